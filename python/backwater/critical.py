@@ -316,19 +316,18 @@ def repeats(run: Run, workload: str) -> polars.DataFrame | None:
     """
     import polars as pl
 
-    length = _repeat_length(run, workload)
-    if length is None:
+    lengths = _repeat_lengths(run, workload)
+    if lengths is None:
         return None
-    ranks = run.ranks.filter(workload=workload)
-    start_ps = ranks["start_ps"].min()
+    start_ps = run.ranks.filter(workload=workload)["start_ps"].min()
     # When this repeat and all those before it are over.
     over_ps = pl.col("end_ps").cum_max()
     return (
-        run.operations.filter(workload=workload)
-        .group_by((pl.col("index") // length).alias("repeat"))
+        _with_repeats(run.operations.filter(workload=workload), lengths)
+        .group_by("repeat")
         .agg(
             pl.len().alias("operations"),
-            (pl.len() == length * ranks.height).alias("whole"),
+            (pl.len() == sum(lengths.values())).alias("whole"),
             pl.col("start_ps").min(),
             pl.col("end_ps").max(),
         )
@@ -337,15 +336,28 @@ def repeats(run: Run, workload: str) -> polars.DataFrame | None:
     )
 
 
-def _repeat_length(run: Run, workload: str) -> int | None:
-    """Return how many operations of a rank are one repeat; nothing where there is one at most."""
+def _repeat_lengths(run: Run, workload: str) -> dict[int, int] | None:
+    """Return how many operations of each rank are one repeat, of those that have any.
+
+    Nothing where there is one repeat at most.
+    """
     declared = _declared(run.resolved, workload)
     count = declared.get("repeats") or _passes(declared.get("file"))
-    ranks = run.ranks.filter(workload=workload)
-    if not count or count < 2 or not ranks.height or ranks["operations"].n_unique() > 1:
+    if not count or count < 2:
         return None
-    length, rest = divmod(int(ranks["operations"][0]), count)
-    return length if length and not rest else None
+    ranks = run.ranks.filter(workload=workload).select("rank", "operations")
+    numbers = {rank: number for rank, number in ranks.iter_rows() if number}
+    if not numbers or any(number % count for number in numbers.values()):
+        return None
+    return {rank: number // count for rank, number in numbers.items()}
+
+
+def _with_repeats(operations: polars.DataFrame, lengths: Mapping[int, int]) -> polars.DataFrame:
+    """Say of operations of a workload of which ``repeat`` they are."""
+    import polars as pl
+
+    length = pl.col("rank").replace_strict(lengths, return_dtype=pl.UInt32)
+    return operations.with_columns(repeat=pl.col("index") // length)
 
 
 def _passes(path: str | None) -> int | None:
@@ -379,13 +391,13 @@ def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFram
     last = mine.with_row_index("at").sort(
         ["end_ps", "rank", "index"], descending=[True, False, False]
     )
-    first_index = 0
+    lengths: Mapping[int, int] = {}
     if repeat is not None:
-        length = _repeat_length(run, workload)
-        if length is None:
+        found = _repeat_lengths(run, workload)
+        if found is None:
             raise RunError(f"{run.path}: the workload {workload} has no repeats to choose from")
-        first_index = repeat * length
-        last = last.filter(pl.col("index").is_between(first_index, first_index + length - 1))
+        lengths = found
+        last = _with_repeats(last, lengths).filter(pl.col("repeat") == repeat)
         if not last.height:
             raise RunError(f"{run.path}: nothing of repeat {repeat} of {workload} has ended")
     at: int | None = last["at"][0]
@@ -394,7 +406,7 @@ def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFram
     path: list[tuple[Any, ...]] = []
     while at is not None:
         row = mine.row(at, named=True)
-        if row["index"] < first_index:
+        if repeat is not None and row["index"] // lengths[row["rank"]] < repeat:
             break
         first = _first(run, mine, row, place, sent)
         at = place.get((first["rank"], first["released_by"]))

@@ -247,6 +247,7 @@ fn kind(of: &Kind) -> String {
         }
         Kind::List(of) if *of == HOST => "a list of hosts".to_owned(),
         Kind::List(Kind::Text) => "a list of names".to_owned(),
+        Kind::List(Kind::List(of)) => format!("a list of lists of these: {}", kind(of)),
         Kind::List(of) => format!("a list of these: {}", kind(of)),
         Kind::Table(_) => "a table".to_owned(),
         Kind::Tables { noun, .. } => format!("a list of tables, each a {noun}"),

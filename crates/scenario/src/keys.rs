@@ -469,14 +469,86 @@ const HOSTS: Kind = Kind::Either(&[
     ]),
 ]);
 
+/// A rank by its number.
+const RANK: Kind = Kind::Count {
+    min: 0,
+    max: MAX_HOSTS,
+};
+
+/// Bytes for a member of an all-to-allv.
+const BYTES: Kind = Kind::Size {
+    min: 0,
+    max: 1 << 40,
+};
+
+/// A step of a workload.
+const STEP: &[Param] = &[
+    Param::new("compute", INSTANT)
+        .absent("the step is no computation")
+        .about("Each rank that takes part computes for this long."),
+    Param::word(
+        "collective",
+        &[
+            "all-reduce",
+            "all-gather",
+            "reduce-scatter",
+            "all-to-all",
+            "all-to-allv",
+            "broadcast",
+            "barrier",
+        ],
+    )
+    .absent("the step is no collective")
+    .about("What each group does together; a broadcast comes from its first rank.")
+    .unless("compute", "a step is one of compute, collective and send"),
+    Param::list("send", &Kind::List(&RANK))
+        .absent("the step is no sending")
+        .about("Messages from one rank to another that takes them, each `[from, to]`, all at once.")
+        .unless("compute", "a step is one of compute, collective and send"),
+    Param::list("groups", &Kind::Text)
+        .absent("all ranks take part, as one group")
+        .about("The groups that take part, by name, each by itself and all at once."),
+    Param::new("algorithm", Kind::Text)
+        .absent("that of its kind which docs/workloads.md lists first")
+        .about("How, with its parameters."),
+    Param::size("size", 1, 1 << 40)
+        .absent("needed of messages and of collectives that move bytes, but for an all-to-allv")
+        .about("Bytes of each message, or of the whole vector."),
+    Param::either("sizes", &[Kind::List(&BYTES), Kind::List(&Kind::List(&BYTES))])
+        .absent("needed of an all-to-allv")
+        .about(
+            "What each member has for each, itself included: a row for each member, or one row that holds for all.",
+        )
+        .with("collective", &["all-to-allv"], "only an all-to-allv has it"),
+];
+
 /// An entry of `[[workload]]`.
 pub(crate) const WORKLOAD: &[Param] = &[
     Param::new("name", Kind::Text)
         .needed("\"step\"")
         .about("Name of the workload, its own; its messages are flows of this name."),
     Param::new("file", Kind::Text)
-        .absent("`collective` says what the ranks do")
+        .absent("`collective` or `steps` say what the ranks do")
         .about("A file of operations, as docs/workloads.md describes it."),
+    Param::tables("steps", "step", STEP)
+        .absent("`collective` is all that they do, after `compute`")
+        .about("What the ranks do one after the other, in groups or all together.")
+        .unless("file", "the file has all operations"),
+    Param::tables(
+        "groups",
+        "group",
+        &[
+            Param::new("name", Kind::Text)
+                .needed("\"tensor-0\"")
+                .about("Its name, its own."),
+            Param::list("ranks", &RANK)
+                .needed("[0, 1]")
+                .about("Its ranks, in the order that algorithms go by."),
+        ],
+    )
+    .absent("there is only the group of all ranks")
+    .about("Groups of ranks that `steps` name.")
+    .unless("file", "the file has all operations"),
     Param::word(
         "collective",
         &[
@@ -543,13 +615,13 @@ pub(crate) const WORKLOAD: &[Param] = &[
         )
         .unless("file", "the file has all operations"),
     Param::word("receive_end", &["received", "acknowledged"])
-        .absent("what the file says; `received` of a collective")
+        .absent("what the file says; `received` without one")
         .about(
             "A receive ends with the last byte, or when the sender has the last ACK, as in ASTRA-sim over ns-3; the \
              latter takes one thread.",
         ),
     Param::word("queue_pairs", &["per-message", "per-channel"])
-        .absent("what the file says; `per-message` of a collective")
+        .absent("what the file says; `per-message` without one")
         .about(
             "Each message opens a new queue pair, or those of a channel between two ranks share one.",
         ),

@@ -39,6 +39,7 @@ mod traffic_spec;
 pub mod units;
 pub mod workload_file;
 mod workload_spec;
+mod workload_steps;
 
 pub use build::{BuildError, Built};
 pub use check_links::LinkEpoch;
@@ -56,6 +57,7 @@ pub use spec::{RunSpec, Scenario, Spec};
 pub use surroundings::surroundings;
 pub use traffic_spec::{Frequency, MAX_FLOW_BYTES, MAX_TRAFFIC_CLASS, TrafficSpec};
 pub use workload_spec::{CollectiveSpec, FileSpec, WorkSpec, WorkloadSpec};
+pub use workload_steps::{Step, StepWork, StepsSpec};
 
 /// The preset of a scenario that names none (PRE-44).
 pub(crate) const DEFAULT_PRESET: &str = "bfc";

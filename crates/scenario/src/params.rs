@@ -324,7 +324,10 @@ fn likeness(node: &Node, kind: &Kind) -> u8 {
             | Kind::Fraction { .. },
         ) => 1,
         (document::Value::Bool(_), Kind::Flag) => 1,
-        (document::Value::Array(_), Kind::List(_) | Kind::Window { .. }) => 1,
+        (document::Value::Array(items), Kind::List(of)) => {
+            1 + u8::from(items.iter().any(|item| likeness(item, of) > 0))
+        }
+        (document::Value::Array(_), Kind::Window { .. }) => 1,
         _ => 0,
     }
 }

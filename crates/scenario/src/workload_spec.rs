@@ -24,6 +24,7 @@ use crate::problem::Code;
 use crate::reader::Section;
 use crate::traffic_spec::TrafficSpec;
 use crate::workload_file::WorkloadFile;
+use crate::workload_steps::{self, StepsSpec};
 
 /// Most entries of `[[workload]]`.
 const MAX_WORKLOADS: usize = 256;
@@ -75,6 +76,8 @@ impl PartialEq for FileSpec {
 pub enum WorkSpec {
     /// A collective.
     Collective(CollectiveSpec),
+    /// Steps, one after the other.
+    Steps(StepsSpec),
     /// What a file says.
     File(FileSpec),
 }
@@ -156,8 +159,8 @@ pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Option<Vec<Worklo
         };
         let path = format!("workload.{i}");
         let section = Section::new(root.context, table, path, item.at.clone());
-        let spec =
-            params::read(&section, WORKLOAD).and_then(|values| one(&section, &values, around));
+        let spec = params::read_where(&section, WORKLOAD, |key, _| beside_steps(key, &section))
+            .and_then(|values| one(&section, &values, around));
         section.finish();
         let Some(spec) = spec else {
             good = false;
@@ -176,16 +179,35 @@ pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Option<Vec<Worklo
     good.then_some(specs)
 }
 
+/// Why a key does nothing where `steps` say what the ranks do, or where they do not.
+fn beside_steps(key: &str, s: &Section<'_>) -> Option<&'static str> {
+    match key {
+        "collective" | "algorithm" | "size" | "compute" if s.has("steps") => {
+            Some("`steps` say what the ranks do")
+        }
+        "groups" if !s.has("steps") => Some("only `steps` name groups"),
+        _ => None,
+    }
+}
+
 fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<WorkloadSpec> {
-    let work = match text(values, "file") {
-        Some(name) => WorkSpec::File(file(s, &name, around)?),
-        None => WorkSpec::Collective(collective(s, values)?),
+    let file = match text(values, "file") {
+        Some(name) => Some(file(s, &name, around)?),
+        None => None,
     };
-    let ranks = match &work {
-        WorkSpec::File(file) => Some(u64::from(file.file.workload().ranks)),
-        WorkSpec::Collective(_) => values.some_count("ranks"),
+    let ranks = match &file {
+        Some(file) => Some(u64::from(file.file.workload().ranks)),
+        None => values.some_count("ranks"),
     };
     let hosts = hosts(s, values, ranks, around)?;
+    let work = match file {
+        Some(file) => WorkSpec::File(file),
+        None if values.get("steps").is_some() => {
+            let ranks = hosts.len() as u32;
+            WorkSpec::Steps(workload_steps::read(s, values, ranks, send_end(values))?)
+        }
+        None => WorkSpec::Collective(collective(s, values)?),
+    };
     if let WorkSpec::Collective(collective) = &work {
         let checked = collective
             .workload(hosts.len() as u32)
@@ -202,7 +224,9 @@ fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Workload
             let of_file = file.file.workload();
             (of_file.options.queue_pairs, of_file.options.receive_end)
         }
-        WorkSpec::Collective(_) => (QueuePairs::PerMessage, ReceiveEnd::Received),
+        WorkSpec::Collective(_) | WorkSpec::Steps(_) => {
+            (QueuePairs::PerMessage, ReceiveEnd::Received)
+        }
     };
     Some(WorkloadSpec {
         name: text(values, "name")?,
@@ -219,7 +243,7 @@ fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Workload
         },
         start_ps: values.time("start"),
         relay: relay(s, values, around)?,
-        stragglers: stragglers(s, values, hosts.len() as u32, around.seed)?,
+        stragglers: stragglers(s, values, hosts.len() as u32, work.computes(), around.seed)?,
         hosts,
         work,
     })
@@ -248,12 +272,16 @@ fn collective(s: &Section<'_>, values: &Values) -> Option<CollectiveSpec> {
         compute_ps: values.time("compute"),
         latency_ps: values.time("latency"),
         class: values.count("class") as u8,
-        send_end: match values.word("send_end") {
-            "eager" => SendEnd::Eager,
-            "received" => SendEnd::Received,
-            _ => SendEnd::Acknowledged,
-        },
+        send_end: send_end(values),
     })
+}
+
+fn send_end(values: &Values) -> SendEnd {
+    match values.word("send_end") {
+        "eager" => SendEnd::Eager,
+        "received" => SendEnd::Received,
+        _ => SendEnd::Acknowledged,
+    }
 }
 
 /// A file of operations, checked as a whole.
@@ -347,12 +375,8 @@ fn hosts(
     }
     let mut hosts: Vec<u32> = (0..all).collect();
     if values.is("placement", "random") {
-        // The first ones of a shuffle; each workload has one of its own, by its name.
-        let name = text(values, "name")?;
-        let entity = name
-            .bytes()
-            .fold(0, |hash, byte| kernel::mix64(hash ^ u64::from(byte)));
-        let mut stream = Stream::new(around.seed, entity, Purpose::Placement);
+        // The first ones of a shuffle; each workload has one of its own.
+        let mut stream = Stream::new(around.seed, entity_of(values), Purpose::Placement);
         for at in 0..hosts.len() - 1 {
             let other = at + stream.below((hosts.len() - at) as u64) as usize;
             hosts.swap(at, other);
@@ -370,6 +394,14 @@ fn hosts(
     }
     hosts.truncate(number as usize);
     Some(hosts.into())
+}
+
+/// What tells the draws of a workload from those of others: a hash of its name.
+// RNK-14, OPS-70
+fn entity_of(values: &Values) -> u64 {
+    let name = text(values, "name").unwrap_or_default();
+    let mix = |hash, byte| kernel::mix64(hash ^ u64::from(byte));
+    name.bytes().fold(0, mix)
 }
 
 /// A host by number or name.
@@ -416,7 +448,13 @@ fn relay(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Option
 }
 
 // OPS-70
-fn stragglers(s: &Section<'_>, values: &Values, ranks: u32, seed: u64) -> Option<Stragglers> {
+fn stragglers(
+    s: &Section<'_>,
+    values: &Values,
+    ranks: u32,
+    computes: bool,
+    seed: u64,
+) -> Option<Stragglers> {
     let mut slow = Vec::new();
     for (index, entry) in values.some_list("slow").iter().flatten().enumerate() {
         let Value::Table(entry) = entry else { continue };
@@ -452,13 +490,14 @@ fn stragglers(s: &Section<'_>, values: &Values, ranks: u32, seed: u64) -> Option
                 mean_ps: noise.time("mean") as f64,
             },
         });
-    if values.some_time("compute") == Some(0) && (!slow.is_empty() || noise.is_some()) {
+    let seed = kernel::mix64(seed ^ entity_of(values));
+    if !computes && (!slow.is_empty() || noise.is_some()) {
         let key = if slow.is_empty() { "noise" } else { "slow" };
         let message = format!("`{key}` is about computations, and there are none");
         s.complain(
             key,
             message,
-            "set `compute`, the time before each collective",
+            "set `compute`, the time before each collective, or a step",
         );
         return None;
     }
@@ -471,7 +510,19 @@ impl WorkloadSpec {
     pub fn max_class(&self) -> u8 {
         match &self.work {
             WorkSpec::Collective(collective) => collective.class,
+            WorkSpec::Steps(steps) => steps.class,
             WorkSpec::File(file) => file.file.max_class,
+        }
+    }
+}
+
+impl WorkSpec {
+    /// Whether ranks may compute.
+    fn computes(&self) -> bool {
+        match self {
+            Self::File(_) => true,
+            Self::Collective(collective) => collective.compute_ps > 0,
+            Self::Steps(steps) => steps.computes(),
         }
     }
 }
@@ -520,6 +571,17 @@ impl CollectiveSpec {
     }
 }
 
+fn in_memory(
+    workload: Workload,
+    operations: Vec<Vec<Operation>>,
+) -> (Arc<Workload>, Arc<dyn Source>) {
+    let source = InMemory {
+        operations: operations.into(),
+        names: Vec::new(),
+    };
+    (Arc::new(workload), Arc::new(source))
+}
+
 impl WorkloadSpec {
     /// What the engine takes; `number` is that among the sources of flows.
     #[must_use]
@@ -528,14 +590,12 @@ impl WorkloadSpec {
         let (mut workload, source): (_, Arc<dyn Source>) = match &self.work {
             WorkSpec::File(file) => (file.file.workload(), file.file.clone()),
             WorkSpec::Collective(collective) => {
-                let source = InMemory {
-                    operations: vec![collective.operations(); ranks].into(),
-                    names: Vec::new(),
-                };
-                (
-                    Arc::new(collective.workload(ranks as u32)),
-                    Arc::new(source),
-                )
+                let operations = vec![collective.operations(); ranks];
+                in_memory(collective.workload(ranks as u32), operations)
+            }
+            WorkSpec::Steps(steps) => {
+                let operations = steps.operations(ranks as u32);
+                in_memory(steps.workload(ranks as u32), operations)
             }
         };
         let options = &workload.options;

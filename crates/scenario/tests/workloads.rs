@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
+use fabric::engine::Simulation;
+use fabric::record::{CollectiveRecord, Ending, Recorder, Rows};
+use kernel::Wheel;
 use scenario::{Changes, Scenario, ScenarioError};
+use traffic::operations::{Operation, Work};
 
 const STEP: &str = r#"
 name = "step"
@@ -163,6 +167,238 @@ fn ranks_are_slow_by_number_or_by_chance() {
     let other = parse(&text.replace("name = \"step\"", "name = \"step\"\nseed = 2"));
     let other = other.unwrap_or_else(|e| panic!("{e}")).spec.workloads[0].job(0);
     assert_ne!(other.stragglers.factor(3), spread[3], "another seed");
+}
+
+// OPS-70
+#[test]
+fn each_workload_draws_its_own_slow_ranks() {
+    let slow =
+        "slow = [{ probability = 1, sigma = 0.1 }]\nnoise = { kind = \"uniform\", width = 0.5 }";
+    let one = with(slow);
+    let entry = &one[one.find("[[workload]]").unwrap()..one.find("[scheme]").unwrap()];
+    let two = one.replace(
+        "[scheme]",
+        &format!("{}[scheme]", entry.replace("\"reduce\"", "\"other\"")),
+    );
+    let draws = |text: &str, number: usize| {
+        let scenario = parse(text).unwrap_or_else(|e| panic!("{e}"));
+        let stragglers = scenario.spec.workloads[number].job(0).stragglers;
+        let noise = |index| stragglers.duration_ps(1.0, 3, index, 1_000_000);
+        let factors: Vec<f64> = (0..16).map(|rank| stragglers.factor(rank)).collect();
+        (factors, (0..16).map(noise).collect::<Vec<u64>>())
+    };
+    let (first, second) = (draws(&two, 0), draws(&two, 1));
+    assert!(
+        first
+            .0
+            .iter()
+            .zip(&second.0)
+            .all(|(one, other)| one != other)
+    );
+    assert!(
+        first
+            .1
+            .iter()
+            .zip(&second.1)
+            .any(|(one, other)| one != other)
+    );
+    // What one draws does not depend on which others there are, nor on their order.
+    assert_eq!(draws(&one, 0), first);
+    assert_eq!(draws(&one.replace("\"reduce\"", "\"other\""), 0), second);
+}
+
+/// The collectives of a run.
+#[derive(Default)]
+struct Kept(Vec<CollectiveRecord>);
+
+impl Recorder for Kept {
+    fn rows(&mut self, rows: &dyn Rows) {
+        self.0.extend_from_slice(rows.of().unwrap_or_default());
+    }
+}
+
+/// Steps in the place of the all-reduce, whose line is the 11th.
+fn steps(steps: &str) -> String {
+    let from = STEP.find("collective").unwrap();
+    let to = STEP.find("[scheme]").unwrap();
+    format!("{}{steps}\n{}", &STEP[..from], &STEP[to..])
+}
+
+// OPS-30, RNK-21
+#[test]
+fn ranks_go_through_steps_in_groups() {
+    let text = steps(
+        r#"ranks = 5
+groups = [{ name = "pair", ranks = [3, 0] }, { name = "rest", ranks = [1, 2] }]
+steps = [
+    { compute = "10us", groups = ["pair"] },
+    { collective = "all-reduce", size = "1MB", groups = ["pair", "rest"], algorithm = "direct" },
+    { send = [[0, 4], [4, 0], [1, 4]], size = "2KB" },
+    { collective = "all-to-allv", sizes = [["1KB", "0B"], ["3KB", "4KB"]], groups = ["pair"] },
+    { collective = "all-to-allv", sizes = ["1KB", "2KB", "0B", "4KB", "5KB"] },
+]
+repeats = 2
+class = 1"#,
+    );
+    let scenario = parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    let again = parse(&scenario.resolved).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
+    assert_eq!(scenario.spec.workloads[0].max_class(), 1);
+    let job = scenario.spec.workloads[0].job(0);
+    let of = |rank: u32| job.source.read(rank, 0).unwrap().operations;
+    let told = |rank: u32| -> Vec<(&'static str, Vec<u32>)> {
+        let told = |one: &Operation| (one.work.word(), one.after_end.clone());
+        of(rank).iter().map(told).collect()
+    };
+    let once = [
+        ("calc", vec![]),
+        ("all-reduce", vec![0]),
+        ("send", vec![1]),
+        ("recv", vec![1]),
+        ("all-to-allv", vec![2, 3]),
+        ("all-to-allv", vec![4]),
+    ];
+    assert_eq!(told(0)[..6], once);
+    assert_eq!(told(0)[6], ("calc", vec![5]));
+    assert_eq!(told(0).len(), 12);
+    assert_eq!(
+        told(2)[..2],
+        [("all-reduce", vec![]), ("all-to-allv", vec![0])]
+    );
+    let fourth = [
+        ("recv", vec![]),
+        ("send", vec![]),
+        ("recv", vec![]),
+        ("all-to-allv", vec![0, 1, 2]),
+    ];
+    assert_eq!(told(4)[..4], fourth);
+    let collective = |rank: u32, at: usize| match &of(rank)[at].work {
+        Work::Collective(collective) => (**collective).clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(collective(2, 0).group, Some(1));
+    assert_eq!(job.workload.groups[0].ranks[..], [3, 0]);
+    // Rank 0 is the second of its pair.
+    let pair = collective(0, 4);
+    assert_eq!(
+        (pair.to_each, pair.from_each),
+        (vec![3_000, 4_000], vec![0, 4_000])
+    );
+    let all = collective(3, 3);
+    assert_eq!((all.group, all.class), (None, 1));
+    assert_eq!(all.to_each, [1_000, 2_000, 0, 4_000, 5_000]);
+    assert_eq!(all.from_each, [4_000; 5]);
+    // A later message is not taken for an earlier one.
+    let tag = |at: usize| match &of(0)[at].work {
+        Work::Send(send) => send.tag,
+        other => panic!("{other:?}"),
+    };
+    assert_ne!(tag(2), tag(8));
+    let plan = scenario.build().unwrap().plan;
+    let mut kept = Kept::default();
+    let outcome = Simulation::<Wheel>::new(plan).run(&mut kept, &mut |_| true);
+    assert_eq!(outcome.ending, Ending::Drained);
+    // An all-reduce of each group, and an all-to-allv of the pair and of all, twice.
+    assert_eq!(kept.0.len(), 2 * 4);
+    let pair = (kept.0.iter()).find(|row| row.kind == "all-to-allv" && row.group == Some(0));
+    assert_eq!(pair.map(|row| row.bytes), Some(8_000));
+}
+
+/// Refused where a `^` stands in the place of the all-reduce, with these words.
+fn refused_at(marked: &str, words: &str) {
+    let before = marked.split('^').next().unwrap();
+    let line = 11 + before.matches('\n').count();
+    let column = before.len() - before.rfind('\n').map_or(0, |at| at + 1) + 1;
+    let text = parse(&steps(&marked.replace('^', "")));
+    let text = text.unwrap_err().to_string();
+    let place = format!("--> step.toml:{line}:{column}\n");
+    assert!(text.contains(&place), "not {line}:{column}: {text}");
+    assert!(text.contains(words), "no \"{words}\" in {text}");
+}
+
+// RNK-21
+#[test]
+fn steps_that_cannot_be_are_refused_where_they_stand() {
+    for (marked, words) in [
+        (r#"groups = [{ name = "a", ranks = ^[16] }]"#, "0 to 15"),
+        (
+            r#"groups = [{ name = "a", ranks = ^[1, 1] }]"#,
+            "or one twice",
+        ),
+        (r#"groups = [{ name = "a", ranks = ^[] }]"#, "has no rank"),
+        (
+            r#"groups = [{ name = "a", ranks = [1] }, { name = ^"a", ranks = [0] }]"#,
+            "there is a group \"a\" already",
+        ),
+    ] {
+        refused_at(
+            &format!("{marked}\nsteps = [{{ compute = \"1us\" }}]"),
+            words,
+        );
+    }
+    for (marked, words) in [
+        (r#"^{ groups = ["a"] }"#, "a step says what is done"),
+        (r#"{ compute = "1us", groups = ^["b"] }"#, "no group \"b\""),
+        (
+            r#"{ compute = "1us", groups = ^["aa"] }"#,
+            "did you mean \"a\"?",
+        ),
+        (
+            r#"{ compute = "1us", ^collective = "barrier" }"#,
+            "one of compute, collective and send",
+        ),
+        (
+            r#"{ collective = "barrier", send = ^[[0, 1]] }"#,
+            "for steps without `collective` only",
+        ),
+        (
+            r#"{ collective = "barrier", size = ^"1B" }"#,
+            "moves no data",
+        ),
+        (
+            r#"{ collective = ^"all-reduce" }"#,
+            "all-reduce needs a `size`",
+        ),
+        (
+            r#"{ collective = "all-reduce", size = "1B", algorithm = ^"rign" }"#,
+            "did you mean ring?",
+        ),
+        (
+            r#"{ collective = "all-reduce", size = "1B", ^sizes = ["1B"] }"#,
+            "only an all-to-allv has it",
+        ),
+        (r#"{ collective = ^"all-to-allv" }"#, "needs `sizes`"),
+        (
+            r#"{ collective = "all-to-allv", groups = ["a"], sizes = ^["1B"] }"#,
+            "1 sizes for 2 ranks",
+        ),
+        (
+            r#"{ collective = "all-to-allv", groups = ["a"], sizes = ^[["1B", "1B"]] }"#,
+            "1 rows for 2 ranks",
+        ),
+        (
+            r#"{ collective = "all-to-allv", sizes = ^["1MG"] }"#,
+            "is not a unit of size",
+        ),
+        (r#"{ send = ^[[0, 1]] }"#, "a send needs a `size`"),
+        (r#"{ send = ^[[0, 0]], size = "1B" }"#, "[0, 0] is no pair"),
+        (r#"{ send = ^[[0, 16]], size = "1B" }"#, "ranks of 0 to 15"),
+        (r#"{ send = ^[[0, 1, 2]], size = "1B" }"#, "is no pair"),
+        (r#"{ send = ^[0, 1], size = "1B" }"#, "a list"),
+        (r#"{ ^sned = [[0, 1]] }"#, "did you mean `send`?"),
+    ] {
+        let groups = r#"groups = [{ name = "a", ranks = [0, 1] }]"#;
+        refused_at(&format!("{groups}\nsteps = [{marked}]"), words);
+    }
+    refused_at(
+        "^groups = []\ncollective = \"barrier\"",
+        "only `steps` name groups",
+    );
+    let barrier = "steps = [{ collective = \"barrier\" }]\n";
+    let both = format!("{barrier}^collective = \"barrier\"");
+    refused_at(&both, "`steps` say what the ranks do");
+    let slow = format!("{barrier}slow = ^[{{ rank = 1, factor = 2.0 }}]");
+    refused_at(&slow, "about computations, and there are none");
 }
 
 #[test]

@@ -1,0 +1,460 @@
+//! `steps` of `[[workload]]`: what ranks do one after the other, in groups.
+
+use std::collections::BTreeSet;
+
+use dataplane::param::{Conflict, Value, Values};
+use dataplane::units::Time;
+use traffic::operations::{
+    Collective, CollectiveKind, Group, Operation, Options, Receive, Send, SendEnd, Work, Workload,
+};
+
+use crate::params;
+use crate::problem::nearest;
+use crate::reader::Section;
+
+/// Steps that all ranks of a workload go through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepsSpec {
+    /// Groups that steps name.
+    pub groups: Vec<Group>,
+    /// What is done, in this order.
+    pub steps: Vec<Step>,
+    /// How often they are gone through.
+    pub repeats: u32,
+    /// Each message waits for this long before it is sent, ps.
+    pub latency_ps: Time,
+    /// Traffic class of the messages.
+    pub class: u8,
+    /// When a send ends.
+    pub send_end: SendEnd,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The groups that take part, each by itself; none: all ranks together.
+    pub groups: Vec<u32>,
+    /// What they do.
+    pub work: StepWork,
+}
+
+/// What is done in a step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StepWork {
+    /// Each rank computes for this long, ps.
+    Compute(Time),
+    /// Each group does a collective.
+    Collective {
+        /// Which.
+        kind: CollectiveKind,
+        /// How; `None`: as is usual for the kind.
+        algorithm: Option<String>,
+        /// Bytes of the whole vector; not of an all-to-allv.
+        bytes: u64,
+        /// Of an all-to-allv the bytes from each member (row) to each, or one row for all.
+        sizes: Vec<Vec<u64>>,
+    },
+    /// Messages of some bytes from one rank to another, all at once.
+    Messages {
+        /// From and to.
+        pairs: Vec<(u32, u32)>,
+        /// Bytes of each.
+        bytes: u64,
+    },
+}
+
+/// Reads `groups` and `steps` of a workload of some ranks.
+// RNK-21
+pub(crate) fn read(
+    s: &Section<'_>,
+    values: &Values,
+    ranks: u32,
+    send_end: SendEnd,
+) -> Option<StepsSpec> {
+    let groups = groups(s, values, ranks)?;
+    let mut spec = StepsSpec {
+        groups,
+        steps: Vec::new(),
+        repeats: values.count("repeats") as u32,
+        latency_ps: values.time("latency"),
+        class: values.count("class") as u8,
+        send_end,
+    };
+    let workload = spec.workload(ranks);
+    for (index, entry) in tables(values, "steps").enumerate() {
+        let found = step(entry, &workload).map_err(|conflict| conflict.in_item("steps", index));
+        spec.steps.push(params::settle(s, found)?);
+    }
+    Some(spec)
+}
+
+/// The tables of an array.
+fn tables<'a>(values: &'a Values, key: &str) -> impl Iterator<Item = &'a Values> {
+    let Some(Value::List(listed)) = values.get(key) else {
+        return [].iter().filter_map(table as fn(&Value) -> Option<&Values>);
+    };
+    listed
+        .iter()
+        .filter_map(table as fn(&Value) -> Option<&Values>)
+}
+
+fn table(value: &Value) -> Option<&Values> {
+    match value {
+        Value::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+fn text<'a>(values: &'a Values, key: &str) -> Option<&'a str> {
+    match values.get(key) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// The numbers of a list, which a [`dataplane::param::Kind`] has checked.
+fn numbers(list: &[Value]) -> Vec<u64> {
+    let number = |value: &Value| match *value {
+        Value::Count(number) | Value::Size(number) => Some(number),
+        _ => None,
+    };
+    list.iter().filter_map(number).collect()
+}
+
+fn groups(s: &Section<'_>, values: &Values, ranks: u32) -> Option<Vec<Group>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (index, entry) in tables(values, "groups").enumerate() {
+        let found = group(entry, &groups, ranks);
+        let found = found.map_err(|conflict| conflict.in_item("groups", index));
+        groups.push(params::settle(s, found)?);
+    }
+    Some(groups)
+}
+
+fn group(entry: &Values, before: &[Group], ranks: u32) -> Result<Group, Conflict> {
+    let name = text(entry, "name").unwrap_or_default();
+    if before.iter().any(|group| group.name == name) {
+        let message = format!("there is a group \"{name}\" already");
+        return Err(Conflict::new(
+            &["name"],
+            message,
+            "give each group its own name",
+        ));
+    }
+    let listed = numbers(&entry.some_list("ranks").unwrap_or_default());
+    let last = ranks.saturating_sub(1);
+    let wrong = |message: String| {
+        let hint = format!("list ranks of 0 to {last}, at least one and none twice");
+        Err(Conflict::new(&["ranks"], message, hint))
+    };
+    if let Some(rank) = listed.iter().find(|&&rank| rank >= ranks.into()) {
+        return wrong(format!("there is no rank {rank} that could be in a group"));
+    }
+    let different: BTreeSet<_> = listed.iter().collect();
+    if listed.is_empty() || different.len() < listed.len() {
+        return wrong(format!("group \"{name}\" has no rank, or one twice"));
+    }
+    Ok(Group {
+        name: name.to_owned(),
+        ranks: listed.iter().map(|&rank| rank as u32).collect(),
+    })
+}
+
+fn step(entry: &Values, workload: &Workload) -> Result<Step, Conflict> {
+    let groups = match entry.get("groups") {
+        Some(Value::List(named)) => (named.iter().map(|name| group_of(name, &workload.groups)))
+            .collect::<Result<Vec<u32>, Conflict>>()?,
+        _ => Vec::new(),
+    };
+    let unless = |key: &'static [&'static str], what: &str| match entry.get(key[0]) {
+        None => Ok(()),
+        Some(_) => {
+            let message = format!("`{}` is for {what} only", key[0]);
+            Err(Conflict::new(key, message, "leave it out"))
+        }
+    };
+    let work = if let Some(time) = entry.some_time("compute") {
+        unless(&["size"], "collectives and sends")?;
+        unless(&["algorithm"], "collectives")?;
+        unless(&["sizes"], "an all-to-allv")?;
+        StepWork::Compute(time)
+    } else if let Some(word) = entry.some_word("collective") {
+        unless(&["send"], "steps without `collective`")?;
+        collective(entry, word, &groups, workload)?
+    } else if let Some(Value::List(pairs)) = entry.get("send") {
+        unless(&["groups"], "computations and collectives")?;
+        unless(&["algorithm"], "collectives")?;
+        unless(&["sizes"], "an all-to-allv")?;
+        StepWork::Messages {
+            pairs: (pairs.iter().map(|pair| pair_of(pair, workload.ranks)))
+                .collect::<Result<_, Conflict>>()?,
+            bytes: size(entry, "a send")?,
+        }
+    } else {
+        let message = "a step says what is done: `compute`, `collective` or `send`";
+        let hint = "for example { collective = \"all-reduce\", size = \"1MB\" }";
+        return Err(Conflict::new(&["collective"], message, hint));
+    };
+    Ok(Step { groups, work })
+}
+
+fn group_of(name: &Value, groups: &[Group]) -> Result<u32, Conflict> {
+    let name = match name {
+        Value::Text(name) => name.as_str(),
+        _ => "?",
+    };
+    let found = groups.iter().position(|group| group.name == name);
+    found.map(|at| at as u32).ok_or_else(|| {
+        let known = groups.iter().map(|group| group.name.as_str());
+        let hint = match nearest(name, known) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => "`groups` of the workload lists groups with their ranks".to_owned(),
+        };
+        Conflict::new(&["groups"], format!("there is no group \"{name}\""), hint)
+    })
+}
+
+fn size(entry: &Values, what: &str) -> Result<u64, Conflict> {
+    entry.some_size("size").ok_or_else(|| {
+        let message = format!("{what} needs a `size`");
+        Conflict::new(
+            &["collective", "send"],
+            message,
+            "for example size = \"1MB\"",
+        )
+    })
+}
+
+fn pair_of(pair: &Value, ranks: u32) -> Result<(u32, u32), Conflict> {
+    let pair = match pair {
+        Value::List(pair) => numbers(pair),
+        _ => Vec::new(),
+    };
+    let last = ranks.saturating_sub(1);
+    match pair[..] {
+        [from, to] if from != to && from.max(to) < ranks.into() => Ok((from as u32, to as u32)),
+        _ => {
+            let message = format!("{pair:?} is no pair of two ranks");
+            let hint = format!("write [from, to], two different ranks of 0 to {last}");
+            Err(Conflict::new(&["send"], message, hint))
+        }
+    }
+}
+
+fn collective(
+    entry: &Values,
+    word: &str,
+    groups: &[u32],
+    workload: &Workload,
+) -> Result<StepWork, Conflict> {
+    let Some(kind) = CollectiveKind::of_word(word) else {
+        let message = format!("there is no collective \"{word}\"");
+        return Err(Conflict::new(
+            &["collective"],
+            message,
+            "docs/workloads.md lists them",
+        ));
+    };
+    let algorithm = text(entry, "algorithm").map(str::to_owned);
+    let sizes = sizes(entry, kind, groups, workload)?;
+    let bytes = match (kind, entry.some_size("size")) {
+        (CollectiveKind::Barrier | CollectiveKind::AllToAllV, None) => 0,
+        (CollectiveKind::Barrier, Some(_)) => {
+            let message = "a barrier moves no data";
+            return Err(Conflict::new(&["size"], message, "leave `size` out"));
+        }
+        (CollectiveKind::AllToAllV, Some(_)) => {
+            let message = "the sizes of an all-to-allv are those of `sizes`";
+            return Err(Conflict::new(&["size"], message, "leave `size` out"));
+        }
+        _ => size(entry, word)?,
+    };
+    for group in of_groups(groups) {
+        let members = workload.members(group).count();
+        let asked = Collective {
+            kind,
+            algorithm: algorithm.as_deref().map(Into::into),
+            ..Collective::default()
+        };
+        let checked = workload.algorithm(&asked);
+        let checked = checked.and_then(|algorithm| algorithm.check(kind, members));
+        checked.map_err(|why| {
+            let hint = "docs/workloads.md lists the algorithms of each kind";
+            Conflict::new(&["algorithm", "collective"], why, hint)
+        })?;
+    }
+    Ok(StepWork::Collective {
+        kind,
+        algorithm,
+        bytes,
+        sizes,
+    })
+}
+
+/// The groups of a step as the engine names them.
+fn of_groups(groups: &[u32]) -> impl Iterator<Item = Option<u32>> {
+    let all = groups.is_empty().then_some(None);
+    all.into_iter().chain(groups.iter().copied().map(Some))
+}
+
+/// The sizes of an all-to-allv: a row for each member, or one for all.
+fn sizes(
+    entry: &Values,
+    kind: CollectiveKind,
+    groups: &[u32],
+    workload: &Workload,
+) -> Result<Vec<Vec<u64>>, Conflict> {
+    let Some(Value::List(listed)) = entry.get("sizes") else {
+        return if kind == CollectiveKind::AllToAllV {
+            let message = "an all-to-allv needs `sizes`: what each member has for each";
+            let hint = "a row for each member, or one row for all: sizes = [\"1MB\", \"2MB\"]";
+            Err(Conflict::new(&["collective"], message, hint))
+        } else {
+            Ok(Vec::new())
+        };
+    };
+    let row = |value: &Value| match value {
+        Value::List(row) => Some(numbers(row)),
+        _ => None,
+    };
+    let rows: Vec<Vec<u64>> = listed.iter().filter_map(row).collect();
+    let is_one = rows.is_empty();
+    let rows = if is_one { vec![numbers(listed)] } else { rows };
+    for group in of_groups(groups) {
+        let members = workload.members(group).count() as usize;
+        let name = workload.group_name(group);
+        let shape = |message: String| {
+            let hint = format!(
+                "\"{name}\" has {members} ranks: {members} sizes in a row, one row for all or {members}"
+            );
+            Err(Conflict::new(&["sizes"], message, hint))
+        };
+        if let Some(row) = rows.iter().find(|row| row.len() != members) {
+            return shape(format!("{} sizes for {members} ranks", row.len()));
+        }
+        if !is_one && rows.len() != members {
+            return shape(format!("{} rows for {members} ranks", rows.len()));
+        }
+    }
+    Ok(rows)
+}
+
+impl StepsSpec {
+    /// What holds for all ranks.
+    pub(crate) fn workload(&self, ranks: u32) -> Workload {
+        Workload {
+            ranks,
+            groups: self.groups.clone(),
+            options: Options {
+                send_end: self.send_end,
+                ..Options::default()
+            },
+            ..Workload::default()
+        }
+    }
+
+    /// Whether ranks compute.
+    pub(crate) fn computes(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|step| matches!(step.work, StepWork::Compute(time) if time > 0))
+    }
+
+    /// The operations of each rank. Those of a step wait for all that the rank has in the last step
+    /// that concerns it.
+    // RNK-21
+    pub(crate) fn operations(&self, ranks: u32) -> Vec<Vec<Operation>> {
+        let workload = self.workload(ranks);
+        let steps = self.steps.len() as u64;
+        let of = |rank: u32| {
+            let mut operations: Vec<Operation> = Vec::new();
+            let mut before: Vec<u32> = Vec::new();
+            for number in 0..u64::from(self.repeats) * steps {
+                let step = &self.steps[(number % steps) as usize];
+                let first = operations.len() as u32;
+                for work in self.works(step, rank, number, &workload) {
+                    operations.push(Operation {
+                        work,
+                        after_end: before.clone(),
+                        ..Operation::default()
+                    });
+                }
+                let end = operations.len() as u32;
+                if end > first {
+                    before = (first..end).collect();
+                }
+            }
+            operations
+        };
+        (0..ranks).map(of).collect()
+    }
+
+    /// What a rank does in a step; the number tells it from the others.
+    fn works(&self, step: &Step, rank: u32, number: u64, workload: &Workload) -> Vec<Work> {
+        match &step.work {
+            StepWork::Compute(duration_ps) => {
+                let mut groups = of_groups(&step.groups);
+                let takes_part =
+                    groups.any(|group| workload.members(group).position(rank).is_some());
+                let calc = Work::Calc {
+                    duration_ps: *duration_ps,
+                };
+                takes_part.then_some(calc).into_iter().collect()
+            }
+            StepWork::Collective {
+                kind,
+                algorithm,
+                bytes,
+                sizes,
+            } => {
+                let part = |group: Option<u32>| {
+                    let at = workload.members(group).position(rank)? as usize;
+                    let row = |row: usize| &sizes[row.min(sizes.len() - 1)];
+                    let is_v = *kind == CollectiveKind::AllToAllV;
+                    let members = workload.members(group).count() as usize;
+                    let (to_each, from_each) = match is_v {
+                        true => (
+                            row(at).clone(),
+                            (0..members).map(|one| row(one)[at]).collect(),
+                        ),
+                        false => (Vec::new(), Vec::new()),
+                    };
+                    Some(Work::Collective(Box::new(Collective {
+                        kind: *kind,
+                        group,
+                        bytes: *bytes,
+                        algorithm: algorithm.as_deref().map(Into::into),
+                        class: self.class,
+                        latency_ps: self.latency_ps,
+                        to_each,
+                        from_each,
+                        ..Collective::default()
+                    })))
+                };
+                of_groups(&step.groups).filter_map(part).collect()
+            }
+            StepWork::Messages { pairs, bytes } => {
+                let mut works = Vec::new();
+                for &(from, to) in pairs {
+                    if from == rank {
+                        works.push(Work::Send(Send {
+                            to,
+                            bytes: *bytes,
+                            tag: number,
+                            class: self.class,
+                            latency_ps: self.latency_ps,
+                            ..Send::default()
+                        }));
+                    }
+                    if to == rank {
+                        works.push(Work::Receive(Receive {
+                            from: Some(from),
+                            bytes: *bytes,
+                            tag: Some(number),
+                        }));
+                    }
+                }
+                works
+            }
+        }
+    }
+}
