@@ -134,8 +134,9 @@ def messages(run: Run, workload: str) -> polars.DataFrame:
     """Return the messages of a workload as flows, with the columns that critical paths need."""
     import polars as pl
 
-    columns = ["id", "src", "dst", "bytes", "start_ps", "received_ps", "ideal_received_ps"]
-    return run.select_flows(columns, pl.col("source") == workload)
+    about = ["id", "src", "dst", "bytes"]
+    times = ["start_ps", "received_ps", "ideal_received_ps", "acked_ps"]
+    return run.select_flows([*about, *times], pl.col("source") == workload)
 
 
 def critical_path(
@@ -143,9 +144,10 @@ def critical_path(
 ) -> polars.DataFrame:
     """Return the messages that followed each other up to the end of a collective, first to last.
 
-    ``collective`` is a row of ``run.collectives``; ``sent`` is :func:`messages` of its workload,
-    for those who want many paths. Raises :class:`~backwater.errors.RunError` where the run has no
-    such workload.
+    The last of them is what its last rank received, or what it sent, where it ended with the last
+    ACK of that. ``collective`` is a row of ``run.collectives``; ``sent`` is :func:`messages` of its
+    workload, for those who want many paths. Raises :class:`~backwater.errors.RunError` where the
+    run has no such workload.
     """
     import polars as pl
 
@@ -166,10 +168,17 @@ def critical_path(
         sent = messages(run, collective["workload"])
     wanted = among & (pl.col("start_ps") >= begin) & (pl.col("received_ps") <= end)
     arrived: dict[int, list[tuple[Any, ...]]] = {}
-    for row in sent.filter(wanted).sort(["received_ps", "id"]).iter_rows():
+    kept = sent.filter(wanted).sort(["received_ps", "id"])
+    for row in kept.drop("acked_ps").iter_rows():
         arrived.setdefault(row[2], []).append(row)
     host, until = last["host"][0], end
     path: list[list[Any]] = []
+    # It may have ended with an ACK, half a round trip after the message was there.
+    own = kept.filter(src=host, acked_ps=end).sort("start_ps").head(1)
+    if own.height:
+        flow, src, dst, size, start, received, ideal, _ = own.row(0)
+        path.append([flow, src, dst, size, start, received, received - start, ideal, 0])
+        until = start
     while True:
         there = arrived.get(host, [])
         at = bisect_right(there, until, key=lambda row: row[5])

@@ -105,7 +105,8 @@ def test_the_critical_path_leads_from_a_start_to_the_end(step: Path, command: Ba
     slowest = critical.slowest(run)
     assert slowest is not None
     path = critical.critical_path(run, slowest)
-    assert path["dst"][-1] == slowest["last_rank"]
+    # It ended with the last ACK of what it sent in the last round.
+    assert path["src"][-1] == slowest["last_rank"]
     assert (path["dst"][:-1] == path["src"][1:]).all()
     assert (path["received_ps"][:-1] <= path["start_ps"][1:]).all()
     # Its first sender had nothing to wait for but its own start.
@@ -425,6 +426,21 @@ def test_files_that_are_none_are_refused(tmp_path: Path, command: Backwater) -> 
     (tmp_path / "two.parquet").write_text("nothing", encoding="utf-8")
     wrong = command("check", "two.toml", cwd=tmp_path)
     assert "no Parquet file" in wrong.stdout + wrong.stderr
+
+
+def test_the_critical_path_of_a_broadcast_has_what_its_root_sent(
+    tmp_path: Path, command: Backwater
+) -> None:
+    text = STEP.replace('"all-reduce"', '"broadcast"\nalgorithm = "direct"')
+    (tmp_path / "root.toml").write_text(text.replace("repeats = 2\n", ""), encoding="utf-8")
+    assert command("run", "root.toml", "-o", "out", cwd=tmp_path).returncode == 0
+    run = backwater.load(tmp_path / "out")
+    assert isinstance(run, backwater.Run)
+    [whole] = run.collectives.to_dicts()
+    assert whole["last_rank"] == 0
+    path = critical.critical_path(run, whole)
+    assert path["src"].to_list() == [0]
+    assert path["start_ps"][0] == 50_000_000
 
 
 STEPS = """\

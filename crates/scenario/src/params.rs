@@ -103,6 +103,14 @@ pub(crate) fn settle<T>(s: &Section<'_>, configured: Result<T, Conflict>) -> Opt
     None
 }
 
+/// A text that was given.
+pub(crate) fn text<'a>(values: &'a Values, key: &str) -> Option<&'a str> {
+    match values.get(key) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
 /// A table of an array of tables.
 fn item<'a>(s: &Section<'a>, key: &str, index: usize) -> Option<Section<'a>> {
     let document::Value::Array(items) = &s.table.get(key)?.node.value else {

@@ -191,8 +191,8 @@ fn beside_steps(key: &str, s: &Section<'_>) -> Option<&'static str> {
 }
 
 fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<WorkloadSpec> {
-    let file = match text(values, "file") {
-        Some(name) => Some(file(s, &name, around)?),
+    let file = match params::text(values, "file") {
+        Some(name) => Some(file(s, name, around)?),
         None => None,
     };
     let ranks = match &file {
@@ -229,7 +229,7 @@ fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Workload
         }
     };
     Some(WorkloadSpec {
-        name: text(values, "name")?,
+        name: params::text(values, "name")?.to_owned(),
         by_rail: values.is("ports", "rail"),
         queue_pairs: match values.get("queue_pairs") {
             None => queue_pairs,
@@ -266,7 +266,7 @@ fn collective(s: &Section<'_>, values: &Values) -> Option<CollectiveSpec> {
     }
     Some(CollectiveSpec {
         kind,
-        algorithm: text(values, "algorithm"),
+        algorithm: params::text(values, "algorithm").map(str::to_owned),
         bytes: bytes.unwrap_or(0),
         repeats: values.count("repeats") as u32,
         compute_ps: values.time("compute"),
@@ -320,14 +320,6 @@ fn hash_of(path: &Path) -> std::io::Result<u64> {
                 .fold(0, |word, &byte| word << 8 | u64::from(byte));
             hash = kernel::mix64(hash ^ word);
         }
-    }
-}
-
-/// A text that was given.
-fn text(values: &Values, key: &str) -> Option<String> {
-    match values.get(key) {
-        Some(Value::Text(text)) => Some(text.clone()),
-        _ => None,
     }
 }
 
@@ -399,7 +391,7 @@ fn hosts(
 /// What tells the draws of a workload from those of others: a hash of its name.
 // RNK-14, OPS-70
 fn entity_of(values: &Values) -> u64 {
-    let name = text(values, "name").unwrap_or_default();
+    let name = params::text(values, "name").unwrap_or_default();
     let mix = |hash, byte| kernel::mix64(hash ^ u64::from(byte));
     name.bytes().fold(0, mix)
 }

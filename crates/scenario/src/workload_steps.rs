@@ -90,26 +90,14 @@ pub(crate) fn read(
 
 /// The tables of an array.
 fn tables<'a>(values: &'a Values, key: &str) -> impl Iterator<Item = &'a Values> {
-    let Some(Value::List(listed)) = values.get(key) else {
-        return [].iter().filter_map(table as fn(&Value) -> Option<&Values>);
+    let listed: &[Value] = match values.get(key) {
+        Some(Value::List(listed)) => listed,
+        _ => &[],
     };
-    listed
-        .iter()
-        .filter_map(table as fn(&Value) -> Option<&Values>)
-}
-
-fn table(value: &Value) -> Option<&Values> {
-    match value {
+    listed.iter().filter_map(|value| match value {
         Value::Table(table) => Some(table),
         _ => None,
-    }
-}
-
-fn text<'a>(values: &'a Values, key: &str) -> Option<&'a str> {
-    match values.get(key) {
-        Some(Value::Text(text)) => Some(text),
-        _ => None,
-    }
+    })
 }
 
 /// The numbers of a list, which a [`dataplane::param::Kind`] has checked.
@@ -132,7 +120,7 @@ fn groups(s: &Section<'_>, values: &Values, ranks: u32) -> Option<Vec<Group>> {
 }
 
 fn group(entry: &Values, before: &[Group], ranks: u32) -> Result<Group, Conflict> {
-    let name = text(entry, "name").unwrap_or_default();
+    let name = params::text(entry, "name").unwrap_or_default();
     if before.iter().any(|group| group.name == name) {
         let message = format!("there is a group \"{name}\" already");
         return Err(Conflict::new(
@@ -162,8 +150,7 @@ fn group(entry: &Values, before: &[Group], ranks: u32) -> Result<Group, Conflict
 
 fn step(entry: &Values, workload: &Workload) -> Result<Step, Conflict> {
     let groups = match entry.get("groups") {
-        Some(Value::List(named)) => (named.iter().map(|name| group_of(name, &workload.groups)))
-            .collect::<Result<Vec<u32>, Conflict>>()?,
+        Some(Value::List(named)) => groups_of(named, &workload.groups)?,
         _ => Vec::new(),
     };
     let unless = |key: &'static [&'static str], what: &str| match entry.get(key[0]) {
@@ -186,8 +173,7 @@ fn step(entry: &Values, workload: &Workload) -> Result<Step, Conflict> {
         unless(&["algorithm"], "collectives")?;
         unless(&["sizes"], "an all-to-allv")?;
         StepWork::Messages {
-            pairs: (pairs.iter().map(|pair| pair_of(pair, workload.ranks)))
-                .collect::<Result<_, Conflict>>()?,
+            pairs: pairs_of(pairs, workload.ranks)?,
             bytes: size(entry, "a send")?,
         }
     } else {
@@ -196,6 +182,19 @@ fn step(entry: &Values, workload: &Workload) -> Result<Step, Conflict> {
         return Err(Conflict::new(&["collective"], message, hint));
     };
     Ok(Step { groups, work })
+}
+
+/// The groups of a step, by their places in the list of groups.
+fn groups_of(named: &[Value], groups: &[Group]) -> Result<Vec<u32>, Conflict> {
+    let found = named.iter().map(|name| group_of(name, groups));
+    let found = found.collect::<Result<Vec<u32>, Conflict>>()?;
+    let different: BTreeSet<_> = found.iter().collect();
+    if found.is_empty() || different.len() < found.len() {
+        let message = "`groups` has no group, or one twice";
+        let hint = "name each once; without `groups` all ranks take part";
+        return Err(Conflict::new(&["groups"], message, hint));
+    }
+    Ok(found)
 }
 
 fn group_of(name: &Value, groups: &[Group]) -> Result<u32, Conflict> {
@@ -223,6 +222,15 @@ fn size(entry: &Values, what: &str) -> Result<u64, Conflict> {
             "for example size = \"1MB\"",
         )
     })
+}
+
+fn pairs_of(pairs: &[Value], ranks: u32) -> Result<Vec<(u32, u32)>, Conflict> {
+    if pairs.is_empty() {
+        let message = "`send` has no message";
+        let hint = "write [from, to] for each: send = [[0, 1]]";
+        return Err(Conflict::new(&["send"], message, hint));
+    }
+    pairs.iter().map(|pair| pair_of(pair, ranks)).collect()
 }
 
 fn pair_of(pair: &Value, ranks: u32) -> Result<(u32, u32), Conflict> {
@@ -255,7 +263,7 @@ fn collective(
             "docs/workloads.md lists them",
         ));
     };
-    let algorithm = text(entry, "algorithm").map(str::to_owned);
+    let algorithm = params::text(entry, "algorithm").map(str::to_owned);
     let sizes = sizes(entry, kind, groups, workload)?;
     let bytes = match (kind, entry.some_size("size")) {
         (CollectiveKind::Barrier | CollectiveKind::AllToAllV, None) => 0,

@@ -343,6 +343,12 @@ fn steps_that_cannot_be_are_refused_where_they_stand() {
             r#"{ compute = "1us", groups = ^["aa"] }"#,
             "did you mean \"a\"?",
         ),
+        (r#"{ compute = "1us", groups = ^[] }"#, "has no group"),
+        (
+            r#"{ compute = "1us", groups = ^["a", "a"] }"#,
+            "or one twice",
+        ),
+        (r#"{ send = ^[], size = "1B" }"#, "has no message"),
         (
             r#"{ compute = "1us", ^collective = "barrier" }"#,
             "one of compute, collective and send",
