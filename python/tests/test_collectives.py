@@ -441,3 +441,61 @@ def test_the_critical_path_of_a_broadcast_has_what_its_root_sent(
     path = critical.critical_path(run, whole)
     assert path["src"].to_list() == [0]
     assert path["start_ps"][0] == 50_000_000
+
+
+STEPS = """\
+name = "steps"
+topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
+
+[[workload]]
+name = "step"
+groups = [{ name = "pair-0", ranks = [0, 1] }, { name = "pair-1", ranks = [2, 3] }]
+steps = [
+    { compute = "20us", groups = ["pair-0"] },
+    { collective = "all-reduce", size = "200KB", groups = ["pair-0", "pair-1"] },
+    { send = [[1, 2]], size = "100KB" },
+    { collective = "all-to-allv", groups = ["pair-1"], sizes = [["0B", "50KB"], ["10KB", "0B"]] },
+]
+repeats = 2
+
+[scheme]
+preset = "dcqcn"
+"""
+
+
+# RNK-21
+def test_ranks_go_through_steps(tmp_path: Path, command: Backwater) -> None:
+    (tmp_path / "steps.toml").write_text(STEPS, encoding="utf-8")
+    done = command("run", "steps.toml", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run = backwater.load(tmp_path / "out")
+    assert isinstance(run, backwater.Run)
+    assert run.ranks.sort("rank")["operations"].to_list() == [4, 6, 6, 4]
+    counts = run.collectives.group_by("kind", "group_name").len().sort("kind", "group_name").rows()
+    assert counts == [
+        ("all-reduce", "pair-0", 2),
+        ("all-reduce", "pair-1", 2),
+        ("all-to-allv", "pair-1", 2),
+    ]
+    assert run.collectives.filter(kind="all-to-allv")["bytes"].to_list() == [60_000, 60_000]
+    # The message of a step is sent after the all-reduce of its sender, and waited for.
+    [first, second] = run.operations.filter(kind="recv").sort("end_ps").to_dicts()
+    sent = run.operations.filter(kind="send").sort("end_ps")["start_ps"].to_list()
+    reduced = run.collectives.filter(kind="all-reduce", group_name="pair-0").sort("end_ps")
+    assert sent[0] == reduced["end_ps"][0] > 20_000_000
+    assert (first["peer"], first["ended_by_rank"], first["ended_by_index"]) == (1, 1, 2)
+    assert second["ended_by_index"] == 5
+    # Ranks have repeats of their own lengths.
+    times = critical.repeats(run, "step")
+    assert times is not None
+    assert times["operations"].to_list() == [10, 10]
+    assert times["whole"].to_list() == [True, True]
+    assert set(critical.steps(run, "step", 1)["index"]) <= {2, 3, 4, 5}
+    shown = command("collectives", "out", "--group", "pair-1", "--repeat", "1", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "step: all-to-allv 3 of group pair-1 (2), 60 KB" in shown.stdout
+    wrong = STEPS.replace('["pair-1"], sizes', '["pair-2"], sizes')
+    (tmp_path / "wrong.toml").write_text(wrong, encoding="utf-8")
+    told = command("check", "wrong.toml", cwd=tmp_path)
+    assert told.returncode != 0
+    assert 'error: there is no group "pair-2"\n  --> wrong.toml:11:44' in told.stderr
