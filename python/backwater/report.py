@@ -116,7 +116,8 @@ def _table(runs: Mapping[str, Run]) -> str:
     rows = []
     for group, members in groupby(rows_of(summaries.values()), key=lambda row: row.group):
         rows.append(
-            f'<tr class="group"><th scope="rowgroup" colspan="{len(runs) + 1}">{group}</th></tr>'
+            f'<tr class="group"><th scope="rowgroup" colspan="{len(runs) + 1}">'
+            f"<span>{group}</span></th></tr>"
         )
         for row in members:
             winners = best(row, summaries)

@@ -230,6 +230,20 @@ def test_links_show_pauses_or_utilisation(page: Tab) -> None:
     assert page.run("document.querySelector('#network option[value=trees]').disabled")
 
 
+def test_a_narrow_window_has_room_for_two_schemes(page: Tab) -> None:
+    size = {"height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.call("Emulation.setDeviceMetricsOverride", width=400, **size)
+    try:
+        page.open(page.run("location.href"))
+        page.wait_for(READY)
+        table = "document.querySelector('#results .scroll')"
+        assert page.run(f"{table}.scrollWidth") <= page.run(f"{table}.clientWidth")
+        assert page.run("document.documentElement.scrollWidth") <= 400
+        assert page.errors == []
+    finally:
+        page.call("Emulation.clearDeviceMetricsOverride")
+
+
 def test_a_stack_tells_the_parts_of_a_bar(rich: Tab, recorded: backwater.Comparison) -> None:
     legend = rich.text("#blame .legend").splitlines()
     assert {"PFC", "pauses of queues"} <= set(legend) <= {*blame.GROUPS, "the rest"}

@@ -300,7 +300,10 @@ function drawPanel(chart, whole, box, count, last) {
   });
   plot.toolbar.logo = null;
   plot.toolbar.autohide = true;
-  dressAxis(plot.xaxes[0], panel.x, count, Math.max(Math.floor(12 / count), 3));
+  // In narrow windows panels stand below each other, and each is as wide as the window.
+  const columns = box.clientWidth < 700 ? 1 : count;
+  const fit = Math.min(Math.floor(12 / columns), Math.floor(box.clientWidth / columns / 50));
+  dressAxis(plot.xaxes[0], panel.x, count, Math.max(fit, 3));
   dressAxis(plot.yaxes[0], panel.y, count, 7);
   for (const [grid, axis] of [[plot.xgrids[0], plot.xaxes[0]], [plot.ygrids[0], plot.yaxes[0]]])
     Object.assign(grid, { grid_line_color: "#dfe4ea", ticker: axis.ticker });
