@@ -223,7 +223,7 @@ def _times(entries: Sequence[dict[str, Any]]) -> list[str]:
     """Say of each figure how long its runs took, and when the last of them ended."""
     about = (
         "What the figures take, in minutes of one core as they were run (other work of the machine "
-        "included), and when. Runs of an earlier version of a figure's file say so."
+        "included), and when."
     )
     lines = [*_paragraph(about), "", "| figure | runs | seeds | packet-hops | minutes | run on |"]
     lines.append("|---|---|---|---|---|---|")
@@ -235,7 +235,7 @@ def _times(entries: Sequence[dict[str, Any]]) -> list[str]:
             entry["seeds"],
             f"{digits(entry['packet_hops'] / 1e6)} M",
             "" if seconds is None else f"{seconds / 60:.2g}",
-            f"{ended} (earlier version)".strip() if entry.get("note") else ended,
+            ended,
         )
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return lines
@@ -250,8 +250,6 @@ def _section(entry: dict[str, Any]) -> list[str]:
         for paragraph in entry["about"].split("\n\n"):
             lines += [*_paragraph(paragraph), ""]
     lines += [*_paragraph(f"Command: `{entry['command']}`. {size_text(entry)}"), ""]
-    if entry.get("note"):
-        lines += [*_paragraph(f"**{entry['note']}**"), ""]
     claims = entry["claims"]
     lines += _rows([c for c in claims if c["source"] == "paper" and not c["curve"]])
     for panel in dict.fromkeys(c["curve"]["panel"] for c in claims if c["curve"]):
