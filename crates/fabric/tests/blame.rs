@@ -22,7 +22,7 @@ fn blamed(mut setup: Setup) -> Keep {
     };
     assert_eq!(plain.run().0.digest, with.digest);
     for row in &keep.blame {
-        assert_eq!(row.parts.iter().sum::<Time>(), row.fct_ps, "{row:?}");
+        assert_eq!(row.parts.sum(), row.fct_ps, "{row:?}");
         assert_eq!(row.fct_ps, keep.fct(row.flow));
     }
     assert_eq!(keep.blame.len(), keep.flows.len());
@@ -35,7 +35,7 @@ fn row(keep: &Keep, flow: u32) -> &BlameRecord {
 
 /// The parts of a flow that are not 0, in the order of their list.
 fn parts(keep: &Keep, flow: u32) -> Vec<(Part, Time)> {
-    let all = Part::ALL.iter().copied().zip(row(keep, flow).parts);
+    let all = Part::ALL.iter().copied().zip(row(keep, flow).parts.all());
     all.filter(|part| part.1 > 0).collect()
 }
 
@@ -63,7 +63,7 @@ fn a_lone_flow_is_sent_and_crosses_its_links() {
 fn flows_of_a_nic_take_turns() {
     let flows = vec![flow(0, 0, 0, 1, 10_000), flow(1, 0, 0, 2, 10_000)];
     let keep = blamed(line_rate(star(3), flows));
-    let turn = |flow| row(&keep, flow).parts[Part::Turn as usize];
+    let turn = |flow| row(&keep, flow).parts.get(Part::Turn);
     // The first waits for the other's nine before its last, the other for all ten.
     assert_eq!((turn(0), turn(1)), (9 * FRAME_PS, 10 * FRAME_PS));
 }
@@ -84,7 +84,7 @@ fn a_packet_waits_behind_what_its_port_sends() {
         Part::BehindIncast,
         Part::BehindControl,
     ];
-    let of = |flow| behind.map(|part| row(&keep, flow).parts[part as usize]);
+    let of = |flow| behind.map(|part| row(&keep, flow).parts.get(part));
     let [own, other, incast, control] = of(2);
     assert_eq!([own, other, control], [0; 3]);
     assert!([5, 6, 7].contains(&(incast / FRAME_PS)) && incast % FRAME_PS == 0);
@@ -134,7 +134,7 @@ fn pauses_of_queues_hold_the_incast_and_go_back_to_its_port() {
         held.iter().all(|h| h.flow < 3 && h.root == CONGESTED),
         "{held:?}"
     );
-    let victim = row(&keep, 3).parts;
+    let victim = row(&keep, 3).parts.all();
     assert_eq!(victim[Part::QueuePause as usize], 0);
     assert_eq!(victim[Part::NicQueuePause as usize], 0);
 }
@@ -152,14 +152,14 @@ fn a_host_that_takes_time_has_its_part() {
     });
     let keep = blamed(setup.clone());
     for flow in [0, 1] {
-        assert_eq!(row(&keep, flow).parts[Part::Host as usize], 3 * US);
+        assert_eq!(row(&keep, flow).parts.get(Part::Host), 3 * US);
     }
     setup.nic.host.processing = Some(Processing {
         delay_ps: US,
         rate: Some(Rate::from_gbps(50)),
     });
     let keep = blamed(setup);
-    assert!(row(&keep, 1).parts[Part::Host as usize] > 10 * FRAME_PS);
+    assert!(row(&keep, 1).parts.get(Part::Host) > 10 * FRAME_PS);
 }
 
 fn busy() -> Vec<Flow> {
@@ -208,7 +208,7 @@ fn what_was_lost_is_in_the_account_of_its_flow() {
     ] {
         let setup = small(hpcc(leaf_spine(4, 2, 4), busy()), 150_000, recovery);
         let keep = blamed(setup);
-        let lost = |row: &&BlameRecord| row.parts[Part::Recovery as usize] > 0;
+        let lost = |row: &&BlameRecord| row.parts.get(Part::Recovery) > 0;
         assert!(keep.blame.iter().filter(lost).count() > 5, "{recovery:?}");
         let again = |id| {
             keep.flows

@@ -6,7 +6,9 @@
 //! with its final name is always whole. This is the only crate that writes files.
 
 mod capture;
+mod chunk;
 mod directory;
+mod encode;
 mod error;
 mod host;
 mod info;

@@ -1,58 +1,52 @@
 //! One Parquet file, written in parts of bounded size.
 
+use crate::chunk::Chunk;
 use crate::info::RunInfo;
 use crate::{Error, directory};
-use arrow_array::types::UInt32Type;
-use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, RecordBatch, StringArray, UInt8Array,
-    UInt16Array, UInt32Array, UInt64Array,
-};
 use arrow_schema::{DataType, Field, Schema};
 use fabric::record::table::{ColumnInfo, Values};
 use fabric::record::{Rows, Table};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding};
+use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
+use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::schema::types::ColumnPath;
+use parquet::file::writer::SerializedFileWriter;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows that are gathered before they are handed to Parquet.
-pub(crate) const ROWS_PER_PART: usize = 32_768;
+/// Rows that are gathered before they are encoded: so few that they stay in the caches meanwhile.
+const ROWS_PER_PART: usize = 512;
 
-/// A table with more rows than this gets room for a whole part at once.
-const MANY_ROWS: usize = ROWS_PER_PART / 16;
-
-/// Rows of a Parquet row group: what is held in memory, compressed, until it is written.
-const ROWS_PER_GROUP: usize = 8 * ROWS_PER_PART;
+/// Rows of a Parquet row group: what is held in memory, encoded, until it is written.
+const ROWS_PER_GROUP: usize = 512 * ROWS_PER_PART;
 
 /// One Parquet file under its temporary name, and the rows that wait to be written.
 pub(crate) struct TableFile {
     table: Table,
     path: PathBuf,
-    schema: Arc<Schema>,
-    writer: ArrowWriter<File>,
+    writer: SerializedFileWriter<File>,
     /// What waits, column by column.
     waiting: Vec<Values>,
     rows_waiting: usize,
+    /// The row group that grows, column by column.
+    group: Vec<Chunk>,
+    rows_in_group: usize,
 }
 
 impl TableFile {
     pub(crate) fn create(dir: &Path, table: Table) -> Result<Self, Error> {
         let path = directory::temporary(dir, &table.file());
         let file = File::create(&path).map_err(|e| Error::io(&path, "create", &e))?;
-        let columns = table.columns();
-        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&columns)))
-            .map_err(|e| Error::parquet(&path, e))?;
+        let writer = open(file, &table.columns()).map_err(|e| Error::parquet(&path, e))?;
+        let waiting = table.columns().into_iter().map(|column| column.empty);
         Ok(Self {
-            waiting: empty(&table),
+            waiting: waiting.collect(),
             table,
             path,
-            schema,
             writer,
             rows_waiting: 0,
+            group: Vec::new(),
+            rows_in_group: 0,
         })
     }
 
@@ -60,77 +54,81 @@ impl TableFile {
         self.table.name
     }
 
-    /// Adds rows; writes those that make a whole part.
+    /// Adds rows; encodes those that make a whole part, and writes those that make a whole row group.
     pub(crate) fn add(&mut self, rows: &dyn Rows, names: &Names) -> Result<(), Error> {
         let mut from = 0;
         while from < rows.len() {
-            let left = ROWS_PER_PART - self.rows_waiting;
-            let to = rows.len().min(from + left);
-            if self.rows_waiting + (to - from) > MANY_ROWS {
-                for column in &mut self.waiting {
-                    column.reserve(left);
-                }
-            }
+            let to = rows.len().min(from + ROWS_PER_PART - self.rows_waiting);
             rows.append(from..to, &mut self.waiting);
             self.rows_waiting += to - from;
             from = to;
             if self.rows_waiting == ROWS_PER_PART {
-                self.write(names)?;
+                self.encode(names)
+                    .map_err(|e| Error::parquet(&self.path, e))?;
             }
         }
         Ok(())
     }
 
-    /// Writes the rows that wait.
-    fn write(&mut self, names: &Names) -> Result<(), Error> {
-        let columns = std::mem::replace(&mut self.waiting, empty(&self.table));
-        let columns = columns.into_iter().map(|column| names.array(column));
-        self.rows_waiting = 0;
-        let batch = RecordBatch::try_new(self.schema.clone(), columns.collect())
-            .map_err(|e| Error::new(&self.path, format!("columns do not fit the table: {e}")))?;
-        self.writer
-            .write(&batch)
-            .map_err(|e| Error::parquet(&self.path, e))
+    /// Encodes the rows that wait.
+    fn encode(&mut self, names: &Names) -> Result<(), ParquetError> {
+        if self.group.is_empty() {
+            let columns = self.writer.schema_descr().columns().iter().cloned();
+            let columns = columns.zip(&self.waiting);
+            self.group = columns.map(|(column, of)| Chunk::new(column, of)).collect();
+        }
+        for (chunk, values) in self.group.iter_mut().zip(&mut self.waiting) {
+            chunk.put(self.rows_waiting, values, names)?;
+            values.clear();
+        }
+        self.rows_in_group += std::mem::take(&mut self.rows_waiting);
+        if self.rows_in_group >= ROWS_PER_GROUP {
+            self.end_group()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the row group.
+    fn end_group(&mut self) -> Result<(), ParquetError> {
+        let mut group = self.writer.next_row_group()?;
+        for chunk in self.group.drain(..) {
+            let (bytes, closed) = chunk.close()?;
+            group.append_column(&bytes, closed)?;
+        }
+        group.close()?;
+        self.rows_in_group = 0;
+        Ok(())
     }
 
     /// Completes the file, makes sure that it is on the disk, and returns its final name.
     pub(crate) fn close(mut self, names: &Names) -> Result<String, Error> {
-        if self.rows_waiting > 0 {
-            self.write(names)?;
-        }
+        let path = self.path.clone();
+        let last = self.encode(names).and_then(|()| self.end_group_if_any());
+        last.map_err(|e| Error::parquet(&path, e))?;
         // A second handle, because only `close` passes on what the system said.
         let file = self.writer.inner().try_clone();
-        let file = file.map_err(|e| Error::io(&self.path, "write", &e))?;
-        self.writer
-            .close()
-            .map_err(|e| Error::parquet(&self.path, e))?;
+        let file = file.map_err(|e| Error::io(&path, "write", &e))?;
+        self.writer.close().map_err(|e| Error::parquet(&path, e))?;
         file.sync_data()
-            .map_err(|e| Error::io(&self.path, "write", &e))?;
+            .map_err(|e| Error::io(&path, "write", &e))?;
         Ok(self.table.file())
+    }
+
+    fn end_group_if_any(&mut self) -> Result<(), ParquetError> {
+        match self.rows_in_group {
+            0 => Ok(()),
+            _ => self.end_group(),
+        }
     }
 }
 
-/// How a table is encoded. Whole numbers are written as differences: of times and counts, most of which differ from
-/// row to row, a list of those that occur would be as long as the column, and to look others up in one takes longer.
-fn properties(columns: &[ColumnInfo]) -> WriterProperties {
-    let all = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_max_row_group_row_count(Some(ROWS_PER_GROUP));
-    let whole = columns
-        .iter()
-        .filter(|column| field(column).data_type().is_integer());
-    let encoded = whole.fold(all, |all, column| {
-        let path = ColumnPath::from(column.name);
-        all.set_column_dictionary_enabled(path.clone(), false)
-            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
-    });
-    encoded.build()
-}
-
-/// No values for any column.
-fn empty(table: &Table) -> Vec<Values> {
-    let columns = table.columns().into_iter();
-    columns.map(|column| column.empty).collect()
+/// A file with such columns. What reads Arrow finds their types there.
+fn open(file: File, columns: &[ColumnInfo]) -> Result<SerializedFileWriter<File>, ParquetError> {
+    let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+    let mut properties = WriterProperties::default();
+    add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
+    let described = ArrowSchemaConverter::new().convert(&schema)?;
+    SerializedFileWriter::new(file, described.root_schema_ptr(), Arc::new(properties))
 }
 
 /// The type of a column in the file. Names are stored as numbers into a list of the different ones.
@@ -154,9 +152,9 @@ fn field(column: &ColumnInfo) -> Field {
 
 /// What stands for numbers of nodes and traffics in tables.
 pub(crate) struct Names {
-    nodes: NameList,
-    tiers: NameList,
-    traffics: NameList,
+    pub(crate) nodes: NameList,
+    pub(crate) tiers: NameList,
+    pub(crate) traffics: NameList,
     /// Level of each node.
     levels: Vec<u8>,
 }
@@ -171,30 +169,9 @@ impl Names {
         }
     }
 
-    /// A column as it is written.
-    fn array(&self, values: Values) -> ArrayRef {
-        match values {
-            Values::U8(values) => Arc::new(UInt8Array::from(values)),
-            Values::U16(values) => Arc::new(UInt16Array::from(values)),
-            Values::U32(values) => Arc::new(UInt32Array::from(values)),
-            Values::U64(values) => Arc::new(UInt64Array::from(values)),
-            Values::OptionU32(values) => Arc::new(UInt32Array::from(values)),
-            Values::OptionU64(values) => Arc::new(UInt64Array::from(values)),
-            Values::OptionF64(values) => Arc::new(Float64Array::from(values)),
-            Values::Bool(values) => Arc::new(BooleanArray::from(values)),
-            Values::OptionText(values) => Arc::new(StringArray::from_iter(values)),
-            Values::NodeName(nodes) => self.nodes.column(nodes),
-            Values::NodeTier(nodes) => self.tiers.column(nodes),
-            Values::TrafficName(traffics) => self.traffics.column(traffics),
-            Values::Word(words) => Arc::new(StringArray::from(words)),
-            Values::Direction(pairs) => {
-                let level = |node: u32| self.levels[node as usize];
-                let words = pairs
-                    .into_iter()
-                    .map(|(a, b)| direction(level(a), level(b)));
-                Arc::new(StringArray::from_iter_values(words))
-            }
-        }
+    /// The direction from the first of two nodes to the second.
+    pub(crate) fn direction(&self, from: u32, to: u32) -> &'static str {
+        direction(self.levels[from as usize], self.levels[to as usize])
     }
 }
 
@@ -208,35 +185,168 @@ pub(crate) fn direction(from_level: u8, to_level: u8) -> &'static str {
 }
 
 /// The different names of something, and which of them each thing has.
-struct NameList {
-    values: Arc<StringArray>,
+pub(crate) struct NameList {
+    names: Vec<String>,
     index: Vec<u32>,
 }
 
 impl NameList {
-    fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+    fn new<'a>(all: impl Iterator<Item = &'a str>) -> Self {
         let mut numbers = std::collections::BTreeMap::new();
-        let mut values = Vec::new();
+        let mut names = Vec::new();
         let mut index = Vec::new();
-        for name in names {
+        for name in all {
             index.push(*numbers.entry(name).or_insert_with(|| {
-                values.push(name);
-                values.len() as u32 - 1
+                names.push(name.to_owned());
+                names.len() as u32 - 1
             }));
         }
-        Self {
-            values: Arc::new(StringArray::from(values)),
-            index,
+        Self { names, index }
+    }
+
+    /// The name of a thing, and its number among the different ones.
+    pub(crate) fn of(&self, thing: u32) -> (u32, &str) {
+        let number = self.index[thing as usize];
+        (number, &self.names[number as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabric::record::Row;
+    use fabric::record::table::{Column, Value, column};
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field as Read;
+
+    /// A row with a column of each type, all of which follow from its number.
+    #[derive(Clone, Debug)]
+    struct Mixed(u64);
+
+    impl Mixed {
+        /// Some bits that differ from row to row, of which there are more in some stretches than in others.
+        fn bits(&self) -> u64 {
+            let mixed = self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            mixed >> (self.0 / 1000 % 9 * 8).min(63)
+        }
+
+        fn text(&self) -> Option<Arc<str>> {
+            let some = (5_000..90_000).contains(&self.0) && !self.0.is_multiple_of(3);
+            some.then(|| format!("text-{}", self.0 % 700).into())
         }
     }
 
-    /// The column that names thing after thing.
-    fn column(&self, things: Vec<u32>) -> ArrayRef {
-        let keys = things.into_iter().map(|thing| self.index[thing as usize]);
-        let keys = UInt32Array::from_iter_values(keys);
-        Arc::new(DictionaryArray::<UInt32Type>::new(
-            keys,
-            self.values.clone(),
-        ))
+    impl Row for Mixed {
+        const TABLE: &'static str = "mixed";
+        const ABOUT: &'static str = "All types.";
+        const COLUMNS: &'static [Column<Self>] = &[
+            column("u8", Value::U8(|r| r.bits() as u8), ""),
+            column("u16", Value::U16(|r| r.bits() as u16), ""),
+            column("u32", Value::U32(|r| r.bits() as u32), ""),
+            column("u64", Value::U64(Self::bits), ""),
+            column("zero", Value::U64(|_| 0), ""),
+            column(
+                "some32",
+                Value::OptionU32(|r| (r.0 % 5 > 2).then_some(r.bits() as u32)),
+                "",
+            ),
+            column(
+                "some64",
+                Value::OptionU64(|r| (r.0 > 40_000).then_some(r.bits())),
+                "",
+            ),
+            column("none", Value::OptionU32(|_| None), ""),
+            column(
+                "f64",
+                Value::OptionF64(|r| (r.0 & 1 > 0).then_some(r.0 as f64 / 3.0)),
+                "",
+            ),
+            column("bool", Value::Bool(|r| r.bits() & 1 > 0), ""),
+            column("text", Value::OptionText(Self::text), ""),
+            column(
+                "word",
+                Value::Word(|r| ["a", "bb", "ccc"][r.0 as usize % 3]),
+                "",
+            ),
+            column("node", Value::NodeName(|r| (r.0 / 7 % 3) as u32), ""),
+            column("tier", Value::NodeTier(|_| 2), ""),
+            column("direction", Value::Direction(|r| (0, (r.0 % 3) as u32)), ""),
+        ];
+
+        fn order(_: &mut Vec<Self>) {}
+    }
+
+    fn names() -> Names {
+        Names {
+            nodes: NameList::new(["host0", "leaf0", "spine0"].into_iter()),
+            tiers: NameList::new(["host", "switch", "switch"].into_iter()),
+            traffics: NameList::new(std::iter::empty()),
+            levels: vec![1, 0, 2],
+        }
+    }
+
+    /// What a row has to be read as.
+    fn expected(row: u64) -> Vec<Read> {
+        let r = Mixed(row);
+        let or_null = |read: Option<Read>| read.unwrap_or(Read::Null);
+        let word = |word: &str| Read::Str(word.to_owned());
+        vec![
+            Read::UByte(r.bits() as u8),
+            Read::UShort(r.bits() as u16),
+            Read::UInt(r.bits() as u32),
+            Read::ULong(r.bits()),
+            Read::ULong(0),
+            or_null((row % 5 > 2).then_some(Read::UInt(r.bits() as u32))),
+            or_null((row > 40_000).then_some(Read::ULong(r.bits()))),
+            Read::Null,
+            or_null((row & 1 > 0).then_some(Read::Double(row as f64 / 3.0))),
+            Read::Bool(r.bits() & 1 > 0),
+            or_null(r.text().map(|text| word(&text))),
+            word(["a", "bb", "ccc"][row as usize % 3]),
+            word(["host0", "leaf0", "spine0"][row as usize / 7 % 3]),
+            word("switch"),
+            word(["side", "down", "up"][row as usize % 3]),
+        ]
+    }
+
+    #[test]
+    fn what_is_written_is_read_whatever_its_type_and_however_many_rows() {
+        let dir = std::env::temp_dir().join(format!("backwater-table-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        for rows in [0, 1, 300, ROWS_PER_GROUP as u64 + 77] {
+            let mut file = TableFile::create(&dir, Table::of::<Mixed>()).unwrap();
+            let path = file.path.clone();
+            for from in (0..rows).step_by(9_999) {
+                let part: Vec<_> = (from..rows.min(from + 9_999)).map(Mixed).collect();
+                file.add(&part, &names()).unwrap();
+            }
+            file.close(&names()).unwrap();
+            let file = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+            assert_eq!(file.metadata().file_metadata().num_rows(), rows as i64);
+            let mut read = 0;
+            for (nth, row) in (0..).zip(file.get_row_iter(None).unwrap()) {
+                let row = row.unwrap();
+                let values: Vec<_> = row
+                    .get_column_iter()
+                    .map(|(_, value)| value.clone())
+                    .collect();
+                assert_eq!(values, expected(nth), "row {nth} of {rows}");
+                read += 1;
+            }
+            assert_eq!(read, rows);
+            if rows == 300 {
+                let group = file.metadata().row_group(0);
+                let known = group.column(3).statistics().unwrap();
+                let all = || (0..rows).map(|row| Mixed(row).bits());
+                let bytes = |number: Option<u64>| number.unwrap().to_le_bytes();
+                assert_eq!(known.min_bytes_opt().unwrap(), bytes(all().min()));
+                assert_eq!(known.max_bytes_opt().unwrap(), bytes(all().max()));
+                assert_eq!(
+                    group.column(7).statistics().unwrap().null_count_opt(),
+                    Some(rows)
+                );
+            }
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 }

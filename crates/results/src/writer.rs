@@ -3,12 +3,15 @@
 use crate::capture::CaptureFiles;
 use crate::info::RunInfo;
 use crate::summary::{Summary, Tally};
-use crate::table::{Names, ROWS_PER_PART, TableFile};
+use crate::table::{Names, TableFile};
 use crate::{Error, directory};
 use fabric::record::table::Format;
 use fabric::record::{Outcome, PortRecord, Recorder, Rows, Table, workload_tables};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+/// Ports whose rows are made at once.
+const PORTS_AT_ONCE: usize = 4096;
 
 /// Writes a run into a directory of its own.
 ///
@@ -66,7 +69,7 @@ impl Writer {
     /// Writes what is left, the port tables and the summary, and gives all files their names.
     /// `warnings` are those that became known during the run.
     pub fn finish(mut self, outcome: &Outcome, warnings: &[String]) -> Result<Summary, Error> {
-        for ports in outcome.ports.chunks(ROWS_PER_PART / 8) {
+        for ports in outcome.ports.chunks(PORTS_AT_ONCE) {
             self.put(&ports.to_vec());
             self.put(
                 &ports

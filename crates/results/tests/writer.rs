@@ -2,7 +2,7 @@
 
 use fabric::measure::{
     Blame, BlameHopRecord, BlameRecord, CaptureSpec, CapturedFrame, CauseRecord, DelayBin,
-    DelayHistogram, HeldFlowRecord, IngressHeld, IngressSample, IngressSeries, Part,
+    DelayHistogram, HeldFlowRecord, IngressHeld, IngressSample, IngressSeries, Part, Parts,
     PauseRecording, QueueBin, QueueHistogram, QueueSample, QueueSeries, RecordSpec, RecordedPorts,
     RttBin, RttHistogram, Throughput, ThroughputRecord, Utilisation, UtilisationRecord, Waiting,
     WaitingRecord,
@@ -442,7 +442,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         received_ps: 9,
         flow: 3,
         fct_ps: 9,
-        parts: [0; Part::ALL.len()],
+        parts: Parts::default(),
     }]);
     writer.rows(&vec![BlameHopRecord {
         received_ps: 9,

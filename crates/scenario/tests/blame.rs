@@ -75,18 +75,18 @@ fn check(what: &str, plain: &Scenario, recorded: &Scenario) -> Keep {
     assert!(keep.blame.len() > 10, "{what}: {}", keep.blame.len());
     let mut hops = keep.hops.iter().peekable();
     for row in &keep.blame {
-        let sum: u64 = row.parts.iter().sum();
+        let sum: u64 = row.parts.sum();
         let flow = keep.flows.iter().find(|f| f.flow.id == row.flow).unwrap();
         let fct_ps = flow.received_ps.unwrap() - flow.flow.start_ps;
         assert_eq!((row.fct_ps, sum), (fct_ps, fct_ps), "{what}: {row:?}");
         let mut by_hop = [0; Part::ALL.len()];
         for part in [Part::Sending, Part::Propagation, Part::Serialisation] {
-            by_hop[part as usize] = row.parts[part as usize];
+            by_hop[part as usize] = row.parts.get(part);
         }
         while let Some(hop) = hops.next_if(|hop| hop.flow == row.flow) {
             by_hop[hop.part as usize] += hop.spent_ps;
         }
-        assert_eq!(by_hop, row.parts, "{what}: {row:?}");
+        assert_eq!(by_hop, row.parts.all(), "{what}: {row:?}");
     }
     keep
 }
@@ -109,7 +109,7 @@ const SHOWN: &[(&str, &[Part])] = &[
 ];
 
 fn spent(keep: &Keep, part: Part) -> u64 {
-    let of = keep.blame.iter().map(|row| row.parts[part as usize]);
+    let of = keep.blame.iter().map(|row| row.parts.get(part));
     of.sum()
 }
 

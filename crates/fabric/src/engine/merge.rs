@@ -16,6 +16,15 @@ impl Merged {
         self.of_type().extend(rows);
     }
 
+    /// Adds these rows, all of them, without copying them if there are no others.
+    pub fn take<R: Row>(&mut self, rows: &mut Vec<R>) {
+        let all = self.of_type();
+        match all.is_empty() {
+            true => std::mem::swap(all, rows),
+            false => all.append(rows),
+        }
+    }
+
     fn of_type<R: Row>(&mut self) -> &mut Vec<R> {
         let known = self.tables.iter().position(|rows| rows.of::<R>().is_some());
         let at = known.unwrap_or_else(|| {

@@ -87,9 +87,9 @@ macro_rules! types {
         }
 
         impl Values {
-            /// Makes room for this number of values more.
-            pub fn reserve(&mut self, more: usize) {
-                match self { $(Self::$name(values) => values.reserve(more),)* }
+            /// Forgets the values.
+            pub fn clear(&mut self) {
+                match self { $(Self::$name(values) => values.clear(),)* }
             }
 
             /// What the documents call this type.

@@ -32,8 +32,8 @@ use account::Accounts;
 use arrivals::Arrivals;
 pub(in crate::engine) use journey::Journey;
 use journey::{Journeys, Obstacle, Place};
-pub use part::Part;
-use part::{NEXT_ROOT, NO_ROOT, PARTS, Piece};
+use part::{NEXT_ROOT, NO_ROOT, Piece};
+pub use part::{Part, Parts};
 use ports::Port;
 
 /// What a scenario says of it.
@@ -45,7 +45,7 @@ pub struct Spec {
 
 /// Where the time of a flow went.
 // BLM-01
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlameRecord {
     /// When its last byte came to the receiver, ps.
     pub received_ps: Time,
@@ -53,8 +53,8 @@ pub struct BlameRecord {
     pub flow: u32,
     /// From its start to its last byte at the receiver, ps.
     pub fct_ps: Time,
-    /// What this consists of, ps, by [`Part`].
-    pub parts: [Time; PARTS],
+    /// What this consists of.
+    pub parts: Parts,
 }
 
 /// What a flow waited for at one port.
@@ -86,7 +86,7 @@ macro_rules! of {
     ($part:ident) => {
         column(
             Part::$part.column(),
-            Value::U64(|r| r.parts[Part::$part as usize]),
+            Value::U64(|r| r.parts.get(Part::$part)),
             Part::$part.about(),
         )
     };
@@ -566,14 +566,14 @@ impl Measure for Blame {
         if let Some(all) = &mut self.hops {
             all.extend(hops(&row, &journey.spent.waits, graph));
         }
+        let (fct_ps, sum_ps) = (row.fct_ps, row.parts.sum());
+        let idle = self.journeys.idle(row.parts.get(Part::LinkDown));
         self.rows.push(row);
-        let (fct_ps, sum_ps) = (row.fct_ps, row.parts.iter().sum::<Time>());
         if sum_ps != fct_ps {
             return Some(format!(
                 "flow {flow} took {fct_ps} ps, its parts make {sum_ps} ps"
             ));
         }
-        let idle = self.journeys.idle(&row.parts);
         idle.map(|ps| {
             format!(
                 "flow {flow}: its last packet waited {ps} ps at a port that sent nothing, and nothing held it"
@@ -582,9 +582,9 @@ impl Measure for Blame {
     }
 
     fn probe(&mut self, _: Time, out: &mut Merged) {
-        out.add(self.rows.drain(..));
+        out.take(&mut self.rows);
         if let Some(hops) = &mut self.hops {
-            out.add(hops.drain(..));
+            out.take(hops);
         }
     }
 

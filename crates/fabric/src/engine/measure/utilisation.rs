@@ -161,7 +161,7 @@ impl Measure for Utilisation {
     }
 
     // RCD-12
-    #[inline]
+    #[inline(never)]
     fn passes(&mut self, passing: &Passing<'_>) -> bool {
         if passing.now >= self.end_ps {
             self.end_intervals(passing.now);

@@ -11,11 +11,16 @@ use dataplane::units::Time;
 
 use super::super::{Passing, Sending};
 use super::account::Account;
-use super::part::{NO_ROOT, PARTS, Part, Spent};
+use super::part::{NO_ROOT, Part, Spent};
 use super::ports::{Port, SORTS, Sort};
 
-/// The packet is not followed.
-const NONE: u32 = u32::MAX;
+/// Bits of a word.
+const WORD: usize = u64::BITS as usize;
+
+/// Where the bit of a packet stands.
+const fn bit_of(id: PacketId) -> (usize, u64) {
+    (id as usize / WORD, 1 << (id as usize % WORD))
+}
 
 /// What keeps a packet from leaving, besides others before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,8 +218,9 @@ struct Own {
 pub(super) struct Journeys {
     all: Vec<Journey>,
     free: Vec<u32>,
-    /// By packet.
+    /// By packet, and a bit for each that is followed: the bits of all stay in the caches.
     of: Vec<u32>,
+    followed: Vec<u64>,
     /// Queues of the only packets of their flows, by port.
     queues: Vec<Vec<Queue>>,
     /// The other packets that wait in a switch, by its ports, and the place of each there.
@@ -236,6 +242,7 @@ impl Journeys {
             all: Vec::new(),
             free: Vec::new(),
             of: Vec::new(),
+            followed: Vec::new(),
             queues: (0..ports).map(|_| Vec::new()).collect(),
             at_port: vec![Vec::new(); ports],
             nth: Vec::new(),
@@ -247,7 +254,14 @@ impl Journeys {
     /// Whether a packet is followed.
     #[inline]
     pub fn follows(&self, id: PacketId) -> bool {
-        self.of.get(id as usize).is_some_and(|&at| at != NONE)
+        let (word, bit) = bit_of(id);
+        self.followed.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+
+    /// The journey of a packet, if it is followed.
+    #[inline]
+    fn of(&self, id: PacketId) -> Option<u32> {
+        self.follows(id).then(|| self.of[id as usize])
     }
 
     /// A new journey, not used before or not any more.
@@ -258,9 +272,12 @@ impl Journeys {
             self.all.len() as u32 - 1
         });
         if self.of.len() <= id as usize {
-            self.of.resize(id as usize + 1, NONE);
+            self.of.resize(id as usize + 1, 0);
+            self.followed.resize(id as usize / WORD + 1, 0);
         }
         self.of[id as usize] = at;
+        let (word, bit) = bit_of(id);
+        self.followed[word] |= bit;
         &mut self.all[at as usize]
     }
 
@@ -290,8 +307,9 @@ impl Journeys {
 
     /// A packet is followed no longer. Returns its journey, which has to be [released](Self::release).
     pub fn arrives(&mut self, id: PacketId, ports: &mut [Port]) -> Option<u32> {
-        let of = self.of.get_mut(id as usize).filter(|at| **at != NONE)?;
-        let at = std::mem::replace(of, NONE);
+        let at = self.of(id)?;
+        let (word, bit) = bit_of(id);
+        self.followed[word] &= !bit;
         self.leave_list(at, ports);
         Some(at)
     }
@@ -353,7 +371,7 @@ impl Journeys {
     /// A packet has come to a switch, and waits here to leave it.
     // BLM-20, BLM-31
     pub fn comes(&mut self, now: Time, id: PacketId, place: Place, ports: &mut [Port]) {
-        if let Some(&at) = self.of.get(id as usize).filter(|&&at| at != NONE) {
+        if let Some(at) = self.of(id) {
             let journey = &mut self.all[at as usize];
             (journey.hop, journey.link) = (journey.hop + 1, place.link);
             journey.spent.leads_to(place.link);
@@ -364,7 +382,7 @@ impl Journeys {
     /// A packet that was held back goes on to wait in a queue.
     // BLM-24
     pub fn is_released(&mut self, now: Time, id: PacketId, place: Place, ports: &mut [Port]) {
-        if let Some(&at) = self.of.get(id as usize).filter(|&&at| at != NONE) {
+        if let Some(at) = self.of(id) {
             self.settle(now, at, &ports[place.link as usize]);
             self.leave_list(at, ports);
             self.join_list(now, at, place, ports);
@@ -418,7 +436,7 @@ impl Journeys {
     // BLM-20
     pub fn leaves(&mut self, sending: &Sending<'_>, ports: &mut [Port]) {
         let Passing { now, link, id, .. } = sending.passing;
-        let Some(&at) = self.of.get(id as usize).filter(|&&at| at != NONE) else {
+        let Some(at) = self.of(id) else {
             return;
         };
         self.catch_up(at);
@@ -448,8 +466,7 @@ impl Journeys {
 
     /// Time that a packet waited though its port could send and sent nothing: there must be none.
     // BLM-21
-    pub fn idle(&self, parts: &[Time; PARTS]) -> Option<Time> {
-        let idle_ps = parts[Part::LinkDown as usize];
+    pub fn idle(&self, idle_ps: Time) -> Option<Time> {
         (self.never_idle && idle_ps > 0).then_some(idle_ps)
     }
 

@@ -68,6 +68,82 @@ parts! {
 
 pub(super) const PARTS: usize = Part::ALL.len();
 
+/// Parts that most flows have at most.
+const FEW: usize = 7;
+
+/// How long each part took, ps. Of most flows most took no time: what did stands side by side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// The parts that took time, as bits.
+    which: u32,
+    /// How long those took, in their order, unless they are more.
+    few: [Time; FEW],
+    more: Option<Box<[Time; PARTS]>>,
+}
+
+impl Parts {
+    /// How long one took.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, part: Part) -> Time {
+        let bit = 1 << part as u32;
+        if self.which & bit == 0 {
+            return 0;
+        }
+        match &self.more {
+            Some(more) => more[part as usize],
+            None => self.few[self.place(bit)],
+        }
+    }
+
+    /// All of them, by [`Part`].
+    #[must_use]
+    pub fn all(&self) -> [Time; PARTS] {
+        let mut all = [0; PARTS];
+        for (time, part) in all.iter_mut().zip(Part::ALL) {
+            *time = self.get(*part);
+        }
+        all
+    }
+
+    /// How long they took together.
+    #[must_use]
+    pub fn sum(&self) -> Time {
+        match &self.more {
+            Some(more) => more.iter().sum(),
+            None => self.few.iter().sum(),
+        }
+    }
+
+    /// Where the part with this bit stands among those that took time.
+    const fn place(&self, bit: u32) -> usize {
+        (self.which & (bit - 1)).count_ones() as usize
+    }
+
+    /// A part took longer.
+    pub(super) fn add(&mut self, part: Part, spent_ps: Time) {
+        let bit = 1 << part as u32;
+        if spent_ps == 0 {
+            return;
+        }
+        if self.more.is_none() && self.which & bit == 0 {
+            let (at, known) = (self.place(bit), self.which.count_ones() as usize);
+            if known < FEW {
+                self.few.copy_within(at..known, at + 1);
+                self.few[at] = 0;
+            } else {
+                self.more = Some(Box::new(self.all()));
+            }
+        }
+        self.which |= bit;
+        let at = self.place(bit);
+        match &mut self.more {
+            Some(more) => more[part as usize] += spent_ps,
+            None => self.few[at] += spent_ps,
+        }
+    }
+}
+
 /// A wait at one port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
@@ -131,13 +207,13 @@ impl Spent {
     }
 
     /// All by part.
-    pub fn parts(&self) -> [Time; PARTS] {
-        let mut parts = [0; PARTS];
-        parts[Part::Sending as usize] = self.sending_ps;
-        parts[Part::Propagation as usize] = self.propagation_ps;
-        parts[Part::Serialisation as usize] = self.serialisation_ps;
+    pub fn parts(&self) -> Parts {
+        let mut parts = Parts::default();
+        parts.add(Part::Sending, self.sending_ps);
+        parts.add(Part::Propagation, self.propagation_ps);
+        parts.add(Part::Serialisation, self.serialisation_ps);
         for wait in &self.waits {
-            parts[wait.part as usize] += wait.spent_ps;
+            parts.add(wait.part, wait.spent_ps);
         }
         parts
     }
@@ -148,5 +224,27 @@ impl Spent {
         self.names_next = false;
         self.waits.clear();
         self.waits.extend(waits);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_kept_whether_few_or_many_in_whatever_order() {
+        for count in 0..=PARTS {
+            let mut parts = Parts::default();
+            let mut expected = [0; PARTS];
+            for nth in 0..2 * count {
+                // Each of them twice, out of order.
+                let at = nth * 7 % PARTS;
+                parts.add(Part::ALL[at], 10 + nth as Time);
+                expected[at] += 10 + nth as Time;
+            }
+            assert_eq!(parts.all(), expected, "{count}");
+            assert_eq!(parts.sum(), expected.iter().sum::<Time>());
+            assert_eq!(parts.get(Part::Host), expected[Part::Host as usize]);
+        }
     }
 }
