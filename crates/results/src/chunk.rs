@@ -1,7 +1,7 @@
 //! A column of a row group, encoded while it grows.
 
 use crate::encode::{Differences, pack, put_run, width};
-use crate::table::Names;
+use crate::names::Names;
 use bytes::Bytes;
 use fabric::record::table::Values;
 use parquet::basic::{Compression, Encoding, Type};

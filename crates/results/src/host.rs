@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use fabric::record::Rows;
 
 use crate::info::RunInfo;
-use crate::table::{Names, TableFile};
+use crate::names::Names;
+use crate::table::TableFile;
 use crate::{Error, directory};
 
 /// The files of a host, in a directory of their own.

@@ -12,6 +12,7 @@ mod encode;
 mod error;
 mod host;
 mod info;
+mod names;
 mod stats;
 mod summary;
 mod table;

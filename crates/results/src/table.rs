@@ -1,7 +1,7 @@
 //! One Parquet file, written in parts of bounded size.
 
 use crate::chunk::Chunk;
-use crate::info::RunInfo;
+use crate::names::Names;
 use crate::{Error, directory};
 use arrow_schema::{DataType, Field, Schema};
 use fabric::record::table::{ColumnInfo, Values};
@@ -150,67 +150,6 @@ fn field(column: &ColumnInfo) -> Field {
     Field::new(column.name, kind, nullable)
 }
 
-/// What stands for numbers of nodes and traffics in tables.
-pub(crate) struct Names {
-    pub(crate) nodes: NameList,
-    pub(crate) tiers: NameList,
-    pub(crate) traffics: NameList,
-    /// Level of each node.
-    levels: Vec<u8>,
-}
-
-impl Names {
-    pub(crate) fn new(info: &RunInfo) -> Self {
-        Self {
-            nodes: NameList::new(info.nodes.iter().map(|n| n.name.as_str())),
-            tiers: NameList::new(info.nodes.iter().map(|n| n.tier.as_str())),
-            traffics: NameList::new(info.sources.iter().map(String::as_str)),
-            levels: info.nodes.iter().map(|n| n.level).collect(),
-        }
-    }
-
-    /// The direction from the first of two nodes to the second.
-    pub(crate) fn direction(&self, from: u32, to: u32) -> &'static str {
-        direction(self.levels[from as usize], self.levels[to as usize])
-    }
-}
-
-/// `up`, `down`, or `side` between switches of the same tier.
-pub(crate) fn direction(from_level: u8, to_level: u8) -> &'static str {
-    match to_level.cmp(&from_level) {
-        std::cmp::Ordering::Greater => "up",
-        std::cmp::Ordering::Less => "down",
-        std::cmp::Ordering::Equal => "side",
-    }
-}
-
-/// The different names of something, and which of them each thing has.
-pub(crate) struct NameList {
-    names: Vec<String>,
-    index: Vec<u32>,
-}
-
-impl NameList {
-    fn new<'a>(all: impl Iterator<Item = &'a str>) -> Self {
-        let mut numbers = std::collections::BTreeMap::new();
-        let mut names = Vec::new();
-        let mut index = Vec::new();
-        for name in all {
-            index.push(*numbers.entry(name).or_insert_with(|| {
-                names.push(name.to_owned());
-                names.len() as u32 - 1
-            }));
-        }
-        Self { names, index }
-    }
-
-    /// The name of a thing, and its number among the different ones.
-    pub(crate) fn of(&self, thing: u32) -> (u32, &str) {
-        let number = self.index[thing as usize];
-        (number, &self.names[number as usize])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,12 +216,12 @@ mod tests {
     }
 
     fn names() -> Names {
-        Names {
-            nodes: NameList::new(["host0", "leaf0", "spine0"].into_iter()),
-            tiers: NameList::new(["host", "switch", "switch"].into_iter()),
-            traffics: NameList::new(std::iter::empty()),
-            levels: vec![1, 0, 2],
-        }
+        let nodes = [
+            ("host0", "host", 1),
+            ("leaf0", "switch", 0),
+            ("spine0", "switch", 2),
+        ];
+        Names::of_nodes(nodes.into_iter())
     }
 
     /// What a row has to be read as.

@@ -2,8 +2,9 @@
 
 use crate::capture::CaptureFiles;
 use crate::info::RunInfo;
+use crate::names::Names;
 use crate::summary::{Summary, Tally};
-use crate::table::{Names, TableFile};
+use crate::table::TableFile;
 use crate::{Error, directory};
 use fabric::record::table::Format;
 use fabric::record::{Outcome, PortRecord, Recorder, Rows, Table, workload_tables};
