@@ -134,7 +134,7 @@ impl Chunk {
         }
     }
 
-    /// Adds so many rows.
+    /// Adds this number of rows.
     pub(crate) fn put(&mut self, rows: usize, values: &Values, names: &Names) -> Result<()> {
         match (&mut self.body, values) {
             (Body::Whole(to), Values::U8(values)) => to.put(values),

@@ -150,7 +150,7 @@ pub(crate) const fn width(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
 }
 
-/// Appends numbers of so many bits each, the lowest first, and fills the last byte.
+/// Appends numbers of `width` bits each, the lowest first, and fills the last byte.
 pub(crate) fn pack(numbers: impl Iterator<Item = u64>, width: u32, to: &mut Vec<u8>) {
     let (mut word, mut used) = (0_u64, 0);
     for number in numbers {
