@@ -1,0 +1,72 @@
+//! Names in tables.
+
+use crate::info::RunInfo;
+
+/// What stands for numbers of nodes and traffics in tables.
+pub(crate) struct Names {
+    pub(crate) nodes: NameList,
+    pub(crate) tiers: NameList,
+    pub(crate) traffics: NameList,
+    /// Level of each node.
+    levels: Vec<u8>,
+}
+
+impl Names {
+    pub(crate) fn new(info: &RunInfo) -> Self {
+        Self {
+            nodes: NameList::new(info.nodes.iter().map(|n| n.name.as_str())),
+            tiers: NameList::new(info.nodes.iter().map(|n| n.tier.as_str())),
+            traffics: NameList::new(info.sources.iter().map(String::as_str)),
+            levels: info.nodes.iter().map(|n| n.level).collect(),
+        }
+    }
+
+    /// The direction from the first of two nodes to the second: `up`, `down`, or `side` between switches of one tier.
+    pub(crate) fn direction(&self, from: u32, to: u32) -> &'static str {
+        match self.levels[to as usize].cmp(&self.levels[from as usize]) {
+            std::cmp::Ordering::Greater => "up",
+            std::cmp::Ordering::Less => "down",
+            std::cmp::Ordering::Equal => "side",
+        }
+    }
+
+    /// Nodes with these names, tiers and levels, and no traffic.
+    #[cfg(test)]
+    pub(crate) fn of_nodes<'a>(
+        nodes: impl Iterator<Item = (&'a str, &'a str, u8)> + Clone,
+    ) -> Self {
+        Self {
+            nodes: NameList::new(nodes.clone().map(|(name, _, _)| name)),
+            tiers: NameList::new(nodes.clone().map(|(_, tier, _)| tier)),
+            traffics: NameList::new(std::iter::empty()),
+            levels: nodes.map(|(_, _, level)| level).collect(),
+        }
+    }
+}
+
+/// The different names of something, and which of them each thing has.
+pub(crate) struct NameList {
+    names: Vec<String>,
+    index: Vec<u32>,
+}
+
+impl NameList {
+    fn new<'a>(all: impl Iterator<Item = &'a str>) -> Self {
+        let mut numbers = std::collections::BTreeMap::new();
+        let mut names = Vec::new();
+        let mut index = Vec::new();
+        for name in all {
+            index.push(*numbers.entry(name).or_insert_with(|| {
+                names.push(name.to_owned());
+                names.len() as u32 - 1
+            }));
+        }
+        Self { names, index }
+    }
+
+    /// The name of a thing, and its number among the different ones.
+    pub(crate) fn of(&self, thing: u32) -> (u32, &str) {
+        let number = self.index[thing as usize];
+        (number, &self.names[number as usize])
+    }
+}
