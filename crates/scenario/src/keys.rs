@@ -4,6 +4,7 @@
 
 use dataplane::param::{Kind, MAX_RATE_BPS, Param};
 use dataplane::units::NS;
+use traffic::operations::CollectiveKind;
 
 use crate::scheme::MAX_BUFFER_BYTES;
 use crate::traffic_spec::{MAX_FLOW_BYTES, MAX_TRAFFIC_CLASS, MAX_WINDOW_PS};
@@ -486,21 +487,10 @@ const STEP: &[Param] = &[
     Param::new("compute", INSTANT)
         .absent("the step is no computation")
         .about("Each rank that takes part computes for this long."),
-    Param::word(
-        "collective",
-        &[
-            "all-reduce",
-            "all-gather",
-            "reduce-scatter",
-            "all-to-all",
-            "all-to-allv",
-            "broadcast",
-            "barrier",
-        ],
-    )
-    .absent("the step is no collective")
-    .about("What each group does together; a broadcast comes from its first rank.")
-    .unless("compute", "a step is one of compute, collective and send"),
+    Param::word("collective", &CollectiveKind::WORDS)
+        .absent("the step is no collective")
+        .about("What each group does together; a broadcast comes from its first rank.")
+        .unless("compute", "a step is one of compute, collective and send"),
     Param::list("send", &Kind::List(&RANK))
         .absent("the step is no sending")
         .about("Messages from one rank to another that takes them, each `[from, to]`, all at once.")

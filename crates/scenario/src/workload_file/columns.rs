@@ -248,7 +248,7 @@ impl Columns {
 }
 
 fn unknown_kind(word: &str) -> String {
-    let known = CollectiveKind::ALL.map(CollectiveKind::word);
+    let known = CollectiveKind::WORDS;
     let known = ["calc", "send", "recv"].into_iter().chain(known);
     match nearest(word, known.clone()) {
         Some(near) => format!("there is no kind \"{word}\"; did you mean \"{near}\"?"),

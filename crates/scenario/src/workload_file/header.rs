@@ -372,7 +372,7 @@ pub fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(),
         "algorithms" => {
             for (kind, algorithm) in object("option \"algorithms\"", value)? {
                 let kind = CollectiveKind::of_word(kind).ok_or_else(|| {
-                    let kinds = CollectiveKind::ALL.map(CollectiveKind::word);
+                    let kinds = CollectiveKind::WORDS;
                     format!(
                         "option \"algorithms\" has no kind \"{kind}\"; expected {}",
                         kinds.join(", ")

@@ -178,6 +178,17 @@ impl CollectiveKind {
         Self::Barrier,
     ];
 
+    /// The words of all, in this order.
+    pub const WORDS: [&'static str; Self::ALL.len()] = {
+        let mut words = [""; Self::ALL.len()];
+        let mut nth = 0;
+        while nth < words.len() {
+            words[nth] = Self::ALL[nth].word();
+            nth += 1;
+        }
+        words
+    };
+
     /// The word for it in files and results.
     #[must_use]
     pub const fn word(self) -> &'static str {
