@@ -77,6 +77,34 @@ def test_a_figure_runs_all_combinations_of_its_axes(figure: Path) -> None:
     assert group.full.seeds == (1, 2, 3, 4, 5), "as many as its claims need"
 
 
+QUICK = 'quick = { set = ["run.until=1ms"] }'
+WHERE = (
+    QUICK
+    + """
+where = [{ at = { scheme = "hpcc", load = ["50 %"] }, set = ["a=1"], full = ["b=2"] }]"""
+)
+
+
+def test_some_combinations_set_more(figure: Path) -> None:
+    text = figure.read_text(encoding="utf-8")
+    assert QUICK in text
+    figure.write_text(text.replace(QUICK, WHERE), encoding="utf-8")
+    (group,) = files.read(figure).groups
+
+    def more(size: Size) -> dict[str, tuple[str, ...]]:
+        return {case.label(): case.overrides[2:] for case in group.cases(size)}
+
+    assert more(Size.USUAL) == {
+        "hpcc, 30 %": (),
+        "hpcc, 50 %": ("a=1",),
+        "dcqcn, 30 %": (),
+        "dcqcn, 50 %": (),
+    }
+    assert more(Size.QUICK)["hpcc, 50 %"] == ("a=1", "run.until=1ms"), "less has the last word"
+    assert more(Size.FULL)["hpcc, 50 %"] == ("a=1", "b=2")
+    assert more(Size.FULL)["dcqcn, 50 %"] == ()
+
+
 def test_what_a_claim_leaves_open_is_as_on_its_other_side(figure: Path) -> None:
     (claim,) = files.read(figure).claims
     assert claim.value.select == {"scheme": ("hpcc",), "load": ("30 %", "50 %")}
@@ -110,6 +138,14 @@ def test_values_of_an_axis_are_numbers_where_all_of_them_are(figure: Path) -> No
 
 
 MISTAKES = [
+    (
+        QUICK,
+        WHERE.replace("scheme =", "schema ="),
+        "`runs.where.at.schema`: no axis `schema` in these runs. Did you mean `scheme`?",
+    ),
+    (QUICK, WHERE.replace('"50 %"', '"55 %"'), "`55 %` is no point of the axis; there are: 30 %"),
+    (QUICK, 'where = [{ set = ["a=1"] }]', "say which points are meant: at = { AXIS = [..], .. }"),
+    (QUICK, 'where = [{ at = { scheme = "hpcc" } }]', "`set` or `full` says what is set there"),
     ('statistic = "p99"\n', 'statistic = "p99"\nover = "p98"\n', "no measure `p98` is declared"),
     (
         "[measures.p99]",

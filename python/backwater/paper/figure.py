@@ -80,6 +80,22 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What only some combinations of points set."""
+
+    at: Mapping[str, tuple[str, ...]]
+    """Labels by axis; an axis that is not named may be at any point."""
+
+    overrides: tuple[str, ...]
+    full: tuple[str, ...]
+    """What they set at the size `full`, beside these."""
+
+    def concerns(self, tags: Mapping[str, str]) -> bool:
+        """Whether a combination is meant."""
+        return all(tags[axis] in labels for axis, labels in self.at.items())
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """Runs of one scenario: all combinations of the points of its axes."""
 
@@ -94,6 +110,8 @@ class Group:
     seeds_asked: int = 5
     """How many seeds a claim needs to be judged; 1 where nothing is left to chance."""
 
+    changes: tuple[Change, ...] = ()
+
     def axis(self, name: str) -> Axis | None:
         """Find an axis by name."""
         return next((axis for axis in self.axes if axis.name == name), None)
@@ -105,15 +123,21 @@ class Group:
 
     def cases(self, size: Size = Size.USUAL) -> Iterator[Case]:
         """All combinations, the last axis fastest."""
-        changed = self.scale(size).overrides
+        scaled = self.scale(size).overrides
         for points in product(*(axis.points for axis in self.axes)):
             schemes = [point.scheme for point in points if point.scheme is not None]
+            tags = {a.name: p.label for a, p in zip(self.axes, points, strict=True)}
+            changes = [change for change in self.changes if change.concerns(tags)]
             yield Case(
-                tuple((a.name, p.label) for a, p in zip(self.axes, points, strict=True)),
+                tuple(tags.items()),
                 schemes[-1] if schemes else None,
-                self.overrides
-                + tuple(override for point in points for override in point.overrides)
-                + changed,
+                (
+                    *self.overrides,
+                    *(override for point in points for override in point.overrides),
+                    *(override for change in changes for override in change.overrides),
+                    *scaled,
+                    *(o for change in changes if size is Size.FULL for o in change.full),
+                ),
             )
 
 

@@ -23,6 +23,7 @@ from backwater.paper.figure import (
     IN_TIME,
     Axis,
     Bound,
+    Change,
     Claim,
     CurvePoint,
     Figure,
@@ -177,10 +178,11 @@ def _group(table: Table, alone: bool) -> Group:
         raise table.fail("scenario", f"there is no file {scenario}")
     quick, full = table.table("quick"), table.table("full")
     seeds, asked = _seeds(table), _seeds_asked(table)
+    axes = tuple(_axis(axis) for axis in table.tables("axes"))
     group = Group(
         name=table.text("name", "runs" if alone else None),
         scenario=scenario,
-        axes=tuple(_axis(axis) for axis in table.tables("axes")),
+        axes=axes,
         overrides=_overrides(table, "set"),
         seeds=seeds,
         profile=table.optional("profile"),
@@ -191,6 +193,7 @@ def _group(table: Table, alone: bool) -> Group:
             full.text("size", ""),
         ),
         seeds_asked=asked,
+        changes=tuple(_change(change, axes) for change in table.tables("where")),
     )
     names = [axis.name for axis in group.axes]
     for name in names:
@@ -200,6 +203,22 @@ def _group(table: Table, alone: bool) -> Group:
     full.close()
     table.close()
     return group
+
+
+def _change(table: Table, axes: Sequence[Axis]) -> Change:
+    """Read what some combinations of points set: which, and what."""
+    at = table.table("at")
+    labels = {name: _labels(at, name) for name in at.raw}
+    for name, points in labels.items():
+        _check_points(at, name, points, axes)
+    if not labels:
+        raise table.fail("at", "say which points are meant: at = { AXIS = [..], .. }")
+    change = Change(labels, _overrides(table, "set"), _overrides(table, "full"))
+    if not (change.overrides or change.full):
+        raise table.fail(None, "`set` or `full` says what is set there")
+    at.close()
+    table.close()
+    return change
 
 
 def _up_to(seeds: tuple[int | None, ...], asked: int) -> tuple[int | None, ...]:
@@ -705,9 +724,7 @@ def _select(table: Table, book: _Book) -> dict[str, tuple[str, ...]]:
     if not book.groups:
         raise table.fail(None, "there are no [[runs]]")
     for name in table.raw:
-        written = table.get(name)
-        labels = written if isinstance(written, list) else [written]
-        select[name] = tuple(str(label) for label in labels)
+        select[name] = _labels(table, name)
     chosen = select.get(GROUP, ())
     known = [group.name for group in book.groups]
     for name in chosen:
@@ -717,17 +734,27 @@ def _select(table: Table, book: _Book) -> dict[str, tuple[str, ...]]:
         raise table.fail(None, f"say which runs are meant: {GROUP} = one of {', '.join(known)}")
     group = _group_of(book, select)
     for name, points in select.items():
-        if name == GROUP:
-            continue
-        axis = group.axis(name)
-        if axis is None:
-            names = tuple(axis.name for axis in group.axes)
-            raise table.fail(name, f"no axis `{name}` in these runs.{nearest(name, names)}")
-        for label in points:
-            if label not in axis.labels():
-                words = ", ".join(axis.labels())
-                raise table.fail(name, f"`{label}` is no point of the axis; there are: {words}")
+        if name != GROUP:
+            _check_points(table, name, points, group.axes)
     return select
+
+
+def _labels(table: Table, axis: str) -> tuple[str, ...]:
+    """Labels of one or several points of an axis."""
+    written = table.get(axis)
+    return tuple(map(str, written if isinstance(written, list) else [written]))
+
+
+def _check_points(table: Table, name: str, points: Sequence[str], axes: Sequence[Axis]) -> None:
+    """Refuse an axis, or points of it, that are not there."""
+    axis = next((axis for axis in axes if axis.name == name), None)
+    if axis is None:
+        names = tuple(axis.name for axis in axes)
+        raise table.fail(name, f"no axis `{name}` in these runs.{nearest(name, names)}")
+    for label in points:
+        if label not in axis.labels():
+            words = ", ".join(axis.labels())
+            raise table.fail(name, f"`{label}` is no point of the axis; there are: {words}")
 
 
 def _group_of(book: _Book, select: Selection) -> Group:
