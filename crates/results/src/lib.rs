@@ -9,6 +9,7 @@ mod capture;
 mod chunk;
 mod directory;
 mod encode;
+mod encoder;
 mod error;
 mod host;
 mod info;

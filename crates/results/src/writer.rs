@@ -1,13 +1,14 @@
 //! Writes a run down while it goes.
 
 use crate::capture::CaptureFiles;
+use crate::encoder::Encoder;
 use crate::info::RunInfo;
 use crate::names::Names;
 use crate::summary::{Summary, Tally};
-use crate::table::TableFile;
+use crate::table::{Gathered, TableFile};
 use crate::{Error, directory};
 use fabric::record::table::Format;
-use fabric::record::{Outcome, PortRecord, Recorder, Rows, Table, workload_tables};
+use fabric::record::{Outcome, PortRecord, Recorder, Rows, workload_tables};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -17,7 +18,7 @@ const PORTS_AT_ONCE: usize = 4096;
 /// Writes a run into a directory of its own.
 ///
 /// Memory stays bounded: rows go to disk in parts, and only what the statistics need is kept
-/// (16 bytes per measured flow, a histogram per switch tier).
+/// (16 bytes per measured flow, a histogram per switch tier). A thread of its own encodes and writes the parts.
 ///
 /// A [`Recorder`] cannot return errors, so the first one is kept: check [`Writer::error`] now and
 /// then, and stop the run early; [`Writer::finish`] returns it in any case. A writer that is
@@ -28,9 +29,12 @@ pub struct Writer {
     error: Option<Error>,
     /// No other run writes here meanwhile.
     _lock: directory::Lock,
-    names: Names,
-    /// The tables of every run and those that the scenario requests besides; empty once they are closed.
-    tables: Vec<Sink>,
+    /// The tables of every run and those that the scenario requests besides, in the encoder's order.
+    tables: Vec<Gathered>,
+    /// `None`: it has ended.
+    encoder: Option<Encoder>,
+    /// Frames of links, where they are recorded.
+    capture: Option<CaptureFiles>,
     tally: Tally,
 }
 
@@ -47,14 +51,28 @@ impl Writer {
                     .into_iter()
                     .filter(|_| !info.workloads.is_empty()),
             );
-        let tables = tables.map(|table| Sink::create(dir, table, &info));
+        let (mut gathered, mut files, mut capture) = (Vec::new(), Vec::new(), None);
+        for table in tables {
+            match (table.format, &info.record.capture) {
+                (Format::Frames { .. }, Some(spec)) => {
+                    capture = Some(CaptureFiles::create(dir, table, spec, &info.captured)?);
+                }
+                _ => {
+                    files.push(TableFile::create(dir, table)?);
+                    gathered.push(Gathered::new(table));
+                }
+            }
+        }
+        let encoder = Encoder::start(files, Names::new(&info));
+        let encoder = encoder.map_err(|e| Error::io(dir, "start a thread for its tables", &e))?;
         let writer = Self {
             _lock: lock,
             dir: dir.to_owned(),
             began: Instant::now(),
             error: None,
-            names: Names::new(&info),
-            tables: tables.collect::<Result<_, _>>()?,
+            tables: gathered,
+            encoder: Some(encoder),
+            capture,
             tally: Tally::new(info),
         };
         directory::write_text(dir, "resolved.toml", &writer.tally.info.resolved)?;
@@ -79,15 +97,9 @@ impl Writer {
                     .collect::<Vec<_>>(),
             );
         }
-        if let Some(error) = self.error.take() {
-            return Err(error);
-        }
-        let mut files = Vec::new();
-        let mut warnings = warnings.to_vec();
-        for table in self.tables.drain(..) {
-            warnings.extend(table.warning());
-            files.extend(table.close(&self.names)?);
-        }
+        let captured = self.capture.as_ref().and_then(CaptureFiles::warning);
+        let warnings: Vec<_> = warnings.iter().cloned().chain(captured).collect();
+        let files = self.end()?;
         let wall_seconds = self.began.elapsed().as_secs_f64();
         let summary = self.tally.summary(outcome, &warnings, wall_seconds);
         directory::write_text(&self.dir, directory::SUMMARY, &summary.to_json())?;
@@ -97,60 +109,42 @@ impl Writer {
 
     /// Adds rows to their table; keeps the first error.
     fn put(&mut self, rows: &dyn Rows) {
-        let name = rows.table().name;
         if self.error.is_none()
-            && let Some(table) = self.tables.iter_mut().find(|table| table.name() == name)
-            && let Err(error) = table.add(rows, &self.names)
+            && let Err(error) = self.add(rows)
         {
             self.error = Some(error);
         }
     }
-}
 
-/// The file of a table, or the files.
-enum Sink {
-    Columns(Box<TableFile>),
-    Frames(Box<CaptureFiles>),
-}
+    fn add(&mut self, rows: &dyn Rows) -> Result<(), Error> {
+        let name = rows.table().name;
+        let tables = self.tables.iter_mut().enumerate();
+        let mut tables = tables.filter(|(_, table)| table.name() == name);
+        if let (Some((at, table)), Some(encoder)) = (tables.next(), &mut self.encoder) {
+            return table.add(rows, |rows, values| encoder.put(at, rows, values));
+        }
+        match &mut self.capture {
+            Some(capture) if capture.name() == name => capture.add(rows),
+            _ => Ok(()),
+        }
+    }
 
-impl Sink {
-    fn create(dir: &Path, table: Table, info: &RunInfo) -> Result<Self, Error> {
-        match (table.format, &info.record.capture) {
-            (Format::Frames { .. }, Some(spec)) => {
-                let files = CaptureFiles::create(dir, table, spec, &info.captured)?;
-                Ok(Self::Frames(Box::new(files)))
+    /// Completes all tables, and returns the final names of their files.
+    fn end(&mut self) -> Result<Vec<String>, Error> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let mut files = Vec::new();
+        if let Some(mut encoder) = self.encoder.take() {
+            for (at, table) in self.tables.iter_mut().enumerate() {
+                table.end(|rows, values| encoder.put(at, rows, values))?;
             }
-            _ => Ok(Self::Columns(Box::new(TableFile::create(dir, table)?))),
+            files = encoder.finish()?;
         }
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Columns(file) => file.name(),
-            Self::Frames(files) => files.name(),
+        if let Some(capture) = self.capture.take() {
+            files.extend(capture.close()?);
         }
-    }
-
-    fn add(&mut self, rows: &dyn Rows, names: &Names) -> Result<(), Error> {
-        match self {
-            Self::Columns(file) => file.add(rows, names),
-            Self::Frames(files) => files.add(rows),
-        }
-    }
-
-    fn warning(&self) -> Option<String> {
-        match self {
-            Self::Columns(_) => None,
-            Self::Frames(files) => files.warning(),
-        }
-    }
-
-    /// Completes the files and returns their final names.
-    fn close(self, names: &Names) -> Result<Vec<String>, Error> {
-        match self {
-            Self::Columns(file) => file.close(names).map(|name| vec![name]),
-            Self::Frames(files) => files.close(),
-        }
+        Ok(files)
     }
 }
 
@@ -163,6 +157,8 @@ impl Recorder for Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        // First nothing may write there any more.
+        self.encoder = None;
         // After a finished run there is nothing under these names any more.
         directory::discard(&self.dir);
     }

@@ -87,6 +87,12 @@ macro_rules! types {
         }
 
         impl Values {
+            /// No values, of the same type.
+            #[must_use]
+            pub const fn same_type(&self) -> Self {
+                match self { $(Self::$name(_) => Self::$name(Vec::new()),)* }
+            }
+
             /// Forgets the values.
             pub fn clear(&mut self) {
                 match self { $(Self::$name(values) => values.clear(),)* }
