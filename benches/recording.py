@@ -1,11 +1,12 @@
-"""Measures what a recording costs: the processor's time of a run with it over that without.
+"""Measures what a recording costs: the time of a run with it over that without.
 
     python benches/recording.py [--set KEY=VALUE] [--repeats N] [SCENARIO[:SCHEME[:KEY=VALUE]] ...]
 
 The default is the account of where the time of flows goes, `record.blame={}`. Runs are made with
-and without it in turn; the time is that of the process, from the start of a run until its tables
-are written, and the ratio that of the medians, with the least and the most of the pairs. Digests
-have to be the same.
+and without it in turn, from the start of a run until its tables are written. Told are the time by
+the clock, which is the run's, as its tables are encoded by a thread beside it, and that of the
+processor, which both threads take: the ratio of the medians, with the least and the most of the
+pairs. Digests have to be the same. The clock means something where a core is free for the thread.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from cases import Case
 
@@ -45,24 +47,37 @@ def main() -> None:
 
 def measure(case: Case, recording: str, repeats: int) -> str:
     """Make a run in turn without and with a recording, and say what it costs."""
-    without: list[float] = []
-    recorded: list[float] = []
+    without: list[Times] = []
+    recorded: list[Times] = []
     digests = set()
     with tempfile.TemporaryDirectory() as folder:
         case.run(Path(folder) / "run", also=[recording])  # What is read once is read here.
         for _ in range(repeats):
             for also, taken in (([], without), ([recording], recorded)):
-                began = time.process_time()
+                began = Times(time.perf_counter(), time.process_time())
                 summary = case.run(Path(folder) / "run", also=also)
-                taken.append(time.process_time() - began)
+                ended = Times(time.perf_counter(), time.process_time())
+                taken.append(Times(ended.clock - began.clock, ended.processor - began.processor))
                 digests.add(summary["digest"])
     assert len(digests) == 1, f"{case}: {digests}"
+    told = [
+        _compared(word, [getattr(t, word) for t in without], [getattr(t, word) for t in recorded])
+        for word in Times._fields
+    ]
+    return f"{case.name}, {recording}: " + "; ".join(told)
+
+
+class Times(NamedTuple):
+    """Seconds by the clock, and of the processor."""
+
+    clock: float
+    processor: float
+
+
+def _compared(word: str, without: list[float], recorded: list[float]) -> str:
     off, on = statistics.median(without), statistics.median(recorded)
     pairs = [b / a for a, b in zip(without, recorded, strict=True)]
-    return (
-        f"{case.name}: {off:.3f} s without, {on:.3f} s with {recording}: {on / off:.2f} times "
-        f"({min(pairs):.2f} to {max(pairs):.2f})"
-    )
+    return f"{word} {on / off:.2f} ({min(pairs):.2f} to {max(pairs):.2f}), {off:.3f} to {on:.3f} s"
 
 
 if __name__ == "__main__":

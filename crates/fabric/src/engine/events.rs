@@ -86,6 +86,9 @@ impl<C: Calendar> Partition<C> {
             self.prefetch();
         } else if let &[.., next] = self.core.calendar.here.upcoming() {
             self.arena.prefetch(next.arg());
+            if MORE && let Some(recording) = &self.recording {
+                recording.prefetch(next.arg());
+            }
         }
         self.core.events += 1;
         match event.phase() {

@@ -268,7 +268,7 @@ impl Blame {
     /// A port of a switch sends a frame.
     // BLM-21
     #[inline]
-    fn count(&mut self, p: &Passing<'_>, is_data: bool) {
+    fn count(&mut self, p: Passing<'_>, is_data: bool) {
         let port = &mut self.ports[p.link as usize];
         port.sends(p.now, p.packet, p.takes_ps);
         if is_data && port.not_alone > 0 {
@@ -439,7 +439,7 @@ impl Measure for Blame {
     }
 
     #[inline]
-    fn passes(&mut self, p: &Passing<'_>) -> bool {
+    fn passes(&mut self, p: Passing<'_>) -> bool {
         let is_data = p.packet.kind() == Kind::Data;
         if p.from_host || is_data && self.journeys.follows(p.id) {
             return is_data;
@@ -457,7 +457,7 @@ impl Measure for Blame {
             self.leaves_host(s);
         } else if self.journeys.follows(p.id) {
             self.journeys.leaves(s, &mut self.ports);
-            self.count(p, true);
+            self.count(*p, true);
         }
     }
 
@@ -489,7 +489,11 @@ impl Measure for Blame {
     fn came_to_host(&mut self, now: Time, id: PacketId) {
         let journeys = &mut self.journeys;
         if let Some(at) = journeys.arrives(id, &mut self.ports) {
-            let flow = journeys.get_mut(at).flow;
+            let journey = journeys.get_mut(at);
+            let flow = journey.flow;
+            for nth in [0, 2, 4] {
+                dataplane::prefetch::prefetch(&journey.spent.waits, nth);
+            }
             self.arrivals.add(now, flow, at, journeys);
         }
     }
@@ -524,6 +528,11 @@ impl Measure for Blame {
         let port = &self.ports[link as usize];
         self.journeys
             .look_again(now, link, port, obstacle, is_there);
+    }
+
+    #[inline]
+    fn prefetch(&self, id: PacketId) {
+        self.journeys.prefetch(id);
     }
 
     fn follows(&self, id: PacketId) -> bool {

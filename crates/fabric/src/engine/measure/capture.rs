@@ -152,7 +152,7 @@ impl Measure for Capture {
 
     // RCD-30
     #[inline]
-    fn passes(&mut self, passing: &Passing<'_>) -> bool {
+    fn passes(&mut self, passing: Passing<'_>) -> bool {
         let (from_ps, until_ps) = self.window_ps;
         (from_ps..until_ps).contains(&passing.now) && self.ends[passing.link as usize].is_some()
     }
@@ -163,7 +163,7 @@ impl Measure for Capture {
         let Some([from, to]) = self.ends[link as usize] else {
             return;
         };
-        if !self.passes(&sending.passing) {
+        if !self.passes(sending.passing) {
             return;
         }
         let direction = Link {

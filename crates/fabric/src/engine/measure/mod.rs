@@ -179,7 +179,7 @@ pub(super) trait Measure: Sized {
     }
     /// A port begins to send a frame. Returns whether this or another measure has to know [more](Self::sends) of it.
     #[inline]
-    fn passes(&mut self, _passing: &Passing<'_>) -> bool {
+    fn passes(&mut self, _passing: Passing<'_>) -> bool {
         false
     }
     /// A port begins to send a frame of which some measure has to know more.
@@ -198,6 +198,8 @@ pub(super) trait Measure: Sized {
     fn take_over(&mut self, _id: PacketId, _journey: Option<Journey>) {}
     /// A flow, by its number and place, waits for something else than before.
     fn flow_waits(&mut self, _now: Time, _flow: (u32, u32), _wait: Wait) {}
+    /// What is known of a packet may be needed soon.
+    fn prefetch(&self, _id: PacketId) {}
     /// Whether it wants to know more of a packet.
     fn follows(&self, _id: PacketId) -> bool {
         false
@@ -397,7 +399,7 @@ macro_rules! measures {
             }
 
             #[inline]
-            fn passes(&mut self, passing: &Passing<'_>) -> bool {
+            fn passes(&mut self, passing: Passing<'_>) -> bool {
                 let mut more = false;
                 $(if let Some(m) = &mut self.$key { more |= m.passes(passing); })*
                 more
@@ -433,6 +435,11 @@ macro_rules! measures {
 
             fn flow_waits(&mut self, now: Time, flow: (u32, u32), wait: Wait) {
                 $(if let Some(m) = &mut self.$key { m.flow_waits(now, flow, wait); })*
+            }
+
+            #[inline]
+            fn prefetch(&self, id: PacketId) {
+                $(if let Some(m) = &self.$key { m.prefetch(id); })*
             }
 
             #[inline]
@@ -535,8 +542,8 @@ impl Recording {
         self.sees_all || self.measures.follows(id)
     }
 
-    /// A port has begun to send a frame. Kept out of the way of runs that record nothing.
-    #[inline(never)]
+    /// A port has begun to send a frame.
+    #[inline]
     pub fn sends(
         &mut self,
         now: Time,
@@ -553,21 +560,36 @@ impl Recording {
             packet: arena.hot(id),
             takes_ps: near.busy_ps - now,
         };
-        if self.measures.passes(&passing) | self.arrived_ps.is_some() {
-            self.tell_sending(&Sending {
-                passing,
-                cold: arena.cold(id),
-                arena,
-                delay_ps: near.delay_ps,
-            });
+        if self.measures.passes(passing) | self.arrived_ps.is_some() {
+            self.tell_sending(now, (link, near), from_host, id, arena);
         }
     }
 
     #[inline(never)]
-    fn tell_sending(&mut self, sending: &Sending<'_>) {
-        self.measures.sends(sending);
-        if self.arrived_ps.is_some() && !sending.passing.from_host {
-            self.packet_leaves(sending);
+    fn tell_sending(
+        &mut self,
+        now: Time,
+        (link, near): (u32, &Near),
+        from_host: bool,
+        id: PacketId,
+        arena: &Arena,
+    ) {
+        let sending = Sending {
+            passing: Passing {
+                now,
+                link,
+                from_host,
+                id,
+                packet: arena.hot(id),
+                takes_ps: near.busy_ps - now,
+            },
+            cold: arena.cold(id),
+            arena,
+            delay_ps: near.delay_ps,
+        };
+        self.measures.sends(&sending);
+        if self.arrived_ps.is_some() && !from_host {
+            self.packet_leaves(&sending);
         }
     }
 
@@ -678,6 +700,12 @@ impl Recording {
     /// A flow, by its number and place, waits for something else than before.
     pub fn flow_waits(&mut self, now: Time, flow: (u32, u32), wait: Wait) {
         self.measures.flow_waits(now, flow, wait);
+    }
+
+    /// What is known of a packet may be needed soon.
+    #[inline]
+    pub fn prefetch(&self, id: PacketId) {
+        self.measures.prefetch(id);
     }
 
     /// Whether a measure wants to know more of a packet.

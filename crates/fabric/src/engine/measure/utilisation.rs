@@ -162,7 +162,7 @@ impl Measure for Utilisation {
 
     // RCD-12
     #[inline(never)]
-    fn passes(&mut self, passing: &Passing<'_>) -> bool {
+    fn passes(&mut self, passing: Passing<'_>) -> bool {
         if passing.now >= self.end_ps {
             self.end_intervals(passing.now);
         }

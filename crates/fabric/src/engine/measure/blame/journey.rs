@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use dataplane::packet::{PacketId, flag};
+use dataplane::prefetch::prefetch_whole;
 use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 
@@ -256,6 +257,14 @@ impl Journeys {
     pub fn follows(&self, id: PacketId) -> bool {
         let (word, bit) = bit_of(id);
         self.followed.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+
+    /// Fetches the journey of a packet, if it is followed.
+    #[inline]
+    pub fn prefetch(&self, id: PacketId) {
+        if let Some(journey) = self.of(id).and_then(|at| self.all.get(at as usize)) {
+            prefetch_whole(journey);
+        }
     }
 
     /// The journey of a packet, if it is followed.

@@ -119,28 +119,24 @@ impl Parts {
     const fn place(&self, bit: u32) -> usize {
         (self.which & (bit - 1)).count_ones() as usize
     }
+}
 
-    /// A part took longer.
-    pub(super) fn add(&mut self, part: Part, spent_ps: Time) {
-        let bit = 1 << part as u32;
-        if spent_ps == 0 {
-            return;
-        }
-        if self.more.is_none() && self.which & bit == 0 {
-            let (at, known) = (self.place(bit), self.which.count_ones() as usize);
-            if known < FEW {
-                self.few.copy_within(at..known, at + 1);
-                self.few[at] = 0;
-            } else {
-                self.more = Some(Box::new(self.all()));
+impl From<[Time; PARTS]> for Parts {
+    fn from(all: [Time; PARTS]) -> Self {
+        let mut parts = Self::default();
+        let took = all.iter().enumerate().filter(|(_, time)| **time > 0);
+        let mut known = 0;
+        for (nth, &time) in took {
+            parts.which |= 1 << nth;
+            if let Some(few) = parts.few.get_mut(known) {
+                *few = time;
             }
+            known += 1;
         }
-        self.which |= bit;
-        let at = self.place(bit);
-        match &mut self.more {
-            Some(more) => more[part as usize] += spent_ps,
-            None => self.few[at] += spent_ps,
+        if known > FEW {
+            parts.more = Some(Box::new(all));
         }
+        parts
     }
 }
 
@@ -208,14 +204,18 @@ impl Spent {
 
     /// All by part.
     pub fn parts(&self) -> Parts {
-        let mut parts = Parts::default();
-        parts.add(Part::Sending, self.sending_ps);
-        parts.add(Part::Propagation, self.propagation_ps);
-        parts.add(Part::Serialisation, self.serialisation_ps);
-        for wait in &self.waits {
-            parts.add(wait.part, wait.spent_ps);
+        let mut all = [0; PARTS];
+        for (part, spent_ps) in [
+            (Part::Sending, self.sending_ps),
+            (Part::Propagation, self.propagation_ps),
+            (Part::Serialisation, self.serialisation_ps),
+        ] {
+            all[part as usize] = spent_ps;
         }
-        parts
+        for wait in &self.waits {
+            all[wait.part as usize] += wait.spent_ps;
+        }
+        all.into()
     }
 
     /// Begins again, with what a flow has spent at its NIC.
@@ -232,19 +232,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_kept_whether_few_or_many_in_whatever_order() {
+    fn parts_are_kept_whether_few_or_many() {
         for count in 0..=PARTS {
-            let mut parts = Parts::default();
             let mut expected = [0; PARTS];
-            for nth in 0..2 * count {
-                // Each of them twice, out of order.
-                let at = nth * 7 % PARTS;
-                parts.add(Part::ALL[at], 10 + nth as Time);
-                expected[at] += 10 + nth as Time;
+            for nth in 0..count {
+                expected[nth * 7 % PARTS] = 10 + nth as Time;
             }
+            let parts = Parts::from(expected);
             assert_eq!(parts.all(), expected, "{count}");
+            assert_eq!(parts.more.is_some(), count > FEW);
             assert_eq!(parts.sum(), expected.iter().sum::<Time>());
             assert_eq!(parts.get(Part::Host), expected[Part::Host as usize]);
         }
+    }
+
+    #[test]
+    fn waits_of_one_kind_are_one_part() {
+        let mut spent = Spent::default();
+        spent.begin(5, std::iter::empty());
+        for hop in 0..3 {
+            spent.add((hop, 7), Part::BehindOther, NO_ROOT, 10);
+        }
+        let parts = spent.parts();
+        let of = |part| parts.get(part);
+        assert_eq!((of(Part::Sending), of(Part::BehindOther)), (5, 30));
+        assert_eq!(parts.sum(), 35);
     }
 }
