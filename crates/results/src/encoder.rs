@@ -3,32 +3,27 @@
 use crate::Error;
 use crate::names::Names;
 use crate::table::TableFile;
-use fabric::record::table::Values;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use fabric::record::Rows;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Parts of tables that may wait: some megabytes. A run that makes more waits.
+/// Batches of rows that may wait. A run that is faster than its tables are encoded waits.
 const WAITING: usize = 32;
 
 /// What the thread is told.
 enum Told {
-    /// The values of some rows of a table.
-    Part {
-        table: usize,
-        rows: usize,
-        values: Vec<Values>,
-    },
+    /// Rows of a table.
+    Rows(usize, Box<dyn Rows>),
     /// There will be no more: the files are completed.
     End,
 }
 
 /// The thread, and the way to it. If this is dropped, the files stay incomplete under their temporary names.
 pub(crate) struct Encoder {
-    /// `None`: the thread has been told that nothing comes any more.
+    /// Names of the tables.
+    tables: Vec<&'static str>,
+    /// `None`: nothing is told any more.
     to: Option<SyncSender<Told>>,
-    /// Columns that have been encoded, by table, to be filled again.
-    emptied: Receiver<(usize, Vec<Values>)>,
-    spare: Vec<Vec<Vec<Values>>>,
     thread: Option<JoinHandle<Result<Vec<String>, Error>>>,
 }
 
@@ -36,36 +31,26 @@ impl Encoder {
     /// Starts the thread for these files.
     pub(crate) fn start(files: Vec<TableFile>, names: Names) -> std::io::Result<Self> {
         let (to, told) = sync_channel(WAITING);
-        let (give_back, emptied) = channel();
-        let spare = files.iter().map(|_| Vec::new()).collect();
-        let work = move || encode(files, &names, &told, |of| drop(give_back.send(of)));
-        let builder = std::thread::Builder::new().name("tables".to_owned());
+        let tables = files.iter().map(TableFile::name).collect();
+        let thread = std::thread::Builder::new().name("tables".to_owned());
+        let thread = thread.spawn(move || encode(files, &names, &told))?;
         Ok(Self {
+            tables,
             to: Some(to),
-            emptied,
-            spare,
-            thread: Some(builder.spawn(work)?),
+            thread: Some(thread),
         })
     }
 
-    /// Hands over the values of some rows of a table. Other columns of their types come in their place, empty.
-    pub(crate) fn put(
-        &mut self,
-        table: usize,
-        rows: usize,
-        values: &mut Vec<Values>,
-    ) -> Result<(), Error> {
-        for (of, columns) in self.emptied.try_iter() {
-            self.spare[of].push(columns);
+    /// Adds rows to their table. Returns whether there is one. An error may be one of rows before.
+    pub(crate) fn add(&mut self, rows: &dyn Rows) -> Result<bool, Error> {
+        let name = rows.table().name;
+        let Some(table) = self.tables.iter().position(|table| *table == name) else {
+            return Ok(false);
+        };
+        if !rows.is_empty() {
+            self.tell(Told::Rows(table, rows.copy()))?;
         }
-        let fresh = || values.iter().map(Values::same_type).collect();
-        let fresh = self.spare[table].pop().unwrap_or_else(fresh);
-        let values = std::mem::replace(values, fresh);
-        self.tell(Told::Part {
-            table,
-            rows,
-            values,
-        })
+        Ok(true)
     }
 
     fn tell(&mut self, what: Told) -> Result<(), Error> {
@@ -108,20 +93,11 @@ fn encode(
     mut files: Vec<TableFile>,
     names: &Names,
     told: &Receiver<Told>,
-    give_back: impl Fn((usize, Vec<Values>)),
 ) -> Result<Vec<String>, Error> {
     for what in told {
         match what {
-            Told::Part {
-                table,
-                rows,
-                mut values,
-            } => {
-                files[table].put(rows, &values, names)?;
-                values.iter_mut().for_each(Values::clear);
-                give_back((table, values));
-            }
-            Told::End => return files.into_iter().map(TableFile::close).collect(),
+            Told::Rows(table, rows) => files[table].add(&*rows, names)?,
+            Told::End => return files.into_iter().map(|file| file.close(names)).collect(),
         }
     }
     Ok(Vec::new())

@@ -6,7 +6,8 @@ use fabric::record::Rows;
 
 use crate::info::RunInfo;
 use crate::names::Names;
-use crate::{Error, directory, table};
+use crate::table::TableFile;
+use crate::{Error, directory};
 
 /// The files of a host, in a directory of their own.
 #[derive(Debug)]
@@ -35,7 +36,9 @@ impl HostFiles {
     /// One of them cannot be written; then none has its name.
     pub fn finish(self, resolved: &str, flows: &dyn Rows, said: &str) -> Result<(), Error> {
         let names = Names::new(&RunInfo::default());
-        let file = table::write(&self.dir, flows, &names)?;
+        let mut table = TableFile::create(&self.dir, flows.table())?;
+        table.add(flows, &names)?;
+        let file = table.close(&names)?;
         directory::write_text(&self.dir, "resolved.toml", resolved)?;
         directory::write_text(&self.dir, directory::HOST, said)?;
         directory::publish(&self.dir, &[file], &directory::HOST_TEXTS)

@@ -20,70 +20,14 @@ const ROWS_PER_PART: usize = 512;
 /// Rows of a Parquet row group: what is held in memory, encoded, until it is written.
 const ROWS_PER_GROUP: usize = 512 * ROWS_PER_PART;
 
-/// Rows of one table, gathered to parts that are encoded at once.
-pub(crate) struct Gathered {
-    table: Table,
-    /// What waits, column by column.
-    waiting: Vec<Values>,
-    rows: usize,
-}
-
-impl Gathered {
-    pub(crate) fn new(table: Table) -> Self {
-        Self {
-            waiting: empty(&table),
-            table,
-            rows: 0,
-        }
-    }
-
-    pub(crate) fn name(&self) -> &'static str {
-        self.table.name
-    }
-
-    /// Adds rows, and hands on those that make a whole part: how many, and their values. What comes in the place of
-    /// these has the same types.
-    pub(crate) fn add<E>(
-        &mut self,
-        rows: &dyn Rows,
-        mut hand_on: impl FnMut(usize, &mut Vec<Values>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut from = 0;
-        while from < rows.len() {
-            let to = rows.len().min(from + ROWS_PER_PART - self.rows);
-            rows.append(from..to, &mut self.waiting);
-            self.rows += to - from;
-            from = to;
-            if self.rows == ROWS_PER_PART {
-                self.end(&mut hand_on)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Hands on the rows that wait.
-    pub(crate) fn end<E>(
-        &mut self,
-        mut hand_on: impl FnMut(usize, &mut Vec<Values>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        match std::mem::take(&mut self.rows) {
-            0 => Ok(()),
-            rows => hand_on(rows, &mut self.waiting),
-        }
-    }
-}
-
-/// No values of any column.
-pub(crate) fn empty(table: &Table) -> Vec<Values> {
-    let columns = table.columns().into_iter();
-    columns.map(|column| column.empty).collect()
-}
-
-/// One Parquet file under its temporary name.
+/// One Parquet file under its temporary name, and the rows that wait to be written.
 pub(crate) struct TableFile {
     table: Table,
     path: PathBuf,
     writer: SerializedFileWriter<File>,
+    /// What waits, column by column.
+    waiting: Vec<Values>,
+    rows_waiting: usize,
     /// The row group that grows, column by column.
     group: Vec<Chunk>,
     rows_in_group: usize,
@@ -94,41 +38,50 @@ impl TableFile {
         let path = directory::temporary(dir, &table.file());
         let file = File::create(&path).map_err(|e| Error::io(&path, "create", &e))?;
         let writer = open(file, &table.columns()).map_err(|e| Error::parquet(&path, e))?;
+        let waiting = table.columns().into_iter().map(|column| column.empty);
         Ok(Self {
+            waiting: waiting.collect(),
             table,
             path,
             writer,
+            rows_waiting: 0,
             group: Vec::new(),
             rows_in_group: 0,
         })
     }
 
-    /// Encodes the values of rows, and writes those that make a whole row group.
-    pub(crate) fn put(
-        &mut self,
-        rows: usize,
-        values: &[Values],
-        names: &Names,
-    ) -> Result<(), Error> {
-        self.encode(rows, values, names)
-            .map_err(|e| Error::parquet(&self.path, e))
+    pub(crate) fn name(&self) -> &'static str {
+        self.table.name
     }
 
-    fn encode(
-        &mut self,
-        rows: usize,
-        values: &[Values],
-        names: &Names,
-    ) -> Result<(), ParquetError> {
+    /// Adds rows; encodes those that make a whole part, and writes those that make a whole row group.
+    pub(crate) fn add(&mut self, rows: &dyn Rows, names: &Names) -> Result<(), Error> {
+        let mut from = 0;
+        while from < rows.len() {
+            let to = rows.len().min(from + ROWS_PER_PART - self.rows_waiting);
+            rows.append(from..to, &mut self.waiting);
+            self.rows_waiting += to - from;
+            from = to;
+            if self.rows_waiting == ROWS_PER_PART {
+                self.encode(names)
+                    .map_err(|e| Error::parquet(&self.path, e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Encodes the rows that wait.
+    fn encode(&mut self, names: &Names) -> Result<(), ParquetError> {
         if self.group.is_empty() {
             let columns = self.writer.schema_descr().columns().iter().cloned();
-            let columns = columns.zip(values);
+            let columns = columns.zip(&self.waiting);
             self.group = columns.map(|(column, of)| Chunk::new(column, of)).collect();
         }
-        for (chunk, values) in self.group.iter_mut().zip(values) {
-            chunk.put(rows, values, names)?;
+        for (chunk, values) in self.group.iter_mut().zip(&mut self.waiting) {
+            chunk.put(self.rows_waiting, values, names)?;
+            values.clear();
         }
-        self.rows_in_group += rows;
+        self.rows_in_group += std::mem::take(&mut self.rows_waiting);
         if self.rows_in_group >= ROWS_PER_GROUP {
             self.end_group()?;
         }
@@ -148,10 +101,10 @@ impl TableFile {
     }
 
     /// Completes the file, makes sure that it is on the disk, and returns its final name.
-    pub(crate) fn close(mut self) -> Result<String, Error> {
+    pub(crate) fn close(mut self, names: &Names) -> Result<String, Error> {
         let path = self.path.clone();
-        self.end_group_if_any()
-            .map_err(|e| Error::parquet(&path, e))?;
+        let last = self.encode(names).and_then(|()| self.end_group_if_any());
+        last.map_err(|e| Error::parquet(&path, e))?;
         // A second handle, because only `close` passes on what the system said.
         let file = self.writer.inner().try_clone();
         let file = file.map_err(|e| Error::io(&path, "write", &e))?;
@@ -167,20 +120,6 @@ impl TableFile {
             _ => self.end_group(),
         }
     }
-}
-
-/// Writes a table whose rows are all there. Returns its final name.
-pub(crate) fn write(dir: &Path, rows: &dyn Rows, names: &Names) -> Result<String, Error> {
-    let mut file = TableFile::create(dir, rows.table())?;
-    let mut gathered = Gathered::new(rows.table());
-    let mut put = |rows: usize, values: &mut Vec<Values>| {
-        file.put(rows, values, names)?;
-        values.iter_mut().for_each(Values::clear);
-        Ok(())
-    };
-    gathered.add(rows, &mut put)?;
-    gathered.end(&mut put)?;
-    file.close()
 }
 
 /// A file with such columns. What reads Arrow finds their types there.
@@ -314,8 +253,13 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("backwater-table-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         for rows in [0, 1, 300, ROWS_PER_GROUP as u64 + 77] {
-            let all: Vec<_> = (0..rows).map(Mixed).collect();
-            let path = dir.join(write(&dir, &all, &names()).unwrap() + ".part");
+            let mut file = TableFile::create(&dir, Table::of::<Mixed>()).unwrap();
+            let path = file.path.clone();
+            for from in (0..rows).step_by(9_999) {
+                let part: Vec<_> = (from..rows.min(from + 9_999)).map(Mixed).collect();
+                file.add(&part, &names()).unwrap();
+            }
+            file.close(&names()).unwrap();
             let file = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
             assert_eq!(file.metadata().file_metadata().num_rows(), rows as i64);
             let mut read = 0;

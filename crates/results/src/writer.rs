@@ -5,7 +5,7 @@ use crate::encoder::Encoder;
 use crate::info::RunInfo;
 use crate::names::Names;
 use crate::summary::{Summary, Tally};
-use crate::table::{Gathered, TableFile};
+use crate::table::TableFile;
 use crate::{Error, directory};
 use fabric::record::table::Format;
 use fabric::record::{Outcome, PortRecord, Recorder, Rows, workload_tables};
@@ -29,10 +29,8 @@ pub struct Writer {
     error: Option<Error>,
     /// No other run writes here meanwhile.
     _lock: directory::Lock,
-    /// The tables of every run and those that the scenario requests besides, in the encoder's order.
-    tables: Vec<Gathered>,
-    /// `None`: it has ended.
-    encoder: Option<Encoder>,
+    /// The tables of every run and those that the scenario requests besides; `None` once they are complete.
+    tables: Option<Encoder>,
     /// Frames of links, where they are recorded.
     capture: Option<CaptureFiles>,
     tally: Tally,
@@ -51,27 +49,23 @@ impl Writer {
                     .into_iter()
                     .filter(|_| !info.workloads.is_empty()),
             );
-        let (mut gathered, mut files, mut capture) = (Vec::new(), Vec::new(), None);
+        let (mut files, mut capture) = (Vec::new(), None);
         for table in tables {
             match (table.format, &info.record.capture) {
                 (Format::Frames { .. }, Some(spec)) => {
                     capture = Some(CaptureFiles::create(dir, table, spec, &info.captured)?);
                 }
-                _ => {
-                    files.push(TableFile::create(dir, table)?);
-                    gathered.push(Gathered::new(table));
-                }
+                _ => files.push(TableFile::create(dir, table)?),
             }
         }
-        let encoder = Encoder::start(files, Names::new(&info));
-        let encoder = encoder.map_err(|e| Error::io(dir, "start a thread for its tables", &e))?;
+        let tables = Encoder::start(files, Names::new(&info));
+        let tables = tables.map_err(|e| Error::io(dir, "start a thread for its tables", &e))?;
         let writer = Self {
             _lock: lock,
             dir: dir.to_owned(),
             began: Instant::now(),
             error: None,
-            tables: gathered,
-            encoder: Some(encoder),
+            tables: Some(tables),
             capture,
             tally: Tally::new(info),
         };
@@ -117,14 +111,13 @@ impl Writer {
     }
 
     fn add(&mut self, rows: &dyn Rows) -> Result<(), Error> {
-        let name = rows.table().name;
-        let tables = self.tables.iter_mut().enumerate();
-        let mut tables = tables.filter(|(_, table)| table.name() == name);
-        if let (Some((at, table)), Some(encoder)) = (tables.next(), &mut self.encoder) {
-            return table.add(rows, |rows, values| encoder.put(at, rows, values));
+        if let Some(tables) = &mut self.tables
+            && tables.add(rows)?
+        {
+            return Ok(());
         }
         match &mut self.capture {
-            Some(capture) if capture.name() == name => capture.add(rows),
+            Some(capture) if capture.name() == rows.table().name => capture.add(rows),
             _ => Ok(()),
         }
     }
@@ -134,13 +127,10 @@ impl Writer {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        let mut files = Vec::new();
-        if let Some(mut encoder) = self.encoder.take() {
-            for (at, table) in self.tables.iter_mut().enumerate() {
-                table.end(|rows, values| encoder.put(at, rows, values))?;
-            }
-            files = encoder.finish()?;
-        }
+        let mut files = match self.tables.take() {
+            Some(tables) => tables.finish()?,
+            None => Vec::new(),
+        };
         if let Some(capture) = self.capture.take() {
             files.extend(capture.close()?);
         }
@@ -158,7 +148,7 @@ impl Recorder for Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         // First nothing may write there any more.
-        self.encoder = None;
+        self.tables = None;
         // After a finished run there is nothing under these names any more.
         directory::discard(&self.dir);
     }

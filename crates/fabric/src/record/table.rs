@@ -87,12 +87,6 @@ macro_rules! types {
         }
 
         impl Values {
-            /// No values, of the same type.
-            #[must_use]
-            pub const fn same_type(&self) -> Self {
-                match self { $(Self::$name(_) => Self::$name(Vec::new()),)* }
-            }
-
             /// Forgets the values.
             pub fn clear(&mut self) {
                 match self { $(Self::$name(values) => values.clear(),)* }
@@ -156,6 +150,8 @@ pub trait Rows: Any + Debug + Send {
     fn order(&mut self);
     /// Forgets the rows.
     fn clear(&mut self);
+    /// The same rows once more, for another thread.
+    fn copy(&self) -> Box<dyn Rows>;
 }
 
 impl<R: Row> Rows for Vec<R> {
@@ -187,6 +183,10 @@ impl<R: Row> Rows for Vec<R> {
 
     fn clear(&mut self) {
         self.clear();
+    }
+
+    fn copy(&self) -> Box<dyn Rows> {
+        Box::new(self.clone())
     }
 }
 
