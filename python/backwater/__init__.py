@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from backwater.errors import Interrupted, RunError, ScenarioError
+from backwater.errors import InputError, Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
     from backwater._core import __version__
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Campaign",
     "Comparison",
+    "InputError",
     "Interrupted",
     "Progress",
     "Run",

@@ -1,6 +1,7 @@
 """The command line.
 
-Exit codes: 0 all is well; 1 a run failed or violated a check; 2 the input is wrong; 130 Ctrl-C.
+Exit codes: 0 all is well; 1 a run failed or violated a check, or its results cannot be written;
+2 the input is wrong or not there; 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ from backwater.commands.common import (
 )
 from backwater.commands.declare import App, Argument, Exit, Option
 from backwater.commands.outcome import end, watch
-from backwater.errors import RunError, ScenarioError
+from backwater.errors import InputError, RunError, ScenarioError
 
 app = App(
     "backwater", "Simulate flow control and congestion control in lossless data-centre networks."
@@ -312,7 +313,7 @@ def main() -> None:
         sys.exit(BAD_INPUT)
     except RunError as error:
         say(f"error: {error}")
-        sys.exit(FAILED)
+        sys.exit(BAD_INPUT if isinstance(error, InputError) else FAILED)
     except UnicodeEncodeError as error:
         say(f"error: an argument is not valid UTF-8 ({error.reason}): {error.object!r}")
         sys.exit(BAD_INPUT)

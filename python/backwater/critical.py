@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from backwater.errors import RunError
+from backwater.errors import InputError
 
 if TYPE_CHECKING:
     import polars
@@ -55,7 +55,7 @@ def chosen(
     """Return the rows of the collectives of a workload, with a number, of a group, of a kind.
 
     ``group`` is the group's name, its number, or ``all`` for all ranks. Raises
-    :class:`~backwater.errors.RunError` where no such collective has ended.
+    :class:`~backwater.errors.InputError` where no such collective has ended.
     """
     import polars as pl
 
@@ -63,7 +63,7 @@ def chosen(
     if workload is not None:
         table = table.filter(workload=workload)
         if not table.height and workload not in run.ranks["workload"].cast(pl.String):
-            raise RunError(f"{run.path}: there is no workload {workload}")
+            raise InputError(f"{run.path}: there is no workload {workload}")
     if group is not None:
         table = _kept(run, table, _of_group(table, group), f"of the group {group}")
     if kind is not None:
@@ -85,7 +85,7 @@ def _kept(
 ) -> polars.DataFrame:
     kept = table.filter(wanted)
     if not kept.height:
-        raise RunError(f"{run.path}: no collective {words} has ended{there}")
+        raise InputError(f"{run.path}: no collective {words} has ended{there}")
     return kept
 
 
@@ -146,14 +146,14 @@ def critical_path(
 
     The last of them is what its last rank received, or what it sent, where it ended with the last
     ACK of that. ``collective`` is a row of ``run.collectives``; ``sent`` is :func:`messages` of its
-    workload, for those who want many paths. Raises :class:`~backwater.errors.RunError` where the
+    workload, for those who want many paths. Raises :class:`~backwater.errors.InputError` where the
     run has no such workload.
     """
     import polars as pl
 
     last = run.ranks.filter(workload=collective["workload"], rank=collective["last_rank"])
     if not last.height:
-        raise RunError(f"{run.path}: there is no workload {collective['workload']}")
+        raise InputError(f"{run.path}: there is no workload {collective['workload']}")
     begin, end = collective["start_ps"], collective["end_ps"]
     starts = dict(_parts(run, collective).select("host", "start_ps").iter_rows())
     members = list(starts)
@@ -245,7 +245,7 @@ def links(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
     A row per port and part of the account of flows: ``port`` (``node -> peer``), ``part`` (as in
     ``run.blame``), ``sends`` (how many messages lost time there) and ``late_ps``, the sum. What a
     message takes alone in the network is left out. Raises
-    :class:`~backwater.errors.RunError` where the run has no account (``[record] blame``).
+    :class:`~backwater.errors.InputError` where the run has no account (``[record] blame``).
     """
     import polars as pl
 
@@ -377,7 +377,7 @@ def _passes(path: str | None) -> int | None:
         return None
     try:
         passes = workloads.header(path).get("source", {}).get("passes")
-    except RunError:  # It has gone since the run.
+    except InputError:  # It has gone since the run.
         return None
     return passes if isinstance(passes, int) else None
 
@@ -389,13 +389,13 @@ def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFram
     receive that waited accounts for the time from the start of its send on, a collective from the
     start of the rank at which its own critical path begins; others from their own start on. With
     the number of a ``repeat`` these are the operations of this repeat alone. Raises
-    :class:`~backwater.errors.RunError` where nothing of such a workload or repeat has ended.
+    :class:`~backwater.errors.InputError` where nothing of such a workload or repeat has ended.
     """
     import polars as pl
 
     mine = run.operations.filter(workload=workload)
     if not mine.height:
-        raise RunError(f"{run.path}: no operation of a workload {workload} has ended")
+        raise InputError(f"{run.path}: no operation of a workload {workload} has ended")
     place = {key: at for at, key in enumerate(mine.select("rank", "index").iter_rows())}
     last = mine.with_row_index("at").sort(
         ["end_ps", "rank", "index"], descending=[True, False, False]
@@ -404,11 +404,11 @@ def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFram
     if repeat is not None:
         found = _repeat_lengths(run, workload)
         if found is None:
-            raise RunError(f"{run.path}: the workload {workload} has no repeats to choose from")
+            raise InputError(f"{run.path}: the workload {workload} has no repeats to choose from")
         lengths = found
         last = _with_repeats(last, lengths).filter(pl.col("repeat") == repeat)
         if not last.height:
-            raise RunError(f"{run.path}: nothing of repeat {repeat} of {workload} has ended")
+            raise InputError(f"{run.path}: nothing of repeat {repeat} of {workload} has ended")
     at: int | None = last["at"][0]
     until = last["end_ps"][0]
     sent = messages(run, workload)

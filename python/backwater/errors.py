@@ -24,7 +24,7 @@ class ScenarioError(ValueError):
 
 
 class RunError(RuntimeError):
-    """A run that failed, or whose results cannot be written or read.
+    """A run that failed, or whose results cannot be written or read (:class:`InputError`).
 
     ``errno`` is the number of the system's error, where it was one.
     """
@@ -32,6 +32,15 @@ class RunError(RuntimeError):
     def __init__(self, message: str, errno: int | None = None) -> None:
         super().__init__(message)
         self.errno = errno
+
+
+class InputError(RunError):
+    """What a command or a function reads is not there, is damaged, or lacks what is requested.
+
+    Of results and of files of other simulators; of scenarios and sweeps it is a
+    :class:`ScenarioError`. The command line ends with 2 after either, and after any other
+    :class:`RunError` with 1.
+    """
 
 
 class Interrupted(KeyboardInterrupt):

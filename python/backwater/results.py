@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater import _core
-from backwater.errors import RunError
+from backwater.errors import InputError
 
 if TYPE_CHECKING:
     import polars
@@ -266,7 +266,7 @@ class Run:
         try:
             return (self.path / "resolved.toml").read_text(encoding="utf-8")
         except OSError as error:
-            raise RunError(
+            raise InputError(
                 f"{self.path}: cannot read resolved.toml: {error.strerror}", error.errno
             ) from error
 
@@ -351,17 +351,17 @@ class Run:
     def table(self, name: str) -> polars.DataFrame:
         """Return a table by its name; :data:`TABLES` has all of them with their columns.
 
-        Raises :class:`~backwater.errors.RunError` where the run did not record it.
+        Raises :class:`~backwater.errors.InputError` where the run did not record it.
         """
         examples = {table["name"]: table["record"] for table in TABLES}
         if name not in examples:
-            raise RunError(f"there is no table `{name}`; there are {', '.join(examples)}")
+            raise InputError(f"there is no table `{name}`; there are {', '.join(examples)}")
         example = examples[name]
         if example is not None and not (self.path / f"{name}.parquet").exists():
             if example.startswith("[["):
-                raise RunError(f"{self.path}: this run has no {example}, and so no {name}")
+                raise InputError(f"{self.path}: this run has no {example}, and so no {name}")
             how = example if example.startswith("[") else f"[record] with {example}"
-            raise RunError(f"{self.path}: {name} was not recorded; add {how}")
+            raise InputError(f"{self.path}: {name} was not recorded; add {how}")
         return self._table(name)
 
     def _table(self, name: str) -> polars.DataFrame:
@@ -380,7 +380,7 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise RunError(f"{path}: cannot be read ({error}); repeat the run") from error
+        raise InputError(f"{path}: cannot be read ({error}); repeat the run") from error
 
 
 class Comparison(Mapping[str, Run]):
@@ -478,12 +478,12 @@ def load(path: str | Path) -> Run | Comparison | Campaign:
     """Open the directory of an earlier run, comparison or campaign."""
     path = Path(path)
     if path.is_file():
-        raise RunError(
+        raise InputError(
             f"{path}: this is a file; name the directory that holds the results of a run "
             f"(`backwater run SCENARIO -o DIR` makes one)"
         )
     if not path.exists():
-        raise RunError(f"{path}: no such directory")
+        raise InputError(f"{path}: no such directory")
     if (path / CAMPAIGN).exists():
         from backwater.campaign.dataset import Campaign
 
@@ -492,7 +492,7 @@ def load(path: str | Path) -> Run | Comparison | Campaign:
         return Comparison(path)
     if not (path / SUMMARY).exists() and (inside := _results_in(path)):
         more = f" and {len(inside) - 3} more" if len(inside) > 3 else ""
-        raise RunError(
+        raise InputError(
             f"{path}: no finished run here, but in {', '.join(inside[:3])}{more}; name one of "
             f"them, or look at all by `backwater ui {path}`"
         )
@@ -515,14 +515,14 @@ def _read_json(path: Path, keys: Sequence[str]) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         if (path.parent / HOST).exists():
-            raise RunError(
+            raise InputError(
                 f"{path.parent}: of a host on real frames; its flows are in flows.parquet, what it "
                 f"counted in {HOST} (docs/host.md)"
             ) from error
-        raise RunError(f"{path.parent}: no finished run here ({path.name} is missing)") from error
+        raise InputError(f"{path.parent}: no finished run here ({path.name} is missing)") from error
     except (OSError, ValueError) as error:
-        raise RunError(f"{path}: cannot be read ({error}); repeat the run") from error
+        raise InputError(f"{path}: cannot be read ({error}); repeat the run") from error
     if not isinstance(content, dict) or (missing := [key for key in keys if key not in content]):
         without = f"`{missing[0]}` is missing" if isinstance(content, dict) else "it is no table"
-        raise RunError(f"{path}: not as this version writes it ({without}); repeat the run")
+        raise InputError(f"{path}: not as this version writes it ({without}); repeat the run")
     return content

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater.critical import group_words
-from backwater.errors import RunError
+from backwater.errors import InputError
 from backwater.files import whole
 from backwater.units import bytes_text, time_text
 
@@ -72,19 +72,19 @@ def write(
 ) -> Written:
     """Write what begins within the window (ps) as a trace; a name that ends in .gz is compressed.
 
-    Where there are more than ``limit`` events, the window ends earlier. Raises ``RunError`` where
+    Where there are more than ``limit`` events, the window ends earlier. Raises ``InputError`` where
     the window is empty or the file cannot be written.
     """
     end_ps = int(run.summary["end_ps"])
     low = window[0] or 0
     high = end_ps + 1 if window[1] is None else min(window[1], end_ps + 1)
     if low >= high:
-        raise RunError(
+        raise InputError(
             f"nothing is between {time_text(low)} and {time_text(window[1] or end_ps)}: "
             f"the run goes from 0 to {time_text(end_ps)}"
         )
     if limit < 1:
-        raise RunError(f"a trace of {limit} events holds nothing; use at least 1")
+        raise InputError(f"a trace of {limit} events holds nothing; use at least 1")
     tracks = _Tracks(run)
     parts = [_within(part, low, high) for part in _parts(run, tracks)]
     cut = _cut(parts, limit)

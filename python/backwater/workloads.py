@@ -20,7 +20,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater.errors import RunError
+from backwater.errors import InputError
 from backwater.files import whole
 
 if TYPE_CHECKING:
@@ -414,13 +414,13 @@ class Read:
 
 
 def header(path: str | Path) -> dict[str, Any]:
-    """Read what holds for all ranks of a workload. Raises ``RunError`` as :func:`read` does."""
+    """Read what holds for all ranks of a workload. Raises ``InputError`` as :func:`read` does."""
     import polars as pl
 
     with _reading(path):
         text = pl.read_parquet_metadata(path).get(METADATA_KEY)
     if text is None:
-        raise RunError(
+        raise InputError(
             f"{path}: this is no workload: its metadata has no entry {METADATA_KEY!r}; "
             "write it with backwater.workloads"
         )
@@ -435,13 +435,13 @@ def _reading(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise RunError(f"{path}: cannot read: {error.strerror or error}", error.errno) from error
+        raise InputError(f"{path}: cannot read: {error.strerror or error}", error.errno) from error
     except pl.exceptions.PolarsError as error:
-        raise RunError(f"{path}: this is no Parquet file: {error}") from error
+        raise InputError(f"{path}: this is no Parquet file: {error}") from error
 
 
 def read(path: str | Path) -> Read:
-    """Read a workload. Raises ``RunError`` where the file cannot be read or is none."""
+    """Read a workload. Raises ``InputError`` where the file cannot be read or is none."""
     import polars as pl
 
     facts = header(path)

@@ -12,10 +12,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from conftest import COMMAND, Backwater
+
+from backwater.cli import app
 
 RUN_FILES = {
     "active.parquet",
@@ -452,11 +456,52 @@ def test_results_that_are_no_results_are_told(
     (tmp_path / "summary.json").write_text(summary, encoding="utf-8")
     for name in ("report", "explain", "pauses", "breakdown", "timeline"):
         done = command(name, tmp_path)
-        assert done.returncode == 1
+        assert done.returncode == 2
         assert done.stderr.startswith(f"error: {tmp_path}/summary.json: ")
         assert "repeat the run" in done.stderr
         file = command(name, tmp_path / "summary.json")
         assert "this is a file; name the directory" in file.stderr
+
+
+def commands(group: click.Group, *above: str) -> Iterator[tuple[str, click.Command]]:
+    """Give all commands with their words, those of `import` one by one."""
+    for name, one in group.commands.items():
+        if isinstance(one, click.Group):
+            yield from commands(one, *above, name)
+        else:
+            yield " ".join([*above, name]), one
+
+
+def reads_a_file(command: click.Command) -> bool:
+    """Whether its first argument is a path; that of `init` is written."""
+    kinds = [
+        p.type
+        for p in command.get_params(click.Context(command))
+        if p.param_type_name == "argument"
+    ]
+    return command.name != "init" and bool(kinds) and isinstance(kinds[0], click.Path)
+
+
+NEEDED = {
+    "compare": ["--schemes", "bfc"],
+    "export ns3": ["-o", "out"],
+    "export operations": ["-o", "out.csv"],
+    "host": ["--node", "host0", "--ports", "lo"],
+    "live": ["--lockstep"],
+    "switch": ["--ports", "lo"],
+}
+"""Options without which a command does not look at its input."""
+
+
+@pytest.mark.parametrize("name", [name for name, one in commands(app) if reads_a_file(one)])
+def test_input_that_is_not_there_is_wrong_input(
+    name: str, command: Backwater, tmp_path: Path
+) -> None:
+    done = command(*name.split(), "not-there", *NEEDED.get(name, []), cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ")
+    assert "not-there" in done.stderr
+    assert (done.stdout, names(tmp_path)) == ("", set())
 
 
 def test_a_terminal_gets_bars(tiny: Path, tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_repeats_have_times_and_critical_paths_of_their_own(step: Path, command:
     assert f"  repeat 0: {time_text(ends[0])}, from 0 s to {time_text(ends[0])}" in shown.stdout
     assert "The critical path of repeat 1 of workload reduce has 2 operations" in shown.stdout
     wrong = command("collectives", "out", "--repeat", "2", cwd=step)
-    assert wrong.returncode == 1
+    assert wrong.returncode == 2
     assert "nothing of repeat 2 of reduce has ended" in wrong.stderr
 
 
@@ -237,7 +237,7 @@ def test_wrong_groups_and_kinds_are_named(groups: Path, command: Backwater) -> N
         (("--group", "1", "--instance", "2"), "no collective with the number 2 has ended"),
     ]:
         wrong = command("collectives", "out", *words, cwd=groups)
-        assert wrong.returncode == 1
+        assert wrong.returncode == 2
         assert says in wrong.stderr
 
 
@@ -260,7 +260,7 @@ def test_passes_of_a_file_are_repeats(groups: Path, command: Backwater) -> None:
     assert shown.returncode == 0, shown.stderr
     assert "Repeats" not in shown.stdout
     wrong = command("collectives", "out", "--repeat", "0", cwd=copy)
-    assert wrong.returncode == 1
+    assert wrong.returncode == 2
     assert "no workload of it has repeats or passes" in wrong.stderr
 
 

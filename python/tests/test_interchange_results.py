@@ -190,7 +190,7 @@ def test_a_folder_with_other_things_is_not_written_into(
     again = command("export", "ns3", run, "-o", tmp_path / "new")
     assert (again.returncode, "note: no qlen.txt" in again.stderr) == (0, True)
     nothing = command("export", "ns3", tmp_path, "-o", tmp_path / "b")
-    assert (nothing.returncode, "no finished run here" in nothing.stderr) == (1, True)
+    assert (nothing.returncode, "no finished run here" in nothing.stderr) == (2, True)
 
 
 # --- There and back --------------------------------------------------------------------------
@@ -426,4 +426,4 @@ def test_bad_results_are_told(fct: str, message: str, tmp_path: Path) -> None:
 
 def test_a_folder_without_cases(tmp_path: Path, command: Backwater) -> None:
     done = command("validate", tmp_path)
-    assert (done.returncode, "no case here" in done.stderr) == (1, True)
+    assert (done.returncode, "no case here" in done.stderr) == (2, True)

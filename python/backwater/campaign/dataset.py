@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from backwater.campaign import statistics
 from backwater.campaign.facts import least
 from backwater.campaign.store import Failure, Store
-from backwater.errors import RunError
+from backwater.errors import InputError
 from backwater.results import CAMPAIGN, REPORT, Run
 
 if TYPE_CHECKING:
@@ -105,7 +105,9 @@ class Campaign:
         """Open a run."""
         run = self.store.get(key)
         if run is None:
-            raise RunError(f"{self.store.path_of(key)}: no finished run here; repeat the campaign")
+            raise InputError(
+                f"{self.store.path_of(key)}: no finished run here; repeat the campaign"
+            )
         return run
 
     @cached_property
@@ -146,7 +148,7 @@ class Campaign:
 
         done = self.table.filter(pl.col("state") == DONE)
         if done.is_empty():
-            raise RunError(f"{self.path}: no run is finished")
+            raise InputError(f"{self.path}: no run is finished")
         files = [str(self.store.path_of(key) / f"{name}.parquet") for key in done["key"]]
         told = done.select(*self.keys, "scheme", "seed", pl.Series("file", files))
         # Runs that are the same for several points have one file and several rows here.
@@ -161,7 +163,7 @@ class Campaign:
 
             near = difflib.get_close_matches(column, known, 1)
             hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise RunError(f"no run has a column `{column}`{hint}")
+            raise InputError(f"no run has a column `{column}`{hint}")
         found: dict[tuple[Group, str], dict[int, float]] = {}
         for row in self.rows:
             group = found.setdefault((row.values, row.scheme), {})
@@ -194,7 +196,7 @@ class Campaign:
         """
         baseline = self.schemes[0] if baseline is None else baseline
         if baseline not in self.schemes:
-            raise RunError(f"no scheme `{baseline}` here; there are {', '.join(self.schemes)}")
+            raise InputError(f"no scheme `{baseline}` here; there are {', '.join(self.schemes)}")
         groups = self.values(column)
         rows = []
         for (values, scheme), by_seed in groups.items():
@@ -240,11 +242,11 @@ def _read(path: Path) -> dict[str, Any]:
         version = about["format"]
         missing = {"store", "keys", "points"} - about.keys()
     except FileNotFoundError as error:
-        raise RunError(f"{path.parent}: no campaign here ({path.name} is missing)") from error
+        raise InputError(f"{path.parent}: no campaign here ({path.name} is missing)") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path}: cannot be read ({error}); repeat the campaign") from error
+        raise InputError(f"{path}: cannot be read ({error}); repeat the campaign") from error
     if version != FORMAT:
-        raise RunError(f"{path}: written by another version (format {version}); repeat it")
+        raise InputError(f"{path}: written by another version (format {version}); repeat it")
     if missing:
-        raise RunError(f"{path}: not whole ({', '.join(sorted(missing))} missing); repeat it")
+        raise InputError(f"{path}: not whole ({', '.join(sorted(missing))} missing); repeat it")
     return about

@@ -13,7 +13,7 @@ from typing import Any
 
 from backwater import positions
 from backwater.campaign.task import InputFile, Task, hash_bytes, version
-from backwater.errors import RunError
+from backwater.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,11 @@ class Input:
         try:
             found = Path(self.path).read_bytes()
         except OSError as error:
-            raise RunError(f"{self.path}: cannot be read: {error.strerror}", error.errno) from error
+            raise InputError(
+                f"{self.path}: cannot be read: {error.strerror}", error.errno
+            ) from error
         if hash_bytes(found) != self.digest:
-            raise RunError(
+            raise InputError(
                 f"{self.path} was changed since the campaign began; start the campaign again"
             )
         return found

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater import positions
-from backwater.errors import RunError
+from backwater.errors import InputError
 
 _LAYOUT = 1
 """Changes when what is kept of a run changes, so that older ones are made again."""
@@ -124,7 +124,7 @@ def hash_file(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, _hasher).hexdigest()
     except OSError as error:
-        raise RunError(f"{path}: cannot be read: {error.strerror}", error.errno) from error
+        raise InputError(f"{path}: cannot be read: {error.strerror}", error.errno) from error
 
 
 def hash_bytes(content: bytes) -> str:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backwater.errors import RunError
+from backwater.errors import InputError, RunError
 from backwater.interchange.observed import (
     INCAST_PORT,
     FlowKey,
@@ -127,7 +127,7 @@ class BfcCase:
             if flow.fct_ns is not None
         }
         if not flows:
-            raise RunError(f"{self.flow_list}: no flow that finished")
+            raise InputError(f"{self.flow_list}: no flow that finished")
         samples = self._samples
         buffer = None if samples is None else sorted(samples.values())
         return Observed(flows, None, buffer, self._edges)
@@ -180,7 +180,7 @@ class BfcCase:
         first = min(flow.start_ns for flow in self._flows)
         epoch = first // 1_000_000 * 1_000_000 if said is None else round(said * 1e9)
         if first < epoch:
-            raise RunError(
+            raise InputError(
                 f"{self.flow_list}: a flow starts at {first} ns, before APP_START_TIME, {epoch} ns"
             )
         return epoch
@@ -217,7 +217,7 @@ class BfcCase:
                 continue
             found.append(flow)
         if not found:
-            raise RunError(f"{self.flow_list}: no flow in it")
+            raise InputError(f"{self.flow_list}: no flow in it")
         return sorted(found, key=lambda flow: flow.start_ns), loops
 
     def _has_incast(self) -> bool:
@@ -229,10 +229,10 @@ class BfcCase:
             _whole(place, name, row.get(name)) for name in ("src", "dst", "bytes", "start")
         )
         if size < 1:
-            raise RunError(f"{place}: a flow of {size} bytes")
+            raise InputError(f"{place}: a flow of {size} bytes")
         for host in (src, dst):
             if not 0 <= host < self._network.hosts:
-                raise RunError(
+                raise InputError(
                     f"{place}: host {host} does not exist; the network has hosts 0 to "
                     f"{self._network.hosts - 1}"
                 )
@@ -248,7 +248,7 @@ class BfcCase:
         told = row.get("alone")
         alone = _decimal(place, "alone", told) if told else self._network.alone_ns(src, dst, size)
         if src != dst and alone <= 0:
-            raise RunError(f"{place}: a flow that takes {alone} ns alone")
+            raise InputError(f"{place}: a flow that takes {alone} ns alone")
         return Listed(src, dst, size, start, fct if fct > 0 else None, alone, incast)
 
     # --- The network -------------------------------------------------------------------------
@@ -280,7 +280,7 @@ class BfcCase:
             if number == 1 and not _is_decimal(words[0]):
                 continue
             if len(words) != 3:
-                raise RunError(f"{files[0]}:{number}: expected `ns,switch,bytes`, found `{line}`")
+                raise InputError(f"{files[0]}:{number}: expected `ns,switch,bytes`, found `{line}`")
             at, switch, used = (_whole(f"{files[0]}:{number}", "a number", w) for w in words)
             samples[at, switch] = used
         if not samples:
@@ -351,7 +351,7 @@ class BfcCase:
             return []
         queues = count - _NOT_FOR_DATA
         if queues < 2:
-            raise RunError(f"{self._config_file}: QCOUNT {count} is too few")
+            raise InputError(f"{self._config_file}: QCOUNT {count} is too few")
         return [
             f"queues = {queues}",
             f"dynamic.table = {round(count * _TABLE_PER_QUEUE / queues)}",
@@ -385,7 +385,7 @@ def _tables(folder: Path) -> list[Path]:
 def _is_flow_list(path: Path) -> bool:
     try:
         head = next(_lines(path), (0, ""))[1]
-    except RunError:
+    except InputError:
         # Whose it is cannot be known; a list is told by its name.
         return path.name.startswith("flows_fct.")
     return set(_NEEDED) <= set(_columns(head))
@@ -404,11 +404,11 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     missing = [what for what in _NEEDED if what not in columns]
     if missing:
         names = ", ".join(_NAMES[what][0] for what in missing)
-        raise RunError(f"{path}: columns are missing: {names}")
+        raise InputError(f"{path}: columns are missing: {names}")
     for number, line in lines:
         words = next(csv.reader([line]))
         if len(words) != len(columns):
-            raise RunError(f"{path}:{number}: {len(words)} fields, the head has {len(columns)}")
+            raise InputError(f"{path}:{number}: {len(words)} fields, the head has {len(columns)}")
         yield number, dict(zip(columns, (word.strip() for word in words), strict=True))
 
 
@@ -420,7 +420,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 if line.strip():
                     yield number, line.strip()
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise RunError(f"{path}: cannot be read ({error})") from error
+        raise InputError(f"{path}: cannot be read ({error})") from error
 
 
 def _read_network(path: Path) -> Network:
@@ -436,17 +436,17 @@ def _read_network(path: Path) -> Network:
             continue
         place = f"{path}:{number}"
         if len(words) != 4:
-            raise RunError(f"{place}: expected `node,node,Gbit/s,ns`, found `{line}`")
+            raise InputError(f"{place}: expected `node,node,Gbit/s,ns`, found `{line}`")
         a, b = (_whole(place, "a node", word) for word in words[:2])
         gbps, delay_ns = (_decimal(place, "a number", word) for word in words[2:])
         if min(a, b) < 0 or a == b or gbps <= 0 or delay_ns < 0:
-            raise RunError(f"{place}: no link: `{line}`")
+            raise InputError(f"{place}: no link: `{line}`")
         links.append((a, b, gbps, delay_ns))
     if not links:
-        raise RunError(f"{path}: no link in it")
+        raise InputError(f"{path}: no link in it")
     nodes = {node for link in links for node in link[:2]}
     if nodes != set(range(len(nodes))):
-        raise RunError(f"{path}: nodes should be numbered from 0 without gaps, hosts first")
+        raise InputError(f"{path}: nodes should be numbered from 0 without gaps, hosts first")
     return Network(_hosts(links, told), len(nodes), tuple(links))
 
 
@@ -478,7 +478,7 @@ def _whole(place: str, what: str, word: str | None) -> int:
 def _decimal(place: str, what: str, word: str | None) -> float:
     if word is None or not _is_decimal(word):
         name = _NAMES.get(what, (what,))[0]
-        raise RunError(f"{place}: {name} should be a number, found `{word}`")
+        raise InputError(f"{place}: {name} should be a number, found `{word}`")
     # Above 2^53 a float has no room for nanoseconds.
     return int(word) if word.lstrip("-").isdigit() else float(word)
 

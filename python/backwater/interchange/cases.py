@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from backwater.errors import RunError
+from backwater.errors import InputError
 from backwater.interchange.bfc_case import find_bfc
 from backwater.interchange.floodgate_case import find_floodgate
 from backwater.interchange.observed import (
@@ -69,10 +69,10 @@ FINDERS: list[Callable[[Path], Iterator[Case]]] = [find_ns3, find_bfc, find_floo
 def find(root: Path) -> list[Case]:
     """Find all cases at and below a folder."""
     if not root.is_dir():
-        raise RunError(f"{root}: is no folder")
+        raise InputError(f"{root}: is no folder")
     found = [case for finder in FINDERS for case in finder(root)]
     if not found:
-        raise RunError(
+        raise InputError(
             f"{root}: no case here; a case is a folder with the config.txt and the fct.txt of "
             "an ns-3 run, or with flows_fct.csv, flows and their completion times, of the "
             "simulator of BFC's authors, or that and cfg.ini of the simulator of Floodgate's "
@@ -85,12 +85,12 @@ def read_ns3(folder: Path) -> Observed:
     """Read `fct.txt` and `pfc.txt`, packed or not."""
     path = _lines_file(folder, "fct.txt")
     if path is None:
-        raise RunError(f"{folder}: fct.txt is missing")
+        raise InputError(f"{folder}: fct.txt is missing")
     flows: dict[FlowKey, FlowTimes] = {}
     for number, words in _lines(path):
         key, times = _fct_line(path, number, words)
         if key in flows:
-            raise RunError(f"{path}:{number}: this flow has a line already")
+            raise InputError(f"{path}:{number}: this flow has a line already")
         flows[key] = times
     pfc = _lines_file(folder, "pfc.txt")
     pauses = None
@@ -104,7 +104,7 @@ def _fct_line(path: Path, number: int, words: list[str]) -> tuple[FlowKey, FlowT
         src, dst = (_node(word) for word in words[:2])
         sport, dport, size, start, fct, alone = map(int, words[2:])
     except ValueError:
-        raise RunError(
+        raise InputError(
             f"{path}:{number}: expected `sip dip sport dport bytes start_ns fct_ns alone_ns`, "
             f"found `{' '.join(words)[:80]}`"
         ) from None
@@ -118,7 +118,7 @@ def _node(word: str) -> int:
 
 def _is_pause(path: Path, number: int, words: list[str]) -> bool:
     if len(words) != 5 or words[4] not in ("0", "1"):
-        raise RunError(f"{path}:{number}: expected `time node type port 0|1`")
+        raise InputError(f"{path}:{number}: expected `time node type port 0|1`")
     return words[4] == "1"
 
 
@@ -135,4 +135,4 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 if words:
                     yield number, words
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise RunError(f"{path}: cannot be read ({error})") from error
+        raise InputError(f"{path}: cannot be read ({error})") from error

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater.errors import RunError
+from backwater.errors import InputError, RunError
 from backwater.interchange.importing import DATA_GROUP, DEFAULT_PORT
 from backwater.interchange.ns3_flows import INCAST_PORT, MAX_SIZE
 from backwater.interchange.ns3_topology import MAX_HOST
@@ -189,7 +189,7 @@ def _toml(run: Run) -> dict[str, Any]:
     try:
         return tomllib.loads(run.resolved)
     except tomllib.TOMLDecodeError as error:
-        raise RunError(f"{run.path}/resolved.toml: cannot be read ({error})") from error
+        raise InputError(f"{run.path}/resolved.toml: cannot be read ({error})") from error
 
 
 def _numbers(names: dict[int, str]) -> dict[int, int]:
@@ -204,7 +204,7 @@ def _numbers(names: dict[int, str]) -> dict[int, int]:
 def _time(text: str) -> int:
     value = time_ps(text.replace(" ", "").replace("µ", "u").replace("μ", "u"))
     if value is None:
-        raise RunError(f"resolved.toml has a time that cannot be read: {text}")
+        raise InputError(f"resolved.toml has a time that cannot be read: {text}")
     return int(value)
 
 
@@ -213,7 +213,7 @@ def _bytes(text: str) -> int:
     number = text.rstrip("BKkMi").strip()
     scale = units.get(text[len(text.rstrip("BKkMi")) :])
     if scale is None or not number.isdigit():
-        raise RunError(f"resolved.toml has a size that cannot be read: {text}")
+        raise InputError(f"resolved.toml has a size that cannot be read: {text}")
     return int(number) * scale
 
 

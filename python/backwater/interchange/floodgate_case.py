@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from backwater.errors import RunError, ScenarioError
+from backwater.errors import InputError, RunError, ScenarioError
 from backwater.interchange import importing, ns3_config, ns3_topology
 from backwater.interchange.importing import DATA_GROUP, DEFAULT_PORT, Inputs
 from backwater.interchange.ns3_config import Config
@@ -96,7 +96,7 @@ class FloodgateCase:
         """Read completion times, buffers and pauses."""
         flows = self._times({flow.key(): flow for flow in self._flows})
         if not flows:
-            raise RunError(f"{self._flow_list}: no flow that finished")
+            raise InputError(f"{self._flow_list}: no flow that finished")
         incasts = frozenset(flow.key() for flow in self._flows if flow.incast)
         paused = None if self._pfc is None else self._paused_by_tier(self._pfc)
         return Observed(flows, None, totals=Totals(incasts, paused, self._samples))
@@ -136,7 +136,7 @@ class FloodgateCase:
                 topology = ns3_topology.read(place / name, findings)
                 findings.stop_if_wrong()
                 return topology
-        raise RunError(
+        raise InputError(
             f"{self.folder}: the network {name}, which {self._config.words.name} names, is neither "
             "here nor up to two folders above"
         )
@@ -150,7 +150,7 @@ class FloodgateCase:
         """All flows in the order of the list, with their source ports (FGC-30)."""
         read = [self._listed(number, row) for number, row in _rows(self._flow_list)]
         if not read:
-            raise RunError(f"{self._flow_list}: no flow in it")
+            raise InputError(f"{self._flow_list}: no flow in it")
         used: Counter[int] = Counter()
         ports = {}
         for flow in sorted(read, key=lambda flow: not flow.incast):
@@ -164,13 +164,13 @@ class FloodgateCase:
             src, dst, size, start = (int(row[name]) for name in ("src", "dst", "size", "start_ns"))
             received, acked = (_ns(row[name]) for name in ("rcv_fct_us", "snd_fct_us"))
         except ValueError as error:
-            raise RunError(f"{place}: {error}") from None
+            raise InputError(f"{place}: {error}") from None
         hosts = len(self._topology.hosts)
         for host in (src, dst):
             if not 0 <= host < hosts:
-                raise RunError(f"{place}: host {host} does not exist; there are {hosts}")
+                raise InputError(f"{place}: host {host} does not exist; there are {hosts}")
         if src == dst or size < 1 or start < _EPOCH_NS:
-            raise RunError(
+            raise InputError(
                 f"{place}: expected two hosts, at least 1 byte, and a start from {_EPOCH_NS} ns on"
             )
         incast = row.get(_MARK, "0").strip() in ("1", "true")
@@ -205,7 +205,7 @@ class FloodgateCase:
             try:
                 at, switch, used = map(int, words)
             except ValueError:
-                raise RunError(
+                raise InputError(
                     f"{path}:{number}: expected `ns,switch,bytes`, found `{line[:80]}`"
                 ) from None
             samples[at, switch] = used
@@ -225,7 +225,7 @@ class FloodgateCase:
                 last, node, _, port, pause = map(int, line.split())
                 tier = self._tiers[node]
             except (ValueError, KeyError):
-                raise RunError(
+                raise InputError(
                     f"{path}:{number}: expected `ns node type port 0|1`, found `{line[:80]}`"
                 ) from None
             if pause:
@@ -381,7 +381,7 @@ def _flow_list(folder: Path) -> Path | None:
     for path in _files(folder, ".csv"):
         try:
             head = next(_lines(path), (0, ""))[1]
-        except RunError:
+        except InputError:
             # Whose it is cannot be known; a list is told by its name.
             if path.name.startswith("flows_fct."):
                 return path
@@ -406,11 +406,11 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     columns = _names(next(lines, (0, ""))[1])
     missing = [name for name in _COLUMNS if name not in columns]
     if missing:
-        raise RunError(f"{path}: columns are missing: {', '.join(missing)}")
+        raise InputError(f"{path}: columns are missing: {', '.join(missing)}")
     for number, line in lines:
         words = next(csv.reader([line]))
         if len(words) != len(columns):
-            raise RunError(f"{path}:{number}: {len(words)} fields, the head has {len(columns)}")
+            raise InputError(f"{path}:{number}: {len(words)} fields, the head has {len(columns)}")
         yield number, dict(zip(columns, words, strict=True))
 
 
@@ -422,7 +422,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 if line.strip():
                     yield number, line.strip()
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise RunError(f"{path}: cannot be read ({error})") from error
+        raise InputError(f"{path}: cannot be read ({error})") from error
 
 
 def _ns(us: str) -> int | None:

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backwater.errors import RunError
+from backwater.errors import InputError, RunError
 from backwater.files import write_whole
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def export_operations(run: Run, out: Path, force: bool = False) -> int:
         raise RunError(f"{out}: exists; choose another name, or use --force")
     try:
         rows = run.table("operations").cast({"workload": pl.String, "kind": pl.String})
-    except RunError as error:
-        raise RunError(f"{run.path}: the run has no operations of a workload") from error
+    except InputError as error:
+        raise InputError(f"{run.path}: the run has no operations of a workload") from error
     named = rows.join(
         _names(run), on=["workload", "rank", "index"], how="left", maintain_order="left"
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from backwater.errors import RunError
+from backwater.errors import InputError
 from backwater.results import CAMPAIGN, COMPARISON, SUMMARY, Run, run_files
 
 DEPTH = 5
@@ -46,7 +46,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         if not self.root.is_dir():
-            raise RunError(f"{root}: no directory to serve")
+            raise InputError(f"{root}: no directory to serve")
 
     def place(self, name: str) -> Path:
         """Return a path below the directory; links that lead out of it are refused too."""
