@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater.errors import RunError
+from backwater.errors import InputError
 
 if TYPE_CHECKING:
     import polars
@@ -169,11 +169,15 @@ class Explanation:
 
 def is_recorded(run: Run) -> bool:
     """Say whether the run recorded where the time of its flows went."""
-    return (run.path / "blame.parquet").exists()
+    return _is_in(run.path)
+
+
+def _is_in(path: Path) -> bool:
+    return (path / "blame.parquet").exists()
 
 
 def require(run: Run) -> None:
-    """Raise :class:`~backwater.errors.RunError`, with what to do, where it did not."""
+    """Raise :class:`~backwater.errors.InputError`, with what to do, where it did not."""
     require_all({run.scheme: run}, run.path)
 
 
@@ -183,7 +187,7 @@ def require_all(runs: Mapping[str, Run], path: Path) -> None:
     if not missing:
         return
     first = missing[0]
-    raise RunError(
+    raise InputError(
         f"{path}: it was not recorded where the time of flows went; record it by\n"
         f"  backwater explain {path} --record\n"
         "which gives the same runs beside these, or when you run a scenario, such as by\n"
@@ -194,6 +198,20 @@ def require_all(runs: Mapping[str, Run], path: Path) -> None:
 def again(run: Run) -> Path:
     """Return the directory for the same run with the account."""
     return run.path.with_name(f"{run.path.name}-blame")
+
+
+def recorded(run: Run) -> Run | None:
+    """Return the run that has the account of a run's flows: itself, or the same one beside it.
+
+    None where neither has. The run beside it counts only with an equal digest.
+    """
+    from backwater.results import Run as Runs
+
+    if is_recorded(run):
+        return run
+    path = again(run)
+    beside = Runs(path) if _is_in(path) else None
+    return beside if beside and beside.digest == run.digest else None
 
 
 def words(part: str) -> str:
@@ -290,24 +308,53 @@ def pick(
 
     require(run)
     if flow is not None:
-        finished = run.flows.filter(pl.col("received_ps").is_not_null())["id"]
-        if not (finished == flow).any():
-            raise RunError(
-                f"{run.path}: no flow {flow} has finished; "
-                f"numbers go from 0 to {run.flows.height - 1}"
-            )
+        _check_number(run, flow)
         return [flow]
-    table = accounts(run).select("id", "size_class", "slowdown")
+    table = measured = accounts(run).select("id", "size_class", "slowdown")
     if size_class is not None:
         table = table.filter(pl.col("size_class") == size_class)
     if not table.height:
         of = f"{size_class} flow" if size_class else "flow"
-        raise RunError(f"{run.path}: no {of} finished within the measured time")
+        there = _counts(measured)
+        raise InputError(f"{run.path}: no {of} finished within the measured time{there}")
     table = table.sort(["slowdown", "id"], descending=[True, False])
     if percentile is not None:
         place = min(int(table.height * (1 - percentile / 100)), table.height - 1)
         return [int(table["id"][place])]
     return [int(number) for number in table["id"].head(worst or 1).to_list()]
+
+
+def _check_number(run: Run, flow: int) -> None:
+    """Raise :class:`~backwater.errors.InputError` where no flow of this number has an account.
+
+    The message tells the numbers that there are, and how to find one.
+    """
+    import polars as pl
+
+    number = pl.col("id")
+    flows = run.select_flows([pl.col("source").cast(pl.String), number, "received_ps"])
+    found = flows.filter(number == flow)["received_ps"].to_list()
+    if found and found[0] is not None:
+        return
+    why = f"flow {flow} has not finished" if found else f"there is no flow {flow}"
+    spans = flows.group_by("source").agg(number.min(), last=number.max(), flows=pl.len())
+    lines = [f"{run.path}: {why}. The flows of this run are"]
+    for source, first, last, height in spans.sort("id").iter_rows():
+        # Messages of a workload leave numbers out.
+        some = "" if height == last - first + 1 else f" ({height:,} of these numbers)"
+        lines.append(f"  {source}: {first} to {last}{some}")
+    lines.append("To find one:")
+    lines.append(f"  backwater explain {run.path} --worst 20   # those with the largest slowdown")
+    if (run.path / "collectives.parquet").exists():
+        lines.append(f"  backwater collectives {run.path}   # those that made a collective late")
+    raise InputError("\n".join(lines))
+
+
+def _counts(measured: polars.DataFrame) -> str:
+    """Say of which classes there are flows, after that there are none of one."""
+    counts = dict(measured["size_class"].value_counts().iter_rows())
+    there = ", ".join(f"{counts[one]:,} {one}" for one in CLASSES if one in counts)
+    return f"; there are {there}" if there else ""
 
 
 def explain(run: Run, numbers: Sequence[int]) -> list[Explanation]:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 
+ALMOST = 0.9995
+"""What is rounded to 1, so that 999.9 KB are 1 MB."""
+
+
+def number_text(value: float) -> str:
+    """Write a number with at most three digits, or whole: ``1.25``, ``125``, ``1,250``."""
+    return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"
+
+
 def bytes_text(value: float) -> str:
     """Write a size with its decimal unit and at most three digits, such as ``10 KB``."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
-        if value >= scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value:.3g} B"
+        if value >= ALMOST * scale:
+            return f"{number_text(value / scale)} {unit}"
+    return f"{number_text(value)} B"
 
 
 def time_text(ps: float) -> str:
     """Write a time with its unit and at most three digits, such as ``1.25 ms``."""
     for unit, scale in (("s", 1e12), ("ms", 1e9), ("µs", 1e6), ("ns", 1e3)):
-        if ps >= scale or ps == 0:
-            return f"{ps / scale:.3g} {unit}"
-    return f"{ps:.3g} ps"
+        if ps >= ALMOST * scale or ps == 0:
+            return f"{number_text(ps / scale)} {unit}"
+    return f"{number_text(ps)} ps"
 
 
 def clock_text(seconds: float | None) -> str:

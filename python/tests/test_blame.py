@@ -12,7 +12,6 @@ import pytest
 
 import backwater
 from backwater import blame
-from backwater.errors import RunError
 from backwater.page import figures
 from backwater.results import TABLES
 
@@ -104,8 +103,47 @@ def test_flows_are_picked_by_class_and_percentile(crowd: backwater.Comparison) -
     (worst,) = blame.pick(run, size_class="incast", percentile=100)
     assert table["slowdown"].to_list()[0] == table.filter(pl.col("id") == best)["slowdown"].item()
     assert table["slowdown"].to_list()[-1] == table.filter(pl.col("id") == worst)["slowdown"].item()
-    with pytest.raises(RunError, match="no flow 99999 has finished"):
-        blame.pick(run, flow=99999)
+
+
+def test_a_wrong_number_is_told_with_those_that_exist(
+    crowd: backwater.Comparison, trained: backwater.Comparison, command: Command
+) -> None:
+    run = crowd["bfc"]
+    told = command("explain", run.path, "--flow", "99999")
+    assert told.returncode == 2
+    assert "there is no flow 99999" in told.stderr
+    lines = told.stderr.splitlines()
+    for source in ("web", "incast"):
+        numbers = run.flows.filter(pl.col("source").cast(pl.String) == source)["id"]
+        (line,) = (one for one in lines if one.startswith(f"  {source}: "))
+        assert line.startswith(f"  {source}: {numbers.min()} to {numbers.max()}")
+        of_these = f"({numbers.len():,} of these numbers)"
+        assert (of_these in line) == (numbers.len() <= numbers.max() - numbers.min())
+    assert f"  backwater explain {run.path} --worst 20" in told.stderr
+    assert "backwater collectives" not in told.stderr
+    workload = trained["bfc"]
+    told = command("explain", workload.path, "--flow", "5")
+    numbers = workload.flows["id"]
+    assert f": {numbers.min()} to {numbers.max()}" in told.stderr
+    assert "  backwater collectives " in told.stderr
+
+
+def test_what_has_no_account_is_told_apart(tmp_path: Path, command: Command) -> None:
+    text = SCENARIO.replace("300us", "60us").replace(
+        "[record]", '[run]\nuntil = "70us"\n\n[record]'
+    )
+    (tmp_path / "cut.toml").write_text(text, encoding="utf-8")
+    run = backwater.run(tmp_path / "cut.toml", scheme="bfc", out=tmp_path / "cut")
+    open_ = run.flows.filter(~pl.col("finished"))["id"].to_list()
+    assert open_
+    told = command("explain", run.path, "--flow", str(open_[0]))
+    assert told.returncode == 2
+    assert f"flow {open_[0]} has not finished" in told.stderr
+    classes = set(blame.accounts(run)["size_class"])
+    (missing, *_) = set(blame.CLASSES) - classes
+    told = command("explain", run.path, "--class", missing)
+    assert f"no {missing} flow finished" in told.stderr
+    assert all(f" {one}" in told.stderr.partition("; there are")[2] for one in classes)
 
 
 def test_the_command_explains_in_words_and_numbers(
@@ -144,12 +182,35 @@ def test_a_run_without_the_account_says_how_to_get_it(tmp_path: Path, command: C
     (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
     run = backwater.run(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
     refused = command("explain", run.path)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert f"--set '{blame.RECORD}'" in refused.stderr
     again = command("explain", run.path, "--record")
-    assert "with the same digest" in again.stderr
+    beside = blame.again(run)
+    assert f"recorded in {beside}, with the same digest" in again.stderr
     assert "times as long" in again.stdout
-    assert backwater.load(blame.again(run)).digest == run.digest  # type: ignore[union-attr]
+    assert backwater.Run(beside).digest == run.digest
+
+
+def test_an_account_beside_the_run_is_used_only_with_its_digest(
+    tmp_path: Path, command: Command
+) -> None:
+    text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
+    (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
+    run = backwater.run(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
+    recorded = command("explain", run.path, "--record")
+    beside = blame.again(run)
+    for more in ([], ["--record"]):
+        later = command("explain", run.path, *more)
+        assert later.returncode == 0, later.stderr
+        assert later.stdout == recorded.stdout
+        using = f"using the account in {beside}: the same run, with the same digest"
+        assert later.stderr.splitlines() == [using]
+    assert command("explain", beside).stderr == ""
+    other = backwater.run(tmp_path / "plain.toml", scheme="bfc", seed=7, out=run.path, force=True)
+    assert other.digest != backwater.Run(beside).digest
+    refused = command("explain", run.path)
+    assert refused.returncode == 2
+    assert "was not recorded" in refused.stderr
 
 
 def test_figures_show_it_where_it_was_recorded(crowd: backwater.Comparison) -> None:
@@ -187,7 +248,7 @@ def test_a_comparison_is_recorded_again_scheme_by_scheme(tmp_path: Path, command
     (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
     plain = backwater.compare(tmp_path / "plain.toml", ["bfc", "dcqcn"], out=tmp_path / "plain")
     refused = command("explain", plain.path)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert f"backwater explain {plain.path} --record" in refused.stderr
     again = command("explain", plain.path, "--record")
     assert again.returncode == 0, again.stderr
@@ -195,3 +256,7 @@ def test_a_comparison_is_recorded_again_scheme_by_scheme(tmp_path: Path, command
     assert "bfc" in again.stdout
     for run in plain.values():
         assert blame.is_recorded(backwater.Run(blame.again(run)))
+    later = command("explain", plain.path)
+    assert later.stdout == again.stdout
+    (using,) = later.stderr.splitlines()
+    assert all(str(blame.again(run)) in using for run in plain.values())

@@ -13,7 +13,8 @@ from backwater.progress import facts
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(1, "1 B"), (999, "999 B"), (10_000, "10 KB"), (1_250_000, "1.25 MB"), (3e9, "3 GB")],
+    [(1, "1 B"), (999, "999 B"), (10_000, "10 KB"), (1_250_000, "1.25 MB"), (3e9, "3 GB")]
+    + [(999_400, "999 KB"), (999_900, "1 MB"), (1.25e12, "1,250 GB")],
 )
 def test_sizes(value: float, expected: str) -> None:
     assert units.bytes_text(value) == expected
@@ -28,10 +29,20 @@ def test_sizes(value: float, expected: str) -> None:
         (2_000_000, "2 µs"),
         (5e9, "5 ms"),
         (1e12, "1 s"),
+        (999_900, "1 µs"),
+        (999_400_000, "999 µs"),
     ],
 )
 def test_times(value: float, expected: str) -> None:
     assert units.time_text(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(1, "1"), (1.256, "1.26"), (99.96, "100"), (999.4, "999"), (999.9, "1,000"), (1250, "1,250")],
+)
+def test_numbers_have_three_digits_and_no_exponent(value: float, expected: str) -> None:
+    assert units.number_text(value) == expected
 
 
 @pytest.mark.parametrize(

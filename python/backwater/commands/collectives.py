@@ -55,21 +55,21 @@ def collectives(
 ) -> None:
     """Show the collectives of workloads, and the sends and links that made them late."""
     from backwater import critical
-    from backwater.errors import RunError
+    from backwater.errors import InputError
     from backwater.results import Run, load
 
     found = load(path)
     if not isinstance(found, Run):
         say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
         raise Exit(BAD_INPUT)
-    run = with_account(found) if record else found
+    run = with_account(found, record)
     table = critical.chosen(run, workload, None, group, kind)
     candidates = critical.chosen(run, workload, instance, group, kind)
     all_names = run.ranks["workload"].cast(str).unique(maintain_order=True).to_list()
     names: list[str] = [workload] if workload else all_names
     repeats = {name: critical.repeats(run, name) for name in names}
     if repeat is not None and all(times is None for times in repeats.values()):
-        raise RunError(f"{path}: no workload of it has repeats or passes to choose from")
+        raise InputError(f"{path}: no workload of it has repeats or passes to choose from")
     for row in table.head(limit).to_dicts():
         print(_line(row))
     if table.height > limit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,18 +71,25 @@ def warn(
     seed: int | None,
     schemes: list[str | None],
     profile: str | None = None,
-) -> None:
-    """Tell once what is doubtful; errors are left to the run, which tells them better."""
+) -> set[str]:
+    """Tell once what is doubtful, of which schemes; return the messages.
+
+    Errors are left to the run, which tells them better.
+    """
     from backwater import simulate
 
-    told = set()
+    found: dict[tuple[str, str], list[str]] = {}
     for scheme in schemes:
         for problem in simulate.check(
             scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
         ):
-            if problem["severity"] == "warning" and problem["text"] not in told:
-                told.add(problem["text"])
-                say(problem["text"] + "\n")
+            if problem["severity"] == "warning":
+                concerned = found.setdefault((problem["message"], problem["text"]), [])
+                concerned.append(scheme or "")
+    for (_, text), concerned in found.items():
+        of = "" if len(concerned) == len(schemes) else f"{', '.join(concerned)}: "
+        say(text.replace("warning: ", f"warning: {of}", 1) + "\n")
+    return {message for message, _ in found}
 
 
 def shown(result: Run | Comparison | Campaign | None) -> str:
@@ -94,17 +102,36 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def with_account(run: Run) -> Run:
-    """Return the same run with the account of its flows; it is made if it is not there."""
+def with_account(run: Run, record: bool) -> Run:
+    """Return the same run with the account of its flows, as :func:`with_accounts` does."""
+    return with_accounts({run.scheme: run}, record)[run.scheme]
+
+
+def with_accounts(runs: Mapping[str, Run], record: bool) -> dict[str, Run]:
+    """Return the same runs with the accounts of their flows, where there are any.
+
+    An account is in the run itself or in the same run beside it, of which the user is told; where
+    there is none, ``record`` makes that run.
+    """
+    from backwater import blame
+
+    found = {name: blame.recorded(run) for name, run in runs.items()}
+    beside = [str(one.path) for name, one in found.items() if one and one is not runs[name]]
+    if beside:
+        same = "the same run" if len(beside) == 1 else "the same runs"
+        say(f"using the account in {', '.join(beside)}: {same}, with the same digest")
+    return {
+        name: one or (_with_account_made(runs[name]) if record else runs[name])
+        for name, one in found.items()
+    }
+
+
+def _with_account_made(run: Run) -> Run:
+    """Run it again with the account, beside it."""
     from backwater import blame, simulate
     from backwater.progress import display
-    from backwater.results import Run as Runs
 
-    if blame.is_recorded(run):
-        return run
     out = blame.again(run)
-    if (out / "blame.parquet").exists() and Runs(out).digest == run.digest:
-        return Runs(out)
     with display([run.scheme]) as tell:
         again = simulate.run(
             run.path / "resolved.toml",

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from backwater.commands.common import BAD_INPUT, say, with_account
+from backwater.commands.common import BAD_INPUT, say, with_account, with_accounts
 from backwater.commands.declare import App, Argument, Exit, Option
 
 if TYPE_CHECKING:
@@ -72,13 +72,13 @@ def explain(
             such_as = f", such as {one.path}" if one else ""
             say(f"error: {path} holds several runs; name one of them{such_as}")
             raise Exit(BAD_INPUT)
-        runs = {name: with_account(run) if record else run for name, run in found.items()}
+        runs = with_accounts(found.runs, record)
         blame.require_all(runs, path)
         return _compare(runs, 99 if percentile is None else percentile, as_json)
     if not isinstance(found, Run):
         say(f"error: {path} is a campaign; name one of its runs")
         raise Exit(BAD_INPUT)
-    run = with_account(found) if record else found
+    run = with_account(found, record)
     chosen = size_class.value if size_class else None
     worst = 3 if flow is None and percentile is None and worst is None else worst
     numbers = blame.pick(run, flow, worst, chosen, percentile)
@@ -92,13 +92,14 @@ def explain(
 
 def _lines(one: Explanation) -> list[str]:
     from backwater.blame import LEAST
-    from backwater.units import bytes_text, time_text
+    from backwater.units import bytes_text, number_text, time_text
 
     width = max(shutil.get_terminal_size((100, 0)).columns, 60)
     of = " of an incast" if one.incast else ""
+    times = "" if one.slowdown < 1.005 else f"{number_text(one.slowdown)} times "
     lines = [
         f"flow {one.flow}{of} ({bytes_text(one.bytes)}, {one.src} → {one.dst}) took "
-        f"{time_text(one.fct_ps)}, {one.slowdown:.3g} times as long as alone:"
+        f"{time_text(one.fct_ps)}, {times}as long as alone:"
     ]
     small = 0
     for reason in one.reasons:
@@ -156,7 +157,7 @@ def _compare(runs: Mapping[str, Run], percentile: float, as_json: bool) -> None:
 
 def _slow_lines(classes: Slow, percentile: float) -> list[str]:
     from backwater.blame import GROUPS, LEAST
-    from backwater.units import time_text
+    from backwater.units import number_text, time_text
 
     def line(label: str, cells: list[str]) -> str:
         return f"{label:<24}" + "".join(f"{cell:>16}" for cell in cells)
@@ -165,7 +166,7 @@ def _slow_lines(classes: Slow, percentile: float) -> list[str]:
     for size_class, found in classes.items():
         rows = found.values()
         lines += ["", line(size_class, list(found))]
-        lines.append(line("  slowdown", [f"{row['slowdown']:.3g}" for row in rows]))
+        lines.append(line("  slowdown", [number_text(row["slowdown"]) for row in rows]))
         lines.append(line("  FCT", [time_text(row["fct_ps"]) for row in rows]))
         lines += [
             line(f"    {group}", [time_text(row[group]) for row in rows])
