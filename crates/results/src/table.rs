@@ -18,7 +18,7 @@ use std::sync::Arc;
 const ROWS_PER_PART: usize = 512;
 
 /// Rows of a Parquet row group: what is held in memory, encoded, until it is written.
-const ROWS_PER_GROUP: usize = 512 * ROWS_PER_PART;
+const ROWS_PER_GROUP: usize = 64 * ROWS_PER_PART;
 
 /// One Parquet file under its temporary name, and the rows that wait to be written.
 pub(crate) struct TableFile {
