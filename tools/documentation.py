@@ -128,8 +128,8 @@ def commands() -> str:
             for name in command.list_commands(context):
                 yield from shown(command.commands[name], [*words, name])
 
-    about = "Exit codes: 0 all is well; 1 a run failed or violated a check; 2 the input is wrong; "
-    return f"# Commands\n\n{about}130 Ctrl-C.\n\n" + "\n".join(shown(app, ["backwater"]))
+    about = "What exit codes mean: [what a version promises](../stability.md)."
+    return f"# Commands\n\n{about}\n\n" + "\n".join(shown(app, ["backwater"]))
 
 
 def run_tables() -> str:

@@ -22,6 +22,7 @@ SUMMARY = "summary.json"
 COMPARISON = "comparison.json"
 CAMPAIGN = "campaign.json"
 HOST = "host.json"
+STORE = "store"
 REPORT = "report.html"
 TABLES: tuple[dict[str, Any], ...] = tuple(json.loads(_core.catalogue("tables")))
 """The tables of a run as the program declares them: ``name``, ``file``, ``about``, ``columns`` and

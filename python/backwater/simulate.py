@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from backwater import _core
+from backwater.directories import claim_comparison, claim_run
 from backwater.errors import Interrupted, RunError, ScenarioError
 from backwater.files import write_whole
 from backwater.notebook import watched
-from backwater.results import COMPARISON, RECORDED_FILES, REPORT, RUN_FILES, Comparison, Run
+from backwater.results import COMPARISON, Comparison, Run
 
 # How long the main thread sleeps at most before it looks for Ctrl-C again.
 _PATIENCE_S = 0.1
@@ -244,7 +245,8 @@ def run(
     if scheme is not None:
         _check_overrides([scheme], overrides)
     path = Path(out) if out is not None else default_out(scenario, scheme)
-    _core.resolve(str(scenario), list(overrides), seed, scheme, profile)
+    resolved, _ = _core.resolve(str(scenario), list(overrides), seed, scheme, profile)
+    claim_run(path, resolved, force)
     job = _Job(
         str(scenario), scheme, list(overrides), seed, path, force, profile, threads, lockstep
     )
@@ -287,9 +289,12 @@ def compare(
     concerned = fitting(scenario, schemes, overrides, seed, profile)
     # All mistakes are told before anything is written.
     mistakes: dict[str, ScenarioError] = {}
+    resolved: list[str] = []
     for scheme in schemes:
         try:
-            _core.resolve(str(scenario), concerned[scheme], seed, scheme, profile)
+            resolved.append(
+                _core.resolve(str(scenario), concerned[scheme], seed, scheme, profile)[0]
+            )
         except ScenarioError as error:
             mistakes[scheme] = error
     for scheme, mistake in mistakes.items():
@@ -297,7 +302,7 @@ def compare(
             raise mistake
         raise ScenarioError(f"with the scheme {scheme}:\n{mistake}", mistake.problems)
     path = Path(out) if out is not None else default_out(scenario, "compare")
-    _claim(path, schemes, force)
+    claim_comparison(path, schemes, resolved[0], force)
     made = {
         s: _Job(str(scenario), s, concerned[s], seed, path / s, force, profile, threads, lockstep)
         for s in schemes
@@ -493,42 +498,6 @@ def _check_names(schemes: Sequence[str]) -> None:
             raise ScenarioError(f"`{scheme}` cannot be the name of a scheme")
         if list(schemes).count(scheme) > 1:
             raise ScenarioError(f"scheme `{scheme}` is named twice")
-
-
-def _claim(path: Path, schemes: Sequence[str], force: bool) -> None:
-    """Refuse a directory that holds something else than an earlier comparison."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        entries = sorted(path.iterdir())
-    except OSError as error:
-        raise RunError(
-            f"{path}: cannot use the directory: {error.strerror}", error.errno
-        ) from error
-    ours = {COMPARISON, REPORT, f"{COMPARISON}.part", f"{REPORT}.part", *schemes}
-    if (path / COMPARISON).exists():
-        try:
-            earlier = Comparison(path)
-            ours |= {*earlier, *earlier.failed}
-        except (RunError, KeyError, TypeError):
-            pass  # Not what it seems: everything beside it is foreign.
-    # A comparison that was killed leaves runs that say nothing about it.
-    ours |= {entry.name for entry in entries if _is_run(entry)}
-    foreign = [entry.name for entry in entries if entry.name not in ours]
-    if foreign and not force:
-        raise RunError(
-            f"{path}: holds something else than an earlier comparison (`{foreign[0]}`); "
-            "choose an empty or new directory, or use --force to write beside it"
-        )
-    for stale in (path / COMPARISON, path / REPORT):
-        stale.unlink(missing_ok=True)
-
-
-def _is_run(path: Path) -> bool:
-    """Whether a directory holds a run, whole or not, and nothing else."""
-    if not path.is_dir():
-        return False
-    names = {entry.name.removesuffix(".part") for entry in path.iterdir()}
-    return "resolved.toml" in names and names <= {*RUN_FILES, *RECORDED_FILES, "lock"}
 
 
 def _command(

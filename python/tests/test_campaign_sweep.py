@@ -455,6 +455,19 @@ def test_wrong_input_ends_with_two(command: Backwater, tmp_path: Path) -> None:
     assert (refused.returncode, "thesis.tex" in refused.stderr) == (1, True)
 
 
+def test_another_campaign_is_left_alone(command: Backwater, tmp_path: Path) -> None:
+    short(tmp_path)
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.toml").write_text('scenario = "short.toml"\n')
+    out = tmp_path / "out"
+    first, second = (["sweep", tmp_path / f"{n}.toml", "-o", out] for n in ("first", "second"))
+    for words in (first, first, [*second, "--force"]):
+        assert command(*words).returncode == 0
+    refused = command(*first)
+    assert refused.returncode == 1
+    assert "holds the campaign `second`, and this is `first`" in refused.stderr
+
+
 def test_a_campaign_that_is_damaged_says_so(tmp_path: Path) -> None:
     (tmp_path / "campaign.json").write_text("{")
     with pytest.raises(backwater.RunError, match="repeat the campaign"):

@@ -280,6 +280,37 @@ def test_a_directory_with_other_things_is_left_alone(
     assert names(tmp_path) == {"thesis.tex", *RUN_FILES}
 
 
+def test_results_of_another_scenario_are_left_alone(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(tiny.read_text().replace('name = "tiny"', 'name = "other"'))
+    for words, where in ((["run"], "out/run"), (["compare", "--schemes", "bfc"], "out/compare")):
+        out = tmp_path / where
+        assert command(*words, tiny, "-o", out).returncode == 0
+        kept = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+        done = command(*words, other, "-o", out)
+        assert done.returncode == 1
+        said = f"error: {out}: holds a {'run' if where == 'out/run' else 'comparison'} of the "
+        assert done.stderr.startswith(f"{said}scenario `tiny`, and this is `other`; ")
+        assert "--force" in done.stderr
+        assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == kept
+        # The same scenario is changed and run again, whatever is changed.
+        assert command(*words, tiny, "-o", out, "--seed", "9").returncode == 0
+        done = command(*words, other, "-o", out, "--force")
+        assert done.returncode == 0, done.stderr
+        summary = out / ("" if where == "out/run" else "bfc") / "summary.json"
+        assert json.loads(summary.read_text())["name"] == "other"
+
+
+def test_what_a_host_measured_is_left_alone(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+    (tmp_path / "host.json").write_text("{}")
+    done = command("run", tiny, "-o", tmp_path)
+    assert done.returncode == 1
+    assert "a host on real frames" in done.stderr
+    assert names(tmp_path) == {"host.json"}
+
+
 def within(limit: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
     """Call the command where no file may have more bytes than this."""
     return subprocess.run(
@@ -383,6 +414,24 @@ def interrupted(words: list[str], part: Path) -> tuple[int, str, str]:
         process.send_signal(signal.SIGINT)
         said, errors = process.communicate(timeout=60)
     return process.returncode, said, errors
+
+
+def test_a_warning_is_told_once_and_of_its_schemes(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    late, said = ("--set", "scheme.ecn.kmin=5MB", "--set", "scheme.ecn.kmax=6MB"), "starts to mark"
+    run = command("run", tiny, "--scheme", "dcqcn", *late, "-o", tmp_path / "run")
+    assert run.returncode == 0, run.stderr
+    assert [line.split(" at ")[0] for line in run.stderr.splitlines() if said in line] == [
+        "warning:",
+        "warning:",
+    ]
+    both = command("compare", tiny, "--schemes", "dcqcn,hpcc", *late, "-o", tmp_path / "both")
+    assert both.returncode == 0, both.stderr
+    assert [line.split(" at ")[0] for line in both.stderr.splitlines() if said in line] == [
+        "warning: dcqcn:",
+        "warning: dcqcn:",
+    ]
 
 
 def test_ctrl_c_keeps_what_a_run_has_computed(long: Path, tmp_path: Path) -> None:

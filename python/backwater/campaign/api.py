@@ -18,11 +18,10 @@ from backwater.campaign.runner import Listener, run_tasks
 from backwater.campaign.store import Store
 from backwater.campaign.sweep import Point, Sweep, plain
 from backwater.campaign.task import version
+from backwater.directories import claim_campaign
 from backwater.errors import Interrupted, RunError
-from backwater.results import CAMPAIGN, REPORT
+from backwater.results import CAMPAIGN, STORE
 from backwater.simulate import runs_at_a_time
-
-STORE = "store"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def sweep(
     points = asked.points()
     path = Path(out) if out is not None else default_out(asked.path)
     place = Path(store) if store is not None else path / STORE
-    _claim(path, force)
+    claim_campaign(path, asked.name, force)
     _write_plan(path, place, asked, points)
     stop: Interrupted | None = None
     kept = Store(place)
@@ -164,22 +163,6 @@ def _likenesses(point: Point) -> list[Any]:
     """Say what other runs may have in common with this one, the closest first."""
     values = tuple(str(value) for value in point.values.values())
     return [(values, point.scheme), (values,), (point.scheme,), ()]
-
-
-def _claim(path: Path, force: bool) -> None:
-    """Refuse a directory that holds something else than an earlier campaign."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        names = sorted(entry.name for entry in path.iterdir())
-    except OSError as error:
-        raise RunError(files.explain(error)) from error
-    ours = {CAMPAIGN, REPORT, STORE}
-    foreign = [n for n in names if n not in ours and not n.endswith(".part")]
-    if foreign and not force:
-        raise RunError(
-            f"{path}: holds something else than an earlier campaign (`{foreign[0]}`); "
-            "choose an empty or new directory, or use --force to write beside it"
-        )
 
 
 def _write_plan(path: Path, store: Path, asked: Sweep, points: list[Point]) -> None:

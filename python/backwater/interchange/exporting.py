@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backwater.directories import claim_export
 from backwater.errors import InputError, RunError
 from backwater.interchange.importing import DATA_GROUP, DEFAULT_PORT
 from backwater.interchange.ns3_flows import INCAST_PORT, MAX_SIZE
@@ -31,6 +32,7 @@ FIRST_SPORT = 10_000
 HEADER_BYTES = 48
 """What ns-3's ideal completion time adds to each packet: its header without INT."""
 
+_FILES = ("topology.txt", "flow.txt", "fct.txt", "pfc.txt", "qlen.txt")
 HISTOGRAM = "queue_histogram.parquet"
 _NS = 1000
 _WORD = 2**64
@@ -48,7 +50,7 @@ def export_ns3(run: Run, out: Path, force: bool = False) -> Exported:
     """Write ns-3's results and, where the run has a histogram, `qlen.txt` into a folder."""
     network = Network(run)
     result = Exported()
-    _claim(out, force)
+    claim_export(out, _FILES, force)
     flows = _FctFile(run, network)
     _write(out / "topology.txt", network.topology_lines(), result)
     _write(out / "flow.txt", flows.inputs(), result)
@@ -59,22 +61,6 @@ def export_ns3(run: Run, out: Path, force: bool = False) -> Exported:
     if run.partial:
         result.notes.append("the run was interrupted: the files have its first part")
     return result
-
-
-def _claim(out: Path, force: bool) -> None:
-    ours = {"topology.txt", "flow.txt", "fct.txt", "pfc.txt", "qlen.txt"}
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        foreign = sorted(p.name for p in out.iterdir() if p.name.removesuffix(".part") not in ours)
-        if foreign and not force:
-            raise RunError(
-                f"{out}: holds something else than an earlier export (`{foreign[0]}`); choose an "
-                "empty or new directory, or use --force to write beside it"
-            )
-        for name in ours:
-            (out / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise RunError(f"{out}: cannot use the directory: {error.strerror}", error.errno) from error
 
 
 def _write(path: Path, lines: Iterator[str], result: Exported) -> None:
