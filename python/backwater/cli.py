@@ -109,7 +109,7 @@ def run(
     from backwater import simulate
 
     overrides = captured(capture, overrides)
-    warn(scenario, overrides, seed, [scheme], profile)
+    told = warn(scenario, overrides, seed, [scheme], profile)
     result, stopped = watch(
         [scheme or scenario.stem],
         lambda listener: simulate.run(
@@ -124,7 +124,7 @@ def run(
             threads=threads,
         ),
     )
-    end(result, stopped, summary=result.summary if as_json else None)
+    end(result, stopped, summary=result.summary if as_json else None, told=told)
 
 
 @app.add
@@ -155,7 +155,7 @@ def compare(
     from backwater import simulate
 
     names = listed(schemes)
-    warn(scenario, overrides, seed, list(names), profile)
+    told = warn(scenario, overrides, seed, list(names), profile)
     result, stopped = watch(
         names,
         lambda listener: simulate.compare(
@@ -172,7 +172,8 @@ def compare(
         ),
     )
     summaries = {name: one.summary for name, one in result.items()}
-    end(result, stopped, summary={"runs": summaries, "failed": result.failed} if as_json else None)
+    summary = {"runs": summaries, "failed": result.failed} if as_json else None
+    end(result, stopped, summary=summary, told=told)
 
 
 @app.add

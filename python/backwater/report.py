@@ -14,7 +14,7 @@ from backwater.files import write_whole
 from backwater.page import figures, network, workloads
 from backwater.page.charts import Table, table_html
 from backwater.page.document import document, header
-from backwater.tables import audit, best, rows_of, text
+from backwater.tables import audit, best, rows_of, text, without_flows
 from backwater.units import bytes_text, time_text
 
 if TYPE_CHECKING:
@@ -129,15 +129,16 @@ def _table(runs: Mapping[str, Run]) -> str:
             rows.append(f'<tr{kind}><th scope="row">{html.escape(row.label)}</th>{cells}</tr>')
     by_row = " by-row" if len(runs) > 1 else ""
     how = "A click on the name of a row puts the schemes in its order. " if by_row else ""
+    absent = html.escape(f"{without_flows(summaries.values()) or ''} ").lstrip()
     return (
         '<section id="results"><h2>Results</h2>'
         '<div class="scroll" tabindex="0" role="region" aria-label="Results">'
         f'<table class="results{by_row}">'
         f"<thead><tr><td></td>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-        f'<p class="note">{how}Lowest values are bold, ideals aside. Percentiles are of flows that '
-        "finished; MB = 10⁶ bytes. Pause time is summed over all ports. Payload utilisation counts "
-        "flows received whole in the measured time; wire utilisation counts every byte of the "
-        "whole run.</p>"
+        f'<p class="note">{how}{absent}Lowest values are bold, ideals aside. Percentiles are of '
+        "the flows that finished, whose number stands above them; MB = 10⁶ bytes. Of the links' "
+        "utilisation, payload is that of flows received whole in the measured time, in one "
+        "direction, and all bytes those of both directions in the whole run.</p>"
         "</section>"
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,19 +70,40 @@ _BINS = {
 }
 
 
+def _finished(bin_name: str) -> Callable[[Summary], int | None]:
+    """Return how many flows the percentiles of a bin are of; nothing where it has no flow."""
+
+    def value(summary: Summary) -> int | None:
+        flows = summary["fct"][bin_name]
+        return flows["finished"] if flows["finished"] or flows["unfinished"] else None
+
+    return value
+
+
 def _slowdown_rows() -> list[Row]:
     return [
-        Row(
-            f"Slowdown, {label}",
-            statistic,
-            f"slowdown_{name}_{statistic}",
-            _slowdown(name, statistic),
-            _number,
-            lower_is_better=True,
-        )
+        row
         for name, label in _BINS.items()
-        for statistic in ("p50", "p95", "p99")
+        for row in (
+            Row(_slowdowns_of(label), "flows", f"flows_{name}", _finished(name), _count),
+            *(
+                Row(
+                    _slowdowns_of(label),
+                    statistic,
+                    f"slowdown_{name}_{statistic}",
+                    _slowdown(name, statistic),
+                    _number,
+                    lower_is_better=True,
+                )
+                for statistic in ("p50", "p95", "p99")
+            ),
+        )
     ]
+
+
+def _slowdowns_of(bin_label: str) -> str:
+    """Return what the group of the rows of a bin is called."""
+    return f"Slowdown, {bin_label}"
 
 
 def _of_workloads(
@@ -101,12 +122,26 @@ def _core_wire(summary: Summary) -> float | None:
     return None if summary["core"] is None else summary["core"]["wire"]
 
 
-def _carried(summary: Summary) -> float | None:
-    return None if summary["core"] is None else summary["core"]["carried"]
+def _core_payload(summary: Summary) -> float | None:
+    """Return the share of the core that the payload of flows between racks takes.
+
+    Nothing where hosts hang on switches of several tiers: GPUs of one server may be of different
+    racks, and what they send each other does not cross the core (TOP-13).
+    """
+    hosts = summary["tiers"][0]
+    above = [links for links in summary["links"] if links["from"] == hosts]
+    return None if summary["core"] is None or len(above) > 1 else summary["core"]["carried"]
 
 
-WORKLOADS = "Workloads"
-"""The group of rows that only runs with workloads have."""
+def _paused(summary: Summary) -> float | None:
+    """Return the share of its time for which the mean port was paused by PFC."""
+    ports = sum(links["ports"] for links in summary["links"])
+    paused = sum(links["paused_fraction"] * links["ports"] for links in summary["links"])
+    return paused / ports if ports else None
+
+
+_WORKLOADS = "Workloads"
+_UTILISATION = "Utilisation of links, as a share of their rates"
 
 ROWS: list[Row] = [
     *_slowdown_rows(),
@@ -128,10 +163,18 @@ ROWS: list[Row] = [
     ),
     Row(
         "Losses and pauses",
-        "PFC pause time (ms)",
+        "PFC pause time, sum over ports (ms)",
         "pfc_paused_ps",
         lambda s: s["pfc_paused_ps"],
         _milliseconds,
+        lower_is_better=True,
+    ),
+    Row(
+        "Losses and pauses",
+        "PFC pause time, mean of ports (%)",
+        "pfc_paused_fraction",
+        _paused,
+        _percent,
         lower_is_better=True,
     ),
     Row(
@@ -151,7 +194,7 @@ ROWS: list[Row] = [
         lower_is_better=True,
     ),
     Row(
-        WORKLOADS,
+        _WORKLOADS,
         "time of all steps (ms)",
         "workload_took_ps",
         _of_workloads("took_ps"),
@@ -159,7 +202,7 @@ ROWS: list[Row] = [
         lower_is_better=True,
     ),
     Row(
-        WORKLOADS,
+        _WORKLOADS,
         "longest collective (ms)",
         "workload_max_collective_ps",
         _of_workloads("max_collective_ps"),
@@ -167,25 +210,31 @@ ROWS: list[Row] = [
         lower_is_better=True,
     ),
     Row(
-        WORKLOADS,
+        _WORKLOADS,
         "bus bandwidth, mean (Gbps)",
         "workload_mean_bus_bps",
         _of_workloads("mean_bus_bps", min),
         _gigabits,
     ),
     Row(
-        WORKLOADS,
+        _WORKLOADS,
         "exposed communication, mean (ms)",
         "workload_mean_exposed_ps",
         _of_workloads("mean_exposed_ps"),
         _milliseconds,
         lower_is_better=True,
     ),
-    Row("Utilisation", "core, payload, window (%)", "core_carried", _carried, _percent),
-    Row("Utilisation", "core, wire, whole run (%)", "core_wire", _core_wire, _percent),
     Row(
-        "Utilisation",
-        "hosts, wire, whole run (%)",
+        _UTILISATION,
+        "core, payload, measured time (%)",
+        "core_carried",
+        _core_payload,
+        _percent,
+    ),
+    Row(_UTILISATION, "core, all bytes, whole run (%)", "core_wire", _core_wire, _percent),
+    Row(
+        _UTILISATION,
+        "hosts, all bytes, whole run (%)",
         "host_wire",
         lambda s: s["host"]["wire"],
         _percent,
@@ -228,10 +277,16 @@ def audit(summary: Summary) -> str:
     return "ok"
 
 
-def rows_of(summaries: Iterable[Summary]) -> list[Row]:
-    """Return the rows of a table of these runs: those of workloads only where there are some."""
-    workloads = any("workloads" in summary for summary in summaries)
-    return [row for row in ROWS if workloads or row.group != WORKLOADS]
+def rows_of(summaries: Collection[Summary]) -> list[Row]:
+    """Return the rows of a table of these runs: those that have a value in one of them."""
+    return [row for row in ROWS if any(row.value(summary) is not None for summary in summaries)]
+
+
+def without_flows(summaries: Collection[Summary]) -> str | None:
+    """Say which groups of flows have no rows, because no run has such a flow."""
+    there = {row.group for row in rows_of(summaries)}
+    absent = [label for label in _BINS.values() if _slowdowns_of(label) not in there]
+    return f"No flow was measured of: {'; '.join(absent)}." if absent else None
 
 
 def text(row: Row, summary: Summary) -> str:

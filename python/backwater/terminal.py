@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from backwater.tables import best, rows_of, text
+from backwater.tables import best, rows_of, text, without_flows
 
 if TYPE_CHECKING:
     from backwater.results import Run
@@ -36,6 +36,8 @@ def print_table(runs: Mapping[str, Run]) -> None:
     styled = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     for line in lines:
         print("  ".join(_padded(line, widths, styled)).rstrip())
+    if absent := without_flows(summaries.values()):
+        print(absent)
     for name, run in runs.items():
         print(f"digest {run.digest}  {name}")
 
@@ -54,11 +56,11 @@ def _padded(line: list[_Cell], widths: list[int], styled: bool) -> Iterator[str]
         yield space + shown if column else shown + space
 
 
-def print_audit(runs: Mapping[str, Run]) -> None:
-    """Print on standard error what is wrong or doubtful about finished runs."""
+def print_audit(runs: Mapping[str, Run], told: Collection[str] = ()) -> None:
+    """Print on standard error what is wrong or doubtful about finished runs, but what is `told`."""
     for name, run in runs.items():
         summary = run.summary
-        lines = [f"warning: {name}: {warning}" for warning in summary["warnings"]]
+        lines = [f"warning: {name}: {new}" for new in summary["warnings"] if new not in told]
         threads = summary["performance"].get("threads", {})
         if threads.get("why"):
             used = f"{threads['used']} of {threads['asked']} threads were used"

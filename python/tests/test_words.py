@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,6 +65,38 @@ def test_keys_of_rows_are_unique() -> None:
 def test_what_is_not_there_is_a_dash(bare: backwater.Run) -> None:
     assert tables.text(row("slowdown_short_p99"), bare.summary) == "–"
     assert tables.text(row("core_wire"), bare.summary) == "–"
+
+
+def test_rows_that_no_run_has_are_left_out_and_said(bare: backwater.Run) -> None:
+    assert not [row for row in tables.rows_of([bare.summary]) if row.group.startswith("Slowdown")]
+    assert not [row for row in tables.rows_of([bare.summary]) if row.key.startswith("core")]
+    said = "No flow was measured of: short ≤ 10 KB; medium; long > 1 MB; incast."
+    assert tables.without_flows([bare.summary]) == said
+
+
+def test_percentiles_have_the_number_of_their_flows(
+    bare: backwater.Run, comparison: backwater.Comparison
+) -> None:
+    run = comparison["bfc"]
+    there = [each.key for each in tables.rows_of([bare.summary, run.summary])]
+    at = there.index("flows_short")
+    assert there[at + 1] == "slowdown_short_p50"
+    assert tables.text(row("flows_short"), bare.summary) == "–"
+    short = run.measured_flows().filter(pl.col("bytes") <= 10_000, ~pl.col("incast"))
+    assert row("flows_short").value(run.summary) == short.height
+
+
+def test_pauses_are_said_as_a_sum_over_ports_and_as_the_share_of_one() -> None:
+    links = [{"ports": 3, "paused_fraction": 0.1}, {"ports": 1, "paused_fraction": 0.5}]
+    assert row("pfc_paused_fraction").value({"links": links}) == pytest.approx(0.2)
+    assert "sum over ports" in row("pfc_paused_ps").label
+
+
+def test_payload_in_the_core_is_not_said_where_servers_have_switches_of_their_own() -> None:
+    leaf, server = ({"from": "gpu", "to": tier} for tier in ("leaf", "nvswitch"))
+    told = {"tiers": ["gpu", "leaf", "nvswitch", "spine"], "core": {"carried": 0.3}}
+    assert row("core_carried").value(told | {"links": [leaf]}) == 0.3
+    assert row("core_carried").value(told | {"links": [leaf, server]}) is None
 
 
 def with_drops(drops: int) -> tables.Summary:

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from backwater.commands.declare import INTERRUPTED, Argument, Option
 
@@ -84,12 +84,18 @@ def warn(
             scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
         ):
             if problem["severity"] == "warning":
-                concerned = found.setdefault((problem["message"], problem["text"]), [])
-                concerned.append(scheme or "")
+                told = (_of_summary(problem), problem["text"])
+                found.setdefault(told, []).append(scheme or "")
     for (_, text), concerned in found.items():
         of = "" if len(concerned) == len(schemes) else f"{', '.join(concerned)}: "
         say(text.replace("warning: ", f"warning: {of}", 1) + "\n")
-    return {message for message, _ in found}
+    return {short for short, _ in found}
+
+
+def _of_summary(problem: Mapping[str, Any]) -> str:
+    """Return a warning as the summary of a run has it, in one line and after its place, if any."""
+    place = [str(problem[part]) for part in ("source", "line", "column") if problem[part]]
+    return ": ".join([":".join(place), problem["message"]] if place else [problem["message"]])
 
 
 def shown(result: Run | Comparison | Campaign | None) -> str:

@@ -72,7 +72,7 @@ def live(
     from backwater import simulate
 
     overrides = captured(capture, overrides)
-    warn(scenario, overrides, seed, [*names] or [scheme])
+    warned = warn(scenario, overrides, seed, [*names] or [scheme])
     how = simulate.Lockstep(compare=check)
 
     def start(listener: Listener) -> Run | Comparison:
@@ -103,7 +103,8 @@ def live(
     told = _told(result)
     lines = [f"{name}: {_frames(one)}; {_verdict(one)}" for name, one in told.items()]
     same = all((one["simulator"] or one)["digest"] == one["digest"] for one in told.values())
-    end(result, stopped, summary=told if as_json else None, details=lines, good=same)
+    summary = told if as_json else None
+    end(result, stopped, summary=summary, details=lines, good=same, told=warned)
 
 
 def _enter() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from backwater.commands.common import FAILED, GOOD, STOPPED, say, shown
@@ -37,10 +37,12 @@ def end(
     summary: Any = None,
     details: Sequence[str] = (),
     good: bool = True,
+    told: Collection[str] = (),
 ) -> NoReturn:
     """Print what came of runs, as JSON where there is a `summary`, and leave with an exit code.
 
-    `good` says of them what they do not know themselves.
+    `good` says of them what they do not know themselves; `told` are warnings that are printed
+    already.
     """
     from backwater.results import REPORT, Run
     from backwater.terminal import print_audit, print_table
@@ -53,7 +55,7 @@ def end(
         print_table(runs)
         for line in details:
             print(line)
-    print_audit(runs)
+    print_audit(runs, told)
     for name, why in failed.items():
         say(f"error: {name} failed: {why}")
     if isinstance(result, Run):
