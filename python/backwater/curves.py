@@ -281,6 +281,8 @@ def switch_of(tier: str) -> str:
     Tiers of a list of links have numbers for names: ``tier 1 switch``.
     """
     name = tier.removeprefix("switch")
+    if name.endswith("switch"):
+        return name
     return f"{f'tier {name}' if name.isdecimal() else name} switch".lstrip()
 
 

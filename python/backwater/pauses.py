@@ -1,6 +1,7 @@
 """What PFC did: how often each port was paused, what paused what, and which flows were victims.
 
-Rates need nothing; trees and victims need ``[record] pauses`` in the scenario (``specs/spfc.md``).
+Rates need nothing; trees need ``[record] pauses`` in the scenario, victims need there
+``flows = true`` (``specs/spfc.md``).
 """
 
 from __future__ import annotations
@@ -8,15 +9,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from backwater.errors import RunError
+from backwater.errors import InputError
 
 if TYPE_CHECKING:
     import polars
 
     from backwater.results import Run
 
+RECORD = "record.pauses.flows=true"
+"""What makes a run record both, as an override."""
+
 Held = tuple[int, int, int, int]
 """A pause: the node and port that it holds, the class, and its number among those of these."""
+
+
+def has_trees(run: Run) -> bool:
+    """Say whether the run recorded which pause caused which."""
+    return (run.path / "pause_causes.parquet").exists()
+
+
+def has_victims(run: Run) -> bool:
+    """Say whether it also recorded which flows pauses held."""
+    return (run.path / "held_flows.parquet").exists()
 
 
 def rates(run: Run, window: tuple[float, float] | None = None) -> polars.DataFrame:
@@ -144,7 +158,7 @@ def _effects(run: Run) -> dict[Held, tuple[int, int]]:
     """From when to when each pause held its port."""
     table = run.pauses
     if "number" not in table.columns:
-        raise RunError(f"{run.path}: pauses have no numbers; repeat the run")
+        raise InputError(f"{run.path}: pauses have no numbers; repeat the run")
     columns = table.select("node", "port", "class", "number", "from_ps", "to_ps")
     return {row[:4]: (row[4], row[5]) for row in columns.iter_rows()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from backwater.files import write_whole
 from backwater.page import figures, network, workloads
 from backwater.page.charts import Table, table_html
 from backwater.page.document import document, header
+from backwater.pauses import has_trees
 from backwater.tables import audit, best, rows_of, text, without_flows
 from backwater.units import bytes_text, time_text
 
@@ -152,13 +153,19 @@ def _network(runs: Mapping[str, Run], picture: Mapping[str, Any] | None) -> str:
     if picture is None:
         return ""
     schemes = "".join(f"<option>{html.escape(name)}</option>" for name in runs)
+    drawn = picture["runs"]
+    still = [name for name in runs if not drawn[name]["used_over_time"]]
+    treeless = [name for name in runs if drawn[name]["paused"] and not has_trees(runs[name])]
+    unrecorded = (
+        _unrecorded("Pause trees", "pauses = { flows = false }", treeless, runs),
+        _unrecorded("Utilisation over time", 'utilisation = { every = "10us" }', still, runs),
+    )
     return (
         '<figure id="network"><h2>The network over time</h2><div class="controls">'
         f'<label>Scheme <select name="scheme" autocomplete="off">{schemes}</select></label>'
         '<label>Links <select name="shows" autocomplete="off">'
-        '<option value="paused">paused by PFC</option>'
-        '<option value="trees">pause trees, by congested port</option>'
-        '<option value="used">utilisation over the run</option></select></label>'
+        '<option value="paused"></option><option value="trees"></option>'
+        '<option value="used"></option></select></label>'
         '<button type="button" class="play">Play</button>'
         '<label class="slider">Time <input type="range" name="time" min="0" '
         f'max="{picture["frames"] - 1}" value="0" autocomplete="off"></label>'
@@ -167,10 +174,20 @@ def _network(runs: Mapping[str, Run], picture: Mapping[str, Any] | None) -> str:
         "<figcaption>Each square is a switch: the redder it is, the more bytes its buffer held in "
         'this part of the run, up to the most of this scheme, <span class="most"></span>. Each '
         "link has two lines, one for each direction; the thicker and redder it is, the longer it "
-        "was paused, or the busier it was. In pause trees a colour stands for a congested port; "
-        "they need <code>pauses = { flows = true }</code> under <code>[record]</code> of the "
-        'scenario, utilisation over time <code>utilisation = { every = "10us" }</code>.'
-        "</figcaption></figure>"
+        "was paused, or the busier it was. In pause trees a colour stands for a congested port."
+        f"{''.join(unrecorded)}</figcaption></figure>"
+    )
+
+
+def _unrecorded(what: str, key: str, names: Sequence[str], runs: Mapping[str, Run]) -> str:
+    """Say of which runs the picture lacks something, and what records it."""
+    if not names:
+        return ""
+    of = "" if len(names) == len(runs) else f" of {html.escape(', '.join(names))}"
+    are = "are" if what.endswith("s") else "is"
+    return (
+        f" {what}{of} {are} not recorded: it takes <code>{html.escape(key)}</code> under "
+        "<code>[record]</code> of the scenario."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 ALMOST = 0.9995
 """What is rounded to 1, so that 999.9 KB are 1 MB."""
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from browser import Tab, browser
 from conftest import TINY
+from PIL import Image
 from sources import ROOT
 
 import backwater
@@ -200,8 +203,12 @@ def test_a_row_of_the_results_puts_schemes_in_order(
 
 def test_the_slider_moves_through_the_run(page: Tab, comparison: backwater.Comparison) -> None:
     first = page.text("#network output.time")
-    assert first.startswith("0 to ")
-    assert page.text("#network .told").startswith("Fullest buffers: ")
+    # It opens at the fullest buffer of the run that it shows.
+    shown = page.run("document.querySelector('#network select[name=scheme]').value")
+    most = comparison[shown].queues["used_bytes"].max()
+    assert f" {most / 1e3:.3g} KB" in page.text("#network .told")
+    page.choose("#network input[name=time]", "0")
+    assert page.text("#network output.time").startswith("0 to ")
     page.choose("#network select[name=scheme]", "dcqcn")
     fullest = comparison["dcqcn"].queues.sort("used_bytes")["at_ps"][-1]
     frame_ms = page.run("JSON.parse(document.getElementById('data').textContent).network.frame_ms")
@@ -221,27 +228,111 @@ def test_the_slider_moves_through_the_run(page: Tab, comparison: backwater.Compa
     assert page.errors == []
 
 
-def test_links_show_pauses_or_utilisation(page: Tab) -> None:
-    page.choose("#network select[name=shows]", "used")
-    used = page.run(LINKS)
-    assert len(set(used)) > 3
-    page.choose("#network select[name=shows]", "paused")
-    assert page.run(LINKS) != used
-    assert page.run("document.querySelector('#network option[value=trees]').disabled")
+CHOICES = "Object.fromEntries([...document.querySelectorAll('#network [name=shows] option')].map("
+CHOICES += "o => [o.value, [o.disabled, o.text]]))"
+SHOWN = "document.querySelector('#network [name=shows]').value"
 
 
-def test_a_narrow_window_has_room_for_two_schemes(page: Tab) -> None:
+def test_links_open_with_what_there_is_to_see(page: Tab) -> None:
+    """PFC paused nothing in these runs."""
+    assert page.run(SHOWN) == "used"
+    assert len(set(page.run(LINKS))) > 3
+    assert page.run(CHOICES) == {
+        "paused": [True, "paused by PFC: never"],
+        "trees": [True, "pause trees, by congested port: none"],
+        "used": [False, "utilisation over the run"],
+    }
+
+
+def test_links_show_pauses_or_utilisation(rich: Tab) -> None:
+    for scheme, shown in (("bfc", "used"), ("dcqcn", "paused")):
+        rich.choose("#network select[name=scheme]", scheme)
+        assert rich.run(SHOWN) == shown
+    paused = rich.run(LINKS)
+    rich.choose("#network select[name=shows]", "used")
+    assert rich.run(LINKS) != paused
+    for scheme in ("bfc", "dcqcn"):  # What the reader chose stays.
+        rich.choose("#network select[name=scheme]", scheme)
+        assert rich.run(SHOWN) == "used"
+    assert not any(disabled for disabled, _ in rich.run(CHOICES).values())
+
+
+def test_playing_begins_at_the_start(page: Tab) -> None:
+    place = "Number(document.querySelector('#network input[name=time]').value)"
+    opened_at = page.run(place)
+    assert opened_at > 3
+    page.click("#network button.play")
+    assert page.run(place) < opened_at
+    page.click("#network button.play")
+
+
+@pytest.fixture
+def narrow(page: Tab) -> Iterator[Tab]:
+    """The page in a window as wide as a telephone."""
     size = {"height": 900, "deviceScaleFactor": 1, "mobile": False}
     page.call("Emulation.setDeviceMetricsOverride", width=400, **size)
-    try:
-        page.open(page.run("location.href"))
-        page.wait_for(READY)
-        table = "document.querySelector('#results .scroll')"
-        assert page.run(f"{table}.scrollWidth") <= page.run(f"{table}.clientWidth")
-        assert page.run("document.documentElement.scrollWidth") <= 400
-        assert page.errors == []
-    finally:
-        page.call("Emulation.clearDeviceMetricsOverride")
+    page.open(page.run("location.href"))
+    page.wait_for(READY)
+    yield page
+    page.call("Emulation.clearDeviceMetricsOverride")
+
+
+def test_a_narrow_window_has_room_for_two_schemes(narrow: Tab) -> None:
+    table = "document.querySelector('#results .scroll')"
+    assert narrow.run(f"{table}.scrollWidth") <= narrow.run(f"{table}.clientWidth")
+    assert narrow.run("document.documentElement.scrollWidth") <= 400
+    assert narrow.errors == []
+
+
+@pytest.mark.parametrize("kind", ["comparison", "recorded", "trained"])
+def test_labels_of_narrow_figures_do_not_overlap(
+    narrow: Tab, kind: str, request: pytest.FixtureRequest
+) -> None:
+    """What is written around each figure, as rectangles: no two that stand upright meet."""
+    compared: backwater.Comparison = request.getfixturevalue(kind)
+    narrow.open(compared.path / "report.html")
+    narrow.wait_for(READY)
+    met = narrow.run(
+        "[...document.querySelectorAll('figure .panel .picture')].flatMap(p => {"
+        "  const within = (node) => [...node.querySelectorAll('*')].flatMap(e =>"
+        "    e.shadowRoot ? within(e.shadowRoot) : e.tagName === 'text' ? [e] : []);"
+        "  const frame = p.getBoundingClientRect();"
+        "  const found = within(p).filter(t => t.textContent.trim() &&"
+        "    !/rotate|matrix\\((?!1)/.test(t.getAttribute('transform') ?? ''));"
+        # Bokeh writes each text twice, at the same place.
+        "  const boxes = [...new Map(found.map(t => [t.textContent, t.getBoundingClientRect()])"
+        "    .map(([t, b]) => [`${t} ${b.left} ${b.top}`, [t, b]])).values()];"
+        "  const out = boxes.filter(([, b]) => b.left < frame.left || b.right > frame.right);"
+        "  return [...out.map(([t]) => `${t} is cut`), ...boxes.flatMap(([t, a], i) =>"
+        "    boxes.slice(i + 1).filter(([, b]) => a.left < b.right && b.left < a.right"
+        "      && a.top < b.bottom && b.top < a.bottom).map(([u]) => `${t} meets ${u}`))];"
+        "})"
+    )
+    assert met == []
+
+
+def test_edges_behind_which_there_is_more_are_shaded(narrow: Tab, tmp_path: Path) -> None:
+    def shaded() -> dict[str, bool]:
+        """Say of each edge of the box whether its middle is dark."""
+        left, top, right, bottom = narrow.run(
+            "(() => { const e = document.querySelector('#slowest .scroll');"
+            "e.scrollIntoView({block: 'center', behavior: 'instant'});"
+            "const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom] })()"
+        )
+        x, y = (left + right) / 2, (top + bottom) / 2
+        places = {"left": (left + 2, y), "right": (right - 2, y), "bottom": (x, bottom - 2)}
+        narrow.screenshot(tmp_path / "seen.png")
+        with Image.open(tmp_path / "seen.png") as seen:
+            grey = np.asarray(seen.convert("L"))
+        return {edge: bool(grey[int(y), int(x)] < 235) for edge, (x, y) in places.items()}
+
+    # As on a telephone: scroll bars that stay are a sign themselves, and lie upon the shadows.
+    narrow.call("Emulation.setScrollbarsHidden", hidden=True)
+    narrow.run("document.querySelector('#slowest tbody').style.opacity = 0")
+    assert shaded() == {"left": False, "right": True, "bottom": True}
+    narrow.run("document.querySelector('#slowest .scroll').scrollTo(9999, 9999)")
+    assert shaded() == {"left": True, "right": False, "bottom": False}
+    narrow.call("Emulation.setScrollbarsHidden", hidden=False)
 
 
 def test_a_stack_tells_the_parts_of_a_bar(rich: Tab, recorded: backwater.Comparison) -> None:
@@ -409,6 +500,22 @@ def test_ticks_of_logarithmic_axes_have_room(
     page: Tab, start: float, end: float, most: int, ticks: list[float]
 ) -> None:
     assert page.run(f"Backwater.logTicks({start}, {end}, {most})") == ticks
+
+
+@pytest.mark.parametrize(
+    ("end", "room", "ticks"),
+    [
+        (1200, 1000, [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]),
+        (1200, 240, [0, 1, 3, 10, 30, 100, 300, 1000]),
+        (1200, 120, [0, 10, 100, 1000]),
+        (0.5, 300, [0, 0.1, 0.2, 0.3, 0.4, 0.5]),
+    ],
+)
+def test_ticks_of_axes_that_hold_0_have_room(
+    page: Tab, end: float, room: float, ticks: list[float]
+) -> None:
+    found = page.run(f"Backwater.log1pTicks(Math.log1p(0), Math.log1p({end}), {room})")
+    assert [round(math.expm1(tick), 6) for tick in found] == ticks
 
 
 def test_dark_mode_is_that_of_the_system_or_chosen(page: Tab) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -155,7 +156,24 @@ def test_the_command_shows_ports_trees_and_victims(
     (tmp_path / "plain.toml").write_text(UNIT)
     plain = backwater.run(tmp_path / "plain.toml", out=tmp_path / "out")
     assert plain.digest == run.digest
-    assert "[record] pauses" in command("pauses", str(plain.path)).stdout
+    assert "Not recorded" not in shown
+    hint = command("pauses", str(plain.path)).stdout
+    assert "Not recorded: which pause caused which (trees), and which flows" in hint
+    *_, line = hint.splitlines()
+    assert line.startswith("  backwater run ")
+    repeated = command(*shlex.split(line)[1:])
+    assert repeated.returncode == 0, repeated.stderr
+    full = backwater.Run(shlex.split(line)[-1])
+    assert full.digest == plain.digest
+    assert command("pauses", str(full.path)).stdout == shown
+    trees = backwater.run(
+        tmp_path / "plain.toml",
+        overrides=["record.pauses={flows=false}"],
+        out=tmp_path / "trees",
+    )
+    hint = command("pauses", str(trees.path)).stdout
+    assert "trees (" in hint
+    assert "Not recorded: which flows pauses held" in hint
     with pytest.raises(backwater.RunError, match="pause_causes was not recorded"):
         pauses.trees(plain)
 

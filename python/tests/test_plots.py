@@ -78,9 +78,9 @@ def test_a_single_flow_is_enough(
 
 
 def test_tiers_are_named_as_people_do() -> None:
-    tiers = ("leaf", "switch", "switch2")
+    tiers = ("leaf", "switch", "switch2", "nvswitch")
     called = [curves.switch_of(tier) for tier in tiers]
-    assert called == ["leaf switch", "switch", "tier 2 switch"]
+    assert called == ["leaf switch", "switch", "tier 2 switch", "nvswitch"]
 
 
 def test_a_point_alone_is_seen(bare: backwater.Run, comparison: backwater.Comparison) -> None:

@@ -176,6 +176,35 @@ def test_pause_trees_name_their_congested_ports(command: Backwater, tmp_path: Pa
     assert numbers.any()
 
 
+def test_the_picture_tells_what_was_not_recorded(
+    command: Backwater, comparison: backwater.Comparison, tmp_path: Path
+) -> None:
+    def caption(runs: dict[str, backwater.Run]) -> str:
+        figure = render(runs).partition('<figure id="network">')[2]
+        return re.sub(r"<[^>]*>", "", figure.partition("<figcaption>")[2].partition("</fig")[0])
+
+    text = TINY.replace('"200KB"', '"20MB"') + '[switch]\nbuffer = "1MB"\n'
+    for name, record in (
+        ("plain", ""),
+        ("trees", '[record]\npauses = { flows = false }\nutilisation = { every = "10us" }\n'),
+    ):
+        (tmp_path / f"{name}.toml").write_text(text + record)
+        told = command("run", tmp_path / f"{name}.toml", "--scheme", "dcqcn", "-o", tmp_path / name)
+        assert told.returncode == 0, told.stderr
+    plain, trees = backwater.Run(tmp_path / "plain"), backwater.Run(tmp_path / "trees")
+    assert caption({"plain": plain}).count("not recorded") == 2
+    assert "Pause trees are not recorded: it takes pauses = { flows = false }" in caption(
+        {"plain": plain}
+    )
+    assert "not recorded" not in caption({"trees": trees})
+    both = caption({"plain": plain, "trees": trees})
+    assert "Pause trees of plain are not recorded" in both
+    assert "Utilisation over time of plain is not recorded" in both
+    # What PFC never paused has no trees to record.
+    assert not comparison["bfc"].pauses.height
+    assert "Pause trees" not in caption({"bfc": comparison["bfc"]})
+
+
 def test_utilisation_over_time_is_that_of_the_whole_run(command: Backwater, tmp_path: Path) -> None:
     scenario = tmp_path / "used.toml"
     scenario.write_text(TINY + '[record]\nutilisation = { every = "7us" }\n')

@@ -14,8 +14,10 @@ from backwater.progress import facts
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(1, "1 B"), (999, "999 B"), (10_000, "10 KB"), (1_250_000, "1.25 MB"), (3e9, "3 GB")]
-    + [(999_400, "999 KB"), (999_900, "1 MB"), (1.25e12, "1,250 GB")],
+    [
+        *((1, "1 B"), (999, "999 B"), (10_000, "10 KB"), (1_250_000, "1.25 MB"), (3e9, "3 GB")),
+        *((999_400, "999 KB"), (999_900, "1 MB"), (1.25e12, "1,250 GB")),
+    ],
 )
 def test_sizes(value: float, expected: str) -> None:
     assert units.bytes_text(value) == expected

@@ -35,19 +35,34 @@ def pauses(
         print(json.dumps({name: t.to_dicts() for name, t in tables.items()}, indent=2))
         return
     print("\n\n".join("\n".join(_SHOWN[name](table, top)) for name, table in tables.items()))
-    if "trees" not in tables:
-        print("\nTrees and victims need [record] pauses = { flows = true } in the scenario.")
+    if tables["ports"].height and (further := _unrecorded(run)):
+        print("\n".join(["", *further]))
 
 
 def _tables(run: Run) -> dict[str, Any]:
-    from backwater.pauses import rates, trees, victims
+    from backwater.pauses import has_trees, has_victims, rates, trees, victims
 
     tables = {"ports": rates(run)}
-    if (run.path / "pause_causes.parquet").exists():
+    if has_trees(run):
         tables["trees"] = trees(run)
-    if (run.path / "held_flows.parquet").exists():
+    if has_victims(run):
         tables["victims"] = victims(run)
     return tables
+
+
+def _unrecorded(run: Run) -> list[str]:
+    """Say what was not recorded of the pauses, and how to get it."""
+    from backwater.pauses import RECORD, has_trees, has_victims
+
+    if has_trees(run) and has_victims(run):
+        return []
+    trees = "" if has_trees(run) else "which pause caused which (trees), and "
+    again = run.path.with_name(f"{run.path.name}-pauses")
+    return [
+        f"Not recorded: {trees}which flows pauses held on their way elsewhere (victims).",
+        "The same run with it:",
+        f"  backwater run {run.path / 'resolved.toml'} --set {RECORD} -o {again}",
+    ]
 
 
 def _some(found: int, top: int) -> str:

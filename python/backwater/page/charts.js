@@ -20,13 +20,24 @@ Backwater.text = (value, unit) => {
 // Bokeh has no scale that holds 0 and is logarithmic above: log1p is drawn on a linear one.
 const forward = (axis) => (axis.scale === "log1p" ? Math.log1p : (v) => v);
 const backward = (axis) => (axis.scale === "log1p" ? Math.expm1 : (v) => v);
-const LOG1P_TICKS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+
+// About how many pixels a letter of a label takes, and the room between two labels.
+const LETTER = 6.5;
+const BETWEEN = 10;
 
 // The scripts of Bokeh's formatters know nothing but the page. The label of an axis has its unit, unless
 // values are written in a unit of their own.
 Backwater.tick = (value, unit, scale) =>
   // What comes back through a logarithm misses 1000 by a hair.
   Backwater.text(Number(backward({ scale })(value).toPrecision(12)), ["bytes", "share"].includes(unit) ? unit : "");
+
+// Evenly spaced ticks between two values: at most so many.
+const evenTicks = (low, high, most) => {
+  const step = 10 ** Math.floor(Math.log10((high - low) / 2));
+  const first = Math.ceil(low / step);
+  const even = Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
+  return even.filter((_, i) => i % Math.ceil(even.length / most) === 0);
+};
 
 // Ticks of a logarithmic axis: as many of a decade as have room, and even steps where it shows less than one.
 Backwater.logTicks = (start, end, most) => {
@@ -37,40 +48,59 @@ Backwater.logTicks = (start, end, most) => {
   const within = (ticks) => ticks.filter((tick) => low <= tick && tick <= high);
   const sets = [[1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]].map((of) =>
     within(decades.flatMap((d) => of.map((m) => Number(`${m}e${d}`)))));
-  if (sets[0].length < 2) {
-    const step = 10 ** Math.floor(Math.log10((high - low) / 2));
-    const first = Math.ceil(low / step);
-    const even = Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
-    return even.filter((_, i) => i % Math.ceil(even.length / most) === 0);
-  }
+  if (sets[0].length < 2) return evenTicks(low, high, most);
   const found = sets.find((ticks) => ticks.length <= most);
   const decadesAlone = sets.at(-1);
   return found ?? decadesAlone.filter((_, i) => i % Math.ceil(decadesAlone.length / most) === 0);
 };
 
-function dressAxis(model, axis, panels, most) {
+// Ticks of an axis that holds 0 and is logarithmic above, where they are drawn: as many of a decade as have room in so
+// many pixels.
+Backwater.log1pTicks = (start, end, room) => {
+  const [low, high] = [Math.expm1(start), Math.expm1(end)];
+  const perUnit = room / (end - start);
+  const width = (tick) => LETTER * Backwater.text(tick).length + BETWEEN;
+  const meet = (a, b) => (Math.log1p(b) - Math.log1p(a)) * perUnit < (width(a) + width(b)) / 2;
+  const sets = [[1, 2, 5], [1, 3], [1]].map((of) =>
+    [0, ...[...Array(12).keys()].flatMap((d) => of.map((m) => Number(`${m}e${d}`)))]
+      .filter((tick) => low <= tick && tick <= high));
+  const most = Math.max(Math.floor(room / 50), 2);
+  const chosen = sets[0].length < 2 ? evenTicks(low, high, most)
+    : sets.find((ticks) => !ticks.some((tick, i) => i && meet(ticks[i - 1], tick)))
+      ?? sets.at(-1).reduce((kept, tick) => (kept.length && meet(kept.at(-1), tick) ? kept : [...kept, tick]), []);
+  return chosen.map(Math.log1p);
+};
+
+// Words in lines of at most so many letters, where words are not longer.
+const wrapped = (text, letters) => text.split(" ").reduce((lines, word) => {
+  const longer = `${lines.at(-1)} ${word}`;
+  return longer.length > letters ? [...lines, word] : [...lines.slice(0, -1), longer];
+}, [""]).map((line) => line.trim()).filter(Boolean).join("\n");
+
+// Dresses an axis; room is how many pixels a horizontal one has, its ticks' labels beside each other.
+function dressAxis(model, axis, room = null) {
   Object.assign(model, {
-    axis_label: axis.label, axis_label_text_font_style: "normal", axis_label_text_font_size: "12px",
+    axis_label: room ? wrapped(axis.label, room / LETTER) : axis.label, axis_label_text_font_style: "normal", axis_label_text_font_size: "12px",
     axis_label_text_color: "#1f2933", major_label_text_color: "#3e4c59",
     major_label_text_font_size: "11px", axis_line_color: "#9aa5b1",
     major_tick_line_color: "#9aa5b1", minor_tick_line_color: null,
     major_label_text_font: "system-ui, sans-serif", axis_label_text_font: "system-ui, sans-serif",
   });
-  const places = axis.ticks.length ? axis.ticks.map(([at]) => at)
-    : axis.scale === "log1p" ? LOG1P_TICKS : null;
-  if (places) model.ticker = new Bokeh.FixedTicker({ ticks: places.map(forward(axis)) });
   if (axis.ticks.length) {
+    model.ticker = new Bokeh.FixedTicker({ ticks: axis.ticks.map(([at]) => forward(axis)(at)) });
     model.major_label_overrides = new Map(axis.ticks.map(([at, words]) => [forward(axis)(at), words]));
-    const letters = axis.ticks.reduce((sum, [, words]) => sum + words.length, 0);
-    if (letters > 60 / panels) model.major_label_orientation = 0.6;
-  } else {
-    model.formatter = new Bokeh.CustomJSTickFormatter({
-      code: `return Backwater.tick(tick, ${JSON.stringify(axis.unit)}, "${axis.scale}")`,
-    });
-    if (axis.scale === "log") model.ticker = new Bokeh.CustomJSTicker({
-      major_code: `return Backwater.logTicks(cb_data.start, cb_data.end, ${most})`,
-    });
+    const longest = Math.max(...axis.ticks.map(([, words]) => words.length));
+    if (room && longest * LETTER + BETWEEN > room / axis.ticks.length) model.major_label_orientation = 0.6;
+    return;
   }
+  model.formatter = new Bokeh.CustomJSTickFormatter({
+    code: `return Backwater.tick(tick, ${JSON.stringify(axis.unit)}, "${axis.scale}")`,
+  });
+  const most = room ? Math.max(Math.min(Math.floor(room / 50), 12), 3) : 7;
+  const code = { log: `logTicks(cb_data.start, cb_data.end, ${most})`,
+    log1p: `log1pTicks(cb_data.start, cb_data.end, ${room ?? 300})` }[axis.scale];
+  if (code) model.ticker = new Bokeh.CustomJSTicker({ major_code: `return Backwater.${code}` });
+  else if (room) model.ticker = new Bokeh.BasicTicker({ desired_num_ticks: Math.min(most, 6), num_minor_ticks: 0 });
 }
 
 // Where an axis begins and ends: as described, else with a little room around the data.
@@ -302,9 +332,9 @@ function drawPanel(chart, whole, box, count, last) {
   plot.toolbar.autohide = true;
   // In narrow windows panels stand below each other, and each is as wide as the window.
   const columns = box.clientWidth < 700 ? 1 : count;
-  const fit = Math.min(Math.floor(12 / columns), Math.floor(box.clientWidth / columns / 50));
-  dressAxis(plot.xaxes[0], panel.x, count, Math.max(fit, 3));
-  dressAxis(plot.yaxes[0], panel.y, count, 7);
+  const besides = 75;  // What the other axis and the toolbar take.
+  dressAxis(plot.xaxes[0], panel.x, box.clientWidth / columns - besides);
+  dressAxis(plot.yaxes[0], panel.y);
   for (const [grid, axis] of [[plot.xgrids[0], plot.xaxes[0]], [plot.ygrids[0], plot.yaxes[0]]])
     Object.assign(grid, { grid_line_color: "#dfe4ea", ticker: axis.ticker });
   if (bars) plot.xgrids[0].grid_line_color = null;

@@ -126,22 +126,36 @@ Backwater.drawNetwork = (net) => {
     ].join(" ");
   };
 
+  // What links can show of each run, or why they cannot; the first that they can is shown, unless the reader chose.
+  let wanted = "paused";
   const choices = () => {
     const run = runs[scheme.value];
     figure.querySelector(".most").textContent = Backwater.text(run.most_bytes, "bytes");
-    shows.querySelector("[value=trees]").disabled = !run.root;
-    shows.querySelector("[value=used]").textContent = run.used_over_time ? "utilisation" : "utilisation over the run";
-    if (shows.value === "trees" && !run.root) shows.value = "paused";
+    const trees = "pause trees, by congested port";
+    const words = {
+      paused: [run.paused, "paused by PFC", "paused by PFC: never"],
+      trees: [run.root, trees, `${trees}: ${run.paused ? "not recorded" : "none"}`],
+      used: [true, run.used_over_time ? "utilisation" : "utilisation over the run"],
+    };
+    for (const option of shows.options) {
+      const [there, name, why] = words[option.value];
+      option.disabled = !there;
+      option.textContent = there ? name : why;
+    }
+    const possible = (name) => words[name][0];
+    shows.value = possible(wanted) ? wanted : Object.keys(words).find(possible);
     show();
   };
   scheme.addEventListener("change", choices);
-  shows.addEventListener("change", show);
-  slider.addEventListener("input", show);
+  shows.addEventListener("change", () => { wanted = shows.value; show(); });
+  let moved = false;
+  slider.addEventListener("input", () => { moved = true; show(); });
   let timer = null;
   const stop = () => { clearInterval(timer); timer = null; play.textContent = "Play"; };
   play.addEventListener("click", () => {
     if (timer) { stop(); return; }
-    if (Number(slider.value) >= Number(slider.max)) slider.value = 0;
+    if (!moved || Number(slider.value) >= Number(slider.max)) slider.value = 0;
+    moved = true;
     play.textContent = "Stop";
     timer = setInterval(() => {
       slider.value = Number(slider.value) + 1;
@@ -149,6 +163,8 @@ Backwater.drawNetwork = (net) => {
       if (Number(slider.value) >= Number(slider.max)) stop();
     }, 120);
   });
+  const first = runs[scheme.value].buffers;
+  slider.value = Math.floor(first.indexOf(first.reduce((a, b) => Math.max(a, b), 0)) / net.switches.length);
   choices();
   return Bokeh.Plotting.show(plot, figure.querySelector(".picture"));
 };
