@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import subprocess
 import tomllib
 from collections.abc import Callable
@@ -275,6 +276,37 @@ def test_words_of_ns3() -> None:
         assert time_ps(nonsense) is None
     assert scenario_name("a b/ü") == "a-b"
     assert scenario_name("..") == "imported"
+
+
+def test_everything_that_is_wrong_is_told_at_once(
+    case: Callable[..., Path], command: Backwater, tmp_path: Path
+) -> None:
+    keys = {"L2_ACK_INTERVAL": "", "RATE_AI": "", "EWMA_GAIN": "much", "KMIN_MAP": "0"}
+    config = case(changed(CONFIG, **keys, MIN_RATE="1Gbpz", L2_ACK_INTERVALL="1"))
+    done = command("import", "ns3", config, "-o", tmp_path / "x.toml")
+    assert done.returncode == 2
+    assert re.findall("^(?:error|warning): .*", done.stderr, re.MULTILINE) == [
+        "error: EWMA_GAIN should be a number, found `much`",
+        "error: MIN_RATE should be a rate such as 100Gbps or 50Mb/s, found `1Gbpz`",
+        f"error: {config}: L2_ACK_INTERVAL is missing, and ns-3 takes 0: ns-3 acknowledges only "
+        "the ends of chunks then, which is not modelled",
+        f"error: {config}: RATE_AI is missing: ns-3 has no default for it",
+        "error: KMIN_MAP without the rate 25000000000 of a switch port",
+        "error: KMIN_MAP without the rate 100000000000 of a switch port",
+        "warning: `L2_ACK_INTERVALL 1`: no such key; ns-3 skips it silently, and so does this "
+        "import",
+    ]
+    assert "= write `L2_ACK_INTERVAL 1`" in done.stderr
+    assert "= did you mean L2_ACK_INTERVAL?" in done.stderr
+    assert not (tmp_path / "x.toml").exists()
+
+
+def test_wrong_keys_are_told_beside_files_that_are_missing(case: Callable[..., Path]) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        imported(case(changed(CONFIG, TOPOLOGY_FILE="", FLOW_FILE="none.txt", LINK_DOWN="1 2 3")))
+    told = "\n".join(problem["message"] for problem in caught.value.problems)
+    assert len(caught.value.problems) == 3
+    assert all(key in told for key in ("TOPOLOGY_FILE", "none.txt", "links that fail"))
 
 
 # --- Dialects --------------------------------------------------------------------------------

@@ -119,6 +119,7 @@ class FloodgateCase:
     def _config(self) -> Config:
         findings = Findings()
         config = ns3_config.read(_configuration(self.folder) or self.folder, findings)
+        importing.check_control(config)
         findings.stop_if_wrong()
         return config
 
@@ -128,6 +129,7 @@ class FloodgateCase:
     @cached_property
     def _topology(self) -> Topology:
         self._config.need("TOPOLOGY_FILE")
+        self._config.words.findings.stop_if_wrong()
         name = Path(self._config["TOPOLOGY_FILE"]).name
         here = self.folder.resolve()
         for place in (here, here.parent, here.parent.parent):

@@ -138,25 +138,31 @@ def refuse_foreign(out: Path) -> None:
 
 def _read(path: Path, findings: Findings) -> Inputs:
     config = ns3_config.read(path, findings)
-    config.need("TOPOLOGY_FILE")
     _check_dialect(config)
-    config.need("FLOW_FILE")
-    topology = ns3_topology.read(_beside(config, "TOPOLOGY_FILE"), findings)
-    flows = ns3_flows.read(_beside(config, "FLOW_FILE"), topology, findings)
-    findings.stop_if_wrong()
+    topology_file, flow_file = _beside(config, "TOPOLOGY_FILE"), _beside(config, "FLOW_FILE")
+    check_control(config)
+    if topology_file is None or flow_file is None:
+        findings.stop_if_wrong()
+        raise AssertionError  # `stop_if_wrong` has raised
+    before = findings.wrong
+    topology = ns3_topology.read(topology_file, findings)
+    flows = ns3_flows.read(flow_file, topology, findings)
+    if findings.wrong > before:  # Nothing can be said of what comes of a wrong network.
+        findings.stop_if_wrong()
     _check_trace(config, topology)
     return Inputs(config, topology, flows, findings)
 
 
-def _beside(config: Config, key: str) -> Path:
-    """Find a file that a configuration names, or give up."""
+def _beside(config: Config, key: str) -> Path | None:
+    """Find a file that a configuration names; where that fails it is noted."""
+    config.need(key)
+    if not config[key]:
+        return None
     places = _places(config, key)
     found = _first_file(places)
     if found is None:
         tried = ", ".join(dict.fromkeys(str(place) for place in places))
         config.error(key, f"there is no file {config[key]}", f"looked for {tried}")
-        config.words.findings.stop_if_wrong()
-        raise AssertionError  # `stop_if_wrong` has raised
     return found
 
 
@@ -200,7 +206,6 @@ def _check_dialect(config: Config) -> None:
             f"{config.words.name}: keys of Floodgate's or SimAI's simulator have no counterpart "
             f"and are left out: {', '.join(others)}"
         )
-    findings.stop_if_wrong()
 
 
 def _check_trace(config: Config, topology: Topology) -> None:
@@ -359,11 +364,7 @@ def scheme_lines(inputs: Inputs, rename: Callable[[str], str] = lambda preset: p
     }
     mode = config["CC_MODE"]
     if mode not in makers:
-        known = "1 DCQCN, 3 HPCC, 7 TIMELY, 8 DCTCP"
-        what = "HPCC-PINT is not modelled" if mode == _PINT else "unknown"
-        config.error("CC_MODE", f"CC_MODE {mode}: {what}", f"imported are {known}")
         inputs.findings.stop_if_wrong()
-    _check_common(inputs)
     parameters = _Table()
     preset = makers[mode](inputs, parameters)
     table = _Table()
@@ -374,12 +375,6 @@ def scheme_lines(inputs: Inputs, rename: Callable[[str], str] = lambda preset: p
         table.put("base_rtt", '"ns3-pair"', "GLOBAL_T")
     table.put("recovery", '"go-back-n"', "L2_BACK_TO_ZERO 0")
     table.put("ack.pausable", boolean(not config["ACK_HIGH_PRIO"]), "ACK_HIGH_PRIO")
-    missing = [k for k in _used(mode) if not config.said(k)]
-    if missing:
-        told = ", ".join(f"{k} = {_told(config[k])}" for k in missing)
-        inputs.findings.warning(
-            f"{config.words.name}: ns-3's own defaults are taken for what is not said: {told}"
-        )
     return ["[scheme]", *table.lines, *parameters.lines]
 
 
@@ -393,19 +388,36 @@ _OWN = {
     _TIMELY: "",
     _DCTCP: "DCTCP_RATE_AI",
 }
+"""Keys with a default that decide something under a control."""
+
+_NEEDED = {
+    _DCQCN: "EWMA_GAIN RATE_AI RATE_HAI RP_TIMER",
+    _HPCC: "RATE_AI",
+    _TIMELY: "RATE_AI RATE_HAI",
+    _DCTCP: "EWMA_GAIN",
+}
+"""Keys without a usable default."""
 
 
-def _used(mode: int) -> list[str]:
-    """Keys with a default that decide something under a control."""
-    return f"{_COMMON} {_OWN[mode]}".split()
+def check_control(config: Config) -> None:
+    """Look at what a configuration says of the control, whatever the network is."""
+    mode = config["CC_MODE"]
+    _check_common(config)
+    if mode not in _NEEDED:
+        known = "1 DCQCN, 3 HPCC, 7 TIMELY, 8 DCTCP"
+        what = "HPCC-PINT is not modelled" if mode == _PINT else "unknown"
+        config.error("CC_MODE", f"CC_MODE {mode}: {what}", f"imported are {known}")
+        return
+    config.need(*_NEEDED[mode].split())
+    missing = [k for k in f"{_COMMON} {_OWN[mode]}".split() if not config.said(k)]
+    if missing:
+        taken = ", ".join(f"{k} = {ns3_config.told(config[k])}" for k in missing)
+        config.words.findings.warning(
+            f"{config.words.name}: ns-3's own defaults are taken for what is not said: {taken}"
+        )
 
 
-def _told(value: Any) -> str:
-    return str(int(value)) if isinstance(value, bool) else str(value)
-
-
-def _check_common(inputs: Inputs) -> None:
-    config = inputs.config
+def _check_common(config: Config) -> None:
     payload = config["PACKET_PAYLOAD_SIZE"]
     if not 64 <= payload <= 9000:
         config.error("PACKET_PAYLOAD_SIZE", f"packets of {payload} bytes; expected 64 to 9000")
@@ -422,8 +434,8 @@ def _check_common(inputs: Inputs) -> None:
     elif config["L2_ACK_INTERVAL"] == 0:
         config.error(
             "L2_ACK_INTERVAL",
-            "without it ns-3 acknowledges only the ends of chunks, which is not modelled",
-            "set it to 1: an ACK for each packet",
+            "ns-3 acknowledges only the ends of chunks then, which is not modelled",
+            "write `L2_ACK_INTERVAL 1`: an ACK for each packet",
         )
     if any(config["LINK_DOWN"]):
         config.error(
@@ -454,7 +466,7 @@ def _need_variable_window(inputs: Inputs, control: str) -> None:
     config = inputs.config
     if config["HAS_WIN"] and not config["VAR_WIN"]:
         config.error(
-            "VAR_WIN" if config.said("VAR_WIN") else "HAS_WIN",
+            "VAR_WIN",
             f"{control} with a window that does not follow the rate is not modelled",
             "set VAR_WIN to 1",
         )
@@ -462,7 +474,6 @@ def _need_variable_window(inputs: Inputs, control: str) -> None:
 
 def _dcqcn(inputs: Inputs, out: _Table) -> str:
     config = inputs.config
-    config.need("EWMA_GAIN", "RATE_AI", "RATE_HAI", "RP_TIMER")
     window = _window(inputs, out, "dcqcn")
     _marks(inputs, out)
     out.put("dcqcn.g", number(config["EWMA_GAIN"]), "EWMA_GAIN")
@@ -480,7 +491,6 @@ def _dcqcn(inputs: Inputs, out: _Table) -> str:
 
 def _hpcc(inputs: Inputs, out: _Table) -> str:
     config = inputs.config
-    config.need("RATE_AI")
     _need_variable_window(inputs, "HPCC")
     if not config["HAS_WIN"]:
         config.error("HAS_WIN", "HPCC without a window is not modelled", "set both to 1")
@@ -506,7 +516,6 @@ def _hpcc(inputs: Inputs, out: _Table) -> str:
 
 
 def _timely(inputs: Inputs, out: _Table) -> str:
-    inputs.config.need("RATE_AI", "RATE_HAI")
     window = _window(inputs, out, "timely")
     _maps_if_missing(inputs)
     _rates(inputs, out, "timely", ("RATE_AI", "ai"), ("RATE_HAI", "hai"), ("MIN_RATE", "min_rate"))
@@ -515,7 +524,6 @@ def _timely(inputs: Inputs, out: _Table) -> str:
 
 def _dctcp(inputs: Inputs, out: _Table) -> str:
     config = inputs.config
-    config.need("EWMA_GAIN")
     _need_variable_window(inputs, "DCTCP")
     if not config["HAS_WIN"]:
         out.put("dctcp.window", "false", "HAS_WIN")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
+from backwater.errors import ScenarioError
 from backwater.interchange.source import Findings, Words, meant, rate_bps, shown
 
 REQUIRED = object()
@@ -158,6 +159,19 @@ SIMAI_KEYS = frozenset(
 )
 """Keys of SimAI's simulator; each has one value."""
 
+_STAND_INS = {Kind.NUMBER: Decimal(1), Kind.RATE: 1, Kind.WORD: ""}
+"""Values of required keys that have none, so that everything else can be looked at."""
+
+_EXAMPLES = {
+    "TOPOLOGY_FILE": "topology.txt",
+    "FLOW_FILE": "flow.txt",
+    "EWMA_GAIN": "0.00390625",
+    "RATE_AI": "50Mb/s",
+    "RATE_HAI": "100Mb/s",
+    "RP_TIMER": "300",
+}
+"""A value of each required key."""
+
 ALL_KEYS = frozenset({*KEYS, *FLOODGATE_KEYS, *SIMAI_KEYS})
 
 
@@ -174,6 +188,9 @@ class Config:
     foreign: dict[str, str]
     """Keys of other dialects with their word."""
 
+    unread: set[str] = field(default_factory=set)
+    """Keys whose value is none, which has been told; they have a default or a stand-in."""
+
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
 
@@ -182,28 +199,40 @@ class Config:
         return key in self.places
 
     def error(self, key: str, message: str, hint: str | None = None) -> None:
-        """Note what is wrong with the value of a key."""
+        """Note what is wrong with the value of a key, be it said or ns-3's default."""
+        if key in self.unread:
+            return
         if key in self.places:
             self.words.error(self.places[key], message, hint)
         else:
-            self.words.findings.error(f"{self.words.name}: {message}", hint)
+            self.words.findings.error(f"{self._missing(key)}: {message}", hint)
 
     def warning(self, key: str, message: str, hint: str | None = None) -> None:
         """Note what is doubtful about the value of a key."""
         if key in self.places:
             self.words.warning(self.places[key], message, hint)
         else:
-            self.words.findings.warning(f"{self.words.name}: {message}", hint)
+            self.words.findings.warning(f"{self._missing(key)}: {message}", hint)
+
+    def _missing(self, key: str) -> str:
+        default = self.values[key]
+        taken = f", and ns-3 takes {told(default)}" if default not in ("", {}) else ""
+        return f"{self.words.name}: {key} is missing{taken}"
 
     def need(self, *keys: str) -> None:
-        """Give up if keys without a usable default are missing."""
+        """Note which of these keys, all without a usable default, are missing.
+
+        They get a value with which everything else can be looked at.
+        """
         for key in keys:
-            if self.values.get(key) is REQUIRED:
-                why = "ns-3 has no default for it"
-                if key == "EWMA_GAIN":
-                    why = "ns-3's own default comes out as 0, so that marks would teach nothing"
-                self.words.findings.error(f"{self.words.name}: {key} is missing", why)
-        self.words.findings.stop_if_wrong()
+            if self.values[key] is not REQUIRED:
+                continue
+            why = "ns-3 has no default for it"
+            if key == "EWMA_GAIN":
+                why = "ns-3's own default comes out as 0, so that marks would teach nothing"
+            example = f"say it, as in `{key} {_EXAMPLES[key]}`"
+            self.words.findings.error(f"{self.words.name}: {key} is missing: {why}", example)
+            self.values[key] = _STAND_INS[KEYS[key].kind]
 
 
 def read(path: Path, findings: Findings) -> Config:
@@ -221,8 +250,14 @@ def parse(path: Path, words: Words) -> Config:
         if word in KEYS:
             if word in config.places:
                 words.warning(at, f"{word} is said twice; as in ns-3 the later one holds")
-            config.values[word] = _value(words, word, config.values[word])
             config.places[word] = at
+            try:
+                config.values[word] = _value(words, word, config.values[word])
+            except ScenarioError:  # It is told at the end, with all others.
+                config.unread.add(word)
+                if config.values[word] is REQUIRED:
+                    config.values[word] = _STAND_INS[KEYS[word].kind]
+                _pass_over(words, lines)
         elif word in FLOODGATE_KEYS or word in SIMAI_KEYS:
             config.foreign[word] = words.next(f"the value of {word}")
         else:
@@ -232,8 +267,7 @@ def parse(path: Path, words: Words) -> Config:
 
 def _skip(words: Words, first: int, lines: set[int]) -> None:
     """Pass over a word that is no key, and what follows it up to a key or the next line."""
-    while words.left and words.at not in lines and words.words[words.at] not in ALL_KEYS:
-        words.at += 1
+    _pass_over(words, lines)
     if not words.findings.wanted("warning", "unknown keys"):
         return
     skipped = words.words[first : words.at]
@@ -244,6 +278,16 @@ def _skip(words: Words, first: int, lines: set[int]) -> None:
         words.place(first),
         meant(skipped[0], sorted(ALL_KEYS)),
     )
+
+
+def _pass_over(words: Words, lines: set[int]) -> None:
+    while words.left and words.at not in lines and words.words[words.at] not in ALL_KEYS:
+        words.at += 1
+
+
+def told(value: Any) -> str:
+    """Write a value as the file would."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def _value(words: Words, key: str, old: Any) -> Any:

@@ -104,10 +104,15 @@ class Findings:
         self.stop_if_wrong()
 
     def stop_if_wrong(self) -> None:
-        """Raise everything that is wrong, if anything is."""
-        errors = [p for p in self.told() if p["severity"] == "error"]
-        if errors:
-            raise ScenarioError("\n\n".join(p["text"] for p in errors), errors)
+        """Raise everything that was found, if anything is wrong: errors, then what is doubtful."""
+        if self.wrong:
+            told = sorted(self.told(), key=lambda p: p["severity"] != "error")
+            raise ScenarioError("\n\n".join(p["text"] for p in told), told)
+
+    @property
+    def wrong(self) -> int:
+        """How many errors are told."""
+        return sum(p["severity"] == "error" for p in self.problems)
 
     def warnings(self) -> list[dict[str, Any]]:
         """Give everything that is doubtful."""
