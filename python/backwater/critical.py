@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -61,19 +61,35 @@ def chosen(
 
     table = run.collectives
     if workload is not None:
+        _require(run, workload)
         table = table.filter(workload=workload)
-        if not table.height and workload not in run.ranks["workload"].cast(pl.String):
-            raise InputError(f"{run.path}: there is no workload {workload}")
     if group is not None:
-        table = _kept(run, table, _of_group(table, group), f"of the group {group}")
+        groups = (group_words(row) for row in table.unique("group", maintain_order=True).to_dicts())
+        wanted = _of_group(table, group)
+        table = _kept(run, table, wanted, f"of the group {group}", "there are", groups)
     if kind is not None:
         kinds = table["kind"].cast(pl.String)
-        there = f"; there are {', '.join(kinds.unique().sort())}" if table.height else ""
-        table = _kept(run, table, kinds == kind, f"of the kind {kind}", there)
+        there = kinds.unique().sort()
+        table = _kept(run, table, kinds == kind, f"of the kind {kind}", "there are", there)
     if instance is not None:
         number = pl.col("instance") == instance
-        table = _kept(run, table, number, f"with the number {instance}")
+        last = [str(table["instance"].max())]
+        words = f"with the number {instance}"
+        table = _kept(run, table, number, words, "numbers are 0 to", last)
     return table
+
+
+def _require(run: Run, workload: str) -> None:
+    """Raise :class:`~backwater.errors.InputError` where a run has no such workload."""
+    names = run.ranks["workload"].cast(str).unique(maintain_order=True).to_list()
+    if workload not in names:
+        raise InputError(
+            f"{run.path}: there is no workload {workload}; there are {', '.join(names)}"
+        )
+
+
+_NAMED = 12
+"""Groups and kinds that a message names at most."""
 
 
 def _kept(
@@ -81,11 +97,15 @@ def _kept(
     table: polars.DataFrame,
     wanted: polars.Expr | polars.Series,
     words: str,
-    there: str = "",
+    there_are: str,
+    there: Iterable[str],
 ) -> polars.DataFrame:
     kept = table.filter(wanted)
     if not kept.height:
-        raise InputError(f"{run.path}: no collective {words} has ended{there}")
+        names = list(there) if table.height else []
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        known = f"; {there_are} {', '.join(names[:_NAMED])}{more}" if names else ""
+        raise InputError(f"{run.path}: no collective {words} has ended{known}")
     return kept
 
 
@@ -343,6 +363,25 @@ def repeats(run: Run, workload: str) -> polars.DataFrame | None:
         .sort("repeat")
         .with_columns(took_ps=over_ps - over_ps.shift(fill_value=start_ps))
     )
+
+
+def of_repeat(run: Run, collectives: polars.DataFrame, repeat: int) -> polars.DataFrame:
+    """Return those of some collectives that are of one repeat of their workload, in their order."""
+    numbered: set[tuple[str, int | None, int]] = set()
+    composed: set[tuple[str, int | None]] = set()
+    for name in run.ranks["workload"].cast(str).unique(maintain_order=True):
+        if lengths := _repeat_lengths(run, name):
+            mine = run.operations.filter(workload=name)
+            parts = _with_repeats(mine, lengths).filter(repeat=repeat).to_dicts()
+            numbered |= {(name, part["group"], part["instance"]) for part in parts}
+            composed |= {(name, part.get("part_of")) for part in parts}
+    wanted = [
+        (row["workload"], row["instance"]) in composed
+        if row.get("composed")
+        else (row["workload"], row["group"], row["instance"]) in numbered
+        for row in collectives.iter_rows(named=True)
+    ]
+    return collectives.filter(wanted)
 
 
 def _repeat_lengths(run: Run, workload: str) -> dict[int, int] | None:

@@ -218,6 +218,7 @@ def test_the_command(
     assert done.returncode == 0, done.stderr
     assert "victim-of-pfc            1" in done.stdout
     assert "mean wait" in done.stdout
+    assert "mean slowdown" in done.stdout
     assert "[record] waiting" in command("breakdown", fat.path).stdout
     found = json.loads(command("breakdown", crowded.path, "--json").stdout)
     assert [row["flows"] for row in found["flows"]] == [3, 1, 1, 2]

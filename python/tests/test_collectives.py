@@ -130,7 +130,7 @@ def test_the_critical_path_of_a_workload_covers_all_of_its_time(
     assert steps["spent_ps"].sum() == work["took_ps"]
     assert steps["kind"].to_list() == ["calc", "all-reduce"] * 2
     assert set(steps.filter(kind="calc")["spent_ps"]) <= {50e6, 70e6}
-    shown = command("collectives", "out", "--instance", "0", cwd=step)
+    shown = command("collectives", "out", cwd=step)
     assert shown.returncode == 0, shown.stderr
     assert "The critical path of workload reduce has 4 operations" in shown.stdout
     share = sum(steps.filter(kind="calc")["spent_ps"]) / 1e6
@@ -166,11 +166,42 @@ def test_repeats_have_times_and_critical_paths_of_their_own(step: Path, command:
     shown = command("collectives", "out", "--repeat", "1", cwd=step)
     assert shown.returncode == 0, shown.stderr
     assert "Repeats of workload reduce, each from the end of the one before:" in shown.stdout
-    assert f"  repeat 0: {time_text(ends[0])}, from 0 s to {time_text(ends[0])}" in shown.stdout
+    took, start = time_text(ends[1] - ends[0]), time_text(times["start_ps"][1])
+    assert f"  repeat 1: {took}, from {start} to {time_text(ends[1])}" in shown.stdout
+    # The option narrows all lists: nothing is said of the first repeat.
+    assert "reduce: all-reduce 1 of all ranks" in shown.stdout
+    assert "all-reduce 0 of" not in shown.stdout
+    assert "  repeat 0: " not in shown.stdout
     assert "The critical path of repeat 1 of workload reduce has 2 operations" in shown.stdout
     wrong = command("collectives", "out", "--repeat", "2", cwd=step)
-    assert wrong.returncode == 2
-    assert "nothing of repeat 2 of reduce has ended" in wrong.stderr
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "nothing of a repeat 2 has ended; reduce has 0 to 1" in wrong.stderr
+
+
+def test_one_instance_is_shown_alone(step: Path, command: Backwater) -> None:
+    shown = command("collectives", "out", "--instance", "1", cwd=step)
+    assert shown.returncode == 0, shown.stderr
+    assert re.findall(r"all-reduce (\d) of", shown.stdout) == ["1", "1"]
+    assert "workload reduce" not in shown.stdout
+    for words, says in [
+        (("--instance", "7"), "no collective with the number 7 has ended; numbers are 0 to 1"),
+        (("--kind", "broadcast"), "of the kind broadcast has ended; there are all-reduce"),
+        (("--group", "tensor"), "of the group tensor has ended; there are all ranks"),
+        (("--workload", "two"), "there is no workload two; there are reduce"),
+    ]:
+        wrong = command("collectives", "out", *words, cwd=step)
+        assert (wrong.returncode, wrong.stdout) == (2, ""), wrong
+        assert says in wrong.stderr
+
+
+def test_where_several_runs_are_they_are_named(step: Path, command: Backwater) -> None:
+    made = command("compare", "step.toml", "--schemes", "dcqcn,bfc", "-o", "several", cwd=step)
+    assert made.returncode == 0, made.stderr
+    for name in ("collectives", "timeline", "breakdown", "pauses"):
+        wrong = command(name, "several", cwd=step)
+        assert (wrong.returncode, wrong.stdout) == (2, "")
+        said = "several holds several runs; name one of them: several/dcqcn, several/bfc"
+        assert said in wrong.stderr
 
 
 GROUPS = """\
@@ -209,10 +240,10 @@ def groups(tmp_path_factory: pytest.TempPathFactory, command: Backwater) -> Path
     ("words", "explained", "lines"),
     [
         # Groups are in the order of their names.
-        (("--instance", "0"), r"The slowest: job: all-reduce 0 of .*\(2\), 2 MB", 6),
-        (("--instance", "0", "--group", "0"), r"job: all-reduce 0 of .*\(2\), 2 MB", 2),
-        (("--instance", "1", "--group", "1"), r"job: all-reduce 1 of .*\(2\), 1 MB", 2),
-        (("--instance", "1", "--group", "all"), r"job: barrier 1 of all ranks \(4\), 0 B", 2),
+        (("--instance", "0"), r"The slowest: job: all-reduce 0 of .*\(2\), 2 MB", 3),
+        (("--instance", "0", "--group", "0"), r"job: all-reduce 0 of .*\(2\), 2 MB", 1),
+        (("--instance", "1", "--group", "1"), r"job: all-reduce 1 of .*\(2\), 1 MB", 1),
+        (("--instance", "1", "--group", "all"), r"job: barrier 1 of all ranks \(4\), 0 B", 1),
         (("--kind", "barrier"), "The slowest: job: barrier", 2),
         (("--group", "1", "--kind", "all-reduce"), "The slowest: job: all-reduce", 2),
     ],

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from backwater.commands.common import BAD_INPUT, say
-from backwater.commands.declare import App, Argument, Exit, Option
+from backwater.commands.common import one_run
+from backwater.commands.declare import App, Argument, Option
 
 
 def register(app: App) -> None:
@@ -21,12 +21,8 @@ def breakdown(
 ) -> None:
     """Show a run's flows by class (incast, its victims, others), and its ports by role."""
     from backwater.breakdown import by_class, by_role
-    from backwater.results import Run, load
 
-    run = load(path)
-    if not isinstance(run, Run):
-        say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
-        raise Exit(BAD_INPUT)
+    run = one_run(path)
     flows, ports = by_class(run), by_role(run)
     if as_json:
         print(json.dumps({"flows": flows.to_dicts(), "ports": ports.to_dicts()}, indent=2))
@@ -39,10 +35,10 @@ def _flow_lines(table: Any) -> list[str]:
 
     if not table.height:
         return ["No flow finished within the measured time."]
-    lines = [f"{'flows':<18}{'number':>8}{'mean FCT':>12}{'p99 FCT':>12}{'slowdown':>10}"]
+    lines = [f"{'flows':<18}{'number':>8}{'mean FCT':>12}{'p99 FCT':>12}{'mean slowdown':>15}"]
     return lines + [
         f"{row['flow_class']:<18}{row['flows']:>8}{time_text(row['mean_fct_ps']):>12}"
-        f"{time_text(row['p99_fct_ps']):>12}{row['mean_slowdown']:>10.2f}"
+        f"{time_text(row['p99_fct_ps']):>12}{row['mean_slowdown']:>15.2f}"
         for row in table.iter_rows(named=True)
     ]
 

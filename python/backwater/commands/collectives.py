@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import BAD_INPUT, say, with_account
-from backwater.commands.declare import App, Argument, Exit, Option
+from backwater.commands.common import one_run, with_account
+from backwater.commands.declare import App, Argument, Option
+from backwater.errors import InputError
 
 if TYPE_CHECKING:
     import polars
@@ -30,7 +31,7 @@ def collectives(
     ] = None,
     instance: Annotated[
         int | None,
-        Option("--instance", min=0, metavar="N", help="Explain this one, not the slowest of all."),
+        Option("--instance", min=0, metavar="N", help="Only those with this number."),
     ] = None,
     group: Annotated[
         str | None,
@@ -46,7 +47,7 @@ def collectives(
     ] = None,
     repeat: Annotated[
         int | None,
-        Option("--repeat", min=0, metavar="N", help="Explain this repeat or pass of a workload."),
+        Option("--repeat", min=0, metavar="N", help="Only this repeat or pass of workloads."),
     ] = None,
     record: Annotated[
         bool,
@@ -55,41 +56,55 @@ def collectives(
 ) -> None:
     """Show the collectives of workloads, and the sends and links that made them late."""
     from backwater import critical
-    from backwater.errors import InputError
-    from backwater.results import Run, load
 
-    found = load(path)
-    if not isinstance(found, Run):
-        say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
-        raise Exit(BAD_INPUT)
-    run = with_account(found, record)
-    table = critical.chosen(run, workload, None, group, kind)
-    candidates = critical.chosen(run, workload, instance, group, kind)
+    run = one_run(path)
+    table = critical.chosen(run, workload, instance, group, kind)
     all_names = run.ranks["workload"].cast(str).unique(maintain_order=True).to_list()
-    names: list[str] = [workload] if workload else all_names
-    repeats = {name: critical.repeats(run, name) for name in names}
-    if repeat is not None and all(times is None for times in repeats.values()):
-        raise InputError(f"{path}: no workload of it has repeats or passes to choose from")
+    repeats = _repeats(run, [workload] if workload else all_names, repeat)
+    if repeat is not None:
+        table = critical.of_repeat(run, table, repeat)
+    run = with_account(run, record)
     for row in table.head(limit).to_dicts():
         print(_line(row))
     if table.height > limit:
         print(f"and {table.height - limit:,} more; --limit shows them")
-    chosen = critical.longest(candidates)
+    chosen = critical.longest(table)
     if chosen is None:
         print("no collective has ended")
     else:
-        of_several = candidates.height > 1
+        of_several = table.height > 1
         print("\n".join(["", *_path_lines(run, chosen, of_several, limit)]))
         if of_several and instance is not None:
             print(
-                f"There are {candidates.height:,} collectives with the number {instance}; --group, "
+                f"There are {table.height:,} collectives with the number {instance}; --group, "
                 "--kind and --workload choose among them."
             )
+    if repeat is None and (instance, group, kind) != (None, None, None):
+        return  # What follows is of whole workloads.
     for name, times in repeats.items():
         if times is not None:
             print("\n".join(["", *_repeat_lines(name, times, limit)]))
-        if repeat is None or times is not None:
+        if run.operations.filter(workload=name).height:
             print("\n".join(["", *_step_lines(run, name, repeat, limit)]))
+
+
+def _repeats(run: Run, names: list[str], repeat: int | None) -> dict[str, polars.DataFrame | None]:
+    """Return the times of the repeats of workloads; of one repeat, where a number says which."""
+    from backwater import critical
+
+    found = {name: critical.repeats(run, name) for name in names}
+    if repeat is None:
+        return found
+    several = {name: times for name, times in found.items() if times is not None}
+    if not several:
+        raise InputError(f"{run.path}: no workload of it has repeats or passes to choose from")
+    chosen = {name: times.filter(repeat=repeat) for name, times in several.items()}
+    if not any(times.height for times in chosen.values()):
+        there = ", ".join(
+            f"{name} has 0 to {times['repeat'].to_list()[-1]}" for name, times in several.items()
+        )
+        raise InputError(f"{run.path}: nothing of a repeat {repeat} has ended; {there}")
+    return {name: times for name, times in chosen.items() if times.height}
 
 
 def _line(row: dict[str, Any]) -> str:

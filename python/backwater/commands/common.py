@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from backwater.commands.declare import INTERRUPTED, Argument, Option
+from backwater.errors import InputError
 
 if TYPE_CHECKING:
     from backwater.campaign.dataset import Campaign
@@ -49,8 +50,15 @@ Capture = Annotated[
         help="Write the frames of links for Wireshark, such as 'leaf0->spine1,host0:*'.",
     ),
 ]
-Force = Annotated[bool, Option("--force", help="Write into DIR even if it holds other things.")]
+Force = Annotated[
+    bool,
+    Option("--force", help="Write into DIR even if it holds other things, or another's results."),
+]
 Json = Annotated[bool, Option("--json", help="Print the summary as JSON.")]
+
+
+_NAMED = 4
+"""Runs that a message names at most."""
 
 
 def listed(text: str) -> list[str]:
@@ -72,7 +80,7 @@ def warn(
     schemes: list[str | None],
     profile: str | None = None,
 ) -> set[str]:
-    """Tell once what is doubtful, of which schemes; return the messages.
+    """Tell once what is doubtful, of which schemes; return it as summaries of runs have it.
 
     Errors are left to the run, which tells them better.
     """
@@ -96,6 +104,34 @@ def _of_summary(problem: Mapping[str, Any]) -> str:
     """Return a warning as the summary of a run has it, in one line and after its place, if any."""
     place = [str(problem[part]) for part in ("source", "line", "column") if problem[part]]
     return ": ".join([":".join(place), problem["message"]] if place else [problem["message"]])
+
+
+def one_run(path: Path) -> Run:
+    """Open the directory of one run.
+
+    Raises ``InputError`` as :func:`backwater.load` does, and where there are several.
+    """
+    from backwater.results import Run, load
+
+    found = load(path)
+    if not isinstance(found, Run):
+        raise of_several(found)
+    return found
+
+
+def of_several(found: Comparison | Campaign) -> InputError:
+    """Return the error where several runs are given and one is needed; it names some."""
+    from backwater.results import Comparison
+
+    if isinstance(found, Comparison):
+        paths = [run.path for run in found.runs.values()]
+    else:
+        paths = [found.store.path_of(key) for key in found.facts]
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    some = f"name one of them: {', '.join(map(str, paths[:_NAMED]))}{more}"
+    return InputError(
+        f"{found.path} holds several runs; {some if paths else 'none of them is there yet'}"
+    )
 
 
 def shown(result: Run | Comparison | Campaign | None) -> str:

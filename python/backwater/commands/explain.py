@@ -10,7 +10,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from backwater.commands.common import BAD_INPUT, say, with_account, with_accounts
+from backwater.commands.common import (
+    BAD_INPUT,
+    of_several,
+    say,
+    with_account,
+    with_accounts,
+)
 from backwater.commands.declare import App, Argument, Exit, Option
 
 if TYPE_CHECKING:
@@ -68,16 +74,12 @@ def explain(
     found = load(path)
     if isinstance(found, Comparison):
         if flow is not None or worst is not None or size_class is not None:
-            one = next(iter(found.runs.values()), None)
-            such_as = f", such as {one.path}" if one else ""
-            say(f"error: {path} holds several runs; name one of them{such_as}")
-            raise Exit(BAD_INPUT)
+            raise of_several(found)
         runs = with_accounts(found.runs, record)
         blame.require_all(runs, path)
         return _compare(runs, 99 if percentile is None else percentile, as_json)
     if not isinstance(found, Run):
-        say(f"error: {path} is a campaign; name one of its runs")
-        raise Exit(BAD_INPUT)
+        raise of_several(found)
     run = with_account(found, record)
     chosen = size_class.value if size_class else None
     worst = 3 if flow is None and percentile is None and worst is None else worst

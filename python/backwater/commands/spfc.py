@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import BAD_INPUT, say
-from backwater.commands.declare import App, Argument, Exit, Option
+from backwater.commands.common import one_run
+from backwater.commands.declare import App, Argument, Option
 
 if TYPE_CHECKING:
     from backwater.results import Run
@@ -24,12 +24,7 @@ def pauses(
     as_json: Annotated[bool, Option("--json", help="Print all rows as JSON.")] = False,
 ) -> None:
     """Show PFC's pauses in a run: rates per port, trees of causes, and victim flows."""
-    from backwater.results import Run, load
-
-    run = load(path)
-    if not isinstance(run, Run):
-        say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
-        raise Exit(BAD_INPUT)
+    run = one_run(path)
     tables = _tables(run)
     if as_json:
         print(json.dumps({name: t.to_dicts() for name, t in tables.items()}, indent=2))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands.common import BAD_INPUT, say
-from backwater.commands.declare import App, Argument, BadParameter, Exit, Option
+from backwater.commands.common import one_run, say
+from backwater.commands.declare import App, Argument, BadParameter, Option
 
 
 def register(app: App) -> None:
@@ -47,13 +47,9 @@ def timeline(
 ) -> None:
     """Write flows, pauses, buffers and ranks over time as a trace that ui.perfetto.dev opens."""
     from backwater import timeline as traces
-    from backwater.results import Run, load
     from backwater.units import time_text
 
-    run = load(path)
-    if not isinstance(run, Run):
-        say(f"error: {path} holds several runs; name one of them, such as {path}/SCHEME")
-        raise Exit(BAD_INPUT)
+    run = one_run(path)
     if out is None:
         out = Path(f"{run.name}-{run.scheme}.trace.json.gz")
     written = traces.write(run, out, (start, end), limit)
