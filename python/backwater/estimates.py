@@ -1,19 +1,27 @@
 """Estimates of workloads without packets: whole messages in a network of a few numbers.
 
 An estimate takes seconds where a simulation of packets takes hours, and knows nothing of queues,
-losses and flow control: it says what a workload costs at best.
+losses and flow control. It is as good as the network that it is given, and no bound: messages that
+wait for each other whole may take longer than packets that share a link.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from backwater.errors import ScenarioError
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+ASSUMED = "loggops:latency=1us,rate=400Gbps"
+"""The network where nothing says what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +41,138 @@ class Estimate:
         return int(self.summary["end_ps"])
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A workload of a scenario, and what its topology is as a network of messages."""
+
+    file: Path
+    networks: list[str]
+    """Nothing where the topology is none of those that :func:`estimate` has."""
+
+    left_out: list[str]
+    """Keys of the workload that an estimate knows nothing of."""
+
+
+def of_scenario(path: str | Path) -> Given:
+    """Return the workload of a scenario, and the network that its topology is.
+
+    A host has the ports of its NIC as one, and messages meet others there alone; GPUs of a server
+    have a link to each other, at the rate of the scale-up domain, and a link to that of the same
+    place in each other server. A message between GPUs of different servers and places takes both,
+    one after the other. Latencies are those of the shortest way over one switch.
+
+    Raises ``ScenarioError`` where the scenario is wrong, or has not just one workload in a file.
+    """
+    from backwater import simulate, workloads
+
+    scenario = tomllib.loads(simulate.resolve(path))
+    found = [one for one in scenario.get("workload", []) if "file" in one]
+    if len(found) != 1:
+        raise ScenarioError(
+            f"{path}: an estimate takes a scenario with one workload in a file, "
+            f"but {len(found)} of its [[workload]] have `file`"
+        )
+    work = found[0]
+    ranks = int(workloads.header(work["file"])["ranks"])
+    packed = work["placement"] == "packed"
+    networks = _networks(scenario["topology"], ranks) if packed else []
+    left_out = [key for key in ("slow", "noise") if work.get(key)]
+    return Given(Path(work["file"]), networks, left_out)
+
+
+class _Link(NamedTuple):
+    rate_bps: int
+    delay_ps: int
+    switch: str = ""
+
+
+def _networks(topology: Mapping[str, Any], ranks: int) -> list[str]:
+    """Return the network of ranks that live on the first hosts of a topology, in a row."""
+    if topology["kind"] == "links":
+        hosts = _links_of_hosts(topology)[:ranks]
+    else:
+        ports = int(topology.get("nic_ports", 2 if topology["kind"] == "dual-homed" else 1))
+        hosts = [[_link(topology["link"])] * ports for _ in range(ranks)]
+        if "scale_up" in topology:
+            inside = _link(topology["scale_up"])
+            for rank, links in enumerate(hosts):
+                server = rank // int(topology["gpus_per_server"])
+                links.append(inside._replace(switch=f"server {server}"))
+    size = _servers(hosts)
+    if size is None:
+        return [f"loggops:{_words(hosts)}"]
+    if ranks % size:
+        return []
+    fastest_first = [sorted(links, reverse=True) for links in hosts]
+    dimensions = [
+        (size, [links[:1] for links in fastest_first]),
+        (ranks // size, [links[1:] for links in fastest_first]),
+    ]
+    return [
+        f"fully-connected:size={count},{_words(ports)}" for count, ports in dimensions if count > 1
+    ]
+
+
+def _words(hosts: Sequence[Sequence[_Link]]) -> str:
+    """Write the rate of the fastest host, and the shortest way between two hosts over a switch."""
+    from backwater.interchange.toml_words import rate, time
+
+    rate_bps = max(sum(link.rate_bps for link in links) for links in hosts)
+    delay_ps = min(link.delay_ps for links in hosts for link in links)
+    return f"rate={rate(rate_bps)},latency={time(2 * delay_ps)}"
+
+
+def _servers(hosts: Sequence[Sequence[_Link]]) -> int | None:
+    """Return how many hosts that follow each other share the switch of a server, if they do.
+
+    Such a switch is at the other end of the one link of a host that is faster than its others.
+    """
+    switches: list[str] = []
+    for links in hosts:
+        fastest = sorted(links, reverse=True)
+        if len(fastest) < 2 or fastest[0].rate_bps == fastest[1].rate_bps:
+            return None
+        switches.append(fastest[0].switch)
+    size = switches.count(switches[0])
+    same = [switches[at // size * size] == switch for at, switch in enumerate(switches)]
+    return size if all(same) else None
+
+
+def _links_of_hosts(topology: Mapping[str, Any]) -> list[list[_Link]]:
+    """Return the links of each host of a list of links."""
+    hosts = topology["hosts"]
+    names = [f"h{number}" for number in range(hosts)] if isinstance(hosts, int) else hosts
+    found: dict[str, list[_Link]] = {name: [] for name in names}
+    for link in topology["links"]:
+        for end, other in ((link["a"], link["b"]), (link["b"], link["a"])):
+            if end in found:
+                found[end].append(_link(link)._replace(switch=other))
+    return list(found.values())
+
+
+def _link(words: Mapping[str, Any]) -> _Link:
+    from backwater.campaign import quantity
+
+    rate, delay = quantity.parse(words["rate"]), quantity.parse(words["delay"])
+    assert rate is not None
+    assert delay is not None
+    return _Link(int(rate.value), int(delay.value))
+
+
 def estimate(path: str | Path, networks: Sequence[str] = (), record: bool = False) -> Estimate:
     """Estimate how long the workload in a file takes.
 
-    ``networks`` is one word such as ``loggops:latency=1us,rate=400Gbps``, or one for each dimension
-    such as ``ring:size=8,rate=400Gbps,latency=500ns`` (also ``switch``, ``fully-connected``). With
-    ``record`` the operations are returned too.
+    ``networks`` is one word such as ``loggops:latency=1us,rate=400Gbps`` (which is assumed without
+    any), or one for each dimension such as ``ring:size=8,rate=400Gbps,latency=500ns`` (also
+    ``switch``, ``fully-connected``); :func:`of_scenario` has those of a topology. With ``record``
+    the operations are returned too.
 
     Raises ``ScenarioError`` where the file or the network is wrong, and ``RunError`` where
     operations wait for each other.
     """
     from backwater import _core
 
-    summary, columns = _core.estimate(str(path), list(networks), record)
+    summary, columns = _core.estimate(str(path), list(networks) or [ASSUMED], record)
     return Estimate(json.loads(summary), _frame(columns) if record else None)
 
 

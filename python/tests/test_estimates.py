@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 from conftest import Backwater
 
+import backwater
 from backwater.errors import RunError, ScenarioError
-from backwater.estimates import estimate
+from backwater.estimates import estimate, of_scenario
 from backwater.workloads import Workload
 
 
@@ -106,8 +107,132 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr().out
     assert "8 ranks, 20 operations, 120 messages of 112 MB in all" in printed
     assert 'all-reduce 0 of group "all" (8 ranks, 8 MB)' in printed
+    # As `backwater collectives` has it of a run, and not in bytes.
+    [reduce, _] = estimate(path).summary["collectives"]
+    gbps = reduce["bus_bytes_per_second"] * 8 / 1e9
+    assert 350 < gbps < 400
+    assert f"bus bandwidth {gbps:.1f} Gbps" in printed
     assert pl.read_csv(out).height == 20
     command(path, ["loggops"], as_json=True)
     assert json.loads(capsys.readouterr().out)["ranks"] == 8
     with pytest.raises(RunError, match="cannot write"):
         command(path, out=tmp_path / "no" / "operations.parquet")
+
+
+STAR = 'kind = "star"\nhosts = 8\nlink = { rate = "100Gbps", delay = "1us" }'
+LEAVES = """
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+link = { rate = "100Gbps", delay = "1us" }
+"""
+SERVERS = """
+servers = 2
+gpus_per_server = 4
+spines = 2
+scale_up = { rate = "800Gbps", delay = "500ns" }
+link = { rate = "100Gbps", delay = "1us" }
+"""
+RAILS, RACKS = f'kind = "rail-optimised"\n{SERVERS}', f'kind = "gpu-racks"\n{SERVERS}'
+LISTED = "\n".join(
+    [
+        'kind = "links"\nhosts = 8\nswitches = ["n0", "n1", "leaf"]\nlinks = [',
+        *(
+            f'  {{ a = "h{host}", b = "{to}", rate = "{rate}", delay = "1us" }},'
+            for host in range(8)
+            for to, rate in ((f"n{host // 4}", "800Gbps"), ("leaf", "100Gbps"))
+        ),
+        "]",
+    ]
+)
+ACROSS = "fully-connected:size=2,rate=100Gbps,latency=2us"
+
+
+def scenario(folder: Path, topology: str, work: Workload, more: str = "") -> Path:
+    work.write(folder / "work.parquet")
+    text = f'name = "s"\n[topology]\n{topology}\n[[workload]]\nname = "w"\n{more}\n'
+    (folder / "s.toml").write_text(f'{text}file = "work.parquet"\n', encoding="utf-8")
+    return folder / "s.toml"
+
+
+def one(kind: str = "barrier", ranks: int = 8, algorithm: str | None = None) -> Workload:
+    work = Workload(ranks)
+    for rank in range(ranks):
+        size = 0 if kind == "barrier" else 1_000_000
+        work.collective(rank, kind, size, algorithm=algorithm)
+    return work
+
+
+@pytest.mark.parametrize(
+    ("topology", "ranks", "networks"),
+    [
+        (STAR, 8, ["loggops:rate=100Gbps,latency=2us"]),
+        (LEAVES, 8, ["loggops:rate=100Gbps,latency=2us"]),
+        (RAILS, 8, ["fully-connected:size=4,rate=800Gbps,latency=1us", ACROSS]),
+        (RAILS + "nic_ports = 2", 3, ["fully-connected:size=3,rate=800Gbps,latency=1us"]),
+        (RACKS, 6, []),
+        (LISTED, 8, ["fully-connected:size=4,rate=800Gbps,latency=2us", ACROSS]),
+    ],
+)
+def test_a_scenario_has_a_network(
+    tmp_path: Path, topology: str, ranks: int, networks: list[str]
+) -> None:
+    given = of_scenario(scenario(tmp_path, topology, one(ranks=ranks)))
+    assert (given.file, given.networks, given.left_out) == (
+        tmp_path / "work.parquet",
+        networks,
+        [],
+    )
+
+
+@pytest.mark.parametrize("topology", [STAR, LEAVES, RAILS, RACKS, LISTED])
+@pytest.mark.parametrize(
+    ("kind", "algorithm"),
+    [
+        ("all-reduce", "ring"),
+        ("all-reduce", "halving-doubling"),
+        ("all-reduce", "double-binary-tree"),
+        ("all-to-all", "direct"),
+        ("broadcast", "binomial-tree"),
+        ("broadcast", "ring"),
+    ],
+)
+def test_on_its_links_a_workload_takes_hardly_longer_than_in_a_run(
+    tmp_path: Path, topology: str, kind: str, algorithm: str
+) -> None:
+    path = scenario(tmp_path, topology, one(kind, algorithm=algorithm))
+    given = of_scenario(path)
+    estimated_ps = estimate(given.file, given.networks).end_ps
+    run = backwater.run(path, scheme="ideal-fq", out=tmp_path / "out")
+    [work] = run.summary["workloads"]
+    # A message to another place in another server takes two links one after the other: an eighth
+    # more. Frames have headers and ACKs beside them, which the estimate does not have.
+    assert 0.25 < estimated_ps / work["took_ps"] < 1.05
+
+
+def test_what_is_assumed_is_told(tmp_path: Path, command: Backwater) -> None:
+    path = scenario(
+        tmp_path, RAILS, one("all-reduce"), 'noise = { kind = "lognormal", sigma = 0.1 }'
+    )
+    done = command("estimate", path)
+    assert done.returncode == 0, done.stderr
+    assert f"latency=1us + {ACROSS}" in done.stdout
+    assert done.stderr == "warning: an estimate leaves noise of the [[workload]] out\n"
+    operations = tmp_path / "work.parquet"
+    for words, says in [
+        ((operations,), "nothing says what the network is: one NIC of 400 Gbps for each rank"),
+        ((scenario(tmp_path, RACKS, one(ranks=6)),), "the topology is no network of messages"),
+    ]:
+        done = command("estimate", *words)
+        assert done.returncode == 0, done.stderr
+        assert says in done.stderr
+        assert "loggops:latency=1us,rate=400Gbps" in done.stdout
+    assert command("estimate", operations, "--network", "loggops").stderr == ""
+    text = path.read_text(encoding="utf-8").replace(
+        'file = "work.parquet"', 'collective = "barrier"'
+    )
+    path.write_text(text, encoding="utf-8")
+    done = command("estimate", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "one workload in a file, but 0 of its [[workload]] have `file`" in done.stderr

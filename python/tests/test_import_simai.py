@@ -11,7 +11,7 @@ from import_files import REFERENCE, refused
 
 from backwater import simulate
 from backwater.errors import ScenarioError
-from backwater.estimates import estimate
+from backwater.estimates import estimate, of_scenario
 from backwater.interchange.ai import importing, networks, simai, simai_operations
 from backwater.interchange.ai.importing import Wishes
 from backwater.interchange.ai.simai import Collective, Group, Workload
@@ -352,7 +352,12 @@ def test_packets_take_what_the_quick_start_of_simai_publishes(tmp_path: Path) ->
     imported = importing.import_simai(
         tmp_path / "x.txt", Wishes(tmp_path / "topology"), send_latency="6000"
     )
-    importing.write(imported, tmp_path / "x.toml")
+    notes = importing.write(imported, tmp_path / "x.toml")
+    # The note has the command that estimates it on these links, and not on others.
+    assert notes[-1].endswith(f"with these links: backwater estimate {tmp_path}/x.toml")
+    given = of_scenario(tmp_path / "x.toml")
+    assert given.networks == ["loggops:rate=2400Gbps,latency=50ns"]
+    assert estimate(given.file, given.networks).end_ps == pytest.approx(1772e6, rel=0.005)
     run = simulate.run(tmp_path / "x.toml", scheme="dcqcn", out=tmp_path / "out")
     assert run.ok
     [work] = run.summary["workloads"]

@@ -22,7 +22,12 @@ def register(app: App) -> None:
 
 
 def estimate(
-    workload: Annotated[Path, Argument(help="Workload, a Parquet file.")],
+    workload: Annotated[
+        Path,
+        Argument(
+            help="Workload, a Parquet file; or the scenario of one, whose topology is the network.",
+        ),
+    ],
     networks: Annotated[
         list[str] | None,
         Option(
@@ -30,7 +35,7 @@ def estimate(
             metavar="NETWORK",
             help="loggops:latency=1us,rate=400Gbps (also gap, overhead), or one per dimension: "
             "ring:size=8,rate=400Gbps,latency=500ns (also switch, fully-connected).",
-            show_default="loggops:latency=1us,rate=400Gbps",
+            show_default="that of the scenario",
         ),
     ] = None,
     out: Annotated[
@@ -39,13 +44,14 @@ def estimate(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Estimate how long a workload takes at best: whole messages, no packets."""
+    """Estimate how long a workload takes in a network of whole messages, without packets."""
     from backwater import estimates
 
-    found = estimates.estimate(workload, networks or [], record=out is not None)
+    file, networks, assumed = _given(workload, networks or [])
+    found = estimates.estimate(file, networks, record=out is not None)
     if out is not None:
         estimates.write_operations(found, out)
-    for warning in found.summary["warnings"]:
+    for warning in [*assumed, *found.summary["warnings"]]:
         say(f"warning: {warning}")
     if as_json:
         print(json.dumps(found.summary, indent=2))
@@ -53,6 +59,25 @@ def estimate(
         print("\n".join(_lines(found)))
     if out is not None:
         say(f"operations: {out}")
+
+
+def _given(workload: Path, networks: list[str]) -> tuple[Path, list[str], list[str]]:
+    """Return the file of operations, its network, and what is assumed or left out of it."""
+    from backwater import estimates
+
+    file, left_out = workload, []
+    why, how = "nothing says what the network is", ", or name the scenario"
+    if workload.suffix == ".toml":
+        given = estimates.of_scenario(workload)
+        file, networks, left_out = given.file, networks or given.networks, given.left_out
+        why, how = "the topology is no network of messages that an estimate knows", ""
+    warnings = [f"an estimate leaves {key} of the [[workload]] out" for key in left_out]
+    if not networks:
+        warnings.append(
+            f"{why}: one NIC of 400 Gbps for each rank, and 1 µs between any two, are assumed; "
+            f"say it by --network{how}"
+        )
+    return file, networks, warnings
 
 
 def _lines(found: Estimate) -> list[str]:
@@ -75,7 +100,7 @@ def _lines(found: Estimate) -> list[str]:
     for one in collectives[:_LISTED]:
         took = time_text(one["end_ps"] - one["start_ps"])
         bus = one["bus_bytes_per_second"]
-        speed = "" if bus is None else f", bus bandwidth {bus / 1e9:.2f} GB/s"
+        speed = "" if bus is None else f", bus bandwidth {bus * 8 / 1e9:,.1f} Gbps"
         lines.append(
             f'  {one["kind"]} {one["instance"]} of group "{one["group"]}" ({one["members"]} ranks, '
             f"{bytes_text(one['bytes'])}): {took}{speed}"

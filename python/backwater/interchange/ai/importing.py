@@ -282,7 +282,7 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
     Both appear only when the scenario was found to be good: what was there before stays as it is
     where the import fails.
     """
-    from backwater import simulate
+    from backwater import estimates, simulate
 
     imported.findings.stop_if_wrong()
     if not force:
@@ -319,4 +319,7 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
         notes.append(
             f"without packets, on the network that {ESTIMATED[imported.format]}: {command}"
         )
+    elif imported.operations is not None and estimates.of_scenario(out).networks:
+        command = shlex.join(["backwater", "estimate", str(out)])
+        notes.append(f"without packets, on a network of messages with these links: {command}")
     return notes
