@@ -234,11 +234,18 @@ def test_mistakes_are_told_with_their_place(tmp_path: Path, text: str, said: str
     assert said.format(path=tmp_path / "sweep.toml") in wrong(tmp_path, text)
 
 
-def test_a_mistake_is_told_once_for_all_schemes(tmp_path: Path) -> None:
+def test_a_mistake_is_told_once_for_all_values_and_schemes(tmp_path: Path) -> None:
     text = 'schemes = ["bfc", "hpcc", "ideal-fq"]\nseeds = [1, 2]\n[axes]\nswitch.bufer = [1, 2]'
     told = wrong(tmp_path, text)
-    assert told.count("unknown key `bufer`") == 2  # For each value; for schemes and seeds once.
+    assert told.count("error: ") == told.count("unknown key `bufer`") == 1
+    assert "sweep.toml: all 2 combinations of values are wrong:\n" in told
+    assert "sweep.toml:5:1\n" in told  # The key.
     assert "with the scheme" not in told
+    hosts = "topology.hosts = [4, 5]"
+    told = wrong(tmp_path, f'[axes]\nswitch.buffer = ["1XB", "2MB", "2XB"]\n{hosts}\n')
+    assert "sweep.toml: 4 of 6 combinations of values are wrong:\n" in told
+    assert "sweep.toml:3:18\n" in told
+    assert told.endswith('= the same of "2XB"')
     text = 'schemes = ["bfc", "hpcc", "dcqcn"]\n[set]\nscheme.pfc.headroom = "1GB"'
     assert "with the schemes hpcc, dcqcn)" in wrong(tmp_path, text)
 

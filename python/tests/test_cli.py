@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,9 @@ import click
 import pytest
 from conftest import COMMAND, Backwater
 
+import backwater
 from backwater.cli import app
+from backwater.workloads import Workload
 
 RUN_FILES = {
     "active.parquet",
@@ -551,6 +554,60 @@ def test_input_that_is_not_there_is_wrong_input(
     assert done.stderr.startswith("error: ")
     assert "not-there" in done.stderr
     assert (done.stdout, names(tmp_path)) == ("", set())
+
+
+@pytest.fixture
+def files(tiny: Path, comparison: backwater.Comparison, tmp_path: Path) -> Path:
+    """A folder with a file of each kind."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    shutil.copy(tiny, folder / "scenario.toml")
+    (folder / "sweep.toml").write_text('scenario = "scenario.toml"\naxes.seed = [1]\n')
+    (folder / "figure.toml").write_text('title = "x"\n[[runs]]\n')
+    Workload(2).write(folder / "workload.parquet")
+    shutil.copytree(comparison["bfc"].path, folder / "run")
+    (folder / "compared").mkdir()
+    shutil.copy(comparison.path / "comparison.json", folder / "compared")
+    return folder
+
+
+KINDS = {
+    "scenario.toml": ("a scenario", "backwater run scenario.toml"),
+    "sweep.toml": ("a sweep", "backwater sweep sweep.toml"),
+    "figure.toml": ("a figure of a paper", "backwater paper figure.toml"),
+    "workload.parquet": ("a workload", "backwater estimate workload.parquet"),
+    "run/flows.parquet": ("a table of a run", "backwater report run"),
+    "run": ("the directory of a run", "backwater run run/resolved.toml"),
+    "compared": ("a directory of results", "backwater ui compared"),
+    ".": ("a directory", "such as figure.toml, scenario.toml, sweep.toml"),
+}
+"""What each is called, and what is said to do with it."""
+
+
+@pytest.mark.parametrize(
+    ("words", "taken"),
+    [
+        ("run", {"scenario.toml"}),
+        ("compare", {"scenario.toml"}),
+        ("check", {"scenario.toml"}),
+        ("graph", {"scenario.toml"}),
+        ("sweep", {"sweep.toml"}),
+        ("estimate", {"scenario.toml", "workload.parquet"}),
+    ],
+)
+def test_a_file_of_another_kind_gets_one_answer(
+    words: str, taken: set[str], command: Backwater, files: Path
+) -> None:
+    for file, (kind, what_to_do) in KINDS.items():
+        if file in taken:
+            continue
+        done = command(words, file, *NEEDED.get(words, []), cwd=files)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: {file} is {kind}, and `backwater {words}` takes a ")
+        assert what_to_do in done.stderr
+        assert done.stderr.count("error: ") == 1
+    done = command("paper", "scenario.toml", cwd=files)
+    assert (done.returncode, "is a scenario" in done.stderr) == (2, True)
 
 
 def test_a_terminal_gets_bars(tiny: Path, tmp_path: Path) -> None:

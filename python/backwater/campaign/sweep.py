@@ -6,10 +6,11 @@ import difflib
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ MAX_SEED = 2**64 - 1
 _KEYS = ("name", "scenario", "profile", "schemes", "seeds", "set", "axes", "zip")
 _RANGE = ("from", "to", "steps", "by", "scale")
 _SHOWN = 5
+
+_Likeness = tuple[str, str, str]
+"""What problems of several runs may have in common: message, hint, and key or text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ class Sweep:
     def points(self) -> list[Point]:
         """Return all runs, checked; raises ``ScenarioError`` with all that is wrong."""
         points: list[Point] = []
-        mistakes: dict[str, _Mistake] = {}
+        mistakes: dict[tuple[_Likeness, ...], _Mistake] = {}
         for steps in product(*(range(len(axis.values)) for axis in self.axes)):
             values = self._values(steps)
             for scheme, overrides in self._fitting(values).items():
@@ -92,12 +96,13 @@ class Sweep:
                     try:
                         points.append(_point(task, values))
                     except ScenarioError as error:
-                        text = self._explained(error, steps)
-                        found = mistakes.setdefault(text, _Mistake(error.problems))
-                        found.schemes[scheme] = None
+                        like, text, others = self._explained(error, steps)
+                        found = mistakes.setdefault(like, _Mistake(error.problems, text))
+                        found.schemes[scheme] = found.combinations[tuple(steps)] = None
+                        found.values.update(dict.fromkeys(others))
                         break
         if mistakes:
-            shown = [self._told(text, m.schemes) for text, m in list(mistakes.items())[:_SHOWN]]
+            shown = [self._told(mistake) for mistake in list(mistakes.values())[:_SHOWN]]
             more = len(mistakes) - len(shown)
             if more:
                 shown.append(f"… and {more} more mistakes of this kind.")
@@ -120,37 +125,66 @@ class Sweep:
         overrides = [f"{key}={toml(value)}" for key, value in changes.items()]
         return simulate.fitting(self.scenario, self.schemes, overrides, self.seeds[0], self.profile)
 
-    def _explained(self, error: ScenarioError, steps: Sequence[int]) -> str:
-        """Say where in the sweep a mistake comes from."""
-        stated = [(key, value, place) for key, value, place in self.fixed]
+    def _explained(
+        self, error: ScenarioError, steps: Sequence[int]
+    ) -> tuple[tuple[_Likeness, ...], str, list[str]]:
+        """Say where in the sweep a mistake comes from: in what others are like it, and in words.
+
+        The values of axes that it is about come last; they are not part of the likeness.
+        """
+        # Per key its value, and where that and the key stand.
+        stated = [(key, value, place, place) for key, value, place in self.fixed]
         for axis, step in zip(self.axes, steps, strict=True):
             for key, value, place in zip(axis.keys, axis.values[step], axis.places, strict=True):
-                stated.append((key, value, (*place, step)))
-        texts = []
+                stated.append((key, value, (*place, step), place))
+        likeness: list[_Likeness] = []
+        texts, values = [], []
         for problem in error.problems:
             if problem["severity"] != "error":
                 continue
+            message, hint = problem["message"], problem["hint"] or ""
             source = next(
                 (
-                    place
-                    for key, value, place in stated
-                    if problem["source"] == "--set" and f"{key}={toml(value)}" in problem["text"]
+                    one
+                    for one in stated
+                    if problem["source"] == "--set"
+                    and f"{one[0]}={toml(one[1])}" in problem["text"]
                 ),
                 None,
             )
             if source is None:
+                likeness.append((message, hint, problem["text"]))
                 texts.append(problem["text"])
             else:
-                texts.append(self._reader.framed(source, problem["message"], problem["hint"] or ""))
-        return "\n\n".join(texts) or str(error)
+                key, value, place, named = source
+                likeness.append((message, hint, key))
+                if problem["code"] == "unknown-key":
+                    texts.append(self._reader.framed(named, message, hint, at_key=True))
+                else:
+                    texts.append(self._reader.framed(place, message, hint))
+                    values.append(toml(value))
+        if not texts:
+            return ((str(error), "", ""),), str(error), []
+        return tuple(likeness), "\n\n".join(texts), values
 
-    def _told(self, text: str, schemes: Iterable[str | None]) -> str:
-        """Say which schemes a mistake concerns, where it is not all of several."""
-        names = [scheme for scheme in schemes if scheme is not None]
+    def _told(self, mistake: _Mistake) -> str:
+        """Say how many runs a mistake concerns, of which values and schemes, once for all."""
+        names = [scheme for scheme in mistake.schemes if scheme is not None]
         named = ""
         if names and not 1 < len(names) == len(self.schemes):
             named = f" (with the scheme{'s' * (len(names) > 1)} {', '.join(names)})"
-        return f"{self.path}: a run of this sweep is wrong{named}:\n{text}"
+        concerned, all_of_them = len(mistake.combinations), prod(len(a.values) for a in self.axes)
+        what = "a run of this sweep is wrong"
+        if concerned == all_of_them > 1:
+            what = f"all {all_of_them:,} combinations of values are wrong"
+        elif concerned > 1:
+            what = f"{concerned:,} of {all_of_them:,} combinations of values are wrong"
+        text = f"{self.path}: {what}{named}:\n{mistake.text}"
+        if len(mistake.values) > 1:
+            _, *others = mistake.values
+            more = f" and {len(others) - _SHOWN:,} more" if len(others) > _SHOWN else ""
+            text += f"\n  = the same of {', '.join(others[:_SHOWN])}{more}"
+        return text
 
     def _check_size(self) -> None:
         if self.size > MAX_RUNS:
@@ -162,10 +196,18 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class _Mistake:
-    """What is wrong with runs of a sweep, and with which schemes."""
+    """What is wrong with runs of a sweep, and with which; of sets in their order."""
 
     problems: list[dict[str, Any]]
+    text: str
+    """In words, of the first of these runs."""
+
     schemes: dict[str | None, None] = field(default_factory=dict)
+    combinations: dict[tuple[int, ...], None] = field(default_factory=dict)
+    """Steps of the axes."""
+
+    values: dict[str, None] = field(default_factory=dict)
+    """Those that it is about."""
 
 
 def _point(task: Task, values: dict[str, Any]) -> Point:

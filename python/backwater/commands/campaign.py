@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Out, Threads, say, shown
 from backwater.commands.declare import App, Argument, BadParameter, Exit, Option
+from backwater.commands.kinds import Kind, expecting
 from backwater.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -50,7 +51,10 @@ def register(app: App) -> None:
 
 
 def sweep(
-    sweep: Annotated[Path, Argument(metavar="SWEEP", help="Sweep, a TOML file.")],
+    sweep: Annotated[
+        Path,
+        Argument(metavar="SWEEP", help="Sweep, a TOML file.", check=expecting(Kind.SWEEP)),
+    ],
     out: Out = None,
     jobs: Annotated[
         int | None,

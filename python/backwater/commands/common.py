@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from backwater.commands.declare import INTERRUPTED, Argument, Option
+from backwater.commands.kinds import Kind, expecting
 from backwater.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 GOOD, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, INTERRUPTED
 
-Scenario = Annotated[Path, Argument(help="Scenario, a TOML file.")]
+Scenario = Annotated[
+    Path, Argument(help="Scenario, a TOML file.", check=expecting(Kind.SCENARIO))
+]
 Scheme = Annotated[str | None, Option("--scheme", metavar="NAME", help="Use this preset instead.")]
 Overrides = Annotated[
     list[str] | None,

@@ -42,10 +42,11 @@ _Function = TypeVar("_Function", bound=Callable[..., None])
 
 @dataclass(frozen=True)
 class Argument:
-    """A parameter that is known by its place."""
+    """A parameter that is known by its place. ``check`` refuses values by raising."""
 
     help: str
     metavar: str | None = None
+    check: Callable[[Any], None] | None = None
 
 
 class Option:
@@ -139,7 +140,7 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
             metavar=declared.metavar,
             required=needed,
             nargs=-1 if several else 1,
-            callback=_listed if several else None,
+            callback=_listed if several else _checked(declared.check),
             **without,
         )
     if not isinstance(declared, Option):
@@ -210,3 +211,17 @@ class _Word(click.Choice[Any]):
 
 def _listed(_: click.Context, __: click.Parameter, values: tuple[Any, ...]) -> list[Any] | None:
     return list(values) or None
+
+
+def _checked(
+    check: Callable[[Any], None] | None,
+) -> Callable[[click.Context, click.Parameter, Any], Any] | None:
+    if check is None:
+        return None
+
+    def call(context: click.Context, _: click.Parameter, value: Any) -> Any:
+        if value is not None and not context.resilient_parsing:
+            check(value)
+        return value
+
+    return call

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from backwater.commands.common import BAD_INPUT, FAILED, GOOD, STOPPED, Threads, say
 from backwater.commands.declare import App, Argument, Exit, Option
+from backwater.commands.kinds import Kind, expecting
 from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
@@ -68,7 +69,11 @@ def paper(
     if names == ["list"]:
         _list(as_json)
         return
-    figures = [files.load(name) for name in files.wanted(names)]
+    wanted = files.wanted(names)
+    for name in wanted:
+        if name.endswith(".toml"):
+            expecting(Kind.FIGURE)(Path(name))
+    figures = [files.load(name) for name in wanted]
     work = _Work(figures, _size(quick, full), seeds, out, as_json)
     raise Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
 

@@ -1,0 +1,113 @@
+"""What kind of file an argument is: one of another kind gets one answer, not many errors."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Set
+from enum import Enum
+from pathlib import Path
+from shlex import quote
+
+import click
+
+from backwater.errors import ScenarioError
+
+_LARGE = 200_000
+"""A TOML file of more bytes is a scenario: nothing else is so long."""
+
+_PARQUET = b"PAR1"
+
+
+class Kind(Enum):
+    """What a file or directory is, and which command takes it; ``{path}`` stands for its name."""
+
+    SCENARIO = (
+        "a scenario",
+        "simulate it: backwater run {path}, or name it in a sweep: scenario = …",
+    )
+    SWEEP = "a sweep", "make its runs: backwater sweep {path}"
+    FIGURE = "a figure of a paper", "reproduce it: backwater paper {path}"
+    WORKLOAD = "a workload", "estimate it: backwater estimate {path}, or name it in a scenario"
+    TABLE = "a table of a run", "read it with any reader of Parquet, or: backwater report {parent}"
+    RUN = "the directory of a run", "repeat it: backwater run {path}/resolved.toml"
+    RESULTS = "a directory of results", "look at it: backwater ui {path}"
+    DIRECTORY = "a directory", "name a file in it{files}"
+
+    def __init__(self, words: str, hint: str) -> None:
+        self.words, self.hint = words, hint
+
+
+def expecting(*kinds: Kind) -> Callable[[Path], None]:
+    """Make a check that refuses what is certainly of none of these kinds.
+
+    What is of no kind that is known passes: the command says better what is wrong with it.
+    """
+    taken = " or ".join(kind.words for kind in kinds)
+
+    def check(path: Path) -> None:
+        found = kind_of(path, long_scenario=Kind.SCENARIO in kinds)
+        if found is None or found in kinds:
+            return
+        command = click.get_current_context().command_path
+        files = ", ".join(sorted(p.name for p in path.glob("*.toml"))[:3])
+        hint = found.hint.format(
+            path=quote(str(path)),
+            parent=quote(str(path.parent)),
+            files=f", such as {files}" if files else "",
+        )
+        raise ScenarioError(
+            f"error: {path} is {found.words}, and `{command}` takes {taken}\n  = {hint}"
+        )
+
+    return check
+
+
+def kind_of(path: Path, long_scenario: bool = True) -> Kind | None:
+    """Say what a file or directory is, as far as that is certain.
+
+    Where a scenario is expected, ``long_scenario``, a long file is not read twice.
+    """
+    try:
+        if path.is_dir():
+            return _directory(path)
+        if not path.is_file():  # A pipe can be read once only.
+            return None
+        with path.open("rb") as file:
+            if file.read(len(_PARQUET)) == _PARQUET:
+                return _parquet(path)
+        if long_scenario and path.stat().st_size > _LARGE:
+            return None
+        return _toml(tomllib.loads(path.read_text(encoding="utf-8")).keys())
+    except (OSError, ValueError):
+        return None
+
+
+def _directory(path: Path) -> Kind:
+    from backwater.results import CAMPAIGN, COMPARISON, SUMMARY
+
+    if (path / SUMMARY).exists():
+        return Kind.RUN
+    found = any((path / name).exists() for name in (COMPARISON, CAMPAIGN))
+    return Kind.RESULTS if found else Kind.DIRECTORY
+
+
+def _parquet(path: Path) -> Kind:
+    from backwater.workloads import METADATA_KEY
+
+    with path.open("rb") as file:
+        file.seek(-8, 2)
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(-min(8 + length, path.stat().st_size), 2)
+        is_workload = METADATA_KEY.encode() in file.read(length)
+    return Kind.WORKLOAD if is_workload else Kind.TABLE
+
+
+def _toml(keys: Set[str]) -> Kind | None:
+    """Tell by the keys at the top; those of two kinds are those of none."""
+    found = {
+        Kind.SCENARIO: {"topology", "traffic", "workload", "switch"} & keys,
+        Kind.SWEEP: {"scenario", "axes", "zip", "schemes", "seeds"} & keys,
+        Kind.FIGURE: {"runs", "panels", "measures", "claims"} & keys,
+    }
+    of = [kind for kind, there in found.items() if there]
+    return of[0] if len(of) == 1 else None
