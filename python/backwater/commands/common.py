@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 GOOD, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, INTERRUPTED
 
-Scenario = Annotated[
-    Path, Argument(help="Scenario, a TOML file.", check=expecting(Kind.SCENARIO))
-]
+Scenario = Annotated[Path, Argument(help="Scenario, a TOML file.", check=expecting(Kind.SCENARIO))]
 Scheme = Annotated[str | None, Option("--scheme", metavar="NAME", help="Use this preset instead.")]
 Overrides = Annotated[
     list[str] | None,
