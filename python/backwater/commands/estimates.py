@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from backwater.commands.common import say
 from backwater.commands.declare import App, Argument, Option
+from backwater.commands.kinds import Kind, expecting
 
 if TYPE_CHECKING:
     from backwater.estimates import Estimate
@@ -26,6 +27,7 @@ def estimate(
         Path,
         Argument(
             help="Workload, a Parquet file; or the scenario of one, whose topology is the network.",
+            check=expecting(Kind.WORKLOAD, Kind.SCENARIO),
         ),
     ],
     networks: Annotated[
