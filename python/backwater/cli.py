@@ -136,6 +136,7 @@ def compare(
             "--schemes",
             metavar="A,B,…",
             help="Presets to compare, such as bfc,hpcc,dcqcn (`backwater list schemes`).",
+            missing="Such as --schemes bfc,hpcc,dcqcn; `backwater list schemes` has all.",
             show_default=False,
         ),
     ],
@@ -154,7 +155,7 @@ def compare(
     """Simulate a scenario with several schemes, all on the same flows, and report."""
     from backwater import simulate
 
-    names = listed(schemes)
+    names = listed(schemes, "--schemes")
     told = warn(scenario, overrides, seed, list(names), profile)
     result, stopped = watch(
         names,

@@ -38,7 +38,7 @@ class Answers:
     @property
     def names(self) -> list[str]:
         """The schemes, one by one."""
-        return [name.strip() for name in self.schemes.split(",") if name.strip()]
+        return [name.strip() for name in self.schemes.split(",")]
 
 
 def mistake(answers: Answers) -> str | None:
@@ -59,8 +59,8 @@ def mistake(answers: Answers) -> str | None:
         value = getattr(answers, field.name)
         if isinstance(value, str) and not re.fullmatch(r"[\w.,+@% µ-]*", value):
             return f"`{value}` has a character that no {field.name} has"
-    if not answers.names:
-        return "no scheme; name at least one, such as bfc,hpcc"
+    if not all(answers.names):
+        return f"`{answers.schemes}` has an empty name; name at least one scheme, such as bfc,hpcc"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "draft.toml"
         path.write_text(text(answers, path), encoding="utf-8")

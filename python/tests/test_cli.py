@@ -238,7 +238,11 @@ def test_bad_words_on_the_command_line(command: Backwater, tiny: Path, tmp_path:
     refused(command("compare", tiny, "--schemes", "bfc,bfc", "-o", out), out, "twice")
     assert command("compare", tiny, "--schemes", "bfc,bfc").stderr.startswith("error: scheme")
     refused(command("compare", tiny, "--schemes", "../bfc", "-o", out), out, "../bfc")
-    refused(command("compare", tiny, "--schemes", ",", "-o", out), out, "no scheme")
+    for empty in ("", ",", "bfc,,hpcc", "bfc,"):
+        done = command("compare", tiny, "--schemes", empty, "-o", out)
+        refused(done, out, "--schemes", f"`{empty}` has an empty name")
+    refused(command("compare", tiny, "-o", out), out, "--schemes bfc,hpcc", "list schemes")
+    refused(command("run", tiny, "--capture", "a->b,,", "-o", out), out, "`a->b,,` has an empty")
     refused(command("run", tiny, "--seed", "-1", "-o", out), out, "--seed")
     refused(command("list", "fruit"), out, "schemes")
     refused(command("comapre", tiny), out, "Did you mean 'compare'?")

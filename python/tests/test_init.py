@@ -28,6 +28,14 @@ def test_a_first_scenario_passes_the_check_and_names_the_next_commands(
     done = command("init", path)
     assert done.returncode == 0, done.stderr
     assert f"backwater check {path} --explain" in done.stdout
+    compare = re.search("backwater (compare .*)", done.stdout)
+    assert compare is not None
+    # What was answered for schemes is in the file, too, as the command that compares them.
+    named = compare[1].replace(str(path), path.name)
+    assert f"#   backwater {named} -o out/mine\n" in path.read_text(encoding="utf-8")
+    (tmp_path / "few").mkdir()
+    short = [*compare[1].split(), "--set", "run.until=10us", "-o", tmp_path / "few"]
+    assert command(*short).returncode == 0
     assert command("check", path).stdout == f"{path}: good\n"
     again = command("init", path)
     assert (again.returncode, "is there already" in again.stderr) == (2, True)
@@ -68,6 +76,7 @@ def test_every_option_is_in_the_scenario(command: Backwater, tmp_path: Path) -> 
         ("--sizes web", "web-search@"),
         ("--schemes bfc,bcf", 'there is no "bcf"'),
         ("--schemes ,", "name at least one"),
+        ("--schemes bfc,,hpcc", "`bfc,,hpcc` has an empty name"),
         ("--hosts 8 --incast 8", "an incast of 8 needs more than 8 hosts"),
     ],
 )

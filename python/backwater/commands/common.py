@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.declare import INTERRUPTED, Argument, Option
+from backwater.commands.declare import INTERRUPTED, Argument, BadParameter, Option
 from backwater.commands.kinds import Kind, expecting
 from backwater.errors import InputError
 
@@ -62,16 +62,22 @@ _NAMED = 4
 """Runs that a message names at most."""
 
 
-def listed(text: str) -> list[str]:
-    """Return the names of a text that has commas between them."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+def listed(text: str, option: str) -> list[str]:
+    """Return the names of a text that has commas between them, the value of an option."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise BadParameter(
+            f"`{text}` has an empty name; expected names with one comma between each two",
+            param_hint=option,
+        )
+    return names
 
 
 def captured(capture: str | None, overrides: list[str] | None) -> list[str] | None:
     """Add the links whose frames are to be written to the changed values."""
     if capture is None:
         return overrides
-    return [*(overrides or []), f"record.capture.links={json.dumps(listed(capture))}"]
+    return [*(overrides or []), f"record.capture.links={json.dumps(listed(capture, '--capture'))}"]
 
 
 def warn(

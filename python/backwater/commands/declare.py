@@ -60,9 +60,11 @@ class Option:
         min: float | None = None,
         max: float | None = None,
         parser: Callable[[str], Any] | None = None,
+        missing: str | None = None,
         show_default: bool | str = True,
     ) -> None:
-        self.names, self.help, self.metavar = names, help, metavar
+        """``missing`` is said besides where the option is needed and not given."""
+        self.names, self.help, self.metavar, self.missing = names, help, metavar, missing
         self.min, self.max, self.parser = min, max, parser
         self.show_default = show_default
 
@@ -176,6 +178,8 @@ def _type(kind: Any, option: Option | None = None) -> click.ParamType[Any]:
         return _Word(kind)
     if issubclass(kind, Path):
         return click.Path(path_type=Path)
+    if option is not None and option.missing is not None:
+        return _Needed(option.missing)
     low, high = (None, None) if option is None else (option.min, option.max)
     if kind is int and (low, high) != (None, None):
         return _Integer(low if low is None else int(low), high if high is None else int(high))
@@ -185,6 +189,17 @@ def _type(kind: Any, option: Option | None = None) -> click.ParamType[Any]:
 
 
 _PLAIN: dict[type, click.ParamType[Any]] = {str: click.STRING, int: click.INT, float: click.FLOAT}
+
+
+class _Needed(click.types.StringParamType):
+    """A text that has to be given."""
+
+    def __init__(self, missing: str) -> None:
+        self.missing = missing
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        """Say what could be given."""
+        return self.missing
 
 
 class _Integer(click.IntRange):

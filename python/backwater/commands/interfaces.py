@@ -32,7 +32,7 @@ Socket = Annotated[
 
 def names_of(text: str) -> list[str]:
     """Return the interfaces of --ports."""
-    names = listed(text)
+    names = listed(text, "--ports")
     if len(set(names)) != len(names):
         raise BadParameter("an interface is named twice", param_hint="--ports")
     return names

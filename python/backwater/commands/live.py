@@ -67,7 +67,7 @@ def live(
         )
     if scheme is not None and schemes is not None:
         raise BadParameter("give --scheme or --schemes, not both", param_hint="--schemes")
-    names = listed(schemes or "")
+    names = [] if schemes is None else listed(schemes, "--schemes")
     _enter()
     from backwater import simulate
 
