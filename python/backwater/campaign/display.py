@@ -70,6 +70,6 @@ def facts(status: Status) -> str:
     if status.failed:
         words.append(f"{status.failed:,} failed")
     words.append(f"{len(status.running)} at work")
-    left = status.seconds_left
-    words.append("time left unknown" if left is None else f"{duration_text(left)} left")
+    if (left := status.seconds_left) is not None:
+        words.append(f"{duration_text(left)} left")
     return ", ".join(words)

@@ -160,8 +160,8 @@ def _tell_plan(plan: Plan, as_json: bool) -> None:
         print(f"    {command}")
     if plan.todo > _SHOWN:
         print(f"    … and {plan.todo - _SHOWN:,} more (--json lists all)")
-    took = "unknown" if plan.seconds is None else f"about {duration_text(plan.seconds)}"
-    print(f"time            {took} ({plan.basis})")
+    if plan.seconds is not None:
+        print(f"time            about {duration_text(plan.seconds)} ({plan.basis})")
 
 
 def _tell_end(campaign: Campaign, as_json: bool) -> None:
