@@ -1,8 +1,9 @@
 """Pages of the documentation site that are made from other sources (hooks of mkdocs).
 
 README.md becomes the first page, specs/, CHANGELOG.md and CONTRIBUTING.md get pages, and the
-program tells its commands, its tables and what is built in. Links between files of the repository
-become links between pages; a link to a file without a page becomes its name.
+program tells its commands, its tables and what is built in. Documents link to files and folders of
+the repository, which also lead somewhere without the site. Here these links become links between
+pages; a link to what has no page becomes its name.
 """
 
 from __future__ import annotations
@@ -95,16 +96,11 @@ def _name(match: re.Match[str]) -> str:
 
 def _place_of(repository: str) -> str | None:
     """Return the place in the site of a file of the repository, if it has one."""
-    if repository == "specs":
-        return "specs/index.md"
-    for place, source in WHOLE_FILES.items():
+    for place, source in (WHOLE_FILES | MADE_FROM).items():
         if source == repository:
             return place
     inside = repository.removeprefix("docs/")
-    if inside == repository:
-        return None
-    known = inside in GENERATED or (ROOT / repository).is_file()
-    return inside if known else None
+    return inside if inside != repository and (ROOT / repository).is_file() else None
 
 
 def _title(source: str) -> str:
@@ -257,3 +253,12 @@ GENERATED: dict[str, Callable[[], str]] = {
     "specs/index.md": rules,
 }
 """Pages that are made by a function, by their place in the site."""
+
+MADE_FROM = {
+    "figures.md": "docs/figures",
+    "reference/commands.md": "python/backwater/commands",
+    "reference/tables.md": "crates/fabric/src/record",
+    "reference/built-in.md": "crates/traffic/data",
+    "specs/index.md": "specs",
+}
+"""What documents link to for these pages: the folder with what they are made from."""
