@@ -560,6 +560,19 @@ def test_input_that_is_not_there_is_wrong_input(
     assert (done.stdout, names(tmp_path)) == ("", set())
 
 
+def test_a_file_that_is_not_there_is_answered_by_the_nearest(
+    command: Backwater, tiny: Path, tmp_path: Path
+) -> None:
+    shutil.copy(tiny, tmp_path / "mine.toml")
+    for words in (["run", "min.toml"], ["estimate", "min.toml"], ["sweep", "min.toml"]):
+        said = command(*words, cwd=tmp_path).stderr
+        assert said == "error: min.toml: there is no such file\n  = did you mean mine.toml?\n"
+    said = command("run", "other.toml", cwd=tmp_path).stderr
+    assert said.endswith("  = write a first scenario: backwater init other.toml\n")
+    said = command("check", "no/mine.toml", cwd=tmp_path).stderr
+    assert said.endswith("  = there is no directory no\n")
+
+
 @pytest.fixture
 def files(tiny: Path, comparison: backwater.Comparison, tmp_path: Path) -> Path:
     """A folder with a file of each kind."""

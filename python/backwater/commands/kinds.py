@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
+from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from shlex import quote
@@ -38,13 +39,19 @@ class Kind(Enum):
 
 
 def expecting(*kinds: Kind) -> Callable[[Path], None]:
-    """Make a check that refuses what is certainly of none of these kinds.
+    """Make a check that refuses what is not there, and what is certainly of none of these kinds.
 
     What is of no kind that is known passes: the command says better what is wrong with it.
     """
     taken = " or ".join(kind.words for kind in kinds)
 
     def check(path: Path) -> None:
+        try:
+            path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            raise ScenarioError(_not_there(path, kinds)) from None
+        except OSError:
+            return  # The command says why it cannot read it.
         found = kind_of(path, long_scenario=Kind.SCENARIO in kinds)
         if found is None or found in kinds:
             return
@@ -60,6 +67,24 @@ def expecting(*kinds: Kind) -> Callable[[Path], None]:
         )
 
     return check
+
+
+def _not_there(path: Path, kinds: Sequence[Kind]) -> str:
+    """Say that there is no such file, and which one may be meant."""
+    endings = {".toml", ".parquet"} if Kind.WORKLOAD in kinds else {".toml"}
+    try:
+        there = {one.stem: one for one in path.parent.iterdir() if one.suffix in endings}
+    except OSError:
+        there = {}
+    near = get_close_matches(path.stem, there, 1)
+    hint = ""
+    if near:
+        hint = f"\n  = did you mean {there[near[0]]}?"
+    elif not path.parent.is_dir():
+        hint = f"\n  = there is no directory {path.parent}"
+    elif Kind.SCENARIO in kinds and path.suffix == ".toml":
+        hint = f"\n  = write a first scenario: backwater init {quote(str(path))}"
+    return f"error: {path}: there is no such file{hint}"
 
 
 def kind_of(path: Path, long_scenario: bool = True) -> Kind | None:
