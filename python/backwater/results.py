@@ -484,7 +484,7 @@ def load(path: str | Path) -> Run | Comparison | Campaign:
             f"(`backwater run SCENARIO -o DIR` makes one)"
         )
     if not path.exists():
-        raise InputError(f"{path}: no such directory")
+        raise InputError(f"{path}: no such directory{_meant(path)}")
     if (path / CAMPAIGN).exists():
         from backwater.campaign.dataset import Campaign
 
@@ -498,6 +498,18 @@ def load(path: str | Path) -> Run | Comparison | Campaign:
             f"them, or look at all by `backwater ui {path}`"
         )
     return Run(path)
+
+
+def _meant(path: Path) -> str:
+    """Ask whether the directory beside it with the most similar name is meant."""
+    from difflib import get_close_matches
+
+    try:
+        there = [entry.name for entry in path.parent.iterdir() if entry.is_dir()]
+    except OSError:
+        return ""
+    near = get_close_matches(path.name, there, 1)
+    return f"; did you mean {path.with_name(near[0])}?" if near else ""
 
 
 def _results_in(path: Path) -> list[str]:

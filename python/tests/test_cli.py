@@ -569,6 +569,8 @@ def test_a_file_that_is_not_there_is_answered_by_the_nearest(
         assert said == "error: min.toml: there is no such file\n  = did you mean mine.toml?\n"
     said = command("run", "other.toml", cwd=tmp_path).stderr
     assert said.endswith("  = write a first scenario: backwater init other.toml\n")
+    (tmp_path / "out").mkdir()
+    assert "did you mean out?" in command("report", "ou", cwd=tmp_path).stderr
     said = command("check", "no/mine.toml", cwd=tmp_path).stderr
     assert said.endswith("  = there is no directory no\n")
 

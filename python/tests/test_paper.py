@@ -257,7 +257,7 @@ def test_a_bad_figure_file_is_an_error_of_the_input(
     assert "Traceback" not in done.stderr
     missing = command("paper", "no/such.toml", "-o", tmp_path)
     assert missing.returncode == 2
-    assert "cannot be read" in missing.stderr
+    assert "no/such.toml: there is no such file" in missing.stderr
     unknown = command("paper", "hpcc/fig99", "-o", tmp_path)
     assert (unknown.returncode, "there is no figure" in unknown.stderr) == (2, True)
 

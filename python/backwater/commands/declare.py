@@ -119,6 +119,19 @@ class _Command(click.Command):
             self.params = _parameters(self.callback)
         return super().get_params(ctx)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Look at the arguments, whose form is right, before the function is called."""
+        for parameter in self.params:
+            if isinstance(parameter, _Positional) and parameter.check is not None:
+                parameter.check(ctx.params[str(parameter.name)])
+        return super().invoke(ctx)
+
+
+class _Positional(click.Argument):
+    def __init__(self, *words: Any, check: Callable[[Any], None] | None, **known: Any) -> None:
+        super().__init__(*words, **known)
+        self.check = check
+
 
 def _parameters(function: Callable[..., None]) -> list[click.Parameter]:
     hints = get_type_hints(function, include_extras=True)
@@ -135,14 +148,15 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
     needed = default is inspect.Parameter.empty
     without = {} if needed else {"default": default}
     if isinstance(declared, Argument):
-        return click.Argument(
+        return _Positional(
             [name],
             type=_type(one),
             help=declared.help,
             metavar=declared.metavar,
             required=needed,
             nargs=-1 if several else 1,
-            callback=_listed if several else _checked(declared.check),
+            callback=_listed if several else None,
+            check=declared.check,
             **without,
         )
     if not isinstance(declared, Option):
@@ -226,17 +240,3 @@ class _Word(click.Choice[Any]):
 
 def _listed(_: click.Context, __: click.Parameter, values: tuple[Any, ...]) -> list[Any] | None:
     return list(values) or None
-
-
-def _checked(
-    check: Callable[[Any], None] | None,
-) -> Callable[[click.Context, click.Parameter, Any], Any] | None:
-    if check is None:
-        return None
-
-    def call(context: click.Context, _: click.Parameter, value: Any) -> Any:
-        if value is not None and not context.resilient_parsing:
-            check(value)
-        return value
-
-    return call
