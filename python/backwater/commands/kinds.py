@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Sequence, Set
-from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from shlex import quote
@@ -71,6 +69,8 @@ def expecting(*kinds: Kind) -> Callable[[Path], None]:
 
 def _not_there(path: Path, kinds: Sequence[Kind]) -> str:
     """Say that there is no such file, and which one may be meant."""
+    from difflib import get_close_matches
+
     endings = {".toml", ".parquet"} if Kind.WORKLOAD in kinds else {".toml"}
     try:
         there = {one.stem: one for one in path.parent.iterdir() if one.suffix in endings}
@@ -92,6 +92,8 @@ def kind_of(path: Path, long_scenario: bool = True) -> Kind | None:
 
     Where a scenario is expected, ``long_scenario``, a long file is not read twice.
     """
+    import tomllib
+
     try:
         if path.is_dir():
             return _directory(path)
