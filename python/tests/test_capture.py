@@ -186,7 +186,7 @@ def test_from_and_until_cut_time(command: Backwater, scenario: Path, tmp_path: P
         ("leav0->spine1", 'did you mean "leaf0"?'),
         ("spine0->spine1", 'no link is like "spine0->spine1"'),
         ("rack*:*", 'no link is like "rack*:*"'),
-        (" ", "no link is named"),
+        (" ", "has an empty name"),
     ],
 )
 def test_a_pattern_that_names_no_link_is_refused(
