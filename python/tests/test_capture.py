@@ -196,3 +196,9 @@ def test_a_pattern_that_names_no_link_is_refused(
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_capture_of_no_link_is_refused(command: Backwater, scenario: Path) -> None:
+    done = command("run", scenario, "--set", "record.capture={links=[]}")
+    assert done.returncode == 2
+    assert "no link is named" in done.stderr
