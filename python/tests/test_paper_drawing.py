@@ -8,7 +8,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from backwater.paper.drawing import separate
+from backwater.paper.drawing import from_zero, separate
 
 NAMES = ["bfc, authors' code", "hpcc-no-pfc", "dcqcn", "dctcp", "expresspass", "ideal-fq"]
 SIZES = [1e3, 2e3, 4e3, 8e3, 16e3, 64e3, 256e3, 1.02e6, 4.1e6]
@@ -66,3 +66,18 @@ def test_what_has_room_stays(names: list[str]) -> None:
     axes.set_xticks(range(len(names)), names)
     separate(drawn)
     assert [label.get_text() for label in axes.get_xticklabels()] == names
+
+
+def test_lines_far_from_zero_have_room_above_them() -> None:
+    _, axes = picture("linear")
+    axes.plot([1, 2], [9.38, 9.54])
+    from_zero(axes)
+    low, high = axes.get_ylim()
+    assert (low, high) == (0, pytest.approx(1.05 * 9.54))
+
+
+def test_nothing_but_zeros_has_an_axis() -> None:
+    _, axes = picture("linear")
+    axes.plot([1, 2], [0, 0])
+    from_zero(axes)
+    assert axes.get_ylim()[1] > 0

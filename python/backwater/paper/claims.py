@@ -218,8 +218,11 @@ def _by_interval(bound: Bound, found: float, each: Sequence[float], other: Value
 
 
 def _by_median(meeting: int, seeds: int) -> str:
-    """Judge by whether the median meets the bound: all seeds do, or so many that, were it as likely
-    to be beyond the bound as not (sign test), so many on one side had a chance of 5 % at most."""
+    """Judge by whether the median meets the bound.
+
+    All seeds do, or so many that a value as likely to be beyond the bound as not would have as many
+    on one side in 5 % of the cases at most (sign test).
+    """
     if meeting in (0, seeds):
         return HOLDS if meeting else DIFFERS
     most = max(meeting, seeds - meeting)

@@ -156,9 +156,9 @@ def _by_size(axes: Axes, panel: Panel, results: Results) -> None:
     axes.set_ylabel(
         panel.y_label or f"{unit.label(_NAMES[panel.source.of])}, {panel.statistic.name}"
     )
-    if not axes.lines or panel.y_scale == "linear":
-        axes.set_ylim(bottom=0)
     _marks(axes, panel.marks, _Unit(1), unit)
+    if not axes.lines or panel.y_scale == "linear":
+        from_zero(axes)
     _limits(axes, panel, _Unit(1), unit)
 
 
@@ -179,9 +179,9 @@ def _series(axes: Axes, panel: Panel, results: Results) -> None:
         axes.plot(times / clock.scale, values / unit.scale, label=title or None, **_look(look))
     axes.set_xlabel(panel.x_label or clock.label("time"))
     axes.set_ylabel(panel.y_label or unit.label(_NAMES[panel.source.of]))
-    axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
     _marks(axes, panel.marks, clock, unit)
+    from_zero(axes)
     _limits(axes, panel, clock, unit)
 
 
@@ -317,8 +317,6 @@ def _over_axis(axes: Axes, panel: Panel, results: Results) -> None:
         axes.set_xticks(across / unit_x.scale)
     axes.set_xlabel(panel.x_label or unit_x.label(axis.name))
     axes.set_ylabel(panel.y_label or unit.label(_measured(panel.measures)))
-    if panel.y_scale == "linear":
-        axes.set_ylim(bottom=0)
     _published(axes, panel, results, unit_x, unit)
     for i, formula in enumerate(panel.formulas):
         places = _spread(panel.x_scale, float(across.min()), float(across.max()))
@@ -327,6 +325,8 @@ def _over_axis(axes: Axes, panel: Panel, results: Results) -> None:
             color=INK, linestyle=_DASHES[i % len(_DASHES)], linewidth=1,
         )  # fmt: skip
     _marks(axes, panel.marks, unit_x, unit)
+    if panel.y_scale == "linear":
+        from_zero(axes)
     _limits(axes, panel, unit_x, unit)
 
 
@@ -342,8 +342,8 @@ def _curves(axes: Axes, panel: Panel, _: Results) -> None:
         axes.plot(places / across.scale, values / unit.scale, label=formula.label, **look)
     axes.set_xlabel(panel.x_label or across.label("x"))
     axes.set_ylabel(panel.y_label or unit.label(""))
-    axes.set_ylim(bottom=0)
     _marks(axes, panel.marks, across, unit)
+    from_zero(axes)
     _limits(axes, panel, across, unit)
 
 
@@ -620,6 +620,13 @@ def _marks(axes: Axes, marks: Sequence[Mark], x: _Unit | None, y: _Unit | None) 
                 text, (at_x, 0.02), xycoords=("data", "axes fraction"), xytext=(2, 0),
                 textcoords="offset points", rotation=90, va="bottom", **words,
             )  # fmt: skip
+
+
+def from_zero(axes: Axes) -> None:
+    """Begin the axis at zero, with room above what is drawn, however near it all lies together."""
+    top = axes.get_ylim()[1]
+    highest = float(axes.dataLim.y1)
+    axes.set_ylim(0, max(top, 1.05 * highest) if math.isfinite(highest) else top)
 
 
 def _limits(axes: Axes, panel: Panel, x: _Unit, y: _Unit) -> None:
