@@ -220,8 +220,8 @@ def _by_interval(bound: Bound, found: float, each: Sequence[float], other: Value
 def _by_median(meeting: int, seeds: int) -> str:
     """Judge by whether the median meets the bound.
 
-    All seeds do, or so many that a value as likely to be beyond the bound as not would have as many
-    on one side in 5 % of the cases at most (sign test).
+    Either all seeds do, or a number of them that a value as likely to be beyond the bound as not
+    would reach in 5 % of the cases at most (sign test).
     """
     if meeting in (0, seeds):
         return HOLDS if meeting else DIFFERS
