@@ -123,7 +123,7 @@ test-foreign-wheel: $(EXTENSION) ## Run the wheel for aarch64 under qemu-user, a
 tables: ## Write the tables of keys in docs/scenario.md anew, from the declarations
 	UPDATE_DOCS=1 cargo test --quiet --locked -p backwater-scenario --test declared tables_of_the_document
 
-figures: $(EXTENSION) ## Reproduce the figures of the papers as docs/figures has them: hours (with --full: half a day on two cores)
+figures: $(EXTENSION) ## Reproduce the figures of the papers as docs/figures has them: hours (with --full: most of a day on two cores)
 	$(BIN)/backwater paper all -o docs/figures --store out/paper/runs
 
 bench: $(DEPENDENCIES) ## Measure packet-hops per second: four workloads, four schemes (out/bench), half an hour
