@@ -220,16 +220,16 @@ def _by_interval(bound: Bound, found: float, each: Sequence[float], other: Value
 def _by_median(meeting: int, seeds: int) -> str:
     """Judge by whether the median meets the bound.
 
-    Either all seeds do, or a number of them that a value as likely to be beyond the bound as not
-    would reach in 5 % of the cases at most (sign test).
+    It does where all seeds do, or where the interval of the share that does lies above a half (sign
+    test).
     """
     if meeting in (0, seeds):
         return HOLDS if meeting else DIFFERS
-    most = max(meeting, seeds - meeting)
-    chance = 2 * sum(math.comb(seeds, k) for k in range(most, seeds + 1)) / 2**seeds
-    if chance > 1 - statistics.LEVEL:
+    share = statistics.proportion(meeting, seeds)
+    assert share is not None and share.low is not None and share.high is not None
+    if share.low < 0.5 < share.high:
         return INCONCLUSIVE
-    return HOLDS if meeting == most else DIFFERS
+    return HOLDS if share.low >= 0.5 else DIFFERS
 
 
 def _meets(bound: Bound, value: float, than: float) -> bool:

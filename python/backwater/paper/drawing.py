@@ -624,9 +624,7 @@ def _marks(axes: Axes, marks: Sequence[Mark], x: _Unit | None, y: _Unit | None) 
 
 def from_zero(axes: Axes) -> None:
     """Begin the axis at zero, with room above what is drawn, however near it all lies together."""
-    top = axes.get_ylim()[1]
-    highest = float(axes.dataLim.y1)
-    axes.set_ylim(0, max(top, 1.05 * highest) if math.isfinite(highest) else top)
+    axes.set_ylim(0, max(axes.get_ylim()[1], 1.05 * axes.dataLim.y1))
 
 
 def _limits(axes: Axes, panel: Panel, x: _Unit, y: _Unit) -> None:
