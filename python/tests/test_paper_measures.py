@@ -597,6 +597,21 @@ def test_a_ratio_of_what_few_seeds_have_is_judged_without_dividing() -> None:
     assert verdict(never, never) == DIFFERS
 
 
+def test_a_ratio_is_that_of_means_whichever_is_above() -> None:
+    # In most seeds 1 against 1, in some 1 against 10: half on average, as 17 against 34. The mean
+    # of the single ratios is 0.77, and of those turned round 1.9.
+    victims, more = (1.0,) * 17, (1.0,) * 14 + (7.0, 7.0, 6.0)
+    table = Table(a=victims * 8, b=more * 8)
+
+    def verdict(value: str, bound: Bound, over: str) -> str:
+        return judge(claim(pick(value), bound, over=pick(over)), NO_FIGURE, table).verdict
+
+    for times, expected in ((0.4, DIFFERS), (0.5, INCONCLUSIVE), (0.65, HOLDS)):
+        at_most = Bound(Quantity(times, Dimension.NUMBER), low=False, strict=False)
+        at_least = Bound(Quantity(1 / times, Dimension.NUMBER), low=True, strict=False)
+        assert verdict("a", at_most, "b") == verdict("b", at_least, "a") == expected
+
+
 def test_what_is_compared_is_of_the_same_seeds() -> None:
     less = Bound(pick("b"), low=False, strict=True)
     # Apart from chance: each seed has one more, and a number that has none in it is in between.

@@ -56,6 +56,10 @@ def paper(
     retry_failed: Annotated[
         bool, Option("--retry-failed", help="Try runs again that failed before.")
     ] = False,
+    words: Annotated[
+        bool,
+        Option("--words", help="Run nothing; give results in DIR the words of their file."),
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print claims as JSON.")] = False,
     threads: Threads = 1,
 ) -> None:
@@ -74,6 +78,8 @@ def paper(
         if name.endswith(".toml"):
             expecting(Kind.FIGURE)(Path(name))
     figures = [files.load(name) for name in wanted]
+    if words:
+        raise Exit(_reword(figures, out))
     work = _Work(figures, _size(quick, full), seeds, out, as_json)
     raise Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
 
@@ -196,16 +202,38 @@ class _Work:
             _print(done)
 
     def _tables(self) -> None:
-        from backwater.paper import files, reproduce
-
-        names = [*files.available(), *(done.figure.name for done in self.done)]
-        for paper in dict.fromkeys(done.figure.name.partition("/")[0] for done in self.done):
-            table = reproduce.write_table(self.out, paper, list(dict.fromkeys(names)))
-            if table is not None:
-                say(f"claims: {table}")
+        _write_tables([done.figure for done in self.done], self.out)
         if self.as_json:
             abouts = [done.about for done in self.done]
             print(json.dumps(abouts, indent=2, ensure_ascii=False))
+
+
+def _write_tables(figures: list[Figure], out: Path) -> None:
+    """Write the table of claims of each paper that one of the figures is of."""
+    from backwater.paper import files, reproduce
+
+    names = list(dict.fromkeys([*files.available(), *(figure.name for figure in figures)]))
+    for paper in dict.fromkeys(figure.name.partition("/")[0] for figure in figures):
+        table = reproduce.write_table(out, paper, names)
+        if table is not None:
+            say(f"claims: {table}")
+
+
+def _reword(figures: list[Figure], out: Path) -> int:
+    """Give results the words of their figure files, and say which need more than that."""
+    from backwater.paper import reproduce
+
+    code, done = GOOD, []
+    for figure in figures:
+        try:
+            reproduce.reword(figure, out)
+        except RunError as error:
+            say(f"error: {figure.name}: {error}")
+            code = FAILED
+        else:
+            done.append(figure)
+    _write_tables(done, out)
+    return code
 
 
 def _tell_failures(figure: Figure, failures: dict[str, Failure]) -> None:

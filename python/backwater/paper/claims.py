@@ -175,11 +175,12 @@ def _judged(claim: Claim, value: Value, over: Value | None, bounds: Sequence[Val
     found = ratio(value.value, over.value) if over else value.value
     if math.isnan(found):
         return DIFFERS
-    each = _by_seed(value, over)
-    if over and not all(map(math.isfinite, each)):
-        # Nothing of a rare thing in some seeds: v/o < c is v < c·o there (Fieller's test).
+    each = value.by_seed
+    if over:
+        # Seeds say whether v < c·o on average (Fieller's test), so that it is the ratio of two
+        # means that is judged: the mean of single ratios depends on which of the two is above.
         bounds = [_times(bound, over) for bound in bounds]
-        found, each = value.value, value.by_seed
+        found = value.value
     return _worst(
         [
             _by_interval(bound, found, each, other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -134,11 +135,12 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
         "title": figure.title,
         "place": figure.place,
         "about": figure.about,
-        "size": _size_words(results),
+        "size": _size_words(figure, results.size),
         "quick": results.size is Size.QUICK,
         "full": results.size is Size.FULL,
         "command": command,
         "runs": len(runs),
+        "setup": _setup(tasks(figure, results.size, results.most_seeds).values()),
         "seeds": max((len(results.seeds(group)) for group in figure.groups), default=0),
         "schemes": schemes,
         "flows": sum(run.summary["flows"]["started"] for run in runs),
@@ -151,10 +153,57 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
     }
 
 
-def _size_words(results: Results) -> str:
-    """Say how much was run: as the file says of the size, else as it says of the usual one."""
-    words = [group.scale(results.size).words for group in results.figure.groups]
-    return "; ".join(dict.fromkeys(filter(None, words))) or results.figure.size
+def _size_words(figure: Figure, size: Size) -> str:
+    """Say how much is run: as the file says of the size, else as it says of the usual one."""
+    words = [group.scale(size).words for group in figure.groups]
+    return "; ".join(dict.fromkeys(filter(None, words))) or figure.size
+
+
+def _setup(wanted: Iterable[Task]) -> str:
+    """Digest of what a figure runs, apart from the program that runs it."""
+    digest = hashlib.sha256()
+    for task in wanted:
+        told = (task.scheme, task.overrides, task.seed, task.profile)
+        digest.update(task.scenario.read_bytes() + repr(told).encode())
+    return digest.hexdigest()[:16]
+
+
+def reword(figure: Figure, out: Path) -> None:
+    """Give the results of a figure, in a directory, the words that its file has now.
+
+    Titles, what it is about, causes and reasons change without a run. Raises ``RunError`` where
+    there are no results, or where runs, claims or their bounds are others.
+    """
+    path = out / f"{figure.name}.json"
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: there are no results to reword ({error})") from error
+    if changed := outdated(figure, about):
+        raise RunError(f"{path}: {changed}; run the figure again")
+    about |= {"title": figure.title, "place": figure.place, "about": figure.about}
+    for told, claim in zip(about["claims"], figure.claims, strict=True):
+        told |= {key: getattr(claim, key) for key in _WORDS}
+    write_whole(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+
+
+_WORDS = ("place", "paper", "source", "was", "why", "cause")
+"""What of a claim is told of it, and changes no verdict."""
+
+
+def outdated(figure: Figure, about: dict[str, Any]) -> str | None:
+    """Say what a figure file has other than its results, beside words; ``None``: nothing."""
+    size = next((s for s in (Size.QUICK, Size.FULL) if about.get(s)), Size.USUAL)
+    found = [(told["text"], told["expected"]) for told in about["claims"]]
+    if found != [(claim.text, claim.expected) for claim in figure.claims]:
+        return "claims or their bounds are not those of the figure file"
+    if about["size"] != _size_words(figure, size):
+        return f"the figure file says of its size: {_size_words(figure, size)}"
+    most = int(about["command"].partition("--seeds ")[2] or 0) or None
+    wanted = tasks(figure, size, most)
+    if len(wanted) != about["runs"] or about.get("setup") not in {None, _setup(wanted.values())}:
+        return "the figure file makes other runs"
+    return None
 
 
 # --- The table of claims ---------------------------------------------------------------------
