@@ -612,6 +612,12 @@ def test_a_ratio_is_that_of_means_whichever_is_above() -> None:
         assert verdict("a", at_most, "b") == verdict("b", at_least, "a") == expected
 
 
+def test_a_ratio_that_all_seeds_have_holds_whatever_their_size() -> None:
+    at_most = Bound(Quantity(0.5, Dimension.NUMBER), low=False, strict=False)
+    table = Table(a=(0.1, 0.9, 10.0, 2.0, 0.3), b=(1.0, 10.0, 90.0, 20.0, 2.0))
+    assert judge(claim(pick("a"), at_most, over=pick("b")), NO_FIGURE, table).verdict == HOLDS
+
+
 def test_what_is_compared_is_of_the_same_seeds() -> None:
     less = Bound(pick("b"), low=False, strict=True)
     # Apart from chance: each seed has one more, and a number that has none in it is in between.

@@ -50,6 +50,7 @@ class Verdict:
     was: str
     why: str
     cause: str
+    because: str
     curve: CurvePoint | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -63,9 +64,9 @@ def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
     verdicts: list[str] = []
     by_seed: list[bool] = []
     for pick in single(claim.value):
-        value, over, bounds = _compared(claim, pick, values)
-        verdicts.append(_judged(claim, value, over, bounds))
-        for seed, found in enumerate(_by_seed(value, over)):
+        ours, bounds = _compared(claim, pick, values)
+        verdicts.append(_judged(claim, ours, bounds))
+        for seed, found in enumerate(ours.by_seed):
             holds = not math.isnan(found) and all(
                 _meets(bound, found, other.by_seed[seed])
                 for bound, other in zip(claim.bounds, bounds, strict=True)
@@ -74,7 +75,7 @@ def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
                 by_seed[seed] &= holds
             else:
                 by_seed.append(holds)
-        told.append(_told(claim, pick, value, over, bounds))
+        told.append(_told(claim, pick, ours, bounds))
     return Verdict(
         text=claim.text,
         place=claim.place,
@@ -91,6 +92,7 @@ def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
         was=claim.was,
         why=claim.why,
         cause=claim.cause,
+        because=claim.because,
         curve=claim.curve,
     )
 
@@ -124,8 +126,42 @@ def _worst(verdicts: Sequence[str]) -> str:
     return HOLDS
 
 
-def _compared(claim: Claim, pick: Pick, values: Values) -> tuple[Value, Value | None, list[Value]]:
-    """Return a value, what divides it, and its bounds, all of the same seeds.
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What stands on one side of a comparison: a value, or a ratio of two."""
+
+    of: Value
+    over: Value | None
+
+    @property
+    def value(self) -> float:
+        """Over all seeds."""
+        return ratio(self.of.value, self.over.value) if self.over else self.of.value
+
+    @property
+    def by_seed(self) -> Sequence[float]:
+        """What each seed has by itself."""
+        if self.over is None:
+            return self.of.by_seed
+        return [ratio(v, o) for v, o in zip(self.of.by_seed, self.over.by_seed, strict=True)]
+
+    @property
+    def around_mean(self) -> Sequence[float]:
+        """What each seed adds to the mean. Of a ratio it is that of the means, linearised.
+
+        The mean of single ratios would depend on which of the two is divided by which.
+        """
+        single = self.by_seed
+        if self.over is None or not all(map(math.isfinite, single)):
+            return single
+        mean = math.fsum(self.over.by_seed) / len(single)
+        found = math.fsum(self.of.by_seed) / len(single) / mean
+        pairs = zip(self.of.by_seed, self.over.by_seed, strict=True)
+        return [found + (v - found * o) / mean for v, o in pairs]
+
+
+def _compared(claim: Claim, pick: Pick, values: Values) -> tuple[_Side, list[_Side]]:
+    """Return a value and its bounds, all of the same seeds.
 
     These are the ones that all have. What has one only, since there is no chance in it, is the
     same for each.
@@ -135,8 +171,11 @@ def _compared(claim: Claim, pick: Pick, values: Values) -> tuple[Value, Value | 
     counts = {len(found.by_seed) for found in (value, *others) if found} - {1}
     seeds = min(counts, default=1)
     over, *limits = [found and _of_seeds(found, seeds) for found in others]
-    bounds = [_divided(*limits[i : i + 2]) for i in range(0, len(limits), 2)]
-    return _of_seeds(value, seeds), over, bounds
+    bounds = []
+    for than, than_over in zip(limits[::2], limits[1::2], strict=True):
+        assert than is not None
+        bounds.append(_Side(than, than_over))
+    return _Side(_of_seeds(value, seeds), over), bounds
 
 
 def _other(than: Quantity | Pick | None, pick: Pick, values: Values) -> Value | None:
@@ -153,13 +192,6 @@ def _of_seeds(value: Value, seeds: int) -> Value:
     return Value(value.value, each[:seeds])
 
 
-def _divided(value: Value | None, over: Value | None) -> Value:
-    assert value is not None
-    if over is None:
-        return value
-    return Value(ratio(value.value, over.value), tuple(_by_seed(value, over)))
-
-
 def _at(select: Selection, point: Selection) -> Mapping[str, tuple[str, ...]]:
     return {
         axis: point[axis] if len(labels) > 1 and axis in point else labels
@@ -170,45 +202,29 @@ def _at(select: Selection, point: Selection) -> Mapping[str, tuple[str, ...]]:
 # --- One point -------------------------------------------------------------------------------
 
 
-def _judged(claim: Claim, value: Value, over: Value | None, bounds: Sequence[Value]) -> str:
+def _judged(claim: Claim, ours: _Side, bounds: Sequence[_Side]) -> str:
     """Judge one point by all bounds."""
-    found = ratio(value.value, over.value) if over else value.value
-    if math.isnan(found):
+    if math.isnan(ours.value):
         return DIFFERS
-    each = value.by_seed
-    if over:
-        # Seeds say whether v < c·o on average (Fieller's test), so that it is the ratio of two
-        # means that is judged: the mean of single ratios depends on which of the two is above.
-        bounds = [_times(bound, over) for bound in bounds]
-        found = value.value
     return _worst(
-        [
-            _by_interval(bound, found, each, other)
-            for bound, other in zip(claim.bounds, bounds, strict=True)
-        ]
+        [_by_interval(bound, ours, than) for bound, than in zip(claim.bounds, bounds, strict=True)]
     )
 
 
-def _times(value: Value, by: Value) -> Value:
-    each = (v * b for v, b in zip(value.by_seed, by.by_seed, strict=True))
-    return Value(value.value * by.value, tuple(each))
-
-
-def _by_seed(value: Value, over: Value | None) -> Sequence[float]:
-    """Return what each seed has."""
-    if over is None:
-        return value.by_seed
-    return [ratio(v, o) for v, o in zip(value.by_seed, over.by_seed, strict=True)]
-
-
-def _by_interval(bound: Bound, found: float, each: Sequence[float], other: Value) -> str:
+def _by_interval(bound: Bound, ours: _Side, than: _Side) -> str:
     """Judge one bound. A value is compared with another of the same seed."""
-    if len(each) < 2:
-        return HOLDS if _meets(bound, found, other.value) else DIFFERS
-    apart = [v - o for v, o in zip(each, other.by_seed, strict=True)]
+    single = ours.by_seed
+    if len(single) < 2:
+        return HOLDS if _meets(bound, ours.value, than.value) else DIFFERS
+    if ours.over and not all(map(math.isfinite, single)):
+        # Nothing of a rare thing in some seeds: v/o < c is v < c·o there (Fieller's test).
+        triples = zip(ours.of.by_seed, ours.over.by_seed, than.by_seed, strict=True)
+        apart = [v - o * c for v, o, c in triples]
+    else:
+        apart = [v - o for v, o in zip(ours.around_mean, than.around_mean, strict=True)]
     if not all(map(math.isfinite, apart)):
         # What never happens in some seeds has no mean; it is judged by the median.
-        meets = [_meets(bound, v, o) for v, o in zip(each, other.by_seed, strict=True)]
+        meets = [_meets(bound, v, o) for v, o in zip(single, than.by_seed, strict=True)]
         return _by_median(sum(meets), len(meets))
     interval = statistics.mean(apart)
     assert interval is not None and interval.low is not None and interval.high is not None
@@ -271,19 +287,15 @@ def _is_general(claim: Claim, figure: Figure, values: Values) -> bool:
 # --- Words -----------------------------------------------------------------------------------
 
 
-def _told(
-    claim: Claim, pick: Pick, value: Value, over: Value | None, bounds: Sequence[Value]
-) -> str:
+def _told(claim: Claim, pick: Pick, ours: _Side, bounds: Sequence[_Side]) -> str:
     """Ours in words: the case where there are several, the value, its spread over seeds."""
     dimension = pick.measure.dimension
-    words = text(value.value, dimension)
-    if over is not None:
-        found = ratio(value.value, over.value)
-        words = f"{words} / {text(over.value, dimension)} = {text(found, Dimension.NUMBER)}"
+    words = text(ours.of.value, dimension)
+    if ours.over is not None:
+        words += f" / {text(ours.over.value, dimension)}"
         dimension = Dimension.NUMBER
-        words += _spread(_by_seed(value, over), dimension)
-    else:
-        words += _spread(value.by_seed, dimension)
+        words += f" = {text(ours.value, dimension)}"
+    words += _spread(ours.by_seed, dimension)
     others = [
         text(other.value, dimension)
         for bound, other in zip(claim.bounds, bounds, strict=True)

@@ -243,6 +243,16 @@ class Bound:
     """The other measure is divided by this first, as the claim's own value is."""
 
 
+CAUSES = {
+    "unsaid": "a value that the paper does not give decides it; one that gives its result is named",
+    "size": "less is run here than for the paper; at its size a run has its result",
+    "words": "the paper's words, its curves and its authors' code disagree, or we read a word narrowly",
+    "shown": "runs that change one thing, or a calculation, show why, and no reading has its result",
+    "open": "not found; what was tried is told",
+}
+"""Kinds of causes of what differs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A statement of the paper that a program can check."""
@@ -257,6 +267,11 @@ class Claim:
     """The bounds in words."""
 
     cause: str
+    """Why it differs or is open, where it is."""
+
+    because: str = ""
+    """What kind of cause that is, one of ``CAUSES``."""
+
     source: str = "paper"
     """Who says so: the paper, or we (``"ours"``), apart from the score."""
 

@@ -19,6 +19,7 @@ from backwater.breakdown import CLASSES, ROLES
 from backwater.paper import formulas
 from backwater.paper.checked_table import FigureError, File, Table, nearest
 from backwater.paper.figure import (
+    CAUSES,
     GROUP,
     IN_TIME,
     Axis,
@@ -807,6 +808,7 @@ def _claim(table: Table, book: _Book) -> Claim:
         bounds=bounds,
         expected=expected,
         cause=table.text("cause", ""),
+        because=table.one_of("because", CAUSES) if "because" in table else "",
         source=table.one_of("source", ("paper", "ours"), "paper"),
         alike=alike,
         numeric=not alike and ("near" in table or "within" in table),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from backwater.errors import RunError
 from backwater.files import write_whole
 from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, Values, Verdict, judge
-from backwater.paper.figure import Figure, Group, Pick, Selection, Size
+from backwater.paper.figure import CAUSES, Figure, Group, Pick, Selection, Size
 from backwater.paper.measures import Data, Value
 from backwater.paper.quantities import digits
 from backwater.results import SUMMARY
@@ -187,7 +187,7 @@ def reword(figure: Figure, out: Path) -> None:
     write_whole(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
 
 
-_WORDS = ("place", "paper", "source", "was", "why", "cause")
+_WORDS = ("place", "paper", "source", "was", "why", "cause", "because")
 """What of a claim is told of it, and changes no verdict."""
 
 
@@ -238,7 +238,7 @@ def _table(paper: str, entries: Sequence[dict[str, Any]]) -> str:
         "[paper.md](../../paper.md#how-claims-are-judged)."
     )
     lines = [f"# Claims of the paper: {paper}", "", *_paragraph(about), ""]
-    lines += [*_score(claims), ""]
+    lines += [*_score(claims), "", *_causes(claims)]
     lines += [*_times(entries), ""]
     for entry in entries:
         lines += _section(entry)
@@ -266,6 +266,22 @@ def _score(claims: Sequence[dict[str, Any]]) -> list[str]:
         cells = (name, len(chosen), *counts, few, general)
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return lines
+
+
+def _causes(claims: Sequence[dict[str, Any]]) -> list[str]:
+    """Count why statements of the paper differ."""
+    found = [
+        claim.get("because", "")
+        for claim in claims
+        if claim["source"] == "paper" and not claim["curve"] and claim["verdict"] == DIFFERS
+    ]
+    rows = [(found.count(kind), what) for kind, what in CAUSES.items() if kind in found]
+    if "" in found:
+        rows.append((found.count(""), "not said"))
+    if not rows:
+        return []
+    lines = ["| statements that differ | why |", "|---|---|"]
+    return [*lines, *(f"| {number} | {what} |" for number, what in rows), ""]
 
 
 def _times(entries: Sequence[dict[str, Any]]) -> list[str]:
@@ -308,7 +324,9 @@ def _section(entry: dict[str, Any]) -> list[str]:
         lines += ["No statements of the paper, and not in the score:", "", *_rows(beside)]
     causes = [c for c in claims if c["cause"] and c["verdict"] != HOLDS]
     for claim in causes:
-        lines += _paragraph(f"- *{_cell(claim['text'])}*: {_cell(claim['cause'])}", indent="  ")
+        kind = f" ({kind})" if (kind := claim.get("because")) else ""
+        said = f"- *{_cell(claim['text'])}*{kind}: {_cell(claim['cause'])}"
+        lines += _paragraph(said, indent="  ")
     changed = [claim for claim in claims if claim["was"]]
     for claim in changed:
         was = f"its bound was {claim['was']}, and is {claim['expected']}: {claim['why']}"
