@@ -153,6 +153,12 @@ MISTAKES = [
         "`size` is no plain measure",
     ),
     ('title = "A figure"', "", "the key `title` is missing: a text"),
+    ('place = "1"', 'place = "1"\nbecause = "shown"', "of which kind a `cause` is, and there is"),
+    (
+        'place = "1"',
+        'place = "1"\ncause = "x"\nbecause = "opne"',
+        "`opne` is none of unsaid, size, words, shown, open. Did you mean `open`?",
+    ),
     ('title = "A figure"', "title = 3", "figure.toml:1: `title`: expected a text, found 3"),
     ('title = "A figure"', 'titel = "x"\ntitle = "x"', "figure.toml:1: `titel`: unknown key"),
     ('title = "A figure"', 'title = "A figure', "figure.toml: Illegal character"),

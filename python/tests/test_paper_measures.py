@@ -618,6 +618,18 @@ def test_a_ratio_that_all_seeds_have_holds_whatever_their_size() -> None:
     assert judge(claim(pick("a"), at_most, over=pick("b")), NO_FIGURE, table).verdict == HOLDS
 
 
+def test_what_all_seeds_together_contradict_is_open() -> None:
+    less = limit(3 * US, low=False)
+
+    class Pooled(Table):
+        def value(self, pick: Pick) -> Value:
+            return Value(4 * US, super().value(pick).by_seed)
+
+    seeds = (1 * US, 1.5 * US, 2 * US, 1 * US)
+    assert judge(claim(pick("a"), less), NO_FIGURE, Table(a=seeds)).verdict == HOLDS
+    assert judge(claim(pick("a"), less), NO_FIGURE, Pooled(a=seeds)).verdict == INCONCLUSIVE
+
+
 def test_what_is_compared_is_of_the_same_seeds() -> None:
     less = Bound(pick("b"), low=False, strict=True)
     # Apart from chance: each seed has one more, and a number that has none in it is in between.

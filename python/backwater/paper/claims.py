@@ -147,15 +147,16 @@ class _Side:
 
     @property
     def around_mean(self) -> Sequence[float]:
-        """What each seed adds to the mean. Of a ratio it is that of the means, linearised.
+        """What the seeds have, so that its mean is judged: that of a ratio is the ratio of means.
 
-        The mean of single ratios would depend on which of the two is divided by which.
+        It is linearised (the ratio estimator of surveys). The mean of single ratios would depend on
+        which of the two is divided by which.
         """
-        single = self.by_seed
-        if self.over is None or not all(map(math.isfinite, single)):
-            return single
-        mean = math.fsum(self.over.by_seed) / len(single)
-        found = math.fsum(self.of.by_seed) / len(single) / mean
+        each = self.by_seed
+        if self.over is None or not all(map(math.isfinite, each)):
+            return each
+        mean = math.fsum(self.over.by_seed) / len(each)
+        found = math.fsum(self.of.by_seed) / len(each) / mean
         pairs = zip(self.of.by_seed, self.over.by_seed, strict=True)
         return [found + (v - found * o) / mean for v, o in pairs]
 
@@ -188,8 +189,11 @@ def _other(than: Quantity | Pick | None, pick: Pick, values: Values) -> Value | 
 
 
 def _of_seeds(value: Value, seeds: int) -> Value:
-    each = value.by_seed if len(value.by_seed) > 1 else value.by_seed * seeds
-    return Value(value.value, each[:seeds])
+    """Leave the first seeds; what there is of fewer than were run is told as their mean."""
+    if len(value.by_seed) == 1:
+        return Value(value.value, value.by_seed * seeds)
+    each = value.by_seed[:seeds]
+    return value if each == value.by_seed else Value(math.fsum(each) / seeds, each)
 
 
 def _at(select: Selection, point: Selection) -> Mapping[str, tuple[str, ...]]:
@@ -213,10 +217,10 @@ def _judged(claim: Claim, ours: _Side, bounds: Sequence[_Side]) -> str:
 
 def _by_interval(bound: Bound, ours: _Side, than: _Side) -> str:
     """Judge one bound. A value is compared with another of the same seed."""
-    single = ours.by_seed
-    if len(single) < 2:
+    each = ours.by_seed
+    if len(each) < 2:
         return HOLDS if _meets(bound, ours.value, than.value) else DIFFERS
-    if ours.over and not all(map(math.isfinite, single)):
+    if ours.over and not all(map(math.isfinite, each)):
         # Nothing of a rare thing in some seeds: v/o < c is v < c·o there (Fieller's test).
         triples = zip(ours.of.by_seed, ours.over.by_seed, than.by_seed, strict=True)
         apart = [v - o * c for v, o, c in triples]
@@ -224,14 +228,16 @@ def _by_interval(bound: Bound, ours: _Side, than: _Side) -> str:
         apart = [v - o for v, o in zip(ours.around_mean, than.around_mean, strict=True)]
     if not all(map(math.isfinite, apart)):
         # What never happens in some seeds has no mean; it is judged by the median.
-        meets = [_meets(bound, v, o) for v, o in zip(single, than.by_seed, strict=True)]
+        meets = [_meets(bound, v, o) for v, o in zip(each, than.by_seed, strict=True)]
         return _by_median(sum(meets), len(meets))
     interval = statistics.mean(apart)
     assert interval is not None and interval.low is not None and interval.high is not None
-    ends = {_meets(bound, end, 0.0) for end in (interval.low, interval.high)}
-    if len(ends) == 2:
+    # A percentile of all seeds' flows together may lie elsewhere than the mean of the seeds'.
+    told = {_meets(bound, ours.value, than.value)}
+    told |= {_meets(bound, end, 0.0) for end in (interval.low, interval.high)}
+    if len(told) == 2:
         return INCONCLUSIVE
-    return HOLDS if ends == {True} else DIFFERS
+    return HOLDS if told == {True} else DIFFERS
 
 
 def _by_median(meeting: int, seeds: int) -> str:

@@ -799,6 +799,9 @@ def _claim(table: Table, book: _Book) -> Claim:
     alike = table.flag("alike")
     if ("was" in table) != ("why" in table):
         raise table.fail(None, "a bound that was changed says `was`, the one before, and `why`")
+    because = table.one_of("because", CAUSES) if "because" in table else ""
+    if because and "cause" not in table:
+        raise table.fail("because", "it says of which kind a `cause` is, and there is none")
     claim = Claim(
         text=text,
         place=place,
@@ -808,7 +811,7 @@ def _claim(table: Table, book: _Book) -> Claim:
         bounds=bounds,
         expected=expected,
         cause=table.text("cause", ""),
-        because=table.one_of("because", CAUSES) if "because" in table else "",
+        because=because,
         source=table.one_of("source", ("paper", "ours"), "paper"),
         alike=alike,
         numeric=not alike and ("near" in table or "within" in table),
