@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
@@ -111,6 +112,7 @@ paper = "1 ns"
 measure = { name = "fct", scheme = "hpcc", load = "0.6" }
 at_most = "1ns"
 cause = "it takes time"
+because = "shown"
 
 [[claims]]
 text = "more load, more buffer"
@@ -173,7 +175,8 @@ def test_picture_and_table_are_written(reproduced: tuple[CompletedProcess[str], 
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", about["ended"])
     hops = f"{about['packet_hops'] / 1e6:.3g} M"
     assert f"| mine/fig1 | 8 | 2 | {hops} | {about['seconds'] / 60:.2g} | " in table
-    assert "- *all is done in no time*: it takes time" in table
+    assert "- *all is done in no time* (shown): it takes time" in table
+    assert "| 1 | runs that change one thing, or a calculation, show why" in table
     assert "Command: `backwater paper mine/fig1`. 50 µs of arrivals: 8 runs" in table
 
 
@@ -188,6 +191,49 @@ def test_runs_are_kept_and_pictures_repeat(
     assert again.stdout == first.stdout
     assert [path.stat().st_mtime_ns for path in kept] == times
     assert (out / "mine/fig1.png").read_bytes() == picture
+
+
+def test_results_take_the_words_of_their_file_without_a_run(
+    command: Command, figure: Path, reproduced: tuple[CompletedProcess[str], Path], tmp_path: Path
+) -> None:
+    _, out = reproduced
+    shutil.copytree(figure.parent, tmp_path / "mine")
+    shutil.copytree(out / "mine", tmp_path / "results/mine")
+    reworded = tmp_path / "mine/fig1.toml"
+
+    def reword(old: str, new: str) -> CompletedProcess[str]:
+        assert FIGURE.count(old) == 1
+        reworded.write_text(FIGURE.replace(old, new), encoding="utf-8")
+        return command("paper", reworded, "--words", "-o", tmp_path / "results")
+
+    def about() -> dict[str, Any]:
+        return json.loads((tmp_path / "results/mine/fig1.json").read_text(encoding="utf-8"))
+
+    before = about()
+    done = reword('cause = "it takes time"', 'cause = "light is slow"')
+    assert done.returncode == 0, done.stderr
+    assert "*all is done in no time* (shown): light is slow" in (
+        tmp_path / "results/mine/claims.md"
+    ).read_text(encoding="utf-8")
+    causes = [claim.pop("cause") for found in (before, about()) for claim in found["claims"]]
+    assert "it takes time" in causes
+    assert "light is slow" in causes
+    # What changes a run or a verdict is no matter of words.
+    for old, new, said in (
+        ("seeds = [1, 2]", "seeds = [1, 2, 3]", "the figure file makes other runs"),
+        ('at_most = "1ns"', 'at_most = "2ns"', "claims or their bounds are not those"),
+        ("traffic.incast.limit=1", "traffic.incast.limit=2", "the figure file makes other runs"),
+        ("50 µs of arrivals", "60 µs", "the figure file says of its size: 60 µs"),
+    ):
+        found = about()
+        done = reword(old, new)
+        assert done.returncode == 1
+        assert said in done.stderr
+        assert "run the figure again" in done.stderr
+        assert about() == found
+    done = command("paper", figure, "--words", "-o", tmp_path / "nothing")
+    assert done.returncode == 1
+    assert "there are no results to reword" in done.stderr
 
 
 def test_some_seeds_are_told_in_the_command(
@@ -300,6 +346,21 @@ def test_each_figure_is_whole(name: str) -> None:
     for size in Size:
         for task in reproduce.tasks(figure, size).values():
             assert task.resolved
+
+
+RESULTS = Path(__file__).parents[2] / "docs/figures"
+
+
+@pytest.mark.parametrize("name", files.available())
+def test_the_results_in_docs_are_those_of_the_file(name: str) -> None:
+    about = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    figure = files.load(name)
+    assert reproduce.outdated(figure, about) is None
+    for claim in about["claims"]:
+        if claim["source"] == "paper" and claim["verdict"] == "differs" and not claim["curve"]:
+            assert claim["cause"], f"{claim['text']}: what differs has a cause"
+            if name.partition("/")[0] in {"hpcc", "bfc", "floodgate", "spfc"}:
+                assert claim["because"], f"{claim['text']}: what kind of cause is it?"
 
 
 def test_the_figures_of_bfc_are_there() -> None:
