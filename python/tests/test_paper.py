@@ -224,6 +224,7 @@ def test_results_take_the_words_of_their_file_without_a_run(
         ('at_most = "1ns"', 'at_most = "2ns"', "claims or their bounds are not those"),
         ("traffic.incast.limit=1", "traffic.incast.limit=2", "the figure file makes other runs"),
         ("50 µs of arrivals", "60 µs", "the figure file says of its size: 60 µs"),
+        ("Two schemes", "Two of them", "the picture has another title"),
     ):
         found = about()
         done = reword(old, new)
@@ -234,6 +235,9 @@ def test_results_take_the_words_of_their_file_without_a_run(
     done = command("paper", figure, "--words", "-o", tmp_path / "nothing")
     assert done.returncode == 1
     assert "there are no results to reword" in done.stderr
+    done = command("paper", figure, "--words", "--quick", "-o", tmp_path / "results")
+    assert done.returncode == 2
+    assert "--words runs nothing" in done.stderr
 
 
 def test_some_seeds_are_told_in_the_command(

@@ -79,6 +79,8 @@ def paper(
             expecting(Kind.FIGURE)(Path(name))
     figures = [files.load(name) for name in wanted]
     if words:
+        if quick or full or seeds or store or jobs or retry_failed or as_json:
+            raise ScenarioError("--words runs nothing: it goes with -o alone")
         raise Exit(_reword(figures, out))
     work = _Work(figures, _size(quick, full), seeds, out, as_json)
     raise Exit(work.run(store or out / "runs", jobs, retry_failed, threads))

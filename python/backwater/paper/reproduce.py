@@ -140,6 +140,7 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
         "full": results.size is Size.FULL,
         "command": command,
         "runs": len(runs),
+        "most_seeds": results.most_seeds,
         "setup": _setup(tasks(figure, results.size, results.most_seeds).values()),
         "seeds": max((len(results.seeds(group)) for group in figure.groups), default=0),
         "schemes": schemes,
@@ -168,11 +169,15 @@ def _setup(wanted: Iterable[Task]) -> str:
     return digest.hexdigest()[:16]
 
 
+_WORDS = ("place", "paper", "source", "was", "why", "cause", "because")
+"""What of a claim is told of it, and changes no verdict."""
+
+
 def reword(figure: Figure, out: Path) -> None:
     """Give the results of a figure, in a directory, the words that its file has now.
 
-    Titles, what it is about, causes and reasons change without a run. Raises ``RunError`` where
-    there are no results, or where runs, claims or their bounds are others.
+    What it is about, causes and reasons change without a run. Raises ``RunError`` where there are
+    no results, or where runs, claims, their bounds or what the picture says are others.
     """
     path = out / f"{figure.name}.json"
     try:
@@ -181,14 +186,10 @@ def reword(figure: Figure, out: Path) -> None:
         raise RunError(f"{path}: there are no results to reword ({error})") from error
     if changed := outdated(figure, about):
         raise RunError(f"{path}: {changed}; run the figure again")
-    about |= {"title": figure.title, "place": figure.place, "about": figure.about}
+    about["about"] = figure.about
     for told, claim in zip(about["claims"], figure.claims, strict=True):
         told |= {key: getattr(claim, key) for key in _WORDS}
     write_whole(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
-
-
-_WORDS = ("place", "paper", "source", "was", "why", "cause", "because")
-"""What of a claim is told of it, and changes no verdict."""
 
 
 def outdated(figure: Figure, about: dict[str, Any]) -> str | None:
@@ -197,10 +198,11 @@ def outdated(figure: Figure, about: dict[str, Any]) -> str | None:
     found = [(told["text"], told["expected"]) for told in about["claims"]]
     if found != [(claim.text, claim.expected) for claim in figure.claims]:
         return "claims or their bounds are not those of the figure file"
+    if (about["title"], about["place"]) != (figure.title, figure.place):
+        return "the picture has another title or place than the figure file"
     if about["size"] != _size_words(figure, size):
         return f"the figure file says of its size: {_size_words(figure, size)}"
-    most = int(about["command"].partition("--seeds ")[2] or 0) or None
-    wanted = tasks(figure, size, most)
+    wanted = tasks(figure, size, about.get("most_seeds"))
     if len(wanted) != about["runs"] or about.get("setup") not in {None, _setup(wanted.values())}:
         return "the figure file makes other runs"
     return None
@@ -324,7 +326,7 @@ def _section(entry: dict[str, Any]) -> list[str]:
         lines += ["No statements of the paper, and not in the score:", "", *_rows(beside)]
     causes = [c for c in claims if c["cause"] and c["verdict"] != HOLDS]
     for claim in causes:
-        kind = f" ({kind})" if (kind := claim.get("because")) else ""
+        kind = f" ({claim['because']})" if claim.get("because") else ""
         said = f"- *{_cell(claim['text'])}*{kind}: {_cell(claim['cause'])}"
         lines += _paragraph(said, indent="  ")
     changed = [claim for claim in claims if claim["was"]]
