@@ -367,6 +367,24 @@ def test_the_results_in_docs_are_those_of_the_file(name: str) -> None:
                 assert claim["because"], f"{claim['text']}: what kind of cause is it?"
 
 
+@pytest.mark.parametrize("paper", ["hpcc", "bfc", "floodgate", "spfc"])
+def test_the_scores_in_the_documentation_are_those_of_the_results(paper: str) -> None:
+    results = [json.loads(path.read_text("utf-8")) for path in (RESULTS / paper).glob("*.json")]
+    claims = [c for about in results for c in about["claims"] if c["source"] == "paper"]
+    statements = [c for c in claims if not c["curve"]]
+
+    def count(chosen: list[dict[str, Any]]) -> str:
+        found = [sum(c["verdict"] == verdict for c in chosen) for verdict in reproduce.VERDICTS]
+        return f"{' / '.join(map(str, found))} of {len(chosen)}"
+
+    page = (RESULTS.parent / "paper.md").read_text(encoding="utf-8")
+    numeric = count([c for c in statements if c["numeric"]])
+    assert f"](figures/{paper}/claims.md) | {count(statements)} | {numeric} |" in page
+    runs = f"{sum(about['runs'] for about in results):,}".replace(",", " ")
+    hops = sum(about["packet_hops"] for about in results) / 1e9
+    assert f" | {len(results)} | {runs} | {hops:.0f} G | {hops / 36:.1f} | " in page
+
+
 def test_the_figures_of_bfc_are_there() -> None:
     numbers = (2, 3, 4, *range(7, 31))
     wanted = [f"bfc/fig{n}" for n in numbers] + ["bfc/table1"]

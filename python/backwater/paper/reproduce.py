@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,10 +163,10 @@ def _size_words(figure: Figure, size: Size) -> str:
 
 def _setup(wanted: Iterable[Task]) -> str:
     """Digest of what a figure runs, apart from the program that runs it."""
-    digest = hashlib.sha256()
+    digest, contents = hashlib.sha256(), cache(Path.read_bytes)
     for task in wanted:
         told = (task.scheme, task.overrides, task.seed, task.profile)
-        digest.update(task.scenario.read_bytes() + repr(told).encode())
+        digest.update(contents(task.scenario) + repr(told).encode())
     return digest.hexdigest()[:16]
 
 
