@@ -667,6 +667,13 @@ def test_seeds_are_judged_one_by_one_too() -> None:
         ((1.5, 2.5, 1.5, 2.5, 2.0), HOLDS),
         ((3.5, 4.5, 3.5, 4.5, 4.0), DIFFERS),
         ((2.0, 2.9, 2.0, 2.9, 4.0), INCONCLUSIVE),
+        # One with very much makes the interval wide to both sides: 10.4 ± 17.7. That six seeds are
+        # all above has a chance of 3 %, five one of 6 %, and one of seven below decides nothing.
+        ((3.1, 3.4, 3.2, 4.0, 3.5, 45.0), DIFFERS),
+        ((3.1, 3.4, 3.2, 4.0, 45.0), INCONCLUSIVE),
+        ((2.9, 3.1, 3.4, 3.2, 4.0, 3.5, 45.0), INCONCLUSIVE),
+        # And below: 2.4 ± 1.2.
+        ((2.9, 2.9, 2.9, 2.9, 2.9, 0.0), HOLDS),
         # What never happens has no mean: all seeds count alike. By chance, nine of ten are on one
         # side in 2.1 % of the cases, eight in 11 %.
         ((1.0, 2.0, math.inf), INCONCLUSIVE),

@@ -2,7 +2,7 @@
 
 A claim about something that has chance in it is judged by an interval: Student's, at 95 %, of what
 the single seeds have. It *holds* where the whole interval meets the bound, *differs* where none of
-it does, and is *inconclusive* otherwise.
+it does, and is *inconclusive* otherwise, unless all of six seeds or more are on the same side.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from backwater.paper.measures import Value
 from backwater.paper.quantities import Dimension, Quantity, text
 
 HOLDS, DIFFERS, INCONCLUSIVE = "holds", "differs", "inconclusive"
+
+_ALL_ARE_ENOUGH = 6
+"""So many seeds that chance puts all on one side of their median in less than 5 % (sign test)."""
 
 
 class Values(Protocol):
@@ -226,15 +229,18 @@ def _by_interval(bound: Bound, ours: _Side, than: _Side) -> str:
         apart = [v - o * c for v, o, c in triples]
     else:
         apart = [v - o for v, o in zip(ours.around_mean, than.around_mean, strict=True)]
+    meets = [_meets(bound, v, o) for v, o in zip(each, than.by_seed, strict=True)]
     if not all(map(math.isfinite, apart)):
         # What never happens in some seeds has no mean; it is judged by the median.
-        meets = [_meets(bound, v, o) for v, o in zip(each, than.by_seed, strict=True)]
         return _by_median(sum(meets), len(meets))
     interval = statistics.mean(apart)
     assert interval is not None and interval.low is not None and interval.high is not None
     # A percentile of all seeds' flows together may lie elsewhere than the mean of the seeds'.
-    told = {_meets(bound, ours.value, than.value)}
-    told |= {_meets(bound, end, 0.0) for end in (interval.low, interval.high)}
+    overall = _meets(bound, ours.value, than.value)
+    told = {overall} | {_meets(bound, end, 0.0) for end in (interval.low, interval.high)}
+    if len(told) == 2 and len(each) >= _ALL_ARE_ENOUGH:
+        # A few seeds with very much make the interval of a mean wide to both sides.
+        told = {overall, *meets}
     if len(told) == 2:
         return INCONCLUSIVE
     return HOLDS if told == {True} else DIFFERS
