@@ -21,7 +21,7 @@ from backwater.paper.quantities import Dimension, Quantity, text
 HOLDS, DIFFERS, INCONCLUSIVE = "holds", "differs", "inconclusive"
 
 _ALL_ARE_ENOUGH = 6
-"""So many seeds that chance puts all on one side of their median in less than 5 % (sign test)."""
+"""With as many seeds chance puts all on one side of their median in less than 5 % (sign test)."""
 
 
 class Values(Protocol):
