@@ -20,7 +20,7 @@ from backwater.paper.quantities import Dimension, Quantity, text
 
 HOLDS, DIFFERS, INCONCLUSIVE = "holds", "differs", "inconclusive"
 
-_ALL_ARE_ENOUGH = 6
+_UNANIMOUS = 6
 """With as many seeds chance puts all on one side of their median in less than 5 % (sign test)."""
 
 
@@ -238,7 +238,7 @@ def _by_interval(bound: Bound, ours: _Side, than: _Side) -> str:
     # A percentile of all seeds' flows together may lie elsewhere than the mean of the seeds'.
     overall = _meets(bound, ours.value, than.value)
     told = {overall} | {_meets(bound, end, 0.0) for end in (interval.low, interval.high)}
-    if len(told) == 2 and len(each) >= _ALL_ARE_ENOUGH and all(map(math.isfinite, each)):
+    if len(told) == 2 and len(each) >= _UNANIMOUS and all(map(math.isfinite, each)):
         # A few seeds with very much make the interval of a mean wide to both sides.
         told = {overall, *meets}
     if len(told) == 2:

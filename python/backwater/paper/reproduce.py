@@ -235,10 +235,10 @@ def _table(paper: str, entries: Sequence[dict[str, Any]]) -> str:
         f"The file is written by `backwater paper {paper}`; nothing is tuned so that a claim "
         "holds. What has chance in it is judged by the 95 % interval of its seeds: *holds* or "
         "*differs* where the whole interval, or each of six seeds or more, says so, else "
-        "*inconclusive*; *(k of n)* says in how "
-        "many seeds a claim holds by itself. A value over several seeds is that of all their flows "
-        "or samples together, with the range of the single seeds behind it. Only statements of "
-        "the paper and points of its curves count; what we add stands apart. The rules are in "
+        "*inconclusive*; *(k of n)* says in how many seeds a claim holds by itself. A value over "
+        "several seeds is that of all their flows or samples together, with the range of the "
+        "single seeds behind it. Only statements of the paper and points of its curves count; "
+        "what we add stands apart. The rules are in "
         "[paper.md](../../paper.md#how-claims-are-judged)."
     )
     lines = [f"# Claims of the paper: {paper}", "", *_paragraph(about), ""]
