@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from backwater.paper import files, reproduce
+from backwater.paper import files, readings, reproduce, table
 from backwater.paper.figure import Size
 
 Command = Callable[..., CompletedProcess[str]]
@@ -240,6 +240,105 @@ def test_results_take_the_words_of_their_file_without_a_run(
     assert "--words runs nothing" in done.stderr
 
 
+READINGS = """
+[[readings]]
+name = "big frames"
+kind = "guess"
+why = "the paper does not say how large frames are"
+set = ["scheme.mtu=4KB"]
+
+[[readings]]
+name = "a light load"
+kind = "words"
+why = "a load may be that of the core"
+where = [
+    { at = { scheme = "dcqcn", load = "0.6" }, set = ["traffic.background.load.fraction=0.1"] },
+]
+"""
+
+
+@pytest.fixture
+def read_otherwise(figure: Path, tmp_path: Path) -> Path:
+    copied = shutil.copytree(figure.parent, tmp_path / "mine") / figure.name
+    assert FIGURE.count("at_least = 0.1") == 1
+    text = FIGURE.replace('"buffer", ', '"fct", ').replace("at_least = 0.1", "at_least = 1.0001")
+    text = text.replace("seeds = [1, 2]", "seeds = [2]")
+    copied.write_text(text + READINGS, encoding="utf-8")
+    return copied
+
+
+def test_claims_are_judged_under_other_readings(
+    command: Command,
+    read_otherwise: Path,
+    reproduced: tuple[CompletedProcess[str], Path],
+    tmp_path: Path,
+) -> None:
+    store = reproduced[1] / "runs"
+    assert command("paper", read_otherwise, "-o", tmp_path, "--store", store).returncode == 0
+    plain = (tmp_path / "mine/fig1.json").read_bytes()
+    done = command("paper", read_otherwise, "--readings", "-o", tmp_path, "--store", store)
+    assert done.returncode == 0, done.stderr
+    about = json.loads((tmp_path / "mine/readings/fig1.json").read_text(encoding="utf-8"))
+    here, frames, light = about["readings"]
+    assert (about["seeds"], about["command"]) == (5, "backwater paper mine/fig1 --readings")
+    assert (here["name"], frames["kind"], light["kind"]) == ("as here", "guess", "words")
+    assert here["verdicts"] == ["holds", "differs", "holds"]
+    assert frames["ours"] != here["ours"], "it changes all runs"
+    # A load of 0.1 against one of 0.3, of DCQCN only: what HPCC has stays what it is.
+    assert light["verdicts"] == ["holds", "differs", "differs"]
+    assert light["ours"][1] == here["ours"][1] != frames["ours"][1]
+    table = (tmp_path / "mine/claims.md").read_text(encoding="utf-8")
+    assert "| as here |  | 2 | 1 | 0 |  |  |" in table
+    assert "| a light load | words | 1 | 2 | 0 | 0 | 1 |" in table
+    assert "- a light load: a load may be that of the core" in table
+    assert "Other readings: 2 of 1 figures were judged, by what they are of: 1 words" in table
+    told = "more buffer* (paper: more; ≥ 1): as here: "
+    assert told in " ".join(table.split())
+    assert "| a light load | words | 1 | 2 | 0 | 0 | 1 |" in done.stdout
+    assert (tmp_path / "mine/fig1.json").read_bytes() == plain, "the figure stays what it is"
+    assert readings.outdated(files.load(str(read_otherwise)), about) is None
+    one = command(
+        "paper",
+        read_otherwise,
+        "--readings",
+        "--seeds",
+        "1",
+        "--json",
+        "-o",
+        tmp_path,
+        "--store",
+        store,
+    )
+    assert json.loads(one.stdout)[0]["command"] == "backwater paper mine/fig1 --readings --seeds 1"
+
+
+def test_readings_take_the_words_of_their_file(
+    command: Command,
+    read_otherwise: Path,
+    reproduced: tuple[CompletedProcess[str], Path],
+    tmp_path: Path,
+) -> None:
+    store, out = reproduced[1] / "runs", ("-o", tmp_path)
+    for options in ((), ("--readings",)):
+        done = command("paper", read_otherwise, *options, *out, "--store", store)
+        assert done.returncode == 0, done.stderr
+    text = read_otherwise.read_text(encoding="utf-8")
+    read_otherwise.write_text(text.replace("a load may be", "load might be"), encoding="utf-8")
+    assert command("paper", read_otherwise, "--words", *out).returncode == 0
+    table = (tmp_path / "mine/claims.md").read_text(encoding="utf-8")
+    assert "- a light load: load might be that of the core" in table
+    read_otherwise.write_text(text.replace("mtu=4KB", "mtu=2KB"), encoding="utf-8")
+    done = command("paper", read_otherwise, "--words", *out)
+    assert done.returncode == 1
+    assert "the figure file makes other runs; judge the readings again" in done.stderr
+
+
+def test_a_figure_without_readings_says_so(command: Command, figure: Path, tmp_path: Path) -> None:
+    done = command("paper", figure, "--readings", "-o", tmp_path)
+    assert done.returncode == 2
+    assert "none of these figures has [[readings]]" in done.stderr
+
+
 def test_some_seeds_are_told_in_the_command(
     command: Command, figure: Path, reproduced: tuple[CompletedProcess[str], Path], tmp_path: Path
 ) -> None:
@@ -365,6 +464,9 @@ def test_the_results_in_docs_are_those_of_the_file(name: str) -> None:
             assert claim["cause"], f"{claim['text']}: what differs has a cause"
             if name.partition("/")[0] in {"hpcc", "bfc", "floodgate", "spfc"}:
                 assert claim["because"], f"{claim['text']}: what kind of cause is it?"
+    under = readings.load(name, RESULTS)
+    assert (under is not None) == bool(figure.readings), "`--readings` makes what is missing"
+    assert under is None or readings.outdated(figure, under) is None
 
 
 @pytest.mark.parametrize("paper", ["hpcc", "bfc", "floodgate", "spfc"])
@@ -374,7 +476,7 @@ def test_the_scores_in_the_documentation_are_those_of_the_results(paper: str) ->
     statements = [c for c in claims if not c["curve"]]
 
     def count(chosen: list[dict[str, Any]]) -> str:
-        found = [sum(c["verdict"] == verdict for c in chosen) for verdict in reproduce.VERDICTS]
+        found = [sum(c["verdict"] == verdict for c in chosen) for verdict in table.VERDICTS]
         return f"{' / '.join(map(str, found))} of {len(chosen)}"
 
     page = (RESULTS.parent / "paper.md").read_text(encoding="utf-8")

@@ -137,6 +137,73 @@ def test_values_of_an_axis_are_numbers_where_all_of_them_are(figure: Path) -> No
     assert scheme.dimension is None
 
 
+READING = """
+[[readings]]
+name = "small"
+kind = "words"
+why = "it may be meant so"
+set = ["switch.buffer=1MB"]
+where = [{ at = { scheme = "hpcc" }, set = ["scheme.hpcc.eta=0.9"] }]
+"""
+
+
+def test_a_reading_has_the_last_word(figure: Path) -> None:
+    figure.write_text(FIGURE + READING, encoding="utf-8")
+    found = files.read(figure)
+    (reading,) = found.readings
+    (group,) = reading.of(found).groups
+    assert [case.overrides[2:] for case in group.cases()] == [
+        ("switch.buffer=1MB", "scheme.hpcc.eta=0.9"),
+        ("switch.buffer=1MB", "scheme.hpcc.eta=0.9"),
+        ("switch.buffer=1MB",),
+        ("switch.buffer=1MB",),
+    ]
+    assert list(group.cases(Size.QUICK))[-1].overrides[-1] == "run.until=1ms"
+    assert reading.of(found).claims == found.claims
+
+
+def test_a_reading_changes_the_runs_that_it_names(figure: Path) -> None:
+    other = '[[runs]]\nname = "b"\nscenario = "tiny.toml"\n\n[data.short]'
+    text = FIGURE.replace("[[runs]]\n", '[[runs]]\nname = "a"\n').replace("[data.short]", other)
+    text = text.replace('name = "p99",', 'name = "p99", runs = "a",')
+    text = text.replace('select = { load = "30 %" }', 'select = { runs = "a", load = "30 %" }')
+    figure.write_text(text + READING, encoding="utf-8")
+    assert files.read(figure).readings[0].groups == ("a",), "the other has no such axis"
+    only = READING.replace("where", 'runs = "b"\n#')
+    figure.write_text(text + only + 'profile = "ns3"\n', encoding="utf-8")
+    found = files.read(figure)
+    a, b = found.readings[0].of(found).groups
+    assert (a, b.profile) == (found.groups[0], "ns3")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "told"),
+    [
+        ('kind = "words"', 'kind = "wrods"', "`wrods` is none of words, code, source, guess. Did"),
+        ("why", "#", "`readings`: the key `why` is missing: a text"),
+        ("set = [", "#", "`readings`: `set`, `where` or `profile` says what it changes"),
+        ("set = [", 'runs = "b"\nset = [', "`readings.runs`: `b` is none of runs"),
+        ("set = [", "sett = [", "`readings.sett`: unknown key. Did you mean `set`?"),
+        ("where", "where", "two [[readings]] are called `small`"),
+    ],
+)
+def test_mistakes_in_readings(figure: Path, good: str, bad: str, told: str) -> None:
+    text = READING.replace(good, bad, 1)
+    if bad == "#":
+        text = text.replace("where", "#")
+    text = text if text != READING else READING * 2
+    figure.write_text(FIGURE + text, encoding="utf-8")
+    with pytest.raises(FigureError) as error:
+        files.read(figure)
+    assert told in str(error.value)
+
+
+def test_a_reading_of_an_axis_that_is_not_there(figure: Path) -> None:
+    figure.write_text(FIGURE + READING.replace("{ scheme", "{ schema"), encoding="utf-8")
+    with pytest.raises(FigureError, match="no axis `schema` in these runs"):
+        files.read(figure)
+
+
 MISTAKES = [
     (
         QUICK,

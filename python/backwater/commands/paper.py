@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from backwater.commands.common import BAD_INPUT, FAILED, GOOD, STOPPED, Threads, say
 from backwater.commands.declare import App, Argument, Exit, Option
@@ -14,7 +14,7 @@ from backwater.errors import Interrupted, RunError, ScenarioError
 if TYPE_CHECKING:
     from backwater.campaign import Failure, Outcome, Task
     from backwater.paper.figure import Figure, Size
-    from backwater.paper.reproduce import Place, Reproduced
+    from backwater.paper.reproduce import Place, Reproduced, Results
 
 
 def register(app: App) -> None:
@@ -60,6 +60,10 @@ def paper(
         bool,
         Option("--words", help="Run nothing; give results in DIR the words of their file."),
     ] = False,
+    readings: Annotated[
+        bool,
+        Option("--readings", help="Judge claims under the other readings of their file, too."),
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print claims as JSON.")] = False,
     threads: Threads = 1,
 ) -> None:
@@ -79,10 +83,17 @@ def paper(
             expecting(Kind.FIGURE)(Path(name))
     figures = [files.load(name) for name in wanted]
     if words:
-        if quick or full or seeds or store or jobs or retry_failed or as_json:
+        if quick or full or seeds or store or jobs or retry_failed or readings or as_json:
             raise ScenarioError("--words runs nothing: it goes with -o alone")
         raise Exit(_reword(figures, out))
-    work = _Work(figures, _size(quick, full), seeds, out, as_json)
+    work: _Work
+    if readings:
+        figures = [figure for figure in figures if figure.readings]
+        if not figures:
+            raise ScenarioError("none of these figures has [[readings]]")
+        work = _Readings(figures, _size(quick, full), seeds or READING_SEEDS, out, as_json)
+    else:
+        work = _Claims(figures, _size(quick, full), seeds, out, as_json)
     raise Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
 
 
@@ -112,24 +123,32 @@ def _list(as_json: bool) -> None:
 
 
 class _Work:
-    """Some figures that are to be reproduced."""
+    """Some figures that are to be run, each as its file has it or under several readings."""
 
     def __init__(
         self, figures: list[Figure], size: Size, seeds: int | None, out: Path, as_json: bool
     ) -> None:
         self.figures, self.size, self.seeds = figures, size, seeds
         self.out, self.as_json = out, as_json
-        self.tasks: dict[str, dict[Place, Task]] = {}
-        self.done: list[Reproduced] = []
+        self.told: list[dict[str, Any]] = []
+        self.done: list[Figure] = []
         self.code = GOOD
+
+    def variants(self, figure: Figure) -> dict[str, Figure]:
+        """Return what is run of a figure, by names that tell its variants apart."""
+        raise NotImplementedError
+
+    def finish(self, figure: Figure, results: dict[str, Results]) -> dict[str, Any]:
+        """Write what came of the variants of a figure, print it, and return it as JSON."""
+        raise NotImplementedError
 
     def run(self, store: Path, jobs: int | None, retry_failed: bool, threads: int) -> int:
         """Run everything that is missing, then finish figure after figure."""
         from backwater.campaign import Outcome, Store, run_tasks
         from backwater.campaign.display import display
 
-        self._resolve()
-        wanted = [task for tasks in self.tasks.values() for task in tasks.values()]
+        tasks = self._resolve()
+        wanted = [task for of in tasks.values() for own in of.values() for task in own.values()]
         with display("paper") as tell:
             try:
                 outcome = run_tasks(
@@ -146,89 +165,142 @@ class _Work:
         for notice in outcome.notices:
             say(f"warning: {notice}")
         for figure in self.figures:
-            if figure.name in self.tasks:
-                self._finish(figure, outcome)
-        self._tables()
+            if figure.name in tasks:
+                self._finish(figure, tasks[figure.name], outcome)
+        _write_tables(self.done, self.out)
+        if self.as_json:
+            print(json.dumps(self.told, indent=2, ensure_ascii=False))
         if self.code == STOPPED:
             say(f"Interrupted. Finished runs are kept in {store}; the same command goes on there.")
         return self.code
 
-    def _resolve(self) -> None:
+    def _resolve(self) -> dict[str, dict[str, dict[Place, Task]]]:
         """Find out which runs are needed; a figure that cannot be run does not stop the others."""
         from backwater.paper.reproduce import tasks
 
+        resolved = {}
         for figure in self.figures:
-            found = tasks(figure, self.size, self.seeds)
+            found = {
+                name: tasks(variant, self.size, self.seeds)
+                for name, variant in self.variants(figure).items()
+            }
             try:
-                for task in found.values():
+                for task in (task for own in found.values() for task in own.values()):
                     _ = task.key
             except ScenarioError as error:
                 say(f"error: {figure.name} cannot be run:\n{error}\n  run: {task.command}")
                 self.code = BAD_INPUT
             else:
-                self.tasks[figure.name] = found
+                resolved[figure.name] = found
+        return resolved
 
-    def _finish(self, figure: Figure, outcome: Outcome) -> None:
+    def _finish(
+        self, figure: Figure, tasks: dict[str, dict[Place, Task]], outcome: Outcome
+    ) -> None:
         from backwater.paper import reproduce
 
-        tasks = self.tasks[figure.name]
-        failures = {t.command: outcome.failed[t] for t in tasks.values() if t in outcome.failed}
+        wanted = dict.fromkeys(task for own in tasks.values() for task in own.values())
+        failures = {task.command: outcome.failed[task] for task in wanted if task in outcome.failed}
         if failures:
             _tell_failures(figure, failures)
             self.code = self.code or FAILED
             return
-        missing = sum(task not in outcome.runs for task in tasks.values())
+        missing = sum(task not in outcome.runs for task in wanted)
         if missing:
-            say(f"{figure.name}: {missing} of {len(tasks)} runs are missing")
+            say(f"{figure.name}: {missing} of {len(wanted)} runs are missing")
             return
-        runs = {place: outcome.runs[task] for place, task in tasks.items()}
-        for place, run in runs.items():
+        for task in wanted:
+            run = outcome.runs[task]
             if not run.ok:
                 said = "; ".join(v["message"] for v in run.summary["violations"]) or "stalled"
-                say(f"error: {figure.name}: {tasks[place].command}: {said}")
+                say(f"error: {figure.name}: {task.command}: {said}")
                 self.code = self.code or FAILED
-        command = f"backwater paper {figure.name}"
-        if self.size != "usual":
-            command += f" --{self.size}"
-        if self.seeds:
-            command += f" --seeds {self.seeds}"
-        results = reproduce.Results(figure, runs, self.size, self.seeds)
+        results = {
+            name: reproduce.Results(
+                variant,
+                {place: outcome.runs[task] for place, task in tasks[name].items()},
+                self.size,
+                self.seeds,
+            )
+            for name, variant in self.variants(figure).items()
+        }
         try:
-            done = reproduce.finish(results, self.out, command)
+            self.told.append(self.finish(figure, results))
         except RunError as error:
             say(f"error: {figure.name}: {error}")
             self.code = self.code or FAILED
             return
-        self.done.append(done)
+        self.done.append(figure)
+
+    def command(self, figure: Figure, *options: str) -> str:
+        """Return the command that does this for one figure."""
+        words = ["backwater paper", figure.name, *options]
+        if self.size != "usual":
+            words.append(f"--{self.size}")
+        return " ".join(words)
+
+
+class _Claims(_Work):
+    """Figures as their files have them: pictures, and claims."""
+
+    def variants(self, figure: Figure) -> dict[str, Figure]:
+        return {"": figure}
+
+    def finish(self, figure: Figure, results: dict[str, Results]) -> dict[str, Any]:
+        from backwater.paper import reproduce
+
+        command = self.command(figure, *([f"--seeds {self.seeds}"] if self.seeds else []))
+        done = reproduce.finish(results[""], self.out, command)
         if not self.as_json:
             _print(done)
+        return done.about
 
-    def _tables(self) -> None:
-        _write_tables([done.figure for done in self.done], self.out)
-        if self.as_json:
-            abouts = [done.about for done in self.done]
-            print(json.dumps(abouts, indent=2, ensure_ascii=False))
+
+READING_SEEDS = 5
+"""How many seeds other readings are judged by where nothing is said."""
+
+
+class _Readings(_Work):
+    """Figures under other readings than that of their files."""
+
+    def variants(self, figure: Figure) -> dict[str, Figure]:
+        from backwater.paper import readings
+
+        return readings.variants(figure)
+
+    def finish(self, figure: Figure, results: dict[str, Results]) -> dict[str, Any]:
+        from backwater.paper import readings
+
+        options = ["--readings"]
+        if self.seeds != READING_SEEDS:
+            options.append(f"--seeds {self.seeds}")
+        about = readings.finish(figure, results, self.out, self.command(figure, *options))
+        if not self.as_json:
+            print("\n".join([f"{figure.name}  {figure.title}", *readings.lines(about), ""]))
+        return about
 
 
 def _write_tables(figures: list[Figure], out: Path) -> None:
     """Write the table of claims of each paper that one of the figures is of."""
-    from backwater.paper import files, reproduce
+    from backwater.paper import files
+    from backwater.paper.table import write_table
 
     names = list(dict.fromkeys([*files.available(), *(figure.name for figure in figures)]))
     for paper in dict.fromkeys(figure.name.partition("/")[0] for figure in figures):
-        table = reproduce.write_table(out, paper, names)
+        table = write_table(out, paper, names)
         if table is not None:
             say(f"claims: {table}")
 
 
 def _reword(figures: list[Figure], out: Path) -> int:
     """Give results the words of their figure files, and say which need more than that."""
-    from backwater.paper import reproduce
+    from backwater.paper import readings, reproduce
 
     code, done = GOOD, []
     for figure in figures:
         try:
             reproduce.reword(figure, out)
+            readings.reword(figure, out)
         except RunError as error:
             say(f"error: {figure.name}: {error}")
             code = FAILED
@@ -250,7 +322,7 @@ def _print(done: Reproduced) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from backwater.paper.reproduce import size_text
+    from backwater.paper.table import size_text
 
     console = Console(highlight=False, soft_wrap=True)
     figure = done.figure

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
@@ -354,6 +354,46 @@ class Panel:
     """Why they are not."""
 
 
+READINGS = {
+    "words": "the paper's words allow it",
+    "code": "code of its authors, or of the simulator that it took, has it",
+    "source": "a work that it takes the mechanism from has it",
+    "guess": "nothing says it: a value of a range",
+}
+"""Where another reading comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Another reading of what a paper leaves open, under which the claims are judged as well."""
+
+    name: str
+    kind: str
+    """Where it comes from, one of ``READINGS``."""
+
+    why: str
+    groups: tuple[str, ...]
+    """The runs that it changes."""
+
+    changes: tuple[Change, ...]
+    profile: str | None
+    """What it takes in the place of the profile of these runs."""
+
+    def of(self, figure: Figure) -> Figure:
+        """Return the figure as this reading has it."""
+        return replace(
+            figure,
+            groups=tuple(
+                self._changed(group) if group.name in self.groups else group
+                for group in figure.groups
+            ),
+        )
+
+    def _changed(self, group: Group) -> Group:
+        changes = (*group.changes, *self.changes)
+        return replace(group, changes=changes, profile=self.profile or group.profile)
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A figure of a paper."""
@@ -368,6 +408,7 @@ class Figure:
     panels: tuple[Panel, ...]
     claims: tuple[Claim, ...]
     columns: int
+    readings: tuple[Reading, ...] = ()
 
     def group(self, select: Selection) -> Group:
         """Return the group that a selection speaks of."""

@@ -22,6 +22,7 @@ from backwater.paper.figure import (
     CAUSES,
     GROUP,
     IN_TIME,
+    READINGS,
     Axis,
     Bound,
     Change,
@@ -35,6 +36,7 @@ from backwater.paper.figure import (
     Pick,
     Point,
     Published,
+    Reading,
     Scale,
     Selection,
     Source,
@@ -136,8 +138,11 @@ def _figure(top: Table, name: str) -> Figure:
     claims += tuple(claim for panel in panels for claim in curve_claims(panel, book.group(panel)))
     if not panels:
         raise top.fail(None, "a figure needs at least one [[panels]]")
+    readings = _readings(top, groups)
     top.close()
-    return Figure(name, top.file.path, title, place, about, size, groups, panels, claims, columns)
+    return Figure(
+        name, top.file.path, title, place, about, size, groups, panels, claims, columns, readings
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +225,41 @@ def _change(table: Table, axes: Sequence[Axis]) -> Change:
     at.close()
     table.close()
     return change
+
+
+def _readings(top: Table, groups: Sequence[Group]) -> tuple[Reading, ...]:
+    readings: list[Reading] = []
+    for table in top.tables("readings"):
+        reading = _reading(table, groups)
+        if any(other.name == reading.name for other in readings):
+            raise table.fail("name", f"two [[readings]] are called `{reading.name}`")
+        readings.append(reading)
+    return tuple(readings)
+
+
+def _reading(table: Table, groups: Sequence[Group]) -> Reading:
+    """Read what another reading changes: keys or the profile, of some runs or of all."""
+    name, why = table.text("name"), table.text("why")
+    kind = table.one_of("kind", READINGS)
+    known = [group.name for group in groups]
+    named = table.texts("runs") or tuple(known)
+    for group_name in named:
+        if group_name not in known:
+            near = nearest(group_name, known)
+            raise table.fail("runs", f"`{group_name}` is none of {', '.join(known)}.{near}")
+    meant = [group for group in groups if group.name in named]
+    overrides, profile = _overrides(table, "set"), table.optional("profile")
+    changes = [Change({}, overrides, ())] if overrides else []
+    for where in table.tables("where"):
+        axes = list(where.table("at").raw)
+        having = [group for group in meant if all(group.axis(axis) for axis in axes)]
+        # Runs without these axes are left as they are; if none has them, the error says which.
+        meant = having or meant
+        changes.append(_change(where, meant[0].axes if meant else ()))
+    if not (changes or profile):
+        raise table.fail(None, "`set`, `where` or `profile` says what it changes")
+    table.close()
+    return Reading(name, kind, why, tuple(group.name for group in meant), tuple(changes), profile)
 
 
 def _up_to(seeds: tuple[int | None, ...], asked: int) -> tuple[int | None, ...]:

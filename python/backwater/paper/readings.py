@@ -1,0 +1,223 @@
+"""Judges a figure's claims under other readings of what its paper leaves open.
+
+A reading changes some runs of the figure (``[[readings]]`` of its file). All claims are judged
+under each, so that one which gives a number of the paper, and takes another away, is seen to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from backwater.errors import RunError
+from backwater.files import write_whole
+from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, judge
+from backwater.paper.figure import READINGS, Claim, Figure, Size
+from backwater.paper.markdown import cell, paragraph
+from backwater.paper.reproduce import Results, setup, tasks
+
+AS_HERE = "as here"
+"""Name of the figure as its file has it, beside its readings."""
+
+
+def variants(figure: Figure) -> dict[str, Figure]:
+    """Return a figure as its file has it, and as each reading has it, by name."""
+    return {AS_HERE: figure} | {reading.name: reading.of(figure) for reading in figure.readings}
+
+
+def statements(figure: Figure) -> list[Claim]:
+    """Return the statements of the paper, apart from points of curves and what we add."""
+    return [claim for claim in figure.claims if claim.source == "paper" and not claim.curve]
+
+
+def path_of(figure: str, out: Path) -> Path:
+    """Where the verdicts under all readings of a figure are kept."""
+    paper, _, name = figure.rpartition("/")
+    return out / paper / "readings" / f"{name}.json"
+
+
+def finish(
+    figure: Figure, results: Mapping[str, Results], out: Path, command: str
+) -> dict[str, Any]:
+    """Judge the statements of a figure under each reading, and write what came out."""
+    some = results[AS_HERE]
+    about = {
+        "figure": figure.name,
+        "command": command,
+        "quick": some.size is Size.QUICK,
+        "full": some.size is Size.FULL,
+        "seeds": some.most_seeds,
+        "setup": _setup(figure, some.size, some.most_seeds),
+        "claims": [
+            {"text": claim.text, "paper": claim.paper, "expected": claim.expected}
+            for claim in statements(figure)
+        ],
+        "readings": [_judged(name, figure, own) for name, own in results.items()],
+    }
+    path = path_of(figure.name, out)
+    try:
+        write_whole(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n", parents=True)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}", error.errno) from error
+    return about
+
+
+def _judged(name: str, figure: Figure, results: Results) -> dict[str, Any]:
+    reading = next((reading for reading in figure.readings if reading.name == name), None)
+    verdicts = [judge(claim, results.figure, results) for claim in statements(figure)]
+    return {
+        "name": name,
+        "kind": reading.kind if reading else "",
+        "why": reading.why if reading else "",
+        "verdicts": [verdict.verdict for verdict in verdicts],
+        "ours": [verdict.ours for verdict in verdicts],
+    }
+
+
+def _setup(figure: Figure, size: Size, seeds: int | None) -> str:
+    return setup(
+        task
+        for variant in variants(figure).values()
+        for task in tasks(variant, size, seeds).values()
+    )
+
+
+def load(figure: str, out: Path) -> dict[str, Any] | None:
+    """Read what came of the readings of a figure, where that lies in a directory."""
+    path = path_of(figure, out)
+    if not path.is_file():
+        return None
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: cannot be read ({error}); judge the readings again") from error
+    return found
+
+
+def outdated(figure: Figure, about: Mapping[str, Any]) -> str | None:
+    """Say what a figure file has other than the verdicts under its readings; ``None``: nothing."""
+    size = next((s for s in (Size.QUICK, Size.FULL) if about[s]), Size.USUAL)
+    found = [(told["text"], told["expected"]) for told in about["claims"]]
+    if found != [(claim.text, claim.expected) for claim in statements(figure)]:
+        return "claims or their bounds are not those of the figure file"
+    if about["setup"] != _setup(figure, size, about["seeds"]):
+        return "the figure file makes other runs"
+    return None
+
+
+def reword(figure: Figure, out: Path) -> None:
+    """Give the verdicts under the readings of a figure the words that its file has now."""
+    about = load(figure.name, out)
+    if about is None:
+        return
+    path = path_of(figure.name, out)
+    if changed := outdated(figure, about):
+        raise RunError(f"{path}: {changed}; judge the readings again")
+    words = {reading.name: reading for reading in figure.readings}
+    for told in about["readings"]:
+        if reading := words.get(told["name"]):
+            told |= {"kind": reading.kind, "why": reading.why}
+    for told, claim in zip(about["claims"], statements(figure), strict=True):
+        told["paper"] = claim.paper
+    write_whole(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+
+
+# --- In words --------------------------------------------------------------------------------
+
+
+def lines(about: Mapping[str, Any]) -> list[str]:
+    """Tell in Markdown what the readings of a figure give, against the figure as it is here."""
+    here, *others = about["readings"]
+    seeds = f"{about['seeds']} seed{'s' if about['seeds'] != 1 else ''}"
+    found = paragraph(
+        f"Statements under other readings (`{about['command']}`, {seeds} at most); *more* hold "
+        "there and not here, *fewer* the other way round:"
+    )
+    found += ["", "| reading | of | holds | differs | inconclusive | more | fewer |"]
+    found.append("|---|---|---|---|---|---|---|")
+    for reading in about["readings"]:
+        counts = Counter(reading["verdicts"])
+        cells = [cell(reading["name"]), reading["kind"]]
+        cells += [str(counts[verdict]) for verdict in (HOLDS, DIFFERS, INCONCLUSIVE)]
+        cells += [str(number) for number in _moved(here, reading)] if reading["kind"] else ["", ""]
+        found.append("| " + " | ".join(cells) + " |")
+    found.append("")
+    for reading in others:
+        found += paragraph(f"- {cell(reading['name'])}: {cell(reading['why'])}", indent="  ")
+    found.append("")
+    for index, claim in enumerate(about["claims"]):
+        if any(reading["verdicts"][index] != HOLDS for reading in about["readings"]):
+            found += paragraph(_told(about["readings"], index, claim), indent="  ")
+    return [*found, ""]
+
+
+def _moved(here: Mapping[str, Any], reading: Mapping[str, Any]) -> tuple[int, int]:
+    """Count the statements that hold under a reading only, and here only."""
+    pairs = list(zip(here["verdicts"], reading["verdicts"], strict=True))
+    more = sum(was != HOLDS and now == HOLDS for was, now in pairs)
+    return more, sum(was == HOLDS and now != HOLDS for was, now in pairs)
+
+
+def _told(readings: Sequence[Mapping[str, Any]], index: int, claim: Mapping[str, str]) -> str:
+    """Tell what a statement comes to, with the readings together that give the same."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for reading in readings:
+        came = (reading["ours"][index], reading["verdicts"][index])
+        names.setdefault(came, []).append(reading["name"])
+    values = [
+        f"{', '.join(of)}: {_without_seeds(ours)}, {verdict}"
+        for (ours, verdict), of in names.items()
+    ]
+    return cell(
+        f"- *{claim['text']}* (paper: {claim['paper']}; {claim['expected']}): {'. '.join(values)}."
+    )
+
+
+def _without_seeds(ours: str) -> str:
+    return "; ".join(part.partition(" (seeds")[0] for part in ours.split("; "))
+
+
+def summary(claims: Sequence[Mapping[str, Any]], abouts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say of a paper how far other readings of its figures would take it.
+
+    ``claims`` are its statements as they are judged here, ``abouts`` what came of the readings of
+    its figures.
+    """
+    if not abouts:
+        return []
+    readings = [reading for about in abouts for reading in about["readings"] if reading["kind"]]
+    kinds = Counter(reading["kind"] for reading in readings)
+    here = [about["readings"][0] for about in abouts]
+    others = [about["readings"][1:] for about in abouts]
+    missing = [
+        [other["verdicts"][index] for other in own]
+        for mine, own in zip(here, others, strict=True)
+        for index, verdict in enumerate(mine["verdicts"])
+        if verdict != HOLDS
+    ]
+    somewhere = sum(HOLDS in verdicts for verdicts in missing)
+    gained = sum(_best(about) for about in abouts)
+    held = sum(claim["verdict"] == HOLDS for claim in claims)
+    share = 100 * (held + gained) / len(claims)
+    of = ", ".join(f"{kinds[kind]} {kind} ({READINGS[kind]})" for kind in READINGS if kinds[kind])
+    return [
+        *paragraph(
+            f"Other readings: {len(readings)} of {len(abouts)} figures were judged, by what they "
+            f"are of: {of}. Of the {len(missing)} statements that do not hold in these figures as "
+            f"they are here, {somewhere} hold under some reading, and {len(missing) - somewhere} "
+            "under none. Were each of these figures as the one reading has it under which most of "
+            f"its statements hold, {held + gained} of {len(claims)} statements would hold "
+            f"({share:.0f} %); a reading that is good for one of them and bad for another is so "
+            "told below, figure by figure."
+        ),
+        "",
+    ]
+
+
+def _best(about: Mapping[str, Any]) -> int:
+    """How many statements more hold under the best reading of a figure than here."""
+    held: list[int] = [reading["verdicts"].count(HOLDS) for reading in about["readings"]]
+    return max(held) - held[0]
