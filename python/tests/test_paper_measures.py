@@ -487,6 +487,20 @@ def test_seeds_are_taken_together_but_counts_are_averaged() -> None:
     assert Data().value(count, [one, two]) == Value(2.5, (2, 3))
 
 
+def test_the_largest_value_is_that_of_one_run_whatever_their_number() -> None:
+    runs = [queue_run([1, 2]), queue_run([3, 5]), queue_run([])]
+    for number, run in enumerate(runs):
+        run.path = Path(str(number))
+    largest = Measure("m", QUEUE, Statistic("max"), Dimension.SIZE)
+    assert Data().value(largest, runs[:2]) == Value(3.5, (2, 5))
+    smallest = replace(largest, statistic=Statistic("min"))
+    assert Data().value(smallest, runs[:2]) == Value(2, (1, 3))
+    found = Data().value(largest, runs)
+    assert found.value == 3.5, "a run without data has no largest value"
+    assert math.isnan(found.by_seed[2])
+    assert math.isnan(Data().value(largest, runs[2:]).value)
+
+
 def test_lines_are_samples_too() -> None:
     lines = Lines(np.array([1.0]), {"a": np.array([1.0]), "b": np.array([2.0])})
     assert sorted(lines.samples().values) == [1, 2]

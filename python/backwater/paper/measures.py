@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 _APART = ("sum", "count", *IN_TIME)
 """Statistics that are made per seed and averaged; all others look at all seeds' data at once."""
 
+_EXTREME = ("max", "min")
+"""These, too, of the seeds that have data: a paper's largest value is that of one run, and that of
+several runs together would grow with their number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -111,6 +115,9 @@ class Data:
             by_seed = tuple(evaluate(statistic, part) for part in parts)
         if statistic.name in _APART:
             return Value(float(np.mean(by_seed)) if by_seed else math.nan, by_seed)
+        if statistic.name in _EXTREME:
+            found = [value for value in by_seed if not math.isnan(value)]
+            return Value(math.fsum(found) / len(found) if found else math.nan, by_seed)
         return Value(evaluate(statistic, _together(parts)), by_seed)
 
 
