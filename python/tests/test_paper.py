@@ -327,10 +327,14 @@ def test_readings_take_the_words_of_their_file(
     assert command("paper", read_otherwise, "--words", *out).returncode == 0
     table = (tmp_path / "mine/claims.md").read_text(encoding="utf-8")
     assert "- a light load: load might be that of the core" in table
-    read_otherwise.write_text(text.replace("mtu=4KB", "mtu=2KB"), encoding="utf-8")
-    done = command("paper", read_otherwise, "--words", *out)
-    assert done.returncode == 1
-    assert "the figure file makes other runs; judge the readings again" in done.stderr
+    for old, new, said in (
+        ("mtu=4KB", "mtu=2KB", "the figure file makes other runs"),
+        ("a light load", "light", "its readings are not those of the figure file"),
+    ):
+        read_otherwise.write_text(text.replace(old, new), encoding="utf-8")
+        done = command("paper", read_otherwise, "--words", *out)
+        assert done.returncode == 1
+        assert f"{said}; judge the readings again" in done.stderr
 
 
 def test_a_figure_without_readings_says_so(command: Command, figure: Path, tmp_path: Path) -> None:

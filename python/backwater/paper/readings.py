@@ -103,6 +103,8 @@ def outdated(figure: Figure, about: Mapping[str, Any]) -> str | None:
     found = [(told["text"], told["expected"]) for told in about["claims"]]
     if found != [(claim.text, claim.expected) for claim in statements(figure)]:
         return "claims or their bounds are not those of the figure file"
+    if [told["name"] for told in about["readings"]] != list(variants(figure)):
+        return "its readings are not those of the figure file"
     if about["setup"] != _setup(figure, size, about["seeds"]):
         return "the figure file makes other runs"
     return None
