@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from backwater.paper import files, readings, reproduce, table
-from backwater.paper.figure import Size
+from backwater.paper.figure import Figure, Size
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -453,6 +453,19 @@ def test_each_figure_is_whole(name: str) -> None:
     for size in Size:
         for task in reproduce.tasks(figure, size).values():
             assert task.resolved
+
+
+@pytest.mark.parametrize("name", [name for name in files.available() if files.load(name).readings])
+def test_each_reading_changes_a_run(name: str) -> None:
+    variants = readings.variants(files.load(name))
+
+    def made(figure: Figure) -> set[str]:
+        tasks = reproduce.tasks(figure, most_seeds=1)
+        return {re.sub(r"#.*", "", task.resolved) for task in tasks.values()}
+
+    here = made(variants.pop(readings.AS_HERE))
+    for reading, figure in variants.items():
+        assert made(figure) != here, f"{reading} does nothing"
 
 
 RESULTS = Path(__file__).parents[2] / "docs/figures"

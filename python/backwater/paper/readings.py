@@ -7,6 +7,7 @@ under each, so that one which gives a number of the paper, and takes another awa
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -179,7 +180,7 @@ def _told(readings: Sequence[Mapping[str, Any]], index: int, claim: Mapping[str,
 
 
 def _without_seeds(ours: str) -> str:
-    return "; ".join(part.partition(" (seeds")[0] for part in ours.split("; "))
+    return re.sub(r" \(seeds [^)]*\)", "", ours)
 
 
 def summary(claims: Sequence[Mapping[str, Any]], abouts: Sequence[Mapping[str, Any]]) -> list[str]:
