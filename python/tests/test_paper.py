@@ -291,7 +291,10 @@ def test_claims_are_judged_under_other_readings(
     assert "| as here |  | 2 | 1 | 0 |  |  |" in table
     assert "| a light load | words | 1 | 2 | 0 | 0 | 1 |" in table
     assert "- a light load: a load may be that of the core" in table
-    assert "Other readings: 2 of 1 figures were judged, by what they are of: 1 words" in table
+    said = " ".join(table.split())
+    assert "for 1 figures 2 were judged, by what they are of: 1 words" in said
+    assert "Of the 1 statements of these figures that do not hold here 0 hold" in said
+    assert "2 of 3 statements would hold (67 %)" in said, "what no reading gives, none takes away"
     told = "more buffer* (paper: more; ≥ 1): as here: "
     assert told in " ".join(table.split())
     assert "| a light load | words | 1 | 2 | 0 | 0 | 1 |" in done.stdout

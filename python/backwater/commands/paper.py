@@ -91,7 +91,8 @@ def paper(
         figures = [figure for figure in figures if figure.readings]
         if not figures:
             raise ScenarioError("none of these figures has [[readings]]")
-        work = _Readings(figures, _size(quick, full), seeds or READING_SEEDS, out, as_json)
+        few = seeds or (None if full else READING_SEEDS)
+        work = _Readings(figures, _size(quick, full), few, out, as_json)
     else:
         work = _Claims(figures, _size(quick, full), seeds, out, as_json)
     raise Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
@@ -257,7 +258,7 @@ class _Claims(_Work):
 
 
 READING_SEEDS = 5
-"""How many seeds other readings are judged by where nothing is said."""
+"""How many seeds other readings are judged by where nothing is said, but for ``--full``."""
 
 
 class _Readings(_Work):
@@ -272,7 +273,7 @@ class _Readings(_Work):
         from backwater.paper import readings
 
         options = ["--readings"]
-        if self.seeds != READING_SEEDS:
+        if self.seeds not in {None, READING_SEEDS}:
             options.append(f"--seeds {self.seeds}")
         about = readings.finish(figure, results, self.out, self.command(figure, *options))
         if not self.as_json:

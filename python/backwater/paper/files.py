@@ -248,14 +248,19 @@ def _reading(table: Table, groups: Sequence[Group]) -> Reading:
             near = nearest(group_name, known)
             raise table.fail("runs", f"`{group_name}` is none of {', '.join(known)}.{near}")
     meant = [group for group in groups if group.name in named]
+    if not meant:
+        raise table.fail(None, "there are no [[runs]] that it could change")
     overrides, profile = _overrides(table, "set"), table.optional("profile")
     changes = [Change({}, overrides, ())] if overrides else []
     for where in table.tables("where"):
-        axes = list(where.table("at").raw)
+        axes = where.table("at").raw
         having = [group for group in meant if all(group.axis(axis) for axis in axes)]
-        # Runs without these axes are left as they are; if none has them, the error says which.
-        meant = having or meant
-        changes.append(_change(where, meant[0].axes if meant else ()))
+        if not having or "runs" in table:
+            having = meant  # those without these axes are told
+        for group in having:
+            change = _change(where, group.axes)
+        changes.append(change)
+        meant = having
     if not (changes or profile):
         raise table.fail(None, "`set`, `where` or `profile` says what it changes")
     table.close()

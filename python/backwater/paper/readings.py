@@ -113,10 +113,12 @@ def outdated(figure: Figure, about: Mapping[str, Any]) -> str | None:
 
 def reword(figure: Figure, out: Path) -> None:
     """Give the verdicts under the readings of a figure the words that its file has now."""
-    about = load(figure.name, out)
+    about, path = load(figure.name, out), path_of(figure.name, out)
     if about is None:
         return
-    path = path_of(figure.name, out)
+    if not figure.readings:
+        path.unlink()
+        return
     if changed := outdated(figure, about):
         raise RunError(f"{path}: {changed}; judge the readings again")
     words = {reading.name: reading for reading in figure.readings}
@@ -134,10 +136,10 @@ def reword(figure: Figure, out: Path) -> None:
 def lines(about: Mapping[str, Any]) -> list[str]:
     """Tell in Markdown what the readings of a figure give, against the figure as it is here."""
     here, *others = about["readings"]
-    seeds = f"{about['seeds']} seed{'s' if about['seeds'] != 1 else ''}"
+    seeds = f"the first {about['seeds']}" if about["seeds"] else "all"
     found = paragraph(
-        f"Statements under other readings (`{about['command']}`, {seeds} at most); *more* hold "
-        "there and not here, *fewer* the other way round:"
+        f"Statements under other readings (`{about['command']}`; {seeds} of the seeds); *more* "
+        "hold there and not as here, with the same seeds, *fewer* the other way round:"
     )
     found += ["", "| reading | of | holds | differs | inconclusive | more | fewer |"]
     found.append("|---|---|---|---|---|---|---|")
@@ -183,44 +185,54 @@ def _without_seeds(ours: str) -> str:
     return re.sub(r" \(seeds [^)]*\)", "", ours)
 
 
-def summary(claims: Sequence[Mapping[str, Any]], abouts: Sequence[Mapping[str, Any]]) -> list[str]:
+def summary(
+    score: Mapping[str, Sequence[str]], abouts: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
     """Say of a paper how far other readings of its figures would take it.
 
-    ``claims`` are its statements as they are judged here, ``abouts`` what came of the readings of
-    its figures.
+    ``score`` has the verdicts of all statements as they are judged here, by figure, ``abouts`` what
+    came of the readings of a figure.
     """
-    if not abouts:
+    verdicts = [verdict for own in score.values() for verdict in own]
+    if not (abouts and verdicts):
         return []
-    readings = [reading for about in abouts for reading in about["readings"] if reading["kind"]]
+    readings = [reading for about in abouts.values() for reading in about["readings"][1:]]
     kinds = Counter(reading["kind"] for reading in readings)
-    here = [about["readings"][0] for about in abouts]
-    others = [about["readings"][1:] for about in abouts]
     missing = [
-        [other["verdicts"][index] for other in own]
-        for mine, own in zip(here, others, strict=True)
-        for index, verdict in enumerate(mine["verdicts"])
+        {reading["verdicts"][index] for reading in about["readings"][1:]}
+        for figure, about in abouts.items()
+        for index, verdict in enumerate(score[figure])
         if verdict != HOLDS
     ]
-    somewhere = sum(HOLDS in verdicts for verdicts in missing)
-    gained = sum(_best(about) for about in abouts)
-    held = sum(claim["verdict"] == HOLDS for claim in claims)
-    share = 100 * (held + gained) / len(claims)
+    somewhere = sum(HOLDS in found for found in missing)
+    held = verdicts.count(HOLDS)
+    best = held + sum(_gained(score[figure], about) for figure, about in abouts.items())
     of = ", ".join(f"{kinds[kind]} {kind} ({READINGS[kind]})" for kind in READINGS if kinds[kind])
     return [
         *paragraph(
-            f"Other readings: {len(readings)} of {len(abouts)} figures were judged, by what they "
-            f"are of: {of}. Of the {len(missing)} statements that do not hold in these figures as "
-            f"they are here, {somewhere} hold under some reading, and {len(missing) - somewhere} "
-            "under none. Were each of these figures as the one reading has it under which most of "
-            f"its statements hold, {held + gained} of {len(claims)} statements would hold "
-            f"({share:.0f} %); a reading that is good for one of them and bad for another is so "
-            "told below, figure by figure."
+            f"Other readings ([readings.md](../../readings.md)): for {len(abouts)} figures "
+            f"{len(readings)} were judged, by what they are of: {of}. Of the {len(missing)} "
+            f"statements of these figures that do not hold here {somewhere} hold under some "
+            f"reading, and {len(missing) - somewhere} under none. Had each figure the one reading "
+            f"that gains it most, less what that loses, {best} of {len(verdicts)} statements would "
+            f"hold ({100 * best / len(verdicts):.0f} %)."
         ),
         "",
     ]
 
 
-def _best(about: Mapping[str, Any]) -> int:
-    """How many statements more hold under the best reading of a figure than here."""
-    held: list[int] = [reading["verdicts"].count(HOLDS) for reading in about["readings"]]
-    return max(held) - held[0]
+def _gained(score: Sequence[str], about: Mapping[str, Any]) -> int:
+    """How many statements more hold under the best reading of a figure than in the score.
+
+    A statement is lost where it holds with the seeds of the readings as well as with those of the
+    score, and does not under the reading.
+    """
+    here, *others = (reading["verdicts"] for reading in about["readings"])
+    gains: list[int] = [
+        sum(was != HOLDS and now == HOLDS for was, now in zip(score, other, strict=True))
+        - sum(
+            was == alike == HOLDS != now for was, alike, now in zip(score, here, other, strict=True)
+        )
+        for other in others
+    ]
+    return max([0, *gains])

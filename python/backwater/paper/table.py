@@ -28,7 +28,9 @@ def write_table(folder: Path, paper: str, order: Sequence[str]) -> Path | None:
                 entries.append(json.loads(path.read_text(encoding="utf-8")))
             except (OSError, ValueError) as error:
                 raise RunError(f"{path}: cannot be read ({error}); repeat the figure") from error
-            if (about := readings.load(name, folder)) is not None:
+            about = readings.load(name, folder)
+            # Readings of claims that were changed since say nothing of these.
+            if about and _told(about["claims"]) == _told(_statements(entries[-1])):
                 read[name] = about
     if not entries:
         return None
@@ -46,21 +48,33 @@ def _table(
         "holds. What has chance in it is judged by the 95 % interval of its seeds: *holds* or "
         "*differs* where the whole interval, or each of six seeds or more, says so, else "
         "*inconclusive*; *(k of n)* says in how many seeds a claim holds by itself. A value over "
-        "several seeds is that of all their flows or samples together, with the range of the "
-        "single seeds behind it. Only statements of the paper and points of its curves count; "
-        "what we add stands apart. The rules are in "
+        "several seeds is that of all their flows or samples together (a largest or smallest one, "
+        "the mean of the single seeds'), with the range of the single seeds behind it. Only "
+        "statements of the paper and points of its curves count; what we add stands apart. The "
+        "rules are in "
         "[paper.md](../../paper.md#how-claims-are-judged)."
     )
     lines = [f"# Claims of the paper: {paper}", "", *paragraph(about), ""]
     lines += [*_score(claims), "", *_causes(claims)]
-    told = [claim for claim in claims if claim["source"] == "paper" and not claim["curve"]]
-    lines += readings.summary(told, list(read.values()))
+    score = {
+        entry["figure"]: [claim["verdict"] for claim in _statements(entry)] for entry in entries
+    }
+    lines += readings.summary(score, read)
     lines += [*_times(entries), ""]
     for entry in entries:
         lines += _section(entry)
         if entry["figure"] in read:
             lines += readings.lines(read[entry["figure"]])
     return "\n".join(lines)
+
+
+def _statements(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the statements of the paper, apart from points of curves and what we add."""
+    return [c for c in entry["claims"] if c["source"] == "paper" and not c["curve"]]
+
+
+def _told(claims: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(claim["text"], claim["expected"]) for claim in claims]
 
 
 def _score(claims: Sequence[dict[str, Any]]) -> list[str]:
@@ -134,7 +148,7 @@ def _section(entry: dict[str, Any]) -> list[str]:
             lines += [*paragraph(part), ""]
     lines += [*paragraph(f"Command: `{entry['command']}`. {size_text(entry)}"), ""]
     claims = entry["claims"]
-    lines += _rows([c for c in claims if c["source"] == "paper" and not c["curve"]])
+    lines += _rows(_statements(entry))
     for panel in dict.fromkeys(c["curve"]["panel"] for c in claims if c["curve"]):
         lines += _points([c for c in claims if c["curve"] and c["curve"]["panel"] == panel])
     beside = [c for c in claims if c["source"] != "paper"]
