@@ -340,6 +340,31 @@ def test_readings_take_the_words_of_their_file(
         assert f"{said}; judge the readings again" in done.stderr
 
 
+def test_readings_of_other_claims_and_those_that_are_gone_are_left_out(
+    command: Command,
+    read_otherwise: Path,
+    reproduced: tuple[CompletedProcess[str], Path],
+    tmp_path: Path,
+) -> None:
+    options = ("-o", tmp_path, "--store", reproduced[1] / "runs")
+    text = read_otherwise.read_text(encoding="utf-8")
+
+    def table() -> str:
+        return (tmp_path / "mine/claims.md").read_text(encoding="utf-8")
+
+    for more in ((), ("--readings",)):
+        assert command("paper", read_otherwise, *more, *options).returncode == 0
+    assert "a light load" in table()
+    read_otherwise.write_text(text.replace("at_least = 1.0001", "at_least = 2"), encoding="utf-8")
+    assert command("paper", read_otherwise, *options).returncode == 0
+    assert "a light load" not in table(), "they were judged by another bound"
+    read_otherwise.write_text(text.replace(READINGS, ""), encoding="utf-8")
+    for more in (options, ("--words", "-o", tmp_path)):
+        assert command("paper", read_otherwise, *more).returncode == 0
+    assert not (tmp_path / "mine/readings/fig1.json").exists()
+    assert "a light load" not in table()
+
+
 def test_a_figure_without_readings_says_so(command: Command, figure: Path, tmp_path: Path) -> None:
     done = command("paper", figure, "--readings", "-o", tmp_path)
     assert done.returncode == 2

@@ -198,6 +198,17 @@ def test_mistakes_in_readings(figure: Path, good: str, bad: str, told: str) -> N
     assert told in str(error.value)
 
 
+def test_runs_that_a_reading_names_have_its_axes(figure: Path) -> None:
+    other = '[[runs]]\nname = "b"\nscenario = "tiny.toml"\n\n[data.short]'
+    text = FIGURE.replace("[[runs]]\n", '[[runs]]\nname = "a"\n').replace("[data.short]", other)
+    text = text.replace('name = "p99",', 'name = "p99", runs = "a",')
+    text = text.replace('select = { load = "30 %" }', 'select = { runs = "a", load = "30 %" }')
+    named = READING.replace("set = [", 'runs = ["a", "b"]\nset = [', 1)
+    figure.write_text(text + named, encoding="utf-8")
+    with pytest.raises(FigureError, match="no axis `scheme` in these runs"):
+        files.read(figure)
+
+
 def test_a_reading_of_an_axis_that_is_not_there(figure: Path) -> None:
     figure.write_text(FIGURE + READING.replace("{ scheme", "{ schema"), encoding="utf-8")
     with pytest.raises(FigureError, match="no axis `schema` in these runs"):

@@ -8,6 +8,7 @@ it does, and is *inconclusive* otherwise, unless all of six seeds or more are on
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -329,3 +330,8 @@ def _spread(by_seed: Sequence[float], dimension: Dimension) -> str:
         return ""
     low, high = text(min(by_seed), dimension), text(max(by_seed), dimension)
     return f" (seeds {low} to {high})" if low != high else ""
+
+
+def without_seeds(ours: str) -> str:
+    """Leave out of what came out between what the single seeds lie."""
+    return re.sub(r" \(seeds [^)]*\)", "", ours)

@@ -7,18 +7,23 @@ under each, so that one which gives a number of the paper, and takes another awa
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from backwater.errors import RunError
-from backwater.files import write_whole
-from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, judge
+from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, judge, without_seeds
 from backwater.paper.figure import READINGS, Claim, Figure, Size
 from backwater.paper.markdown import cell, paragraph
-from backwater.paper.reproduce import Results, setup, tasks
+from backwater.paper.reproduce import (
+    Results,
+    other_claims,
+    setup,
+    size_of,
+    tasks,
+    write_results,
+)
 
 AS_HERE = "as here"
 """Name of the figure as its file has it, beside its readings."""
@@ -58,11 +63,7 @@ def finish(
         ],
         "readings": [_judged(name, figure, own) for name, own in results.items()],
     }
-    path = path_of(figure.name, out)
-    try:
-        write_whole(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n", parents=True)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written: {error.strerror}", error.errno) from error
+    write_results(path_of(figure.name, out), about)
     return about
 
 
@@ -100,13 +101,11 @@ def load(figure: str, out: Path) -> dict[str, Any] | None:
 
 def outdated(figure: Figure, about: Mapping[str, Any]) -> str | None:
     """Say what a figure file has other than the verdicts under its readings; ``None``: nothing."""
-    size = next((s for s in (Size.QUICK, Size.FULL) if about[s]), Size.USUAL)
-    found = [(told["text"], told["expected"]) for told in about["claims"]]
-    if found != [(claim.text, claim.expected) for claim in statements(figure)]:
-        return "claims or their bounds are not those of the figure file"
+    if changed := other_claims(statements(figure), about):
+        return changed
     if [told["name"] for told in about["readings"]] != list(variants(figure)):
         return "its readings are not those of the figure file"
-    if about["setup"] != _setup(figure, size, about["seeds"]):
+    if about["setup"] != _setup(figure, size_of(about), about["seeds"]):
         return "the figure file makes other runs"
     return None
 
@@ -127,7 +126,7 @@ def reword(figure: Figure, out: Path) -> None:
             told |= {"kind": reading.kind, "why": reading.why}
     for told, claim in zip(about["claims"], statements(figure), strict=True):
         told["paper"] = claim.paper
-    write_whole(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+    write_results(path, about)
 
 
 # --- In words --------------------------------------------------------------------------------
@@ -173,16 +172,12 @@ def _told(readings: Sequence[Mapping[str, Any]], index: int, claim: Mapping[str,
         came = (reading["ours"][index], reading["verdicts"][index])
         names.setdefault(came, []).append(reading["name"])
     values = [
-        f"{', '.join(of)}: {_without_seeds(ours)}, {verdict}"
+        f"{', '.join(of)}: {without_seeds(ours)}, {verdict}"
         for (ours, verdict), of in names.items()
     ]
     return cell(
         f"- *{claim['text']}* (paper: {claim['paper']}; {claim['expected']}): {'. '.join(values)}."
     )
-
-
-def _without_seeds(ours: str) -> str:
-    return re.sub(r" \(seeds [^)]*\)", "", ours)
 
 
 def summary(

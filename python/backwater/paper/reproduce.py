@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from backwater.errors import RunError
 from backwater.files import write_whole
 from backwater.paper.claims import Values, Verdict, judge
-from backwater.paper.figure import Figure, Group, Pick, Selection, Size
+from backwater.paper.figure import Claim, Figure, Group, Pick, Selection, Size
 from backwater.paper.measures import Data, Value
 from backwater.results import SUMMARY
 
@@ -110,14 +110,20 @@ def finish(results: Results, out: Path, command: str) -> Reproduced:
     try:
         picture.parent.mkdir(parents=True, exist_ok=True)
         draw(results).savefig(picture, dpi=110, metadata={"Software": None})
-        write_whole(
-            picture.with_suffix(".json"), json.dumps(about, indent=1, ensure_ascii=False) + "\n"
-        )
     except OSError as error:
         raise RunError(
             f"{error.filename}: cannot be written: {error.strerror}", error.errno
         ) from error
+    write_results(picture.with_suffix(".json"), about)
     return Reproduced(figure, verdicts, about, picture)
+
+
+def write_results(path: Path, about: Mapping[str, Any]) -> None:
+    """Write what came of a figure, for programs."""
+    try:
+        write_whole(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n", parents=True)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}", error.errno) from error
 
 
 def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[str, Any]:
@@ -183,15 +189,27 @@ def reword(figure: Figure, out: Path) -> None:
     about["about"] = figure.about
     for told, claim in zip(about["claims"], figure.claims, strict=True):
         told |= {key: getattr(claim, key) for key in _WORDS}
-    write_whole(path, json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+    write_results(path, about)
+
+
+def size_of(about: Mapping[str, Any]) -> Size:
+    """Return the size at which results were made."""
+    return next((size for size in (Size.QUICK, Size.FULL) if about.get(size)), Size.USUAL)
+
+
+def other_claims(claims: Sequence[Claim], about: Mapping[str, Any]) -> str | None:
+    """Say that results are of other claims, or of other bounds; ``None``: they are of these."""
+    found = [(told["text"], told["expected"]) for told in about["claims"]]
+    if found == [(claim.text, claim.expected) for claim in claims]:
+        return None
+    return "claims or their bounds are not those of the figure file"
 
 
 def outdated(figure: Figure, about: dict[str, Any]) -> str | None:
     """Say what a figure file has other than its results, beside words; ``None``: nothing."""
-    size = next((s for s in (Size.QUICK, Size.FULL) if about.get(s)), Size.USUAL)
-    found = [(told["text"], told["expected"]) for told in about["claims"]]
-    if found != [(claim.text, claim.expected) for claim in figure.claims]:
-        return "claims or their bounds are not those of the figure file"
+    size = size_of(about)
+    if changed := other_claims(figure.claims, about):
+        return changed
     if (about["title"], about["place"]) != (figure.title, figure.place):
         return "the picture has another title or place than the figure file"
     if about["size"] != _size_words(figure, size):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from backwater.errors import RunError
 from backwater.files import write_whole
 from backwater.paper import readings
-from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE
+from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, without_seeds
 from backwater.paper.figure import CAUSES
 from backwater.paper.markdown import cell, paragraph
 from backwater.paper.quantities import digits
@@ -43,6 +44,7 @@ def _table(
     paper: str, entries: Sequence[dict[str, Any]], read: Mapping[str, dict[str, Any]]
 ) -> str:
     claims = [claim for entry in entries for claim in entry["claims"]]
+    statements = {entry["figure"]: _statements(entry) for entry in entries}
     about = (
         f"The file is written by `backwater paper {paper}`; nothing is tuned so that a claim "
         "holds. What has chance in it is judged by the 95 % interval of its seeds: *holds* or "
@@ -55,11 +57,9 @@ def _table(
         "[paper.md](../../paper.md#how-claims-are-judged)."
     )
     lines = [f"# Claims of the paper: {paper}", "", *paragraph(about), ""]
-    lines += [*_score(claims), "", *_causes(claims)]
-    score = {
-        entry["figure"]: [claim["verdict"] for claim in _statements(entry)] for entry in entries
-    }
-    lines += readings.summary(score, read)
+    lines += [*_score(claims), "", *_causes(list(chain(*statements.values())))]
+    verdicts = {name: [claim["verdict"] for claim in own] for name, own in statements.items()}
+    lines += readings.summary(verdicts, read)
     lines += [*_times(entries), ""]
     for entry in entries:
         lines += _section(entry)
@@ -100,13 +100,9 @@ def _score(claims: Sequence[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _causes(claims: Sequence[dict[str, Any]]) -> list[str]:
+def _causes(statements: Sequence[dict[str, Any]]) -> list[str]:
     """Count why statements of the paper differ."""
-    found = [
-        claim.get("because", "")
-        for claim in claims
-        if claim["source"] == "paper" and not claim["curve"] and claim["verdict"] == DIFFERS
-    ]
+    found = [claim.get("because", "") for claim in statements if claim["verdict"] == DIFFERS]
     rows = [(found.count(kind), what) for kind, what in CAUSES.items() if kind in found]
     if "" in found:
         rows.append((found.count(""), "not said"))
@@ -196,8 +192,7 @@ def _points(claims: Sequence[dict[str, Any]]) -> list[str]:
 
 def _point(claim: dict[str, Any]) -> str:
     mark = {HOLDS: "", DIFFERS: "**"}.get(claim["verdict"], "*")
-    ours = claim["ours"].partition(" (seeds")[0]
-    return f"{mark}{ours}{mark} / {claim['paper']}"
+    return f"{mark}{without_seeds(claim['ours'])}{mark} / {claim['paper']}"
 
 
 def size_text(entry: dict[str, Any]) -> str:
