@@ -205,12 +205,12 @@ def summary(
     of = ", ".join(f"{kinds[kind]} {kind} ({READINGS[kind]})" for kind in READINGS if kinds[kind])
     return [
         *paragraph(
-            f"Other readings ([readings.md](../../readings.md)): for {len(abouts)} figures "
-            f"{len(readings)} were judged, by what they are of: {of}. Of the {len(missing)} "
-            f"statements of these figures that do not hold here {somewhere} hold under some "
-            f"reading, and {len(missing) - somewhere} under none. Had each figure the one reading "
-            f"that gains it most, less what that loses, {best} of {len(verdicts)} statements would "
-            f"hold ({100 * best / len(verdicts):.0f} %)."
+            f"Other readings ([readings.md](../../readings.md)), by what they are of: {of}; "
+            f"figures that have some: {len(abouts)}. Statements of these figures that do not hold here: "
+            f"{len(missing)}, of which under some reading hold {somewhere}, under none "
+            f"{len(missing) - somewhere}. Had each figure the one reading that gains it most, less "
+            f"what that loses, {best} of {len(verdicts)} statements would hold "
+            f"({100 * best / len(verdicts):.0f} %)."
         ),
         "",
     ]
