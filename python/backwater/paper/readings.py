@@ -206,8 +206,8 @@ def summary(
     return [
         *paragraph(
             f"Other readings ([readings.md](../../readings.md)), by what they are of: {of}; "
-            f"figures that have some: {len(abouts)}. Statements of these figures that do not hold here: "
-            f"{len(missing)}, of which under some reading hold {somewhere}, under none "
+            f"figures that have some: {len(abouts)}. Statements of these figures that do not hold "
+            f"here: {len(missing)}, of which under some reading hold {somewhere}, under none "
             f"{len(missing) - somewhere}. Had each figure the one reading that gains it most, less "
             f"what that loses, {best} of {len(verdicts)} statements would hold "
             f"({100 * best / len(verdicts):.0f} %)."
