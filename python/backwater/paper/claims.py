@@ -2,7 +2,8 @@
 
 A claim about something that has chance in it is judged by an interval: Student's, at 95 %, of what
 the single seeds have. It *holds* where the whole interval meets the bound, *differs* where none of
-it does, and is *inconclusive* otherwise, unless all of six seeds or more are on the same side.
+it does, and is *inconclusive* otherwise, unless so many of six seeds or more are on one side that
+chance alone does not explain it.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from backwater.paper.quantities import Dimension, Quantity, text
 
 HOLDS, DIFFERS, INCONCLUSIVE = "holds", "differs", "inconclusive"
 
-_UNANIMOUS = 6
-"""With as many seeds chance puts all on one side of their median in less than 5 % (sign test)."""
+_FOR_SIGNS = 6
+"""With fewer seeds chance puts all on one side of their median in more than 5 % (sign test)."""
 
 
 class Values(Protocol):
@@ -239,12 +240,14 @@ def _by_interval(bound: Bound, ours: _Side, than: _Side) -> str:
     # A percentile of all seeds' flows together may lie elsewhere than the mean of the seeds'.
     overall = _meets(bound, ours.value, than.value)
     told = {overall} | {_meets(bound, end, 0.0) for end in (interval.low, interval.high)}
-    if len(told) == 2 and len(each) >= _UNANIMOUS and all(map(math.isfinite, each)):
+    found = HOLDS if overall else DIFFERS
+    if len(told) == 1:
+        return found
+    if len(each) >= _FOR_SIGNS and all(map(math.isfinite, each)):
         # A few seeds with very much make the interval of a mean wide to both sides.
-        told = {overall, *meets}
-    if len(told) == 2:
-        return INCONCLUSIVE
-    return HOLDS if told == {True} else DIFFERS
+        if _by_median(sum(meets), len(meets)) == found:
+            return found
+    return INCONCLUSIVE
 
 
 def _by_median(meeting: int, seeds: int) -> str:

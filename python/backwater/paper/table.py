@@ -48,8 +48,8 @@ def _table(
     about = (
         f"The file is written by `backwater paper {paper}`; nothing is tuned so that a claim "
         "holds. What has chance in it is judged by the 95 % interval of its seeds: *holds* or "
-        "*differs* where the whole interval, or each of six seeds or more, says so, else "
-        "*inconclusive*; *(k of n)* says in how many seeds a claim holds by itself. A value over "
+        "*differs* where the whole interval says so, or more of six seeds or more than chance "
+        "explains, else *inconclusive*; *(k of n)* says in how many seeds a claim holds by itself. A value over "
         "several seeds is that of all their flows or samples together (a largest or smallest one, "
         "the mean of the single seeds'), with the range of the single seeds behind it. Only "
         "statements of the paper and points of its curves count; what we add stands apart. The "
