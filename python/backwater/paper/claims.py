@@ -2,8 +2,8 @@
 
 A claim about something that has chance in it is judged by an interval: Student's, at 95 %, of what
 the single seeds have. It *holds* where the whole interval meets the bound, *differs* where none of
-it does, and is *inconclusive* otherwise, unless so many of six seeds or more are on one side that
-chance alone does not explain it.
+it does. What that leaves open the sign test decides, where six seeds or more are enough for it;
+else the claim is *inconclusive*.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from backwater.paper.quantities import Dimension, Quantity, text
 HOLDS, DIFFERS, INCONCLUSIVE = "holds", "differs", "inconclusive"
 
 _FOR_SIGNS = 6
-"""With fewer seeds chance puts all on one side of their median in more than 5 % (sign test)."""
+"""With fewer seeds chance puts all on one side of a bound in more than 5 % (sign test)."""
 
 
 class Values(Protocol):
@@ -243,18 +243,17 @@ def _by_interval(bound: Bound, ours: _Side, than: _Side) -> str:
     found = HOLDS if overall else DIFFERS
     if len(told) == 1:
         return found
-    if len(each) >= _FOR_SIGNS and all(map(math.isfinite, each)):
-        # A few seeds with very much make the interval of a mean wide to both sides.
-        if _by_median(sum(meets), len(meets)) == found:
-            return found
-    return INCONCLUSIVE
+    # A few seeds with very much make the interval of a mean wide to both sides. Ties tell nothing.
+    signs = [met for met, v, o in zip(meets, each, than.by_seed, strict=True) if v != o]
+    decided = len(signs) >= _FOR_SIGNS and all(map(math.isfinite, each))
+    return found if decided and _by_median(sum(signs), len(signs)) == found else INCONCLUSIVE
 
 
 def _by_median(meeting: int, seeds: int) -> str:
-    """Judge by whether the median meets the bound.
+    """Judge by whether the median of the seeds meets the bound.
 
-    It does where all seeds do, or where the interval of the share that does lies above a half (sign
-    test).
+    It does where all of them do, or where the interval of the share that does lies above a half
+    (sign test).
     """
     if meeting in (0, seeds):
         return HOLDS if meeting else DIFFERS

@@ -48,12 +48,12 @@ def _table(
     about = (
         f"The file is written by `backwater paper {paper}`; nothing is tuned so that a claim "
         "holds. What has chance in it is judged by the 95 % interval of its seeds: *holds* or "
-        "*differs* where the whole interval says so, or more of six seeds or more than chance "
-        "explains, else *inconclusive*; *(k of n)* says in how many seeds a claim holds by itself. A value over "
-        "several seeds is that of all their flows or samples together (a largest or smallest one, "
-        "the mean of the single seeds'), with the range of the single seeds behind it. Only "
-        "statements of the paper and points of its curves count; what we add stands apart. The "
-        "rules are in "
+        "*differs* where the whole interval says so, or else a share of six seeds or more that "
+        "chance does not explain (sign test), and is *inconclusive* otherwise; *(k of n)* says in "
+        "how many seeds a claim holds by itself. A value over several seeds is that of all their "
+        "flows or samples together (a largest or smallest one, the mean of the single seeds'), "
+        "with the range of the single seeds behind it. Only statements of the paper and points of "
+        "its curves count; what we add stands apart. The rules are in "
         "[paper.md](../../paper.md#how-claims-are-judged)."
     )
     lines = [f"# Claims of the paper: {paper}", "", *paragraph(about), ""]
