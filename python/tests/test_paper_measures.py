@@ -690,6 +690,8 @@ def test_seeds_are_judged_one_by_one_too() -> None:
         ((3.1, 3.4, 3.2, 4.0, 3.5, 3.1, 3.3, 3.6, 45.0, 2.9), DIFFERS),
         ((3.1, 3.4, 3.2, 4.0, 3.5, 3.1, 3.3, 45.0, 2.9, 2.9), INCONCLUSIVE),
         ((2.9, 2.9, 2.9, 2.9, 2.9, 2.9, 2.9, 2.9, 0.0, 3.1), HOLDS),
+        # Ties tell nothing: five of six.
+        ((3.0,) * 4 + (2.9,) * 4 + (0.0, 3.1), INCONCLUSIVE),
         # The value over all contradicts them.
         ((2.9,) * 9 + (45.0,), INCONCLUSIVE),
         # And below: 2.4 ± 1.2.
