@@ -477,6 +477,12 @@ def test_the_package_says_what_is_where() -> None:
 
 
 @pytest.mark.parametrize("name", files.available())
+def test_shipped_labels_leave_the_unit_to_what_comes_out(name: str) -> None:
+    labels = [panel.y_label for panel in files.load(name).panels if panel.y_label]
+    assert [label for label in labels if label.endswith(")")] == []
+
+
+@pytest.mark.parametrize("name", files.available())
 def test_shipped_claims_can_fail(name: str) -> None:
     assert lint.complaints(files.load(name)) == []
 

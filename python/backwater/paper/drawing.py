@@ -153,9 +153,8 @@ def _by_size(axes: Axes, panel: Panel, results: Results) -> None:
     axes.set_xticks(places, [bytes_text(edges[i + 1]) for i in ticks])
     steps = "flow size, up to" if given else "flow size, up to (equally many flows per step)"
     axes.set_xlabel(panel.x_label or steps)
-    axes.set_ylabel(
-        panel.y_label or f"{unit.label(_NAMES[panel.source.of])}, {panel.statistic.name}"
-    )
+    statistic = "" if panel.y_label else f", {panel.statistic.name}"
+    axes.set_ylabel(unit.label(panel.y_label or _NAMES[panel.source.of]) + statistic)
     _marks(axes, panel.marks, _Unit(1), unit)
     if not axes.lines or panel.y_scale == "linear":
         from_zero(axes)
@@ -178,7 +177,7 @@ def _series(axes: Axes, panel: Panel, results: Results) -> None:
     for title, look, times, values in drawn:
         axes.plot(times / clock.scale, values / unit.scale, label=title or None, **_look(look))
     axes.set_xlabel(panel.x_label or clock.label("time"))
-    axes.set_ylabel(panel.y_label or unit.label(_NAMES[panel.source.of]))
+    axes.set_ylabel(unit.label(panel.y_label or _NAMES[panel.source.of]))
     axes.set_xlim(left=0)
     _marks(axes, panel.marks, clock, unit)
     from_zero(axes)
@@ -237,7 +236,7 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
     if all(not height > 0 for _, _, heights in bars for height in heights):
         axes.set_ylim(0, 1)
     axes.set_xlabel(panel.x_label or "")
-    axes.set_ylabel(panel.y_label or unit.label(_measured(panel.measures)))
+    axes.set_ylabel(unit.label(panel.y_label or _measured(panel.measures)))
     if panel.marks:  # Their words stand beside the bars, not on them.
         left, right = axes.get_xlim()
         axes.set_xlim(left, right + 0.3 * (right - left))
@@ -270,7 +269,7 @@ def _parts(axes: Axes, panel: Panel, results: Results) -> None:
     axes.set_xticks(range(len(places)), _broken([label for label, _ in places]))
     axes.tick_params(axis="x", length=0)
     axes.grid(visible=False, axis="x")
-    axes.set_ylabel(panel.y_label or unit.label("mean time of a flow"))
+    axes.set_ylabel(unit.label(panel.y_label or "mean time of a flow"))
     _marks(axes, panel.marks, None, unit)
     _limits(axes, panel, _Unit(1), unit)
 
@@ -316,7 +315,7 @@ def _over_axis(axes: Axes, panel: Panel, results: Results) -> None:
     if len(points) <= 8:
         axes.set_xticks(across / unit_x.scale)
     axes.set_xlabel(panel.x_label or unit_x.label(axis.name))
-    axes.set_ylabel(panel.y_label or unit.label(_measured(panel.measures)))
+    axes.set_ylabel(unit.label(panel.y_label or _measured(panel.measures)))
     _published(axes, panel, results, unit_x, unit)
     for i, formula in enumerate(panel.formulas):
         places = _spread(panel.x_scale, float(across.min()), float(across.max()))
@@ -341,7 +340,7 @@ def _curves(axes: Axes, panel: Panel, _: Results) -> None:
         values = formula.at(places)
         axes.plot(places / across.scale, values / unit.scale, label=formula.label, **look)
     axes.set_xlabel(panel.x_label or across.label("x"))
-    axes.set_ylabel(panel.y_label or unit.label(""))
+    axes.set_ylabel(unit.label(panel.y_label or ""))
     _marks(axes, panel.marks, across, unit)
     from_zero(axes)
     _limits(axes, panel, across, unit)
