@@ -297,7 +297,8 @@ def test_claims_are_judged_under_other_readings(
         "figures that have some: 1. Statements of these figures that do not hold here: 1," in said
     )
     assert "of which under some reading hold 0, under none 1." in said
-    assert "2 of 3 statements would hold (67 %)" in said, "what no reading gives, none takes away"
+    told = "2 of 3 statements would hold (67 %), and 2 (67 %) without guesses."
+    assert told in said, "what no reading gives, none takes away"
     told = "more buffer* (paper: more; ≥ 1): as here: "
     assert told in " ".join(table.split())
     assert "| a light load | words | 1 | 2 | 0 | 0 | 1 |" in done.stdout
@@ -316,6 +317,18 @@ def test_claims_are_judged_under_other_readings(
         store,
     )
     assert json.loads(one.stdout)[0]["command"] == "backwater paper mine/fig1 --readings --seeds 1"
+
+
+def test_what_guesses_gain_is_told_apart() -> None:
+    def under(kind: str, *verdicts: str) -> dict[str, Any]:
+        return {"kind": kind, "verdicts": verdicts}
+
+    here = under("", "holds", "differs", "differs", "inconclusive")
+    guess, code = ("holds", "holds", "holds", "differs"), ("differs", "holds", "holds", "differs")
+    about = {"readings": [here, under("guess", *guess), under("code", *code)]}
+    score = {"mine/fig1": here["verdicts"], "mine/fig2": ("holds",)}
+    told = " ".join(readings.summary(score, {"mine/fig1": about}))
+    assert "4 of 5 statements would hold (80 %), and 3 (60 %) without guesses." in told
 
 
 def test_readings_take_the_words_of_their_file(

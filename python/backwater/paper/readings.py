@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -200,8 +200,11 @@ def summary(
         if verdict != HOLDS
     ]
     somewhere = sum(HOLDS in found for found in missing)
-    held = verdicts.count(HOLDS)
-    best = held + sum(_gained(score[figure], about) for figure, about in abouts.items())
+    best, supported = (
+        verdicts.count(HOLDS)
+        + sum(_gained(score[figure], about, some) for figure, about in abouts.items())
+        for some in (set(READINGS), set(READINGS) - {"guess"})
+    )
     of = ", ".join(f"{kinds[kind]} {kind} ({READINGS[kind]})" for kind in READINGS if kinds[kind])
     return [
         *paragraph(
@@ -210,19 +213,21 @@ def summary(
             f"here: {len(missing)}, of which under some reading hold {somewhere}, under none "
             f"{len(missing) - somewhere}. Had each figure the one reading that gains it most, less "
             f"what that loses, {best} of {len(verdicts)} statements would hold "
-            f"({100 * best / len(verdicts):.0f} %)."
+            f"({100 * best / len(verdicts):.0f} %), and {supported} "
+            f"({100 * supported / len(verdicts):.0f} %) without guesses."
         ),
         "",
     ]
 
 
-def _gained(score: Sequence[str], about: Mapping[str, Any]) -> int:
+def _gained(score: Sequence[str], about: Mapping[str, Any], kinds: Container[str]) -> int:
     """How many statements more hold under the best reading of a figure than in the score.
 
-    A statement is lost where it holds with the seeds of the readings as well as with those of the
-    score, and does not under the reading.
+    Only readings of some ``kinds`` count. A statement is lost where it holds with the seeds of the
+    readings as well as with those of the score, and does not under the reading.
     """
-    here, *others = (reading["verdicts"] for reading in about["readings"])
+    here = about["readings"][0]["verdicts"]
+    others = [reading["verdicts"] for reading in about["readings"][1:] if reading["kind"] in kinds]
     gains: list[int] = [
         sum(was != HOLDS and now == HOLDS for was, now in zip(score, other, strict=True))
         - sum(
