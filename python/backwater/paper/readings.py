@@ -223,15 +223,18 @@ def summary(
 def _gained(score: Sequence[str], about: Mapping[str, Any], kinds: Container[str]) -> int:
     """How many statements more hold under the best reading of a figure than in the score.
 
-    Only readings of some ``kinds`` count. A statement is lost where it holds with the seeds of the
-    readings as well as with those of the score, and does not under the reading.
+    Only readings of some ``kinds`` count. What fewer seeds or another size would give anyhow is no
+    gain and no loss: a statement counts where the score and the figure as it is here, with the
+    seeds of the readings, agree on whether it holds, and the reading does not.
     """
-    here = about["readings"][0]["verdicts"]
+    here = [verdict == HOLDS for verdict in about["readings"][0]["verdicts"]]
+    certain = [own == (verdict == HOLDS) for own, verdict in zip(here, score, strict=True)]
     others = [reading["verdicts"] for reading in about["readings"][1:] if reading["kind"] in kinds]
-    gains: list[int] = [
-        sum(was != HOLDS and now == HOLDS for was, now in zip(score, other, strict=True))
-        - sum(
-            was == alike == HOLDS != now for was, alike, now in zip(score, here, other, strict=True)
+    gains = [
+        sum(
+            (verdict == HOLDS) - was
+            for was, sure, verdict in zip(here, certain, other, strict=True)
+            if sure
         )
         for other in others
     ]
