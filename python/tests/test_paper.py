@@ -421,12 +421,15 @@ def test_full_runs_what_the_file_says_and_every_seed_that_is_asked_for(
     quick = 'quick = { set = ["traffic.background.window=[\\"0us\\", \\"20us\\"]"] }\n'
     assert quick in text
     full = quick.replace("quick", "full").replace(" }", ', size = "20 µs of arrivals" }')
-    figure.write_text(text.replace(quick, quick + full), encoding="utf-8")
+    fewer = 'where = [{ at = { scheme = "dcqcn", load = "0.6" }, full_seeds = 2 }]\n'
+    figure.write_text(text.replace(quick, quick + full + fewer), encoding="utf-8")
     store = tmp_path / "s"
     done = command("paper", figure, "--full", "--json", "-o", tmp_path, "--store", store)
     assert done.returncode == 0, done.stderr
     (about,) = json.loads(done.stdout)
-    assert (about["full"], about["runs"], about["seeds"]) == (True, 20, 5)
+    assert (about["full"], about["runs"], about["seeds"]) == (True, 17, 5)
+    asked = {claim["text"]: claim["seeds"] for claim in about["claims"]}
+    assert set(asked.values()) == {2, 5}, "two where a claim is about what has two"
     assert about["command"] == "backwater paper mine/fig1 --full"
     assert about["size"] == "20 µs of arrivals"
     both = command("paper", figure, "--full", "--quick", "-o", tmp_path)

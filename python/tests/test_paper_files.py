@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from backwater import paper
-from backwater.paper import files, lint
+from backwater.paper import files, lint, reproduce
 from backwater.paper.checked_table import FigureError
 from backwater.paper.figure import Pick, Size
 from backwater.paper.quantities import Dimension, Quantity, parse, text
@@ -103,6 +103,24 @@ def test_some_combinations_set_more(figure: Path) -> None:
     assert more(Size.QUICK)["hpcc, 50 %"] == ("a=1", "run.until=1ms"), "less has the last word"
     assert more(Size.FULL)["hpcc, 50 %"] == ("a=1", "b=2")
     assert more(Size.FULL)["dcqcn, 50 %"] == ()
+
+
+def test_some_combinations_have_fewer_seeds_at_full_size(figure: Path) -> None:
+    text = figure.read_text(encoding="utf-8")
+    fewer = WHERE.replace('set = ["a=1"], full = ["b=2"]', "full_seeds = 2")
+    figure.write_text(text.replace(QUICK, fewer), encoding="utf-8")
+    found = files.read(figure)
+
+    def seeds(size: Size) -> list[int]:
+        made = reproduce.tasks(found, size)
+        labels = dict.fromkeys(labels for _, labels, _ in made)
+        return [sum(of == each for _, of, _ in made) for each in labels]
+
+    assert seeds(Size.USUAL) == [3, 3, 3, 3]
+    assert seeds(Size.FULL) == [5, 2, 5, 5]
+    figure.write_text(text.replace(QUICK, fewer.replace("= 2", "= 0")), encoding="utf-8")
+    with pytest.raises(FigureError, match="expected a whole number of at least 1, found 0"):
+        files.read(figure)
 
 
 def test_what_a_claim_leaves_open_is_as_on_its_other_side(figure: Path) -> None:
@@ -223,7 +241,7 @@ MISTAKES = [
     ),
     (QUICK, WHERE.replace('"50 %"', '"55 %"'), "`55 %` is no point of the axis; there are: 30 %"),
     (QUICK, 'where = [{ set = ["a=1"] }]', "say which points are meant: at = { AXIS = [..], .. }"),
-    (QUICK, 'where = [{ at = { scheme = "hpcc" } }]', "`set` or `full` says what is set there"),
+    (QUICK, 'where = [{ at = { scheme = "hpcc" } }]', "`set`, `full` or `full_seeds` says"),
     ('statistic = "p99"\n', 'statistic = "p99"\nover = "p98"\n', "no measure `p98` is declared"),
     (
         "[measures.p99]",

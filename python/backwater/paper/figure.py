@@ -90,6 +90,9 @@ class Change:
     full: tuple[str, ...]
     """What they set at the size `full`, beside these."""
 
+    full_seeds: int | None = None
+    """How many seeds are run of them at the size `full`, the first ones; ``None``: all."""
+
     def concerns(self, tags: Mapping[str, str]) -> bool:
         """Whether a combination is meant."""
         return all(tags[axis] in labels for axis, labels in self.at.items())
@@ -120,6 +123,12 @@ class Group:
         """Return what is run at a size."""
         usual = Scale((), self.seeds)
         return {Size.USUAL: usual, Size.QUICK: self.quick, Size.FULL: self.full}[size]
+
+    def seeds_of(self, tags: Mapping[str, str], size: Size) -> tuple[int | None, ...]:
+        """Return the seeds of a combination, by the labels of all axes."""
+        changes = self.changes if size is Size.FULL else ()
+        fewer = [change.full_seeds for change in changes if change.concerns(tags)]
+        return self.scale(size).seeds[: min(filter(None, fewer), default=None)]
 
     def cases(self, size: Size = Size.USUAL) -> Iterator[Case]:
         """All combinations, the last axis fastest."""

@@ -219,9 +219,10 @@ def _change(table: Table, axes: Sequence[Axis]) -> Change:
         _check_points(at, name, points, axes)
     if not labels:
         raise table.fail("at", "say which points are meant: at = { AXIS = [..], .. }")
-    change = Change(labels, _overrides(table, "set"), _overrides(table, "full"))
-    if not (change.overrides or change.full):
-        raise table.fail(None, "`set` or `full` says what is set there")
+    seeds = table.whole("full_seeds", 1, 1) if "full_seeds" in table else None
+    change = Change(labels, _overrides(table, "set"), _overrides(table, "full"), seeds)
+    if not (change.overrides or change.full or seeds):
+        raise table.fail(None, "`set`, `full` or `full_seeds` says what is other there")
     at.close()
     table.close()
     return change

@@ -230,7 +230,7 @@ def _gained(score: Sequence[str], about: Mapping[str, Any], kinds: Container[str
     here = [verdict == HOLDS for verdict in about["readings"][0]["verdicts"]]
     certain = [own == (verdict == HOLDS) for own, verdict in zip(here, score, strict=True)]
     others = [reading["verdicts"] for reading in about["readings"][1:] if reading["kind"] in kinds]
-    gains = [
+    gains: list[int] = [
         sum(
             (verdict == HOLDS) - was
             for was, sure, verdict in zip(here, certain, other, strict=True)

@@ -47,11 +47,12 @@ class Results(Values):
             (axis.name, select[axis.name][0] if axis.name in select else axis.points[0].label)
             for axis in group.axes
         )
-        return [self._runs[group.name, tags, seed] for seed in self.seeds(group)]
+        seeds = group.seeds_of(dict(tags), self.size)[: self.most_seeds]
+        return [self._runs[group.name, tags, seed] for seed in seeds]
 
     def seeds(self, group: Group) -> tuple[int | None, ...]:
         """Return the seeds of a group that were run."""
-        return _seeds(group, self.size, self.most_seeds)
+        return group.scale(self.size).seeds[: self.most_seeds]
 
     def value(self, pick: Pick) -> Value:
         """Value of a measure where each axis is at one point."""
@@ -72,7 +73,7 @@ def tasks(
     found = {}
     for group in figure.groups:
         for case in group.cases(size):
-            for seed in _seeds(group, size, most_seeds):
+            for seed in group.seeds_of(dict(case.tags), size)[:most_seeds]:
                 found[group.name, case.tags, seed] = Task(
                     scenario=group.scenario,
                     scheme=case.scheme,
@@ -81,10 +82,6 @@ def tasks(
                     profile=group.profile,
                 )
     return found
-
-
-def _seeds(group: Group, size: Size, most: int | None) -> tuple[int | None, ...]:
-    return group.scale(size).seeds[:most]
 
 
 @dataclass(frozen=True, slots=True)
