@@ -203,6 +203,8 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
     # On a logarithmic scale the smallest bar is told in a unit in which it has digits too.
     choice = min if panel.y_scale == "log" else max
     unit = _Unit.of(panel.measures[0].dimension, choice(positive, default=0.0))
+    # Five digits are wider than one bar of a dozen.
+    small = max(positive, default=0.0) >= 10_000 * unit.scale
     for i, (title, look, heights) in enumerate(bars):
         x = np.arange(len(places)) + (i - (len(bars) - 1) / 2) * width
         y = np.array(heights) / unit.scale
@@ -217,7 +219,7 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
                 xytext=(0, 2),
                 textcoords="offset points",
                 ha="center",
-                fontsize=7,
+                fontsize=5.5 if small else 7,
                 color=MUTED,
                 path_effects=_rim(),
                 zorder=5,

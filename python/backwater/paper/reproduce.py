@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from backwater.errors import RunError
 from backwater.files import write_whole
 from backwater.paper.claims import Values, Verdict, judge
-from backwater.paper.figure import Claim, Figure, Group, Pick, Selection, Size
+from backwater.paper.figure import Claim, Figure, Pick, Selection, Size
 from backwater.paper.measures import Data, Value
 from backwater.results import SUMMARY
 
@@ -49,10 +50,6 @@ class Results(Values):
         )
         seeds = group.seeds_of(dict(tags), self.size)[: self.most_seeds]
         return [self._runs[group.name, tags, seed] for seed in seeds]
-
-    def seeds(self, group: Group) -> tuple[int | None, ...]:
-        """Return the seeds of a group that were run."""
-        return group.scale(self.size).seeds[: self.most_seeds]
 
     def value(self, pick: Pick) -> Value:
         """Value of a measure where each axis is at one point."""
@@ -126,6 +123,7 @@ def write_results(path: Path, about: Mapping[str, Any]) -> None:
 def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[str, Any]:
     figure, runs = results.figure, results.all()
     schemes = list(dict.fromkeys(run.scheme for run in runs))
+    wanted = tasks(figure, results.size, results.most_seeds)
     ended = [(run.path / SUMMARY).stat().st_mtime for run in runs]
     return {
         "figure": figure.name,
@@ -138,8 +136,8 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
         "command": command,
         "runs": len(runs),
         "most_seeds": results.most_seeds,
-        "setup": setup(tasks(figure, results.size, results.most_seeds).values()),
-        "seeds": max((len(results.seeds(group)) for group in figure.groups), default=0),
+        "setup": setup(wanted.values()),
+        "seeds": max(Counter(place[:2] for place in wanted).values(), default=0),
         "schemes": schemes,
         "flows": sum(run.summary["flows"]["started"] for run in runs),
         "unfinished": sum(run.summary["flows"]["unfinished"] for run in runs),
