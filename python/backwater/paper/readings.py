@@ -200,21 +200,27 @@ def summary(
         if verdict != HOLDS
     ]
     somewhere = sum(HOLDS in found for found in missing)
+    holding = verdicts.count(HOLDS)
     best, supported = (
-        verdicts.count(HOLDS)
-        + sum(_gained(score[figure], about, some) for figure, about in abouts.items())
+        holding + sum(_gained(score[figure], about, some) for figure, about in abouts.items())
         for some in (set(READINGS), set(READINGS) - {"guess"})
     )
     of = ", ".join(f"{kinds[kind]} {kind} ({READINGS[kind]})" for kind in READINGS if kinds[kind])
+
+    def percent(number: int) -> str:
+        return f"({100 * number / len(verdicts):.0f} %)"
+
+    upper = holding + somewhere
     return [
         *paragraph(
             f"Other readings ([readings.md](../../readings.md)), by what they are of: {of}; "
             f"figures that have some: {len(abouts)}. Statements of these figures that do not hold "
             f"here: {len(missing)}, of which under some reading hold {somewhere}, under none "
-            f"{len(missing) - somewhere}. Had each figure the one reading that gains it most, less "
-            f"what that loses, {best} of {len(verdicts)} statements would hold "
-            f"({100 * best / len(verdicts):.0f} %), and {supported} "
-            f"({100 * supported / len(verdicts):.0f} %) without guesses."
+            f"{len(missing) - somewhere}. So {upper} of {len(verdicts)} {percent(upper)} hold here "
+            f"or under some reading, of which many contradict each other. Had each figure the one "
+            f"reading that gains it most, less what that loses, {best} of {len(verdicts)} "
+            f"statements would hold {percent(best)}, and {supported} {percent(supported)} without "
+            f"guesses."
         ),
         "",
     ]
