@@ -234,8 +234,12 @@ fn read_root(
     let s = Section::new(context, root, "", at);
     let title = s.required("name", "\"my-first\"", name);
     let seed = s.required("seed", "1", |n| count(n, 0, u64::MAX));
+    let scheme = s.section("scheme").and_then(|inner| scheme::read(&inner));
     let topology = topology::read(&s);
-    let graph = topology.as_ref().and_then(|t| build_graph(&s, t));
+    let mut graph = topology.as_ref().and_then(|t| build_graph(&s, t));
+    if scheme.as_ref().is_some_and(|scheme| scheme.cut_times) {
+        graph = graph.map(Graph::cut_delays);
+    }
     let failures = failures::read(&s, graph.as_ref());
     let switch = read_switch(&s);
     let names = host_names(topology.as_ref());
@@ -259,7 +263,6 @@ fn read_root(
     );
     let run = read_run(&s, &traffic);
     let record = record::read(&s, graph.as_ref(), &traffic, run.as_ref());
-    let scheme = s.section("scheme").and_then(|inner| scheme::read(&inner));
     s.finish();
     let (buffer_bytes, reserved_bytes) = switch?;
     let spec = Spec {

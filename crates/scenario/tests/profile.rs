@@ -14,8 +14,12 @@ use scenario::{Changes, Scenario, ScenarioError, surroundings};
 const STAR: &str = "name = \"x\"\ntopology = { kind = \"star\", hosts = 3, link = { rate = \"100Gbps\", delay = \"1us\" } }\n";
 
 fn one_flow(bytes: &str) -> String {
+    one_flow_on(STAR, bytes)
+}
+
+fn one_flow_on(network: &str, bytes: &str) -> String {
     format!(
-        "{STAR}[[traffic]]\nname = \"t\"\npattern = \"list\"\nflows = [{{ src = 0, dst = 1, bytes = \"{bytes}\" }}]\n"
+        "{network}[[traffic]]\nname = \"t\"\npattern = \"list\"\nflows = [{{ src = 0, dst = 1, bytes = \"{bytes}\" }}]\n"
     )
 }
 
@@ -40,7 +44,12 @@ impl Recorder for Flows {
 
 /// Completion time of a single flow at its sender, in ns.
 fn took(bytes: &str, scheme: &str) -> u64 {
-    let scenario = load(&one_flow(bytes), scheme, &[]).unwrap_or_else(|e| panic!("{e}"));
+    took_on(STAR, bytes, scheme)
+}
+
+fn took_on(network: &str, bytes: &str, scheme: &str) -> u64 {
+    let scenario =
+        load(&one_flow_on(network, bytes), scheme, &[]).unwrap_or_else(|e| panic!("{e}"));
     let mut flows = Flows::default();
     let outcome = engine::run(scenario.build().unwrap().plan, &mut flows, &mut |_| true);
     assert_eq!(outcome.violations, []);
@@ -56,6 +65,14 @@ fn a_single_packet() {
     assert_eq!(took("1000B", "dcqcn"), 4000 + 2 * 83 + 2 * 4);
     assert_eq!(took("1000B", "timely"), 4000 + 2 * 84 + 2 * 4);
     assert_eq!(took("1000B", "hpcc"), 4000 + 2 * 87 + 2 * 7);
+}
+
+// NS3-01: what is a fraction of a nanosecond of a delay is nobody's time.
+#[test]
+fn a_delay_with_a_fraction() {
+    let network = STAR.replace("1us", "1172.72ns");
+    let ns = took_on(&network, "1000B", "dcqcn");
+    assert_eq!(ns, 4 * 1172 + 2 * 83 + 2 * 4);
 }
 
 // NS3-01, NS3-32: 9999 packets more, each 83 ns after the one before.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
 
-use dataplane::units::{Rate, Time};
+use dataplane::units::{NS, Rate, Time};
 
 use super::plan::{Names, Plan};
 use super::{LinkSpec, Loss, TopologyError};
@@ -340,6 +340,16 @@ impl Graph {
         }
         graph.pod_racks = None; // no pair of racks stands for another any more
         graph
+    }
+
+    /// The same network, with delays cut to whole nanoseconds.
+    // NS3-01
+    #[must_use]
+    pub fn cut_delays(mut self) -> Self {
+        for link in &mut self.links {
+            link.delay_ps -= link.delay_ps % NS;
+        }
+        self
     }
 
     /// The same network with every link up.

@@ -97,7 +97,7 @@ pub(crate) const AXES: &[Param] = &[
     Param::word("clock", &["exact", "ns"])
         .default("\"exact\"", "PRE-80", "to the picosecond, our choice")
         .about(
-            "Times are exact, or serialisation, pacing and starts are cut to nanoseconds as ns-3 cuts them.",
+            "Times are exact, or serialisation, delays of links, pacing and starts are cut to nanoseconds as ns-3 cuts them.",
         ),
     Param::word("ties", &["phases", "scheduling", "scheduling, starts first"])
         .default(
