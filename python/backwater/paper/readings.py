@@ -217,8 +217,8 @@ def summary(
             f"figures that have some: {len(abouts)}. Statements of these figures that do not hold "
             f"here: {len(missing)}, of which under some reading hold {somewhere}, under none "
             f"{len(missing) - somewhere}. So {upper} of {len(verdicts)} {percent(upper)} hold here "
-            f"or under some reading, of which many contradict each other. Had each figure the one "
-            f"reading that gains it most, less what that loses, {best} of {len(verdicts)} "
+            f"or under some reading; but many readings contradict each other. Had each figure the "
+            f"one reading that gains it most, less what that loses, {best} of {len(verdicts)} "
             f"statements would hold {percent(best)}, and {supported} {percent(supported)} without "
             f"guesses."
         ),
