@@ -556,6 +556,39 @@ def test_the_scores_in_the_documentation_are_those_of_the_results(paper: str) ->
     assert f" | {len(results)} | {runs} | {hops:.0f} G | {hops / 36:.1f} | " in page
 
 
+@pytest.mark.parametrize(
+    ("paper", "called"), [("hpcc", "HPCC"), ("bfc", "BFC"), ("floodgate", "Floodgate")]
+)
+def test_what_readings_give_in_the_documentation_is_that_of_the_results(
+    paper: str, called: str
+) -> None:
+    score, abouts = {}, {}
+    for name in files.wanted([paper]):
+        about = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+        own = [c for c in about["claims"] if c["source"] == "paper" and not c["curve"]]
+        score[name] = [claim["verdict"] for claim in own]
+        if (under := readings.load(name, RESULTS)) is not None:
+            abouts[name] = under
+    found = readings.reach(score, abouts)
+    assert found is not None
+
+    def share(number: int, digits: int = 0) -> str:
+        return f"{number} ({100 * number / found.of:.{digits}f} %)"
+
+    row = [
+        called,
+        str(found.of),
+        share(found.hold, 1),
+        str(found.figures),
+        str(found.kinds.total()),
+        f"{found.somewhere} of {found.missing}",
+        share(found.best),
+        share(found.supported),
+    ]
+    page = (RESULTS.parent / "readings.md").read_text(encoding="utf-8")
+    assert f"| {' | '.join(row)} |" in page
+
+
 def test_the_figures_of_bfc_are_there() -> None:
     numbers = (2, 3, 4, *range(7, 31))
     wanted = [f"bfc/fig{n}" for n in numbers] + ["bfc/table1"]

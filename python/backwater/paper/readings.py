@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -180,47 +181,96 @@ def _told(readings: Sequence[Mapping[str, Any]], index: int, claim: Mapping[str,
     )
 
 
-def summary(
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far other readings of its figures would take a paper, in statements."""
+
+    of: int
+    """All of the paper."""
+
+    hold: int
+    """Those that hold as they are judged here."""
+
+    figures: int
+    """Figures that have readings."""
+
+    kinds: Counter[str]
+    """Readings, by what they are of."""
+
+    missing: int
+    """Statements of these figures that do not hold here."""
+
+    somewhere: int
+    """Those of them that hold under some reading."""
+
+    best: int
+    """All that would hold if each figure had the one reading that gains it most."""
+
+    supported: int
+    """The same without guesses."""
+
+
+def reach(
     score: Mapping[str, Sequence[str]], abouts: Mapping[str, Mapping[str, Any]]
-) -> list[str]:
-    """Say of a paper how far other readings of its figures would take it.
+) -> Reach | None:
+    """Count how far other readings would take a paper; ``None``: nothing has been judged.
 
     ``score`` has the verdicts of all statements as they are judged here, by figure, ``abouts`` what
     came of the readings of a figure.
     """
     verdicts = [verdict for own in score.values() for verdict in own]
     if not (abouts and verdicts):
-        return []
-    readings = [reading for about in abouts.values() for reading in about["readings"][1:]]
-    kinds = Counter(reading["kind"] for reading in readings)
+        return None
     missing = [
         {reading["verdicts"][index] for reading in about["readings"][1:]}
         for figure, about in abouts.items()
         for index, verdict in enumerate(score[figure])
         if verdict != HOLDS
     ]
-    somewhere = sum(HOLDS in found for found in missing)
-    holding = verdicts.count(HOLDS)
+    hold = verdicts.count(HOLDS)
     best, supported = (
-        holding + sum(_gained(score[figure], about, some) for figure, about in abouts.items())
+        hold + sum(_gained(score[figure], about, some) for figure, about in abouts.items())
         for some in (set(READINGS), set(READINGS) - {"guess"})
     )
-    of = ", ".join(f"{kinds[kind]} {kind} ({READINGS[kind]})" for kind in READINGS if kinds[kind])
+    return Reach(
+        of=len(verdicts),
+        hold=hold,
+        figures=len(abouts),
+        kinds=Counter(
+            reading["kind"] for about in abouts.values() for reading in about["readings"][1:]
+        ),
+        missing=len(missing),
+        somewhere=sum(HOLDS in found for found in missing),
+        best=best,
+        supported=supported,
+    )
+
+
+def summary(
+    score: Mapping[str, Sequence[str]], abouts: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Say of a paper how far other readings of its figures would take it; see :func:`reach`."""
+    found = reach(score, abouts)
+    if found is None:
+        return []
+    of = ", ".join(
+        f"{found.kinds[kind]} {kind} ({READINGS[kind]})" for kind in READINGS if found.kinds[kind]
+    )
 
     def percent(number: int) -> str:
-        return f"({100 * number / len(verdicts):.0f} %)"
+        return f"({100 * number / found.of:.0f} %)"
 
-    upper = holding + somewhere
+    upper = found.hold + found.somewhere
     return [
         *paragraph(
             f"Other readings ([readings.md](../../readings.md)), by what they are of: {of}; "
-            f"figures that have some: {len(abouts)}. Statements of these figures that do not hold "
-            f"here: {len(missing)}, of which under some reading hold {somewhere}, under none "
-            f"{len(missing) - somewhere}. So {upper} of {len(verdicts)} {percent(upper)} hold here "
-            f"or under some reading; but many readings contradict each other. Had each figure the "
-            f"one reading that gains it most, less what that loses, {best} of {len(verdicts)} "
-            f"statements would hold {percent(best)}, and {supported} {percent(supported)} without "
-            f"guesses."
+            f"figures that have some: {found.figures}. Statements of these figures that do not "
+            f"hold here: {found.missing}, of which under some reading hold {found.somewhere}, "
+            f"under none {found.missing - found.somewhere}. So {upper} of {found.of} "
+            f"{percent(upper)} hold here or under some reading; but many readings contradict each "
+            f"other. Had each figure the one reading that gains it most, less what that loses, "
+            f"{found.best} of {found.of} statements would hold {percent(found.best)}, and "
+            f"{found.supported} {percent(found.supported)} without guesses."
         ),
         "",
     ]
