@@ -256,7 +256,7 @@ CAUSES = {
     "unsaid": "a value that the paper does not give decides it; one that gives its result is named",
     "size": "less is run here than for the paper; at its size a run has its result",
     "words": "the paper's words, curves and code disagree, or a word of it is read narrowly here",
-    "shown": "runs that change one thing, or a calculation, show why; no reading has its result",
+    "shown": "runs that change one thing, or a calculation, show why; no allowed reading has it",
     "open": "not found; what was tried is told",
 }
 """Kinds of causes of what differs."""
