@@ -296,8 +296,8 @@ def test_claims_are_judged_under_other_readings(
     assert (
         "figures that have some: 1. Statements of these figures that do not hold here: 1," in said
     )
-    assert "of which under some reading hold 0, under none 1. So 2 of 3 (67 %) hold here" in said
-    told = "2 of 3 statements would hold (67 %), and 2 (67 %) without guesses."
+    assert "of which under some reading hold 0, under none 1. So 2 of 3 (66.7 %) hold here" in said
+    told = "2 of 3 statements would hold (66.7 %), and 2 (66.7 %) without guesses."
     assert told in said, "what no reading gives, none takes away"
     told = "more buffer* (paper: more; ≥ 1): as here: "
     assert told in " ".join(table.split())
@@ -328,12 +328,12 @@ def test_what_guesses_gain_is_told_apart() -> None:
     about = {"readings": [here, under("guess", *guess), under("code", *code)]}
     score = {"mine/fig1": here["verdicts"], "mine/fig2": ("holds",)}
     told = " ".join(readings.summary(score, {"mine/fig1": about}))
-    assert "4 of 5 statements would hold (80 %), and 3 (60 %) without guesses." in told
-    assert "hold 2, under none 1. So 4 of 5 (80 %) hold here or under some reading" in told
+    assert "4 of 5 statements would hold (80.0 %), and 3 (60.0 %) without guesses." in told
+    assert "hold 2, under none 1. So 4 of 5 (80.0 %) hold here or under some reading" in told
     # With all seeds the second statement holds as it is, so that its reading gains nothing.
     score["mine/fig1"] = ("holds", "holds", "differs", "inconclusive")
     told = " ".join(readings.summary(score, {"mine/fig1": about}))
-    assert "4 of 5 statements would hold (80 %), and 3 (60 %) without guesses." in told
+    assert "4 of 5 statements would hold (80.0 %), and 3 (60.0 %) without guesses." in told
 
 
 def test_readings_take_the_words_of_their_file(
@@ -538,11 +538,15 @@ def test_the_results_in_docs_are_those_of_the_file(name: str) -> None:
     assert under is None or readings.outdated(figure, under) is None
 
 
+def statements_of(about: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the statements of the paper in a figure's results, apart from points of curves."""
+    return [c for c in about["claims"] if c["source"] == "paper" and not c["curve"]]
+
+
 @pytest.mark.parametrize("paper", ["hpcc", "bfc", "floodgate", "spfc"])
 def test_the_scores_in_the_documentation_are_those_of_the_results(paper: str) -> None:
     results = [json.loads(path.read_text("utf-8")) for path in (RESULTS / paper).glob("*.json")]
-    claims = [c for about in results for c in about["claims"] if c["source"] == "paper"]
-    statements = [c for c in claims if not c["curve"]]
+    statements = [claim for about in results for claim in statements_of(about)]
 
     def count(chosen: list[dict[str, Any]]) -> str:
         found = [sum(c["verdict"] == verdict for c in chosen) for verdict in table.VERDICTS]
@@ -565,8 +569,7 @@ def test_what_readings_give_in_the_documentation_is_that_of_the_results(
     score, abouts = {}, {}
     for name in files.wanted([paper]):
         about = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-        own = [c for c in about["claims"] if c["source"] == "paper" and not c["curve"]]
-        score[name] = [claim["verdict"] for claim in own]
+        score[name] = [claim["verdict"] for claim in statements_of(about)]
         if (under := readings.load(name, RESULTS)) is not None:
             abouts[name] = under
         else:
@@ -574,16 +577,17 @@ def test_what_readings_give_in_the_documentation_is_that_of_the_results(
     found = readings.reach(score, abouts)
     assert found is not None
 
-    def share(number: int, digits: int = 0) -> str:
-        return f"{number} ({100 * number / found.of:.{digits}f} %)"
+    def share(number: int) -> str:
+        return f"{number} ({100 * number / found.of:.1f} %)"
 
     row = [
         called,
         str(found.of),
-        share(found.hold, 1),
+        share(found.hold),
         str(found.figures),
         str(found.kinds.total()),
         f"{found.somewhere} of {found.missing}",
+        share(found.upper),
         share(found.best),
         share(found.supported),
     ]

@@ -209,6 +209,11 @@ class Reach:
     supported: int
     """The same without guesses."""
 
+    @property
+    def upper(self) -> int:
+        """All that hold here or under some reading, however these contradict each other."""
+        return self.hold + self.somewhere
+
 
 def reach(
     score: Mapping[str, Sequence[str]], abouts: Mapping[str, Mapping[str, Any]]
@@ -258,19 +263,19 @@ def summary(
     )
 
     def percent(number: int) -> str:
-        return f"({100 * number / found.of:.0f} %)"
+        return f"({100 * number / found.of:.1f} %)"
 
-    upper = found.hold + found.somewhere
     return [
         *paragraph(
             f"Other readings ([readings.md](../../readings.md)), by what they are of: {of}; "
             f"figures that have some: {found.figures}. Statements of these figures that do not "
             f"hold here: {found.missing}, of which under some reading hold {found.somewhere}, "
-            f"under none {found.missing - found.somewhere}. So {upper} of {found.of} "
-            f"{percent(upper)} hold here or under some reading; but many readings contradict each "
-            f"other. Had each figure the one reading that gains it most, less what that loses, "
-            f"{found.best} of {found.of} statements would hold {percent(found.best)}, and "
-            f"{found.supported} {percent(found.supported)} without guesses."
+            f"under none {found.missing - found.somewhere}. So {found.upper} of {found.of} "
+            f"{percent(found.upper)} hold here or under some reading; but many readings "
+            f"contradict each other. Had each figure the one reading that gains it most, less "
+            f"what that loses, {found.best} of {found.of} statements would hold "
+            f"{percent(found.best)}, and {found.supported} {percent(found.supported)} without "
+            f"guesses."
         ),
         "",
     ]
