@@ -2,9 +2,21 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+use std::iter;
+
 use common::*;
-use dataplane::config::{Admission, Alpha, IrnConfig, Recovery};
-use dataplane::units::US;
+use dataplane::cc::CONTROLS;
+use dataplane::cc::fixed_window::FixedWindowConfig;
+use dataplane::cc::line_rate::LineRateConfig;
+use dataplane::config::{
+    Admission, Alpha, Beside, Classify, ControlConfig, Departures, IrnConfig, PfcThreshold,
+    Recovery, Schedule, Sending, VictimConfig,
+};
+use dataplane::hop::floodgate::FloodgateConfig;
+use dataplane::hop::{HopConfig, HopSpec};
+use dataplane::transport::TRANSPORTS;
+use dataplane::units::{MS, US};
 use fabric::engine::Simulation;
 use kernel::calendar::{Naive, Wheel};
 use kernel::random::{Purpose, Stream};
@@ -39,39 +51,169 @@ fn flows(seed: u64) -> Vec<Flow> {
     flows
 }
 
-fn setups() -> Vec<(&'static str, Setup)> {
-    let of = |preset: fn(_, _) -> Setup| preset(leaf_spine(4, 2, 4), flows(3));
-    let mut all: Vec<_> = PRESETS
-        .into_iter()
-        .chain(DRIVEN)
-        .map(|(name, preset)| (name, of(preset)))
-        .collect();
-    // A small buffer, so that PFC acts and BFC drops and goes back.
-    for (name, preset, buffer) in [
-        ("pfc", line_rate as fn(_, _) -> Setup, 400_000),
-        ("bfc drops", bfc, 60_000),
-    ] {
-        let mut s = of(preset);
-        s.switch.mmu.buffer_bytes = buffer;
-        s.switch.mmu.reserved_bytes = 0;
-        all.push((name, s));
+/// A scheme, and the scenario of its digest without the scheme.
+struct Case {
+    /// The word of the scheme in scenarios, where it has one.
+    name: &'static str,
+    setup: Setup,
+    without: Setup,
+}
+
+impl Case {
+    /// The setup of a preset on the network of this file, and the same setup with one change.
+    fn of(
+        name: &'static str,
+        preset: Preset,
+        flows: &[Flow],
+        adjust: impl Fn(&mut Setup),
+        remove: impl Fn(&mut Setup),
+    ) -> Self {
+        let mut setup = preset(leaf_spine(4, 2, 4), flows.to_vec());
+        adjust(&mut setup);
+        let mut without = setup.clone();
+        remove(&mut without);
+        Self {
+            name,
+            setup,
+            without,
+        }
     }
-    // No PFC, and too little room for the incast.
-    for (name, recovery) in [
-        ("irn", Recovery::Irn(IrnConfig::paper())),
-        ("ideal", Recovery::Ideal { delay_ps: None }),
-    ] {
-        let mut s = of(hpcc);
-        s.switch.mmu.buffer_bytes = 200_000;
-        s.switch.mmu.reserved_bytes = 0;
-        s.switch.mmu.admission = Admission::EgressDynamic {
-            alpha: Alpha::new(1.0),
-            per_queue: false,
-        };
-        s.nic.recovery = recovery;
-        all.push((name, s));
-    }
+}
+
+/// One case for each scheme. Digests of a case differ from those of `without` only if the scheme acts.
+fn cases() -> Vec<Case> {
+    let short = flows(3);
+    let long = long_flows(3);
+    let unchanged = |_: &mut Setup| {};
+    let no_control =
+        |s: &mut Setup| s.nic.control = Sending::Control(ControlConfig::LineRate(LineRateConfig));
+    let no_hop = |s: &mut Setup| s.switch.hop = HopConfig::None;
+    let no_transport = |s: &mut Setup| *s = line_rate(s.topology.clone(), s.flows.clone());
+    let small_buffer = |bytes| {
+        move |s: &mut Setup| {
+            s.switch.mmu.buffer_bytes = bytes;
+            s.switch.mmu.reserved_bytes = 0;
+        }
+    };
+    // No PFC, and a buffer that is too small for the incast.
+    let lossy = |recovery: Recovery| {
+        move |s: &mut Setup| {
+            small_buffer(200_000)(s);
+            s.switch.mmu.admission = Admission::EgressDynamic {
+                alpha: Alpha::new(1.0),
+                per_queue: false,
+            };
+            s.nic.recovery = recovery;
+        }
+    };
+    let go_back = |s: &mut Setup| s.nic.recovery = Recovery::GoBackN { timeout_ps: 4 * MS };
+    let mut all = vec![
+        Case::of("hpcc", hpcc, &short, unchanged, no_control),
+        Case::of("dcqcn", dcqcn, &short, unchanged, no_control),
+        Case::of("dctcp", dctcp, &short, unchanged, no_control),
+        // Its thresholds are round trips of 50 us and more.
+        Case::of("timely", timely, &long, unchanged, no_control),
+        Case::of("bfc", bfc, &short, unchanged, no_hop),
+        Case::of("ideal-fq", ideal_fq, &short, unchanged, |s| {
+            s.switch.classify = Classify::Fifo;
+            s.switch.schedule = Schedule::Fifo;
+        }),
+        Case::of("expresspass", expresspass, &short, unchanged, no_transport),
+        Case::of("ndp", ndp, &short, unchanged, no_transport),
+        Case::of("homa", homa, &short, unchanged, no_transport),
+        Case::of("pfc", line_rate, &short, small_buffer(400_000), |s| {
+            s.switch.mmu.admission = Admission::SharedPool;
+        }),
+        Case::of("bfc drops", bfc, &short, small_buffer(60_000), no_hop),
+        Case::of(
+            "irn",
+            hpcc,
+            &short,
+            lossy(Recovery::Irn(IrnConfig::paper())),
+            go_back,
+        ),
+        Case::of(
+            "ideal",
+            hpcc,
+            &short,
+            lossy(Recovery::Ideal { delay_ps: None }),
+            go_back,
+        ),
+        Case::of("swift", swift, &long, unchanged, no_control),
+        Case::of("powertcp", powertcp, &short, unchanged, no_control),
+        Case::of(
+            "theta-powertcp",
+            theta_powertcp,
+            &short,
+            unchanged,
+            no_control,
+        ),
+    ];
+    let fixed = |s: &mut Setup| {
+        s.nic.control = Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig::default()));
+    };
+    let delay = |s: &mut Setup| {
+        s.nic.control = Sending::Control(ControlConfig::DelayWindow(sets::DELAY_WINDOW));
+    };
+    let credits = |s: &mut Setup| *s = cbfc(s.clone());
+    let floodgate = |config| move |s: &mut Setup| s.switch.hop = HopConfig::Floodgate(config);
+    let victims = |victims: Option<VictimConfig>| {
+        move |s: &mut Setup| {
+            small_buffer(1_000_000)(s);
+            let Admission::Pfc(pfc) = &mut s.switch.mmu.admission else {
+                panic!("line-rate has PFC");
+            };
+            pfc.threshold = PfcThreshold::Dynamic(Alpha::new(0.25));
+            pfc.headroom_beside = true;
+            pfc.victims = victims;
+        }
+    };
+    let spfc = victims(Some(VictimConfig {
+        interval_ps: 20 * US,
+        k: 3 << 16,
+        count: Departures::Packets,
+        unpaused_waits: false,
+        resumes_at_once: false,
+        beside: Beside::Bytes(0),
+    }));
+    all.extend([
+        Case::of("fixed-window", line_rate, &long, fixed, no_control),
+        Case::of("delay-window", line_rate, &long, delay, no_control),
+        Case::of("cbfc", line_rate, &short, credits, no_hop),
+        Case::of(
+            "floodgate",
+            line_rate,
+            &short,
+            floodgate(FloodgateConfig::PRACTICAL),
+            no_hop,
+        ),
+        Case::of(
+            "pfc-tag",
+            line_rate,
+            &short,
+            floodgate(FloodgateConfig::TAGS),
+            no_hop,
+        ),
+        Case::of("spfc", line_rate, &long, spfc, victims(None)),
+    ]);
     all
+}
+
+/// The plain network, and the network with each scheme.
+fn setups() -> Vec<(&'static str, Setup)> {
+    let plain = line_rate(leaf_spine(4, 2, 4), flows(3));
+    let cases = cases().into_iter().map(|case| (case.name, case.setup));
+    iter::once(("line-rate", plain)).chain(cases).collect()
+}
+
+/// Like `flows`, but the five flows of the incast are so long that round trips exceed 50 us.
+fn long_flows(seed: u64) -> Vec<Flow> {
+    let mut flows = flows(seed);
+    flows.retain(|flow| !flow.incast || flow.src <= 5);
+    for flow in flows.iter_mut().filter(|flow| flow.incast) {
+        flow.bytes = 1_500_000;
+    }
+    flows
 }
 
 // ENG-20
@@ -146,8 +288,38 @@ fn digests_are_the_same_on_every_machine_and_in_debug_and_release() {
     assert_eq!(digests.join("\n"), pinned.trim_end());
 }
 
+// ENG-20
+/// A scheme that never acts in its scenario has the digest of a run without it, and pins nothing.
 #[test]
-fn what_the_small_buffers_are_for_does_happen() {
+fn each_scheme_changes_the_digest_of_its_scenario() {
+    let idle: Vec<_> = cases()
+        .into_iter()
+        .filter(|case| {
+            let with = case.setup.clone().run().0.digest;
+            with == case.without.clone().run_raw().0.digest
+        })
+        .map(|case| case.name)
+        .collect();
+    assert_eq!(idle, [""; 0], "these schemes never act");
+}
+
+// ENG-20
+#[test]
+fn every_scheme_of_the_lists_has_a_pinned_digest() {
+    let pinned: BTreeSet<&str> = setups().into_iter().map(|(name, _)| name).collect();
+    let missing: Vec<&str> = CONTROLS
+        .iter()
+        .map(|control| control.name)
+        .chain(TRANSPORTS.iter().map(|transport| transport.name))
+        .chain(HopSpec::WORDS.iter().map(|(word, _)| *word))
+        .chain(["pfc", "spfc"]) // They are no entries of a list.
+        .filter(|name| !pinned.contains(name))
+        .collect();
+    assert_eq!(missing, [""; 0]);
+}
+
+#[test]
+fn schemes_pause_drop_and_retransmit_where_their_scenarios_require_it() {
     let all = setups();
     let of = |name: &str| {
         all.iter()
@@ -171,6 +343,9 @@ fn what_the_small_buffers_are_for_does_happen() {
         assert_eq!(lossy.finished, lossy.started, "{name}");
     }
     assert!(of("bfc").counters.hop["bfc_pauses"] > 0);
+    assert!(of("floodgate").counters.hop["floodgate_held"] > 0);
+    assert!(of("pfc-tag").counters.hop["floodgate_dst_pauses"] > 0);
+    assert!(of("spfc").counters.hop["spfc_spared"] > 0);
     assert!(of("dcqcn").counters.cnps > 0);
     assert!(of("hpcc").counters.int_hops > 0);
 }

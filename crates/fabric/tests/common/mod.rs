@@ -408,19 +408,6 @@ pub fn homa(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s
 }
 
-pub type Preset = fn(TopologySpec, Vec<Flow>) -> Setup;
-
-/// Every preset of this file.
-pub const PRESETS: [(&str, Preset); 7] = [
-    ("line-rate", line_rate),
-    ("hpcc", hpcc),
-    ("dcqcn", dcqcn),
-    ("dctcp", dctcp),
-    ("timely", timely),
-    ("bfc", bfc),
-    ("ideal-fq", ideal_fq),
-];
-
 /// Swift, whose hosts take time.
 pub fn swift(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
@@ -441,8 +428,18 @@ pub fn theta_powertcp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s
 }
 
-/// Controls of which no digest is pinned.
-pub const NEWER: [(&str, Preset); 3] = [
+/// A preset of this file.
+pub type Preset = fn(TopologySpec, Vec<Flow>) -> Setup;
+
+/// Every preset in which senders set their rates or windows.
+pub const PRESETS: [(&str, Preset); 10] = [
+    ("line-rate", line_rate),
+    ("hpcc", hpcc),
+    ("dcqcn", dcqcn),
+    ("dctcp", dctcp),
+    ("timely", timely),
+    ("bfc", bfc),
+    ("ideal-fq", ideal_fq),
     ("swift", swift),
     ("powertcp", powertcp),
     ("theta-powertcp", theta_powertcp),
