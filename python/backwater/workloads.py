@@ -138,6 +138,8 @@ class Workload:
         self.options = dict(options or {})
         self.source = dict(source or {})
         self.groups: dict[str, list[int]] = {}
+        self._members: dict[str, frozenset[int]] = {}
+        """The ranks of each group, for fast lookups."""
         self.triggers: list[dict[str, Any]] = []
         self.collectives: list[dict[str, Any]] = []
         self._counts = [0] * ranks
@@ -165,6 +167,7 @@ class Workload:
         for rank in members:
             self._check_rank(rank, f'a rank of group "{name}"')
         self.groups[name] = members
+        self._members[name] = frozenset(members)
         return name
 
     def trigger(self, kind: str, count: int | None = None) -> int:
@@ -274,7 +277,7 @@ class Workload:
             raise WorkloadError(f"{kind!r} is no collective; expected {', '.join(COLLECTIVES)}")
         if group is not None and group not in self.groups:
             raise WorkloadError(f'there is no group "{group}"; define it with group()')
-        members = range(self.ranks) if group is None else self.groups[group]
+        members = range(self.ranks) if group is None else self._members[group]
         if rank not in members:
             raise WorkloadError(f'rank {rank} is not in group "{group}"')
         for each in (to_each, from_each):
@@ -340,7 +343,7 @@ class Workload:
         if not 0 <= whole < len(self.collectives):
             raise WorkloadError(f"there is no collective {whole}; define it with composed()")
         group = self.collectives[whole].get("group")
-        if group is not None and row["rank"] not in self.groups[group]:
+        if group is not None and row["rank"] not in self._members[group]:
             raise WorkloadError(f'rank {row["rank"]} is not in group "{group}"')
 
     def _pack(self) -> None:

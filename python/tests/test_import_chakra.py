@@ -340,7 +340,7 @@ def test_collectives_and_their_groups() -> None:
     # Group 1 has one rank: nothing is sent.
     findings = Findings()
     alone = {"5": (0, 1), "1": (0,)}
-    with pytest.raises(ScenarioError, match="rank 1 is no member of its group `1`"):
+    with pytest.raises(ScenarioError, match="rank 1 is not a member of its group `1`"):
         converted(*reduce_on(2, *nodes), groups=alone, findings=findings)
     other = nodes[:-1]
     workload = converted(trace(*nodes), trace(*other), groups=alone)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -454,9 +455,9 @@ def _hosts(links: Sequence[tuple[int, int, float, float]], told: int | None) -> 
     """Return how many there are: as the file tells, else the first nodes with a single link."""
     if told is not None:
         return told
-    ends = [node for link in links for node in link[:2]]
+    ends = Counter(node for link in links for node in link[:2])
     host = 0
-    while ends.count(host) == 1:
+    while ends[host] == 1:
         host += 1
     return host
 

@@ -137,6 +137,12 @@ class _Converter:
             source={"format": "chakra", "schema": traces[0].version},
         )
         self.groups = dict(settings.groups)
+        self.members: dict[str, frozenset[int]] = {}
+        """The ranks of each group, once all groups are known."""
+        self.defined: set[str] = set()
+        """Groups that the workload has."""
+        self.of_all: set[str] = set()
+        """Groups that have all ranks, in their order."""
         self._define_dimensions()
         self.sent: Counter[tuple[int, int, int]] = Counter()
         self.first_message: dict[tuple[int, int, int, bool], tuple[Trace, Node]] = {}
@@ -182,6 +188,9 @@ class _Converter:
             for node in trace.nodes:
                 if node.type is NodeType.METADATA and chakra.PROCESS_GROUPS in node.name:
                     self.groups |= chakra.groups_of_node(trace, node, self.ranks)
+        everyone = tuple(range(self.ranks))
+        self.members = {name: frozenset(ranks) for name, ranks in self.groups.items()}
+        self.of_all = {name for name, ranks in self.groups.items() if ranks == everyone}
         for rank, trace in enumerate(self.traces):
             self._rank(rank, trace)
         self._check_collectives()
@@ -493,7 +502,7 @@ class _Converter:
         """Name the communicator group of a collective; ``None``: all ranks."""
         name = str(node.attributes.get("pg_name") or "0")
         if name in self.groups:
-            return None if self.groups[name] == tuple(range(self.ranks)) else name
+            return None if name in self.of_all else name
         if name == "0":
             return None
         known = ", ".join(sorted(self.groups)) or "none"
@@ -525,12 +534,13 @@ class _Converter:
     def _phases(self, rank: int, trace: Trace, node: Node, word: str, size: int) -> list[_Phase]:
         name = self._group(trace, node)
         if name is not None:
-            members = self.groups[name]
-            if rank not in members:
-                trace.fail(node, f"rank {rank} is no member of its group {shown(name)}")
-            if len(members) == 1:
+            if rank not in self.members[name]:
+                trace.fail(node, f"rank {rank} is not a member of its group {shown(name)}")
+            if len(self.members[name]) == 1:
                 return []
-            self.out.group(name, members)
+            if name not in self.defined:
+                self.defined.add(name)
+                self.out.group(name, self.groups[name])
             return [_Phase(word, 0, name, size)]
         dims = [d for d in self._dimensions(trace, node) if self.settings.dims[d] > 1]
         if one := self._over_all(word):

@@ -14,7 +14,7 @@ Starts are in picoseconds, sizes in bytes. `htsim_topology` reads the network.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -93,6 +93,14 @@ class Matrix:
     connections: list[Connection] = field(default_factory=list)
     triggers: dict[int, Trigger] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+
+    def started(self) -> dict[int, list[Connection]]:
+        """Return the connections that each trigger starts, in the order of the file."""
+        found: dict[int, list[Connection]] = {}
+        for connection in self.connections:
+            if connection.trigger:
+                found.setdefault(connection.trigger, []).append(connection)
+        return found
 
 
 def read(path: Path, findings: Findings) -> Matrix:
@@ -293,10 +301,7 @@ class _Parser:
 
     def _check_starts(self) -> None:
         """Make sure that all connections start once all that can have ended."""
-        waiting: dict[int, list[Connection]] = {}
-        for made in self.parsed.connections:
-            if made.trigger:
-                waiting.setdefault(made.trigger, []).append(made)
+        waiting = {number: deque(found) for number, found in self.parsed.started().items()}
         activated: Counter[int] = Counter()
         ended = [c for c in self.parsed.connections if not c.trigger]
         while ended:
@@ -306,12 +311,13 @@ class _Parser:
                 if trigger is None:
                     continue
                 activated[number] += 1
-                left = waiting.get(number, [])
+                left = waiting.get(number)
+                if not left:
+                    continue
                 if trigger.fires is Fires.MULTISHOT:
-                    ended += left[:1]
-                    waiting[number] = left[1:]
+                    ended.append(left.popleft())
                 elif trigger.fires is Fires.ONESHOT or activated[number] >= trigger.count:
-                    ended += waiting.pop(number, [])
+                    ended += waiting.pop(number)
         for number, left in waiting.items():
             if left:
                 trigger = self.parsed.triggers[number]

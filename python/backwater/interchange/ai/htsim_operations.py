@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 
 from backwater.interchange.ai.htsim import Fires, Matrix
 from backwater.interchange.source import Findings
@@ -119,12 +120,12 @@ def convert(matrix: Matrix, findings: Findings) -> Workload:
 
 
 def _warn_of_order(matrix: Matrix, findings: Findings) -> None:
-    """Say where a multishot trigger would start its connections in another order than htsim."""
-    for trigger in matrix.triggers.values():
+    """Warn if a multishot trigger starts its connections in another order than htsim does."""
+    for number, started in matrix.started().items():
+        trigger = matrix.triggers[number]
         if trigger.fires is not Fires.MULTISHOT:
             continue
-        started = [c for c in matrix.connections if c.trigger == trigger.id]
-        if started != sorted(started, key=lambda c: c.src):
+        if any(later.src < earlier.src for earlier, later in pairwise(started)):
             trigger.line.warning(
                 f"trigger {trigger.id} starts its connections in the order of their sources; in "
                 "htsim it does so in the order of the file",

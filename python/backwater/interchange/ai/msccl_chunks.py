@@ -63,11 +63,16 @@ class _Run:
         self.done = [[0] * len(blocks) for blocks in algorithm.gpus]
         """By gpu and thread block, how many steps are over."""
         self.index = [{block.id: at for at, block in enumerate(x)} for x in algorithm.gpus]
-        self.awaited = [
-            {step.waits_for[0] for block in x for step in block.steps if step.waits_for}
-            for x in algorithm.gpus
-        ]
-        """By gpu, the thread blocks that others wait for."""
+        self.receivers: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        """By sender, receiver and channel, the thread blocks that take these messages."""
+        self.waiters: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        """By gpu, thread block and step, the thread blocks that wait for the end of that step."""
+        for rank, blocks in enumerate(algorithm.gpus):
+            for at, block in enumerate(blocks):
+                self.receivers[block.recv, rank, block.channel].append(at)
+                for step in block.steps:
+                    if step.waits_for is not None:
+                        self.waiters[rank, *step.waits_for].append(at)
 
     def _place(self, rank: int, buffer: str, at: int) -> tuple[str, int]:
         """Return where a place is when input and output are one buffer, or a part of one."""
@@ -141,11 +146,10 @@ class _Run:
                 sent = self._take(rank, step, (block.recv, rank, block.channel))
                 self.done[rank][at] += 1
                 if step.sends:
-                    self.messages[rank, block.send, block.channel].append(sent)
-                    others = self.algorithm.gpus[block.send]
-                    ready += ((block.send, i) for i, x in enumerate(others) if x.recv == rank)
-                if block.id in self.awaited[rank]:
-                    ready += ((rank, i) for i in range(len(blocks)) if i != at)
+                    channel = rank, block.send, block.channel
+                    self.messages[channel].append(sent)
+                    ready += ((block.send, i) for i in self.receivers[channel])
+                ready += ((rank, i) for i in self.waiters[rank, block.id, step.number])
 
     def _can(self, rank: int, at: int) -> bool:
         block = self.algorithm.gpus[rank][at]

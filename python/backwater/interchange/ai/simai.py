@@ -236,8 +236,9 @@ def _check_layers(workload: Workload) -> None:
         for layer in getattr(workload, name):
             if layer >= count:
                 line.fail(f"{key} names layer {layer}, but there are {count}", 0)
+    first = min(workload.checkpoints, default=count)
     for start in workload.initiates:
-        if not any(c <= start for c in workload.checkpoints):
+        if start < first:
             line.fail(
                 f"layer {start} repeats the forward pass since its checkpoint, but no layer "
                 "before it is a checkpoint",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -324,11 +325,13 @@ class _Program:
     def _forward_and_back(self) -> None:
         policy, layers = self.workload.policy, self.workload.layers
         waits = policy.startswith("HYBRID_TRANSFORMER")
+        checkpoints = sorted(self.workload.checkpoints)
+        initiates = set(self.workload.initiates) if policy == RECOMPUTING else set()
         self._all_forward()
         for index in reversed(range(len(layers))):
             layer = layers[index]
-            if policy == RECOMPUTING and index in self.workload.initiates:
-                start = max(c for c in self.workload.checkpoints if c <= index)
+            if index in initiates:
+                start = checkpoints[bisect_right(checkpoints, index) - 1]
                 for again in range(start, index):
                     self._forward(again, layers[again], " again")
             self._compute(layer.input_gradient, index, layer, "input gradient")
