@@ -26,7 +26,7 @@ WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup build demo live-demo test test-rust test-python lint format docs wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided bench-quick bench-collectives bench-peers bench-instructions \
+.PHONY: help setup build demo live-demo test test-rust test-python lint format docs wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -128,6 +128,9 @@ figures: $(EXTENSION) ## Reproduce the figures of the papers as docs/figures has
 
 bench: $(DEPENDENCIES) ## Measure packet-hops per second: four workloads, four schemes (out/bench), half an hour
 	$(BIN)/python benches/speed.py -o out/bench
+
+same: $(DEPENDENCIES) ## Compare the results of this version and of an earlier one (REV=...), run by run, for MINUTES
+	$(BIN)/python benches/same.py $(or $(REV),$(error say REV=REVISION)) --minutes $(or $(MINUTES),10)
 
 bench-guided: $(DEPENDENCIES) ## The same, and beside it the guided build
 	$(BIN)/python benches/speed.py --guided -o out/bench

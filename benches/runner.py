@@ -24,13 +24,16 @@ def surroundings(flags: str, target: Path | None) -> dict[str, str]:
     return environment
 
 
-def build(flags: str = "", target: Path | None = None, root: Path = ROOT) -> Path:
-    """Build the example in release mode, and return where it is.
+def build(
+    flags: str = "", target: Path | None = None, root: Path = ROOT, debug: bool = False
+) -> Path:
+    """Build the example in release mode, or in debug mode, and return its path.
 
-    `flags` and `target` are those of `surroundings`; `root` is where the sources are.
+    `flags` and `target` are those of `surroundings`; `root` is the folder of the sources.
     """
-    command = ["cargo", "build", "--release", "--locked", "-p", "backwater-scenario"]
+    command = ["cargo", "build", "--locked", "-p", "backwater-scenario"]
     command += ["--example", "bench", "--message-format", "json-render-diagnostics"]
+    command += [] if debug else ["--release"]
     told = subprocess.run(
         command,
         cwd=root,

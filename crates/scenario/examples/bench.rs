@@ -1,13 +1,20 @@
-//! Runs one scenario as the product does, results and audit on, and prints what it cost as a line of
-//! JSON:
-//! `cargo run --release -p backwater-scenario --example bench -- SCENARIO [SCHEME] [--threads=N] [KEY=VALUE]...`
+//! Runs one scenario as the product does, results and audit on, and prints its digest and its cost as a
+//! line of JSON:
+//! `cargo run --release -p backwater-scenario --example bench -- SCENARIO [SCHEME] [OPTION]... [KEY=VALUE]...`
 //!
-//! `benches/speed.py` calls it for the whole table; under callgrind, `benches/instructions.py` counts
-//! the instructions of [`event_loop`] alone.
+//! | option | effect |
+//! |---|---|
+//! | `--threads=N` | runs on N threads |
+//! | `--forced` | uses N threads even for a network that is too small for them to pay off |
+//! | `--profile=NAME` | replays another simulator |
+//! | `--out=FOLDER` | keeps the results in this folder, which must not exist |
+//!
+//! `benches/speed.py` calls it for the table of speeds, `benches/same.py` to compare the results of two
+//! revisions. Under callgrind, `benches/instructions.py` counts the instructions of [`event_loop`] alone.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use fabric::engine::{Plan, Simulation, Threads};
@@ -40,26 +47,50 @@ fn number(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "null".to_owned(), |value| value.to_string())
 }
 
+/// Options and changes of a run, as the command line gives them.
+#[derive(Default)]
+struct Options {
+    threads: u32,
+    forced: bool,
+    out: Option<PathBuf>,
+    changes: Changes,
+}
+
+impl Options {
+    fn read(arguments: impl Iterator<Item = String>) -> Result<Self, Box<dyn Error>> {
+        let mut options = Self {
+            threads: 1,
+            ..Self::default()
+        };
+        for argument in arguments {
+            let (key, value) = argument.split_once('=').unwrap_or((&argument, ""));
+            match key {
+                "--threads" => {
+                    let number = value.parse();
+                    options.threads = number.map_err(|_| "--threads=N takes a number")?;
+                }
+                "--forced" => options.forced = true,
+                "--profile" => options.changes.profile = Some(value.to_owned()),
+                "--out" => options.out = Some(value.into()),
+                _ if key.starts_with("--") => return Err(format!("no option {key}").into()),
+                _ => options.changes.set.push(argument),
+            }
+        }
+        Ok(options)
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("which scenario?")?;
     let scheme = arguments.next();
-    let (threads, set): (Vec<String>, Vec<String>) =
-        arguments.partition(|argument| argument.starts_with("--threads="));
-    let asked = match threads.last().and_then(|argument| argument.split_once('=')) {
-        Some((_, number)) => number.parse().map_err(|_| "--threads=N takes a number")?,
-        None => 1,
-    };
-    let changes = Changes {
-        scheme,
-        set,
-        ..Changes::default()
-    };
+    let mut options = Options::read(arguments)?;
+    options.changes.scheme = scheme;
     let began = Instant::now();
-    let scenario = Scenario::load(Path::new(&path), &changes).map_err(|e| e.to_string())?;
+    let scenario = Scenario::load(Path::new(&path), &options.changes).map_err(|e| e.to_string())?;
     let threads = Threads {
-        asked,
-        forced: false,
+        asked: options.threads,
+        forced: options.forced,
     };
     let plan = Plan {
         threads,
@@ -68,19 +99,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let simulation = Simulation::new(plan);
     let ready_s = began.elapsed().as_secs_f64();
 
-    let folder = std::env::temp_dir().join(format!("backwater-bench-{}", std::process::id()));
-    let mut writer = results::Writer::create(&folder, scenario.info(), false)?;
+    let temporary = std::env::temp_dir().join(format!("backwater-bench-{}", std::process::id()));
+    let folder = options.out.as_ref().unwrap_or(&temporary);
+    let mut writer = results::Writer::create(folder, scenario.info(), false)?;
     let (before, started) = (cpu_ns(), Instant::now());
     let outcome = event_loop(simulation, &mut writer);
     let loop_s = started.elapsed().as_secs_f64();
     let cpu_s = cpu_ns().zip(before).map(|(b, a)| (b - a) as f64 / 1e9);
     writer.finish(&outcome, &[])?;
-    std::fs::remove_dir_all(&folder)?;
-
-    let broken: Vec<&str> = outcome.violations.iter().map(|v| v.check).collect();
-    if !broken.is_empty() {
-        return Err(format!("the audit found: {}", broken.join(", ")).into());
+    if options.out.is_none() {
+        std::fs::remove_dir_all(&temporary)?;
     }
+
     println!(
         "{{\"scenario\": \"{}\", \"scheme\": \"{}\", \"ending\": \"{:?}\", \"digest\": \"{:016x}\", \
          \"flows\": {}, \"hops\": {}, \"events\": {}, \"ready_s\": {ready_s:.3}, \"loop_s\": {loop_s:.3}, \
@@ -95,5 +125,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         number(cpu_s.map(|s| format!("{s:.3}"))),
         number(peak_bytes()),
     );
+    let broken: Vec<&str> = outcome.violations.iter().map(|v| v.check).collect();
+    if !broken.is_empty() {
+        return Err(format!("the audit found: {}", broken.join(", ")).into());
+    }
     Ok(())
 }
