@@ -43,7 +43,8 @@ def import_ns3(
     for problem in result.warnings:
         say(problem["text"] + "\n")
     say(f"scenario: {out}")
-    say(f"run it as ns-3 would with: backwater run {shlex.quote(str(out))} --profile ns3")
+    run = f"backwater run {shlex.quote(str(out))}"
+    say(f"run it as ns-3 would with: {run} --profile ns3" if result.profile else f"run it: {run}")
 
 
 def export_ns3(

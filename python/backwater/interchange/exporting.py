@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from backwater.directories import claim_export
 from backwater.errors import InputError, RunError
-from backwater.interchange.importing import DATA_GROUP, DEFAULT_PORT
-from backwater.interchange.ns3_flows import INCAST_PORT, MAX_SIZE
+from backwater.interchange.ns3_flows import DATA_GROUP, DEFAULT_PORT, INCAST_PORT, MAX_SIZE
 from backwater.interchange.ns3_topology import MAX_HOST
 from backwater.interchange.source import time_ps
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from backwater.errors import InputError, RunError, ScenarioError
 from backwater.interchange import importing, ns3_config, ns3_topology
-from backwater.interchange.importing import DATA_GROUP, DEFAULT_PORT, Inputs
+from backwater.interchange.importing import Inputs
 from backwater.interchange.ns3_config import Config
-from backwater.interchange.ns3_flows import Flow
+from backwater.interchange.ns3_flows import DATA_GROUP, DEFAULT_PORT, Flow
 from backwater.interchange.ns3_topology import Topology
 from backwater.interchange.observed import (
     FlowKey,
@@ -293,7 +293,7 @@ class FloodgateCase:
             ["[[traffic]]", 'name = "flows"', 'pattern = "list"', 'file = "flows.csv"'],
             ["[run]", f'epoch = "{_EPOCH_NS}ns"', f'probe = "{self._period_ns}ns"'],
             importing.scheme_lines(inputs, self._preset),
-            self._habits(),
+            ['profile = "conext21-code"'],
         ]
         findings.stop_if_wrong()
         return "\n".join(line for part in parts for line in part) + "\n"
@@ -310,12 +310,6 @@ class FloodgateCase:
                 "not modelled; known are CC_MODE 1, 3 and 7, SWTICH_ACK_MODE 1 and 2"
             )
         return _PRESETS[mode] + variant
-
-    def _habits(self) -> list[str]:
-        lines = ['profile = "conext21-code"']
-        if self._said("SYMMETRIC_ROUTING_MODE") == "1":
-            lines.append('ack.path = "reverse"  # SYMMETRIC_ROUTING_MODE')
-        return lines
 
     @property
     def _period_ns(self) -> int:

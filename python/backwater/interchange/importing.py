@@ -14,22 +14,18 @@ from typing import Any
 
 from backwater.errors import RunError
 from backwater.files import write_whole
-from backwater.interchange import ns3_config, ns3_flows, ns3_topology
+from backwater.interchange import ns3_config, ns3_dialects, ns3_flows, ns3_topology
 from backwater.interchange.ns3_config import Config
-from backwater.interchange.ns3_flows import Flow
-from backwater.interchange.ns3_topology import Topology
-from backwater.interchange.source import Findings, Words
+from backwater.interchange.ns3_dialects import FOREIGN
+from backwater.interchange.ns3_flows import DATA_GROUP, Flow
+from backwater.interchange.ns3_topology import Dialect, Topology
+from backwater.interchange.source import Findings, Words, shown
 from backwater.interchange.toml_words import boolean, names, number, one_line, quoted, rate, time
 
 IMPORTED = "# Imported from "
 """How every scenario begins that was imported."""
 
 MARK = f"{IMPORTED}ns-3 by backwater"
-
-DATA_GROUP = 3
-"""The priority group in which ns-3's switches keep ACKs, and by convention data."""
-
-DEFAULT_PORT = 100
 
 _MS = 10**9
 _SECOND = 10**12
@@ -51,6 +47,9 @@ class Imported:
     """The list of flows that the scenario names, CSV."""
 
     warnings: list[dict[str, Any]]
+
+    profile: bool = True
+    """True if `--profile ns3` goes with the scenario."""
 
 
 @dataclass(slots=True)
@@ -100,7 +99,8 @@ def import_ns3(config: Path, name: str, flow_file: str) -> Imported:
     parts += [_run(inputs), _record(inputs), scheme_lines(inputs)]
     findings.stop_if_wrong()
     text = "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
-    return Imported(text, _flow_list(inputs), findings.warnings())
+    profile = not inputs.config.foreign_flag("ENABLE_IRN", False)
+    return Imported(text, _flow_list(inputs), findings.warnings(), profile)
 
 
 def write(config: Path, out: Path, force: bool = False) -> Imported:
@@ -150,6 +150,7 @@ def _read(path: Path, findings: Findings) -> Inputs:
     if findings.wrong > before:  # Nothing can be said of what comes of a wrong network.
         findings.stop_if_wrong()
     _check_trace(config, topology)
+    _warn_of_command_line(topology, config)
     return Inputs(config, topology, flows, findings)
 
 
@@ -187,24 +188,39 @@ def _first_file(places: list[Path]) -> Path | None:
 
 
 def _check_dialect(config: Config) -> None:
-    foreign = config.foreign
+    """Refuse values of forks that change the physics and cannot be imported; name what has none."""
     findings = config.words.findings
-    if foreign.get("USE_FLOODGATE", "0") != "0":
+    if drawn := ns3_dialects.of_bfc(config.foreign):
         findings.error(
-            f"{config.words.name}: USE_FLOODGATE {foreign['USE_FLOODGATE']}: Floodgate is not "
-            "among the schemes that are imported",
-            "set it to 0 to import the network and its congestion control",
+            f"{config.words.name}: {', '.join(drawn)}: this is a configuration of BFC's simulator, "
+            "which draws its flows and has its network in its code",
+            "compare with its results by `backwater validate`, or write a scenario with the "
+            "preset bfc",
         )
-    if foreign.get("FLOW_FROM_FILE", "1") == "0":
-        findings.error(
-            f"{config.words.name}: FLOW_FROM_FILE 0: the simulator draws its flows itself",
-            "write the flows that it drew into FLOW_FILE, and set FLOW_FROM_FILE to 1",
-        )
-    others = sorted(foreign)
-    if others:
+    for key, value in config.foreign.items():
+        about = FOREIGN[key]
+        if about.imported is not None and value not in about.imported:
+            at = config.foreign_places[key]
+            what, _, hint = about.otherwise.partition("; ")
+            config.words.error(at, f"{key} {shown(value)}: {what}", hint or None)
+    left_out = sorted(key for key in config.foreign if FOREIGN[key].is_left_out)
+    if left_out:
+        forks = sorted({fork for key in left_out for fork in FOREIGN[key].forks})
         findings.warning(
-            f"{config.words.name}: keys of Floodgate's or SimAI's simulator have no counterpart "
-            f"and are left out: {', '.join(others)}"
+            f"{config.words.name}: keys of other simulators ({', '.join(forks)}) have no "
+            f"counterpart and are left out: {', '.join(left_out)}"
+        )
+
+
+def _warn_of_command_line(topology: Topology, config: Config) -> None:
+    """Warn that PowerTCP's simulator takes its control from the command line."""
+    if topology.dialect is Dialect.POWERTCP:
+        config.warning(
+            "CC_MODE",
+            "the topology is one of PowerTCP's simulator, which takes the control from its "
+            "command line (--algorithm, --wien, --delayWien) and ignores CC_MODE; the scenario "
+            "has that of CC_MODE",
+            "for PowerTCP run it with `--scheme powertcp` or `--scheme theta-powertcp`",
         )
 
 
@@ -329,7 +345,8 @@ def _run(inputs: Inputs) -> list[str]:
                 "SIMULATOR_STOP_TIME",
                 f"the simulation stops before the last flow starts, at {Decimal(last) / 10**12} s",
             )
-        table.put("until", f'"{time(stop - epoch)}"', "SIMULATOR_STOP_TIME")
+        if config.said("SIMULATOR_STOP_TIME") or not ns3_dialects.is_conweave(config.foreign):
+            table.put("until", f'"{time(stop - epoch)}"', "SIMULATOR_STOP_TIME")
     return ["[run]", *table.lines]
 
 
@@ -373,9 +390,41 @@ def scheme_lines(inputs: Inputs, rename: Callable[[str], str] = lambda preset: p
     table.put("mtu", f'"{config["PACKET_PAYLOAD_SIZE"]}B"', "PACKET_PAYLOAD_SIZE")
     if config["GLOBAL_T"] != 1:
         table.put("base_rtt", '"ns3-pair"', "GLOBAL_T")
-    table.put("recovery", '"go-back-n"', "L2_BACK_TO_ZERO 0")
-    table.put("ack.pausable", boolean(not config["ACK_HIGH_PRIO"]), "ACK_HIGH_PRIO")
+    _losses(config, table)
+    high = config["ACK_HIGH_PRIO"]
+    if ns3_dialects.is_conweave(config.foreign) and not config.said("ACK_HIGH_PRIO"):
+        high = True
+    table.put("ack.pausable", boolean(not high), "ACK_HIGH_PRIO")
+    if config.foreign.get("SYMMETRIC_ROUTING_MODE") == "1":
+        table.put("ack.path", '"reverse"', "SYMMETRIC_ROUTING_MODE")
     return ["[scheme]", *table.lines, *parameters.lines]
+
+
+def _losses(config: Config, table: _Table) -> None:
+    """Write what happens when a buffer is full, and after a loss.
+
+    In ConWeave's simulator ENABLE_PFC 0 leaves the thresholds of egress queues (alpha 1) alone.
+    Its IRN has timeouts of 100 and 320 us, and none with PFC; its go-back-N never had one.
+    """
+    pfc = config.foreign_flag("ENABLE_PFC", True)
+    irn = config.foreign_flag("ENABLE_IRN", False)
+    if not pfc:
+        table.put("admission", '"egress-dynamic"', "ENABLE_PFC 0")
+    if not irn:
+        table.put("recovery", '"go-back-n"', "L2_BACK_TO_ZERO 0")
+        if timeout := config.foreign_number("RTO_us"):
+            table.put("go-back-n.timeout", f'"{timeout}us"', "RTO_us")
+        return
+    table.put("recovery", '"irn"', "ENABLE_IRN")
+    low, high = ("100us", "320us") if not pfc else ("1s", "1s")
+    why = "as in ConWeave's simulator" if not pfc else "ConWeave's IRN has no timeouts with PFC"
+    table.put("irn.rto_low", quoted(low), why)
+    table.put("irn.rto_high", quoted(high), why)
+    config.words.warning(
+        config.foreign_places["ENABLE_IRN"],
+        "`--profile ns3` repeats all packets from the first missing one on; so a scenario with "
+        "IRN runs without it",
+    )
 
 
 _COMMON = (
@@ -409,7 +458,10 @@ def check_control(config: Config) -> None:
         config.error("CC_MODE", f"CC_MODE {mode}: {what}", f"imported are {known}")
         return
     config.need(*_NEEDED[mode].split())
-    missing = [k for k in f"{_COMMON} {_OWN[mode]}".split() if not config.said(k)]
+    unset = ("SIMULATOR_STOP_TIME", "ACK_HIGH_PRIO")
+    has = unset if ns3_dialects.is_conweave(config.foreign) else ()
+    keys = f"{_COMMON} {_OWN[mode]}".split()
+    missing = [key for key in keys if not config.said(key) and key not in has]
     if missing:
         taken = ", ".join(f"{k} = {ns3_config.told(config[k])}" for k in missing)
         config.words.findings.warning(

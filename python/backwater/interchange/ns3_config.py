@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from backwater.errors import ScenarioError
-from backwater.interchange.source import Findings, Words, meant, rate_bps, shown
+from backwater.interchange.ns3_dialects import FOREIGN
+from backwater.interchange.source import TOLD, Findings, Words, meant, rate_bps, shown
 
 REQUIRED = object()
 """In the place of a default: ns-3 has none that could be used."""
@@ -95,70 +96,6 @@ KEYS: dict[str, Key] = {
     "QLEN_MON_END": Key(Kind.WHOLE, 2_100_000_000, 2**63),
 }
 
-FLOODGATE_KEYS = frozenset(
-    {
-        "SRCTOR_DST_PFC",
-        "USE_FLOODGATE",
-        "SWTICH_ACK_MODE",
-        "SWITCH_WIN_M",
-        "SWITCH_ACK_TH_M",
-        "RESET_ONLY_TOR_SWITCH_WIN",
-        "SWTICH_BYTE_COUNTER",
-        "SWTICH_CREDIT_INTERVAL",
-        "SWITCH_ABSOLUTE_PSN",
-        "SWITCH_SYN_TIMEOUT_US",
-        "FLOODGATE_CONFIG_FILE",
-        "ROUTING_MODE",
-        "DRILL_LOAD_MODE",
-        "QUEUE_STATISTIC_INTERVAL_US",
-        "SYMMETRIC_ROUTING_MODE",
-        "QP_MODE",
-        "RESET_PER_QP_MSG",
-        "RESET_QP_RATE",
-        "FLOW_CDF",
-        "FLOW_NUM",
-        "LOAD",
-        "FLOW_FROM_FILE",
-        "SEED",
-        "INCAST_MIX",
-        "INCAST_LOAD",
-        "INCAST_CDF",
-        "BW_OUTPUT_FILE",
-        "QUEUEING_OUTPUT_FILE",
-        "REALTIME_BUFFER_BW_FILE",
-        "BW_INTERVAL",
-        "BUFFER_INTERVAL",
-        "RTO_us",
-        "NACK_REACTION",
-        "PFC_DST_ALHPA",
-        "PFC_TH_STATIC",
-        "AVG_MESSAGE_PER_QP",
-        "INCAST_INTERVAL",
-        "INCAST_TIME",
-        "INCAST_FLOW_SIZE",
-        "INCAST_SCALE",
-        "OUTPUT_REALTIME_BUFFER",
-    }
-)
-"""Keys of Floodgate's simulator; each has one value."""
-
-SIMAI_KEYS = frozenset(
-    {
-        "BW_MON_FILE",
-        "RATE_MON_FILE",
-        "CNP_MON_FILE",
-        "MON_START",
-        "MON_END",
-        "QP_MON_INTERVAL",
-        "BW_MON_INTERVAL",
-        "QLEN_MON_INTERVAL",
-        "TOTAL_FLOW_FILE",
-        "SEND_LAT",
-        "NIC_TOTAL_PAUSE_TIME",
-    }
-)
-"""Keys of SimAI's simulator; each has one value."""
-
 _STAND_INS = {Kind.NUMBER: Decimal(1), Kind.RATE: 1, Kind.WORD: ""}
 """Values of required keys that have none, so that everything else can be looked at."""
 
@@ -172,7 +109,7 @@ _EXAMPLES = {
 }
 """A value of each required key."""
 
-ALL_KEYS = frozenset({*KEYS, *FLOODGATE_KEYS, *SIMAI_KEYS})
+ALL_KEYS = frozenset({*KEYS, *FOREIGN})
 
 
 @dataclass(slots=True)
@@ -186,7 +123,10 @@ class Config:
     """Index of the key's word; missing for ns-3's defaults."""
 
     foreign: dict[str, str]
-    """Keys of other dialects with their word."""
+    """Keys of forks with their values."""
+
+    foreign_places: dict[str, int] = field(default_factory=dict)
+    """Index of the word of each key of a fork."""
 
     unread: set[str] = field(default_factory=set)
     """Keys whose value is none, which has been told; they have a default or a stand-in."""
@@ -197,6 +137,21 @@ class Config:
     def said(self, key: str) -> bool:
         """Whether the file has a key."""
         return key in self.places
+
+    def foreign_number(self, key: str, default: int = 0) -> int:
+        """Return the whole number that a key of a fork has."""
+        value = self.foreign.get(key)
+        if value is None:
+            return default
+        if not (value.isascii() and value.isdigit() and len(value) < 8):
+            at = self.foreign_places[key] + 1
+            self.words.error(at, f"{key} should be a whole number, found {shown(value)}")
+            return default
+        return int(value)
+
+    def foreign_flag(self, key: str, default: bool) -> bool:
+        """Return a 0 or 1 that a key of a fork has."""
+        return self.foreign_number(key, int(default)) != 0
 
     def error(self, key: str, message: str, hint: str | None = None) -> None:
         """Note what is wrong with the value of a key, be it said or ns-3's default."""
@@ -244,6 +199,7 @@ def parse(path: Path, words: Words) -> Config:
     """Read the words of a configuration; the path is where relative file names start."""
     config = Config(path, words, {k: key.default for k, key in KEYS.items()}, {}, {})
     lines = words.line_starts()
+    unknown: dict[str, tuple[int, list[str]]] = {}
     while words.left:
         at = words.at
         word = words.next("a key")
@@ -258,26 +214,32 @@ def parse(path: Path, words: Words) -> Config:
                 if config.values[word] is REQUIRED:
                     config.values[word] = _STAND_INS[KEYS[word].kind]
                 _pass_over(words, lines)
-        elif word in FLOODGATE_KEYS or word in SIMAI_KEYS:
+        elif word in FOREIGN:
             config.foreign[word] = words.next(f"the value of {word}")
+            config.foreign_places[word] = at
         else:
-            _skip(words, at, lines)
+            _pass_over(words, lines)
+            unknown.setdefault(word, (at, words.words[at : words.at]))
+    _warn_of_unknown(words, unknown)
     return config
 
 
-def _skip(words: Words, first: int, lines: set[int]) -> None:
-    """Pass over a word that is no key, and what follows it up to a key or the next line."""
-    _pass_over(words, lines)
-    if not words.findings.wanted("warning", "unknown keys"):
-        return
-    skipped = words.words[first : words.at]
-    words.findings.add(
-        "warning",
-        f"{shown(' '.join(skipped[:4]))}: no such key; ns-3 skips it silently, and so does this "
-        "import",
-        words.place(first),
-        meant(skipped[0], sorted(ALL_KEYS)),
-    )
+def _warn_of_unknown(words: Words, unknown: dict[str, tuple[int, list[str]]]) -> None:
+    """Name every key that no known simulator has; it may change the physics in an unknown fork."""
+    for at, skipped in list(unknown.values())[:TOLD]:
+        words.warning(
+            at,
+            f"{shown(' '.join(skipped[:4]))}: no such key; ns-3 skips it silently, and so does "
+            "this import",
+            meant(skipped[0], sorted(ALL_KEYS)),
+        )
+    if more := list(unknown)[TOLD:]:
+        words.warning(
+            unknown[more[0]][0],
+            "no known simulator has these keys either, and they are skipped: "
+            + ", ".join(shown(word).strip("`") for word in more),
+            "if a key changes the simulation, set its counterpart in the scenario",
+        )
 
 
 def _pass_over(words: Words, lines: set[int]) -> None:

@@ -1,4 +1,4 @@
-"""`topology.txt` of HPCC's simulator, and its dialects of Floodgate and SimAI."""
+"""`topology.txt` of HPCC's simulator, and its dialects of Floodgate, PowerTCP and SimAI."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Dialect(StrEnum):
 
     HPCC = "HPCC"
     FLOODGATE = "Floodgate"
+    POWERTCP = "PowerTCP"
     SIMAI = "SimAI"
 
     @property
@@ -115,9 +116,10 @@ def parse(words: Words) -> Topology:
 
 def _dialect(words: Words) -> Dialect:
     first = next((line.split() for line in words.text.splitlines() if line.strip()), [])
+    numbers = all(_whole(word) for word in first)
     if len(first) == 6:
-        return Dialect.FLOODGATE if all(_whole(word) for word in first) else Dialect.SIMAI
-    return Dialect.HPCC
+        return Dialect.FLOODGATE if numbers else Dialect.SIMAI
+    return Dialect.POWERTCP if len(first) == 4 and numbers else Dialect.HPCC
 
 
 def _whole(word: str) -> bool:
@@ -143,6 +145,8 @@ def _header(words: Words, dialect: Dialect) -> tuple[int, int, int, int]:
         switches += words.integer("the number of switches", 0, nodes - switches)
     else:
         switches = words.integer("the number of switches", 0, nodes)
+        if dialect is Dialect.POWERTCP:
+            words.integer("the number of ToRs")
     links = words.integer("the number of links", 0, 4_000_000)
     if dialect is Dialect.SIMAI:
         words.next("the type of GPU")
@@ -152,7 +156,13 @@ def _header(words: Words, dialect: Dialect) -> tuple[int, int, int, int]:
 def _switches(words: Words, nodes: int, count: int) -> tuple[int, ...]:
     seen: dict[int, None] = {}
     for _ in range(count):
-        number = words.integer("the number of a switch", 0, nodes - 1)
+        number = words.integer("the number of a switch", 0)
+        if number >= nodes:
+            words.wrong(
+                f"the number of a switch is {number}; expected 0 to {nodes - 1}",
+                "the first line has 3 numbers (HPCC: nodes, switches, links), 4 (PowerTCP: nodes, "
+                "switches, ToRs, links), 6 (Floodgate), or 5 and the type of GPU (SimAI)",
+            )
         if number in seen:
             words.wrong(f"switch {number} is named twice")
         seen[number] = None
