@@ -231,6 +231,44 @@ def test_the_exchange_of_embeddings_overlaps() -> None:
     assert shown[-1] == "layer 0 a weight gradient [8]"
 
 
+@pytest.mark.parametrize(
+    ("tp", "ep", "pp", "replicas"), [(2, 1, 4, 2), (1, 1, 2, 4), (4, 2, 2, 6), (2, 3, 1, 3)]
+)
+def test_groups_stay_inside_a_pipeline_stage(tp: int, ep: int, pp: int, replicas: int) -> None:
+    """Ranks are numbered by tensor group, then by replica, then by pipeline stage."""
+    ranks = tp * pp * replicas
+    text = f"HYBRID_TRANSFORMER model_parallel_NPU_group: {tp} ep: {ep} pp: {pp}\n2\n"
+    text += "a -1 1 ALLREDUCE 8192 1 NONE 0 1 ALLREDUCE 8192 1\n"
+    text += "b -1 1 ALLTOALL_EP 8192 1 NONE 0 1 ALLREDUCE_DP_EP 8192 1\n"
+    settings = simai_operations.Settings(ranks, 8, Latency(0, 0))
+    findings = Findings()
+    found = simai_operations.convert("x.txt", workload(text, findings), settings, findings).groups
+    stage = [rank // (tp * replicas) for rank in range(ranks)]
+    sizes = {"data": replicas, "tensor": tp, "expert": ep, "expert-data": replicas // ep}
+    for kind, size in sizes.items():
+        groups = [g for name, g in found.items() if name.rpartition("-")[0] == kind]
+        assert sorted(rank for group in groups for rank in group) == (
+            list(range(ranks)) if size > 1 else []
+        )
+        assert {len(group) for group in groups} <= {size}
+        for group in groups:
+            assert len({stage[rank] for rank in group}) == 1
+            if kind != "tensor":
+                assert len({rank % tp for rank in group}) == 1
+
+
+def test_a_data_group_of_a_pipeline_stage_takes_the_time_of_its_ring(tmp_path: Path) -> None:
+    """16 ranks, TP 2, PP 4: an all-reduce of 64 MiB in groups of 2 at 400 Gbps (S / B)."""
+    path = tmp_path / "x.txt"
+    head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 pp: 4 all_gpus: 16"
+    path.write_text(f"{head}\n1\ng -1 1 NONE 0 1 NONE 0 1 ALLREDUCE {64 << 20} 1\n")
+    given = importing.import_simai(path, Wishes(), send_latency="0")
+    importing.write(given, tmp_path / "s.toml")
+    found = of_scenario(tmp_path / "s.toml")
+    ideal_ps = (64 << 20) * 8 / 400e9 * 1e12
+    assert estimate(found.file, found.networks).end_ps == pytest.approx(ideal_ps, rel=0.01)
+
+
 def test_layers_of_a_customized_workload_have_policies_of_their_own() -> None:
     text = "HYBRID_CUSTOMIZED\n2\n"
     text += "a -1 10 ALLREDUCE 8000 20 NONE 0 30 ALLREDUCE 8000 0 DATA\n"
@@ -273,7 +311,7 @@ def test_what_is_doubtful_in_a_workload_is_a_warning() -> None:
     text += "checkpoints: 1 0\n1\n"
     text += "n -1 1 BROADCAST 5 1 ALLREDUCEALLTOALL 9 1 ALLREDUCE 0 1\n"
     text += "too many\n"
-    settings = simai_operations.Settings(8, 8, Latency(0, 0))
+    settings = simai_operations.Settings(32, 8, Latency(0, 0))
     simai_operations.convert("x.txt", workload(text, findings), settings, findings)
     told = "\n".join(w["text"] for w in findings.warnings())
     assert "SimAI has no collective `BROADCAST` and skips it silently" in told

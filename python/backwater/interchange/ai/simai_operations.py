@@ -79,8 +79,8 @@ class _Step(NamedTuple):
 
 def default_ranks(workload: Workload) -> int:
     """Return how many ranks there are at least, so that each kind of group has several."""
-    tp = workload.tp or 1
-    return max(DEFAULT_SERVER, 2 * tp * (workload.ep or 1))
+    unit = (workload.tp or 1) * (workload.ep or 1) * (workload.pp or 1)
+    return max(DEFAULT_SERVER, 2 * unit)
 
 
 def convert(name: str, workload: Workload, settings: Settings, findings: Findings) -> Operations:
@@ -156,7 +156,7 @@ def _across(settings: Settings) -> dict[str, int]:
 
 def _smaller(groups: _Groups, most: int) -> str:
     """Say which part of a workload is small enough, with ``most`` ranks at most."""
-    unit = groups.tp * groups.ep
+    unit = groups.tp * groups.ep * groups.pp
     if most < unit:
         return "import fewer layers, or fewer passes"
     return f"import fewer ranks, such as --ranks {most // unit * unit}, or fewer layers"
@@ -166,8 +166,10 @@ def _warn_of_the_rest(workload: Workload, findings: Findings) -> None:
     line = workload.header
     if (workload.pp or 1) > 1:
         line.warning(
-            f"pp is {workload.pp}: as in SimAI's packet simulator all ranks run all layers of the "
-            "file, and what pipeline stages would send to each other (pp_comm) is left out",
+            f"pp is {workload.pp}: the ranks of each pipeline stage run all layers of the file, "
+            "which are those of one stage, and data groups stay inside a stage (SimAI makes them "
+            f"{workload.pp} times larger); what stages send to each other (pp_comm) is left out, "
+            "and no stage waits for another",
             0,
         )
     for key, value in (("vpp", workload.vpp), ("ga", workload.ga)):
@@ -191,9 +193,12 @@ class _Groups:
     def __init__(self, workload: Workload, settings: Settings) -> None:
         self.workload = workload
         self.settings = settings
-        self.tp = workload.tp or settings.ranks
+        self.pp = workload.pp or 1
+        self.tp = workload.tp or max(1, settings.ranks // self.pp)
         self.ep = workload.ep or 1
-        self.dp = settings.ranks // self.tp if settings.ranks % self.tp == 0 else 0
+        replicas, rest = divmod(settings.ranks, self.tp * self.pp)
+        self.dp = 0 if rest else replicas
+        """Tensor groups of a pipeline stage; 0 if the ranks cannot be divided."""
         self.names: dict[tuple[str, int], str] = {}
 
     def check(self) -> None:
@@ -201,10 +206,16 @@ class _Groups:
         policies = {self.workload.policy} | {x.policy for x in self.workload.layers if x.policy}
         if any(p.startswith("HYBRID_TRANSFORMER") for p in policies) or self.workload.tp:
             if not self.dp:
-                line.fail(f"{ranks} ranks cannot be divided into tensor groups of {self.tp}", 0)
+                stages = f" in each of {self.pp} pipeline stages" if self.pp > 1 else ""
+                line.fail(
+                    f"{ranks} ranks cannot be divided into tensor groups of {self.tp}{stages}", 0
+                )
             if self.dp % self.ep:
                 line.fail(
-                    f"{self.dp} tensor groups cannot be divided into expert groups of {self.ep}", 0
+                    f"{self.dp} tensor groups"
+                    + (" of a pipeline stage" if self.pp > 1 else "")
+                    + f" cannot be divided into expert groups of {self.ep}",
+                    0,
                 )
         if policies & set(_BY_SERVER) and ranks % self.settings.gpus_per_server:
             line.fail(
@@ -232,7 +243,12 @@ class _Groups:
         ranks, server = self.settings.ranks, self.settings.gpus_per_server
         if kind in ("server", "across"):
             return {"server": server, "across": ranks // server}, kind
-        dims = {"tensor": self.tp, "expert": self.ep, "expert-data": self.dp // self.ep}
+        dims = {
+            "tensor": self.tp,
+            "expert": self.ep,
+            "expert-data": self.dp // self.ep,
+            "pipeline": self.pp,
+        }
         return dims, "expert+expert-data" if kind == "data" else kind
 
     def size(self, kind: str) -> int:
