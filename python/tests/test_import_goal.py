@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from import_files import REFERENCE, estimated, goal_binary, goal_text, read_or_refused, refused
 
+from backwater import simulate
 from backwater.errors import ScenarioError
 from backwater.interchange.ai import goal, goal_operations, importing
 from backwater.interchange.ai import goal_binary as binary
@@ -401,3 +402,54 @@ def test_reference_schedules_are_read(path) -> None:
     )
     assert len(workload) == sum(len(rank.operations) for rank in schedule.ranks) > 0
     assert findings.warnings() == []
+
+
+def of_nics(folder: Path, nics: int, sends: int = 4, size: int = 1_000_000) -> Path:
+    """Write a schedule of sends from one rank to another, over some NICs in turn."""
+    blocks = []
+    for rank, what in enumerate(("send {}b to 1", "recv {}b from 0")):
+        lines = [f"{what.format(size)} tag {i} cpu {i} nic {i % nics}" for i in range(sends)]
+        blocks.append("\n".join([f"rank {rank} {{", *lines, "}"]))
+    path = folder / "nics.goal"
+    path.write_text("\n".join(["num_ranks 2", *blocks, ""]))
+    return path
+
+
+@pytest.mark.parametrize("nics", [1, 2, 4])
+def test_each_nic_of_a_rank_has_a_link_of_its_own(tmp_path: Path, nics: int) -> None:
+    imported = importing.import_goal(of_nics(tmp_path, nics), Wishes())
+    assert imported.warnings == []
+    importing.write(imported, tmp_path / "s.toml")
+    run = simulate.run(tmp_path / "s.toml", scheme="line-rate", out=tmp_path / "run")
+    [work] = run.summary["workloads"]
+    # Packets of 1000 bytes have 48 bytes of headers; an overhead of 3 us and a few us of delays.
+    alone_ps = 4 // nics * 1_000_000 * 1.048 * 8 / 400e9 * 1e12
+    assert alone_ps < work["took_ps"] < alone_ps + 15e6
+
+
+@pytest.mark.parametrize(
+    ("links", "warns"),
+    [("0 2 400Gbps 1us 0\n1 2 400Gbps 1us 0\n", True), ("two", False)],
+)
+def test_a_network_with_fewer_ports_than_nics_is_told(
+    tmp_path: Path, links: str, warns: bool
+) -> None:
+    head = "3 1 2\n2\n"
+    if links == "two":
+        head = "4 2 4\n2 3\n"
+        links = "".join(f"{h} {s} 400Gbps 1us 0\n" for h in (0, 1) for s in (2, 3))
+    (tmp_path / "t.txt").write_text(head + links)
+    imported = importing.import_goal(of_nics(tmp_path, 2), Wishes(tmp_path / "t.txt"))
+    told = [w["message"] for w in imported.warnings]
+    assert any("2 NICs" in message for message in told) == warns
+    assert 'ports = "rail"' in imported.scenario("s", "s.operations.parquet")
+
+
+def test_a_kind_of_network_with_unknown_ports_is_told(tmp_path: Path) -> None:
+    sets = ["topology.kind=star", "topology.hosts=2"]
+    imported = importing.import_goal(of_nics(tmp_path, 3), Wishes(sets=sets))
+    [warning] = imported.warnings
+    assert "may have fewer ports" in warning["message"]
+    changed = importing.import_goal(of_nics(tmp_path, 3), Wishes(sets=["topology.link.rate=1Gbps"]))
+    assert changed.warnings == []
+    assert changed.network.host_ports == 3

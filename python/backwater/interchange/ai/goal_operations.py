@@ -65,6 +65,12 @@ def convert(name: str, schedule: Schedule, host: Host, findings: Findings) -> Wo
     return workload
 
 
+def nics(schedule: Schedule) -> int:
+    """Return how many NICs of a rank the messages of a schedule name, 0 being the first."""
+    messages = (o for rank in schedule.ranks for o in rank.operations if o.kind is not Kind.CALC)
+    return 1 + max((operation.nic for operation in messages), default=0)
+
+
 def _rank(
     name: str, number: int, schedule: Schedule, workload: Workload, findings: Findings
 ) -> None:

@@ -66,6 +66,8 @@ class Imported:
     """When the run ends, where that is said."""
     estimate: list[str] = field(default_factory=list)
     """Networks of `backwater estimate`, the dimensions of the one that the other program has."""
+    nics: int = 1
+    """How many NICs of a rank the messages name."""
     mtu_bytes: int | None = None
     """Payload of a full packet, where the other program has one of its own."""
 
@@ -91,7 +93,10 @@ class Imported:
         if self.network.failures:
             parts.append(["[[topology.failures]]", f"links = {names(self.network.failures)}"])
         if self.operations is not None:
-            parts.append(["[[workload]]", f"name = {quoted(name)}", f"file = {quoted(file)}"])
+            work = ["[[workload]]", f"name = {quoted(name)}", f"file = {quoted(file)}"]
+            if self.nics > 1:
+                work += ["# Each message takes the port of its NIC.", 'ports = "rail"']
+            parts.append(work)
         else:
             traffic = ["[[traffic]]", 'name = "flows"', 'pattern = "list"']
             parts.append([*traffic, f"file = {quoted(file)}"])
@@ -114,8 +119,12 @@ def _network(
     ranks: int,
     findings: Findings,
     default: Callable[[], Network] | None = None,
+    nics: int = 1,
 ) -> Network:
-    """Find the network, and make sure that it has a host for each rank of what was read."""
+    """Find the network, and make sure that it has a host for each rank of what was read.
+
+    Warns if hosts may have fewer ports than the messages name NICs.
+    """
     if wishes.topology is not None and wishes.sets:
         findings.fail(
             "--topology and --set topology... say the same twice", None, "use one of them"
@@ -123,11 +132,19 @@ def _network(
     if given is not None:
         network = given
     elif wishes.sets:
-        network = networks.of_sets(wishes.sets, ranks, findings)
+        network = networks.of_sets(wishes.sets, ranks, findings, nics)
     elif default is not None:
         network = default()
     else:
-        network = networks.non_blocking(max(ranks, 2))
+        network = networks.non_blocking(max(ranks, 2), nics)
+    if nics > (network.host_ports or 1):
+        ports = network.host_ports
+        have = f"have {ports} port{'s' * (ports != 1)}" if ports else "may have fewer ports"
+        findings.warning(
+            f"{path}: messages name {nics} NICs of a rank, but hosts of the network {have}: "
+            f"NIC k uses port k modulo the ports that are equally near",
+            "with neither --topology nor --set topology.kind each NIC gets a port of its own",
+        )
     if network.hosts < ranks:
         findings.fail(
             f"{network.source}: the network has {network.hosts} host{'s' * (network.hosts != 1)}, "
@@ -146,9 +163,11 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
     else:
         schedule = goal.read_text_file(path, findings)
     operations = goal_operations.convert(str(path), schedule, goal_operations.HOSTS[host], findings)
-    network = _network(path, wishes, _given(wishes, findings), operations.ranks, findings)
+    nics = goal_operations.nics(schedule)
+    given = _given(wishes, findings)
+    network = _network(path, wishes, given, operations.ranks, findings, nics=nics)
     estimate = [goal_operations.HOSTS[host].estimate]
-    return Imported(path, "goal", network, findings, operations, estimate=estimate)
+    return Imported(path, "goal", network, findings, operations, estimate=estimate, nics=nics)
 
 
 def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported:

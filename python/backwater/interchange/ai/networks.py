@@ -49,6 +49,8 @@ class Network:
     """Buffer that the widest switch needs; see `port_bytes`."""
     source: str = ""
     """The file that says it, if one does."""
+    host_ports: int | None = None
+    """Fewest ports of a host; ``None`` where only the scenario's reader knows them."""
 
     def switch(self) -> list[str]:
         """Write the table of the switches, where the buffer of a scenario's default is too small.
@@ -87,23 +89,55 @@ def link(rate_bps: int, delay_ps: int) -> dict[str, str]:
     return {"rate": quoted(rate(rate_bps)), "delay": quoted(time(delay_ps))}
 
 
-def non_blocking(hosts: int) -> Network:
-    """Return one switch for all hosts, because nothing says what the network is."""
-    values = {
-        "kind": quoted("star"),
-        "hosts": str(hosts),
-        "link": link(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS),
-    }
+def non_blocking(hosts: int, nics: int = 1) -> Network:
+    """Return the network that is taken where nothing says what it is.
+
+    All hosts are on one switch, or with several NICs per host on one switch for each NIC.
+    """
+    switches = "one switch" if nics == 1 else f"{nics} switches, one for each NIC of a host,"
     note = (
-        f"nothing says what the network is: {hosts} hosts on one switch with links of "
+        f"nothing says what the network is: {hosts} hosts on {switches} with links of "
         f"{rate(DEFAULT_RATE_BPS)} and {time(DEFAULT_DELAY_PS)} are taken; give it by --topology, "
         "or by --set topology.link.rate=100Gbps and the like"
     )
+    return replace(_default({}, hosts, nics), note=note)
+
+
+def _default(given: dict[str, Any], hosts: int, nics: int) -> Network:
+    """Return the default network with other keys; each NIC of a host has a switch of its own."""
     wide = hosts * port_bytes(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS)
-    return Network(hosts, table(values, "topology"), note=note, widest_bytes=wide)
+    base = link(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS)
+    inner = given.get("link", {})
+    values: dict[str, Any] = {
+        "kind": quoted("star"),
+        "hosts": str(hosts),
+        **given,
+        "link": base | inner if isinstance(inner, dict) else inner,
+    }
+    count = str(values["hosts"])
+    plain = set(given) <= {"hosts", "link"} and isinstance(inner, dict) and count.isdigit()
+    if nics == 1 or not plain:
+        return Network(hosts, table(values, "topology"), widest_bytes=wide, host_ports=1)
+    how = ", ".join(f"{key} = {value}" for key, value in values["link"].items())
+    named = [f"h{host}" for host in range(int(count))]
+    lines = [
+        "[topology]",
+        'kind = "links"',
+        f"hosts = {names(named)}",
+        f"switches = {names(f'nic{nic}' for nic in range(nics))}",
+        "# Each NIC of a host has a port of its own, in their order.",
+        "links = [",
+        *(
+            f'    {{ a = "{host}", b = "nic{nic}", {how} }},'
+            for host in named
+            for nic in range(nics)
+        ),
+        "]",
+    ]
+    return Network(int(count), lines, widest_bytes=wide, host_ports=nics)
 
 
-def of_sets(sets: list[str], hosts: int, findings: Findings) -> Network:
+def of_sets(sets: list[str], hosts: int, findings: Findings, nics: int = 1) -> Network:
     """Return the network that the user describes by keys of a scenario.
 
     Without ``topology.kind`` they change the network that is taken by default.
@@ -126,11 +160,7 @@ def of_sets(sets: list[str], hosts: int, findings: Findings) -> Network:
                 findings.fail(f"--set {text}: {path[1]} has a value already")
         inner[path[-1]] = _toml_value(value.strip())
     if "kind" not in values:
-        base = {"rate": quoted(rate(DEFAULT_RATE_BPS)), "delay": quoted(time(DEFAULT_DELAY_PS))}
-        given = values.pop("link", {})
-        default = {"kind": quoted("star"), "hosts": str(hosts)}
-        merged = base | given if isinstance(given, dict) else given
-        values = default | values | {"link": merged}
+        return _default(values, hosts, nics)
     # The scenario's own check says whether the hosts suffice.
     star = values["kind"] == quoted("star")
     wide = hosts * port_bytes(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS) if star else 0
@@ -232,7 +262,8 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
             "link": links[0],
             "uplink": links[1],
         }
-    return Network(tree.nodes, table(values, "topology"), fat_tree=tree, widest_bytes=widest)
+    lines = table(values, "topology")
+    return Network(tree.nodes, lines, fat_tree=tree, widest_bytes=widest, host_ports=1)
 
 
 def fail_links(network: Network, failures: list[Failure], findings: Findings) -> None:
@@ -296,7 +327,14 @@ def of_links(topology: ns3_topology.Topology) -> Network:
         lost = f", loss = {number(edge.loss)}" if edge.loss > 0 else ""
         lines.append(_edge(str(edge.a), str(edge.b), edge.rate_bps, edge.delay_ps, lost))
     wide = _widest((str(e.a), str(e.b), e.rate_bps, e.delay_ps) for e in topology.links)
-    return Network(len(hosts), [*lines, "]"], topology.gpus_per_server, widest_bytes=wide)
+    ends = Counter(end for edge in topology.links for end in (edge.a, edge.b))
+    return Network(
+        len(hosts),
+        [*lines, "]"],
+        topology.gpus_per_server,
+        widest_bytes=wide,
+        host_ports=min(ends[host] for host in hosts),
+    )
 
 
 def _widest(links: Iterable[tuple[str, str, int, int]]) -> int:
