@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -134,15 +135,21 @@ def test_connections_without_a_size_last_until_the_end(tmp_path: Path) -> None:
     for end, says in (
         ("5", "expected a time such as 1ms"),
         ("0ms", "expected a time such as 1ms"),
-        ("21ms", "20 ms at most"),
+        ("40001ms", "a link of 400Gbps sends in 40 s"),
     ):
         with pytest.raises(ScenarioError, match=says):
             importing.import_htsim(path, Wishes(), end)
     importing.write(importing.import_htsim(path, Wishes(), "1.5ms"), tmp_path / "x.toml")
     assert (tmp_path / "x.flows.csv").read_text() == (
-        "src,dst,bytes,start\n1,0,4294967295,0ps\n0,1,4294967295,5ps\n"
+        "src,dst,bytes,start\n1,0,2000000000000,0ps\n0,1,2000000000000,5ps\n"
     )
     assert tomllib.loads((tmp_path / "x.toml").read_text())["run"] == {"until": "1500us"}
+    # The latest end follows from the rate of the links.
+    slow = Wishes(sets=["topology.link.rate=10Gbps"])
+    importing.write(importing.import_htsim(path, slow, "1600s"), tmp_path / "x.toml")
+    with pytest.raises(ScenarioError, match=r"a link of 10Gbps sends in 1\.6e\+03 s"):
+        importing.import_htsim(path, slow, "1601s")
+
     imported = importing.import_htsim(path, Wishes())
     [told] = imported.warnings
     assert "x.cm:3:1" in told["text"]
@@ -255,9 +262,12 @@ def test_a_fat_tree_of_three_tiers() -> None:
 def test_a_fat_tree_of_two_tiers_with_bundles() -> None:
     findings = Findings()
     found = topology(networks.of_fat_tree(tree(TWO_TIERS, findings), findings))
-    assert (found["kind"], found["leaves"], found["spines"]) == ("leaf-spine", 2, 1)
-    assert found["uplink"]["rate"] == "200Gbps"
-    assert any("bundles of 2 links" in w["text"] for w in findings.warnings())
+    # Each link of a bundle is one of its own, with its own rate.
+    assert (found["kind"], found["switches"]) == ("links", ["leaf0", "leaf1", "spine0"])
+    ends = Counter((edge["a"], edge["b"], edge["rate"]) for edge in found["links"])
+    assert ends["leaf0", "spine0", "100Gbps"] == ends["leaf1", "spine0", "100Gbps"] == 2
+    assert ends["host0", "leaf0", "100Gbps"] == 1
+    assert len(found["links"]) == 2 * 2 + len(found["hosts"])
 
 
 def test_links_that_fail_are_named() -> None:

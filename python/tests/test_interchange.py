@@ -13,10 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import backwater
 from backwater.errors import ScenarioError
 from backwater.interchange import ns3_config, ns3_flows, ns3_topology
 from backwater.interchange.importing import MARK, Imported, import_ns3, scenario_name, write
@@ -572,10 +574,6 @@ WRONG = {
         {"topology": TOPOLOGY.replace("5 2 4", "5 2 5")},
         ("topology.txt", 6, 17, "announces 5 links"),
     ),
-    "two links": (
-        {"topology": TOPOLOGY.replace("5 2 4", "5 2 5") + "3 0 10Gbps 1us 0\n"},
-        (None, None, None, "nodes 0 and 3 have 2 links"),
-    ),
     "link to itself": (
         {"topology": TOPOLOGY.replace("3 4 100", "3 3 100")},
         ("topology.txt", 5, 3, "node 3 is linked to itself"),
@@ -663,6 +661,28 @@ def test_wrong_input_is_told_with_its_place(what: str, case: Callable[..., Path]
     assert message in problem["message"]
     source = problem["source"] and Path(problem["source"]).name
     assert (source, problem["line"], problem["column"]) == (name, line, column)
+
+
+def test_several_links_between_two_nodes_are_all_used(
+    case: Callable[..., Path], tmp_path: Path
+) -> None:
+    # Three links of 25 Gbps between the switches, and flows of one host.
+    topology = (
+        TOPOLOGY.replace("5 2 4", "5 2 6").replace("3 4 100Gbps", "3 4 25Gbps")
+        + "3 4 25Gbps 1us 0\n4 3 25Gbps 1us 0\n"
+    )
+    flows = "12\n" + "0 2 3 100 1000000 2\n" * 12
+    config = case(topology=topology, flows=flows)
+    read = imported(config)
+    assert any("nodes 3 and 4 have 3 links" in w["text"] for w in read.warnings)
+    write(config, tmp_path / "out.toml")
+    run = backwater.run(tmp_path / "out.toml", out=tmp_path / "run")
+    ports = run.ports.filter((pl.col("name") == "3") & (pl.col("peer_tier") != "host"))
+    assert ports["peer_name"].cast(pl.String).to_list() == ["4#1", "4#2", "4#3"]
+    # ECMP of twelve flows leaves none of three links empty, and no flow takes two of them.
+    sent = ports["tx_bytes"].to_list()
+    assert min(sent) > 1_000_000, sent
+    assert run.summary["flows"]["unfinished"] == 0
 
 
 def test_hosts_without_an_address(case: Callable[..., Path]) -> None:

@@ -113,14 +113,6 @@ pub fn shortest_circle(graph: &Graph, used: &[Pairs]) -> Vec<u32> {
     edges.map(|edge| edge.held(graph)).collect()
 }
 
-/// A port of the network as `from->to`.
-#[must_use]
-pub fn port_name(graph: &Graph, port: u32) -> String {
-    let node = graph.node_of_port(port as usize);
-    let peer = graph.port(port as usize).peer;
-    format!("{}->{}", graph.name(node), graph.name(peer))
-}
-
 impl Edge {
     /// The port that can be held, by index in the network.
     #[must_use]

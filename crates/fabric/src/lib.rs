@@ -2,6 +2,7 @@
 
 pub mod backpressure_graph;
 pub mod engine;
+pub mod expected_load;
 pub mod link_failures;
 pub mod ns3;
 pub mod paths;

@@ -445,6 +445,30 @@ impl Paths {
         self.alternatives(src, dst)[0].hops.len()
     }
 
+    /// The pairs of ports of two hosts that flows between them may use: those with the fewest links
+    /// between them.
+    // ENG-11: ports with the fewest links between
+    pub fn nearest_endpoints(&mut self, src: u32, dst: u32) -> Vec<(u32, u32)> {
+        let (from, to) = (self.graph.endpoints_of(src), self.graph.endpoints_of(dst));
+        if from.len() == 1 && to.len() == 1 {
+            return vec![(from.start, to.start)];
+        }
+        let mut pairs = Vec::with_capacity(from.len() * to.len());
+        for (src, dst) in from.flat_map(|src| to.clone().map(move |dst| (src, dst))) {
+            if self.graph.plane_of(src) == self.graph.plane_of(dst) {
+                // LNK-15: ports whose link is never up come last.
+                let down = [src, dst].map(|end| usize::from(self.is_down(end)));
+                // TOP-24: with equal numbers of links, the switch of the server comes first.
+                let is_outside = !self.graph.is_scale_up(src);
+                let rank = (down[0] + down[1], self.hops(src, dst), is_outside);
+                pairs.push((rank, (src, dst)));
+            }
+        }
+        let nearest = pairs.iter().map(|pair| pair.0).min();
+        pairs.retain(|pair| Some(pair.0) == nearest);
+        pairs.into_iter().map(|(_, pair)| pair).collect()
+    }
+
     /// The largest base round trip between endpoints of any two different hosts; exact. A round
     /// trip is a sum over host links and links between, so per switch only the two slowest hosts
     /// count. // TOP-10

@@ -84,6 +84,31 @@ fn every_preset_gives_a_lone_flow_the_whole_network() {
     }
 }
 
+// NIC-54
+#[test]
+fn a_flow_above_four_gib_is_delivered_whole_by_every_scheme() {
+    let bytes = (1 << 32) + 12_345;
+    for (name, preset) in PRESETS.iter().chain(&DRIVEN) {
+        let mut s = preset(star(2), vec![flow(0, 0, 0, 1, bytes)]);
+        // Jumbo frames, so that the test takes a moment.
+        s.nic.mtu = 9000;
+        s.switch.max_frame = s.nic.data_bytes(9000);
+        let (outcome, keep) = s.run();
+        let c = outcome.counters;
+        let packets = c.data_packets - c.retransmissions;
+        assert_eq!(packets, bytes.div_ceil(9000), "{name}");
+        assert_eq!(outcome.ending, Ending::Drained, "{name}");
+        let record = keep.flows[0];
+        let slowdown = keep.fct(0) as f64 / record.ideal_received_ps as f64;
+        assert!(
+            (1.0..1.2).contains(&slowdown),
+            "{name}: slowdown {slowdown}"
+        );
+        // The link alone needs 8 bits at 10 ps for each byte.
+        assert!(record.ideal_received_ps > bytes * 80, "{name}");
+    }
+}
+
 #[test]
 fn n_to_one_drains_at_the_speed_of_one_link_and_fills_what_arithmetic_says() {
     for senders in [2u64, 7, 16] {

@@ -2,8 +2,7 @@
 
 use dataplane::units::{Rate, US};
 use fabric::topology::{
-    BuildOptions, CapacityOf, Graph, LinkSpec, Loss, NodeKind, PairScope, TopologyError,
-    TopologySpec,
+    CapacityOf, Graph, LinkSpec, Loss, NodeKind, PairScope, TopologyError, TopologySpec,
 };
 
 fn link(gbps: u64) -> LinkSpec {
@@ -431,16 +430,6 @@ fn wrong_lists_of_links_are_refused() {
                 b: "b".into(),
             },
         ),
-        // TOP-05: also the other way round.
-        (
-            links(&hosts, &["x"], &[(0, 2), (1, 2), (2, 0)]),
-            E::RepeatedLink {
-                first: 1,
-                second: 3,
-                a: "x".into(),
-                b: "a".into(),
-            },
-        ),
         (
             links(&hosts, &["x"], &[(0, 2)]),
             E::NoLink { node: "b".into() },
@@ -497,11 +486,6 @@ fn hosts_are_no_bridge_between_switches() {
 
 #[test]
 fn errors_are_sentences_that_say_what_to_do() {
-    let text = error(&links(&["a", "b"], &["x"], &[(0, 2), (1, 2), (0, 2)])).to_string();
-    assert_eq!(
-        text,
-        "links number 1 and 3 both join a and x; remove one, or allow parallel links if two cables are meant"
-    );
     assert_eq!(
         error(&leaf_spine(2, 0, 2)).to_string(),
         "topology leaf-spine: spines is 0; it must be at least 1"
@@ -513,22 +497,34 @@ fn errors_are_sentences_that_say_what_to_do() {
 }
 
 #[test]
-fn parallel_links_are_built_where_they_are_asked_for() {
+fn parallel_links_have_ports_and_names_of_their_own() {
     // TOP-05
-    let spec = links(&["a", "b"], &["x", "y"], &[(0, 2), (1, 3), (2, 3), (3, 2)]);
-    assert!(matches!(
-        error(&spec),
-        TopologyError::RepeatedLink {
-            first: 3,
-            second: 4,
-            ..
-        }
+    let spec = links(
+        &["a", "b"],
+        &["x", "y"],
+        &[(0, 2), (1, 3), (2, 3), (3, 2), (2, 0)],
+    );
+    let graph = build(&spec);
+    let names = |node| -> Vec<String> {
+        let ports = graph.port_range(node);
+        ports.map(|index| graph.port_name(index)).collect()
+    };
+    // Both ends count the links in the order of the list.
+    assert_eq!(names(0), ["a->x#1", "a->x#2"]);
+    assert_eq!(names(1), ["b->y"]);
+    assert_eq!(names(2), ["x->a#1", "x->a#2", "x->y#1", "x->y#2"]);
+    assert_eq!(names(3), ["y->b", "y->x#1", "y->x#2"]);
+    for index in 0..graph.port_count() as usize {
+        let ends = [index, graph.peer_index(index)];
+        let numbers = ends.map(|end| graph.port_name(end).split_once('#').map(|n| n.1.to_owned()));
+        assert_eq!(numbers[0], numbers[1], "one number for both directions");
+    }
+    assert_eq!(graph.link_name(graph.port_index(2, 3)), "x--y#2");
+    let graph = build(&links(
+        &["a", "b"],
+        &["x", "y"],
+        &[(0, 2), (1, 3), (2, 3), (3, 2)],
     ));
-    let graph = spec
-        .build_with(BuildOptions {
-            parallel_links: true,
-        })
-        .expect("it was requested");
     assert_eq!(peers(&graph, "x"), ["a", "y", "y"]);
     for port in [1, 2] {
         let index = graph.port_index(2, port);

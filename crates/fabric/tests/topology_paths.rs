@@ -7,7 +7,7 @@ use dataplane::route::Routes;
 use dataplane::units::{NS, Rate, Time, US};
 use fabric::paths::{FrameSizes, PathProfile, Paths};
 use fabric::routing::routes;
-use fabric::topology::{BuildOptions, Graph, LinkSpec, Loss, TopologySpec};
+use fabric::topology::{Graph, LinkSpec, Loss, TopologySpec};
 use kernel::{Purpose, Stream};
 use proptest::prelude::*;
 
@@ -61,13 +61,7 @@ fn links(hosts: u32, switches: u32, lines: Vec<(u32, u32, LinkSpec)>) -> Arc<Gra
         switches: (0..switches).map(|i| format!("s{i}")).collect(),
         links: lines,
     };
-    let options = BuildOptions {
-        parallel_links: true,
-    };
-    Arc::new(
-        spec.build_with(options)
-            .unwrap_or_else(|error| panic!("{error}")),
-    )
+    Arc::new(spec.build().unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Every packet at every link, one by one: when the last one has arrived.

@@ -5,7 +5,7 @@ use dataplane::packet::{Kind, Packet};
 use dataplane::route::{Routes, mix32};
 use dataplane::units::{Rate, US};
 use fabric::routing::{RoutingError, routes};
-use fabric::topology::{BuildOptions, Graph, LinkSpec, Loss, TopologySpec};
+use fabric::topology::{Graph, LinkSpec, Loss, TopologySpec};
 use kernel::{Purpose, Stream};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -320,11 +320,7 @@ fn a_dual_homed_endpoint_is_reached_through_its_own_switch_only() {
 fn parallel_links_are_paths_of_their_own() {
     // TOP-05, TOP-07
     let spec = links(2, 2, &[(0, 2), (1, 3), (2, 3), (2, 3), (2, 3)]);
-    let graph = spec
-        .build_with(BuildOptions {
-            parallel_links: true,
-        })
-        .expect("requested");
+    let graph = spec.build().expect("a sound network");
     let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
     assert_eq!(set_of(&graph, &tables, "s0", "h1"), [1, 2, 3]);
 }
@@ -491,7 +487,7 @@ prop_compose! {
         }
         // Leaves of the tree without hosts are still switches that hosts can reach.
         links(hosts, switches, &lines)
-            .build_with(BuildOptions { parallel_links: true })
+            .build()
             .expect("a connected network")
     }
 }

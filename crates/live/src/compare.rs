@@ -114,7 +114,7 @@ pub fn first_difference(
         let (a, b) = (a.filter(here), b.filter(here));
         Difference {
             at_ps: first.at_ps,
-            link: link_name(&graph, first.link),
+            link: graph.port_name(first.link as usize),
             simulated: a.map(|frame| in_words(&network, frame)),
             live: b.map(|frame| in_words(&network, frame)),
             byte: a.zip(b).and_then(|(a, b)| first_byte(&a.kept, &b.kept)),
@@ -156,12 +156,6 @@ impl Recorder for Frames {
     fn rows(&mut self, rows: &dyn Rows) {
         self.0.extend_from_slice(rows.of().unwrap_or_default());
     }
-}
-
-fn link_name(graph: &Graph, link: u32) -> String {
-    let from = graph.node_of_port(link as usize);
-    let to = graph.port(link as usize).peer;
-    format!("{}->{}", graph.name(from), graph.name(to))
 }
 
 /// The first byte in which two frames differ.

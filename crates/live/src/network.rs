@@ -123,7 +123,7 @@ fn try_link(
     hello[..6].copy_from_slice(&HELLO);
     hello[6..12].copy_from_slice(&mac(node, port));
     hello[12..14].copy_from_slice(&ether_type::OURS.to_be_bytes());
-    let name = || format!("link {}->{}", graph.name(node), graph.name(far.peer));
+    let name = || format!("link {}", graph.port_name(graph.port_index(node, port)));
     let fails = |why| Failure::System(Refused::new(name(), why));
     let began = Instant::now();
     while began.elapsed() < LINK_TIME {

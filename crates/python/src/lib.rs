@@ -12,7 +12,7 @@ mod switch;
 #[cfg(target_os = "linux")]
 mod wall;
 
-use fabric::backpressure_graph::{Edge, port_name};
+use fabric::backpressure_graph::Edge;
 use fabric::engine::Threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -242,13 +242,16 @@ fn backpressure_graph(
         .detach(|| scenario.backpressure_graph())
         .map_err(|error| raise(py, "RunError", (error.to_string(),)))?;
     let names = |ports: &Vec<u32>| -> Vec<String> {
-        ports.iter().map(|&port| port_name(graph, port)).collect()
+        ports
+            .iter()
+            .map(|&port| graph.port_name(port as usize))
+            .collect()
     };
     let edge = |edge: &Edge| {
         json!({
             "switch": graph.name(graph.hosts() + edge.switch),
-            "held": port_name(graph, edge.held(graph)),
-            "holder": port_name(graph, edge.holder(graph)),
+            "held": graph.port_name(edge.held(graph) as usize),
+            "holder": graph.port_name(edge.holder(graph) as usize),
         })
     };
     let elides = scenario.spec.scheme.hop.elides();

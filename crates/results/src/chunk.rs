@@ -118,6 +118,7 @@ impl Chunk {
             Values::Bool(_) => (Body::Bits(Vec::new()), false),
             Values::OptionText(_) => (Body::Names(Dictionary::default()), true),
             Values::NodeName(_)
+            | Values::PeerName(_)
             | Values::NodeTier(_)
             | Values::TrafficName(_)
             | Values::Direction(_)
@@ -167,6 +168,10 @@ impl Chunk {
             }
             (Body::Names(to), Values::NodeName(nodes)) => {
                 to.put_things(nodes, |node| names.nodes.of(node));
+            }
+            (Body::Names(to), Values::PeerName(ports)) => {
+                let things: Vec<u32> = ports.iter().map(|&port| names.peer(port)).collect();
+                to.put_things(&things, |thing| names.nodes.of(thing));
             }
             (Body::Names(to), Values::NodeTier(nodes)) => {
                 to.put_things(nodes, |node| names.tiers.of(node));

@@ -18,6 +18,17 @@ pub struct NodeInfo {
     pub rack: u32,
 }
 
+/// An end of one of several links between the same two nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParallelEnd {
+    /// The node.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// Name of the other node with the number of the link, such as `spine1#2`.
+    pub peer_name: String,
+}
+
 /// A load that the scenario requests.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct AskedLoad {
@@ -42,6 +53,8 @@ pub struct RunInfo {
     pub version: String,
     /// All nodes, in the numbering of the run.
     pub nodes: Vec<NodeInfo>,
+    /// Ends of links between nodes that several links join.
+    pub parallel: Vec<ParallelEnd>,
     /// Names of the traffic sources, in the numbering of the run.
     pub sources: Vec<String>,
     /// Names of the workloads, which are the last of these sources.

@@ -23,7 +23,7 @@ mod writer;
 pub use capture::CapturedLink;
 pub use error::Error;
 pub use host::HostFiles;
-pub use info::{AskedLoad, NodeInfo, RunInfo};
+pub use info::{AskedLoad, NodeInfo, ParallelEnd, RunInfo};
 pub use stats::{Distribution, Histogram, nearest_rank};
 pub use summary::{
     Buffer, FctBin, FctBins, Flows, LinkGroup, Load, Percentiles, Performance, Summary, TierBuffer,

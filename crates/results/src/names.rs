@@ -1,10 +1,15 @@
 //! Names in tables.
 
+use std::collections::HashMap;
+
 use crate::info::RunInfo;
 
 /// What stands for numbers of nodes and traffics in tables.
 pub(crate) struct Names {
+    /// Names of the nodes, then of the ends of parallel links.
     pub(crate) nodes: NameList,
+    /// By node and port, the place of an end of a parallel link in `nodes`.
+    parallel: HashMap<(u32, u16), u32>,
     pub(crate) tiers: NameList,
     pub(crate) traffics: NameList,
     /// Level of each node.
@@ -13,11 +18,23 @@ pub(crate) struct Names {
 
 impl Names {
     pub(crate) fn new(info: &RunInfo) -> Self {
+        let nodes = info.nodes.iter().map(|n| n.name.as_str());
+        let ends = info.parallel.iter().map(|end| end.peer_name.as_str());
+        let at = info.parallel.iter().map(|end| (end.node, end.port));
         Self {
-            nodes: NameList::new(info.nodes.iter().map(|n| n.name.as_str())),
+            nodes: NameList::new(nodes.chain(ends)),
+            parallel: at.zip(info.nodes.len() as u32..).collect(),
             tiers: NameList::new(info.nodes.iter().map(|n| n.tier.as_str())),
             traffics: NameList::new(info.sources.iter().map(String::as_str)),
             levels: info.nodes.iter().map(|n| n.level).collect(),
+        }
+    }
+
+    /// The place in `nodes` of the name of a port's other end.
+    pub(crate) fn peer(&self, (node, port, peer): (u32, u16, u32)) -> u32 {
+        match self.parallel.is_empty() {
+            true => peer,
+            false => *self.parallel.get(&(node, port)).unwrap_or(&peer),
         }
     }
 
@@ -37,6 +54,7 @@ impl Names {
     ) -> Self {
         Self {
             nodes: NameList::new(nodes.clone().map(|(name, _, _)| name)),
+            parallel: HashMap::new(),
             tiers: NameList::new(nodes.clone().map(|(_, tier, _)| tier)),
             traffics: NameList::new(std::iter::empty()),
             levels: nodes.map(|(_, _, level)| level).collect(),

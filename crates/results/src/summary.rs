@@ -1,6 +1,6 @@
 //! A run in numbers: what `summary.json` says, and how it is counted.
 
-use crate::info::{AskedLoad, NodeInfo, RunInfo};
+use crate::info::{AskedLoad, NodeInfo, ParallelEnd, RunInfo};
 use crate::stats::{Bins, Distribution, Histogram};
 use crate::workloads::{WorkloadSummary, WorkloadTally};
 use dataplane::nic::DrivenCounters;
@@ -618,7 +618,12 @@ impl Tally {
             ports: found
                 .ports
                 .iter()
-                .map(|port| format!("{}->{}", name(port.node), name(port.peer)))
+                .map(|port| {
+                    let end = |end: &&ParallelEnd| (end.node, end.port) == (port.node, port.port);
+                    let numbered = self.info.parallel.iter().find(end);
+                    let peer = numbered.map_or(name(port.peer), |end| end.peer_name.as_str());
+                    format!("{}->{peer}", name(port.node))
+                })
                 .collect(),
             bytes: found.ports.iter().map(|port| port.bytes).sum(),
             flows: found.flows.clone(),

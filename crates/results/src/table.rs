@@ -144,7 +144,10 @@ fn field(column: &ColumnInfo) -> Field {
         Values::OptionF64(_) => (DataType::Float64, true),
         Values::Bool(_) => (DataType::Boolean, false),
         Values::OptionText(_) => (DataType::Utf8, true),
-        Values::NodeName(_) | Values::NodeTier(_) | Values::TrafficName(_) => (names(), false),
+        Values::NodeName(_)
+        | Values::PeerName(_)
+        | Values::NodeTier(_)
+        | Values::TrafficName(_) => (names(), false),
         Values::Direction(_) | Values::Word(_) => (DataType::Utf8, false),
     };
     Field::new(column.name, kind, nullable)

@@ -18,9 +18,10 @@ use fabric::workload::can_share_queue_pairs;
 use traffic::Hosts;
 use traffic::operations::QueuePairs;
 
+use crate::check_flows;
 use crate::check_links;
 use crate::findings::Findings;
-use crate::loads::{AskedLoad, loads, racks, source};
+use crate::loads::{racks, source};
 use crate::problem::{At, Problem};
 use crate::scheme::SchemeConfig;
 use crate::spec::Spec;
@@ -39,7 +40,7 @@ pub(crate) fn network(
         problems: Vec::new(),
     };
     let config = spec.scheme.configure(&surroundings(spec, graph));
-    traffic(spec, graph, &mut findings);
+    traffic(spec, graph, config.nic.mtu, &mut findings);
     buffers(graph, &config.switch, &mut findings);
     symmetry(spec, graph, &mut findings);
     telemetry(spec, graph, &config, &mut findings);
@@ -108,12 +109,13 @@ fn queue_pairs(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) 
     }
 }
 
-fn traffic(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
+fn traffic(spec: &Spec, graph: &Arc<Graph>, mtu: u16, findings: &mut Findings<'_>) {
     let hosts = match Hosts::new(&racks(graph)) {
         Ok(hosts) => hosts,
         Err(e) => return findings.error(&["topology"], e.message, "traffic needs hosts"),
     };
     let mut flows = 0.0;
+    let mut sources = Vec::new();
     for (i, t) in spec.traffic.iter().enumerate() {
         let of = |key: &str| format!("traffic.{i}{key}");
         match source(t, graph, &hosts) {
@@ -132,6 +134,7 @@ fn traffic(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
                     );
                 } else {
                     flows += source.expected_flows(graph.hosts());
+                    sources.push((i, source));
                 }
             }
         }
@@ -147,7 +150,8 @@ fn traffic(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
             "shorten the windows, lower the load, or set a limit",
         );
     }
-    overload(spec, graph, findings);
+    check_flows::sizes(spec, &sources, mtu, findings);
+    check_flows::overload(spec, graph, &hosts, &sources, findings);
 }
 
 /// The key that a complaint of the generator is about.
@@ -166,46 +170,6 @@ fn blame(message: &str) -> &'static str {
         .iter()
         .find(|(word, _)| message.contains(word))
         .map_or("", |(_, key)| key)
-}
-
-/// Warns where the sources that are active together offer more than the links carry.
-fn overload(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
-    let loads = loads(spec, graph);
-    // The most is offered at an instant where some window opens.
-    let most = |load: &dyn Fn(&AskedLoad) -> f64| {
-        let at = |now: Time| -> f64 {
-            let active = loads
-                .iter()
-                .filter(|(_, (from, to))| (*from..*to).contains(&now));
-            active.map(|(l, _)| load(l)).sum()
-        };
-        loads
-            .iter()
-            .map(|(_, window)| at(window.0))
-            .fold(0.0, f64::max)
-    };
-    let core = most(&|l| l.of_core.unwrap_or(0.0));
-    let hosts = most(&|l| l.of_hosts);
-    for (load, links) in [(core, "core"), (hosts, "host links")] {
-        let asked = format!(
-            "all traffic together offers {:.1} % of the {links}",
-            load * 100.0
-        );
-        if load > 1.0 {
-            findings.warn(
-                &["traffic"],
-                asked,
-                "queues grow as long as arrivals last; lower the loads",
-            );
-        } else if load > 0.95 {
-            let message = format!("{asked}, in payload");
-            findings.warn(
-                &["traffic"],
-                message,
-                "headers come on top, so the links may be overloaded",
-            );
-        }
-    }
 }
 
 fn buffers(graph: &Graph, config: &SwitchConfig, findings: &mut Findings<'_>) {

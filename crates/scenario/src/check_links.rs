@@ -4,12 +4,11 @@
 use dataplane::config::{Admission, PathChoice, Recovery};
 use dataplane::nic::CUT_OFF;
 use dataplane::units::{NEVER, Time};
-use fabric::backpressure_graph::{circles, port_name, shortest_circle, used_pairs};
+use fabric::backpressure_graph::{circles, shortest_circle, used_pairs};
 use fabric::link_failures::{LinkFailures, parts};
 use fabric::routing::routes;
 use fabric::topology::Graph;
 
-use crate::failures::link_name;
 use crate::findings::Findings;
 use crate::scheme::SchemeConfig;
 use crate::spec::{Scenario, Spec};
@@ -181,7 +180,7 @@ fn waiting_circle(spec: &Spec, known: &Graph) -> (usize, Vec<String>) {
     };
     let used = used_pairs(known, &routes);
     let circle = shortest_circle(known, &used);
-    let names = circle.iter().map(|&port| port_name(known, port));
+    let names = circle.iter().map(|&port| known.port_name(port as usize));
     (circles(known, &used).len(), names.collect())
 }
 
@@ -207,7 +206,7 @@ impl Scenario {
         let link_failures = self.spec.link_failures(&self.graph);
         let epoch = |(at_ps, down): (Time, Vec<u32>)| {
             let known = self.graph.without(&down);
-            let name = |&link: &u32| link_name(&self.graph, link);
+            let name = |&link: &u32| self.graph.link_name(link as usize);
             LinkEpoch {
                 at_ps,
                 down: down.iter().map(name).collect(),

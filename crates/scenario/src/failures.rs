@@ -7,12 +7,12 @@ use fabric::link_failures::lower_end;
 use fabric::topology::{Graph, NodeKind};
 
 use crate::document::{Node, Value};
-use crate::names::find;
+use crate::names::port_between;
 use crate::problem::Code;
 use crate::reader::{Read, Section, array, choice, count, quantity, refuse, string};
 use crate::units::{MAX_TIME_PS, TIME};
 
-/// Between the two ends of a link in its name.
+/// Between the two ends of a link in its name, see [`Graph::link_name`].
 const DASHES: &str = "--";
 
 /// Which links may be drawn.
@@ -216,20 +216,8 @@ fn link(text: &str, graph: &Graph) -> Read<u32> {
             "write its two ends with two dashes between them, such as \"leaf0--spine1\"",
         );
     };
-    let (a, b) = (find(a.trim(), graph)?, find(b.trim(), graph)?);
-    let mut ports = graph.port_range(a);
-    if let Some(index) = ports.find(|&index| graph.port(index).peer == b) {
-        return Ok(lower_end(graph, index as u32));
-    }
-    let near: Vec<String> = graph
-        .port_range(a)
-        .take(5)
-        .map(|index| graph.name(graph.port(index).peer))
-        .collect();
-    refuse(
-        format!("no link joins {} and {}", graph.name(a), graph.name(b)),
-        format!("{} is linked to {}, ..", graph.name(a), near.join(", ")),
-    )
+    let index = port_between(a.trim(), b.trim(), graph)?;
+    Ok(lower_end(graph, index as u32))
 }
 
 /// The links that may be drawn, in the order of their lower ends.
@@ -242,14 +230,4 @@ pub(crate) fn candidates(graph: &Graph, among: Among) -> Vec<u32> {
         counts && lower_end(graph, index) == index
     };
     (0..graph.port_count()).filter(wanted).collect()
-}
-
-/// A link as `a--b`.
-#[must_use]
-pub fn link_name(graph: &Graph, link: u32) -> String {
-    let (a, b) = (
-        graph.node_of_port(link as usize),
-        graph.port(link as usize).peer,
-    );
-    format!("{}{DASHES}{}", graph.name(a), graph.name(b))
 }

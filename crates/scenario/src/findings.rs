@@ -14,11 +14,12 @@ pub(crate) struct Findings<'a> {
 
 impl Findings<'_> {
     fn add(&mut self, severity: Severity, code: Code, keys: &[&str], message: String, hint: &str) {
-        let places = || keys.iter().filter_map(|k| self.places.get(*k));
-        let at = places()
-            .find(|at| at.source.kind != SourceKind::BuiltIn)
-            .cloned();
-        let key = keys.first().copied().unwrap_or_default().to_owned();
+        let mut places = keys.iter().filter_map(|k| Some((k, self.places.get(*k)?)));
+        let found = places.find(|(_, at)| at.source.kind != SourceKind::BuiltIn);
+        let at = found.map(|(_, at)| at.clone());
+        // The first key that the scenario has, or the one that it should have.
+        let key = found.map(|(key, _)| key).or(keys.first());
+        let key = key.copied().unwrap_or_default().to_owned();
         self.problems.push(Problem {
             severity,
             code,

@@ -7,8 +7,9 @@ use dataplane::units::NS;
 use traffic::operations::CollectiveKind;
 
 use crate::scheme::MAX_BUFFER_BYTES;
-use crate::traffic_spec::{MAX_FLOW_BYTES, MAX_TRAFFIC_CLASS, MAX_WINDOW_PS};
+use crate::traffic_spec::{MAX_TRAFFIC_CLASS, MAX_WINDOW_PS};
 use crate::units::MAX_TIME_PS;
+use traffic::sizes::MAX_FLOW_BYTES;
 
 /// Most hosts of a scenario.
 pub const MAX_HOSTS: u64 = 262_144;
@@ -386,12 +387,15 @@ const SIZES: Param = Param::either(
             Param::new("file", Kind::Text)
                 .absent("`fixed` says it")
                 .about("A file of sizes."),
+            Param::word("interpolation", &["linear", "step"])
+                .absent("the file says it; needed for a CSV")
+                .about("What lies between two points of a CSV: sizes in between, or none."),
         ]),
     ],
 )
 .absent("`size` says it")
 .about(
-    "Sizes of the flows: a name (`backwater list workloads`), `{ fixed = \"1MB\" }`, or `{ file = \"my.dist\" }`.",
+    "Sizes of the flows: a name (`backwater list workloads`), `{ fixed = \"1MB\" }`, or `{ file = \"my.dist\" }`; a CSV of `bytes,cdf` also needs `interpolation`.",
 );
 const SIZE: Param = Param::new("size", FLOW_BYTES)
     .absent("`sizes` says it")

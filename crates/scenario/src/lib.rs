@@ -7,6 +7,7 @@
 
 mod build;
 mod check;
+mod check_flows;
 mod check_links;
 mod document;
 pub mod estimate;
@@ -55,7 +56,7 @@ pub use schema::schema;
 pub use scheme::{SchemeConfig, SchemeSpec, Surroundings};
 pub use spec::{RunSpec, Scenario, Spec};
 pub use surroundings::surroundings;
-pub use traffic_spec::{Frequency, MAX_FLOW_BYTES, MAX_TRAFFIC_CLASS, TrafficSpec};
+pub use traffic_spec::{Frequency, MAX_TRAFFIC_CLASS, TrafficSpec};
 pub use workload_spec::{CollectiveSpec, FileSpec, WorkSpec, WorkloadSpec};
 pub use workload_steps::{Step, StepWork, StepsSpec};
 

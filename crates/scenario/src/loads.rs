@@ -97,8 +97,8 @@ pub(crate) fn loads(spec: &Spec, graph: &Graph) -> Vec<(AskedLoad, (Time, Time))
     };
     let of = |t: &TrafficSpec| {
         let source = source(t, graph, &hosts).ok()?;
-        let gap_ps = source.arrivals.as_ref()?.mean_gap_ps;
-        let bps = source.mean_arrival_bytes(graph.hosts()) * 8e12 / gap_ps;
+        source.arrivals.as_ref()?;
+        let bps = source.mean_bps(graph.hosts());
         let over = |of| graph.capacity_bps(of).ok().map(|c| bps / c as f64);
         let core = over(CapacityOf::Core).map(|l| l * t.pattern.crossing_fraction(&hosts));
         let load = AskedLoad {

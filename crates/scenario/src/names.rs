@@ -3,7 +3,7 @@
 use fabric::topology::Graph;
 
 use crate::problem::{Code, nearest};
-use crate::reader::{Read, refuse_as};
+use crate::reader::{Read, refuse, refuse_as};
 
 /// The node with this name.
 pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
@@ -23,5 +23,46 @@ pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
         Code::UnknownName,
         format!("there is no node \"{name}\""),
         hint,
+    )
+}
+
+/// The port of node `a` that leads to node `b`, by port index. Where several links join the two nodes,
+/// `b` ends with the number of the link, as in `spine1#2`.
+// TOP-05: parallel links have numbers
+pub(crate) fn port_between(a: &str, b: &str, graph: &Graph) -> Read<usize> {
+    let (b, number) = match b.rsplit_once('#') {
+        Some((name, number)) if graph.find(b).is_none() => (name, Some(number)),
+        _ => (b, None),
+    };
+    let (from, to) = (find(a, graph)?, find(b, graph)?);
+    let ports: Vec<usize> = graph.ports_to(from, to).collect();
+    let nth = match number {
+        Some(number) => number.parse::<usize>().unwrap_or(0),
+        None if ports.len() < 2 => 1,
+        None => 0,
+    };
+    if let Some(&index) = nth.checked_sub(1).and_then(|nth| ports.get(nth)) {
+        return Ok(index);
+    }
+    if ports.is_empty() {
+        let near = graph.port_range(from).take(5);
+        let near: Vec<String> = near
+            .map(|index| graph.name(graph.port(index).peer))
+            .collect();
+        return refuse(
+            format!("no link joins {a} and {b}"),
+            format!("{a} is linked to {}, ..", near.join(", ")),
+        );
+    }
+    let (links, one) = match ports.len() {
+        1 => ("one link joins".to_owned(), String::new()),
+        n => (format!("{n} links join"), "#1".to_owned()),
+    };
+    refuse_as(
+        Code::UnknownName,
+        format!("{links} {a} and {b}"),
+        format!(
+            "write \"{b}{one}\" for the other end of the first, in the order of the list of links"
+        ),
     )
 }

@@ -6,7 +6,7 @@ use fabric::measure::{Declaration, MEASURES, RecordSpec};
 use fabric::topology::{Graph, NodeKind};
 
 use crate::document::{Node, Value};
-use crate::names::find;
+use crate::names::{find, port_between};
 use crate::params;
 use crate::reader::{Read, Section, array, refuse, string, time_window};
 use crate::spec::RunSpec;
@@ -162,6 +162,15 @@ fn matching(text: &str, graph: &Graph) -> Read<Vec<(u32, u16)>> {
             );
         }
     };
+    // TOP-05: one of several links between the same nodes has a number.
+    let (to, number) = match to.rsplit_once('#') {
+        Some((nodes, number)) if graph.find(to).is_none() => (nodes, Some(number)),
+        _ => (to, None),
+    };
+    let is_numbered = |index: usize| match number {
+        Some(number) => (graph.port_name(index).rsplit_once('#')).is_some_and(|n| n.1 == number),
+        None => true,
+    };
     let of = |pattern: &str| -> Read<Vec<bool>> {
         if !pattern.contains(['*', '?']) {
             let named = find(pattern, graph)?;
@@ -176,7 +185,8 @@ fn matching(text: &str, graph: &Graph) -> Read<Vec<(u32, u16)>> {
     for node in 0..graph.nodes() {
         for (port, index) in (0..).zip(graph.port_range(node)) {
             let peer = graph.port(index).peer;
-            if joins(node, peer) || both && joins(peer, node) {
+            let fits = joins(node, peer) || both && joins(peer, node);
+            if fits && is_numbered(index) {
                 found.push((node, port));
             }
         }
@@ -214,7 +224,8 @@ fn port(text: &str, graph: &Graph) -> Read<(u32, u16)> {
             "write the switch and its neighbour, such as \"switch0->host3\"",
         );
     };
-    let (from, to) = (find(from.trim(), graph)?, find(to.trim(), graph)?);
+    let index = port_between(from.trim(), to.trim(), graph)?;
+    let (from, to) = (graph.node_of_port(index), graph.port(index).peer);
     if graph.kind(from) == NodeKind::Host {
         return refuse(
             format!(
@@ -228,20 +239,5 @@ fn port(text: &str, graph: &Graph) -> Read<(u32, u16)> {
             ),
         );
     }
-    let ports = (0..).zip(graph.port_range(from));
-    let mut found = ports.filter(|&(_, index)| graph.port(index).peer == to);
-    match found.next() {
-        Some((port, _)) => Ok((from, port)),
-        None => {
-            let near: Vec<String> = graph
-                .port_range(from)
-                .take(5)
-                .map(|index| graph.name(graph.port(index).peer))
-                .collect();
-            refuse(
-                format!("no link joins {} and {}", graph.name(from), graph.name(to)),
-                format!("{} is linked to {}, ..", graph.name(from), near.join(", ")),
-            )
-        }
-    }
+    Ok((from, (index - graph.port_index(from, 0)) as u16))
 }

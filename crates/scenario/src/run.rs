@@ -155,20 +155,37 @@ fn captured(spec: &crate::spec::Spec, graph: &Graph) -> Vec<results::CapturedLin
         .map(|&(node, port)| {
             let index = graph.port_index(node, port);
             let far = graph.port(index);
-            let joined = graph
-                .port_range(node)
-                .filter(|&i| graph.port(i).peer == far.peer);
-            let mut name = format!("{}->{}", graph.name(node), graph.name(far.peer));
-            if joined.count() > 1 {
-                name = format!("{name} ({port})");
-            }
             results::CapturedLink {
                 link: index as u32,
-                name,
+                name: graph.port_name(index),
                 rate_bps: far.rate.bps(),
             }
         })
         .collect()
+}
+
+/// The ends of links between nodes that several links join.
+// TOP-05: parallel links have numbers
+fn parallel_ends(graph: &Graph) -> Vec<results::ParallelEnd> {
+    let mut ends = Vec::new();
+    for node in 0..graph.nodes() {
+        let mut peers: Vec<u32> = graph.port_range(node).map(|i| graph.port(i).peer).collect();
+        peers.sort_unstable();
+        let mut several: Vec<u32> = (peers.windows(2).filter(|pair| pair[0] == pair[1]))
+            .map(|pair| pair[0])
+            .collect();
+        several.dedup();
+        for peer in several {
+            for (number, index) in (1..).zip(graph.ports_to(node, peer)) {
+                ends.push(results::ParallelEnd {
+                    node,
+                    port: (index - graph.port_index(node, 0)) as u16,
+                    peer_name: format!("{}#{number}", graph.name(peer)),
+                });
+            }
+        }
+    }
+    ends
 }
 
 impl Scenario {
@@ -205,6 +222,7 @@ impl Scenario {
             nodes: (0..self.graph.nodes())
                 .map(|n| node_info(&spec.topology, &self.graph, n))
                 .collect(),
+            parallel: parallel_ends(&self.graph),
             sources: (spec.traffic.iter().map(|t| &t.name))
                 .chain(spec.workloads.iter().map(|w| &w.name))
                 .cloned()

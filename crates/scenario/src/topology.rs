@@ -366,10 +366,9 @@ fn links(section: &Section<'_>) -> Option<TopologySpec> {
         .context
         .note(&section.child("links"), &entry.node.at);
     let mut links = Vec::new();
-    let mut seen = BTreeMap::new();
     let mut good = true;
     for (i, item) in items.iter().enumerate() {
-        match one_link(section, item, i, &nodes, &mut seen) {
+        match one_link(section, item, i, &nodes) {
             Some(link) => links.push(link),
             None => good = false,
         }
@@ -390,7 +389,6 @@ fn one_link(
     item: &Node,
     i: usize,
     nodes: &Nodes,
-    seen: &mut BTreeMap<(u32, u32), usize>,
 ) -> Option<(u32, u32, LinkSpec)> {
     let path = section.child(&format!("links.{i}"));
     let Value::Table(table) = &item.value else {
@@ -417,17 +415,6 @@ fn one_link(
     }
     if a < nodes.hosts && b < nodes.hosts {
         inner.complain("b", "a link between two hosts", "put a switch between them");
-        return None;
-    }
-    if let Some(first) = seen.insert((a.min(b), a.max(b)), i) {
-        let message = format!("the same two nodes are already linked by links.{first}");
-        section.context.error(
-            Code::WrongValue,
-            &item.at,
-            &path,
-            message,
-            Some("take one of the two out; for more capacity raise its rate".to_owned()),
-        );
         return None;
     }
     Some((a, b, link(&spec?)))

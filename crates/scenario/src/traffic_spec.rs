@@ -9,8 +9,10 @@ use std::sync::Arc;
 use dataplane::config::MAX_CLASSES;
 use dataplane::switch::DATA_CLASS;
 use fabric::topology::{CapacityOf, Graph, NodeKind};
+use traffic::sizes::{MAX_FLOW_BYTES, utf8};
 use traffic::{
-    ArrivalKind, DEFAULT_PORT, Distribution, Incast, ListedFlow, Pattern, Receiver, Scope, Sizes,
+    ArrivalKind, DEFAULT_PORT, Distribution, Incast, Interpolation, KnownHosts, ListedFlow,
+    Pattern, Receiver, Scope, Sizes,
 };
 
 use crate::document::{Node, Value};
@@ -23,8 +25,6 @@ use crate::units::{MAX_TIME_PS, SIZE, TIME};
 
 mod between;
 
-/// Largest flow: a packet counts the bytes that are left in 32 bits.
-pub const MAX_FLOW_BYTES: u64 = u32::MAX as u64;
 /// Highest traffic class: the first classes of a switch are for control.
 pub const MAX_TRAFFIC_CLASS: u64 = MAX_CLASSES as u64 - 1 - DATA_CLASS as u64;
 /// Most entries of `[[traffic]]`.
@@ -236,7 +236,7 @@ fn generated(s: &Section<'_>, word: Word, around: &Around<'_>) -> Option<Rest> {
         Word::Incast => scope(s).map(|scope| Pattern::Uniform { scope }),
         _ => Some(Pattern::Uniform { scope: Scope::Any }),
     };
-    let incast = (word == Word::Incast).then(|| incast(s, total, around));
+    let incast = (word == Word::Incast).then(|| incast(s, around));
     let between = (word == Word::Between).then(|| between::read(s, around));
     let pairs = pairs?;
     let pattern = match word {
@@ -395,10 +395,13 @@ fn read_sizes(s: &Section<'_>, around: &Around<'_>) -> Option<Sizes> {
                 "a name such as \"google-allrpc@bfc\", { fixed = \"1MB\" } or { file = \"my.dist\" }",
             ),
         });
-        return named.and_then(|d| fits(s, "sizes", d));
+        return named.map(Sizes::Dist);
     }
     let inner = s.section("sizes")?;
     let (has_fixed, has_file) = (inner.has("fixed"), inner.has("file"));
+    if !has_file {
+        inner.refuse_useless("interpolation", "only a CSV file needs it (`file`)");
+    }
     let spec = if has_fixed && has_file {
         inner.complain_of(
             &["file"],
@@ -407,13 +410,7 @@ fn read_sizes(s: &Section<'_>, around: &Around<'_>) -> Option<Sizes> {
         );
         None
     } else if has_file {
-        let parsed = inner.optional("file", |n| {
-            let (path, bytes) = load_file(n, around.base)?;
-            let found = Distribution::parse_bytes(&bytes).map_err(|e| in_file(&path, &e))?;
-            inner.context.rewrite(&inner.child("file"), &path);
-            Ok(Arc::new(found))
-        });
-        parsed.and_then(|d| fits(&inner, "file", d))
+        sizes_in_file(&inner, around)
     } else {
         inner
             .required("fixed", "\"1MB\"", flow_bytes)
@@ -423,30 +420,79 @@ fn read_sizes(s: &Section<'_>, around: &Around<'_>) -> Option<Sizes> {
     spec
 }
 
-/// Refuses distributions with flows that are too large to be sent.
-fn fits(s: &Section<'_>, key: &str, distribution: Arc<Distribution>) -> Option<Sizes> {
-    if distribution.max() > MAX_FLOW_BYTES {
-        let message = format!("its largest flow has {}", SIZE.show(distribution.max()));
-        s.complain(
-            key,
-            message,
-            format!("a flow has at most {}", SIZE.show(MAX_FLOW_BYTES)),
-        );
-        return None;
-    }
-    Some(Sizes::Dist(distribution))
+/// Sizes from the file that the key `file` names.
+// TRA-27
+fn sizes_in_file(s: &Section<'_>, around: &Around<'_>) -> Option<Sizes> {
+    let modes = [
+        ("linear", Interpolation::Linear),
+        ("step", Interpolation::Step),
+    ];
+    let mode = match s.has("interpolation") {
+        true => Some(s.optional("interpolation", |n| choice(n, &modes))?),
+        false => None,
+    };
+    let (path, bytes) = s.optional("file", |n| load_file(n, around.base))?;
+    s.context.rewrite(&s.child("file"), &path);
+    let text = in_file(s, &path, utf8(&bytes).map_err(|error| vec![error]))?;
+    let found = match (Distribution::is_csv(text), mode) {
+        (true, Some(mode)) => {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let read = Distribution::parse_csv(text, &name, mode);
+            let (found, warnings) = in_file(s, &path, read)?;
+            warn_in_file(s, &path, &warnings);
+            found
+        }
+        (true, None) => {
+            s.missing(
+                "interpolation",
+                "\"linear\" or \"step\": a CSV does not say what lies between two points",
+            );
+            return None;
+        }
+        (false, Some(_)) => {
+            let message = format!(
+                "{} says itself what lies between two points",
+                path.display()
+            );
+            s.complain_of(
+                &["interpolation"],
+                message,
+                "leave `interpolation` out, or name a CSV file",
+            );
+            return None;
+        }
+        (false, None) => in_file(s, &path, Distribution::parse(text))?,
+    };
+    Some(Sizes::Dist(Arc::new(found)))
 }
 
-/// An error of a file's content, with its place there.
-fn in_file(path: &Path, error: &traffic::Error) -> Refusal {
-    let place = error
-        .place
-        .map(|p| format!(":{}:{}", p.line, p.column))
-        .unwrap_or_default();
-    Refusal {
-        code: Code::WrongValue,
-        message: format!("{}{place}: {}", path.display(), error.message),
-        hint: Some("docs/scenario.md shows the format of the file".into()),
+/// A place in a file.
+fn place_in(path: &Path, error: &traffic::Error) -> String {
+    let place = error.place.map(|p| format!(":{}:{}", p.line, p.column));
+    format!(
+        "{}{}: {}",
+        path.display(),
+        place.unwrap_or_default(),
+        error.message
+    )
+}
+
+/// The content of a file that the key `file` names, or one error for each that it has.
+// TRA-26: all errors of a file together
+fn in_file<T>(s: &Section<'_>, path: &Path, read: Result<T, Vec<traffic::Error>>) -> Option<T> {
+    let report = |errors: Vec<traffic::Error>| {
+        for error in &errors {
+            let hint = "docs/scenario.md shows the format of the file";
+            s.complain("file", place_in(path, error), hint);
+        }
+    };
+    read.map_err(report).ok()
+}
+
+fn warn_in_file(s: &Section<'_>, path: &Path, warnings: &[traffic::Error]) {
+    for warning in warnings {
+        let hint = "remove the column from the file, or correct its name";
+        s.warn_of(&["file"], place_in(path, warning), hint);
     }
 }
 
@@ -630,11 +676,7 @@ fn window(s: &Section<'_>, arrivals: bool) -> Option<(u64, u64)> {
         .map(|from| (from, from + 1))
 }
 
-fn incast(
-    s: &Section<'_>,
-    total: Option<u64>,
-    around: &Around<'_>,
-) -> Option<(u32, Receiver, bool)> {
+fn incast(s: &Section<'_>, around: &Around<'_>) -> Option<(u32, Receiver, bool)> {
     let degree = s.required("degree", "100", |n| count(n, 1, 1_000_000));
     let receiver = if s.table.get("receiver").is_none() {
         s.has("receiver");
@@ -665,17 +707,6 @@ fn incast(
         s.optional("with_replacement", boolean)
     };
     let degree = degree? as u32;
-    if let Some(total) = total
-        && total.div_ceil(u64::from(degree)) > MAX_FLOW_BYTES
-    {
-        let message = format!("{} over {degree} senders", SIZE.show(total));
-        s.complain(
-            "total",
-            message,
-            format!("a flow has at most {}", SIZE.show(MAX_FLOW_BYTES)),
-        );
-        return None;
-    }
     Some((degree, receiver?, replacement?))
 }
 
@@ -729,14 +760,7 @@ fn list(s: &Section<'_>, around: &Around<'_>) -> Option<Rest> {
         );
         None
     } else if has_file {
-        s.optional("file", |n| {
-            let (path, bytes) = load_file(n, around.base)?;
-            let flows =
-                traffic::list::parse_flow_csv_bytes(&bytes).map_err(|e| in_file(&path, &e))?;
-            s.context.rewrite(&s.child("file"), &path);
-            check_listed(&flows, around, &path)?;
-            Ok(flows)
-        })
+        listed_in_file(s, around)
     } else {
         listed(s, around)
     };
@@ -746,32 +770,30 @@ fn list(s: &Section<'_>, around: &Around<'_>) -> Option<Rest> {
     Some((Pattern::List(flows), None, None, (first, last + 1)))
 }
 
-/// Checks what the parser of flow files cannot know.
-fn check_listed(flows: &[ListedFlow], around: &Around<'_>, path: &Path) -> Read<()> {
-    let refused = |message: String| Refusal {
-        code: Code::WrongValue,
-        message: format!("{}: {message}", path.display()),
-        hint: Some("hosts are numbered from 0 in the order of the topology".into()),
+/// The flows of the file that the key `file` names.
+// TRA-26
+fn listed_in_file(s: &Section<'_>, around: &Around<'_>) -> Option<Vec<ListedFlow>> {
+    let (path, bytes) = s.optional("file", |n| load_file(n, around.base))?;
+    s.context.rewrite(&s.child("file"), &path);
+    // What is wrong with the topology has been said; no host can be looked up.
+    let graph = around.graph?;
+    let find = |name: &str| {
+        let node = around
+            .names
+            .get(name)
+            .copied()
+            .or_else(|| graph.find(name))?;
+        (graph.kind(node) == NodeKind::Host).then_some(node)
     };
-    if let Some(graph) = around.graph {
-        ListedFlow::check_all(flows, graph.hosts()).map_err(|e| refused(e.message))?;
-    }
-    for (i, flow) in flows.iter().enumerate() {
-        if flow.bytes > MAX_FLOW_BYTES {
-            return Err(refused(format!(
-                "flow {} has {}",
-                i + 1,
-                SIZE.show(flow.bytes)
-            )));
-        }
-        if flow.class.is_some_and(|c| u64::from(c) > MAX_TRAFFIC_CLASS) {
-            return Err(refused(format!(
-                "flow {} has a class above {MAX_TRAFFIC_CLASS}",
-                i + 1
-            )));
-        }
-    }
-    Ok(())
+    let hosts = KnownHosts {
+        count: graph.hosts(),
+        find: &find,
+        max_class: MAX_TRAFFIC_CLASS as u8,
+    };
+    let read = traffic::list::parse_flow_csv_bytes(&bytes, &hosts);
+    let file = in_file(s, &path, read)?;
+    warn_in_file(s, &path, &file.warnings);
+    Some(file.flows)
 }
 
 /// `flows = [{ src, dst, bytes, start, class }, ..]`.

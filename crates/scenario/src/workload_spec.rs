@@ -506,6 +506,16 @@ impl WorkloadSpec {
             WorkSpec::File(file) => file.file.max_class,
         }
     }
+
+    /// No message is larger than this, bytes: the largest message or vector of a collective.
+    #[must_use]
+    pub fn max_bytes(&self) -> u64 {
+        match &self.work {
+            WorkSpec::Collective(collective) => collective.bytes,
+            WorkSpec::Steps(steps) => steps.max_bytes(),
+            WorkSpec::File(file) => file.file.max_bytes,
+        }
+    }
 }
 
 impl WorkSpec {

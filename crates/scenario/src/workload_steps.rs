@@ -361,6 +361,18 @@ impl StepsSpec {
         }
     }
 
+    /// The largest message or vector of a collective, bytes.
+    pub(crate) fn max_bytes(&self) -> u64 {
+        let of = |step: &Step| match &step.work {
+            StepWork::Compute(_) => 0,
+            StepWork::Collective { bytes, sizes, .. } => {
+                sizes.iter().flatten().copied().fold(*bytes, u64::max)
+            }
+            StepWork::Messages { bytes, .. } => *bytes,
+        };
+        self.steps.iter().map(of).max().unwrap_or(0)
+    }
+
     /// Whether ranks compute.
     pub(crate) fn computes(&self) -> bool {
         let mut steps = self.steps.iter();

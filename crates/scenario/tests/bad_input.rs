@@ -339,11 +339,14 @@ fn flow_files() {
     refused("src,dst,bytes,start\n0,1,0,1us\n", "flows.csv:2:5");
     refused(
         "src,dst,bytes,start\n0,9,10,1us\n",
-        "destination 9 does not exist",
+        "there is no host 9; hosts are 0 to 2",
     );
     refused("src,dst,bytes,start\n0,1,10,-1us\n", "negative");
     refused("src,dst,bytes,start\n0,1,1", "flows.csv:2");
-    refused("src,dst,bytes,start,class\n0,1,10,1us,7\n", "class above");
+    refused(
+        "src,dst,bytes,start,class\n0,1,10,1us,7\n",
+        "there is no class 7",
+    );
     let good = attempt("src,dst,bytes,start\n0,1,10,1us\n").unwrap();
     // The run's own folder is elsewhere, so the file is written out by its full path.
     let full = folder.canonicalize().unwrap().join("flows.csv");
@@ -411,6 +414,266 @@ fn chosen_hosts() {
     refused(&text, 18, 32, "receivers", "hosts");
 }
 
+/// Sixteen hosts on one switch, eight of them with slow links.
+fn mixed_speeds(traffic: &str) -> String {
+    let link = |host: u32| {
+        let rate = if host < 8 { 100 } else { 10 };
+        format!("    {{ a = \"h{host}\", b = \"s\", rate = \"{rate}Gbps\", delay = \"1us\" }},\n")
+    };
+    let links: String = (0..16).map(link).collect();
+    format!(
+        "name = \"mixed\"\n[topology]\nkind = \"links\"\nhosts = 16\nswitches = [\"s\"]\n\
+         links = [\n{links}]\n[[traffic]]\nname = \"x\"\n{traffic}\nwindow = [\"0us\", \"5ms\"]\n"
+    )
+}
+
+// TOP-25, TRA-25
+#[test]
+fn links_that_are_offered_more_than_they_carry_are_named() {
+    let warnings = |text: &str| -> Vec<String> {
+        let scenario = load(text).unwrap_or_else(|p| panic!("{}", p[0]));
+        scenario
+            .warnings
+            .iter()
+            .map(|w| w.message.clone())
+            .collect()
+    };
+    let sizes = "size = \"1MB\"\nload = { fraction = 0.3, of = \"hosts\" }";
+    // 30 % of 880 Gbps, divided among 16 hosts: 16.5 Gbps for a link of 10 Gbps, in both directions.
+    let uniform = warnings(&mixed_speeds(&format!("pattern = \"uniform\"\n{sizes}")));
+    assert_eq!(uniform.len(), 1, "{uniform:?}");
+    for part in ["h8->s 165.0 %", "h9->s 165.0 %", "and 13 more"] {
+        assert!(uniform[0].contains(part), "{uniform:?}");
+    }
+    // Half of the load, where the link is not too slow: 8.25 Gbps.
+    let half = sizes.replace("0.3", "0.15");
+    let half = warnings(&mixed_speeds(&format!("pattern = \"uniform\"\n{half}")));
+    assert_eq!(half, [""; 0]);
+    // One receiver gets all.
+    let many = "pattern = \"between\"\nsenders = { first = 0, count = 8 }\nreceivers = [8]";
+    let every = "size = \"1MB\"\nevery = \"400us\"";
+    let one = warnings(&mixed_speeds(&format!("{many}\n{every}")));
+    assert_eq!(one.len(), 1, "{one:?}");
+    assert!(one[0].contains("s->h8 200.0 %") && !one[0].contains("more than they carry: h"));
+    // In a tree with two uplinks the load of the core is that of its links.
+    let core = changed(
+        GOOD,
+        "fraction = 0.55, of = \"core\"",
+        "fraction = 0.99, of = \"core\"",
+    );
+    let core = changed(&core, "\"500us\"", "\"100us\"");
+    let core = warnings(&core);
+    assert!(core[0].contains("leaf0->spine0"), "{core:?}");
+}
+
+/// A folder of its own, empty at first.
+fn folder(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("backwater-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Loads a scenario whose flows are this file.
+fn listed(csv: &str) -> Result<Scenario, Vec<Problem>> {
+    let dir = folder("list-of-flows");
+    std::fs::write(dir.join("flows.csv"), csv).unwrap();
+    let start = LINKS.find("flows = [").unwrap();
+    load_in(
+        &format!("{}file = \"flows.csv\"\n", &LINKS[..start]),
+        &dir,
+        &[],
+    )
+}
+
+// TRA-26
+#[test]
+fn a_file_of_flows_names_hosts_and_reports_all_its_errors() {
+    let good = listed("src,dst,bytes,start\na,c,1000,0us\n1,b,5,1us\n").expect_err("1 is b");
+    assert!(
+        good[0]
+            .message
+            .contains(":3:3: host b would send to itself"),
+        "{}",
+        good[0]
+    );
+    let good = listed("note,src,dst,bytes,start\nx,a,c,1000,0us\ny,1,0,5,1us\n");
+    let good = good.unwrap_or_else(|p| panic!("{}", p[0]));
+    assert_eq!(good.warnings.len(), 1);
+    let warning = good.warnings[0].message.as_str();
+    assert!(
+        warning.contains("flows.csv:1:1: column 'note' is not used"),
+        "{warning}"
+    );
+    let traffic::Pattern::List(flows) = &good.spec.traffic[0].pattern else {
+        panic!("a list");
+    };
+    assert_eq!(
+        flows.iter().map(|f| (f.src, f.dst)).collect::<Vec<_>>(),
+        [(0, 2), (1, 0)]
+    );
+    let wrong = listed("src,dst,bytes,start\ns,c,1,0us\na,z,1,0us\na,3,1,0us\na,b,0,0us\n");
+    let places: Vec<String> = wrong
+        .expect_err("four errors")
+        .iter()
+        .map(|p| {
+            p.message
+                .split(": ")
+                .next()
+                .unwrap()
+                .rsplit('/')
+                .next()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    let expected = [(2, 1), (3, 3), (4, 3), (5, 5)];
+    assert_eq!(
+        places,
+        expected.map(|(line, column)| format!("flows.csv:{line}:{column}"))
+    );
+}
+
+// TRA-27
+#[test]
+fn a_csv_of_sizes_needs_its_interpolation() {
+    let dir = folder("csv-of-sizes");
+    std::fs::write(dir.join("sizes.csv"), "bytes,cdf\n0,0\n1000,0.5\n3000,1\n").unwrap();
+    let head = "name = mine\norigin = me\nunit = bytes\ninterpolation = step\n";
+    std::fs::write(dir.join("my.dist"), format!("{head}1000 0.5\n3000 1\n")).unwrap();
+    let read = |sizes: &str| {
+        let text = changed(
+            GOOD,
+            "sizes = \"google-allrpc@bfc\"",
+            &format!("sizes = {{ {sizes} }}"),
+        );
+        load_in(&text, &dir, &[])
+    };
+    for (mode, mean) in [("linear", 1250.0), ("step", 2000.0)] {
+        let sizes = format!("file = \"sizes.csv\", interpolation = \"{mode}\"");
+        let scenario = read(&sizes).unwrap_or_else(|p| panic!("{}", p[0]));
+        let found = scenario.spec.traffic[0]
+            .sizes
+            .as_ref()
+            .map(traffic::Sizes::mean);
+        assert_eq!(found, Some(mean));
+        let again = load_in(&scenario.resolved, &dir, &[]).unwrap_or_else(|p| panic!("{}", p[0]));
+        assert_eq!(again.spec, scenario.spec);
+    }
+    for (sizes, says) in [
+        ("file = \"sizes.csv\"", "interpolation"),
+        (
+            "file = \"my.dist\", interpolation = \"step\"",
+            "says itself what lies between",
+        ),
+        (
+            "fixed = \"1MB\", interpolation = \"step\"",
+            "only a CSV file needs it",
+        ),
+        ("file = \"sizes.csv\", interpolation = \"cubic\"", "cubic"),
+    ] {
+        let problems = read(sizes).expect_err(sizes);
+        assert_eq!(problems.len(), 1, "{sizes}");
+        assert!(problems[0].to_string().contains(says), "{}", problems[0]);
+    }
+}
+
+// TOP-05
+#[test]
+fn one_of_several_links_is_named_with_its_number() {
+    let link = r#"    { a = "s", b = "t", rate = "100Gbps", delay = "1us" },"#;
+    let twice = changed(LINKS, link, &format!("{link}\n{link}"));
+    let failing = |name: &str| {
+        let keys = format!("[[topology.failures]]\nlinks = [\"{name}\"]\n");
+        load(&changed(
+            &twice,
+            "[[traffic]]",
+            &format!("{keys}[[traffic]]"),
+        ))
+    };
+    let down = |name: &str| -> Vec<String> {
+        let scenario = failing(name).unwrap_or_else(|p| panic!("{}", p[0]));
+        scenario.link_epochs()[0].down.clone()
+    };
+    assert_eq!(down("s--t#1"), ["s--t#1"]);
+    assert_eq!(down("t--s#2"), ["s--t#2"], "both ends count alike");
+    assert_eq!(down("a--s"), ["a--s"]);
+    for (name, says) in [
+        ("s--t", "2 links join s and t"),
+        ("s--t#3", "2 links join s and t"),
+        ("s--t#0", "2 links join s and t"),
+        ("a--s#2", "one link joins a and s"),
+        ("a--t", "no link joins a and t"),
+    ] {
+        let problems = failing(name).expect_err(name);
+        assert!(
+            problems[0].message.contains(says),
+            "{name}: {}",
+            problems[0]
+        );
+    }
+    let recorded = |key: &str| {
+        let text = format!("{twice}\n[record]\n{key}\n");
+        let scenario = load(&text).unwrap_or_else(|p| panic!("{}", p[0]));
+        let links = scenario.info().captured.into_iter().map(|link| link.name);
+        links.collect::<Vec<_>>()
+    };
+    let capture = |pattern: &str| recorded(&format!("capture = {{ links = [\"{pattern}\"] }}"));
+    assert_eq!(capture("s->t"), ["s->t#1", "s->t#2"]);
+    assert_eq!(capture("s->t#2"), ["s->t#2"]);
+}
+
+// NIC-54
+#[test]
+fn flows_have_as_many_bytes_as_packet_numbers_can_count() {
+    let list = "flows = [{ src = 0, dst = 1, bytes = \"SIZE\" }]";
+    let traffic = |keys: &str| format!("[[traffic]]\nname = \"x\"\n{keys}\n");
+    let sources = [
+        (
+            "traffic.0.flows",
+            traffic(&format!("pattern = \"list\"\n{list}")),
+        ),
+        (
+            "traffic.0.size",
+            traffic("pattern = \"permutation\"\nsize = \"SIZE\""),
+        ),
+        (
+            "traffic.0.sizes",
+            traffic("pattern = \"permutation\"\nsizes = { fixed = \"SIZE\" }"),
+        ),
+        (
+            "traffic.0.total",
+            traffic("pattern = \"incast\"\ndegree = 1\ntotal = \"SIZE\""),
+        ),
+        (
+            "workload.0.size",
+            "[[workload]]\nname = \"x\"\ncollective = \"broadcast\"\nsize = \"SIZE\"\n".to_owned(),
+        ),
+        (
+            "workload.0.steps",
+            "[[workload]]\nname = \"x\"\nsteps = [{ send = [[0, 1]], size = \"SIZE\" }]\n"
+                .to_owned(),
+        ),
+    ];
+    let base = "name = \"large\"\n[topology]\nkind = \"star\"\nhosts = 2\n\
+                link = { rate = \"400Gbps\", delay = \"1us\" }\n\
+                [scheme]\nmtu = \"100B\"\n";
+    for (key, source) in sources {
+        // 2^31 packets of 100 bytes.
+        for good in ["5GB", "214748364800B"] {
+            let text = format!("{base}{}", source.replace("SIZE", good));
+            assert!(load(&text).is_ok(), "{key}: {good}");
+        }
+        let text = format!("{base}{}", source.replace("SIZE", "214748364801B"));
+        let problem = only(&text);
+        assert_eq!(
+            (problem.key.as_str(), problem.code),
+            (key, Code::ImpossibleSet)
+        );
+        assert!(problem.at.is_some(), "{key}");
+    }
+}
+
 #[test]
 fn no_hosts() {
     let text = changed(GOOD, "hosts_per_leaf = 4", "hosts_per_leaf = 0");
@@ -420,15 +683,7 @@ fn no_hosts() {
 }
 
 #[test]
-fn duplicate_link() {
-    let text = changed(LINKS, "a = \"b\", b = \"s\"", "a = \"s\", b = \"a\"");
-    refused(
-        &text,
-        8,
-        5,
-        "already linked by links.0",
-        "take one of the two out",
-    );
+fn links_and_names_that_cannot_be() {
     let text = changed(LINKS, "a = \"s\", b = \"t\"", "a = \"s\", b = \"s\"");
     refused(&text, 10, 20, "from a node to itself", "must differ");
     let text = changed(
@@ -912,7 +1167,13 @@ fn doubtful_things_are_said() {
         "preset = \"bfc\"\nnic.obeys = []",
         "neither obey BFC nor limit",
     );
-    warns("fraction = 0.55", "fraction = 1.0", "of the core");
+    warns("fraction = 0.55", "fraction = 1.0", "leaf0->spine0 104.6 %");
+    // Payload alone fits: 0.91 and the incast's 0.046 (320 Gbps · 0.571, of 400 Gbps).
+    warns(
+        "fraction = 0.55",
+        "fraction = 0.93",
+        "of the core, in payload",
+    );
     warns(
         scheme,
         "preset = \"bfc\"\n[run]\nuntil = \"1ms\"",

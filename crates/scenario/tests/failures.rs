@@ -5,7 +5,6 @@ use std::path::Path;
 use dataplane::switch::Stranded;
 use fabric::engine::OnDeadlock;
 use fabric::topology::NodeKind;
-use scenario::failures::link_name;
 use scenario::{Changes, Problem, Scenario};
 
 const US: u64 = 1_000_000;
@@ -87,13 +86,13 @@ fn links_are_named_and_times_have_defaults() {
     let names: Vec<String> = link_failures
         .initial()
         .iter()
-        .map(|&l| link_name(graph, l))
+        .map(|&l| graph.link_name(l as usize))
         .collect();
     assert_eq!(names, ["host3--leaf0"]);
     let changes: Vec<(u64, String, bool)> = link_failures
         .changes()
         .iter()
-        .map(|c| (c.at_ps / US, link_name(graph, c.link), c.up))
+        .map(|c| (c.at_ps / US, graph.link_name(c.link as usize), c.up))
         .collect();
     let uplink = "leaf1--spine0".to_owned();
     assert_eq!(changes, [(100, uplink.clone(), false), (300, uplink, true)]);
@@ -154,7 +153,7 @@ fn chance_draws_other_links_for_other_seeds_and_none_twice() {
             let down = one.link_failures(&s.graph);
             down.initial()
                 .iter()
-                .map(|&l| link_name(&s.graph, l))
+                .map(|&l| s.graph.link_name(l as usize))
                 .collect()
         };
         for &link in &down {

@@ -56,6 +56,49 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// Errors of one file that are reported one by one; further ones are counted.
+const MOST_FAULTS: usize = 20;
+
+/// All that is wrong with a file.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    errors: Vec<Error>,
+    more: u64,
+}
+
+impl Faults {
+    pub(crate) fn add(&mut self, error: Error) {
+        match self.errors.len() < MOST_FAULTS {
+            true => self.errors.push(error),
+            false => self.more += 1,
+        }
+    }
+
+    /// Adds the error of a result, if it is one.
+    pub(crate) fn note<T>(&mut self, result: Result<T, Error>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.add(error);
+                None
+            }
+        }
+    }
+
+    /// The errors, if there are any.
+    pub(crate) fn result(mut self) -> Result<(), Vec<Error>> {
+        if self.more > 0 {
+            let what = format!("{} more errors in this file are not shown", self.more);
+            self.errors.push(Error::new(what));
+        }
+        if self.errors.is_empty() {
+            Ok(())
+        } else {
+            Err(self.errors)
+        }
+    }
+}
+
 /// The candidate nearest to `word`, if any is near enough to be meant.
 pub(crate) fn nearest<'a>(
     word: &str,

@@ -7,6 +7,7 @@
 pub mod arrivals;
 pub mod between;
 pub mod collectives;
+mod csv;
 mod error;
 pub mod estimate;
 pub mod feed;
@@ -22,7 +23,7 @@ pub use between::Between;
 pub use error::{Error, Place};
 pub use feed::{Feed, MAX_FLOWS};
 pub use hosts::{Hosts, Scope};
-pub use list::{ListedFlow, parse_flow_csv};
+pub use list::{FlowFile, KnownHosts, ListedFlow, parse_flow_csv};
 pub use pattern::{Incast, Pattern, Receiver};
 pub use sizes::{Distribution, Interpolation};
 pub use source::{Sizes, SourceSpec};

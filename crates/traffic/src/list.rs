@@ -1,7 +1,8 @@
 //! Flows that are listed one by one, and the CSV text they come in.
 
 use crate::DEFAULT_PORT;
-use crate::error::{Error, nearest, shown};
+use crate::csv::{self, Columns, Field, Row};
+use crate::error::{Error, shown};
 use crate::sizes::{MAX_FLOW_BYTES, utf8};
 
 /// One flow of a list.
@@ -70,151 +71,70 @@ impl ListedFlow {
     }
 }
 
-const COLUMNS: [&str; 7] = ["src", "dst", "bytes", "start", "class", "port", "sport"];
+const COLUMNS: Columns = Columns {
+    required: &["src", "dst", "bytes", "start"],
+    optional: &["class", "port", "sport"],
+};
 
-/// How many of `COLUMNS` must be there.
-const REQUIRED: usize = 4;
-
-/// One field of a line: what it says and where it begins.
-#[derive(Clone, Copy)]
-struct Field<'a> {
-    line: usize,
-    column: usize,
-    text: &'a str,
+/// What a list of flows may name.
+pub struct KnownHosts<'a> {
+    /// Number of hosts.
+    pub count: u32,
+    /// Finds a host by its name.
+    pub find: &'a dyn Fn(&str) -> Option<u32>,
+    /// The highest traffic class.
+    pub max_class: u8,
 }
 
-impl Field<'_> {
-    fn error(&self, message: impl Into<String>) -> Error {
-        Error::at(self.line, self.column, message)
-    }
+/// The content of a CSV file of flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowFile {
+    /// The flows, in the order of the lines.
+    pub flows: Vec<ListedFlow>,
+    /// Columns that are not used.
+    pub warnings: Vec<Error>,
 }
 
-/// The fields of a line, without blanks and enclosing quotes.
-fn fields(line: usize, text: &str) -> Vec<Field<'_>> {
-    let mut column = 1;
-    let mut found = Vec::with_capacity(COLUMNS.len());
-    for raw in text.split(',') {
-        let blanks = raw.chars().take_while(|c| c.is_whitespace()).count();
-        let trimmed = raw.trim();
-        let bare = trimmed
-            .strip_prefix('"')
-            .and_then(|rest| rest.strip_suffix('"'))
-            .unwrap_or(trimmed);
-        found.push(Field {
-            line,
-            column: column + blanks,
-            text: bare,
-        });
-        column += raw.chars().count() + 1;
-    }
-    found
-}
-
-/// Reads flows from CSV: a header line naming the columns `src`, `dst`, `bytes`, `start` and, if
-/// wished, `class`, `port` and `sport`, in any order, then one flow a line. `start` carries its unit (`10us`). Empty
-/// lines and lines that begin with `#` are passed over. Hosts are checked later, by
-/// [`ListedFlow::check_all`]. // TRA-14
+/// Reads flows from CSV: a header line that names the columns `src`, `dst`, `bytes`, `start` and, if
+/// wished, `class`, `port` and `sport`, in any order, then one flow a line. Hosts are numbers or names.
+/// `start` carries its unit (`10us`). Empty lines and lines that begin with `#` are passed over, as are
+/// other columns, with a warning. // TRA-14, TRA-26
 ///
 /// # Errors
-/// Says what is wrong with the text, at which line and column.
-pub fn parse_flow_csv(text: &str) -> Result<Vec<ListedFlow>, Error> {
-    let mut lines = (1..)
-        .zip(text.trim_start_matches('\u{feff}').lines())
-        .filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
-    let Some((header_line, header)) = lines.next() else {
-        return Err(Error::at(
-            1,
-            1,
-            "the list is empty; expected a header line 'src,dst,bytes,start,class,port'",
-        ));
-    };
-    let places = header_places(header_line, header)?;
-    let width = header.split(',').count();
+/// All that is wrong with the text, each with line and column.
+pub fn parse_flow_csv(text: &str, hosts: &KnownHosts<'_>) -> Result<FlowFile, Vec<Error>> {
     let mut flows = Vec::new();
-    for (number, line) in lines {
-        let fields = fields(number, line);
-        if fields.len() != width {
-            let what = format!(
-                "{} fields, but the header names {width} columns",
-                fields.len()
-            );
-            let at = fields.last().map_or(1, |field| field.column);
-            return Err(Error::at(number, at, what));
-        }
-        flows.push(flow(&fields, &places)?);
-    }
-    if flows.is_empty() {
-        return Err(Error::at(
-            header_line,
-            1,
-            "there is no flow after the header line",
-        ));
-    }
-    Ok(flows)
+    let warnings = csv::read(text, &COLUMNS, |row| {
+        flows.push(flow(row, hosts)?);
+        Ok(())
+    })?;
+    Ok(FlowFile { flows, warnings })
 }
 
-/// As [`parse_flow_csv`], of bytes that may be no text at all.
+/// As [`parse_flow_csv`], of bytes that may not be text.
 ///
 /// # Errors
 /// As [`parse_flow_csv`].
-pub fn parse_flow_csv_bytes(bytes: &[u8]) -> Result<Vec<ListedFlow>, Error> {
-    parse_flow_csv(utf8(bytes)?)
+pub fn parse_flow_csv_bytes(bytes: &[u8], hosts: &KnownHosts<'_>) -> Result<FlowFile, Vec<Error>> {
+    parse_flow_csv(utf8(bytes).map_err(|error| vec![error])?, hosts)
 }
 
-/// Which field holds each of `COLUMNS`.
-fn header_places(line: usize, text: &str) -> Result<[Option<usize>; COLUMNS.len()], Error> {
-    let mut places = [None; COLUMNS.len()];
-    for (index, field) in fields(line, text).iter().enumerate() {
-        let Some(known) = COLUMNS.iter().position(|&column| column == field.text) else {
-            let hint = nearest(field.text, COLUMNS).map_or_else(
-                || "the first line must name the columns src,dst,bytes,start,class,port".to_owned(),
-                |near| format!("did you mean '{near}'?"),
-            );
-            return Err(field.error(format!("unknown column '{}'; {hint}", shown(field.text))));
-        };
-        if places[known].replace(index).is_some() {
-            return Err(field.error(format!("column '{}' is there twice", field.text)));
-        }
-    }
-    match (0..REQUIRED).find(|&known| places[known].is_none()) {
-        Some(missing) => {
-            let what = format!(
-                "column '{}' is missing; expected src,dst,bytes,start,class,port",
-                COLUMNS[missing]
-            );
-            Err(Error::at(line, 1, what))
-        }
-        None => Ok(places),
-    }
-}
-
-fn flow(
-    fields: &[Field<'_>],
-    places: &[Option<usize>; COLUMNS.len()],
-) -> Result<ListedFlow, Error> {
-    let field = |column: usize| places[column].and_then(|place| fields.get(place)).copied();
-    let need = |column: usize| field(column).ok_or_else(|| Error::new("a field is missing"));
-    let (src, dst) = (need(0)?, need(1)?);
+fn flow(row: &Row<'_, '_>, hosts: &KnownHosts<'_>) -> Result<ListedFlow, Error> {
+    let (src, dst) = (row.required(0), row.required(1));
     let flow = ListedFlow {
-        src: host(src)?,
-        dst: host(dst)?,
-        bytes: bytes(need(2)?)?,
-        start_ps: start_ps(need(3)?)?,
-        class: field(4)
-            .filter(|field| !field.text.is_empty())
-            .map(class)
+        src: host(src, hosts)?,
+        dst: host(dst, hosts)?,
+        bytes: bytes(row.required(2))?,
+        start_ps: start_ps(row.required(3))?,
+        class: row
+            .optional(4)
+            .map(|field| class(field, hosts.max_class))
             .transpose()?,
-        port: match field(5).filter(|field| !field.text.is_empty()) {
-            Some(field) => port(field)?,
-            None => DEFAULT_PORT,
-        },
-        src_port: field(6)
-            .filter(|field| !field.text.is_empty())
-            .map(port)
-            .transpose()?,
+        port: row.optional(5).map_or(Ok(DEFAULT_PORT), port)?,
+        src_port: row.optional(6).map(port).transpose()?,
     };
     if flow.src == flow.dst {
-        return Err(dst.error(format!("host {} would send to itself", flow.src)));
+        return Err(dst.error(format!("host {} would send to itself", shown(dst.text))));
     }
     Ok(flow)
 }
@@ -240,9 +160,24 @@ fn whole(field: Field<'_>, what: &str) -> Result<u64, Error> {
     Err(field.error(fault))
 }
 
-fn host(field: Field<'_>) -> Result<u32, Error> {
+/// A host by its number or its name. Digits are a number.
+// TRA-26
+fn host(field: Field<'_>, hosts: &KnownHosts<'_>) -> Result<u32, Error> {
+    let last = hosts.count.saturating_sub(1);
+    let text = field.text;
+    if !text.is_empty() && !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return (hosts.find)(text).ok_or_else(|| {
+            field.error(format!(
+                "there is no host '{}'; expected the name of a host, or a number from 0 to {last}",
+                shown(text)
+            ))
+        });
+    }
     let number = whole(field, "host")?;
-    u32::try_from(number).map_err(|_| field.error(format!("host {number} is more than 2^32 - 1")))
+    let known = u32::try_from(number)
+        .ok()
+        .filter(|&number| number < hosts.count);
+    known.ok_or_else(|| field.error(format!("there is no host {number}; hosts are 0 to {last}")))
 }
 
 fn port(field: Field<'_>) -> Result<u16, Error> {
@@ -260,12 +195,10 @@ fn bytes(field: Field<'_>) -> Result<u64, Error> {
     }
 }
 
-fn class(field: Field<'_>) -> Result<u8, Error> {
+fn class(field: Field<'_>, max: u8) -> Result<u8, Error> {
     match whole(field, "class")? {
-        class if class <= u64::from(MAX_CLASS) => Ok(class as u8),
-        class => Err(field.error(format!(
-            "class {class} does not exist; classes are 0 to {MAX_CLASS}"
-        ))),
+        class if class <= u64::from(max) => Ok(class as u8),
+        class => Err(field.error(format!("there is no class {class}; classes are 0 to {max}"))),
     }
 }
 

@@ -111,6 +111,95 @@ impl Pattern {
         }
     }
 
+    /// Calls `visit` with each ordered pair of hosts that may send, and the expected share of the
+    /// flows that goes from the first to the second. The shares add up to 1. For a list it is the
+    /// share of the bytes. The pattern must have passed [`Pattern::check`].
+    // TRA-25: expected share of a pair
+    pub fn for_each_pair(&self, hosts: &Hosts, mut visit: impl FnMut(u32, u32, f64)) {
+        let count = hosts.count();
+        let even = |pairs: u64| 1.0 / pairs.max(1) as f64;
+        let share_of = |scope: Scope, pairs: u64| {
+            move |src: u32, dst: u32| {
+                let talks = scope == Scope::Any || !hosts.same_rack(src, dst);
+                if talks { even(pairs) } else { 0.0 }
+            }
+        };
+        let mut all = |share: &dyn Fn(u32, u32) -> f64| {
+            for src in 0..count {
+                for dst in (0..count).filter(|&dst| dst != src) {
+                    let share = share(src, dst);
+                    if share > 0.0 {
+                        visit(src, dst, share);
+                    }
+                }
+            }
+        };
+        match self {
+            Self::Uniform { scope } => all(&share_of(*scope, hosts.pairs_in(*scope))),
+            Self::Among { scope, excluded } => {
+                let share = share_of(*scope, hosts.pairs_without(*scope, excluded));
+                let mut takes_part = vec![true; count as usize];
+                for &host in excluded.iter() {
+                    takes_part[host as usize] = false;
+                }
+                all(&|src, dst| {
+                    let both = takes_part[src as usize] && takes_part[dst as usize];
+                    if both { share(src, dst) } else { 0.0 }
+                });
+            }
+            Self::Local { crossing } => {
+                let inside = (1.0 - crossing) * even(hosts.pairs_inside());
+                let across = crossing * even(hosts.pairs_in(Scope::InterRack));
+                all(&|src, dst| {
+                    if hosts.same_rack(src, dst) {
+                        inside
+                    } else {
+                        across
+                    }
+                });
+            }
+            Self::Sites { sites } => {
+                let site = count / sites.max(&1);
+                let share = even(u64::from(count) * u64::from(site.saturating_sub(1)));
+                all(&|src, dst| if src / site == dst / site { share } else { 0.0 });
+            }
+            // By symmetry a random partner is any other host with equal probability.
+            Self::Permutation | Self::AllToAll => {
+                all(&share_of(Scope::Any, hosts.pairs_in(Scope::Any)));
+            }
+            Self::Incast(incast) => {
+                let mut receives = vec![0.0; count as usize];
+                match &incast.receiver {
+                    Receiver::Random => receives.fill(1.0 / f64::from(count)),
+                    Receiver::Host(host) => receives[*host as usize] = 1.0,
+                    Receiver::InTurn(list) => {
+                        for &host in list.iter() {
+                            receives[host as usize] += 1.0 / list.len() as f64;
+                        }
+                    }
+                }
+                all(&|src, dst| {
+                    let share = share_of(incast.scope, hosts.peers(dst, incast.scope).into());
+                    receives[dst as usize] * share(src, dst)
+                });
+            }
+            Self::Between(between) => {
+                let pairs = between.senders.len() as u64 * between.receivers.len() as u64;
+                for &src in &between.senders {
+                    for &dst in &between.receivers {
+                        visit(src, dst, even(pairs));
+                    }
+                }
+            }
+            Self::List(flows) => {
+                let bytes: u128 = flows.iter().map(|flow| u128::from(flow.bytes)).sum();
+                for flow in flows {
+                    visit(flow.src, flow.dst, flow.bytes as f64 / bytes.max(1) as f64);
+                }
+            }
+        }
+    }
+
     /// The share of the bytes expected to go from one rack to another.
     #[must_use]
     pub fn crossing_fraction(&self, hosts: &Hosts) -> f64 {

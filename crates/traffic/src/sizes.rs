@@ -7,7 +7,8 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
-use crate::error::{Error, nearest, shown};
+use crate::csv::{self, Columns, Field};
+use crate::error::{Error, Faults, nearest, shown};
 
 /// No flow is larger than this: 2^48 bytes take more than six hours at 100 Gbps.
 pub const MAX_FLOW_BYTES: u64 = 1 << 48;
@@ -144,21 +145,71 @@ impl Distribution {
     /// lines of a size and the share of flows up to that size. `#` begins a comment line.
     ///
     /// # Errors
-    /// Says what is wrong with the text, at which line and column.
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    /// All that is wrong with the text, each with line and column.
+    pub fn parse(text: &str) -> Result<Self, Vec<Error>> {
         let mut file = File::default();
+        let mut faults = Faults::default();
         for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
-            file.line(index + 1, line)?;
+            faults.note(file.line(index + 1, line));
         }
-        file.finish()
+        // What concerns the whole file makes sense only if every line does.
+        faults.result()?;
+        file.finish().map_err(|error| vec![error])
     }
 
-    /// As [`Distribution::parse`], of bytes that may be no text at all.
+    /// Reads a distribution from CSV: lines of a size in bytes and the share of flows up to that size.
+    /// A header line may name the columns `bytes` and `cdf`, in any order, beside others, which are not
+    /// used. Returns warnings about these. // TRA-27
     ///
     /// # Errors
-    /// As [`Distribution::parse`].
-    pub fn parse_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        Self::parse(utf8(bytes)?)
+    /// All that is wrong with the text, each with line and column.
+    pub fn parse_csv(
+        text: &str,
+        name: &str,
+        interpolation: Interpolation,
+    ) -> Result<(Self, Vec<Error>), Vec<Error>> {
+        const COLUMNS: Columns = Columns {
+            required: &["bytes", "cdf"],
+            optional: &[],
+        };
+        let mut file = File::default();
+        // Numbers in the first line are a point: the columns are `bytes` and `cdf`.
+        let first = csv::lines(text).next().map_or("", |(_, line)| line);
+        let has_header = first
+            .split(',')
+            .all(|word| word.trim().parse::<f64>().is_err());
+        let mut add = |size: Field<'_>, cdf: Field<'_>| {
+            file.last_line = size.line;
+            file.add(size.line, (size.column, size.text), (cdf.column, cdf.text))
+        };
+        let warnings = match has_header || first.is_empty() {
+            true => csv::read(text, &COLUMNS, |row| add(row.required(0), row.required(1)))?,
+            false => {
+                csv::read_bare(text, &COLUMNS, |row| add(row.required(0), row.required(1)))?;
+                Vec::new()
+            }
+        };
+        let points = file.scaled_points(1).map_err(|error| vec![error])?;
+        let distribution = Self {
+            name: name.to_owned(),
+            origin: "csv".to_owned(),
+            unit_bytes: 1,
+            interpolation,
+            origin_interpolation: None,
+            declared_mean_bytes: None,
+            source: None,
+            note: None,
+            redrawn: None,
+            points,
+        };
+        Ok((distribution, warnings))
+    }
+
+    /// True if a text has commas where the format of [`Distribution::parse`] has none.
+    #[must_use]
+    pub fn is_csv(text: &str) -> bool {
+        let first = csv::lines(text).next().map_or("", |(_, line)| line);
+        first.contains(',') && !first.contains('=')
     }
 
     /// The distribution in the format that [`Distribution::parse`] reads.
@@ -196,8 +247,11 @@ impl Distribution {
     }
 }
 
-/// The text in `bytes`, or the place of the first byte that is none.
-pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Error> {
+/// The text in `bytes`.
+///
+/// # Errors
+/// The place of the first byte that is no UTF-8.
+pub fn utf8(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|error| {
         let good = &bytes[..error.valid_up_to()];
         let line_start = good
@@ -324,7 +378,7 @@ impl File {
     fn point(&mut self, line: usize, text: &str) -> Result<(), Error> {
         let mut words = words(text);
         let (size_column, size_word) = words.next().unwrap_or((1, ""));
-        let size = size(line, size_column, size_word)?;
+        size(line, size_column, size_word)?;
         let Some((cdf_column, cdf_word)) = words.next() else {
             let column = text.trim_end().chars().count() + 1;
             let what = "the share of flows up to this size is missing; expected 'size share', as in '1000 0.25'";
@@ -337,6 +391,17 @@ impl File {
             );
             return Err(Error::at(line, column, what));
         }
+        self.add(line, (size_column, size_word), (cdf_column, cdf_word))
+    }
+
+    /// Adds a point, whose size and share are words at some columns.
+    fn add(
+        &mut self,
+        line: usize,
+        (size_column, size_word): (usize, &str),
+        (cdf_column, cdf_word): (usize, &str),
+    ) -> Result<(), Error> {
+        let size = size(line, size_column, size_word)?;
         let cdf = share(line, cdf_column, cdf_word)?;
         if let Some(&(last_size, last_cdf)) = self.points.last() {
             if size < last_size {

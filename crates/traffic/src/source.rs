@@ -184,10 +184,34 @@ impl SourceSpec {
         }
     }
 
+    /// Its largest possible flow, bytes.
+    #[must_use]
+    pub fn max_flow_bytes(&self) -> u64 {
+        match (&self.pattern, &self.sizes) {
+            (Pattern::List(flows), _) => flows.iter().map(|flow| flow.bytes).max().unwrap_or(0),
+            (Pattern::Incast(incast), None) => {
+                let total = incast.total_bytes.unwrap_or(0);
+                total.div_ceil(u64::from(incast.degree.max(1)))
+            }
+            (_, Some(Sizes::Fixed(bytes))) => *bytes,
+            (_, Some(Sizes::Dist(distribution))) => distribution.max(),
+            (_, None) => 0,
+        }
+    }
+
     /// Mean payload of an arrival, bytes: what [`crate::mean_gap_ps`] needs.
     #[must_use]
     pub fn mean_arrival_bytes(&self, hosts: u32) -> f64 {
         self.mean_flow_bytes() * self.flows_per_arrival(hosts) as f64
+    }
+
+    /// Mean payload per second while arrivals last, bits; 0 without arrivals.
+    #[must_use]
+    pub fn mean_bps(&self, hosts: u32) -> f64 {
+        let arrivals = self.arrivals.as_ref();
+        arrivals.map_or(0.0, |arrivals| {
+            self.mean_arrival_bytes(hosts) * 8e12 / arrivals.mean_gap_ps
+        })
     }
 
     /// Arrivals in the window: exact without chance, else the length of the window in mean gaps.

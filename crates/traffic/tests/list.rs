@@ -2,7 +2,30 @@
 
 use proptest::prelude::*;
 use traffic::list::parse_flow_csv_bytes;
-use traffic::{ListedFlow, parse_flow_csv};
+use traffic::{Error, FlowFile, KnownHosts, ListedFlow};
+
+/// Hosts 0 to 9, of which the first two have names.
+const HOSTS: KnownHosts<'_> = KnownHosts {
+    count: 10,
+    find: &|name| {
+        ["red", "h1"]
+            .iter()
+            .position(|known| *known == name)
+            .map(|n| n as u32)
+    },
+    max_class: 7,
+};
+
+fn parse(text: &str) -> Result<FlowFile, Vec<Error>> {
+    traffic::parse_flow_csv(text, &HOSTS)
+}
+
+fn parse_flow_csv(text: &str) -> Result<Vec<ListedFlow>, Error> {
+    match parse(text) {
+        Ok(file) => Ok(file.flows),
+        Err(errors) => Err(errors.into_iter().next().expect("an error")),
+    }
+}
 
 /// TRA-14
 #[test]
@@ -38,21 +61,26 @@ fn bad_lists_are_refused_with_place_and_hint() {
     let flow = |line: &str| format!("src,dst,bytes,start,class\n0,1,1,0s,0\n{line}\n");
     let cases = [
         (String::new(), 1, 1, "is empty"),
-        ("src,dst,bytes,start\n".to_owned(), 1, 1, "no flow"),
         ("src,dst,bytes\n".to_owned(), 1, 1, "'start' is missing"),
         (
             "src,dst,bytes,strat\n".to_owned(),
             1,
-            15,
-            "did you mean 'start'?",
+            1,
+            "'start' is missing (is 'strat' meant?)",
         ),
         ("src,src\n".to_owned(), 1, 5, "twice"),
-        ("0,1,100,10us\n".to_owned(), 1, 1, "must name the columns"),
+        (
+            "0,1,100,10us\n".to_owned(),
+            1,
+            1,
+            "required are src, dst, bytes, start; optional are class",
+        ),
         (flow("0,1,1"), 3, 5, "3 fields"),
         (flow("0,1,1,0s,0,0"), 3, 12, "6 fields"),
-        (flow("x,1,1,0s,0"), 3, 1, "whole number"),
-        (flow("-1,1,1,0s,0"), 3, 1, "negative"),
-        (flow("4294967296,1,1,0s,0"), 3, 1, "2^32"),
+        (flow("x,1,1,0s,0"), 3, 1, "no host 'x'"),
+        (flow("-1,1,1,0s,0"), 3, 1, "no host '-1'"),
+        (flow("10,1,1,0s,0"), 3, 1, "hosts are 0 to 9"),
+        (flow("4294967296,1,1,0s,0"), 3, 1, "no host 4294967296"),
         (flow("1,1,1,0s,0"), 3, 3, "to itself"),
         (flow("0,1,0,0s,0"), 3, 5, "0 bytes"),
         (flow("0,1,-5,0s,0"), 3, 5, "negative"),
@@ -87,16 +115,65 @@ fn bad_lists_are_refused_with_place_and_hint() {
     }
 }
 
+// TRA-26
 #[test]
-fn hosts_are_checked_against_their_number() {
-    let flows = parse_flow_csv("src,dst,bytes,start\n0,1,1,0s\n1,9,1,0s\n").expect("valid");
-    assert_eq!(ListedFlow::check_all(&flows, 10), Ok(()));
-    let error = ListedFlow::check_all(&flows, 9)
-        .expect_err("host 9")
-        .to_string();
+fn hosts_are_numbers_or_names() {
+    let file = parse("src,dst,bytes,start\nred,h1,1,0s\n\"h1\",7,1,0s\n").expect("valid");
+    let ends: Vec<_> = file.flows.iter().map(|flow| (flow.src, flow.dst)).collect();
+    assert_eq!(ends, [(0, 1), (1, 7)]);
+    assert_eq!(file.warnings, []);
+    let error = parse_flow_csv("src,dst,bytes,start\n0,red,1,0s\n").unwrap_err();
     assert!(
-        error.contains("flow 2") && error.contains("destination 9") && error.contains("0 to 8"),
+        error.to_string().contains("red would send to itself"),
         "{error}"
+    );
+}
+
+// TRA-26
+#[test]
+fn other_columns_are_passed_over_with_a_warning() {
+    let file = parse("id,src,dst,clas,bytes,start\n7,0,1,x,5,0s\n").expect("valid");
+    assert_eq!((file.flows[0].bytes, file.flows[0].class), (5, None));
+    let told: Vec<String> = file.warnings.iter().map(ToString::to_string).collect();
+    let columns = "required are src, dst, bytes, start; optional are class, port, sport";
+    assert_eq!(
+        told,
+        [
+            format!("line 1, column 1: column 'id' is not used; {columns}"),
+            format!(
+                "line 1, column 12: column 'clas' is not used; did you mean 'class'? {columns}"
+            ),
+        ]
+    );
+}
+
+// TRA-26
+#[test]
+fn all_errors_of_a_file_are_reported_together() {
+    let lines = "99,1,1,0s\n0,1,1,0s\n0,1,0,0s\n0,1\n0,1,1,5\n";
+    let errors = parse(&format!("src,dst,bytes,start\n{lines}")).expect_err("four errors");
+    let places: Vec<_> = errors
+        .iter()
+        .map(|e| e.place.map(|p| (p.line, p.column)))
+        .collect();
+    assert_eq!(
+        places,
+        [Some((2, 1)), Some((4, 5)), Some((5, 3)), Some((6, 7))]
+    );
+    let errors = parse("src,bytes,bytes\n").expect_err("a bad header");
+    assert_eq!(
+        errors.len(),
+        3,
+        "bytes twice, dst and start missing: {errors:?}"
+    );
+    // Of very many the first 20 are shown.
+    let many = format!("src,dst,bytes,start\n{}", "0,0,1,0s\n".repeat(1000));
+    let errors = parse(&many).expect_err("1000 errors");
+    assert_eq!(errors.len(), 21);
+    assert!(
+        errors[20].message.starts_with("980 more errors"),
+        "{}",
+        errors[20]
     );
 }
 
@@ -107,7 +184,7 @@ proptest! {
         line in "[0-9a-z.,µ\" -]{0,60}",
         field in "[0-9.]{0,30}(ps|ns|us|ms|s)?",
     ) {
-        let _ = parse_flow_csv_bytes(&bytes);
+        let _ = parse_flow_csv_bytes(&bytes, &HOSTS);
         let _ = parse_flow_csv(&format!("src,dst,bytes,start,class\n{line}\n"));
         let _ = parse_flow_csv(&format!("start,src,dst,bytes\n{field},0,1,1\n"));
     }

@@ -470,7 +470,7 @@ fn bad_files_are_refused_with_place_and_hint() {
         (&format!("{HEAD}1\u{0}2 1\n"), 5, 2, "unexpected character"),
     ];
     for (text, line, column, part) in cases {
-        let error = Distribution::parse(text).expect_err(text);
+        let error = &Distribution::parse(text).expect_err(text)[0];
         let place = error.place.expect("a place");
         assert_eq!(
             (place.line, place.column),
@@ -479,7 +479,17 @@ fn bad_files_are_refused_with_place_and_hint() {
         );
         assert!(error.to_string().contains(part), "{text:?}: {error}");
     }
-    let binary = Distribution::parse_bytes(b"name = a\n\x7fELF\xff\xfe").expect_err("binary");
+    let errors = Distribution::parse("nam = a\nunit\n5 x\n").expect_err("three errors");
+    let lines: Vec<_> = errors
+        .iter()
+        .map(|e| e.place.map(|place| place.line))
+        .collect();
+    assert_eq!(
+        lines,
+        [Some(1), Some(2), Some(3)],
+        "all are reported together"
+    );
+    let binary = traffic::sizes::utf8(b"name = a\n\x7fELF\xff\xfe").expect_err("binary");
     assert_eq!(
         binary.place.map(|place| (place.line, place.column)),
         Some((2, 5))
@@ -533,7 +543,10 @@ proptest! {
 
     #[test]
     fn garbage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in "(?s).{0,100}") {
-        let _ = Distribution::parse_bytes(&bytes);
+        if let Ok(text) = traffic::sizes::utf8(&bytes) {
+            let _ = Distribution::parse(text);
+            let _ = Distribution::parse_csv(text, "x", Interpolation::Linear);
+        }
         let _ = Distribution::parse(&text);
         let _ = find(&text);
     }
@@ -545,4 +558,41 @@ proptest! {
         let _ = Distribution::parse(&lines.join("\n"));
         let _ = Distribution::parse(&format!("{HEAD}{}", lines.join("\n")));
     }
+}
+
+// TRA-27
+#[test]
+fn sizes_come_from_a_csv() {
+    let read = |text: &str, mode| Distribution::parse_csv(text, "mine", mode);
+    let points = "0,0\n1000,0.5\n3000,1\n";
+    let (linear, warnings) = read(&format!("bytes,cdf\n{points}"), Interpolation::Linear).unwrap();
+    assert_eq!(linear.points(), [(0, 0.0), (1000, 0.5), (3000, 1.0)]);
+    assert_eq!(warnings, []);
+    // 0.5 · 500 + 0.5 · 2000; as steps 0.5 · 1000 + 0.5 · 3000.
+    assert_eq!(linear.mean(), 1250.0);
+    let (step, _) = read(points, Interpolation::Step).expect("the header may be left out");
+    assert_eq!(step.mean(), 2000.0);
+    let other = "# a comment\ncdf, bytes, flows\n0,0,0\n0.5,1000,3\n1,3000,3\n";
+    let (turned, warnings) = read(other, Interpolation::Linear).unwrap();
+    assert_eq!(turned, linear);
+    assert_eq!(warnings.len(), 1);
+    assert!(
+        warnings[0]
+            .message
+            .contains("'flows' is not used; required are bytes, cdf")
+    );
+    for (text, lines) in [
+        ("bytes,cdf\nx,0\n5,2\n", vec![Some(2), Some(3)]),
+        ("bytes,cdf\n5,0.5\n4,1\n", vec![Some(3)]),
+        ("bytes,cdf\n5,0.5\n", vec![Some(2)]),
+        ("bytes,cdf\n", vec![None]),
+        ("bytes,share\n5,1\n", vec![Some(1)]),
+        ("5,1,7\n", vec![Some(1)]),
+    ] {
+        let errors = read(text, Interpolation::Linear).expect_err(text);
+        let found: Vec<_> = errors.iter().map(|e| e.place.map(|p| p.line)).collect();
+        assert_eq!(found, lines, "{text:?}: {errors:?}");
+    }
+    assert!(Distribution::is_csv("# x\n\nbytes,cdf\n"));
+    assert!(!Distribution::is_csv("name = a,b\n"));
 }

@@ -3,6 +3,11 @@
 use crate::cc::PathInfo;
 use crate::units::Time;
 
+/// Most data packets of one flow. Packet numbers have 32 bits; half of their range leaves room for sums of two
+/// numbers.
+// NIC-54: packet numbers limit a flow
+pub const MAX_FLOW_PACKETS: u64 = 1 << 31;
+
 /// What a sender's NIC says when the last acknowledgement of a flow is back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowEnd {

@@ -34,7 +34,7 @@ use crate::prefetch::prefetch_whole;
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 pub use counters::{DrivenCounters, NicCounters};
-pub use flow::{FlowEnd, FlowStart};
+pub use flow::{FlowEnd, FlowStart, MAX_FLOW_PACKETS};
 use half::{Common, SendingHalf};
 use halves::{Half, each};
 use host::Host;

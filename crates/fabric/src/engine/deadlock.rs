@@ -302,10 +302,7 @@ impl<C: Calendar> Simulation<C> {
         let links: Vec<u32> = ports.collect();
         let waiting = self.waiting(&links, self.stuck_queues(&links));
         let circle = waiting.circle(&waiting.never_again(), &BTreeSet::new())?;
-        let name = |queue: &QueueAt| {
-            let to = graph.name(peer(waiting.stuck[queue].link));
-            format!("{}->{to}", graph.name(queue.0))
-        };
+        let name = |queue: &QueueAt| graph.port_name(waiting.stuck[queue].link as usize);
         let names: Vec<String> = circle.iter().map(name).collect();
         Some(format!(
             "deadlock: {} waits for {} again",

@@ -132,31 +132,19 @@ impl FlowParameters {
         if from.len() == 1 && to.len() == 1 {
             return (from.start, to.start);
         }
-        let mut pairs = Vec::with_capacity(from.len() * to.len());
-        for (src, dst) in from.flat_map(|src| to.clone().map(move |dst| (src, dst))) {
-            if self.graph.plane_of(src) == self.graph.plane_of(dst) {
-                // LNK-15: ports whose link is never up come last.
-                let down = [src, dst].map(|end| usize::from(self.paths.is_down(end)));
-                // TOP-24: of two ways of as many links that of the server itself.
-                let outside = !self.graph.is_scale_up(src);
-                let rank = (down[0] + down[1], self.paths.hops(src, dst), outside);
-                pairs.push((rank, src, dst));
-            }
-        }
         // TOP-06: there is always one.
-        let nearest = pairs.iter().map(|pair| pair.0).min();
-        pairs.retain(|pair| Some(pair.0) == nearest);
-        let mut senders: Vec<u32> = pairs.iter().map(|pair| pair.1).collect();
+        let mut pairs = self.paths.nearest_endpoints(flow.src, flow.dst);
+        let mut senders: Vec<u32> = pairs.iter().map(|pair| pair.0).collect();
         senders.dedup();
         let src = senders[nth(1, senders.len())];
-        pairs.retain(|pair| pair.1 == src);
+        pairs.retain(|pair| pair.0 == src);
         // RNK-16: the port of the same place at the receiver, if it is as near.
         let place = src - self.graph.endpoints_of(flow.src).start;
         let same = self.graph.endpoints_of(flow.dst).start + place;
-        if way.rail.is_some() && pairs.iter().any(|pair| pair.2 == same) {
+        if way.rail.is_some() && pairs.contains(&(src, same)) {
             return (src, same);
         }
-        (src, pairs[nth(2, pairs.len())].2)
+        (src, pairs[nth(2, pairs.len())].1)
     }
 
     /// A flow on its way as its NIC is given it; `cookie` comes back with its end.

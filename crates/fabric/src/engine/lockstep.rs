@@ -199,13 +199,7 @@ impl Meeting {
 
     /// The names of a link's ends.
     fn name(&self, link: usize) -> String {
-        let graph = &self.graph;
-        let from = graph.node_of_port(link);
-        format!(
-            "{}->{}",
-            graph.name(from),
-            graph.name(graph.port(link).peer)
-        )
+        self.graph.port_name(link)
     }
 
     /// One node cannot go on: none does.

@@ -120,6 +120,9 @@ types! {
     Bool(bool, "bool");
     /// The name of the node with this number.
     NodeName(u32, "text");
+    /// The name of the node at the other end of a port, by node, port and the other node. Where
+    /// several links join the two nodes, the number of the link follows (`spine1#2`).
+    PeerName((u32, u16, u32), "text");
     /// The tier of the node with this number.
     NodeTier(u32, "text");
     /// The name of the traffic with this number.

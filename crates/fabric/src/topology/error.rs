@@ -100,17 +100,6 @@ pub enum TopologyError {
         /// Name of the other.
         b: String,
     },
-    /// Two links join the same two nodes, and that was not allowed.
-    RepeatedLink {
-        /// The earlier link, the first being 1.
-        first: usize,
-        /// The later link.
-        second: usize,
-        /// Name of one node.
-        a: String,
-        /// Name of the other.
-        b: String,
-    },
     /// A node has no link.
     NoLink {
         /// Name of the node.
@@ -199,15 +188,6 @@ impl fmt::Display for TopologyError {
             Self::HostToHost { link, a, b } => write!(
                 f,
                 "link number {link} joins the hosts {a} and {b}; a host can only be linked to switches: put one between them"
-            ),
-            Self::RepeatedLink {
-                first,
-                second,
-                a,
-                b,
-            } => write!(
-                f,
-                "links number {first} and {second} both join {a} and {b}; remove one, or allow parallel links if two cables are meant"
             ),
             Self::NoLink { node } => {
                 write!(

@@ -447,6 +447,38 @@ impl Graph {
         self.names.find(name)
     }
 
+    /// Ports of a node that lead to another, by port index.
+    pub fn ports_to(&self, from: u32, to: u32) -> impl Iterator<Item = usize> + '_ {
+        self.port_range(from)
+            .filter(move |&index| self.peer[index] == to)
+    }
+
+    /// Name of a port: `leaf0->spine1`; where several links join the two nodes, `leaf0->spine1#2` for
+    /// the second of them. // TOP-05
+    #[must_use]
+    pub fn port_name(&self, index: usize) -> String {
+        self.name_of_ends(index, "->")
+    }
+
+    /// Name of the link at a port: `leaf0--spine1`, with the same numbers as ports. // TOP-05
+    #[must_use]
+    pub fn link_name(&self, index: usize) -> String {
+        self.name_of_ends(index, "--")
+    }
+
+    fn name_of_ends(&self, index: usize, between: &str) -> String {
+        let (node, peer) = (self.node_of_port(index), self.peer[index]);
+        let name = format!("{}{between}{}", self.name(node), self.name(peer));
+        // Both ends have these links in the order of the list (TOP-03).
+        match self.ports_to(node, peer).count() {
+            1 => name,
+            _ => {
+                let before = self.ports_to(node, peer).filter(|&other| other < index);
+                format!("{name}#{}", before.count() + 1)
+            }
+        }
+    }
+
     /// Number of ports of a node.
     #[must_use]
     pub fn ports(&self, node: u32) -> u16 {

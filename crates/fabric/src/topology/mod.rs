@@ -165,27 +165,12 @@ pub enum TopologySpec {
     },
 }
 
-/// What is allowed beyond the strict reading of a [`TopologySpec`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BuildOptions {
-    /// Two nodes of a `Links` topology may be joined by several links, each a path of its own.
-    pub parallel_links: bool,
-}
-
 impl TopologySpec {
     /// The network itself, or what is wrong with the wish.
     ///
     /// # Errors
     /// A [`TopologyError`] says which part cannot be, and why.
     pub fn build(&self) -> Result<Graph, TopologyError> {
-        self.build_with(BuildOptions::default())
-    }
-
-    /// Like [`TopologySpec::build`], with options.
-    ///
-    /// # Errors
-    /// A [`TopologyError`] says which part cannot be, and why.
-    pub fn build_with(&self, options: BuildOptions) -> Result<Graph, TopologyError> {
-        Graph::compile(plan::Plan::new(self, options)?)
+        Graph::compile(plan::Plan::new(self)?)
     }
 }

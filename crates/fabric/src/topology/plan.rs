@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-use super::{BuildOptions, LinkSpec, TopologyError, TopologySpec};
+use super::{LinkSpec, TopologyError, TopologySpec};
 
 /// Most hosts of a network.
 pub(super) const MAX_HOSTS: u64 = 1 << 22;
@@ -118,7 +118,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Lays out nodes and links. All counts are checked before anything of their size is made.
-    pub(super) fn new(spec: &TopologySpec, options: BuildOptions) -> Result<Self, TopologyError> {
+    pub(super) fn new(spec: &TopologySpec) -> Result<Self, TopologyError> {
         match *spec {
             TopologySpec::Star { hosts, link } => star(hosts, link),
             TopologySpec::Dumbbell {
@@ -216,7 +216,7 @@ impl Plan {
                 ref hosts,
                 ref switches,
                 ref links,
-            } => given(hosts, switches, links, options),
+            } => given(hosts, switches, links),
         }
     }
 }
@@ -509,7 +509,6 @@ fn given(
     hosts: &[String],
     switches: &[String],
     lines: &[(u32, u32, LinkSpec)],
-    options: BuildOptions,
 ) -> Result<Plan, TopologyError> {
     let (host_count, switch_count) = check_size(
         hosts.len() as u128,
@@ -518,7 +517,7 @@ fn given(
     )?;
     let names: Vec<String> = hosts.iter().chain(switches).cloned().collect();
     check_names(&names)?;
-    check_lines(&names, host_count, lines, options)?;
+    check_lines(&names, host_count, lines)?;
 
     let mut links = Vec::new();
     let mut number = HashMap::new();
@@ -564,11 +563,9 @@ fn check_lines(
     names: &[String],
     hosts: u32,
     lines: &[(u32, u32, LinkSpec)],
-    options: BuildOptions,
 ) -> Result<(), TopologyError> {
     let nodes = names.len() as u32;
     let name = |node: u32| names[node as usize].clone();
-    let mut seen = HashMap::new();
     for (line, &(a, b, _)) in lines.iter().enumerate() {
         let link = line + 1;
         if let Some(node) = [a, b].into_iter().find(|&node| node >= nodes) {
@@ -585,17 +582,6 @@ fn check_lines(
                 link,
                 a: name(a),
                 b: name(b),
-            });
-        }
-        // TOP-05
-        let first = *seen.entry((a.min(b), a.max(b))).or_insert(link);
-        if first != link && !options.parallel_links {
-            let (a, b) = (name(a), name(b));
-            return Err(TopologyError::RepeatedLink {
-                first,
-                second: link,
-                a,
-                b,
             });
         }
     }

@@ -3,7 +3,7 @@
 use super::*;
 use dataplane::config::{Admission, Classify, PathChoice, PauseTime, PfcThreshold, Recovery};
 use dataplane::units::{MS, US};
-use fabric::backpressure_graph::{BackpressureGraph, port_name, shortest_circle};
+use fabric::backpressure_graph::{BackpressureGraph, shortest_circle};
 use fabric::engine::OnDeadlock;
 use fabric::record::Ending;
 use fabric::routing::routes;
@@ -33,7 +33,10 @@ fn foreseen(graph: &Graph) -> (BackpressureGraph, Vec<String>) {
     let routes = routes(graph, 1, PathChoice::Flow).unwrap();
     let found = BackpressureGraph::new(graph, &routes);
     let circle = shortest_circle(graph, &found.used);
-    let names = circle.iter().map(|&port| port_name(graph, port)).collect();
+    let names = circle
+        .iter()
+        .map(|&port| graph.port_name(port as usize))
+        .collect();
     (found, names)
 }
 

@@ -5,7 +5,7 @@ use super::*;
 use common::*;
 use dataplane::config::{Classify, PathChoice, Recovery};
 use dataplane::units::{MS, US};
-use fabric::backpressure_graph::{BackpressureGraph, port_name};
+use fabric::backpressure_graph::BackpressureGraph;
 use fabric::record::Ending;
 use fabric::routing::routes;
 
@@ -74,7 +74,7 @@ fn a_ring_has_two_circles_and_loses_one_pair_of_each() {
     let (graph, found) = graph_of(&ring(5, 1));
     assert_eq!(found.circles.len(), 2, "one in each direction");
     assert!(found.circles.iter().all(|c| c.len() == 5));
-    let name = port_name(&graph, found.circles[0][0]);
+    let name = graph.port_name(found.circles[0][0] as usize);
     assert!(name == "s0->s1" || name == "s0->s4", "{name}");
     assert_eq!(found.removed.len(), 2);
     let allowed = found.allowed();

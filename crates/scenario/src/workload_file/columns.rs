@@ -264,6 +264,8 @@ pub struct Checker<'a> {
     workload: &'a Workload,
     /// The highest traffic class of a message so far.
     pub max_class: u8,
+    /// The largest message or collective so far, bytes.
+    pub max_bytes: u64,
     /// Collectives whose algorithm can do them: kind, members, words.
     known: BTreeSet<(CollectiveKind, u32, Option<Box<str>>)>,
     /// By collective of the header, how many operations so far are parts of it.
@@ -277,6 +279,7 @@ impl<'a> Checker<'a> {
         Self {
             workload,
             max_class: 0,
+            max_bytes: 0,
             known: BTreeSet::new(),
             parts: vec![0; workload.collectives.len()],
         }
@@ -334,6 +337,7 @@ impl<'a> Checker<'a> {
                 each.copied().fold(collective.bytes, u64::max)
             }
         };
+        self.max_bytes = self.max_bytes.max(largest);
         if largest > MOST_BYTES {
             return Err(format!(
                 "{largest} bytes; at most {MOST_BYTES} (256 TiB) are possible"

@@ -38,6 +38,8 @@ pub struct WorkloadFile {
     workload: Arc<Workload>,
     /// The highest traffic class of its messages.
     pub max_class: u8,
+    /// The largest of its messages and collectives, bytes.
+    pub max_bytes: u64,
     blocks: Vec<BlockInfo>,
     /// By rank: its first block, and its number of operations. One more entry at the end.
     ranks: Vec<(usize, u32)>,
@@ -93,6 +95,7 @@ impl WorkloadFile {
             workload: Arc::new(header.workload.clone()),
             header,
             max_class: 0,
+            max_bytes: 0,
             blocks: Vec::new(),
             ranks: Vec::new(),
             groups,
@@ -175,6 +178,7 @@ impl WorkloadFile {
             self.close(&mut block, self.groups[group + 1], &expected);
         }
         self.max_class = checker.max_class;
+        self.max_bytes = checker.max_bytes;
         if let Some(empty) = checker.parts.iter().position(|&parts| parts == 0) {
             return Err(told(format!(
                 "collective {empty} of the metadata has no operation whose \"part_of\" is {empty}"

@@ -7,16 +7,15 @@ from itertools import pairwise
 
 from backwater.interchange.ai.htsim import Fires, Matrix
 from backwater.interchange.source import Findings
+from backwater.interchange.toml_words import rate, time
 from backwater.workloads import Workload
 
-MAX_FLOW_BYTES = 2**32 - 1
-"""Largest flow of a list of flows, and what a connection has that sends until the end."""
+ENDLESS_BYTES = 2 * 10**12
+"""Size of a connection that sends until the end: below 2^31 packets of 1000 B, which a flow can
+have."""
 
 DEFAULT_END_PS = 10**9
 """When htsim ends a run where nothing says it: 1 ms."""
-
-LATEST_END_PS = 20 * 10**9
-"""20 ms: until then no connection has sent all of these at 1.6 Tbps."""
 
 _TRIGGERS = {
     Fires.ONESHOT: "one-shot",
@@ -27,14 +26,16 @@ _TRIGGERS = {
 
 def is_flow_list(matrix: Matrix) -> bool:
     """Whether the connections are plain flows: each has a start, nothing follows from its end."""
-    return all(
-        not (c.trigger or c.send_done or c.recv_done or c.msg) and c.bytes <= MAX_FLOW_BYTES
-        for c in matrix.connections
-    )
+    return all(not (c.trigger or c.send_done or c.recv_done or c.msg) for c in matrix.connections)
 
 
-def find_end(matrix: Matrix, end_ps: int | None, findings: Findings) -> int | None:
-    """Find the end of the run where connections have none, and give these their bytes."""
+def find_end(
+    matrix: Matrix, end_ps: int | None, fastest_bps: int, findings: Findings
+) -> int | None:
+    """Find the end of the run where connections have no size, and give these a size.
+
+    ``fastest_bps`` is the rate of the fastest link: no connection may have sent all before the end.
+    """
     endless = [c for c in matrix.connections if c.bytes == 0]
     if not endless:
         return end_ps
@@ -46,10 +47,16 @@ def find_end(matrix: Matrix, end_ps: int | None, findings: Findings) -> int | No
             0,
             "another end is given by --end",
         )
-    if end_ps > LATEST_END_PS:
-        findings.fail("--end: connections without a size can last 20 ms at most")
+    latest_ps = ENDLESS_BYTES * 8 * 10**12 // max(fastest_bps, 1)
+    if end_ps > latest_ps:
+        findings.fail(
+            f"--end {time(end_ps)}: a connection without a size has {ENDLESS_BYTES // 10**12} TB "
+            f"here, which a link of {rate(fastest_bps)} sends in {latest_ps / 10**12:.3g} s",
+            None,
+            "give an earlier end, slower links, or sizes",
+        )
     for connection in endless:
-        connection.bytes = MAX_FLOW_BYTES
+        connection.bytes = ENDLESS_BYTES
     return end_ps
 
 

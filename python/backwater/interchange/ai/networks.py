@@ -17,6 +17,7 @@ from backwater.interchange.ai.astra import Dimension
 from backwater.interchange.ai.htsim import Failure
 from backwater.interchange.ai.htsim_topology import FatTree
 from backwater.interchange.source import Findings, Words, read_text, shown
+from backwater.interchange.source import rate_bps as read_rate
 from backwater.interchange.toml_words import names, number, quoted, rate, time
 
 DEFAULT_RATE_BPS = 400 * 10**9
@@ -51,6 +52,22 @@ class Network:
     """The file that says it, if one does."""
     host_ports: int | None = None
     """Fewest ports of a host; ``None`` where only the scenario's reader knows them."""
+
+    def fastest_bps(self) -> int:
+        """Return the rate of the fastest link, in bit/s; 0 where no rate can be read."""
+        try:
+            open_values: list[Any] = [tomllib.loads("\n".join(self.lines))]
+        except tomllib.TOMLDecodeError:
+            return 0  # the check of the scenario reports it
+        fastest = 0
+        while open_values:
+            value = open_values.pop()
+            if isinstance(value, list):
+                open_values += value
+            elif isinstance(value, dict):
+                open_values += value.values()
+                fastest = max(fastest, read_rate(str(value.get("rate")).replace(" ", "")) or 0)
+        return fastest
 
     def switch(self) -> list[str]:
         """Write the table of the switches, where the buffer of a scenario's default is too small.
@@ -219,21 +236,15 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
     levels = tree.tiers
     half = [tier.switch_ns * 500 for tier in levels]
     below = [0, *half]
-    links = []
+    kinds: list[tuple[int, int]] = []
     below_bytes, widest = 0, 0
     for level, tier in enumerate(levels):
-        if tier.bundle > 1:
-            tier.line.warning(
-                f"bundles of {tier.bundle} links become one link of {tier.bundle} times the rate",
-                0,
-                kind="bundles of links",
-            )
         delay = tier.link_ns * 1000 + half[level] + below[level]
-        links.append(link(tier.rate_bps * tier.bundle, delay))
-        each = port_bytes(tier.rate_bps * tier.bundle, delay)
-        down = tier.down // tier.bundle * each
+        kinds.append((tier.rate_bps, delay))
+        each = port_bytes(tier.rate_bps, delay)
+        down = tier.down * each
         if level:
-            widest = max(widest, below_bytes + levels[level - 1].up // tier.bundle * each)
+            widest = max(widest, below_bytes + levels[level - 1].up * each)
         below_bytes = down
     widest = max(widest, below_bytes)
     if any(tier.has_queues for tier in levels):
@@ -241,6 +252,10 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
             f"{tree.name}: Queue_Up and Queue_Down are not imported: ports share the buffer of "
             "their switch here (switch.buffer)"
         )
+    if any(tier.bundle > 1 for tier in levels):
+        lines = _bundled(tree, kinds)
+        return Network(tree.nodes, lines, fat_tree=tree, widest_bytes=widest)
+    links = [link(*kind) for kind in kinds]
     if tree.cores:
         values: dict[str, Any] = {
             "kind": quoted("clos"),
@@ -266,6 +281,40 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
     return Network(tree.nodes, lines, fat_tree=tree, widest_bytes=widest, host_ports=1)
 
 
+def _bundled(tree: FatTree, kinds: list[tuple[int, int]]) -> list[str]:
+    """Write the links of a fat tree one by one, where several join the same two switches.
+
+    Nodes have the names and the order of `leaf-spine` and `clos`. ``kinds`` are rate and delay of
+    the links below each tier.
+    """
+    tors = tree.pods * tree.tors_per_pod
+    aggs = tree.pods * tree.aggs_per_pod
+    tor, agg = ("tor", "agg") if tree.cores else ("leaf", "spine")
+    per_tor = tree.tiers[0].down
+    edges = [(f"host{h}", f"{tor}{h // per_tor}", 0) for h in range(tree.nodes)]
+    for t, a in product(range(tors), range(tree.aggs_per_pod)):
+        above = t // tree.tors_per_pod * tree.aggs_per_pod + a
+        edges += [(f"{tor}{t}", f"{agg}{above}", 1)] * tree.tiers[1].bundle
+    share = tree.cores // tree.aggs_per_pod
+    for a, c in product(range(aggs), range(share)):
+        above = a % tree.aggs_per_pod * share + c
+        edges += [(f"agg{a}", f"core{above}", 2)] * tree.tiers[2].bundle
+    switches = [
+        *(f"{tor}{t}" for t in range(tors)),
+        *(f"{agg}{a}" for a in range(aggs)),
+        *(f"core{c}" for c in range(tree.cores)),
+    ]
+    return [
+        "[topology]",
+        'kind = "links"',
+        f"hosts = {names(f'host{h}' for h in range(tree.nodes))}",
+        f"switches = {names(switches)}",
+        "links = [",
+        *(_edge(a, b, *kinds[kind]) for a, b, kind in edges),
+        "]",
+    ]
+
+
 def fail_links(network: Network, failures: list[Failure], findings: Findings) -> None:
     """Add links that are down; they are named by the switches of a fat tree of htsim."""
     tree = network.fat_tree
@@ -278,6 +327,8 @@ def fail_links(network: Network, failures: list[Failure], findings: Findings) ->
     assert tree is not None or not failures
     for failure in failures:
         assert tree is not None
+        if any(tier.bundle > 1 for tier in tree.tiers):
+            failure.line.fail("links of bundles have no numbers of their own in htsim", 0)
         network.failures.append(_failed(tree, failure))
     for name, count in Counter(network.failures).items():
         if count > 1:

@@ -54,7 +54,11 @@ impl Row for IngressSample {
             "The port by which the packets came.",
         ),
         column("peer", Value::U32(|r| r.peer), "The node at the other end."),
-        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column(
+            "peer_name",
+            Value::PeerName(|r| (r.node, r.port, r.peer)),
+            "Its name, with the number of the link if there are several.",
+        ),
         column("class", Value::U8(|r| r.class), "The class."),
         column(
             "bytes",

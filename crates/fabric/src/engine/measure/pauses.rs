@@ -86,8 +86,8 @@ macro_rules! root {
     (peer_name) => {
         column(
             "root_peer_name",
-            Value::NodeName(|r| r.root_peer),
-            "The node that it leads to.",
+            Value::PeerName(|r| (r.root_node, r.root_port, r.root_peer)),
+            "The node that it leads to, with the number of the link if there are several.",
         )
     };
     (node) => {
@@ -117,7 +117,11 @@ impl Row for CauseRecord {
             Value::U32(|r| r.peer),
             "The node upstream, which has to wait.",
         ),
-        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column(
+            "peer_name",
+            Value::PeerName(|r| (r.node, r.port, r.peer)),
+            "Its name, with the number of the link if there are several.",
+        ),
         column("peer_port", Value::U16(|r| r.peer_port), "Its port."),
         column("class", Value::U8(|r| r.class), "The class."),
         column(
@@ -152,8 +156,8 @@ impl Row for CauseRecord {
         ),
         column(
             "egress_name",
-            Value::NodeName(|r| r.egress_peer),
-            "The node that this port leads to.",
+            Value::PeerName(|r| (r.node, r.egress, r.egress_peer)),
+            "The node that this port leads to, with the number of the link if there are several.",
         ),
         column(
             "egress_bytes",
@@ -216,8 +220,8 @@ impl Row for HeldFlowRecord {
         column("port", Value::U16(|r| r.port), "Its port."),
         column(
             "peer_name",
-            Value::NodeName(|r| r.peer),
-            "The node that this port leads to.",
+            Value::PeerName(|r| (r.node, r.port, r.peer)),
+            "The node that this port leads to, with the number of the link if there are several.",
         ),
         root!(node),
         root!(name),

@@ -46,7 +46,11 @@ impl Row for QueueBin {
         column("tier", Value::NodeTier(|r| r.node), "Its tier."),
         column("port", Value::U16(|r| r.port), "Its port."),
         column("peer", Value::U32(|r| r.peer), "The node at the other end."),
-        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column(
+            "peer_name",
+            Value::PeerName(|r| (r.node, r.port, r.peer)),
+            "Its name, with the number of the link if there are several.",
+        ),
         column(
             "bin_bytes",
             Value::U64(|r| r.bin_bytes),

@@ -57,7 +57,11 @@ impl Row for WaitingRecord {
             "The port by which they left.",
         ),
         column("peer", Value::U32(|r| r.peer), "The node at the other end."),
-        column("peer_name", Value::NodeName(|r| r.peer), "Its name."),
+        column(
+            "peer_name",
+            Value::PeerName(|r| (r.node, r.port, r.peer)),
+            "Its name, with the number of the link if there are several.",
+        ),
         column(
             "incast",
             Value::Bool(|r| r.incast),

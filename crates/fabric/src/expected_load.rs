@@ -1,0 +1,104 @@
+//! Expected load of each link, from routes and from how much hosts send to each other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataplane::route::Routes;
+
+use crate::paths::Paths;
+use crate::topology::Graph;
+
+/// Adds up what pairs of hosts send, and distributes it over the links.
+// TOP-25: expected load of a link
+#[derive(Debug)]
+pub struct ExpectedLoad {
+    graph: Arc<Graph>,
+    paths: Paths,
+    /// By port index: what leaves by it, bit/s. Only ports at hosts and to hosts.
+    at_hosts: Vec<f64>,
+    /// From a group of endpoints to another, bit/s.
+    between: BTreeMap<(u32, u32), f64>,
+}
+
+impl ExpectedLoad {
+    /// Without any traffic.
+    #[must_use]
+    pub fn new(graph: Arc<Graph>) -> Self {
+        Self {
+            paths: Paths::new(Arc::clone(&graph)),
+            at_hosts: vec![0.0; graph.port_count() as usize],
+            between: BTreeMap::new(),
+            graph,
+        }
+    }
+
+    /// Adds what host `src` sends to host `dst`. Its flows are spread evenly over the ports that they
+    /// may use.
+    pub fn add(&mut self, src: u32, dst: u32, bps: f64) {
+        let pairs = self.paths.nearest_endpoints(src, dst);
+        // ENG-11: evenly over the sender's ports, then over those of the receiver.
+        let mut senders: Vec<u32> = pairs.iter().map(|pair| pair.0).collect();
+        senders.dedup();
+        for &from in &senders {
+            let receivers = pairs.iter().filter(|pair| pair.0 == from);
+            let each = bps / senders.len() as f64 / receivers.clone().count() as f64;
+            for &(_, to) in receivers {
+                self.at_hosts[from as usize] += each;
+                self.at_hosts[self.graph.peer_index(to as usize)] += each;
+                let groups = (self.graph.group_of(from), self.graph.group_of(to));
+                if groups.0 != groups.1 {
+                    *self.between.entry(groups).or_default() += each;
+                }
+            }
+        }
+    }
+
+    /// The bit/s that leave by each port, by port index. Each switch divides what it forwards evenly
+    /// among its equal-cost ports.
+    #[must_use]
+    pub fn by_port(&self, routes: &[Routes]) -> Vec<f64> {
+        let graph = &*self.graph;
+        let mut load = self.at_hosts.clone();
+        let mut arriving = vec![0.0; graph.switches() as usize];
+        for group in 0..graph.groups() {
+            let mut order = from_far_to_near(graph, group);
+            for &switch in &order {
+                let from = graph.group_of_switch(switch);
+                let sent = from.and_then(|from| self.between.get(&(from, group)));
+                arriving[switch as usize] = sent.copied().unwrap_or(0.0);
+            }
+            order.pop(); // the switch of the group itself
+            for switch in order {
+                let ports = routes[switch as usize].towards(group);
+                let each = arriving[switch as usize] / ports.len().max(1) as f64;
+                if each > 0.0 {
+                    for &port in ports {
+                        let index = graph.port_index(graph.hosts() + switch, port);
+                        load[index] += each;
+                        arriving[graph.fabric_peer(index) as usize] += each;
+                    }
+                }
+            }
+        }
+        load
+    }
+}
+
+/// The switches that reach a group, the most distant first; the last one is that of the group.
+fn from_far_to_near(graph: &Graph, group: u32) -> Vec<u32> {
+    let mut order = vec![graph.group_switch(group)];
+    let mut is_found = vec![false; graph.switches() as usize];
+    is_found[order[0] as usize] = true;
+    let mut next = 0;
+    while let Some(&switch) = order.get(next) {
+        next += 1;
+        for index in graph.live_ports(switch) {
+            let peer = graph.fabric_peer(index);
+            if !std::mem::replace(&mut is_found[peer as usize], true) {
+                order.push(peer);
+            }
+        }
+    }
+    order.reverse();
+    order
+}

@@ -1,0 +1,199 @@
+//! Checks of flows: their sizes, and what they offer the links.
+
+use std::sync::Arc;
+
+use dataplane::nic::MAX_FLOW_PACKETS;
+use dataplane::units::Time;
+use fabric::expected_load::ExpectedLoad;
+use fabric::routing::routes;
+use fabric::topology::Graph;
+use traffic::{Hosts, SourceSpec};
+
+use crate::findings::Findings;
+use crate::loads::{AskedLoad, loads};
+use crate::spec::Spec;
+use crate::units::show_size;
+
+/// The load of single links is computed in networks with at most this many steps.
+const MOST_STEPS: u64 = 1 << 24;
+/// Overloaded links that are named.
+const MOST_LINKS: usize = 3;
+/// Sums of loads are rounded.
+const ROUNDING: f64 = 1e-9;
+
+/// Reports flows and messages with more packets than packet numbers can count.
+// NIC-54: packet numbers limit a flow
+pub(crate) fn sizes(
+    spec: &Spec,
+    sources: &[(usize, SourceSpec)],
+    mtu: u16,
+    findings: &mut Findings<'_>,
+) {
+    let most = MAX_FLOW_PACKETS * u64::from(mtu);
+    let mut check = |keys: &[&str], what: String, bytes: u64| {
+        if bytes > most {
+            let message = format!(
+                "{what} has up to {}, and a flow has at most {} ({MAX_FLOW_PACKETS} packets of {mtu} B)",
+                show_size(bytes),
+                show_size(most)
+            );
+            findings.error(keys, message, "lower the size, or raise scheme.mtu");
+        }
+    };
+    for (index, source) in sources {
+        let of = |key: &str| format!("traffic.{index}{key}");
+        let keys = [
+            ".size",
+            ".sizes",
+            ".sizes.file",
+            ".total",
+            ".file",
+            ".flows",
+            "",
+        ]
+        .map(of);
+        let what = format!("a flow of \"{}\"", source.name);
+        check(
+            &keys.each_ref().map(String::as_str),
+            what,
+            source.max_flow_bytes(),
+        );
+    }
+    for (i, workload) in spec.workloads.iter().enumerate() {
+        let of = |key: &str| format!("workload.{i}{key}");
+        let keys = [".size", ".steps", ".file", ""].map(of);
+        let what = format!("a message of \"{}\"", workload.name);
+        check(
+            &keys.each_ref().map(String::as_str),
+            what,
+            workload.max_bytes(),
+        );
+    }
+}
+
+/// Warns where the sources that are active together offer more than links carry.
+pub(crate) fn overload(
+    spec: &Spec,
+    graph: &Arc<Graph>,
+    hosts: &Hosts,
+    sources: &[(usize, SourceSpec)],
+    findings: &mut Findings<'_>,
+) {
+    let lasting: Vec<&SourceSpec> = sources
+        .iter()
+        .map(|(_, source)| source)
+        .filter(|source| source.arrivals.is_some())
+        .collect();
+    let pairs = lasting.len() as u64 * u64::from(graph.hosts()).pow(2);
+    let steps = u64::from(graph.groups()) * u64::from(graph.port_count());
+    let overloaded = match pairs <= MOST_STEPS && steps <= MOST_STEPS {
+        true => overloaded_links(spec, graph, hosts, &lasting),
+        false => Vec::new(),
+    };
+    if overloaded.is_empty() {
+        return overloaded_network(spec, graph, findings);
+    }
+    let shown: Vec<String> = overloaded
+        .iter()
+        .take(MOST_LINKS)
+        .map(|&(port, load)| format!("{} {:.1} %", graph.port_name(port as usize), load * 100.0))
+        .collect();
+    let more = match overloaded.len().saturating_sub(MOST_LINKS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    findings.warn(
+        &["traffic"],
+        format!(
+            "traffic offers some links more payload than they carry: {}{more}",
+            shown.join(", ")
+        ),
+        "queues grow as long as arrivals last; lower the loads",
+    );
+}
+
+/// Ports whose expected load is above 1 at some time, with that load, the highest first.
+// TOP-25: expected load of a link
+fn overloaded_links(
+    spec: &Spec,
+    graph: &Arc<Graph>,
+    hosts: &Hosts,
+    lasting: &[&SourceSpec],
+) -> Vec<(u32, f64)> {
+    let Ok(routes) = routes(graph, spec.seed, spec.scheme.path) else {
+        return Vec::new(); // said when the run is built
+    };
+    let mut highest = vec![0.0; graph.port_count() as usize];
+    // The most is offered at an instant where some window opens.
+    let mut opens: Vec<Time> = lasting.iter().map(|source| source.window_from_ps).collect();
+    opens.sort_unstable();
+    opens.dedup();
+    let mut loads: Vec<Option<Vec<f64>>> = vec![None; lasting.len()];
+    for now in opens {
+        let mut sum = vec![0.0; highest.len()];
+        for (source, load) in lasting.iter().zip(&mut loads) {
+            if (source.window_from_ps..source.window_to_ps).contains(&now) {
+                let load = load.get_or_insert_with(|| {
+                    let mut expected = ExpectedLoad::new(Arc::clone(graph));
+                    let bps = source.mean_bps(graph.hosts());
+                    (source.pattern).for_each_pair(hosts, |src, dst, share| {
+                        expected.add(src, dst, share * bps)
+                    });
+                    expected.by_port(&routes)
+                });
+                for (sum, load) in sum.iter_mut().zip(load) {
+                    *sum += *load;
+                }
+            }
+        }
+        for (index, (highest, sum)) in highest.iter_mut().zip(sum).enumerate() {
+            *highest = f64::max(*highest, sum / graph.port(index).rate.bps() as f64);
+        }
+    }
+    let mut over: Vec<(u32, f64)> = (0..)
+        .zip(highest)
+        .filter(|port| port.1 > 1.0 + ROUNDING)
+        .collect();
+    over.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    over
+}
+
+/// Warns where the host links, or the core, are offered more than they carry together.
+fn overloaded_network(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
+    let loads = loads(spec, graph);
+    // The most is offered at an instant where some window opens.
+    let most = |load: &dyn Fn(&AskedLoad) -> f64| {
+        let at = |now: Time| -> f64 {
+            let active = loads
+                .iter()
+                .filter(|(_, (from, to))| (*from..*to).contains(&now));
+            active.map(|(l, _)| load(l)).sum()
+        };
+        loads
+            .iter()
+            .map(|(_, window)| at(window.0))
+            .fold(0.0, f64::max)
+    };
+    let core = most(&|l| l.of_core.unwrap_or(0.0));
+    let hosts = most(&|l| l.of_hosts);
+    for (load, links) in [(core, "core"), (hosts, "host links")] {
+        let asked = format!(
+            "all traffic together offers {:.1} % of the {links}",
+            load * 100.0
+        );
+        if load > 1.0 {
+            findings.warn(
+                &["traffic"],
+                asked,
+                "queues grow as long as arrivals last; lower the loads",
+            );
+        } else if load > 0.95 {
+            let message = format!("{asked}, in payload");
+            findings.warn(
+                &["traffic"],
+                message,
+                "headers come on top, so the links may be overloaded",
+            );
+        }
+    }
+}
