@@ -50,7 +50,16 @@ type Context<'a, S> = super::Context<'a, S, ExpressPassConfig>;
 // XP-01
 const CREDIT_CLASS: u8 = CONTROL_CLASS;
 
-/// How fast the credits of one flow go, as a share of the link's credits.
+/// The result of one feedback period.
+#[derive(Clone, Copy, Debug)]
+struct Period {
+    /// Lost credits, as a share of the credits whose fate became known.
+    loss: f64,
+    /// Rate of the credits that came back as data, as a share of the link's credits.
+    delivered: f64,
+}
+
+/// Credit rate of one flow, as a share of the link's credits.
 #[derive(Clone, Copy, Debug)]
 struct Feedback {
     rate: f64,
@@ -69,11 +78,11 @@ impl Feedback {
         }
     }
 
-    /// A period in which this share of the credits was lost. The rate never falls below `least`.
-    // XP-10, XP-11, XP-12
-    fn update(&mut self, config: &ExpressPassConfig, lost: f64, least: f64) {
+    /// Adjusts the rate at the end of a period. The rate never falls below `least`.
+    // XP-10: parameters; XP-11: increase; XP-12: decrease
+    fn update(&mut self, config: &ExpressPassConfig, period: Period, least: f64) {
         let beyond = 1.0 + config.target_loss;
-        if lost <= config.target_loss {
+        if period.loss <= config.target_loss {
             if self.increased {
                 self.w = f64::midpoint(self.w, config.w_max);
             }
@@ -81,7 +90,8 @@ impl Feedback {
             self.rate = (1.0 - self.w) * self.rate + self.w * beyond;
         } else {
             self.increased = false;
-            self.rate *= (1.0 - lost) * beyond;
+            // XP-12: start from the rate of delivered credits
+            self.rate = self.rate.min(period.delivered * beyond);
             self.w = (self.w / 2.0).max(config.w_min);
         }
         self.rate = self.rate.max(least);
@@ -148,12 +158,13 @@ struct Incoming {
     next_credit: u32,
     /// Number of the credit whose data is expected next.
     next_echo: u32,
-    /// Credits of this period of which the fate is known, and those of them that were lost.
-    known: u32,
+    /// Credits whose data arrived in this period, after the instant at which it began.
+    delivered: u32,
+    /// Credits that were found lost in this period.
     lost: u32,
-    /// From a credit to its data, smoothed; 0: none has come.
+    /// Smoothed time from sending a credit to receiving its data. 0: no data has arrived.
     rtt_ps: Time,
-    /// When the period began.
+    /// Time at which the period began.
     period_ps: Time,
     /// When data of a credit last came.
     heard_ps: Time,
@@ -169,43 +180,59 @@ impl Incoming {
         (gap_ps as f64 / self.rtt_ps as f64).min(1.0)
     }
 
-    /// Data came that a credit had let go.
-    // XP-11, XP-13
+    /// Processes data that a credit released.
+    // XP-11: a period is a round trip; XP-13: skipped numbers are losses
     fn echo(&mut self, now: Time, cold: &Cold, config: &ExpressPassConfig, gap_ps: Time) {
         let rtt_ps = now - cold.done_ps;
         self.heard_ps = now;
-        self.rtt_ps = match self.rtt_ps {
-            0 => {
-                self.period_ps = now;
-                rtt_ps
-            }
-            before => before - before / 8 + rtt_ps / 8,
-        };
+        let is_first = self.rtt_ps == 0;
+        if is_first {
+            self.period_ps = now;
+            self.rtt_ps = rtt_ps;
+        } else {
+            self.rtt_ps = self.rtt_ps - self.rtt_ps / 8 + rtt_ps / 8;
+        }
         if cold.credit >= self.next_echo {
             self.lost += cold.credit - self.next_echo;
-            self.known += cold.credit - self.next_echo + 1;
+            self.delivered += u32::from(!is_first);
             self.next_echo = cold.credit + 1;
         }
-        if now - self.period_ps >= self.rtt_ps && self.known > 0 {
-            let lost = f64::from(self.lost) / f64::from(self.known);
-            self.close_period(now, config, lost, gap_ps);
+        let known = self.delivered + self.lost;
+        let elapsed_ps = now - self.period_ps;
+        if elapsed_ps >= self.rtt_ps && known > 0 {
+            let delivered_ps = u64::from(self.delivered) * gap_ps;
+            let period = Period {
+                loss: f64::from(self.lost) / f64::from(known),
+                delivered: delivered_ps as f64 / elapsed_ps as f64,
+            };
+            self.close_period(now, config, period, gap_ps);
         }
     }
 
-    /// Nothing came back for two round trips though credits were sent all the time.
+    /// Treats all credits as lost if no data arrived for two round trips.
     // XP-13
     fn watch(&mut self, now: Time, config: &ExpressPassConfig, gap_ps: Time) {
         let since_ps = self.period_ps.max(self.heard_ps);
         if self.rtt_ps > 0 && now - since_ps >= 2 * self.rtt_ps {
-            self.close_period(now, config, 1.0, gap_ps);
+            let period = Period {
+                loss: 1.0,
+                delivered: 0.0,
+            };
+            self.close_period(now, config, period, gap_ps);
         }
     }
 
-    fn close_period(&mut self, now: Time, config: &ExpressPassConfig, lost: f64, gap_ps: Time) {
+    fn close_period(
+        &mut self,
+        now: Time,
+        config: &ExpressPassConfig,
+        period: Period,
+        gap_ps: Time,
+    ) {
         let least = self.least(gap_ps);
-        self.feedback.update(config, lost, least);
+        self.feedback.update(config, period, least);
         self.period_ps = now;
-        (self.known, self.lost) = (0, 0);
+        (self.delivered, self.lost) = (0, 0);
     }
 }
 
@@ -384,7 +411,7 @@ impl ExpressPass {
                         feedback: Feedback::new(cx.config),
                         next_credit: 0,
                         next_echo: 0,
-                        known: 0,
+                        delivered: 0,
                         lost: 0,
                         rtt_ps: 0,
                         period_ps: cx.now,
@@ -918,38 +945,48 @@ mod tests {
     const CONFIG: ExpressPassConfig = sets::expresspass(1538);
     const GAP_PS: Time = 1622 * 80;
 
+    fn update(f: &mut Feedback, loss: f64, delivered: f64, least: f64) {
+        f.update(&CONFIG, Period { loss, delivered }, least);
+    }
+
     // XP-10, XP-11, XP-12
     #[test]
-    fn feedback_follows_algorithm_1() {
+    fn feedback_follows_its_rules() {
         let mut f = Feedback::new(&CONFIG);
         assert_eq!((f.rate, f.w), (0.5, 0.0625));
-        f.update(&CONFIG, 0.1, 0.0);
-        // The first increase leaves w as it is, the second moves it half way to w_max.
+        update(&mut f, 0.1, 0.45, 0.0);
+        // The first increase keeps w. The second moves it half way to w_max.
         assert!((f.rate - (0.9375 * 0.5 + 0.0625 * 1.1)).abs() < 1e-12);
         assert_eq!(f.w, 0.0625);
         let before = f.rate;
-        f.update(&CONFIG, 0.0, 0.0);
+        update(&mut f, 0.0, before, 0.0);
         assert_eq!(f.w, 0.28125);
         assert!((f.rate - (0.71875 * before + 0.28125 * 1.1)).abs() < 1e-12);
-        let before = f.rate;
-        f.update(&CONFIG, 0.5, 0.0);
-        assert!((f.rate - before * 0.5 * 1.1).abs() < 1e-12);
+        update(&mut f, 0.5, 0.3, 0.0);
+        assert!((f.rate - 0.3 * 1.1).abs() < 1e-12);
         assert_eq!(f.w, 0.140_625);
+        // Losses of credits that were sent before the decrease do not decrease the rate again.
+        update(&mut f, 0.5, 0.3, 0.0);
+        assert!((f.rate - 0.3 * 1.1).abs() < 1e-12);
+        // A decrease never raises the rate.
+        update(&mut f, 0.5, 0.9, 0.0);
+        assert!((f.rate - 0.3 * 1.1).abs() < 1e-12);
         // After a decrease the next increase is a first one again.
-        f.update(&CONFIG, 0.0, 0.0);
-        assert_eq!(f.w, 0.140_625);
+        let w = f.w;
+        update(&mut f, 0.0, 0.3, 0.0);
+        assert_eq!(f.w, w);
         for _ in 0..20 {
-            f.update(&CONFIG, 1.0, 0.02);
+            update(&mut f, 1.0, 0.0, 0.02);
         }
-        assert_eq!((f.rate, f.w), (0.02, 0.01), "neither falls below its least");
+        assert_eq!((f.rate, f.w), (0.02, 0.01), "both have a minimum");
     }
 
-    // XP-11: without loss the rate ends a tenth above the link's.
+    // XP-11: without loss the rate approaches 110 % of the link's credits.
     #[test]
     fn an_empty_link_is_asked_for_a_little_more_than_it_takes() {
         let mut f = Feedback::new(&CONFIG);
         for _ in 0..100 {
-            f.update(&CONFIG, 0.0, 0.0);
+            update(&mut f, 0.0, 1.0, 0.0);
         }
         assert!((f.rate - 1.1).abs() < 1e-9 && (f.w - 0.5).abs() < 1e-9);
     }
@@ -968,7 +1005,7 @@ mod tests {
             feedback: Feedback::new(&CONFIG),
             next_credit: 0,
             next_echo: 0,
-            known: 0,
+            delivered: 0,
             lost: 0,
             rtt_ps: 0,
             period_ps: 0,
@@ -985,21 +1022,22 @@ mod tests {
         flow.echo(now, &cold, &CONFIG, GAP_PS);
     }
 
-    // XP-13
+    // XP-12, XP-13
     #[test]
     fn credits_that_are_passed_by_were_lost_and_a_round_trip_is_a_period() {
         let mut flow = incoming();
         echo(&mut flow, 8_000_000, 0, 0);
         assert_eq!((flow.rtt_ps, flow.period_ps), (8_000_000, 8_000_000));
         echo(&mut flow, 9_000_000, 4, 1_000_000);
-        assert_eq!((flow.known, flow.lost), (5, 3), "1, 2 and 3 were passed by");
+        assert_eq!((flow.delivered, flow.lost), (1, 3), "1, 2 and 3 are lost");
         echo(&mut flow, 9_500_000, 2, 1_500_000);
-        assert_eq!((flow.known, flow.lost), (5, 3), "an older one says nothing");
+        assert_eq!((flow.delivered, flow.lost), (1, 3), "a late one is ignored");
         assert_eq!(flow.feedback.rate, 0.5);
-        // The period ends: of 6 known credits 3 were lost.
+        // The period ends. Credits 4 and 5 were delivered in its 8 us.
         echo(&mut flow, 16_000_000, 5, 8_000_000);
-        assert_eq!((flow.known, flow.lost), (0, 0));
-        assert!((flow.feedback.rate - 0.5 * 0.5 * 1.1).abs() < 1e-12);
+        assert_eq!((flow.delivered, flow.lost), (0, 0));
+        let delivered = 2.0 * GAP_PS as f64 / 8e6;
+        assert!((flow.feedback.rate - delivered * 1.1).abs() < 1e-12);
     }
 
     // XP-12, XP-13
