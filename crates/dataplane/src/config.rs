@@ -272,7 +272,8 @@ pub struct Pfc {
     pub headroom: Option<u64>,
     /// Headroom is memory beside the buffer, not a part of it.
     pub headroom_beside: bool,
-    /// Time that the upstream needs to obey, in ps (enters the headroom formula).
+    /// Time from the arrival of a pause frame until the upstream obeys it, in ps. It is a term of
+    /// the headroom formula.
     pub response_ps: Time,
     /// How long a pause lasts.
     pub pause: PauseTime,

@@ -157,6 +157,7 @@ fn pauses_bitmaps_credits_and_victims_need_no_more_than_frames_say() {
         quanta: 100,
         refresh: 50,
     };
+    times.response_ps = 700_000; // SW-45
     let refreshed = same("pauses with times", &timed);
     assert!(refreshed.outcome.counters.hop["pfc_refreshes"] > 10);
 

@@ -253,6 +253,7 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
         quanta: 100,
         refresh: 50,
     };
+    timed.response_ps = 700_000; // SW-45
     let outcome = same_with(&pfc, &[2, 4]);
     assert!(outcome.counters.hop["pfc_refreshes"] > 10);
 

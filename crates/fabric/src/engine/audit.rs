@@ -91,6 +91,13 @@ impl<C: Calendar + Send> Simulation<C> {
             }
             switch.for_each_held(arena, |_| waiting += 1);
         }
+        // SW-45: frames that wait for the response time
+        waiting += self
+            .net
+            .parts
+            .iter()
+            .map(|p| p.core.late_frames)
+            .sum::<u64>();
         let alive = self.net.alive();
         let notices: u64 = self.net.parts.iter().map(|p| p.core.notices.len()).sum();
         if alive != under_way + waiting + notices {

@@ -183,6 +183,15 @@ fn switch(plan: &Plan, tables: &mut Tables, node: u32) -> Option<Switch> {
     Some(switch)
 }
 
+/// Time that a node takes to obey a pause or resume of PFC.
+// SW-45: delay between arrival and effect
+const fn pause_response_ps(switch: &SwitchConfig) -> Time {
+    match &switch.mmu.admission {
+        Admission::Pfc(pfc) => pfc.response_ps,
+        _ => 0,
+    }
+}
+
 /// Whether pauses of PFC run out.
 const fn pauses_run_out(switch: &SwitchConfig) -> bool {
     match &switch.mmu.admission {
@@ -282,6 +291,7 @@ fn partition<C: Calendar>(
         lossless: lossless_classes(&plan.switch, !losses.none()),
         links_fail: link_states.is_some(),
         broken_promises: 0,
+        late_frames: 0,
         flows_changed: false,
         ends: Vec::new(),
         hears: !plan.jobs.jobs.is_empty() || plan.record.follows_flows(),
@@ -333,6 +343,7 @@ fn partition<C: Calendar>(
             elide: plan.elide,
             starts_first: plan.starts_first,
             spraying: sprays(&plan.switch),
+            pause_response_ps: pause_response_ps(&plan.switch),
         },
     };
     partition.schedule_link_failures(part);

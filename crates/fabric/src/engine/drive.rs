@@ -144,9 +144,12 @@ impl<C: Calendar + Send> Simulation<C> {
         let Recovery::GoBackN { timeout_ps } = self.net.parts[0].parameters.nic.recovery else {
             return false;
         };
+        // SW-45: a resume may still be put off
+        let response_ps = self.net.parts[0].settings.pause_response_ps;
+        let longest_ps = timeout_ps.saturating_mul(2).saturating_add(response_ps);
         let links = self.net.parts[0].faults.states.as_ref();
         !links.is_some_and(|states| states.pending(until))
-            && until.saturating_sub(self.net.progress_ps()) > timeout_ps.saturating_mul(2)
+            && until.saturating_sub(self.net.progress_ps()) > longest_ps
             && self.net.each_nic().all(|(_, nic, _)| !nic.is_pacing())
             && self
                 .net

@@ -1,5 +1,6 @@
 //! Events in the order of the calendar, instant by instant.
 
+use dataplane::hop::pfc;
 use dataplane::packet::PacketId;
 use dataplane::sink::{DropCause, Sink};
 use dataplane::units::{NEVER, Time};
@@ -39,7 +40,7 @@ impl<C: Calendar> Partition<C> {
 
     /// Handles every event before `limit` of the current lane.
     fn run_lane(&mut self, limit: Time) {
-        if self.watched() || self.prefetching.on {
+        if self.watched() || self.prefetching.on || self.settings.pause_response_ps > 0 {
             self.run_instants::<true>(limit);
         } else {
             self.run_instants::<false>(limit);
@@ -51,7 +52,8 @@ impl<C: Calendar> Partition<C> {
         self.recording.is_some()
     }
 
-    /// [`Partition::run_before`], with or without `MORE`: prefetching, and recording besides.
+    /// [`Partition::run_before`], with or without `MORE`: prefetching, recording, and late responses
+    /// to pauses.
     #[inline(never)]
     fn run_instants<const MORE: bool>(&mut self, limit: Time) {
         while let Some(first) = self.core.calendar.here.pop_before(limit) {
@@ -136,6 +138,51 @@ impl<C: Calendar> Partition<C> {
         if l.lossy && self.is_lost(link, id) {
             return self.lose(link, id);
         }
+        // SW-45: PFC frames are obeyed later
+        if MORE && is_frame && self.settings.pause_response_ps > 0 && self.put_off(link, id) {
+            return;
+        }
+        self.hand_over::<MORE>((node, port, base), id, is_frame);
+    }
+
+    /// Schedules the time at which the receiver obeys a pause or resume of PFC. Returns false for
+    /// other frames.
+    // SW-45: response time
+    #[inline(never)]
+    fn put_off(&mut self, link: u32, id: PacketId) -> bool {
+        let is_pause = pfc::said(self.arena.hot(id)).is_some();
+        if is_pause {
+            self.core.late_frames += 1;
+            let at = self.core.now + self.settings.pause_response_ps;
+            let number = self.core.nodes.len() as u32 + link;
+            let event = Event::new(at, phase::TIMER, number, id + 1);
+            self.core.calendar.here.push(event);
+        }
+        is_pause
+    }
+
+    /// The receiver of a link obeys a frame that was put off, unless the link has failed since.
+    // SW-45: response time; LNK-21: a failure ends pauses
+    fn obey_late(&mut self, link: u32, id: PacketId) {
+        self.core.late_frames -= 1;
+        let arrived_ps = self.core.now - self.settings.pause_response_ps;
+        let states = self.faults.states.as_ref();
+        if states.is_some_and(|states| states.ends[link as usize].failed_ps > arrived_ps) {
+            return self.arena.free(id);
+        }
+        let far = &self.core.links.far[link as usize];
+        self.hand_over::<true>((far.node, far.port, far.base), id, true);
+    }
+
+    /// Gives a frame to the node at which it arrived.
+    #[inline(always)]
+    fn hand_over<const MORE: bool>(
+        &mut self,
+        (node, port, base): (u32, u16, u32),
+        id: PacketId,
+        is_frame: bool,
+    ) {
+        let now = self.core.now;
         if MORE
             && let Some(recording) = &self.recording
             && (is_frame || recording.sees_arrival(id))
@@ -214,6 +261,18 @@ impl<C: Calendar> Partition<C> {
                 }
                 self.note_flows();
             }
+        }
+    }
+
+    /// A time has come at which a node is to be called, or obeys a frame that was put off.
+    fn call(&mut self, number: u32, what: u32) {
+        if let Some(link) = number.checked_sub(self.core.nodes.len() as u32) {
+            return self.obey_late(link, what - 1);
+        }
+        let now = self.core.now;
+        let sink = &mut NodeSink::of(&mut self.core, number);
+        if let Some(nic) = self.nics.get_mut(number as usize) {
+            nic.called(now, what, sink);
         }
     }
 

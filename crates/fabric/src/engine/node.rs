@@ -68,6 +68,8 @@ pub(super) struct Core<C> {
     /// Links fail, so a packet may have no route.
     pub links_fail: bool,
     pub broken_promises: u64,
+    /// Pauses and resumes that have arrived and are not obeyed yet.
+    pub late_frames: u64,
     /// One of the next two lists has entries.
     pub flows_changed: bool,
     pub ends: Vec<FlowEnd>,

@@ -82,15 +82,6 @@ impl<C: Calendar> Partition<C> {
         self.core.links.kicks.truncate(from);
     }
 
-    /// A time has come at which a node is to be called.
-    pub(super) fn call(&mut self, node: u32, what: u32) {
-        let now = self.core.now;
-        let sink = &mut NodeSink::of(&mut self.core, node);
-        if let Some(nic) = self.nics.get_mut(node as usize) {
-            nic.called(now, what, sink);
-        }
-    }
-
     /// A flow starts in three steps, each an event of the same instant that is scheduled by the one
     /// before, so that it comes after everything that had been scheduled for the instant; only the
     /// next flow is ever announced.

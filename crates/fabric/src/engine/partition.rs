@@ -95,4 +95,6 @@ pub(super) struct Settings {
     pub starts_first: bool,
     /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
     pub spraying: bool,
+    /// Time from the arrival of a pause or resume of PFC until its receiver obeys it.
+    pub pause_response_ps: Time,
 }

@@ -21,6 +21,8 @@ struct Corner {
     delay_ps: u64,
     /// Start of the paused host after that of the busy one.
     offset_ps: u64,
+    /// Time after which a node obeys a pause.
+    response_ps: u64,
     headroom: Option<u64>,
     /// The pool is filled by others, so that it runs dry before the threshold is reached.
     dry: bool,
@@ -39,7 +41,7 @@ impl Corner {
             xon_offset: 2 * FRAME,
             frame_bytes: 64,
             headroom: self.headroom,
-            response_ps: 0,
+            response_ps: self.response_ps,
             pause: PauseTime::UntilResumed,
             headroom_beside: false,
             victims: None,
@@ -123,6 +125,7 @@ fn at_the_worst_instant_the_headroom_is_full_to_the_last_byte() {
     let worst = Corner {
         delay_ps: WORST_DELAY_PS,
         offset_ps: 1,
+        response_ps: 0,
         headroom: None,
         dry: false,
     };
@@ -135,6 +138,62 @@ fn at_the_worst_instant_the_headroom_is_full_to_the_last_byte() {
     assert_eq!(exact.peak(), 26 * FRAME);
 }
 
+/// A response time of five frames needs headroom for five frames more, to the byte.
+// SW-11, SW-45
+#[test]
+fn the_upstream_obeys_a_pause_after_the_response_time() {
+    let late = Corner {
+        delay_ps: WORST_DELAY_PS,
+        offset_ps: 1,
+        response_ps: 5 * FRAME_PS,
+        headroom: None,
+        dry: false,
+    };
+    assert_eq!(late.formula(), 31 * FRAME + 1);
+    assert_eq!(late.peak(), 31 * FRAME);
+    let short = Corner {
+        headroom: Some(30 * FRAME),
+        ..late
+    };
+    let (outcome, _) = short.setup().run_raw();
+    assert_eq!(outcome.counters.drops.iter().sum::<u64>(), 1);
+}
+
+/// The table of pauses has the time at which the pause is obeyed, with and without pause times.
+// SW-45, QNT-02
+#[test]
+fn pauses_begin_after_the_response_time() {
+    for quanta in [None, Some(60)] {
+        let pauses = |response_ps| {
+            let mut s = line_rate(
+                star(3),
+                vec![flow(0, 0, 1, 0, 400_000), flow(1, 0, 2, 0, 400_000)],
+            );
+            let Admission::Pfc(pfc) = &mut s.switch.mmu.admission else {
+                panic!("this is PFC")
+            };
+            pfc.threshold = PfcThreshold::Static(20 * FRAME);
+            pfc.headroom = Some(200_000);
+            pfc.response_ps = response_ps;
+            if let Some(quanta) = quanta {
+                pfc.pause = PauseTime::Quanta {
+                    quanta,
+                    refresh: quanta / 2,
+                };
+            }
+            let (_, keep) = s.run();
+            keep.pauses
+        };
+        let (now, late) = (pauses(0), pauses(3 * US));
+        let first = now.iter().map(|row| row.from_ps).min().unwrap();
+        assert_eq!(
+            late.iter().map(|row| row.from_ps).min(),
+            Some(first + 3 * US),
+            "{quanta:?}"
+        );
+    }
+}
+
 // SW-11, AUD-05
 #[test]
 fn headroom_that_is_one_frame_short_loses_a_frame() {
@@ -142,6 +201,7 @@ fn headroom_that_is_one_frame_short_loses_a_frame() {
         let corner = Corner {
             delay_ps: WORST_DELAY_PS,
             offset_ps: 1,
+            response_ps: 0,
             headroom: Some(26 * FRAME - short),
             dry: false,
         };
@@ -165,6 +225,7 @@ fn one_picosecond_decides() {
         Corner {
             delay_ps,
             offset_ps,
+            response_ps: 0,
             headroom: None,
             dry: false,
         }
@@ -178,15 +239,18 @@ fn one_picosecond_decides() {
     assert_eq!(peak(WORST_DELAY_PS + 1, 2), 26 * FRAME);
 }
 
-// SW-11, SW-12
+// SW-11, SW-12, SW-45
 #[test]
 fn no_phase_needs_more_headroom_than_the_formula_gives() {
     let mut closest = u64::MAX;
-    for delay_ps in [0, 1, 300_007, WORST_DELAY_PS, 1_000_000, 1_500_000] {
+    let delays = [0, 1, 300_007, WORST_DELAY_PS, 1_000_000, 1_500_000];
+    let late = delays.map(|delay_ps| (delay_ps, 2_345_678));
+    for (delay_ps, response_ps) in delays.map(|delay_ps| (delay_ps, 0)).into_iter().chain(late) {
         for step in 0..24 {
             let corner = Corner {
                 delay_ps,
                 offset_ps: step * FRAME_PS / 24 + step % 3,
+                response_ps,
                 headroom: None,
                 dry: false,
             };
@@ -204,6 +268,7 @@ fn nothing_is_lost_where_the_pool_runs_dry_before_the_threshold() {
         let corner = Corner {
             delay_ps: WORST_DELAY_PS,
             offset_ps: step * FRAME_PS / 40 + (step + 1) % 3,
+            response_ps: 0,
             headroom: None,
             dry: true,
         };

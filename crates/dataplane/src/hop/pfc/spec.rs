@@ -30,7 +30,9 @@ pub const PARAMS: &[Param] = &[
         .about("Whether headroom is a part of `switch.buffer`, or beside it."),
     Param::time("response", 0)
         .default("\"0us\"", "PRE-13", "the upstream obeys at once, our choice")
-        .about("The upstream obeys a pause this long after it arrives."),
+        .about(
+            "Time from the arrival of a PAUSE or RESUME until the upstream obeys it; a term of the headroom formula.",
+        ),
     Param::size("frame", 1, 1_518)
         .default("\"64B\"", "PRE-13", "smallest Ethernet frame (IEEE 802.1Qbb)")
         .about("Bytes of a pause frame."),
