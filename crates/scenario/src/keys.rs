@@ -96,6 +96,12 @@ pub(crate) const RUN: &[Param] = &[
             "When ports are found that wait for each other in a circle for ever: what can still move goes on, or the \
              run ends. `deadlocks` in `summary.json` says when, which ports, which flows.",
         ),
+    Param::word("on_loss", &["error", "warn"])
+        .default("\"error\"", "PRE-280", "a scheme that promises no loss keeps its promise")
+        .about(
+            "How a run reports packets that were dropped where the scheme promises no loss. `\"warn\"`: for \
+             experiments with losses on purpose, such as too little headroom.",
+        ),
 ];
 
 /// A time of a run.

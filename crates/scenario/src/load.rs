@@ -414,6 +414,7 @@ fn read_run(root: &Section<'_>, traffic: &[TrafficSpec]) -> Option<RunSpec> {
         } else {
             OnDeadlock::GoOn
         },
+        may_lose: values.is("on_loss", "warn"), // AUD-05
     })
 }
 

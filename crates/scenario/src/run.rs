@@ -291,13 +291,17 @@ impl Scenario {
             scenario_hash: self.hash(),
             seed: self.spec.seed,
         })?;
-        let outcome = outcome.map_err(RunError::Other)?;
+        let mut outcome = outcome.map_err(RunError::Other)?;
         if let Some(message) = built.traffic_error.get() {
             return Err(RunError::Traffic(message.clone()));
         }
+        let mut warnings = self.idle(&outcome);
+        if self.spec.run.may_lose {
+            warnings.extend(allowed_losses(&mut outcome));
+        }
         recording
             .writer
-            .finish(&outcome, &self.idle(&outcome))
+            .finish(&outcome, &warnings)
             .map_err(RunError::Results)
     }
 
@@ -342,6 +346,14 @@ impl Scenario {
         );
         warnings
     }
+}
+
+/// Takes the broken promises of no loss out of the violations and returns them as warnings.
+// AUD-05: run.on_loss = "warn"
+fn allowed_losses(outcome: &mut Outcome) -> Vec<String> {
+    let lost = outcome.violations.extract_if(.., |v| v.check == "lossless");
+    lost.map(|v| format!("{}; run.on_loss = \"warn\" allows that", v.message))
+        .collect()
 }
 
 /// What links did, or did not do, in a run.

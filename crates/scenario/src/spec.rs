@@ -29,6 +29,8 @@ pub struct RunSpec {
     pub epoch_ps: Time,
     /// What a deadlock does to the run.
     pub on_deadlock: OnDeadlock,
+    /// Drops where the scheme promises no loss are warnings, not errors.
+    pub may_lose: bool,
 }
 
 /// Everything that a scenario says, with all defaults filled in.

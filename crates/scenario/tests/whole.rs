@@ -216,6 +216,42 @@ fn a_run_leaves_results() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Headroom of one frame loses packets. That is an error, unless the scenario requests it.
+// AUD-05, PRE-280
+#[test]
+fn losses_on_purpose_are_a_warning() {
+    let text = "name = \"lose\"\ntopology = { kind = \"star\", hosts = 4, link = { rate = \"100Gbps\", delay = \"1us\" } \
+                }\nscheme = { preset = \"line-rate\", pfc = { xoff = \"50KB\", headroom = \"1048B\" } }\n\
+                [[traffic]]\nname = \"t\"\npattern = \"incast\"\ndegree = 3\nsize = \"200KB\"\nreceiver = 0\n";
+    let run = |on_loss: &str| {
+        let folder =
+            std::env::temp_dir().join(format!("backwater-{on_loss}-{}", std::process::id()));
+        let changes = Changes {
+            set: vec![format!("run.on_loss={on_loss}")],
+            ..Changes::default()
+        };
+        let scenario = Scenario::parse(text, "x.toml", Path::new("."), &changes).unwrap();
+        let options = scenario::Options {
+            out_dir: folder.clone(),
+            force: false,
+            threads: fabric::engine::Threads::ONE,
+            progress: None,
+            interrupt: None,
+        };
+        let summary = scenario.run(options).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        summary
+    };
+    let (strict, lax) = (run("error"), run("warn"));
+    assert!(strict.drops["total"] > 0);
+    assert_eq!((&strict.drops, &strict.digest), (&lax.drops, &lax.digest));
+    assert!(!strict.ok && lax.ok);
+    assert_eq!(strict.violations[0].check, "lossless");
+    assert_eq!(lax.warnings.len(), strict.warnings.len() + 1);
+    let number = strict.drops["total"].to_string();
+    assert!(lax.warnings.iter().any(|said| said.contains(&number)));
+}
+
 #[test]
 fn an_interrupt_keeps_what_was_computed() {
     let folder = std::env::temp_dir().join(format!("backwater-stop-{}", std::process::id()));
