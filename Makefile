@@ -17,16 +17,17 @@ SCHEMES ?= $(shell cat scenarios/demo.schemes)
 # rebuilding each other's work.
 RUST_SOURCES := $(shell find crates Cargo.toml Cargo.lock -type f \
 	-not -path '*/tests/*' -not -path '*/examples/*' -not -path '*/benches/*' 2>/dev/null)
-PYTHON_SOURCES := python benches tools
+PYTHON_SOURCES := python benches tools hardware
 DEPENDENCIES := $(VENV)/.dependencies
 DOCUMENTATION := $(VENV)/.documentation
+HARDWARE := $(VENV)/.hardware
 EXTENSION := $(VENV)/.extension
 WHEEL_VENV := $(VENV)-wheels
 WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup build demo live-demo test test-rust test-python lint format docs wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
+.PHONY: help setup build demo live-demo test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -44,6 +45,10 @@ $(DEPENDENCIES): requirements.txt
 
 $(DOCUMENTATION): requirements-docs.txt $(DEPENDENCIES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	touch $@
+
+$(HARDWARE): requirements-hardware.txt $(DEPENDENCIES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-hardware.txt
 	touch $@
 
 $(WHEELS): requirements-wheels.txt
@@ -104,6 +109,23 @@ format: $(DEPENDENCIES) ## Format all sources
 
 docs: $(EXTENSION) $(DOCUMENTATION) ## Build the documentation site, notebooks executed: out/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+hardware: $(HARDWARE) ## Simulate the circuits in hardware/ against the dataplane, and lint them
+	@for tool in iverilog verilator yosys; do command -v $$tool >/dev/null || \
+		{ echo "$$tool is missing: install the Debian package of this name" >&2; exit 1; }; done
+	for module in $(notdir $(basename $(wildcard hardware/*/*.sv))); do \
+		verilator --lint-only -Wall --top-module $$module hardware/*/*.sv || exit 1; \
+	done
+	$(BIN)/python -m pytest -c hardware/pytest.ini hardware/tests
+
+hardware-long: $(HARDWARE) ## The same with a million events for each module
+	HARDWARE_EVENTS=1000000 $(BIN)/python -m pytest -c hardware/pytest.ini hardware/tests
+
+hardware-mutations: $(HARDWARE) ## Change each circuit in ten places and show that the tests notice it
+	HARDWARE_EVENTS=5000 $(BIN)/python hardware/mutate.py
+
+hardware-cost: $(HARDWARE) ## Synthesise the circuits and print their size
+	$(BIN)/python hardware/cost.py
 
 wheels: $(WHEELS) ## Build wheels for x86_64 and aarch64 (manylinux, every Python from 3.11 on) and a source package: out/wheels
 	rm -rf out/wheels

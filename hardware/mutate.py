@@ -1,0 +1,124 @@
+"""Changes each circuit in ten places, one at a time, and shows that the tests notice it.
+
+    python hardware/mutate.py [--only TEXT]
+
+Prints a Markdown table with a row for each change: module, line, change, and the test that failed.
+The exit status is 1 if a change passed all tests of its module. Places are drawn with a fixed seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+HARDWARE = Path(__file__).resolve().parent
+PER_MODULE = 10
+
+# What is replaced by what. `<=` is a comparison only outside of clocked assignments.
+CHANGES = (
+    (r" < ", " >= "),
+    (r" > ", " >= "),
+    (r" >= ", " > "),
+    (r" == ", " != "),
+    (r" != ", " == "),
+    (r" && ", " || "),
+    (r" \|\| ", " && "),
+    (r" \+ ", " - "),
+    (r" - ", " + "),
+    (r"!(?=[\w(])", ""),
+    (r"~(?=\w)", ""),
+    (r"\? ([^()]+) : ([^()]+);", r"? \2 : \1;"),
+    (r"1'b0;", "1'b1;"),
+    (r"1'b1;", "1'b0;"),
+    (r"<= '0;", "<= '1;"),
+)
+COMPARISON = (r" <= ", " < ")
+
+TESTS = {
+    "dynamic_threshold": "decision",
+    "pfc_generator": "sends",
+    "pfc_ingress": "decision",
+    "pfc_pause_timer": "receives or lasts",
+    "shared_pool": "buffer_against",
+    "spfc_buffer": "buffer_against",
+    "spfc_port_state": "state",
+    "spfc_rate_counter": "state",
+    "spfc_state_holder": "state",
+    "spfc_timeout_clock": "state",
+}
+"""Tests that concern a module, as an expression of pytest."""
+
+NO_EFFECT = ("unused", "localparam", "function", "for (")
+"""Lines without behaviour."""
+
+
+def places(source: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the number, the text and the changed text of each line that can be changed."""
+    lines = source.splitlines()
+    body = next(nth for nth, line in enumerate(lines) if line.startswith(");"))
+    for nth, line in enumerate(lines[body + 1 :], body + 1):
+        code = line.partition("//")[0]
+        if any(word in line for word in NO_EFFECT) or not code.strip():
+            continue
+        clocked = re.match(r"\s*(if .*|else .*)?\w+ <= ", code)
+        changes = CHANGES if clocked or "for (" in code else (*CHANGES, COMPARISON)
+        for pattern, replacement in changes:
+            for match in re.finditer(pattern, code):
+                changed = code[: match.start()] + match.expand(replacement) + code[match.end() :]
+                yield nth, line, changed
+
+
+def noticed(path: Path, nth: int, changed: str, tests: str) -> str | None:
+    """Return the test that fails with a changed line, or None."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "hardware"
+        shutil.copytree(HARDWARE, tree, ignore=shutil.ignore_patterns("__pycache__"))
+        lines = path.read_text(encoding="utf-8").splitlines()
+        lines[nth] = changed
+        target = tree / path.relative_to(HARDWARE)
+        target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-c", str(HARDWARE / "pytest.ini")]
+        command += [str(HARDWARE / "tests"), "-k", tests]
+        environment = {**os.environ, "HARDWARE_SOURCES": str(tree)}
+        ended = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment
+        )
+    if ended.returncode == 0:
+        return None
+    found = re.search(r"^FAILED \S*::(\S+)", ended.stdout, re.MULTILINE)
+    return found[1] if found else "does not build"
+
+
+def main() -> None:
+    """Change, test, and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", default="", help="part of the name of the modules to change")
+    options = parser.parse_args()
+    passed = 0
+    print("| module | line | change | noticed by |\n|---|---|---|---|", flush=True)
+    for path in sorted(HARDWARE.glob("*/*.sv")):
+        module = path.stem
+        if options.only not in module:
+            continue
+        found = sorted(set(places(path.read_text(encoding="utf-8"))))
+        drawn = random.Random(module).sample(found, min(PER_MODULE, len(found)))
+        for nth, line, changed in sorted(drawn):
+            test = noticed(path, nth, changed, TESTS[module])
+            passed += test is None
+            before, after = line.strip().replace("|", "\\|"), changed.strip().replace("|", "\\|")
+            row = f"| {module} | {nth + 1} | `{before}` → `{after}` | {test or '**nothing**'} |"
+            print(row, flush=True)
+    if passed:
+        sys.exit(f"{passed} changes passed all tests")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""Simulates the circuits with Icarus Verilog: against their models, and against the dataplane."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import get_runner
+
+HARDWARE = Path(__file__).resolve().parent.parent
+ROOT = HARDWARE.parent
+SOURCES = sorted(Path(os.environ.get("HARDWARE_SOURCES", HARDWARE)).glob("*/*.sv"))
+EVENTS = int(os.environ.get("HARDWARE_EVENTS", "10000"))
+
+STATES = {
+    "counted": {},
+    "at-count": {"VICTIM_AT_COUNT": 1},
+    "resume-at-once": {"RESUME_AT_ONCE": 1},
+    "waits": {"WAITS_FOR_RESUME": 1},
+    "at-count-waits": {"VICTIM_AT_COUNT": 1, "WAITS_FOR_RESUME": 1},
+}
+
+
+def simulate(
+    top: str,
+    test: str,
+    folder: Path,
+    parameters: Mapping[str, int] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Build a module with parameters and run one test of `circuits.py` on it."""
+    runner = get_runner("icarus")
+    runner.build(
+        sources=SOURCES,
+        hdl_toplevel=top,
+        parameters=parameters or {},
+        build_dir=folder,
+        always=True,
+    )
+    tests = str(Path(__file__).parent)
+    results = runner.test(
+        test_module="circuits",
+        hdl_toplevel=top,
+        testcase=test,
+        build_dir=folder,
+        test_dir=folder,
+        extra_env={"PYTHONPATH": tests, "COCOTB_LOG_LEVEL": "WARNING", **(environment or {})},
+    )
+    ran, failed = get_results(results)
+    assert (ran, failed) == (1, 0), f"see the output above; {ran} tests ran, {failed} failed"
+
+
+# SPFC-10, SPFC-11, SPFC-12, SPFC-16, SPFC-17, SPFC-20
+@pytest.mark.parametrize("variant", STATES)
+def test_state_of_a_port(variant: str, tmp_path: Path) -> None:
+    parameters = {"PULSES": 3, "WIDTH": 6, **STATES[variant]}
+    simulate("spfc_port_state", "port_state", tmp_path, parameters)
+
+
+# SW-10, SW-12, SW-13, SW-14, SW-18, SPFC-01, SPFC-02, SPFC-08
+def test_decision_of_an_ingress(tmp_path: Path) -> None:
+    simulate("pfc_ingress", "ingress", tmp_path)
+
+
+# QNT-01, QNT-02, QNT-03, QNT-04
+@pytest.mark.parametrize("cycles", [1, 8])
+def test_pauses_that_a_port_receives(cycles: int, tmp_path: Path) -> None:
+    simulate("pfc_pause_timer", "pause_timer", tmp_path, {"CYCLES": cycles})
+
+
+# QNT-01
+def test_a_pause_lasts_its_quanta(tmp_path: Path) -> None:
+    simulate("pfc_pause_timer", "a_pause_lasts_its_quanta", tmp_path, {"CYCLES": 2})
+
+
+# SW-44, QNT-05, QNT-06
+@pytest.mark.parametrize("refresh", [0, 3])
+def test_pauses_that_a_port_sends(refresh: int, tmp_path: Path) -> None:
+    parameters = {"CYCLES": 4, "QUANTA": 9, "REFRESH": refresh}
+    simulate("pfc_generator", "generator", tmp_path, parameters)
+
+
+UNIT = """\
+name = "unit"
+topology = { kind = "star", hosts = 12, link = { rate = "100Gbps", delay = "2us" } }
+switch = { buffer = "1MB" }
+run = { until = "100ms" }
+
+# SPFC, III-A, Fig. 3(a): host 0 sends to hosts 10 and 11, the others send bursts to host 11.
+[[traffic]]
+name = "long"
+pattern = "list"
+flows = [{ src = 0, dst = 10, bytes = "1GB" }, { src = 0, dst = 11, bytes = "1GB" }]
+
+[[traffic]]
+name = "burst"
+pattern = "between"
+senders = { first = 1, count = 9 }
+receivers = [11]
+together = true
+size = "64KB"
+every = "25us"
+window = ["10us", "90ms"]
+
+[scheme]
+parameters = "spfc-paper"
+"""
+
+# A multiple of the 64 pulses that the timeout clock counts.
+INTERVAL = "scheme.spfc.interval=70400ns"
+
+TRACES = {
+    "spfc": ("dcqcn+spfc", [INTERVAL]),
+    "spfc-at-once": (
+        "dcqcn+spfc",
+        ["scheme.spfc.interval=35200ns", "scheme.spfc.after_resume=at-once"],
+    ),
+    "spfc-beside": ("dcqcn+spfc", ["scheme.spfc.interval=70400ns", "scheme.spfc.beside=buffer"]),
+    "spfc-bytes": ("dcqcn+spfc", ["scheme.spfc.interval=70400ns", "scheme.spfc.count=bytes"]),
+    "dt": ("dcqcn+dt", []),
+    "st": ("dcqcn+st", []),
+    "quanta": ("dcqcn+dt", ["scheme.pfc.pause=quanta", "scheme.pfc.quanta=300"]),
+}
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    """Build the program that writes traces of the dataplane."""
+    command = ["cargo", "build", "--locked", "--quiet", "-p", "backwater-scenario"]
+    subprocess.run([*command, "--example", "hardware_trace"], cwd=ROOT, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / "debug" / "examples" / "hardware_trace"
+
+
+def trace(program: Path, name: str, folder: Path, events: int = EVENTS) -> Path:
+    """Write the trace of a scheme and return its file."""
+    scheme, values = TRACES[name]
+    scenario, path = folder / "unit.toml", folder / "trace.txt"
+    scenario.write_text(UNIT, encoding="utf-8")
+    with path.open("w", encoding="utf-8") as file:
+        command = [str(program), str(scenario), scheme, str(events), *values]
+        subprocess.run(command, check=True, stdout=file)
+    return path
+
+
+# Fig. 4 and Fig. 5 of SPFC
+@pytest.mark.parametrize("name", [name for name in TRACES if name != "quanta"])
+def test_buffer_against_the_dataplane(name: str, program: Path, tmp_path: Path) -> None:
+    path = trace(program, name, tmp_path)
+    text = path.read_text(encoding="utf-8")
+    assert " xoff" in text, "the scenario pauses"
+    assert " xon" in text, "and resumes"
+    parameters = {"PORTS": 12, "COUNT": 24, "RESUME_AT_ONCE": int(name == "spfc-at-once")}
+    simulate("spfc_buffer", "buffer_trace", tmp_path, parameters, {"HARDWARE_TRACE": str(path)})
+
+
+# QNT-01, QNT-02, QNT-04
+def test_pauses_against_the_dataplane(program: Path, tmp_path: Path) -> None:
+    path = trace(program, "quanta", tmp_path)
+    simulate(
+        "pfc_pause_timer", "pause_trace", tmp_path, {"CYCLES": 64}, {"HARDWARE_TRACE": str(path)}
+    )
