@@ -43,41 +43,45 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A workload of a scenario, and what its topology is as a network of messages."""
+    """The scenario of a workload, and what its topology is as a network of messages."""
 
     file: Path
-    networks: list[str]
-    """Nothing where the topology is none of those that :func:`estimate` has."""
+    """The scenario."""
 
-    left_out: list[str]
-    """Keys of the workload that an estimate knows nothing of."""
+    networks: list[str]
+    """Empty if the topology is not a network that :func:`estimate` has."""
 
 
 def of_scenario(path: str | Path) -> Given:
-    """Return the workload of a scenario, and the network that its topology is.
+    """Return the network that the topology of a scenario with one workload is.
 
-    A host has the ports of its NIC as one, and messages meet others there alone; GPUs of a server
-    have a link to each other, at the rate of the scale-up domain, and a link to that of the same
-    place in each other server. A message between GPUs of different servers and places takes both,
-    one after the other. Latencies are those of the shortest way over one switch.
+    A host has the ports of its NIC as one, with ``ports = "rail"`` one by one, and messages meet
+    others there alone. GPUs of a server have a link to each other, at the rate of the scale-up
+    domain, and a link to that of the same place in each other server. A message between GPUs of
+    different servers and places takes both, one after the other. Latencies are those of the
+    shortest way over one switch.
 
-    Raises ``ScenarioError`` where the scenario is wrong, or has not just one workload in a file.
+    Raises ``ScenarioError`` if the scenario is wrong, or has no workload or several.
     """
     from backwater import simulate, workloads
 
     scenario = tomllib.loads(simulate.resolve(path))
-    found = [one for one in scenario.get("workload", []) if "file" in one]
+    found = scenario.get("workload", [])
     if len(found) != 1:
+        names = ", ".join(one["name"] for one in found) or "none"
         raise ScenarioError(
-            f"{path}: an estimate takes a scenario with one workload in a file, "
-            f"but {len(found)} of its [[workload]] have `file`"
+            f"{path}: an estimate takes a scenario with one [[workload]], but this one has "
+            f"{len(found)} ({names}); leave one of them in a copy of the scenario"
         )
     work = found[0]
-    ranks = int(workloads.header(work["file"])["ranks"])
     packed = work["placement"] == "packed"
-    networks = _networks(scenario["topology"], ranks) if packed else []
-    left_out = [key for key in ("slow", "noise") if work.get(key)]
-    return Given(Path(work["file"]), networks, left_out)
+    by_rail = work.get("ports") == "rail"
+    if "file" in work:
+        ranks = int(workloads.header(work["file"])["ranks"])
+    else:
+        ranks = int(work.get("ranks") or simulate.thresholds(path)["hosts"])
+    networks = _networks(scenario["topology"], ranks, by_rail) if packed else []
+    return Given(Path(path), networks)
 
 
 class _Link(NamedTuple):
@@ -86,7 +90,7 @@ class _Link(NamedTuple):
     switch: str = ""
 
 
-def _networks(topology: Mapping[str, Any], ranks: int) -> list[str]:
+def _networks(topology: Mapping[str, Any], ranks: int, by_rail: bool) -> list[str]:
     """Return the network of ranks that live on the first hosts of a topology, in a row."""
     if topology["kind"] == "links":
         hosts = _links_of_hosts(topology)[:ranks]
@@ -100,7 +104,10 @@ def _networks(topology: Mapping[str, Any], ranks: int) -> list[str]:
                 links.append(inside._replace(switch=f"server {server}"))
     size = _servers(hosts)
     if size is None:
-        return [f"loggops:{_words(hosts)}"]
+        ports = min(len(links) for links in hosts)
+        if by_rail and ports > 1:
+            return [f"loggops:{_words([links[:1] for links in hosts])},nics={ports}"]
+        return [f"loggops:{_words(hosts)},nics=1"]
     if ranks % size:
         return []
     fastest_first = [sorted(links, reverse=True) for links in hosts]
@@ -160,11 +167,12 @@ def _link(words: Mapping[str, Any]) -> _Link:
 
 
 def estimate(path: str | Path, networks: Sequence[str] = (), record: bool = False) -> Estimate:
-    """Estimate how long the workload in a file takes.
+    """Estimate how long the workload in a file, or that of a scenario (`*.toml`), takes.
 
-    ``networks`` is one word such as ``loggops:latency=1us,rate=400Gbps`` (which is assumed without
-    any), or one for each dimension such as ``ring:size=8,rate=400Gbps,latency=500ns`` (also
-    ``switch``, ``fully-connected``); :func:`of_scenario` has those of a topology. With ``record``
+    ``networks`` is one word such as ``loggops:latency=1us,rate=400Gbps`` (without any that of the
+    scenario, or this one), or one for each dimension such as
+    ``ring:size=8,rate=400Gbps,latency=500ns`` (also ``switch``, ``fully-connected``);
+    :func:`of_scenario` has those of a topology. With ``record``
     the operations are returned too.
 
     Raises ``ScenarioError`` where the file or the network is wrong, and ``RunError`` where
@@ -172,7 +180,10 @@ def estimate(path: str | Path, networks: Sequence[str] = (), record: bool = Fals
     """
     from backwater import _core
 
-    summary, columns = _core.estimate(str(path), list(networks) or [ASSUMED], record)
+    given = list(networks)
+    if not given and str(path).endswith(".toml"):
+        given = of_scenario(path).networks
+    summary, columns = _core.estimate(str(path), given or [ASSUMED], record)
     return Estimate(json.loads(summary), _frame(columns) if record else None)
 
 

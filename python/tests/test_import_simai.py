@@ -394,7 +394,7 @@ def test_packets_take_what_the_quick_start_of_simai_publishes(tmp_path: Path) ->
     # The note has the command that estimates it on these links, and not on others.
     assert notes[-1].endswith(f"with these links: backwater estimate {tmp_path}/x.toml")
     given = of_scenario(tmp_path / "x.toml")
-    assert given.networks == ["loggops:rate=2400Gbps,latency=50ns"]
+    assert given.networks == ["loggops:rate=2400Gbps,latency=50ns,nics=1"]
     assert estimate(given.file, given.networks).end_ps == pytest.approx(1772e6, rel=0.005)
     run = simulate.run(tmp_path / "x.toml", scheme="dcqcn", out=tmp_path / "out")
     assert run.ok

@@ -17,7 +17,7 @@ use fabric::engine::Threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use scenario::estimate::{Failure, estimate_file};
+use scenario::estimate::{Failure, estimate_file, estimate_scenario};
 use scenario::resources::{RECIRCULATED_BYTES, RECIRCULATION_LIMIT};
 use scenario::{Changes, LinkEpoch, Options, Problem, RunError, Scenario, ScenarioError, Severity};
 use serde_json::{Value, json};
@@ -89,8 +89,10 @@ fn check<'py>(
     problem_list(py, &problems)
 }
 
-/// How long a workload takes on a network of messages: a summary as JSON, and, if requested, the
-/// operations: columns of numbers as little-endian bytes, and the names of the kinds.
+/// Estimates a workload file, or the workload of a scenario (`.toml`), on a network of messages.
+///
+/// Returns a summary as JSON and, if requested, the operations: columns of numbers as little-endian
+/// bytes, and the names of the kinds.
 #[pyfunction]
 #[pyo3(signature = (path, networks, record=false))]
 fn estimate<'py>(
@@ -99,8 +101,15 @@ fn estimate<'py>(
     networks: Vec<String>,
     record: bool,
 ) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let scenario = match path.extension() {
+        Some(ending) if ending == "toml" => Some(load(py, &path, Vec::new(), None, None, None)?),
+        _ => None,
+    };
     let found = py
-        .detach(|| estimate_file(&path, &networks, record))
+        .detach(|| match &scenario {
+            Some(scenario) => estimate_scenario(scenario, &networks, record),
+            None => estimate_file(&path, &networks, record),
+        })
         .map_err(|failure| match failure {
             Failure::Input(error) => raise(py, "ScenarioError", (error.to_string(),)),
             Failure::Run(error) => raise(py, "RunError", (error.to_string(),)),

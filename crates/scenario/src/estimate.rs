@@ -1,5 +1,6 @@
-//! Estimates of workloads in files on networks of messages, for `backwater estimate`.
+//! Estimates of workloads on networks of messages, for `backwater estimate`.
 
+use crate::Scenario;
 use crate::problem::nearest;
 use crate::units::{RATE, TIME};
 use crate::workload_file::WorkloadFile;
@@ -41,8 +42,54 @@ pub enum Failure {
 /// # Errors
 /// If the file or the network is wrong, or the workload is stuck.
 pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<Estimated, Failure> {
-    let file = WorkloadFile::open(path).map_err(Failure::Input)?;
-    let mut workload = (*file.workload()).clone();
+    let file = Arc::new(WorkloadFile::open(path).map_err(Failure::Input)?);
+    let (workload, source) = (file.workload(), file as Arc<dyn Source>);
+    let stragglers = Arc::default();
+    let name = path.display().to_string();
+    estimate_of(&name, &workload, &source, &stragglers, networks, record)
+}
+
+/// Estimates how long the one workload of a scenario takes, with its slow ranks and its noise.
+///
+/// # Errors
+/// If the scenario has no workload or several, a network is wrong, or the workload is stuck.
+pub fn estimate_scenario(
+    scenario: &Scenario,
+    networks: &[String],
+    record: bool,
+) -> Result<Estimated, Failure> {
+    let [workload] = &scenario.spec.workloads[..] else {
+        let names: Vec<&str> = scenario.spec.workloads.iter().map(|w| &*w.name).collect();
+        let found = match names.len() {
+            0 => "this one has none".to_owned(),
+            count => format!("this one has {count}: {}", names.join(", ")),
+        };
+        let message = format!("an estimate takes a scenario with one [[workload]], but {found}");
+        return Err(Failure::Input(Error::new(message)));
+    };
+    let job = workload.job(0);
+    estimate_of(
+        &job.name,
+        &job.workload,
+        &job.source,
+        &job.stragglers,
+        networks,
+        record,
+    )
+}
+
+fn estimate_of(
+    name: &str,
+    workload: &Workload,
+    source: &Arc<dyn Source>,
+    stragglers: &Arc<Stragglers>,
+    networks: &[String],
+    record: bool,
+) -> Result<Estimated, Failure> {
+    let mut workload = workload.clone();
+    let operations: u64 = (0..workload.ranks)
+        .map(|r| u64::from(source.count(r)))
+        .sum();
     let default = [DEFAULT_NETWORK.to_owned()];
     let words = if networks.is_empty() {
         &default[..]
@@ -53,8 +100,6 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
         .map_err(Error::new)
         .map_err(Failure::Input)?;
     let workload = Arc::new(workload);
-    let operations = file.operations();
-    let source: Arc<dyn Source> = Arc::new(file);
     let mut collectives = BTreeMap::new();
     let mut records = Vec::new();
     let mut recorder = |one: &Record| {
@@ -80,9 +125,8 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
             records.push(one.clone());
         }
     };
-    let stragglers = Arc::new(Stragglers::default());
-    let found = estimate(&workload, &source, &stragglers, network, &mut recorder)
-        .map_err(|error| Failure::Run(Error::new(format!("{}: {error}", path.display()))))?;
+    let found = estimate(&workload, source, stragglers, network, &mut recorder)
+        .map_err(|error| Failure::Run(Error::new(format!("{name}: {error}"))))?;
     let collectives: Vec<Value> = collectives
         .into_iter()
         .map(|(key, all)| all.told(workload.group_name(key.1), key))
@@ -271,9 +315,19 @@ fn log_gops(mut word: Word<'_>, options: &mut Options) -> Result<Network, String
     if let Some(ps) = word.time("gap")? {
         options.gap_ps = ps;
     }
+    if let Some(text) = word.take("nics") {
+        options.nics = match text.parse() {
+            Ok(count) if count > 0 => count,
+            _ => {
+                return Err(format!(
+                    "network loggops, nics: \"{text}\" is no number of NICs, 1 to 65535"
+                ));
+            }
+        };
+    }
     if let Some(ps) = word.time("overhead")? {
         options.overhead_ps = ps;
     }
-    word.done(&["latency", "rate", "gap", "overhead"])?;
+    word.done(&["latency", "rate", "gap", "overhead", "nics"])?;
     Ok(Network::LogGops(LogGops { latency_ps }))
 }

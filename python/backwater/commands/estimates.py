@@ -26,7 +26,7 @@ def estimate(
     workload: Annotated[
         Path,
         Argument(
-            help="Workload, a Parquet file; or the scenario of one, whose topology is the network.",
+            help="Workload, a Parquet file; or a scenario with one, whose topology is the network.",
             check=expecting(Kind.WORKLOAD, Kind.SCENARIO),
         ),
     ],
@@ -35,8 +35,8 @@ def estimate(
         Option(
             "--network",
             metavar="NETWORK",
-            help="loggops:latency=1us,rate=400Gbps (also gap, overhead), or one per dimension: "
-            "ring:size=8,rate=400Gbps,latency=500ns (also switch, fully-connected).",
+            help="loggops:latency=1us,rate=400Gbps (also gap, overhead, nics), or one per "
+            "dimension: ring:size=8,rate=400Gbps,latency=500ns (also switch, fully-connected).",
             show_default="that of the scenario",
         ),
     ] = None,
@@ -49,8 +49,8 @@ def estimate(
     """Estimate how long a workload takes in a network of whole messages, without packets."""
     from backwater import estimates
 
-    file, networks, assumed = _given(workload, networks or [])
-    found = estimates.estimate(file, networks, record=out is not None)
+    networks, assumed = _given(workload, networks or [])
+    found = estimates.estimate(workload, networks, record=out is not None)
     if out is not None:
         estimates.write_operations(found, out)
     for warning in [*assumed, *found.summary["warnings"]]:
@@ -63,23 +63,20 @@ def estimate(
         say(f"operations: {out}")
 
 
-def _given(workload: Path, networks: list[str]) -> tuple[Path, list[str], list[str]]:
-    """Return the file of operations, its network, and what is assumed or left out of it."""
+def _given(workload: Path, networks: list[str]) -> tuple[list[str], list[str]]:
+    """Return the network of a workload, and a warning if it is assumed."""
     from backwater import estimates
 
-    file, left_out = workload, []
     why, how = "nothing says what the network is", ", or name the scenario"
     if workload.suffix == ".toml":
-        given = estimates.of_scenario(workload)
-        file, networks, left_out = given.file, networks or given.networks, given.left_out
-        why, how = "the topology is no network of messages that an estimate knows", ""
-    warnings = [f"an estimate leaves {key} of the [[workload]] out" for key in left_out]
-    if not networks:
-        warnings.append(
-            f"{why}: one NIC of 400 Gbps for each rank, and 1 µs between any two, are assumed; "
-            f"say it by --network{how}"
-        )
-    return file, networks, warnings
+        networks = networks or estimates.of_scenario(workload).networks
+        why, how = "the topology is not a network of messages that an estimate knows", ""
+    if networks:
+        return networks, []
+    return [estimates.ASSUMED], [
+        f"{why}: one NIC of 400 Gbps for each rank, and 1 µs between any two, are assumed; "
+        f"say it by --network{how}"
+    ]
 
 
 def _lines(found: Estimate) -> list[str]:

@@ -111,12 +111,6 @@ impl WorkloadFile {
         Arc::clone(&self.workload)
     }
 
-    /// Number of operations of all ranks.
-    #[must_use]
-    pub fn operations(&self) -> u64 {
-        self.groups[self.groups.len() - 1]
-    }
-
     fn wrong(&self, what: impl std::fmt::Display) -> Error {
         Error::new(format!("{}: {what}", self.path.display()))
     }

@@ -31,6 +31,9 @@ pub struct Options {
     pub overhead_ps: u64,
     /// The same for each byte but the first (O of LogGOPS). // OPS-16
     pub overhead_per_byte: PerByte,
+    /// NICs of a rank; a message uses its NIC modulo this number. 0: as many as messages name.
+    /// // OPS-21: the network may have fewer
+    pub nics: u16,
     /// Time of the NIC per message (g of LogGOPS), ps; 0 where the network has NICs. // OPS-21
     pub gap_ps: u64,
     /// The same for each byte but the first (G of LogGOPS). // OPS-21
@@ -90,6 +93,7 @@ impl Default for Options {
             queue_pairs: QueuePairs::PerChannel,
             overhead_ps: 0,
             overhead_per_byte: PerByte::ZERO,
+            nics: 0,
             gap_ps: 0,
             gap_per_byte: PerByte::ZERO,
             reduction_ps: 0,

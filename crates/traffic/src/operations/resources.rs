@@ -106,6 +106,8 @@ pub(super) struct Direction {
 /// The NICs of a rank, where their time is part of the options. // OPS-21
 #[derive(Debug)]
 pub(super) struct Nics {
+    /// How many there are; 0: as many as messages name.
+    count: u16,
     gap_ps: u64,
     gap_per_byte: super::options::PerByte,
     /// By NIC and direction: false out, true in.
@@ -115,10 +117,16 @@ pub(super) struct Nics {
 impl Nics {
     pub fn new(options: &Options) -> Self {
         Self {
+            count: options.nics,
             gap_ps: options.gap_ps,
             gap_per_byte: options.gap_per_byte,
             directions: BTreeMap::new(),
         }
+    }
+
+    /// Returns the direction of the NIC that a message uses. // OPS-21: its NIC modulo their number
+    fn key(&self, nic: u16, inwards: bool) -> (u16, bool) {
+        (nic.checked_rem(self.count).unwrap_or(nic), inwards)
     }
 
     /// Whether NICs take time at all; where the network has them, they do not.
@@ -128,7 +136,7 @@ impl Nics {
 
     /// When a direction is free.
     pub fn free_at(&self, nic: u16, inwards: bool) -> Time {
-        let direction = self.directions.get(&(nic, inwards));
+        let direction = self.directions.get(&self.key(nic, inwards));
         direction.map_or(0, |direction| direction.free_at)
     }
 
@@ -137,21 +145,24 @@ impl Nics {
         if self.count() {
             let rest = self.gap_per_byte.times(bytes.saturating_sub(1));
             let busy_ps = self.gap_ps.saturating_add(rest);
-            let direction = self.directions.entry((nic, inwards)).or_default();
+            let key = self.key(nic, inwards);
+            let direction = self.directions.entry(key).or_default();
             direction.free_at = now.saturating_add(busy_ps);
         }
     }
 
     /// An operation has all it needs but a direction of its NIC, which is free later.
     pub fn park(&mut self, nic: u16, inwards: bool, turn: Turn) -> Time {
-        let direction = self.directions.entry((nic, inwards)).or_default();
+        let key = self.key(nic, inwards);
+        let direction = self.directions.entry(key).or_default();
         direction.parked.insert(turn);
         direction.free_at
     }
 
     /// The first operation that waited for a direction that is free now.
     pub fn unpark(&mut self, nic: u16, inwards: bool, now: Time) -> Option<Turn> {
-        let direction = self.directions.get_mut(&(nic, inwards))?;
+        let key = self.key(nic, inwards);
+        let direction = self.directions.get_mut(&key)?;
         (direction.free_at <= now)
             .then(|| direction.parked.pop_first())
             .flatten()
@@ -159,7 +170,7 @@ impl Nics {
 
     /// When a direction for which operations wait will be free, if any do.
     pub fn awaited_at(&self, nic: u16, inwards: bool) -> Option<Time> {
-        let direction = self.directions.get(&(nic, inwards))?;
+        let direction = self.directions.get(&self.key(nic, inwards))?;
         (!direction.parked.is_empty()).then_some(direction.free_at)
     }
 }
