@@ -76,8 +76,10 @@ pub(crate) const PRESET_NAMES: [&str; PRESETS.len()] = {
     names
 };
 
-/// Names of the sets of parameters: whose comparison the values are taken from.
+/// Names of the sets of parameters: the paper or simulator whose values are taken. `"none"` is the empty set: the
+/// defaults that schemes declare.
 pub const PARAMETER_SETS: &[&str] = &[
+    "none",
     "bfc-paper",
     "hpcc-paper",
     "dcqcn-paper@hpcc",

@@ -334,9 +334,9 @@ fn hpcc() {
     assert!(c.switch.int.is_some());
     assert_eq!(
         (c.nic.int, c.nic.data_bytes(1000), c.nic.ack_bytes()),
-        (80, 1128, 126)
+        (42, 1090, 88)
     );
-    assert_eq!(c.switch.max_frame, 1128);
+    assert_eq!(c.switch.max_frame, 1090);
     let Admission::Pfc(pfc) = c.switch.mmu.admission else {
         panic!()
     };
@@ -420,7 +420,7 @@ fn hpcc_sfq() {
         (c.switch.classify, c.switch.schedule),
         (
             Classify::Hash { queues: 31 },
-            Schedule::Drr { quantum: 1128 }
+            Schedule::Drr { quantum: 1090 }
         )
     );
     assert!(
@@ -548,7 +548,7 @@ fn defaults() {
     assert_eq!(spec.run.epoch_ps, 0);
     assert_eq!(
         (spec.scheme.preset.as_str(), spec.scheme.parameters.as_str()),
-        ("bfc", "bfc-paper")
+        ("bfc", "none")
     );
 }
 
@@ -556,7 +556,7 @@ fn defaults() {
 #[test]
 fn axes_alone() {
     let c = config("hpcc", &["scheme.classify=hash", "scheme.schedule=drr"]);
-    assert_eq!(c.switch.schedule, Schedule::Drr { quantum: 1128 });
+    assert_eq!(c.switch.schedule, Schedule::Drr { quantum: 1090 });
     let c = config("dctcp", &["scheme.admission=egress-dynamic"]);
     assert_eq!(
         c.switch.mmu.admission,

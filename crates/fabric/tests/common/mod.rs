@@ -270,9 +270,9 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
 pub fn hpcc(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     s.nic.ack_class = 2;
-    s.nic.int = 80;
+    s.nic.int = 42;
     s.switch.int = Some(IntConfig::default());
-    s.switch.max_frame = 1128;
+    s.switch.max_frame = 1090;
     s.base_rtt = BaseRtt::Network;
     s.nic.control = Sending::Control(ControlConfig::Hpcc(HpccConfig::paper(1e11)));
     s

@@ -30,7 +30,7 @@ pub(super) fn read_signal(s: &Section<'_>, axes: &Values) -> Signals {
 /// Parameters of INT.
 pub(super) const INT: &[Param] = &[
     Param::size("bytes", 1, 1_000)
-        .default("\"80B\"", "PRE-18", "of INT on each packet (BFC paper 6.2.2)")
+        .default("\"42B\"", "PRE-18", "records of five hops (HPCC paper 4.1, 5.1)")
         .about("Bytes of INT on each packet."),
     Param::word("format", &["exact", "wire"])
         .default("\"exact\"", "PRE-70", "exact numbers, our choice")

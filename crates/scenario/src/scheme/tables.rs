@@ -89,8 +89,8 @@ pub(crate) const AXES: &[Param] = &[
         .default("\"bfc\"", "PRE-44", "our choice")
         .about("The set of answers that holds where no axis is set (`backwater list schemes`)."),
     Param::word("parameters", PARAMETER_SETS)
-        .default("\"bfc-paper\"", "PRE-44", "the BFC paper's comparison")
-        .about("Whose comparison the values are taken from."),
+        .default("\"none\"", "PRE-44", "the defaults of each scheme")
+        .about("Whose comparison the values are taken from; `\"none\"`: the defaults of each scheme."),
     Param::word("profile", &PROFILE_NAMES)
         .default("\"none\"", "PRE-80", "as the papers have it")
         .about("What another simulator does otherwise than the papers say (see below)."),
