@@ -78,7 +78,46 @@ pub struct Param {
     pub about: &'static str,
     /// Beside which values of another parameter it acts.
     pub acts: Acts,
+    /// How its value or default depends on the network.
+    pub network: InNetwork,
 }
+
+/// How the value or the default of a parameter depends on the network in which it is used.
+// PRE-270, PRE-271, PRE-272, PRE-273, PRE-274
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InNetwork {
+    /// It does not.
+    Independent,
+    /// A time without progress after which something is sent again. It must exceed the largest base round trip,
+    /// the time of hosts included. The default is at least [`TIMEOUT_ROUND_TRIPS`] of them.
+    Timeout,
+    /// A round trip above which a control slows down. It must exceed the largest base round trip.
+    Target {
+        /// The control counts the time of hosts in the round trip.
+        with_hosts: bool,
+    },
+    /// A time in both hosts above which a control slows down. It must exceed what hosts take for a packet and its
+    /// ACK.
+    HostTarget,
+    /// A time for each switch on the path, which is added to the target under this key.
+    PerHop(&'static str),
+    /// A period after which a control acts. It should be shorter than the time in which measured flows start.
+    Period,
+    /// Its default holds for hosts of this rate, in bits per second, and scales with the rate of the hosts.
+    AtRate(u64),
+    /// This word is the default where links can lose frames or fail, unless another parameter has a word.
+    RepairsLosses {
+        /// The default there.
+        word: &'static str,
+        /// The other parameter, declared before this one, and its word.
+        unless: (&'static str, &'static str),
+    },
+}
+
+/// Base round trips that the default of a timeout lasts at least: the first timeout after one measured round trip R
+/// is R + 4 R / 2 (RFC 6298, 2.2).
+// PRE-270
+pub const TIMEOUT_ROUND_TRIPS: u64 = 3;
 
 /// What holds where neither preset nor scenario gives a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,6 +265,7 @@ impl Param {
             source: "",
             about: "",
             acts: Acts::Always,
+            network: InNetwork::Independent,
         }
     }
 
@@ -373,6 +413,13 @@ impl Param {
     #[must_use]
     pub const fn unless(mut self, key: &'static str, why: &'static str) -> Self {
         self.acts = Acts::Unless { key, why };
+        self
+    }
+
+    /// Declares how its value or its default depends on the network.
+    #[must_use]
+    pub const fn in_network(mut self, network: InNetwork) -> Self {
+        self.network = network;
         self
     }
 

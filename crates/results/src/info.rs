@@ -72,6 +72,8 @@ pub struct RunInfo {
     pub captured: Vec<CapturedLink>,
     /// Links fail or come back during the run, so a flow may be faster than on the path of its ideal.
     pub paths_change: bool,
+    /// Hosts take time for frames, which ideal completion times leave out.
+    pub hosts_take_time: bool,
     /// Loads that were requested.
     pub asked: Vec<AskedLoad>,
     /// The scenario with every value filled in, as TOML; becomes `resolved.toml`.

@@ -13,6 +13,7 @@ mod encoder;
 mod error;
 mod host;
 mod info;
+mod lone_flows;
 mod names;
 mod stats;
 mod summary;

@@ -1,6 +1,7 @@
 //! A run in numbers: what `summary.json` says, and how it is counted.
 
 use crate::info::{AskedLoad, NodeInfo, ParallelEnd, RunInfo};
+use crate::lone_flows::LoneFlows;
 use crate::stats::{Bins, Distribution, Histogram};
 use crate::workloads::{WorkloadSummary, WorkloadTally};
 use dataplane::nic::DrivenCounters;
@@ -383,6 +384,7 @@ pub(crate) struct Tally {
     carried: Payload,
     too_fast: Vec<ViolationLine>,
     too_fast_count: u64,
+    lone: LoneFlows,
     /// Bins of the tables with percentiles, by their keys.
     bins: BTreeMap<&'static str, Bins>,
     workloads: WorkloadTally,
@@ -417,6 +419,7 @@ impl Tally {
             carried: Payload::default(),
             too_fast: Vec::new(),
             too_fast_count: 0,
+            lone: LoneFlows::default(),
             workloads: WorkloadTally::default(),
             bins: BTreeMap::new(),
         }
@@ -428,6 +431,7 @@ impl Tally {
 
     fn flow(&mut self, record: &FlowRecord) {
         self.check_speed(record);
+        self.lone.add(record);
         let flow = record.flow;
         let crosses =
             self.info.nodes[flow.src as usize].rack != self.info.nodes[flow.dst as usize].rack;
@@ -687,6 +691,11 @@ impl Tally {
                 outcome.started
             ));
         }
+        warnings.extend(self.lone.warning(
+            &outcome.counters,
+            outcome.end_ps,
+            self.info.hosts_take_time,
+        ));
         warnings
     }
 

@@ -49,6 +49,7 @@ fn node(name: &str, tier: &str, level: u8, rack: u32) -> NodeInfo {
 /// Two racks of one host each, one spine.
 fn info() -> RunInfo {
     RunInfo {
+        hosts_take_time: false,
         name: "two".into(),
         scheme: "hpcc".into(),
         seed: 7,

@@ -21,8 +21,10 @@ use traffic::operations::QueuePairs;
 use crate::check_flows;
 use crate::check_links;
 use crate::findings::Findings;
+use crate::in_network::{self, longest_path};
 use crate::loads::{racks, source};
 use crate::problem::{At, Problem};
+use crate::reader::Context;
 use crate::scheme::SchemeConfig;
 use crate::spec::Spec;
 use crate::surroundings::surroundings;
@@ -34,6 +36,7 @@ pub(crate) fn network(
     spec: &Spec,
     graph: &Arc<Graph>,
     places: &BTreeMap<String, At>,
+    context: &Context,
 ) -> Vec<Problem> {
     let mut findings = Findings {
         places,
@@ -48,6 +51,9 @@ pub(crate) fn network(
     hop(graph, &config, &mut findings);
     check_links::links(spec, graph, &config, &mut findings);
     queue_pairs(spec, &config, &mut findings);
+    if let Some(facts) = context.network.get() {
+        in_network::check(spec, graph, &context.noted.borrow(), facts, &mut findings);
+    }
     ingresses(spec, &config, &mut findings);
     let last_start = spec
         .traffic
@@ -589,22 +595,4 @@ fn list_of_rates(rates_mbps: &[u32]) -> String {
         .map(|r| RATE.show(u64::from(*r) * 1_000_000))
         .collect();
     shown.join(", ")
-}
-
-/// Most switches on a shortest path between two hosts, of which one is on the first `from` switches
-/// with hosts.
-fn longest_path(graph: &Arc<Graph>, from: usize) -> usize {
-    let mut paths = Paths::new(graph.clone());
-    let ends: Vec<u32> = (0..graph.groups())
-        .filter_map(|g| graph.endpoints_on(graph.group_switch(g)).next())
-        .collect();
-    let mut longest = 1;
-    for &a in ends.iter().take(from) {
-        for &b in &ends {
-            if a != b && graph.plane_of(a) == graph.plane_of(b) {
-                longest = longest.max(paths.hops(a, b).saturating_sub(1));
-            }
-        }
-    }
-    longest
 }

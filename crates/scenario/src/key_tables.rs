@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use dataplane::param::{Fallback, Kind, Param};
+use dataplane::param::{Fallback, InNetwork, Kind, Param, TIMEOUT_ROUND_TRIPS};
 
 use crate::keys::{
     FAILURE, FAILURES, HOST, ROOT, RUN, SERVERS, SWITCH, TOPOLOGY, TRAFFIC, WORKLOAD,
@@ -197,10 +197,30 @@ fn add(rows: &mut Rows, prefix: &str, param: &Param, of: Option<&str>) {
     let takes = takes(param);
     let mut cells = vec![key.as_str()];
     cells.extend(of);
-    cells.extend([takes.as_str(), default.as_str(), param.about]);
+    let about = format!("{}{}", param.about, in_network(param));
+    cells.extend([takes.as_str(), default.as_str(), about.as_str()]);
     rows.add(&cells);
     for inner in nested {
         add(rows, &format!("{prefix}{}.", param.key), inner, of);
+    }
+}
+
+/// How the default of a parameter depends on the network, as a sentence.
+fn in_network(param: &Param) -> String {
+    match (param.network, param.fallback) {
+        (InNetwork::Timeout, Fallback::Value(toml)) if !toml.contains("off") => {
+            format!(
+                " The default is at least {TIMEOUT_ROUND_TRIPS} of the largest base round trip."
+            )
+        }
+        (InNetwork::AtRate(bps), _) => format!(
+            " The default is for hosts of {} and scales with their rate, unless `parameters` names a set.",
+            RATE.show(bps)
+        ),
+        (InNetwork::RepairsLosses { word, .. }, _) => {
+            format!(" The default is `\"{word}\"` where links can lose frames or fail.")
+        }
+        _ => String::new(),
     }
 }
 

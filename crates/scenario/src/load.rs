@@ -11,6 +11,7 @@ use fabric::topology::{Graph, TopologySpec};
 use crate::check;
 use crate::document::{Entry, Node, Table, Value, apply_override, parse};
 use crate::failures;
+use crate::in_network;
 use crate::keys::{RUN, SWITCH};
 use crate::layers::{defaults, merge};
 use crate::params;
@@ -19,7 +20,7 @@ use crate::problem::{At, Code, Problem, ScenarioError, Severity, Source, SourceK
 use crate::reader::{Context, Section, choice, count, name};
 use crate::record;
 use crate::resolve;
-use crate::scheme;
+use crate::scheme::{self, SchemeSpec};
 use crate::spec::{RunSpec, Scenario, Spec};
 use crate::topology;
 use crate::traffic_spec::{self, Around, TrafficSpec};
@@ -234,19 +235,25 @@ fn read_root(
     let s = Section::new(context, root, "", at);
     let title = s.required("name", "\"my-first\"", name);
     let seed = s.required("seed", "1", |n| count(n, 0, u64::MAX));
-    let scheme = s.section("scheme").and_then(|inner| scheme::read(&inner));
     let topology = topology::read(&s);
+    let draft = draft_scheme(&s);
     let mut graph = topology.as_ref().and_then(|t| build_graph(&s, t));
-    if scheme.as_ref().is_some_and(|scheme| scheme.cut_times) {
+    if draft.as_ref().is_some_and(|scheme| scheme.cut_times) {
         graph = graph.map(Graph::cut_delays);
     }
-    let failures = failures::read(&s, graph.as_ref());
+    let graph = graph.map(Arc::new);
+    let failures = failures::read(&s, graph.as_deref());
+    if let (Some(graph), Some(draft)) = (&graph, &draft) {
+        let facts = in_network::facts(graph, draft, failures.as_ref());
+        context.network.set(Some(facts));
+    }
+    let scheme = s.section("scheme").and_then(|inner| scheme::read(&inner));
     let switch = read_switch(&s);
     let names = host_names(topology.as_ref());
     let traffic = traffic_spec::read(
         &s,
         &Around {
-            graph: graph.as_ref(),
+            graph: graph.as_deref(),
             names,
             base,
         },
@@ -254,7 +261,7 @@ fn read_root(
     let workloads = workload_spec::read(
         &s,
         &workload_spec::Around {
-            graph: graph.as_ref(),
+            graph: graph.as_deref(),
             topology: topology.as_ref(),
             seed: seed.unwrap_or(1),
             base,
@@ -262,7 +269,7 @@ fn read_root(
         },
     );
     let run = read_run(&s, &traffic);
-    let record = record::read(&s, graph.as_ref(), &traffic, run.as_ref());
+    let record = record::read(&s, graph.as_deref(), &traffic, run.as_ref());
     s.finish();
     let (buffer_bytes, reserved_bytes) = switch?;
     let spec = Spec {
@@ -278,7 +285,15 @@ fn read_root(
         record: record?,
         scheme: scheme?,
     };
-    Some((spec, Arc::new(graph?)))
+    Some((spec, graph?))
+}
+
+/// The scheme with its declared defaults, before they are adapted to the network. Mistakes are reported when the scheme
+/// is read for good.
+fn draft_scheme(s: &Section<'_>) -> Option<SchemeSpec> {
+    let scratch = Context::default();
+    let root = Section::new(&scratch, s.table, "", s.at.clone());
+    scheme::read(&root.section("scheme")?)
 }
 
 /// Lays `[scheme]` over the preset that it names.
@@ -428,7 +443,7 @@ fn finish(
     if let Some((spec, graph)) = &read
         && !context.failed()
     {
-        let found = check::network(spec, graph, &places);
+        let found = check::network(spec, graph, &places, &context);
         context.problems.borrow_mut().extend(found);
     }
     let failed = context.failed();

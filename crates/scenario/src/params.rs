@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use dataplane::param::{Conflict, Fallback, Kind, Param, Value, Values};
 
 use crate::document::{self, Node};
+use crate::fitted::fitted;
 use crate::problem::Code;
 use crate::reader::{
     Read, Section, array, boolean, choice, count, fraction, name, number, quantity, refuse,
@@ -42,7 +43,10 @@ pub(crate) fn gather<'w>(
             continue;
         }
         match one(s, param) {
-            Some(Some(value)) => values.insert(param.key, value),
+            Some(Some(value)) => {
+                let value = fitted(s, param, value, || default(param), &values);
+                values.insert(param.key, value);
+            }
             Some(None) => {}
             None => good = false,
         }

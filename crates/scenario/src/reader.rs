@@ -3,6 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+use dataplane::param::{Param, Value as ParamValue};
+use dataplane::units::Time;
+
 use crate::document::{Entry, Node, Table, Value, error};
 use crate::problem::{At, Code, Problem, Severity, SourceKind, nearest};
 use crate::units::{Dimension, TIME, parse_fraction};
@@ -28,6 +31,34 @@ pub(crate) struct Context {
     pub computed: RefCell<BTreeMap<String, Vec<Computed>>>,
     /// Values that are written out otherwise than they were given, by path.
     pub rewritten: RefCell<BTreeMap<String, String>>,
+    /// What defaults need to know of the network, as soon as it is known.
+    pub network: Cell<Option<NetworkFacts>>,
+    /// Values of parameters that depend on the network.
+    pub noted: RefCell<Vec<Noted>>,
+}
+
+/// What defaults need to know of a network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NetworkFacts {
+    /// Largest base round trip between two hosts, in ps.
+    pub base_rtt_ps: Time,
+    /// Time that both hosts take for a packet and its ACK, in ps.
+    pub hosts_ps: Time,
+    /// Rate of the slowest host in bits per second, to which defaults are scaled; `None`: they are not.
+    pub host_bps: Option<u64>,
+    /// A link can lose frames or fail.
+    pub loses_frames: bool,
+}
+
+/// A value that was read of a parameter that depends on the network.
+#[derive(Clone, Debug)]
+pub(crate) struct Noted {
+    /// Dotted path of its table.
+    pub table: String,
+    pub param: &'static Param,
+    pub value: ParamValue,
+    /// The scenario leaves it at its declared default.
+    pub is_default: bool,
 }
 
 /// A default that the code works out.

@@ -12,7 +12,7 @@ use dataplane::config::PathChoice;
 use dataplane::sink::DropCause;
 use dataplane::transport::Acted;
 use fabric::engine::{self, Plan, Threads};
-use fabric::record::{Outcome, Progress, Recorder, Rows};
+use fabric::record::{Ending, Outcome, Progress, Recorder, Rows};
 use fabric::topology::{Graph, NodeKind, TopologySpec};
 use kernel::mix64;
 use results::{NodeInfo, RunInfo, Summary, Writer};
@@ -234,6 +234,7 @@ impl Scenario {
             record: spec.record.clone(),
             captured: captured(spec, &self.graph),
             paths_change: !spec.link_failures(&self.graph).changes().is_empty(),
+            hosts_take_time: spec.scheme.host.processing.is_some(),
             asked: asked.collect(),
             resolved: self.resolved.clone(),
             warnings: self.warnings.iter().map(one_line).collect(),
@@ -310,6 +311,21 @@ impl Scenario {
         let scheme = &self.spec.scheme;
         let counters = &outcome.counters;
         let mut warnings = link_warnings(outcome, self.info().paths_change);
+        let around = crate::surroundings::surroundings(&self.spec, &self.graph);
+        let hop = scheme.configure(&around).switch.hop;
+        // BFC-31
+        if let (Ending::Stalled, Some(hop)) = (outcome.ending, hop.declaration())
+            && let Some(repair) = hop.repair()
+        {
+            let lost = counters.drops[DropCause::Link as usize];
+            if lost > 0 {
+                warnings.push(format!(
+                    "the run stalled after links lost {lost} frames, and {} repeats no pauses and resumes that \
+                     are lost: set {repair}",
+                    hop.name()
+                ));
+            }
+        }
         let mut say = |idle: bool, what: &str| {
             if idle && counters.data_packets > 0 {
                 warnings.push(format!(

@@ -273,6 +273,13 @@ pub fn show_time(ps: u64) -> String {
     TIME.show(ps)
 }
 
+/// A time rounded up to a nanosecond, from a millisecond on to a microsecond.
+#[must_use]
+pub fn show_rounded(ps: u64) -> String {
+    let unit = if ps < 1_000_000_000 { 1_000 } else { 1_000_000 };
+    show_time(ps.div_ceil(unit).saturating_mul(unit))
+}
+
 /// A size, such as `12MB`.
 #[must_use]
 pub fn show_size(bytes: u64) -> String {

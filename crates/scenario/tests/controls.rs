@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use dataplane::cc::CONTROLS;
-use dataplane::config::{ControlConfig, Sending};
+use dataplane::config::{ControlConfig, Sending, TransportConfig};
 use dataplane::param::{Fallback, Kind, Param};
 use dataplane::switch::DATA_CLASS;
 use dataplane::transport::TRANSPORTS;
+use dataplane::units::{MS, US};
 use scenario::{Changes, Scenario, ScenarioError, surroundings};
 
 const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"star\", hosts = 3, link = { rate = \"100Gbps\", delay = \"1us\" } }\n\
@@ -246,4 +247,233 @@ fn replies_that_no_pause_holds_are_refused_where_no_loss_is_promised() {
             .any(|w| w.contains("large enough for certain")),
         "{warnings:?}"
     );
+}
+
+/// One flow between two hosts whose link has this delay, one way.
+fn lone(preset: &str, delay: &str, set: &[&str]) -> Scenario {
+    let text = format!(
+        "name = \"lone\"\ntopology = {{ kind = \"star\", hosts = 2, link = {{ rate = \"100Gbps\", delay = \"{delay}\" }} }}\n\
+         switch.buffer = \"1GB\"\n[[traffic]]\nname = \"t\"\npattern = \"list\"\n\
+         flows = [{{ src = 0, dst = 1, bytes = \"20MB\" }}]\n[run]\nuntil = \"1s\"\n"
+    );
+    let changes = Changes {
+        scheme: Some(preset.to_owned()),
+        set: set.iter().map(|s| (*s).to_owned()).collect(),
+        ..Changes::default()
+    };
+    Scenario::parse(&text, "lone.toml", Path::new("."), &changes).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn timeout_ps(scenario: &Scenario) -> u64 {
+    let scheme = &scenario.spec.scheme;
+    match &scheme.control {
+        Sending::Transport(TransportConfig::ExpressPass(c)) => c.timeout_ps,
+        Sending::Transport(TransportConfig::Ndp(c)) => c.timeout_ps,
+        Sending::Transport(TransportConfig::Homa(c)) => c.timeout_ps,
+        _ => scheme.recovery.shortest_timeout_ps().expect("a timeout"),
+    }
+}
+
+// PRE-270: links of 5 ms, a base round trip of 20 ms; defaults are 10 ms and less.
+#[test]
+fn default_timeouts_are_above_the_base_round_trip() {
+    for (preset, set, usual_ps) in [
+        ("line-rate", vec![], 10 * MS),
+        ("line-rate", vec!["scheme.recovery=irn"], 100 * US),
+        ("expresspass", vec![], 10 * MS),
+        ("ndp", vec![], MS),
+        ("homa", vec![], 10 * MS),
+    ] {
+        let near = lone(preset, "1us", &set);
+        assert_eq!(timeout_ps(&near), usual_ps, "{preset}");
+        let far = lone(preset, "5ms", &set);
+        let found_ps = timeout_ps(&far);
+        assert!(
+            (60 * MS..61 * MS).contains(&found_ps),
+            "{preset}: {found_ps}"
+        );
+        let again = Scenario::parse(
+            &far.resolved,
+            "resolved.toml",
+            Path::new("."),
+            &Changes::default(),
+        );
+        assert_eq!(again.expect("it reads back").spec, far.spec, "{preset}");
+    }
+    // Floodgate's switches ask for lost credits.
+    let text = NETWORK.replace("1us", "5ms");
+    let set = ["scheme.floodgate.loss=numbers", "switch.buffer=2GB"];
+    let set = set.map(str::to_owned).to_vec();
+    let changes = Changes {
+        scheme: Some("dcqcn+floodgate".to_owned()),
+        set,
+        ..Changes::default()
+    };
+    let far = Scenario::parse(&text, "x.toml", Path::new("."), &changes).expect("sound");
+    assert!(far.resolved.contains("timeout = \"60"), "{}", far.resolved);
+}
+
+// PRE-270, NIC-40: what the scenario gives stays, with a warning that has both numbers.
+#[test]
+fn timeouts_within_a_base_round_trip_are_warned_of() {
+    let given = |preset: &str, delay: &str, set: &[&str]| {
+        let scenario = lone(preset, delay, set);
+        let warned = scenario.warnings.iter().map(|w| w.message.clone());
+        let warned: Vec<String> = warned
+            .filter(|w| w.contains("timeout") || w.contains("_interval"))
+            .collect();
+        warned.join("\n")
+    };
+    let warned = given("line-rate", "5ms", &["scheme.go-back-n.timeout=10ms"]);
+    assert!(
+        warned.contains("is 10ms, and") && warned.contains("is 20001us"),
+        "{warned}"
+    );
+    let warned = given("ndp", "5ms", &["scheme.ndp.timeout=1ms"]);
+    assert!(warned.contains("is 1ms, and"), "{warned}");
+    let warned = given("line-rate", "5ms", &["scheme.go-back-n.nak_interval=3ms"]);
+    assert!(warned.contains("nak_interval is 3ms"), "{warned}");
+    // A round trip of 4.3 us, but hosts of 2 ms.
+    let slow = ["scheme.go-back-n.timeout=3ms", "scheme.nic.host_delay=2ms"];
+    let warned = given("line-rate", "1us", &slow);
+    assert!(
+        warned.contains("is 3ms, and") && warned.contains("is 4005us"),
+        "{warned}"
+    );
+    assert_eq!(given("line-rate", "1us", &slow[..1]), "");
+    assert_eq!(
+        given("line-rate", "5ms", &["scheme.go-back-n.timeout=off"]),
+        ""
+    );
+}
+
+// PRE-272
+#[test]
+fn delay_targets_below_the_base_round_trip_are_warned_of() {
+    let warned = |preset: &str, delay: &str, set: &[&str]| {
+        let warned = lone(preset, delay, set).warnings.into_iter();
+        let of_targets = warned.filter(|w| w.message.contains("even if it is alone"));
+        let keys: Vec<(String, String)> = of_targets.map(|w| (w.key, w.message)).collect();
+        keys
+    };
+    let swift = warned("swift", "8us", &[]);
+    assert_eq!(swift.len(), 1, "{swift:?}");
+    assert_eq!(swift[0].0, "scheme.swift.base_target");
+    let both = ["come to 22us on a path of 1 switches", "is 32179ns"];
+    assert!(
+        both.iter().all(|part| swift[0].1.contains(part)),
+        "{swift:?}"
+    );
+    // 21.3 us of round trip are within 20 us and 2 us for the switch.
+    assert_eq!(warned("swift", "5.3us", &[]), []);
+    assert_eq!(
+        warned("swift", "8us", &["scheme.swift.base_target=40us"]),
+        []
+    );
+    // The time of hosts counts against a target of its own.
+    let hosts = warned("swift", "1us", &["scheme.nic.host_delay=60us"]);
+    assert_eq!(hosts.len(), 1, "{hosts:?}");
+    assert_eq!(hosts[0].0, "scheme.swift.endpoint_target");
+    // TIMELY's round trips have the time of hosts in them.
+    assert_eq!(warned("timely", "100us", &[]), []);
+    let timely = warned("timely", "100us", &["scheme.nic.host_delay=60us"]);
+    assert_eq!(timely[0].0, "scheme.timely.t_high");
+    let patched = warned("timely", "20us", &["scheme.timely.gradient=patched"]);
+    assert_eq!(patched[0].0, "scheme.timely.patched.reference");
+}
+
+// PRE-273
+#[test]
+fn timers_longer_than_the_measured_window_are_warned_of() {
+    let warned = |window: &str| {
+        let text = NETWORK.replace(
+            "pattern = \"permutation\"\nsize = \"1MB\"",
+            "pattern = \"uniform\"\nsizes = { fixed = \"9KB\" }\nload = { fraction = 0.3, of = \"hosts\" }",
+        );
+        let text =
+            format!("{text}window = [\"0us\", \"{window}\"]\n[scheme]\npreset = \"dcqcn\"\n");
+        let scenario = Scenario::parse(&text, "x.toml", Path::new("."), &Changes::default());
+        let warned = scenario.expect("sound").warnings.into_iter();
+        let keys: Vec<String> = warned
+            .filter(|w| w.message.contains("hardly acts"))
+            .map(|w| w.key)
+            .collect();
+        keys
+    };
+    assert_eq!(warned("200us"), ["scheme.dcqcn.increase_timer"]);
+    assert_eq!(warned("2ms"), [String::new(); 0]);
+}
+
+// PRE-274
+#[test]
+fn increments_scale_with_the_rate_of_the_hosts() {
+    let ai_bps = |preset: &str, rate: &str, set: &[&str]| {
+        let text = NETWORK.replace("100Gbps", rate);
+        let changes = Changes {
+            scheme: Some(preset.to_owned()),
+            set: set.iter().map(|s| (*s).to_owned()).collect(),
+            ..Changes::default()
+        };
+        let scenario = Scenario::parse(&text, "x.toml", Path::new("."), &changes).expect("sound");
+        match scenario.spec.scheme.control {
+            Sending::Control(ControlConfig::Dcqcn(c)) => (c.ai_bps, c.hai_bps),
+            Sending::Control(ControlConfig::Timely(c)) => (c.ai_bps, c.hai_bps),
+            _ => panic!("another control"),
+        }
+    };
+    assert_eq!(ai_bps("dcqcn", "100Gbps", &[]), (20e6, 200e6));
+    assert_eq!(ai_bps("dcqcn", "400Gbps", &[]), (80e6, 800e6));
+    assert_eq!(ai_bps("dcqcn", "25Gbps", &[]), (5e6, 50e6));
+    assert_eq!(ai_bps("timely", "10Gbps", &[]), (10e6, 50e6));
+    // What is given stays, and so do the values of a paper's network.
+    let given = ["scheme.dcqcn.ai=20Mbps"];
+    assert_eq!(ai_bps("dcqcn", "400Gbps", &given), (20e6, 800e6));
+    let paper = ["scheme.parameters=hpcc-paper"];
+    assert_eq!(ai_bps("dcqcn", "400Gbps", &paper), (20e6, 200e6));
+    let mixed = "name = \"x\"\ntopology = { kind = \"links\", hosts = [\"a\", \"b\"], switches = [\"s\"], links = [\
+                 { a = \"a\", b = \"s\", rate = \"100Gbps\", delay = \"1us\" }, \
+                 { a = \"b\", b = \"s\", rate = \"25Gbps\", delay = \"1us\" }] }\n\
+                 [[traffic]]\nname = \"t\"\npattern = \"permutation\"\nsize = \"1MB\"\n[scheme]\npreset = \"dcqcn\"\n";
+    let scenario = Scenario::parse(mixed, "x.toml", Path::new("."), &Changes::default());
+    let warned = scenario.unwrap_or_else(|e| panic!("{e}")).warnings;
+    let both = |w: &scenario::problem::Problem| w.message.contains("scaled to hosts of 25Gbps");
+    assert!(warned.iter().any(both), "{warned:?}");
+}
+
+// PRE-271, BFC-31
+#[test]
+fn bfc_repeats_its_pauses_where_links_lose_frames_or_fail() {
+    let bitmap = |lossy: bool, set: &[&str]| {
+        let mut text = NETWORK.to_owned();
+        if lossy {
+            text = text.replace("delay = \"1us\"", "delay = \"1us\", loss = 1e-4");
+        }
+        let changes = Changes {
+            scheme: Some("bfc".to_owned()),
+            set: set.iter().map(|s| (*s).to_owned()).collect(),
+            ..Changes::default()
+        };
+        let scenario = Scenario::parse(&text, "x.toml", Path::new("."), &changes);
+        let scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
+        let around = surroundings(&scenario.spec, &scenario.graph);
+        let hop = scenario.spec.scheme.configure(&around).switch.hop;
+        let repeats = hop.declaration().expect("BFC").repeats_pauses();
+        let warned = scenario
+            .warnings
+            .iter()
+            .map(|w| w.hint.clone().unwrap_or_default());
+        let named = warned
+            .filter(|hint| hint.contains("scheme.bfc.tell"))
+            .count();
+        (repeats, named)
+    };
+    assert_eq!(bitmap(false, &[]), (false, 0));
+    assert_eq!(bitmap(true, &[]), (true, 0));
+    assert_eq!(bitmap(true, &["scheme.bfc.tell=edges"]), (false, 1));
+    let failing =
+        "topology.failures=[{ links = [\"host1--switch0\"], at = \"50us\", until = \"90us\" }]";
+    assert_eq!(bitmap(false, &[failing]), (true, 0));
+    // Pauses of flows have no bitmap.
+    let of_flows = ["scheme.bfc.pause=flow", "scheme.classify=per-flow"];
+    assert_eq!(bitmap(true, &of_flows), (false, 1));
 }

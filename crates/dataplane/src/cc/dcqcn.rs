@@ -10,7 +10,7 @@ use super::{
     ARITHMETIC, AckInfo, Control, LossInfo, Needs, Notification, PathInfo, Scheme, WINDOW,
     floor_window,
 };
-use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{NEVER, Time};
 
 /// When a DCQCN sender looks at a CNP.
@@ -117,10 +117,12 @@ impl Scheme for Dcqcn {
             .about("Gain of the α estimate."),
         Param::time("alpha_timer", 1_000)
             .default("\"1us\"", "PRE-33", AUTHORS_CODE)
-            .about("Period of the α timer."),
+            .about("Period of the α timer.")
+            .in_network(InNetwork::Period),
         Param::time("increase_timer", 1_000)
             .default("\"300us\"", "PRE-33", AUTHORS_CODE)
-            .about("Period of the rate increase."),
+            .about("Period of the rate increase.")
+            .in_network(InNetwork::Period),
         Param::size("byte_counter", 1, MAX_SIZE_BYTES)
             .or(&["off"])
             .default("\"off\"", "PRE-33", AUTHORS_CODE)
@@ -134,20 +136,23 @@ impl Scheme for Dcqcn {
                 "PRE-33",
                 "at 100 Gbps (authors' code of HPCC)",
             )
-            .about("Additive increase."),
+            .about("Additive increase.")
+            .in_network(InNetwork::AtRate(100_000_000_000)),
         Param::rate("hai")
             .default(
                 "\"200Mbps\"",
                 "PRE-33",
                 "at 100 Gbps (authors' code of HPCC)",
             )
-            .about("Hyper increase."),
+            .about("Hyper increase.")
+            .in_network(InNetwork::AtRate(100_000_000_000)),
         Param::rate("min_rate")
             .default("\"100Mbps\"", "PRE-32", AUTHORS_CODE)
             .about("Lowest rate."),
         Param::time("decrease_interval", 0)
             .default("\"4us\"", "PRE-33", AUTHORS_CODE)
-            .about("The rate is cut at most once in this time; sampled: the period of the timer that looks for CNPs."),
+            .about("The rate is cut at most once in this time; sampled: the period of the timer that looks for CNPs.")
+            .in_network(InNetwork::Period),
         Param::flag("clamp_target")
             .default("false", "PRE-33", AUTHORS_CODE)
             .about("Every cut sets the target to the current rate, also the second in a row."),
@@ -163,6 +168,7 @@ impl Scheme for Dcqcn {
                 "one per period of the alpha timer, our choice",
             )
             .about("Least time between two CNPs of a flow.")
+            .in_network(InNetwork::Period)
             .without("cnp", &["on-ack"], ON_ACK),
         Param::flag("cnp_cycle")
             .default("false", "PRE-35", "the interval begins with a CNP, our choice")

@@ -2,7 +2,7 @@
 //! the delay in hosts; below one packet the flow is paced (rules in `specs/swift.md`).
 
 use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme};
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, InNetwork, Param, Values};
 use crate::units::{Time, US};
 
 /// Swift's parameters (`specs/swift.md`).
@@ -163,14 +163,16 @@ impl Scheme for Swift {
             .about("The largest share of a window that one decrease takes."),
         Param::time("base_target", 1_000)
             .default("\"20us\"", "PRE-204", "(csg-htsim)")
-            .about("Target of the delay in the network, without hops and flow scaling."),
+            .about("Target of the delay in the network, without hops and flow scaling.")
+            .in_network(InNetwork::Target { with_hosts: false }),
         Param::time("hop", 0)
             .default(
                 "\"2us\"",
                 "PRE-205",
                 "a link of 1 us, there and back, our choice",
             )
-            .about("What each switch on the path adds to that target."),
+            .about("What each switch on the path adds to that target.")
+            .in_network(InNetwork::PerHop("base_target")),
         Param::time("fs_range", 1)
             .or(&["off"])
             .default("\"100us\"", "PRE-204", "five base targets (csg-htsim)")
@@ -185,7 +187,8 @@ impl Scheme for Swift {
             .without("fs_range", &["off"], "`fs_range` is \"off\""),
         Param::time("endpoint_target", 1_000)
             .default("\"100us\"", "PRE-205", "our choice")
-            .about("Target of the delay in both hosts together."),
+            .about("Target of the delay in both hosts together.")
+            .in_network(InNetwork::HostTarget),
         Param::number("initial_cwnd", 1e-6, 1e6)
             .or(&["bdp"])
             .default("\"bdp\"", "PRE-205", "as the other controls, our choice")

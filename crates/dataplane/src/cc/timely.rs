@@ -4,7 +4,7 @@
 use super::{
     ARITHMETIC, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, WINDOW, floor_window,
 };
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, InNetwork, Param, Values};
 use crate::units::{Time, US};
 
 /// TIMELY's parameters (`specs/timely.md`).
@@ -95,7 +95,8 @@ const PATCHED: &[Param] = &[
             "PRE-62",
             "rates are pulled to this round trip (ECN-or-delay paper, 4.3)",
         )
-        .about("The round trip that rates are pulled to."),
+        .about("The round trip that rates are pulled to.")
+        .in_network(InNetwork::Target { with_hosts: true }),
     Param::number("range", 1e-6, 1e6)
         .default(
             "0.25",
@@ -122,7 +123,8 @@ impl Scheme for Timely {
             .about("Below this round trip the rate always rises."),
         Param::time("t_high", 1)
             .default("\"500us\"", "PRE-36", AUTHORS_CODE)
-            .about("Above this round trip the rate always falls."),
+            .about("Above this round trip the rate always falls.")
+            .in_network(InNetwork::Target { with_hosts: true }),
         Param::time("min_rtt", 1)
             .default("\"20us\"", "PRE-36", AUTHORS_CODE)
             .about("The round trip that normalises the gradient."),
@@ -132,14 +134,16 @@ impl Scheme for Timely {
                 "PRE-36",
                 "at 100 Gbps (authors' code of HPCC)",
             )
-            .about("Additive increase."),
+            .about("Additive increase.")
+            .in_network(InNetwork::AtRate(100_000_000_000)),
         Param::rate("hai")
             .default(
                 "\"500Mbps\"",
                 "PRE-36",
                 "at 100 Gbps (authors' code of HPCC)",
             )
-            .about("Hyperactive increase."),
+            .about("Hyperactive increase.")
+            .in_network(InNetwork::AtRate(100_000_000_000)),
         Param::count("hai_after", 0, 1_000)
             .default("5", "PRE-36", AUTHORS_CODE)
             .about("Increases in a row before hyperactive ones."),

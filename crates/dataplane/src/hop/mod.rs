@@ -58,6 +58,10 @@ pub trait Declaration {
     fn repeats_pauses(&self) -> bool {
         false
     }
+    /// The setting with which it repeats pauses that were lost, if it does not repeat them.
+    fn repair(&self) -> Option<&'static str> {
+        None
+    }
     /// What it says to a network.
     fn network(&self, _facts: &NetworkFacts, _say: &mut dyn FnMut(Finding)) {}
     /// What it says to links that fail during the run.

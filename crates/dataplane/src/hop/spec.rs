@@ -72,12 +72,14 @@ impl Finding {
     }
 }
 
-/// Pauses that get lost with the frames of links.
-pub(crate) fn lost_pauses(what: &str) -> Finding {
+/// Pauses that get lost with the frames of links, and the setting with which they are repeated.
+pub(crate) fn lost_pauses(what: &str, repair: &str) -> Finding {
     Finding::doubtful(
         &["topology"],
         &format!("links also lose the pauses and resumes of {what}, and nothing repeats them"),
-        "a port whose resume is lost stays paused until the next one; see docs/NOT-MODELLED.md",
+        &format!(
+            "what a lost resume paused stays paused until the next one; {repair} repeats them"
+        ),
     )
 }
 

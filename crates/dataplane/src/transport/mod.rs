@@ -15,7 +15,7 @@ use crate::nic::counters::{DrivenCounters, NicCounters};
 use crate::nic::fifo::Fifo;
 use crate::nic::flow::FlowStart;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
-use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::sink::Sink;
 use crate::units::{Rate, Time, US};
 
@@ -549,6 +549,7 @@ pub(crate) const fn timeout(
     Param::time("timeout", US)
         .default(default, rule, source)
         .about("Silence after which something is sent or requested again.")
+        .in_network(InNetwork::Timeout)
 }
 
 /// Packets of a window: of this many payload bytes, or of one BDP on the wire; at least one.

@@ -7,7 +7,7 @@ use crate::units::TIME;
 use dataplane::config::{Arbiter, FlowOrder, IrnConfig, IrnWindow, Processing, Recovery};
 use dataplane::hop::{HopSpec, IGNORABLE, NIC_QUEUES, NO_NIC_QUEUES, OBEYS};
 use dataplane::packet::SchemeSet;
-use dataplane::param::{Conflict, MAX_SIZE_BYTES, Param, Value, Values};
+use dataplane::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Value, Values};
 use dataplane::units::{NEVER, Rate, Time, US};
 
 /// How often a missing packet is complained about, and whether repeated ones are acknowledged.
@@ -41,7 +41,8 @@ pub(super) const GO_BACK_N: &[Param] = &[
             "PRE-08",
             "longer than any queue of these networks, our choice",
         )
-        .about("Silence after which everything that is not acknowledged is sent again."),
+        .about("Silence after which everything that is not acknowledged is sent again.")
+        .in_network(InNetwork::Timeout),
     Param::time("nak_interval", 1)
         .or(&["off"])
         .default(
@@ -49,7 +50,8 @@ pub(super) const GO_BACK_N: &[Param] = &[
             "PRE-85",
             "one NAK per missing packet, the timeout does the rest, our choice",
         )
-        .about("After this time the receiver may complain about the same packet again."),
+        .about("After this time the receiver may complain about the same packet again.")
+        .in_network(InNetwork::Timeout),
     Param::word("repeats", &["acknowledge", "ignore"])
         .default(
             "\"acknowledge\"",
@@ -96,10 +98,12 @@ pub(super) const IRN: &[Param] = &[
             "PRE-60",
             "with few packets in flight (IRN paper 4.1)",
         )
-        .about("Timeout while fewer than `few` packets are in flight."),
+        .about("Timeout while fewer than `few` packets are in flight.")
+        .in_network(InNetwork::Timeout),
     Param::time("rto_high", US)
         .default("\"320us\"", "PRE-60", "else (IRN paper 4.1)")
-        .about("Timeout otherwise."),
+        .about("Timeout otherwise.")
+        .in_network(InNetwork::Timeout),
     Param::count("few", 0, 1_000_000)
         .default("3", "PRE-60", "packets, fewer are few (IRN paper 3.1)")
         .about("With fewer packets in flight than this, `rto_low` holds."),

@@ -73,6 +73,9 @@ impl BfcConfig {
     };
 }
 
+/// The setting with which lost pauses and resumes are repeated.
+const REPAIR: &str = "scheme.bfc.tell = \"edges+bitmap\"";
+
 impl Declaration for BfcConfig {
     fn name(&self) -> &'static str {
         "BFC"
@@ -98,13 +101,17 @@ impl Declaration for BfcConfig {
         self.bitmap.is_some()
     }
 
+    fn repair(&self) -> Option<&'static str> {
+        self.bitmap.is_none().then_some(REPAIR)
+    }
+
     fn can_deadlock(&self) -> bool {
         true
     }
 
     fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
-        if facts.lossy {
-            say(lost_pauses("BFC"));
+        if facts.lossy && self.bitmap.is_none() {
+            say(lost_pauses("BFC", REPAIR)); // BFC-31
         }
     }
 }

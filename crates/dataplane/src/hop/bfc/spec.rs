@@ -3,7 +3,7 @@
 use super::config::{BfcConfig, BitmapConfig, PauseBy};
 use crate::config::Alpha;
 use crate::hop::spec::{Around, Beside, Finding, Queues, Said};
-use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{NS, Time};
 
 /// A threshold's floor.
@@ -102,7 +102,8 @@ const PARAMS: &[Param] = &[
         .about(
             "`\"edges\"`: a frame for each change, `\"edges+bitmap\"`: that and a bitmap of all queues at intervals, \
              `\"bitmap\"`: a bitmap at intervals and for each resume.",
-        ),
+        )
+        .in_network(InNetwork::RepairsLosses { word: "edges+bitmap", unless: ("pause", "flow") }),
     Param::time("bitmap", 10 * NS)
         .default("\"10us\"", "PRE-53", "between two bitmaps where they are sent, our choice")
         .about("Time between two bitmaps.")

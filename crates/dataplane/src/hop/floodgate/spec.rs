@@ -9,7 +9,7 @@ use super::params::{
     thresholds,
 };
 use crate::hop::spec::{Around, Beside, Finding, Said};
-use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{NS, US};
 
 const TIMER: &[&str] = &["timer"];
@@ -68,6 +68,7 @@ const PARAMS: &[Param] = &[
     Param::time("timeout", US)
         .default("\"1ms\"", "PRE-109", "of silence before a switchSYN (authors' code of Floodgate)")
         .about("Silence before a switch asks (switchSYN).")
+        .in_network(InNetwork::Timeout)
         .with("loss", &["numbers"], "`loss` = \"off\" requests no credits"),
     Param::count("table", 1, 1 << 24)
         .or(&["exact"])

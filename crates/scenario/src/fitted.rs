@@ -1,0 +1,104 @@
+//! Defaults that are adapted to the network, as parameters declare it ([`InNetwork`]).
+
+use dataplane::param::{
+    InNetwork, MAX_RATE_BPS, MAX_TIME_PS, Param, TIMEOUT_ROUND_TRIPS, Value, Values,
+};
+use dataplane::units::US;
+
+use crate::reader::{Context, NetworkFacts, Noted, Origin, Section};
+use crate::units::{RATE, TIME, show_rate, show_rounded};
+
+/// The value of a parameter, with its default adapted to the network. Notes the value for
+/// checks.
+pub(crate) fn fitted(
+    s: &Section<'_>,
+    param: &'static Param,
+    value: Value,
+    declared: impl FnOnce() -> Option<Value>,
+    others: &Values,
+) -> Value {
+    if param.network == InNetwork::Independent {
+        return value;
+    }
+    let is_given = s.context.is_given(&s.child(param.key));
+    let is_default = !is_given && declared().as_ref() == Some(&value);
+    let adapted = match s.context.network.get() {
+        Some(network) if is_default => adapted(s, param, &value, network, others),
+        _ => None,
+    };
+    let value = adapted.unwrap_or(value);
+    s.context.noted.borrow_mut().push(Noted {
+        table: s.path.clone(),
+        param,
+        value: value.clone(),
+        is_default,
+    });
+    value
+}
+
+/// The default that holds in this network in the place of the declared one.
+fn adapted(
+    s: &Section<'_>,
+    param: &Param,
+    declared: &Value,
+    network: NetworkFacts,
+    others: &Values,
+) -> Option<Value> {
+    match (param.network, declared) {
+        // PRE-270: at least three base round trips
+        (InNetwork::Timeout, &Value::Time(declared_ps)) => {
+            let rtt_ps = network.base_rtt_ps.saturating_add(network.hosts_ps);
+            let least_ps = rtt_ps.saturating_mul(TIMEOUT_ROUND_TRIPS);
+            let least_ps = least_ps.div_ceil(US).saturating_mul(US);
+            let least_ps = least_ps.min(MAX_TIME_PS);
+            if declared_ps >= least_ps {
+                return None;
+            }
+            let why = format!(
+                "default: PRE-270, {TIMEOUT_ROUND_TRIPS} of the largest base round trip, {}",
+                show_rounded(rtt_ps)
+            );
+            rewrite(s, param.key, TIME.show(least_ps), why);
+            Some(Value::Time(least_ps))
+        }
+        // PRE-274: in proportion to the rate of the hosts
+        (InNetwork::AtRate(at_bps), &Value::Rate(bps)) => {
+            let host_bps = network.host_bps.filter(|&host_bps| host_bps != at_bps)?;
+            let scaled = u128::from(bps) * u128::from(host_bps) / u128::from(at_bps);
+            let scaled = u64::try_from(scaled).ok()?.clamp(1, MAX_RATE_BPS);
+            let why = format!(
+                "default: PRE-274, {} at {}, scaled to the hosts",
+                show_rate(bps),
+                show_rate(at_bps)
+            );
+            rewrite(s, param.key, RATE.show(scaled), why);
+            Some(Value::Rate(scaled))
+        }
+        // PRE-271: lost frames are repaired by default
+        (InNetwork::RepairsLosses { word, unless }, _) if network.loses_frames => {
+            if others.is(unless.0, unless.1) {
+                return None;
+            }
+            let why = "default: PRE-271, links can lose frames or fail".to_owned();
+            rewrite(s, param.key, word.to_owned(), why);
+            Some(Value::Word(word))
+        }
+        _ => None,
+    }
+}
+
+/// Notes the value that *resolved.toml* has in the place of the declared default.
+fn rewrite(s: &Section<'_>, key: &str, text: String, why: String) {
+    let path = s.child(key);
+    s.context.rewritten.borrow_mut().insert(path.clone(), text);
+    let origins = &mut s.context.origins.borrow_mut();
+    origins.insert(path, Origin::BuiltIn(why));
+}
+
+impl Context {
+    /// True if the scenario or the command line gives a value that has been read.
+    fn is_given(&self, path: &str) -> bool {
+        let origins = self.origins.borrow();
+        matches!(origins.get(path), Some(Origin::Scenario | Origin::Override))
+    }
+}
