@@ -137,9 +137,9 @@ def _headroom(switch: Facts, facts: Facts) -> Iterator[str]:
     for port in links.values():
         needed = _needed(port, pfc, frame, classes)
         flight = (2 * port["delay_ps"] + pfc["response_ps"]) * port["rate_bps"] / 8e12
-        terms = f"2 · {time_text(port['delay_ps'])}"
-        if pfc["response_ps"]:
-            terms += f" + {time_text(pfc['response_ps'])} of response"
+        terms = (
+            f"2 · {time_text(port['delay_ps'])} + {time_text(pfc['response_ps'])} of response time"
+        )
         given = port["headroom_bytes"]
         link = f"an ingress of {_rate(port['rate_bps'])} and {time_text(port['delay_ps'])}"
         if pfc["by_formula"]:
@@ -157,8 +157,38 @@ def _headroom(switch: Facts, facts: Facts) -> Iterator[str]:
             yield from _said(
                 "headroom",
                 f"{bytes_text(given)} for {link}; the formula needs {bytes_text(needed)} "
-                f"({bytes_text(flight)} on their way in {terms}, two frames, {pauses}): {verdict}",
+                f"({bytes_text(flight)} on their way in {terms}, two frames of {frame} B, "
+                f"{pauses}): {verdict}",
             )
+    yield from _said("", *_headroom_leaves_out(switch, facts))
+
+
+# Most pause quanta of 512 bits from the arrival of a PAUSE to the end of the last frame, by the
+# rate of the port in Gbps (IEEE 802.3, 31B.3.7).
+_RESPONSE_QUANTA = {10: 60, 40: 118, 100: 394}
+
+
+def _headroom_leaves_out(switch: Facts, facts: Facts) -> Iterator[str]:
+    """Say what the headroom formula does not count (SW-11)."""
+    response_ps = facts["admission"]["response_ps"]
+    if not response_ps:
+        rates = sorted({port["rate_bps"] for port in switch["ports"]})
+        known = [
+            f"{time_text(_RESPONSE_QUANTA[bps // 10**9] * 512e12 / bps)} at {_rate(bps)}"
+            for bps in rates
+            if bps // 10**9 in _RESPONSE_QUANTA
+        ]
+        allowed = f" (IEEE 802.3 allows {' and '.join(known)})" if known else ""
+        yield (
+            "warning: pfc.response = 0: the upstream stops at once; a device needs time after a "
+            f"PAUSE{allowed}, so do not copy this headroom to a switch"
+        )
+    yield (
+        f"counted: frames of {facts['frame_bytes']} B (mtu, header and INT) and "
+        f"{time_text(response_ps)} of response; not counted: buffer cells that frames do not fill, "
+        "preambles and gaps, response times that differ by rate; tables of vendors have 2 to 3 "
+        "times the formula at 100 Gbps"
+    )
 
 
 def _needed(port: Facts, pfc: Facts, frame_bytes: int, classes: int) -> float:

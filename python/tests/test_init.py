@@ -217,6 +217,21 @@ def said_of(fabric: Path, scheme: str, *overrides: str) -> str:
     return re.sub(r" {2,}|\n {2,}", " ", text)
 
 
+# SW-11: 4096 B of payload, 48 B of header, and 500 ns.
+def test_the_headroom_names_its_frame_and_response_time(fabric: Path) -> None:
+    said = said_of(fabric, "dcqcn", "scheme.mtu=4096B", "scheme.pfc.response=500ns")
+    # 25,000 B of 2 us and 6,250 B of 500 ns, a byte, two frames of 4144 B, 64 B.
+    assert "39.6 KB for an ingress of 100 Gbps and 1 µs" in said
+    assert "2 · 1 µs + 500 ns of response time" in said
+    assert "counted: frames of 4144 B (mtu, header and INT) and 500 ns of response" in said
+    assert "warning: pfc.response" not in said
+    plain = said_of(fabric, "dcqcn")
+    assert "counted: frames of 1048 B" in plain
+    # 394 quanta of 512 bits at 100 Gbps.
+    assert "warning: pfc.response = 0" in plain
+    assert "IEEE 802.3 allows 2.02 µs at 100 Gbps" in plain
+
+
 def test_each_relation_of_the_thresholds_has_its_sentence(fabric: Path) -> None:
     late = said_of(fabric, "dcqcn", "scheme.ecn.kmin=300KB")
     assert "PFC acts first: an ingress is paused at 187 KB" in late
