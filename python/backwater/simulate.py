@@ -173,6 +173,15 @@ def link_epochs(
     return epochs
 
 
+SYSTEMS = {
+    "bfc": "bfc",
+    "floodgate": "dcqcn+floodgate",
+    "spfc": "dcqcn+spfc",
+    "hpcc": "hpcc",
+}
+"""Systems whose state in switches is known, each with a preset that has it."""
+
+
 def resources(
     scenario: str | Path,
     *,
@@ -183,15 +192,40 @@ def resources(
     packet_bytes: float | None = None,
     destinations: int | None = None,
 ) -> dict[str, Any]:
-    """Say what BFC, or Floodgate, costs the switches of a scenario.
+    """Return what the systems of the papers need in the switches of a scenario.
 
-    ``packet_bytes`` is the mean size of packets; without it, that of the scenario's traffic.
-    ``destinations`` is for how many Floodgate has memory; without it, those of the network.
+    ``systems`` has BFC, Floodgate, SPFC and HPCC, each with the ``scheme`` whose configuration
+    counts (that of the scenario if it has the system, else a preset) and with the counters,
+    registers and bits of each kind of switch, also per port. If a preset cannot be combined with
+    the scenario, the system has a ``problem`` in the place of switches.
+
+    ``packet_bytes`` is the mean size of packets; without it, that of the scenario's traffic, or of
+    full packets if it has only workloads. ``destinations`` is the number of hosts for which
+    Floodgate has memory; without it, those of the network.
     """
-    answer = _core.resources(
-        str(scenario), list(overrides), seed, scheme, packet_bytes, profile, destinations
-    )
-    costs: dict[str, Any] = json.loads(answer)
+
+    def load(scheme: str | None) -> dict[str, Any]:
+        answer = _core.resources(
+            str(scenario), list(overrides), seed, scheme, packet_bytes, profile, destinations
+        )
+        loaded: dict[str, Any] = json.loads(answer)
+        return loaded
+
+    costs = load(scheme)
+    own = costs["systems"]
+    costs["systems"] = {}
+    for system, preset in SYSTEMS.items():
+        if system in own:
+            found: dict[str, Any] = {"scheme": None, "switches": own[system]}
+        else:
+            try:
+                found = {"scheme": preset, "switches": load(preset)["systems"][system]}
+            except ScenarioError as error:
+                found = {"scheme": preset, "switches": [], "problem": str(error)}
+        for switch in found["switches"]:
+            for what in ("counters", "registers", "bits"):
+                switch[f"{what}_per_port"] = switch[what] / switch["ports"]
+        costs["systems"][system] = found
     return costs
 
 

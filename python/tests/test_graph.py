@@ -68,10 +68,87 @@ def test_the_graph_in_the_language_of_graphviz(command: Backwater, ring: Path) -
     assert dot.count("[color=red];") == 10 + 8
 
 
-def test_costs_are_those_of_bfc_and_floodgate_alone(command: Backwater, tiny: Path) -> None:
-    told = command("resources", tiny, "--scheme", "dcqcn").stdout
-    assert told.startswith("neither BFC nor Floodgate")
-    assert len(told.splitlines()) == 1
+SYSTEMS = {"bfc", "floodgate", "spfc", "hpcc"}
+ONE_SWITCH = """
+name = "s"
+topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
+[[workload]]
+name = "w"
+collective = "all-reduce"
+size = "1MB"
+"""
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    ["bfc", "dcqcn", "dcqcn+floodgate", "timely+spfc", "hpcc", "swift", "ndp", "line-rate"],
+)
+@pytest.mark.parametrize("name", ["traffic", "workload"])
+def test_every_scenario_has_the_state_of_all_systems(
+    command: Backwater, tiny: Path, tmp_path: Path, scheme: str, name: str
+) -> None:
+    path = tiny
+    if name == "workload":
+        path = tmp_path / "s.toml"
+        path.write_text(ONE_SWITCH, encoding="utf-8")
+    done = command("resources", path, "--scheme", scheme, "--json")
+    assert done.returncode == 0, done.stderr
+    systems = json.loads(done.stdout)["systems"]
+    assert systems.keys() == SYSTEMS
+    for found in systems.values():
+        assert "problem" not in found
+        for switch in found["switches"]:
+            # Floodgate has no windows for the hosts of a single switch, but VOQs.
+            assert switch["counters"] + switch["registers"] > 0
+            assert switch["bits"] >= switch["counters"] + switch["registers"]
+            assert switch["bits_per_port"] == switch["bits"] / switch["ports"]
+    assert command("resources", path, "--scheme", scheme).returncode == 0
+
+
+# BFC-54, FG-64, SPFC-45, HPCC-40
+def test_the_state_of_a_port(command: Backwater, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(ONE_SWITCH, encoding="utf-8")
+    words = ("resources", path, "--destinations", 1000, "--json")
+    systems = json.loads(command(*words).stdout)["systems"]
+    assert {name: found["scheme"] for name, found in systems.items()} == {
+        "bfc": None,
+        "floodgate": "dcqcn+floodgate",
+        "spfc": "dcqcn+spfc",
+        "hpcc": "hpcc",
+    }
+
+    def per_port(system: str) -> tuple[float, float, float]:
+        [switch] = systems[system]["switches"]
+        assert (switch["ports"], switch["count"]) == (4, 1)
+        return tuple(switch[f"{what}_per_port"] for what in ("counters", "registers", "bits"))
+
+    # A record of 8 bytes: bytes sent, and speed, time, queue.
+    assert per_port("hpcc") == (1, 3, 64)
+    # 100 entries for each of 32 queues: packets; queue and time. A pause counter for each queue of
+    # the neighbour, here a NIC with 1024.
+    assert per_port("bfc") == (3200 + 1024, 2 * 3200, 3200 * (8 + 16 + 16) + 1024 * 16)
+    assert per_port("spfc")[:2] == (1, 3)
+    # In 17 us 212,500 bytes leave at 100 Gbps; a fifth are 41 packets, which 6 bits can count.
+    own = ("--scheme", "dcqcn+spfc", "--set", "scheme.spfc.interval=17us")
+    [switch] = json.loads(command(*words, *own).stdout)["systems"]["spfc"]["switches"]
+    assert switch["bits_per_port"] == 16 + 6 + 1 + 1
+    # 996 far destinations: an address and a VOQ each, 100 VOQs of two pointers and a length.
+    [switch] = systems["floodgate"]["switches"]
+    assert switch["counters"] == 996
+    assert switch["registers"] == 2 * 996 + 3 * 100
+    assert switch["bits"] == 8 * (996 * 10 + 100 * 10)
+
+
+def test_a_workload_has_full_packets_unless_told(command: Backwater, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(ONE_SWITCH, encoding="utf-8")
+    full = json.loads(command("resources", path, "--json").stdout)
+    assert (full["packet_bytes"], full["of_traffic"]) == (1048, False)
+    assert "full ones" in command("resources", path).stdout
+    small = json.loads(command("resources", path, "--packet", 500, "--json").stdout)
+    assert small["packet_bytes"] == 500
+    assert command("resources", path, "--packet", "nan").returncode == 2
 
 
 # BFC-16, BFC-53

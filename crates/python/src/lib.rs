@@ -299,7 +299,8 @@ fn link_epochs(
     Ok(Value::Array(epochs.iter().map(entry).collect()).to_string())
 }
 
-/// What BFC costs each kind of switch, as JSON.
+/// What the systems of the papers keep in each kind of switch, and what BFC and Floodgate cost, as
+/// JSON.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, packet_bytes=None, profile=None, destinations=None))]
 #[allow(clippy::too_many_arguments)] // as many as the command has options
@@ -315,11 +316,12 @@ fn resources(
 ) -> PyResult<String> {
     let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let mix = scenario.packet_mix();
-    let mean_bytes = packet_bytes.or(mix.map(|mix| mix.mean_bytes));
-    let Some(mean_bytes) = mean_bytes.filter(|bytes| *bytes >= 1.0) else {
-        let message = "the size of packets is not known; give it";
+    let full_bytes = f64::from(scenario.full_packet_bytes());
+    let mean_bytes = packet_bytes.unwrap_or(mix.map_or(full_bytes, |mix| mix.mean_bytes));
+    if mean_bytes.is_nan() || mean_bytes < 1.0 {
+        let message = "packet_bytes: expected at least 1 byte";
         return Err(PyValueError::new_err(message));
-    };
+    }
     let switches: Vec<Value> = scenario
         .resources(mean_bytes)
         .iter()
@@ -343,14 +345,30 @@ fn resources(
         .collect();
     let answer = json!({
         "packet_bytes": mean_bytes,
-        "of_traffic": packet_bytes.is_none(),
+        "of_traffic": packet_bytes.is_none() && mix.is_some(),
         "short_share": mix.filter(|_| packet_bytes.is_none()).map(|mix| mix.short_share),
         "header_bytes": RECIRCULATED_BYTES,
         "limit": RECIRCULATION_LIMIT,
         "switches": switches,
         "floodgate": floodgate_resources(&scenario, destinations),
+        "systems": switch_states(&scenario, destinations),
     });
     Ok(answer.to_string())
+}
+
+fn switch_states(scenario: &Scenario, destinations: Option<u64>) -> Value {
+    let of = |one: &scenario::switch_state::SwitchState| {
+        json!({
+            "name": one.name, "count": one.count, "ports": one.ports,
+            "counters": one.counters, "registers": one.registers, "bits": one.bits,
+        })
+    };
+    let found = scenario.switch_states(destinations);
+    let systems = found.iter().map(|state| {
+        let switches: Vec<Value> = state.switches.iter().map(of).collect();
+        (state.system.to_owned(), json!(switches))
+    });
+    Value::Object(systems.collect())
 }
 
 /// What the thresholds come to in the network of a scenario, as JSON.

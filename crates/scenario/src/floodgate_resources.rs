@@ -31,16 +31,24 @@ pub struct FloodgateResources {
     pub windows: u64,
     /// Bytes of the table of windows.
     pub window_bytes: u64,
+    /// Registers of the table of windows: the destination, if entries have one, and the VOQ.
+    pub window_registers: u64,
     /// VOQs in the worst case, and their bytes.
     pub voqs: u64,
     /// Bytes of the VOQs' state.
     pub voq_bytes: u64,
+    /// Registers of the VOQs: first packet, last packet, length.
+    pub voq_registers: u64,
     /// Credit counters in the worst case: one for each ingress port and destination.
     pub credit_counters: u64,
     /// Bytes of the credit counters.
     pub credit_bytes: u64,
+    /// Numbers of credits and packets.
+    pub numbers: u64,
     /// Bytes of numbers: one for each ingress port and destination, two for each egress.
     pub number_bytes: u64,
+    /// Bits that say which host or switch is paused for which destination.
+    pub pauses: u64,
     /// Bytes of the bits that say which host or switch is paused for which destination.
     pub pause_bytes: u64,
 }
@@ -108,15 +116,16 @@ fn one(
 ) -> FloodgateResources {
     // FG-01: a switch has no windows for its own hosts.
     let far = destinations.saturating_sub(host_ports);
-    let (mut windows, mut window_bits) = (0, 0);
-    let (mut credit_counters, mut number_bits) = (0, 0);
+    let (mut windows, mut window_bits, mut window_registers) = (0, 0, 0);
+    let (mut credit_counters, mut numbers) = (0, 0);
     if let Some(w) = config.windows() {
         windows = w.entries.map_or(far, |entries| u64::from(entries).min(far));
         let key_bits = if w.entries.is_some() { 0 } else { ADDRESS_BITS };
         window_bits = windows * (key_bits + COUNT_BITS + VOQ_BITS);
+        window_registers = windows * (key_bits / ADDRESS_BITS + 1);
         credit_counters = switch_ports * destinations;
         if w.numbers_timeout_ps.is_some() {
-            number_bits = credit_counters * COUNT_BITS + 2 * switch_ports * far * COUNT_BITS;
+            numbers = credit_counters + 2 * switch_ports * far;
         }
     }
     let voqs = match config.voqs {
@@ -136,11 +145,15 @@ fn one(
         switch_ports,
         windows,
         window_bytes: window_bits.div_ceil(8),
+        window_registers,
         voqs,
+        voq_registers: 3 * voqs,
         voq_bytes: (voqs * VOQ_STATE_BITS).div_ceil(8),
         credit_counters,
         credit_bytes: credit_counters * COUNT_BITS / 8,
-        number_bytes: number_bits.div_ceil(8),
+        numbers,
+        number_bytes: (numbers * COUNT_BITS).div_ceil(8),
+        pauses: pausable * destinations,
         pause_bytes: (pausable * destinations).div_ceil(8),
     }
 }

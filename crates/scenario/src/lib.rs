@@ -36,6 +36,7 @@ mod schema;
 pub mod scheme;
 mod spec;
 mod surroundings;
+pub mod switch_state;
 pub mod thresholds;
 pub mod topology;
 mod traffic_spec;

@@ -33,6 +33,17 @@ pub struct PacketMix {
     pub short_share: f64,
 }
 
+/// Switches whose ports have the same rates and delays.
+#[derive(Clone, Debug)]
+pub(crate) struct SwitchKind {
+    /// Name of the first of them.
+    pub name: String,
+    /// How many there are.
+    pub count: u32,
+    /// Rate and delay of each port of the first.
+    pub ports: Vec<(Rate, Time)>,
+}
+
 /// What BFC costs one kind of switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchResources {
@@ -77,7 +88,13 @@ impl SwitchResources {
 }
 
 impl Scenario {
-    /// The data packets that the traffic of this scenario makes.
+    /// Bytes of a full data packet, headers included.
+    #[must_use]
+    pub fn full_packet_bytes(&self) -> u16 {
+        self.spec.scheme.max_frame()
+    }
+
+    /// The data packets that the traffic of this scenario makes; `None` if it has only workloads.
     #[must_use]
     pub fn packet_mix(&self) -> Option<PacketMix> {
         let (mut packets, mut payload, mut short) = (0.0, 0.0, 0.0);
@@ -108,28 +125,33 @@ impl Scenario {
             .scheme
             .configure(&surroundings(&self.spec, &self.graph))
             .switch;
-        let mut kinds: BTreeMap<Vec<(u64, Time)>, SwitchResources> = BTreeMap::new();
+        let kinds = self.switch_kinds().into_iter();
+        kinds.map(|kind| one(kind, &config, mean_bytes)).collect()
+    }
+
+    /// The kinds of switches, sorted by the names of the first of each.
+    pub(crate) fn switch_kinds(&self) -> Vec<SwitchKind> {
+        let mut kinds: BTreeMap<Vec<(u64, Time)>, SwitchKind> = BTreeMap::new();
         for node in self.graph.hosts()..self.graph.nodes() {
             let ports = self.graph.links(node);
-            let mut kind: Vec<(u64, Time)> = ports.iter().map(|p| (p.0.bps(), p.1)).collect();
-            kind.sort_unstable();
-            kinds
-                .entry(kind)
-                .and_modify(|r| r.count += 1)
-                .or_insert_with(|| one(self.graph.name(node), &config, &ports, mean_bytes));
+            let mut key: Vec<(u64, Time)> = ports.iter().map(|p| (p.0.bps(), p.1)).collect();
+            key.sort_unstable();
+            let kind = kinds.entry(key).or_insert_with(|| SwitchKind {
+                name: self.graph.name(node),
+                count: 0,
+                ports,
+            });
+            kind.count += 1;
         }
-        let mut all: Vec<SwitchResources> = kinds.into_values().collect();
+        let mut all: Vec<SwitchKind> = kinds.into_values().collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all
     }
 }
 
-fn one(
-    name: String,
-    config: &SwitchConfig,
-    ports: &[(Rate, Time)],
-    mean_bytes: f64,
-) -> SwitchResources {
+fn one(kind: SwitchKind, config: &SwitchConfig, mean_bytes: f64) -> SwitchResources {
+    let SwitchKind { name, count, ports } = kind;
+    let ports = &ports[..];
     let (table_entries, counters) = state_entries(config, ports.len() as u32);
     let queues = match config.classify {
         Classify::Dynamic { queues, .. } => queues,
@@ -152,7 +174,7 @@ fn one(
     });
     SwitchResources {
         name,
-        count: 1,
+        count,
         ports: ports.len() as u16,
         capacity_bps,
         table_entries,

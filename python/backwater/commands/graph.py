@@ -124,7 +124,7 @@ def resources(
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Show what BFC, or Floodgate, costs the switches: tables, counters, queues."""
+    """Show what BFC, Floodgate, SPFC and HPCC need in the switches: counters, registers, bits."""
     from backwater import simulate
 
     cost = simulate.resources(
@@ -139,17 +139,54 @@ def resources(
     if as_json:
         print(json.dumps(cost, indent=2))
         return
+    print("\n".join(_system_lines(cost["systems"])))
     if cost["floodgate"] is not None:
-        print("\n".join(floodgate_lines(cost["floodgate"])))
+        print("\n" + "\n".join(floodgate_lines(cost["floodgate"])))
         return
     if not any(switch["table_entries"] or switch["counters"] for switch in cost["switches"]):
-        print("neither BFC nor Floodgate is in this scheme, and only their costs are known here")
         return
+    print()
     mean, share = cost["packet_bytes"], cost["short_share"]
     mix = f", {share:.0%} of them not full" if share is not None else ""
+    if packet_bytes is None and not cost["of_traffic"]:
+        mix = ", full ones, because a workload has no mean size (give it by --packet)"
     print(f"packets of {mean:.0f} B on average{mix}; {cost['header_bytes']} B of each go back")
     for switch in cost["switches"]:
         print("\n" + "\n".join(_switch_lines(switch, cost["limit"])))
+
+
+_NAMES = {"bfc": "BFC", "floodgate": "Floodgate", "spfc": "SPFC", "hpcc": "HPCC"}
+
+
+# BFC-54, FG-64, SPFC-45, HPCC-40
+def _system_lines(systems: dict[str, Any]) -> list[str]:
+    """Describe the state of each system, averaged over the ports of each kind of switch."""
+    from backwater.units import bytes_text
+
+    widths = (10, 16, 16, 6, 11, 11, 13)
+    rows, problems = [["system", "scheme", "switch", "ports", "counters", "registers", "bits"]], []
+    for system, found in systems.items():
+        scheme = found["scheme"] or "of the scenario"
+        if "problem" in found:
+            first = found["problem"].splitlines()[0]
+            problems.append(f"{_NAMES[system]} cannot be put into this scenario: {first}")
+        for one in found["switches"]:
+            alike = f" (x{one['count']})" if one["count"] > 1 else ""
+            each = [one[f"{what}_per_port"] for what in ("counters", "registers", "bits")]
+            row = [_NAMES[system], scheme, f"{one['name']}{alike}", str(one["ports"])]
+            amounts = [f"{amount:,.0f}" for amount in each]
+            rows.append([*row, *amounts, bytes_text(one["bits"] / 8)])
+    rows[0].append("of the switch")
+    texts, numbers = 3, len(widths)
+    lines = [
+        "  ".join(
+            text.ljust(widths[at]) if at < texts else text.rjust(widths[min(at, numbers - 1)])
+            for at, text in enumerate(row)
+        ).rstrip()
+        for row in rows
+    ]
+    note = "Counters, registers and bits are means per port."
+    return [*lines, note, *problems]
 
 
 def _switch_lines(s: dict[str, Any], limit: float) -> list[str]:
