@@ -254,7 +254,7 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
         )
     if any(tier.bundle > 1 for tier in levels):
         lines = _bundled(tree, kinds)
-        return Network(tree.nodes, lines, fat_tree=tree, widest_bytes=widest)
+        return Network(tree.nodes, lines, fat_tree=tree, widest_bytes=widest, host_ports=1)
     links = [link(*kind) for kind in kinds]
     if tree.cores:
         values: dict[str, Any] = {
