@@ -80,7 +80,7 @@ def _fabric(facts: Facts) -> Iterator[str]:
             f"{given / rtt:.2g} times the base RTT",
         )
     timeout = facts["timeout_ps"]
-    if timeout is not None:
+    if timeout is not None and facts["switches"]:
         buffer = max(switch["buffer_bytes"] for switch in facts["switches"])
         drain = buffer * 8e12 / host
         yield from _said(

@@ -685,6 +685,23 @@ def test_several_links_between_two_nodes_are_all_used(
     assert run.summary["flows"]["unfinished"] == 0
 
 
+@pytest.mark.parametrize("profile", [None, "ns3"])
+def test_hosts_without_a_switch(
+    profile: str | None, case: Callable[..., Path], tmp_path: Path
+) -> None:
+    topology = "3 0 3\n\n0 1 25Gbps 0.005ms 0\n1 2 25Gbps 0.005ms 0\n2 0 25Gbps 0.005ms 0\n"
+    flows = "2\n0 1 3 100 1000000 2\n2 1 3 100 1000 2\n"
+    write(case(topology=topology, flows=flows), tmp_path / "out.toml")
+    run = backwater.run(tmp_path / "out.toml", out=tmp_path / "run", profile=profile)
+    assert run.summary["flows"]["unfinished"] == 0
+    flows_of = run.flows.sort("bytes")
+    # One packet of 1000 bytes and its header on one link, and its propagation.
+    header = 48 if profile is None else 90
+    assert flows_of["received_ps"][0] - flows_of["start_ps"][0] >= 1000 * 320 + 5_000_000
+    assert flows_of["received_ps"][0] - flows_of["start_ps"][0] <= (1000 + header) * 320 + 5_000_000
+    assert flows_of["slowdown"][1] < 1.1
+
+
 def test_hosts_without_an_address(case: Callable[..., Path]) -> None:
     topology = "65538 1 2\n0\n1 0 100Gbps 1us 0\n65537 0 100Gbps 1us 0\n"
     with pytest.raises(ScenarioError, match="host 65536 has no address of its own"):

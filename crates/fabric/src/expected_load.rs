@@ -44,6 +44,9 @@ impl ExpectedLoad {
             let each = bps / senders.len() as f64 / receivers.clone().count() as f64;
             for &(_, to) in receivers {
                 self.at_hosts[from as usize] += each;
+                if self.graph.is_cable(from) {
+                    continue;
+                }
                 self.at_hosts[self.graph.peer_index(to as usize)] += each;
                 let groups = (self.graph.group_of(from), self.graph.group_of(to));
                 if groups.0 != groups.1 {

@@ -180,6 +180,8 @@ pub fn parts(graph: &Graph) -> Vec<u32> {
     (0..graph.endpoints())
         .map(|endpoint| match graph.is_down(endpoint as usize) {
             true => dataplane::nic::CUT_OFF,
+            // The ends of a cable are a part of their own.
+            false if graph.is_cable(endpoint) => graph.plane_of(endpoint),
             false => part[graph.switch_of(endpoint) as usize],
         })
         .collect()

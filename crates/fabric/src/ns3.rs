@@ -212,6 +212,7 @@ impl Baselines {
                 chosen.push(endpoint);
             }
         }
+        chosen.extend((0..self.graph.endpoints()).filter(|&end| self.graph.is_cable(end)));
         for &src in &chosen {
             for &dst in &chosen {
                 let graph = &self.graph;
@@ -227,6 +228,9 @@ impl Baselines {
     }
 
     fn path(&mut self, src: u32, dst: u32) -> PathSum {
+        if self.graph.is_cable(src) {
+            return PathSum::NONE.and(&self.graph, src as usize, self.payload_bytes);
+        }
         let (from, to) = (self.graph.group_of(src), self.graph.group_of(dst));
         let (graph, numbers, payload) = (&self.graph, &self.numbers, self.payload_bytes);
         let sums = self.sums[to as usize]

@@ -15,6 +15,9 @@ use dataplane::units::{Rate, Time};
 use crate::topology::Graph;
 use crate::topology::graph::NONE;
 
+/// In place of the number of a set of paths: the one link between two hosts.
+const CABLE: u32 = NONE - 1;
+
 /// Equal-cost paths between two switches that are kept apart because none is better than another
 /// in everything. Beyond it they are summed up by one that is at least as good as each. // TOP-16
 const MAX_ALTERNATIVES: usize = 32;
@@ -260,11 +263,14 @@ impl Paths {
     /// Panics, as all questions here do, where an endpoint does not exist, or where the two lie in
     /// different planes ([`Graph::plane_of`]).
     pub fn alternatives(&mut self, src: u32, dst: u32) -> &[PathProfile] {
-        let (from, to) = (self.graph.group_of(src), self.graph.group_of(dst));
-        let set = self.set(from, to);
+        let set = match self.graph.is_cable(src) {
+            true if self.graph.peer_index(src as usize) == dst as usize => CABLE,
+            true => NONE,
+            false => self.set(self.graph.group_of(src), self.graph.group_of(dst)),
+        };
         if set == NONE {
             assert!(
-                self.graph.lacks_links(),
+                self.graph.lacks_links() && !self.graph.is_cable(src),
                 "endpoints {src} and {dst} lie in different planes"
             );
             return self.in_whole().alternatives(src, dst);
@@ -305,6 +311,12 @@ impl Paths {
             let link = self.graph.link_spec(kind);
             (link.rate, link.delay_ps)
         };
+        let of_kind =
+            |(rate, delay_ps): (Rate, Time)| (if self.cut { rate.cut() } else { rate }, delay_ps);
+        if set == CABLE {
+            let hops = vec![of_kind(end(first))];
+            return vec![PathProfile { hops }];
+        }
         let profile = |path: &Core| {
             let core = path
                 .iter()
@@ -313,9 +325,7 @@ impl Paths {
                 .chain(core)
                 .chain(std::iter::once(end(last)));
             PathProfile {
-                hops: hops
-                    .map(|(rate, delay_ps)| (if self.cut { rate.cut() } else { rate }, delay_ps))
-                    .collect(),
+                hops: hops.map(of_kind).collect(),
             }
         };
         self.cores.sets[set as usize].iter().map(profile).collect()
@@ -446,11 +456,11 @@ impl Paths {
     }
 
     /// The pairs of ports of two hosts that flows between them may use: those with the fewest links
-    /// between them.
+    /// between them. None where no path joins the hosts.
     // ENG-11: ports with the fewest links between
     pub fn nearest_endpoints(&mut self, src: u32, dst: u32) -> Vec<(u32, u32)> {
         let (from, to) = (self.graph.endpoints_of(src), self.graph.endpoints_of(dst));
-        if from.len() == 1 && to.len() == 1 {
+        if from.len() == 1 && to.len() == 1 && !self.graph.has_cables() {
             return vec![(from.start, to.start)];
         }
         let mut pairs = Vec::with_capacity(from.len() * to.len());
@@ -502,6 +512,11 @@ impl Paths {
                     *core_ps[set].get_or_insert_with(|| round_trip(paths, frame_bytes, ack_bytes));
                 longest = longest.max(ends_ps + between);
             }
+        }
+        for index in (0..self.graph.endpoints()).filter(|&end| self.graph.is_cable(end)) {
+            let port = self.graph.port(index as usize);
+            let time = link_round_trip(port.rate, port.delay_ps, frame_bytes, ack_bytes);
+            longest = longest.max(time);
         }
         saturate(longest)
     }

@@ -137,6 +137,9 @@ impl PathCounts {
     /// From one endpoint to another, at least 1.
     #[must_use]
     pub fn between(&self, graph: &Graph, src: u32, dst: u32) -> u32 {
+        if graph.is_cable(src) {
+            return 1;
+        }
         let (from, to) = (graph.group_of(src) as usize, graph.group_of(dst) as usize);
         self.of[from * self.groups + to]
     }
@@ -208,6 +211,8 @@ fn endpoints(graph: &Graph) -> Endpoints {
     // LNK-11: those whose link is down are in groups beyond the others, to which nothing leads.
     let group = (0..graph.endpoints())
         .map(|endpoint| match graph.is_down(endpoint as usize) {
+            // TOP-06: no switch leads to the end of a cable.
+            _ if graph.is_cable(endpoint) => behind_groups(graph),
             false => graph.group_of(endpoint),
             true => graph.groups() + graph.group_of(endpoint),
         })
@@ -216,6 +221,13 @@ fn endpoints(graph: &Graph) -> Endpoints {
         .map(|endpoint| graph.port(endpoint as usize).peer_port)
         .collect();
     Endpoints::new(graph.groups(), group, port, Vec::new())
+}
+
+/// The first number behind the groups of endpoints: with links that are down there are as many more,
+/// for endpoints whose link is down.
+// LNK-11
+fn behind_groups(graph: &Graph) -> u32 {
+    graph.groups() * if graph.lacks_links() { 2 } else { 1 }
 }
 
 /// The table of a switch while it grows.
@@ -229,8 +241,7 @@ struct Table {
 impl Table {
     /// Every group unreachable: set 0 is the empty one.
     fn new(graph: &Graph) -> Self {
-        // LNK-11: as many more for endpoints whose link is down.
-        let groups = graph.groups() as usize * if graph.lacks_links() { 2 } else { 1 };
+        let groups = behind_groups(graph) as usize + usize::from(graph.has_cables());
         let numbers = HashMap::from([(Box::default(), 0)]);
         Self {
             entries: vec![0; groups],

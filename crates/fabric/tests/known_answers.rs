@@ -7,6 +7,7 @@ use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::config::{Admission, ControlConfig, Sending};
 use dataplane::units::{MS, NS, US};
 use fabric::record::Ending;
+use fabric::topology::TopologySpec;
 
 /// Store-and-forward time of a flow alone over `links` links at 100 Gbps and 1 µs.
 fn alone_ps(bytes: u64, links: u64) -> u64 {
@@ -82,6 +83,56 @@ fn every_preset_gives_a_lone_flow_the_whole_network() {
         );
         assert_eq!(outcome.ending, Ending::Drained);
     }
+}
+
+/// Hosts and links between them and to switches, by number, hosts first.
+fn joined(hosts: u32, switches: u32, links: &[(u32, u32)]) -> TopologySpec {
+    TopologySpec::Links {
+        hosts: (0..hosts).map(|i| format!("h{i}")).collect(),
+        switches: (0..switches).map(|i| format!("s{i}")).collect(),
+        links: links.iter().map(|&(a, b)| (a, b, LINK)).collect(),
+    }
+}
+
+// TOP-05, TOP-06
+#[test]
+fn hosts_that_links_join_send_to_each_other_under_every_scheme() {
+    let pair = joined(2, 0, &[(0, 1)]);
+    let ring = joined(4, 0, &[(0, 1), (1, 2), (2, 3), (3, 0)]);
+    let mesh = joined(4, 0, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]);
+    // Two cables, beside a switch that joins all.
+    let mixed = joined(3, 1, &[(0, 1), (0, 1), (0, 3), (1, 3), (2, 3)]);
+    for (what, topology) in [
+        ("pair", pair),
+        ("ring", ring),
+        ("mesh", mesh),
+        ("mixed", mixed),
+    ] {
+        let hosts = topology.build().expect(what).hosts();
+        let to_next = (0..hosts).map(|src| flow(src, 0, src, (src + 1) % hosts, 300_000));
+        let flows: Vec<_> = to_next
+            .chain((0..hosts).map(|n| flow(hosts + n, 5 * US, (n + 1) % hosts, n, 300_000)))
+            .collect();
+        for (name, preset) in PRESETS.iter().chain(&DRIVEN) {
+            let mut digests = Vec::new();
+            for threads in [1, 2] {
+                let mut s = preset(topology.clone(), flows.clone());
+                s.threads = forced(threads);
+                let (outcome, keep) = s.run();
+                assert_eq!(outcome.ending, Ending::Drained, "{what}, {name}");
+                assert_eq!(keep.flows.len(), flows.len(), "{what}, {name}");
+                digests.push(outcome.digest);
+            }
+            assert_eq!(
+                digests[0], digests[1],
+                "{what}, {name}: threads change nothing"
+            );
+        }
+    }
+    // One link: a flow alone takes as long as on paper.
+    let (_, keep) = line_rate(joined(2, 0, &[(0, 1)]), vec![flow(0, 0, 0, 1, 123_456)]).run();
+    assert_eq!(keep.fct(0), alone_ps(123_456, 1));
+    assert_eq!(keep.flows[0].ideal_received_ps, keep.fct(0));
 }
 
 // NIC-54

@@ -423,14 +423,6 @@ fn wrong_lists_of_links_are_refused() {
             },
         ),
         (
-            links(&hosts, &["x"], &[(0, 1)]),
-            E::HostToHost {
-                link: 1,
-                a: "a".into(),
-                b: "b".into(),
-            },
-        ),
-        (
             links(&hosts, &["x"], &[(0, 2)]),
             E::NoLink { node: "b".into() },
         ),
@@ -691,4 +683,38 @@ fn sites_are_joined_by_their_gateways_alone() {
             key: "sites"
         }
     );
+}
+
+#[test]
+fn links_between_hosts_are_planes_of_their_own() {
+    // TOP-06
+    let ring = build(&links(
+        &["a", "b", "c", "d"],
+        &[],
+        &[(0, 1), (1, 2), (2, 3), (3, 0)],
+    ));
+    assert_eq!((ring.switches(), ring.groups()), (0, 0));
+    for (a, b, joined) in [
+        (0, 1, true),
+        (1, 0, true),
+        (0, 3, true),
+        (0, 2, false),
+        (1, 3, false),
+    ] {
+        assert_eq!(ring.reach_each_other(a, b), joined, "{a} and {b}");
+    }
+    assert_eq!(ring.first_apart(), Some((0, 2)));
+    let racks: Vec<u32> = (0..4).map(|host| ring.rack_of(host)).collect();
+    assert_eq!(racks, [0, 1, 2, 3], "hosts without a switch share no rack");
+    assert_eq!(ring.capacity_bps(CapacityOf::Hosts), Ok(800_000_000_000));
+    // With a switch beside the cable all three are joined.
+    let mixed = build(&links(
+        &["a", "b", "c"],
+        &["x"],
+        &[(0, 1), (0, 3), (1, 3), (2, 3)],
+    ));
+    assert_eq!(mixed.first_apart(), None);
+    assert_eq!((mixed.rack_of(0), mixed.rack_of(2)), (0, 0));
+    assert_eq!(mixed.name(mixed.port(0).peer), "b");
+    assert_eq!(mixed.port_name(0), "a->b");
 }

@@ -157,6 +157,7 @@ fn traffic(spec: &Spec, graph: &Arc<Graph>, mtu: u16, findings: &mut Findings<'_
         );
     }
     check_flows::sizes(spec, &sources, mtu, findings);
+    check_flows::paths(graph, &hosts, &sources, findings);
     check_flows::overload(spec, graph, &hosts, &sources, findings);
 }
 

@@ -7,7 +7,7 @@ use dataplane::units::Time;
 use fabric::expected_load::ExpectedLoad;
 use fabric::routing::routes;
 use fabric::topology::Graph;
-use traffic::{Hosts, SourceSpec};
+use traffic::{Hosts, Pattern, SourceSpec};
 
 use crate::findings::Findings;
 use crate::loads::{AskedLoad, loads};
@@ -68,6 +68,48 @@ pub(crate) fn sizes(
             what,
             workload.max_bytes(),
         );
+    }
+}
+
+/// Reports sources whose flows join hosts between which there is no path. This can be where links join
+/// hosts, because hosts do not forward packets.
+// TOP-06: hosts do not forward
+pub(crate) fn paths(
+    graph: &Graph,
+    hosts: &Hosts,
+    sources: &[(usize, SourceSpec)],
+    findings: &mut Findings<'_>,
+) {
+    if !graph.has_cables() {
+        return;
+    }
+    for (index, source) in sources {
+        let mut apart = None;
+        if matches!(source.pattern, Pattern::List(_))
+            || u64::from(graph.hosts()).pow(2) <= MOST_STEPS
+        {
+            source.pattern.for_each_pair(hosts, |src, dst, _| {
+                if apart.is_none() && !graph.reach_each_other(src, dst) {
+                    apart = Some((src, dst));
+                }
+            });
+        } else {
+            // All pairs are too many; most patterns have most of them.
+            apart = graph.first_apart();
+        }
+        if let Some((src, dst)) = apart {
+            let of = |key: &str| format!("traffic.{index}{key}");
+            findings.error(
+                &[&of(".file"), &of(".flows"), &of(".pattern"), &of("")],
+                format!(
+                    "\"{}\" sends from {} to {}, but no path leads there: hosts do not forward packets",
+                    source.name,
+                    graph.name(src),
+                    graph.name(dst)
+                ),
+                "add links, or send only between hosts that a link or switches join",
+            );
+        }
     }
 }
 

@@ -623,6 +623,44 @@ fn one_of_several_links_is_named_with_its_number() {
     assert_eq!(capture("s->t#2"), ["s->t#2"]);
 }
 
+// TOP-06
+#[test]
+fn hosts_do_not_forward() {
+    let ring = |traffic: &str| {
+        let link =
+            |(a, b)| format!("{{ a = \"{a}\", b = \"{b}\", rate = \"100Gbps\", delay = \"1us\" }}");
+        let links = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]
+            .map(link)
+            .join(", ");
+        load(&format!(
+            "name = \"ring\"\n[topology]\nkind = \"links\"\nhosts = [\"a\", \"b\", \"c\", \"d\"]\n\
+             switches = []\nlinks = [{links}]\n[[traffic]]\nname = \"x\"\n{traffic}\n"
+        ))
+    };
+    let list = |src: &str, dst: &str| {
+        let flow = format!("{{ src = \"{src}\", dst = \"{dst}\", bytes = \"1MB\" }}");
+        ring(&format!("pattern = \"list\"\nflows = [{flow}]"))
+    };
+    for (src, dst) in [("a", "b"), ("a", "d"), ("d", "c")] {
+        let scenario = list(src, dst).unwrap_or_else(|p| panic!("{}", p[0]));
+        assert_eq!(scenario.warnings, []);
+    }
+    let problems = list("b", "d").expect_err("b and d are not neighbours");
+    assert_eq!(problems.len(), 1);
+    assert!(
+        problems[0].message.contains("from b to d"),
+        "{}",
+        problems[0]
+    );
+    assert_eq!(problems[0].key, "traffic.0.flows");
+    let problems = ring("pattern = \"permutation\"\nsize = \"1MB\"").expect_err("any pair");
+    assert!(
+        problems[0].message.contains("from a to c"),
+        "{}",
+        problems[0]
+    );
+}
+
 // NIC-54
 #[test]
 fn flows_have_as_many_bytes_as_packet_numbers_can_count() {

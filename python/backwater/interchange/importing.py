@@ -597,7 +597,8 @@ def _marks(inputs: Inputs, out: _Table) -> None:
         config.error("ENABLE_QCN", "this control needs the marks that ENABLE_QCN 0 takes away")
     maps = [config[key] for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP")]
     profiles = []
-    for bps in inputs.topology.switch_rates():
+    # Without switches no packet is marked, but a scenario has at least one profile.
+    for bps in inputs.topology.switch_rates() or sorted(maps[0])[:1]:
         lacking = _lacking(config, bps)
         if lacking:
             config.error(

@@ -40,6 +40,7 @@ impl MemberLinks {
         let on = |host: u32| -> BTreeSet<u32> {
             let endpoints = graph.endpoints_of(host);
             endpoints
+                .filter(|&endpoint| !graph.is_cable(endpoint))
                 .map(|endpoint| graph.switch_of(endpoint))
                 .collect()
         };
@@ -108,7 +109,9 @@ impl MemberLinks {
     pub fn host_bps(&self, graph: &Graph, host: u32) -> u128 {
         let endpoints = graph.endpoints_of(host);
         graph.endpoints_bps(endpoints.filter(|&endpoint| {
-            self.common.is_empty() || self.common.contains(&graph.switch_of(endpoint))
+            self.common.is_empty()
+                || graph.is_cable(endpoint)
+                || self.common.contains(&graph.switch_of(endpoint))
         }))
     }
 
@@ -132,6 +135,6 @@ fn edge_bps(graph: &Graph, switch: u32, members: &BTreeSet<u32>, relays: bool) -
     };
     let hosts = if relays { all() } else { members.clone() };
     let others = hosts.iter().flat_map(|&host| graph.endpoints_of(host));
-    let others = others.filter(|&endpoint| graph.switch_of(endpoint) != switch);
+    let others = others.filter(|&end| graph.is_cable(end) || graph.switch_of(end) != switch);
     graph.sum_bps(graph.fabric_ports(switch)) + graph.endpoints_bps(others)
 }

@@ -143,6 +143,15 @@ impl<C: Calendar> Partition<C> {
             rail: ranks.rail(&carried),
         };
         let (flow, carried) = ranks.flow(node, self.core.now, carried);
+        // TOP-06: hosts do not forward packets.
+        if self.graph.has_cables() && !self.graph.reach_each_other(flow.src, flow.dst) {
+            let (src, dst) = (self.graph.name(flow.src), self.graph.name(flow.dst));
+            return ranks.fail(format!(
+                "rank {} sends to rank {}, but no path leads from {src} to {dst}: hosts do not \
+                 forward packets; add links, or choose an algorithm that sends to neighbours only",
+                carried.message.from, carried.message.to
+            ));
+        }
         let (here, there) = (self.places.of(flow.src).part, self.places.of(flow.dst).part);
         if here == there {
             ranks.coming.insert(flow.id, carried);

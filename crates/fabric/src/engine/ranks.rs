@@ -415,6 +415,12 @@ impl Ranks {
         by_rail.then_some(carried.message.nic)
     }
 
+    /// Ends the run with an error.
+    pub fn fail(&self, error: String) {
+        // Only the first reason counts.
+        let _ = self.jobs.error.set(error);
+    }
+
     /// When the next rank acts of its own accord.
     pub fn next_ps(&self) -> Option<Time> {
         let scheduled = self.hosts.iter().flat_map(|host| &host.scheduled);

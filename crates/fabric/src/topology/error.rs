@@ -91,15 +91,6 @@ pub enum TopologyError {
         /// Name of the node.
         node: String,
     },
-    /// A link joins two hosts.
-    HostToHost {
-        /// Which link, the first being 1.
-        link: usize,
-        /// Name of one host.
-        a: String,
-        /// Name of the other.
-        b: String,
-    },
     /// A node has no link.
     NoLink {
         /// Name of the node.
@@ -185,14 +176,10 @@ impl fmt::Display for TopologyError {
                 f,
                 "link number {link} joins {node} with itself; a link needs two different nodes"
             ),
-            Self::HostToHost { link, a, b } => write!(
-                f,
-                "link number {link} joins the hosts {a} and {b}; a host can only be linked to switches: put one between them"
-            ),
             Self::NoLink { node } => {
                 write!(
                     f,
-                    "{node} has no link; link it to a switch, or leave it out"
+                    "{node} has no link; link it to another node, or leave it out"
                 )
             }
             Self::Unreachable { host, switch, from } => write!(

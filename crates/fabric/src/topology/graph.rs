@@ -72,6 +72,8 @@ pub struct Graph {
     pod_racks: Option<u32>,
     /// Per port, whether its link is taken to be down; empty: none is.
     down: Vec<bool>,
+    /// True if a link joins two hosts.
+    has_cables: bool,
 }
 
 /// In short: a network of any size prints one line.
@@ -210,7 +212,9 @@ impl Graph {
             names: plan.names,
             pod_racks: plan.pod_racks,
             down: Vec::new(),
+            has_cables: false,
         };
+        graph.has_cables = (0..graph.endpoints()).any(|endpoint| graph.is_cable(endpoint));
         if !plan.scale_up.is_empty() {
             graph.scale_up = vec![false; plan.switches as usize];
             for switch in plan.scale_up {
@@ -242,18 +246,21 @@ impl Graph {
     /// Numbers the sets of switches that hosts hang on, where there is more than one port to a
     /// host. The switch of a server belongs to no rack. // TOP-13
     fn find_racks(&mut self) {
-        if self.endpoints() == self.hosts {
+        if self.endpoints() == self.hosts && !self.has_cables {
             return;
         }
         let mut number = BTreeMap::new();
         for host in 0..self.hosts {
             let mut switches: Vec<u32> = self
                 .endpoints_of(host)
-                .filter(|&endpoint| !self.is_scale_up(endpoint))
+                .filter(|&endpoint| !self.is_scale_up(endpoint) && !self.is_cable(endpoint))
                 .map(|endpoint| self.switch_of(endpoint))
                 .collect();
             switches.sort_unstable();
             switches.dedup();
+            if switches.is_empty() && self.has_cables {
+                switches.push(self.hosts + self.switches + host); // a rack of its own
+            }
             let next = number.len() as u32;
             self.rack.push(*number.entry(switches).or_insert(next));
         }
@@ -282,46 +289,89 @@ impl Graph {
         }
     }
 
-    /// Refuses hosts that have no plane in common, and planes that join no two hosts. // TOP-06
+    /// Refuses hosts that have no plane in common, and planes of switches that join no two hosts. Where
+    /// links join hosts, two hosts may be apart: a scenario is refused if its traffic needs them. // TOP-06
     fn check_connected(&self) -> Result<(), TopologyError> {
-        let planes = self.plane.iter().max().map_or(0, |&last| last as usize + 1);
-        let mut hosts_in = vec![0u32; planes];
-        let planes_of = |host: u32| {
-            let mut of: Vec<u32> = self.endpoints_of(host).map(|e| self.plane_of(e)).collect();
-            of.sort_unstable();
-            of.dedup();
-            of
-        };
-        for host in 0..self.hosts {
-            for plane in planes_of(host) {
-                hosts_in[plane as usize] += 1;
-            }
+        if !self.has_cables
+            && let Some((from, host)) = self.first_apart()
+        {
+            let port = self.port_base[host as usize];
+            return Err(TopologyError::Unreachable {
+                host: self.name(host),
+                switch: self.name(self.hosts + self.switch_of(port)),
+                from: self.name(from),
+            });
         }
-        // In nearly all networks one plane has all hosts; the others are compared one by one.
-        let widest = (0..planes as u32)
-            .rev()
-            .max_by_key(|&p| hosts_in[p as usize]);
-        let outside = |&host: &u32| !planes_of(host).contains(&widest.unwrap_or(NONE));
-        for host in (0..self.hosts).filter(outside) {
-            let own = planes_of(host);
-            let apart = |&other: &u32| planes_of(other).iter().all(|plane| !own.contains(plane));
-            if let Some(from) = (0..self.hosts).find(apart) {
-                let (host, from) = (host.max(from), host.min(from));
-                let port = self.port_base[host as usize];
-                return Err(TopologyError::Unreachable {
-                    host: self.name(host),
-                    switch: self.name(self.hosts + self.switch_of(port)),
-                    from: self.name(from),
-                });
-            }
-        }
-        let stray = |&plane: &u32| hosts_in[plane as usize] < 2;
-        match self.plane.iter().position(stray) {
+        let hosts_in = self.hosts_in_planes();
+        match self
+            .plane
+            .iter()
+            .position(|&plane| hosts_in[plane as usize] < 2)
+        {
             Some(switch) => Err(TopologyError::StraySwitch {
                 switch: self.name(self.hosts + switch as u32),
             }),
             None => Ok(()),
         }
+    }
+
+    /// The planes in which a host has ports, ascending.
+    fn planes_of(&self, host: u32) -> Vec<u32> {
+        let mut of: Vec<u32> = self.endpoints_of(host).map(|e| self.plane_of(e)).collect();
+        of.sort_unstable();
+        of.dedup();
+        of
+    }
+
+    /// Hosts in each plane of switches.
+    fn hosts_in_planes(&self) -> Vec<u32> {
+        let planes = self.plane.iter().max().map_or(0, |&last| last as usize + 1);
+        let mut hosts_in = vec![0u32; planes];
+        for host in 0..self.hosts {
+            for plane in self.planes_of(host) {
+                // The planes of cables come behind.
+                if let Some(hosts) = hosts_in.get_mut(plane as usize) {
+                    *hosts += 1;
+                }
+            }
+        }
+        hosts_in
+    }
+
+    /// Two hosts that have no plane in common, if there are any.
+    #[must_use]
+    pub fn first_apart(&self) -> Option<(u32, u32)> {
+        let hosts_in = self.hosts_in_planes();
+        // In nearly all networks one plane has all hosts; the others are compared one by one.
+        let widest = (0..hosts_in.len() as u32)
+            .rev()
+            .max_by_key(|&p| hosts_in[p as usize])
+            .unwrap_or(NONE);
+        (0..self.hosts)
+            .filter(|&host| !self.planes_of(host).contains(&widest))
+            .find_map(|host| {
+                let other = (0..self.hosts).find(|&other| !self.reach_each_other(host, other))?;
+                Some((host.min(other), host.max(other)))
+            })
+    }
+
+    /// True if two hosts have a plane in common, or are one host.
+    #[must_use]
+    pub fn reach_each_other(&self, a: u32, b: u32) -> bool {
+        let planes = self.planes_of(a);
+        a == b || (self.endpoints_of(b)).any(|end| planes.contains(&self.plane_of(end)))
+    }
+
+    /// True if a link joins two hosts.
+    #[must_use]
+    pub const fn has_cables(&self) -> bool {
+        self.has_cables
+    }
+
+    /// True if the link of an endpoint leads to another host.
+    #[must_use]
+    pub fn is_cable(&self, endpoint: u32) -> bool {
+        self.peer[endpoint as usize] < self.hosts
     }
 
     /// The same network as routing sees it while these links (each by the port index of one of its
@@ -552,7 +602,8 @@ impl Graph {
         self.port_base[host as usize]..self.port_base[host as usize + 1]
     }
 
-    /// Switch (counted among switches) on which an endpoint hangs.
+    /// Switch (counted among switches) to which an endpoint is linked. The endpoint must not be the end
+    /// of a cable ([`Graph::is_cable`]).
     #[must_use]
     pub fn switch_of(&self, endpoint: u32) -> u32 {
         self.peer[endpoint as usize] - self.hosts
@@ -561,7 +612,7 @@ impl Graph {
     /// Whether an endpoint hangs on the switch of its server.
     #[must_use]
     pub fn is_scale_up(&self, endpoint: u32) -> bool {
-        self.is_scale_up_switch(self.switch_of(endpoint))
+        !self.is_cable(endpoint) && self.is_scale_up_switch(self.switch_of(endpoint))
     }
 
     /// Whether a switch (counted among switches) is the scale-up domain of a server.
@@ -570,9 +621,14 @@ impl Graph {
         self.scale_up.get(switch as usize).copied().unwrap_or(false)
     }
 
-    /// Plane of an endpoint. Endpoints of one plane reach each other, while all links are up.
+    /// Plane of an endpoint. Endpoints of one plane reach each other, while all links are up. A link
+    /// between two hosts is a plane of its own. // TOP-06
     #[must_use]
     pub fn plane_of(&self, endpoint: u32) -> u32 {
+        if self.is_cable(endpoint) {
+            let other = self.peer_index(endpoint as usize) as u32;
+            return self.switches + endpoint.min(other);
+        }
         self.plane[self.switch_of(endpoint) as usize]
     }
 
@@ -610,7 +666,7 @@ impl Graph {
         (group != NONE).then_some(group)
     }
 
-    /// Group of an endpoint.
+    /// Group of an endpoint, which must not be the end of a cable.
     #[must_use]
     pub fn group_of(&self, endpoint: u32) -> u32 {
         self.group[self.switch_of(endpoint) as usize]

@@ -517,7 +517,7 @@ fn given(
     )?;
     let names: Vec<String> = hosts.iter().chain(switches).cloned().collect();
     check_names(&names)?;
-    check_lines(&names, host_count, lines)?;
+    check_lines(&names, lines)?;
 
     let mut links = Vec::new();
     let mut number = HashMap::new();
@@ -559,11 +559,7 @@ fn check_names(names: &[String]) -> Result<(), TopologyError> {
     Ok(())
 }
 
-fn check_lines(
-    names: &[String],
-    hosts: u32,
-    lines: &[(u32, u32, LinkSpec)],
-) -> Result<(), TopologyError> {
+fn check_lines(names: &[String], lines: &[(u32, u32, LinkSpec)]) -> Result<(), TopologyError> {
     let nodes = names.len() as u32;
     let name = |node: u32| names[node as usize].clone();
     for (line, &(a, b, _)) in lines.iter().enumerate() {
@@ -575,13 +571,6 @@ fn check_lines(
             return Err(TopologyError::SelfLoop {
                 link,
                 node: name(a),
-            });
-        }
-        if a < hosts && b < hosts {
-            return Err(TopologyError::HostToHost {
-                link,
-                a: name(a),
-                b: name(b),
             });
         }
     }

@@ -211,14 +211,6 @@ def of_file(path: Path, findings: Findings) -> Network:
         )
     words = Words(str(path), text, findings)
     topology = ns3_topology.parse(words)
-    switches = set(topology.switches)
-    for edge in topology.links:
-        if edge.a not in switches and edge.b not in switches:
-            findings.error(
-                f"{path}: hosts {edge.a} and {edge.b} are linked to each other",
-                "the second line names all switches; only these forward packets here",
-                "links between two hosts",
-            )
     findings.stop_if_wrong()
     ns3_topology.check_paths(topology, words)
     return replace(of_links(topology), source=str(path))

@@ -1,0 +1,75 @@
+"""Hosts that links join: what runs record of them, and workloads on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import backwater
+from backwater import simulate, thresholds
+from backwater.errors import RunError
+
+RING = """\
+name = "ring"
+[topology]
+kind = "links"
+hosts = ["a", "b", "c", "d"]
+switches = []
+links = [
+    { a = "a", b = "b", rate = "100Gbps", delay = "1us" },
+    { a = "b", b = "c", rate = "100Gbps", delay = "1us" },
+    { a = "c", b = "d", rate = "100Gbps", delay = "1us" },
+    { a = "d", b = "a", rate = "100Gbps", delay = "1us" },
+]
+"""
+
+FLOWS = """
+[[traffic]]
+name = "x"
+pattern = "list"
+flows = [{ src = "a", dst = "b", bytes = "1MB" }, { src = "d", dst = "a", bytes = "1MB" }]
+"""
+
+RECORD = """
+[record]
+utilisation = { every = "10us" }
+throughput = { every = "10us" }
+blame = {}
+capture = { links = ["a:*"] }
+"""
+
+
+def test_everything_that_concerns_hosts_is_recorded(tmp_path: Path) -> None:
+    (tmp_path / "ring.toml").write_text(RING + FLOWS + RECORD)
+    facts, costs = (
+        simulate.thresholds(tmp_path / "ring.toml"),
+        simulate.resources(tmp_path / "ring.toml"),
+    )
+    assert next(thresholds.lines(facts, costs)) == "The fabric: 4 hosts, the slowest at 100 Gbps"
+    assert len(list(thresholds.lines(facts, costs))) > 3, "also without a switch"
+    run = backwater.run(tmp_path / "ring.toml", out=tmp_path / "run")
+    assert run.summary["flows"]["unfinished"] == 0
+    ports = {(r["name"], r["peer_name"]): r for r in run.ports.to_dicts()}
+    assert len(ports) == 8
+    # 1000 packets of 1048 bytes, and ACKs of the other flow on no link of this one.
+    assert ports["a", "b"]["tx_bytes"] == ports["d", "a"]["tx_bytes"] == 1000 * 1048
+    assert ports["b", "a"]["tx_bytes"] == ports["a", "d"]["tx_bytes"] == 1000 * 60
+    assert run.flows["slowdown"].max() == 1.0
+    assert (tmp_path / "run" / "capture.pcapng").stat().st_size > 100_000
+
+
+def workload(algorithm: str) -> str:
+    return (
+        f'{RING}[[workload]]\nname = "w"\ncollective = "all-reduce"\nsize = "1MB"\n'
+        f'algorithm = "{algorithm}"\n'
+    )
+
+
+def test_collectives_between_neighbours_run_and_others_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "ring.toml").write_text(workload("ring"))
+    run = backwater.run(tmp_path / "ring.toml", out=tmp_path / "run")
+    assert run.summary["flows"]["unfinished"] == 0
+    (tmp_path / "all.toml").write_text(workload("direct"))
+    with pytest.raises(RunError, match="no path leads from a to c: hosts do not forward"):
+        backwater.run(tmp_path / "all.toml", out=tmp_path / "all")
