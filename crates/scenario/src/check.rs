@@ -54,6 +54,7 @@ pub(crate) fn network(
     if let Some(facts) = context.network.get() {
         in_network::check(spec, graph, &context.noted.borrow(), facts, &mut findings);
     }
+    pipelines(spec, &config, &mut findings);
     ingresses(spec, &config, &mut findings);
     let last_start = spec
         .traffic
@@ -100,17 +101,38 @@ fn queue_pairs(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) 
         None => "in the ns-3 simulator each message has a queue pair of its own",
     };
     for (i, workload) in spec.workloads.iter().enumerate() {
-        if workload.queue_pairs == QueuePairs::PerChannel {
-            let (key, file) = (
-                format!("workload.{i}.queue_pairs"),
-                format!("workload.{i}.file"),
-            );
+        let (key, file) = (
+            format!("workload.{i}.queue_pairs"),
+            format!("workload.{i}.file"),
+        );
+        let is_stated = [&key, &file]
+            .iter()
+            .any(|key| findings.places.contains_key(*key));
+        if is_stated && workload.queue_pairs == QueuePairs::PerChannel {
             let message = format!(
                 "messages of workload \"{}\" are to share queue pairs, which has no effect: {why}",
                 workload.name
             );
             let hint = "queue_pairs = \"per-message\" says what is run";
             findings.warn(&[&key, &file], message, hint);
+        }
+    }
+}
+
+/// Trees that do not pipeline their chunks as those of NCCL do.
+// OPS-63: one message at a time on each channel
+fn pipelines(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    let shares = can_share_queue_pairs(&config.nic);
+    for (i, workload) in spec.workloads.iter().enumerate() {
+        let in_order = shares && workload.queue_pairs == QueuePairs::PerChannel;
+        let chosen = workload.collectives();
+        if let Some((message, hint)) = chosen
+            .iter()
+            .find_map(|chosen| chosen.no_pipeline(in_order))
+        {
+            let keys =
+                ["algorithm", "queue_pairs", "steps"].map(|key| format!("workload.{i}.{key}"));
+            findings.warn(&keys.each_ref().map(String::as_str), message, &hint);
         }
     }
 }

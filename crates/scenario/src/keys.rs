@@ -621,7 +621,7 @@ pub(crate) const WORKLOAD: &[Param] = &[
              latter takes one thread.",
         ),
     Param::word("queue_pairs", &["per-message", "per-channel"])
-        .absent("what the file says; `per-message` without one")
+        .absent("what the file says; `per-channel` without one")
         .about(
             "Each message opens a new queue pair, or those of a channel between two ranks share one.",
         ),

@@ -41,6 +41,7 @@ pub mod thresholds;
 pub mod topology;
 mod traffic_spec;
 pub mod units;
+mod workload_algorithm;
 pub mod workload_file;
 mod workload_spec;
 mod workload_steps;

@@ -23,6 +23,7 @@ use crate::params;
 use crate::problem::Code;
 use crate::reader::Section;
 use crate::traffic_spec::TrafficSpec;
+use crate::workload_algorithm::{ALGORITHMS_HINT, Chosen, checked_algorithm};
 use crate::workload_file::WorkloadFile;
 use crate::workload_steps::{self, StepsSpec};
 
@@ -200,7 +201,7 @@ fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Workload
         None => values.some_count("ranks"),
     };
     let hosts = hosts(s, values, ranks, around)?;
-    let work = match file {
+    let mut work = match file {
         Some(file) => WorkSpec::File(file),
         None if values.get("steps").is_some() => {
             let ranks = hosts.len() as u32;
@@ -208,15 +209,15 @@ fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Workload
         }
         None => WorkSpec::Collective(collective(s, values)?),
     };
-    if let WorkSpec::Collective(collective) = &work {
-        let checked = collective
-            .workload(hosts.len() as u32)
-            .algorithm(&collective.collective())
-            .and_then(|algorithm| algorithm.check(collective.kind, hosts.len() as u32));
-        if let Err(why) = checked {
-            let hint = "docs/workloads.md lists the algorithms of each kind";
-            s.complain_of(&["algorithm", "collective"], why, hint);
-            return None;
+    if let WorkSpec::Collective(collective) = &mut work {
+        let members = hosts.len() as u32;
+        let (bytes, text) = (collective.bytes, collective.algorithm.as_deref());
+        match checked_algorithm(collective.kind, text, bytes, members) {
+            Ok(algorithm) => collective.algorithm = algorithm,
+            Err(why) => {
+                s.complain_of(&["algorithm", "collective"], why, ALGORITHMS_HINT);
+                return None;
+            }
         }
     }
     let (queue_pairs, receive_end) = match &work {
@@ -225,7 +226,7 @@ fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Workload
             (of_file.options.queue_pairs, of_file.options.receive_end)
         }
         WorkSpec::Collective(_) | WorkSpec::Steps(_) => {
-            (QueuePairs::PerMessage, ReceiveEnd::Received)
+            (QueuePairs::PerChannel, ReceiveEnd::Received) // RNK-15: as NCCL
         }
     };
     Some(WorkloadSpec {
@@ -525,6 +526,26 @@ impl WorkSpec {
             Self::File(_) => true,
             Self::Collective(collective) => collective.compute_ps > 0,
             Self::Steps(steps) => steps.computes(),
+        }
+    }
+}
+
+impl WorkloadSpec {
+    /// The collectives that the scenario describes and whose algorithms it names. Those of files are not among
+    /// them.
+    pub(crate) fn collectives(&self) -> Vec<Chosen<'_>> {
+        let members = self.hosts.len() as u32;
+        match &self.work {
+            WorkSpec::Collective(collective) => (collective.algorithm.as_deref())
+                .map(|algorithm| Chosen {
+                    algorithm,
+                    bytes: collective.bytes,
+                    members,
+                })
+                .into_iter()
+                .collect(),
+            WorkSpec::Steps(steps) => steps.collectives(members).collect(),
+            WorkSpec::File(_) => Vec::new(),
         }
     }
 }

@@ -11,6 +11,7 @@ use traffic::operations::{
 use crate::params;
 use crate::problem::nearest;
 use crate::reader::Section;
+use crate::workload_algorithm::{ALGORITHMS_HINT, Chosen, checked_algorithm};
 
 /// Steps that all ranks of a workload go through.
 #[derive(Clone, Debug, PartialEq)]
@@ -263,7 +264,7 @@ fn collective(
             "docs/workloads.md lists them",
         ));
     };
-    let algorithm = params::text(entry, "algorithm").map(str::to_owned);
+    let text = params::text(entry, "algorithm");
     let sizes = sizes(entry, kind, groups, workload)?;
     let bytes = match (kind, entry.some_size("size")) {
         (CollectiveKind::Barrier | CollectiveKind::AllToAllV, None) => 0,
@@ -277,19 +278,12 @@ fn collective(
         }
         _ => size(entry, word)?,
     };
+    let mut algorithm = None;
     for group in of_groups(groups) {
         let members = workload.members(group).count();
-        let asked = Collective {
-            kind,
-            algorithm: algorithm.as_deref().map(Into::into),
-            ..Collective::default()
-        };
-        let checked = workload.algorithm(&asked);
-        let checked = checked.and_then(|algorithm| algorithm.check(kind, members));
-        checked.map_err(|why| {
-            let hint = "docs/workloads.md lists the algorithms of each kind";
-            Conflict::new(&["algorithm", "collective"], why, hint)
-        })?;
+        let checked = checked_algorithm(kind, text, bytes, members);
+        algorithm = checked
+            .map_err(|why| Conflict::new(&["algorithm", "collective"], why, ALGORITHMS_HINT))?;
     }
     Ok(StepWork::Collective {
         kind,
@@ -297,6 +291,29 @@ fn collective(
         bytes,
         sizes,
     })
+}
+
+impl StepsSpec {
+    /// Its collectives, for a workload of this many ranks.
+    pub(crate) fn collectives(&self, ranks: u32) -> impl Iterator<Item = Chosen<'_>> {
+        self.steps.iter().filter_map(move |step| {
+            let StepWork::Collective {
+                algorithm, bytes, ..
+            } = &step.work
+            else {
+                return None;
+            };
+            let group = step
+                .groups
+                .first()
+                .map(|&group| &self.groups[group as usize]);
+            Some(Chosen {
+                algorithm: algorithm.as_deref()?,
+                bytes: *bytes,
+                members: group.map_or(ranks, |group| group.ranks.len() as u32),
+            })
+        })
+    }
 }
 
 /// The groups of a step as the engine names them.

@@ -5,7 +5,7 @@ use std::path::Path;
 use fabric::engine::Simulation;
 use fabric::record::{CollectiveRecord, Ending, Recorder, Rows};
 use kernel::Wheel;
-use scenario::{Changes, Scenario, ScenarioError};
+use scenario::{Changes, Scenario, ScenarioError, WorkSpec};
 use traffic::operations::{Operation, Work};
 
 const STEP: &str = r#"
@@ -75,7 +75,7 @@ fn queue_pairs_and_ports_are_read_and_what_has_no_effect_is_told() {
     let read = |line: &str| parse(&with(line)).unwrap_or_else(|e| panic!("{e}"));
     let plain = read("");
     let job = plain.spec.workloads[0].job(0);
-    assert_eq!(job.workload.options.queue_pairs, QueuePairs::PerMessage);
+    assert_eq!(job.workload.options.queue_pairs, QueuePairs::PerChannel);
     assert!(!job.by_rail);
     let late = read("latency = \"2us\"").spec.workloads[0].job(0);
     let block = late.source.read(0, 0).unwrap();
@@ -98,6 +98,10 @@ fn queue_pairs_and_ports_are_read_and_what_has_no_effect_is_told() {
         told.any(|text| text.contains("are to share queue pairs, which has no effect"))
     };
     assert!(!told(&shared));
+    assert!(
+        !told(&parse(&with("").replace("dcqcn", "homa")).unwrap()),
+        "a default"
+    );
     let text = with("queue_pairs = \"per-channel\"").replace("dcqcn", "homa");
     let homa = parse(&text).unwrap_or_else(|e| panic!("{e}"));
     assert!(told(&homa), "{:?}", homa.warnings);
@@ -113,6 +117,72 @@ fn queue_pairs_and_ports_are_read_and_what_has_no_effect_is_told() {
         "receive_end = \"eager\"",
         &["there are: received, acknowledged"],
     );
+}
+
+const TREE: &str = r#"
+name = "tree"
+topology = { kind = "star", hosts = 8, link = { rate = "400Gbps", delay = "500ns" } }
+scheme = { preset = "line-rate", mtu = "4096B" }
+[[workload]]
+name = "w"
+collective = "all-reduce"
+algorithm = "double-binary-tree"
+size = "32MB"
+"#;
+
+/// NCCL's chunks of 512 KiB: 31 of them for a tree of 16 MB.
+// OPS-63
+#[test]
+fn a_double_binary_tree_pipelines_as_in_nccl() {
+    let scenario = |line: &str| parse(&TREE.replace("size", &format!("{line}\nsize"))).unwrap();
+    let ends = |scenario: &Scenario| {
+        let plan = scenario.build().unwrap().plan;
+        let mut keep = Kept::default();
+        Simulation::new(plan).run(&mut keep, &mut |_| true);
+        keep.0[0].end_ps - keep.0[0].start_ps
+    };
+    let usual = scenario("");
+    let WorkSpec::Collective(of) = &usual.spec.workloads[0].work else {
+        panic!("a collective")
+    };
+    assert_eq!(
+        of.algorithm.as_deref(),
+        Some("double-binary-tree:chunks=31")
+    );
+    assert_eq!(usual.warnings, []);
+    let again = parse(&usual.resolved).unwrap();
+    assert_eq!(again.spec, usual.spec);
+    // Each rank sends as much as in a ring, so the bus bandwidth comes near the link's.
+    let bus_bps = 2.0 * 7.0 / 8.0 * 32e6 * 8e12 / ends(&usual) as f64;
+    assert!((250e9..345e9).contains(&bus_bps), "{bus_bps} bps");
+    // Both ways to lose the pipeline take longer, and a warning names them.
+    let whole = parse(&TREE.replace("-tree\"", "-tree:chunks=1\"")).unwrap();
+    let apart = scenario("queue_pairs = \"per-message\"");
+    for (slow, said) in [(&whole, "does not pipeline"), (&apart, "hardly pipelines")] {
+        assert!(ends(slow) > 5 * ends(&usual) / 4, "{said}");
+        assert!(
+            slow.warnings.iter().any(|w| w.message.contains(said)),
+            "{said}"
+        );
+    }
+}
+
+// OPS-63
+#[test]
+fn chunks_of_trees_follow_the_size_and_the_depth() {
+    use traffic::collectives::Algorithm;
+    let chunks =
+        |text: &str, bytes, members| Algorithm::pipelined(text, bytes, members).unwrap().chunks;
+    let tree = "double-binary-tree";
+    assert_eq!(chunks(tree, 256_000_000, 8), 245);
+    // 1 MiB for a tree of depth 3: fewer than 12 chunks of 128 KiB, so 64 KiB.
+    assert_eq!(chunks(tree, 2 << 20, 8), 16);
+    assert_eq!(chunks(tree, 1_000, 8), 1);
+    assert_eq!(chunks("double-binary-tree:channels=4", 256_000_000, 8), 62);
+    assert_eq!(chunks("double-binary-tree:chunks=3", 256_000_000, 8), 3);
+    assert_eq!(chunks("ring", 256_000_000, 8), 1);
+    let across = "hierarchical:server=4,across=double-binary-tree";
+    assert_eq!(chunks(across, 256_000_000, 32), chunks(tree, 64_000_000, 8));
 }
 
 // RNK-14

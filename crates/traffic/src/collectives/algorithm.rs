@@ -180,6 +180,42 @@ impl Algorithm {
         Ok(algorithm)
     }
 
+    /// Reads an algorithm for a vector of `bytes` and a group of `members`. Trees whose chunks the text does
+    /// not give get as many as [`Self::chunks_of_trees`] says.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn pipelined(text: &str, bytes: u64, members: u32) -> Result<Self, String> {
+        let mut algorithm = Self::parse(text)?;
+        if !text.contains("chunks")
+            && let Some(chunks) = algorithm.chunks_of_trees(bytes, members)
+        {
+            algorithm.chunks = chunks;
+        }
+        Ok(algorithm)
+    }
+
+    /// Chunks that NCCL makes of this vector, if the algorithm is a double binary tree, or one across servers.
+    // OPS-63: chunks of 512 KiB, fewer bytes if they are few
+    #[must_use]
+    pub fn chunks_of_trees(&self, bytes: u64, members: u32) -> Option<u32> {
+        let servers = match self.name {
+            Name::DoubleBinaryTree => 1,
+            Name::Hierarchical if self.across == Name::DoubleBinaryTree => self.server,
+            _ => return None,
+        };
+        let bytes = bytes / u64::from(servers) / (2 * u64::from(self.channels));
+        let depth = u64::from((members / servers).max(2).ilog2());
+        let mut chunk_bytes = 512 << 10;
+        for (each, least_bytes) in [(8, 128 << 10), (4, 64 << 10), (1, 32 << 10)] {
+            while bytes / chunk_bytes < each * depth && chunk_bytes > least_bytes {
+                chunk_bytes /= 2;
+            }
+        }
+        let most = (MOST_PARTS / u64::from(self.channels)).clamp(1, 65_536);
+        Some(bytes.div_ceil(chunk_bytes).clamp(1, most) as u32)
+    }
+
     /// An algorithm inside a hierarchical one, with those of its parameters that it takes.
     pub(super) fn within(&self, name: Name) -> Self {
         Self {
