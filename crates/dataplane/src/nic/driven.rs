@@ -1,7 +1,7 @@
 //! The sending half of a NIC with a receiver-driven transport, which takes the place of the receiving half
 //! too.
 
-use super::flow::FlowStart;
+use super::flow::{FlowStart, Unfinished};
 use super::half::{Common, SendingHalf};
 use super::reach::OUT_OF_REACH;
 use crate::config::NicConfig;
@@ -123,10 +123,12 @@ impl<T: Transport> SendingHalf for Driven<T> {
         self.act(now, nic, sink, |t, cx| t.settle(cx));
     }
 
-    fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(u32, u64, &'static str)) {
-        let mut visit = |start: &FlowStart, acked, why| {
-            let cut = nic.egress.cuts(start); // LNK-13
-            visit(start.cookie, acked, if cut { OUT_OF_REACH } else { why });
+    fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(&Unfinished)) {
+        let mut visit = |start: &FlowStart, mut flow: Unfinished| {
+            if nic.egress.cuts(start) {
+                flow.why = OUT_OF_REACH; // LNK-13
+            }
+            visit(&flow);
         };
         self.transport.for_each_flow(&self.frames, &mut visit);
     }

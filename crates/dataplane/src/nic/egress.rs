@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::destinations::Destinations;
 use super::fifo::Fifo;
-use super::flow::FlowStart;
+use super::flow::{FlowStart, Unfinished};
 use super::order::Ordered;
 use super::reach::{OUT_OF_REACH, Reach};
 use super::recovery::{Progress, Repair};
@@ -809,8 +809,8 @@ impl Egress {
         }
     }
 
-    /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
-    pub fn for_each_flow(&self, mtu: u16, mut visit: impl FnMut(u32, u64, &'static str)) {
+    /// Calls `visit` with every unfinished flow.
+    pub fn for_each_flow(&self, mtu: u16, mut visit: impl FnMut(&Unfinished)) {
         for (slot, flow) in (0..).zip(&self.flows) {
             let why = match flow.state {
                 State::Leaving | State::Free => continue,
@@ -822,11 +822,8 @@ impl Egress {
                 State::Parked => "its queue is paused",
                 State::Waiting => "its destination is paused",
             };
-            visit(
-                flow.start.cookie,
-                flow.start.bytes_below(flow.acked, mtu),
-                why,
-            );
+            let acked_bytes = flow.start.bytes_below(flow.acked, mtu);
+            visit(&flow.start.unfinished(acked_bytes, flow.retransmitted, why));
         }
     }
 

@@ -23,6 +23,19 @@ pub struct FlowEnd {
     pub retransmitted: u32,
 }
 
+/// A flow at its sender that has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// [`FlowStart::cookie`].
+    pub cookie: u32,
+    /// Payload bytes that are known to have arrived.
+    pub acked_bytes: u64,
+    /// Data packets that were sent again so far.
+    pub retransmitted: u32,
+    /// Why the flow does not send.
+    pub why: &'static str,
+}
+
 /// A flow that begins.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowStart {
@@ -60,6 +73,21 @@ impl FlowStart {
             bytes
         } else {
             self.bytes
+        }
+    }
+
+    /// The state of this flow while it has not ended.
+    pub(crate) const fn unfinished(
+        &self,
+        acked_bytes: u64,
+        retransmitted: u32,
+        why: &'static str,
+    ) -> Unfinished {
+        Unfinished {
+            cookie: self.cookie,
+            acked_bytes,
+            retransmitted,
+            why,
         }
     }
 

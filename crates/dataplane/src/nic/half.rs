@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::counters::NicCounters;
 use super::egress::Egress;
-use super::flow::FlowStart;
+use super::flow::{FlowStart, Unfinished};
 use super::receiver::Receiver;
 use crate::config::NicConfig;
 use crate::packet::{Arena, Cold, Packet, PacketId};
@@ -137,8 +137,8 @@ pub(crate) trait SendingHalf {
     /// Fetches what an acknowledgement of the flow in this slot will touch. Changes nothing.
     fn prefetch(&self, _nic: &Common, _slot: u32) {}
 
-    /// Calls `visit` with cookie, acknowledged bytes and the state of every unfinished flow.
-    fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(u32, u64, &'static str));
+    /// Calls `visit` with every unfinished flow.
+    fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(&Unfinished));
 
     /// Calls `visit` with every flow of a port and class that has something left to send.
     // SPFC-44

@@ -34,7 +34,7 @@ use crate::prefetch::prefetch_whole;
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 pub use counters::{DrivenCounters, NicCounters};
-pub use flow::{FlowEnd, FlowStart, MAX_FLOW_PACKETS};
+pub use flow::{FlowEnd, FlowStart, MAX_FLOW_PACKETS, Unfinished};
 use half::{Common, SendingHalf};
 use halves::{Half, each};
 use host::Host;
@@ -282,9 +282,8 @@ impl Nic {
         self.common.egress.expired_pauses()
     }
 
-    /// Payload bytes that the flow with this cookie has had acknowledged, and why it does not
-    /// send; for the report of a stalled or interrupted run.
-    pub fn for_each_flow(&self, mut visit: impl FnMut(u32, u64, &'static str)) {
+    /// Calls `visit` with every flow that this NIC sends and that has not ended.
+    pub fn for_each_flow(&self, mut visit: impl FnMut(&Unfinished)) {
         each!(&self.half, half => half.for_each_flow(&self.common, &mut visit));
     }
 

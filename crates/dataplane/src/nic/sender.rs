@@ -2,7 +2,7 @@
 //! acknowledgements, timeouts and notices move it on.
 
 use super::egress::{AlarmKind, Flow, State};
-use super::flow::FlowStart;
+use super::flow::{FlowStart, Unfinished};
 use super::half::{Common, SendingHalf};
 use super::pairs::{Alone, Beside, Pairing};
 use super::recovery::Reply;
@@ -668,9 +668,9 @@ impl<C: Chosen, P: Pairing> SendingHalf for Sender<C, P> {
         }
     }
 
-    fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(u32, u64, &'static str)) {
+    fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(&Unfinished)) {
         nic.egress.for_each_flow(nic.config.mtu, &mut *visit);
-        (self.pairs).for_each_waiting(|start, why| visit(start.cookie, 0, why));
+        (self.pairs).for_each_waiting(|start, why| visit(&start.unfinished(0, 0, why)));
     }
 
     fn for_each_unsent(

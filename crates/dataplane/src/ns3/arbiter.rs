@@ -11,7 +11,7 @@ use crate::config::{NicConfig, Recovery, Sending};
 use crate::nic::counters::NicCounters;
 use crate::nic::egress::Egress;
 use crate::nic::fifo::Fifo;
-use crate::nic::flow::FlowStart;
+use crate::nic::flow::{FlowStart, Unfinished};
 use crate::nic::half::{Common, SendingHalf};
 use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
@@ -471,7 +471,7 @@ impl SendingHalf for Scan {
         prefetch(&self.pairs, slot as usize);
     }
 
-    fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(u32, u64, &'static str)) {
+    fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(&Unfinished)) {
         let (config, egress) = (&*nic.config, &nic.egress);
         let paused = egress.paused_classes(0);
         for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
@@ -486,11 +486,8 @@ impl SendingHalf for Scan {
             } else {
                 "waits for its pace"
             };
-            visit(
-                pair.start.cookie,
-                pair.start.bytes_below(pair.acked, config.mtu),
-                why,
-            );
+            let acked_bytes = pair.start.bytes_below(pair.acked, config.mtu);
+            visit(&pair.start.unfinished(acked_bytes, pair.retransmitted, why));
         }
     }
 

@@ -10,7 +10,7 @@ use super::{
     data_packet, packets_of, timeout, window, window_packets,
 };
 use crate::mixed::MixedMap;
-use crate::nic::flow::FlowStart;
+use crate::nic::flow::{FlowStart, Unfinished};
 use crate::nic::recovery::arrivals::Arrivals;
 use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
@@ -772,7 +772,7 @@ impl Transport for Homa {
         self.answers.len(arena)
     }
 
-    fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, u64, &'static str)) {
+    fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished)) {
         for flow in self.outgoing.iter() {
             let sent = flow.start.bytes_below(flow.next, frames.mtu);
             let why = if flow.waits {
@@ -782,7 +782,8 @@ impl Transport for Homa {
             } else {
                 "waits for its acknowledgement"
             };
-            visit(&flow.start, sent, why);
+            let unfinished = flow.start.unfinished(sent, flow.retransmitted, why);
+            visit(&flow.start, unfinished);
         }
     }
 }

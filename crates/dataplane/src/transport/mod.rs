@@ -13,7 +13,7 @@ use self::assist::Assist;
 use crate::cc::PathInfo;
 use crate::nic::counters::{DrivenCounters, NicCounters};
 use crate::nic::fifo::Fifo;
-use crate::nic::flow::FlowStart;
+use crate::nic::flow::{FlowStart, Unfinished};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::sink::Sink;
@@ -315,8 +315,8 @@ pub(crate) trait Transport: Declared + Debug + Sized {
         0
     }
 
-    /// Calls `visit` with every flow that is sent, bytes known to have arrived, and why it waits.
-    fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, u64, &'static str));
+    /// Calls `visit` with every flow that is sent and has not ended.
+    fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished));
 }
 
 /// Flows by the number of a place that is used again when they are gone.

@@ -10,7 +10,7 @@ use super::{
     data_packet, packets_of, timeout, turn, window, window_packets,
 };
 use crate::mixed::MixedMap;
-use crate::nic::flow::FlowStart;
+use crate::nic::flow::{FlowStart, Unfinished};
 use crate::nic::recovery::arrivals::Arrivals;
 use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
@@ -677,7 +677,7 @@ impl Transport for Ndp {
         self.answers.len(arena)
     }
 
-    fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, u64, &'static str)) {
+    fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished)) {
         for flow in self.outgoing.iter() {
             let acked = flow.start.bytes_below(flow.acked, frames.mtu);
             let why = if flow.waits {
@@ -687,7 +687,8 @@ impl Transport for Ndp {
             } else {
                 "waits for an acknowledgement"
             };
-            visit(&flow.start, acked, why);
+            let unfinished = flow.start.unfinished(acked, flow.retransmitted, why);
+            visit(&flow.start, unfinished);
         }
     }
 }

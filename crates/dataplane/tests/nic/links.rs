@@ -113,7 +113,7 @@ fn a_flow_waits_while_its_receiver_is_out_of_reach() {
     let sent = b.send_all();
     assert_eq!(sent.iter().map(|p| p.flow).collect::<Vec<_>>(), [2]);
     let mut why = Vec::new();
-    b.nic.for_each_flow(|_, _, said| why.push(said));
+    b.nic.for_each_flow(|flow| why.push(flow.why));
     assert_eq!(why, [OUT_OF_REACH, "waits for an acknowledgement"]);
     b.reach(&[0, 0, CUT_OFF]);
     assert!(b.send_all().is_empty());

@@ -28,7 +28,7 @@ fn messages_of_a_queue_pair_follow_each_other_and_take_the_turns_of_one_flow() {
     b.start(9, 3000);
     let mut seen = Vec::new();
     b.nic
-        .for_each_flow(|cookie, _, why| seen.push((cookie, why)));
+        .for_each_flow(|flow| seen.push((flow.cookie, flow.why)));
     let behind = "waits for an earlier message of its queue pair";
     assert_eq!(seen[2..], [(1001, behind), (1002, behind)]);
     let order: Vec<u32> = b.send_all().iter().map(|p| p.flow).collect();

@@ -193,16 +193,18 @@ impl<C: Calendar + Send> Simulation<C> {
         said.extend(explain_waits(self.collectives.jobs(), ranks));
         for (host, nic, _) in self.net.each_nic() {
             let live = &self.net.part_of(host).flows.live;
-            nic.for_each_flow(|cookie, acked, why| {
-                if let Some(flow) = live.get(cookie)
+            nic.for_each_flow(|sent| {
+                if let Some(flow) = live.get(sent.cookie)
                     && said.len() < MOST
                 {
                     said.push(format!(
-                        "flow {} from {} to {}: {acked} of {} B acknowledged, {why}",
+                        "flow {} from {} to {}: {} of {} B acknowledged, {}",
                         flow.id,
                         graph.name(host),
                         graph.name(flow.dst),
-                        flow.bytes
+                        sent.acked_bytes,
+                        flow.bytes,
+                        sent.why
                     ));
                 }
             });

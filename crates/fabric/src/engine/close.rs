@@ -1,5 +1,6 @@
 //! The end of a run: what is open is closed, the audit is made, counters are summed up.
 
+use dataplane::switch::MixedMap;
 use kernel::calendar::Calendar;
 use kernel::digest::Digest;
 use traffic::Flow;
@@ -69,13 +70,21 @@ impl<C: Calendar> Network<C> {
     fn unfinished(&mut self) -> Vec<FlowRecord> {
         let mut records = Vec::new();
         for part in &mut self.parts {
+            // Flows that have not ended have repeated packets, too.
+            let mut repeated = MixedMap::default();
+            for nic in &part.nics {
+                nic.for_each_flow(|sent| {
+                    if let Some(flow) = part.flows.live.get(sent.cookie) {
+                        repeated.insert(flow.id, sent.retransmitted);
+                    }
+                });
+            }
             let flows: Vec<(Flow, Ends)> = part.flows.live.iter().copied().collect();
             let parameters = &mut part.parameters;
-            records.extend(
-                flows
-                    .into_iter()
-                    .map(|(flow, ends)| parameters.record(flow, ends)),
-            );
+            records.extend(flows.into_iter().map(|(flow, ends)| FlowRecord {
+                retransmitted: repeated.get(&flow.id).copied().unwrap_or(0),
+                ..parameters.record(flow, ends)
+            }));
         }
         records.sort_unstable_by_key(|record| record.flow.id);
         records

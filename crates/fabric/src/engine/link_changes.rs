@@ -179,9 +179,9 @@ impl<C: Calendar> Simulation<C> {
             if part.faults.states.is_none() {
                 break;
             }
-            nic.for_each_flow(|cookie, acked, why| {
-                let flow = part.flows.live.get(cookie);
-                let Some(flow) = flow.filter(|_| why == OUT_OF_REACH) else {
+            nic.for_each_flow(|sent| {
+                let flow = part.flows.live.get(sent.cookie);
+                let Some(flow) = flow.filter(|_| sent.why == OUT_OF_REACH) else {
                     return;
                 };
                 if named.len() == MOST_NAMED {
@@ -189,11 +189,13 @@ impl<C: Calendar> Simulation<C> {
                     return;
                 }
                 named.push(format!(
-                    "flow {} from {} to {}: {acked} of {} B acknowledged, {why}",
+                    "flow {} from {} to {}: {} of {} B acknowledged, {}",
                     flow.id,
                     graph.name(host),
                     graph.name(flow.dst),
-                    flow.bytes
+                    sent.acked_bytes,
+                    flow.bytes,
+                    sent.why
                 ));
             });
         }

@@ -101,7 +101,7 @@ impl Row for FlowRecord {
         column(
             "retransmitted",
             Value::U32(|r| r.retransmitted),
-            "Data packets sent again.",
+            "Data packets sent again, also by flows that did not finish.",
         ),
         column(
             "finished",

@@ -331,3 +331,24 @@ proptest! {
         }
     }
 }
+
+/// Overload without congestion control: at the time limit no flow has ended. The flows' records
+/// have all packets that were sent again, and the sum is that of the NICs.
+// GBN-01, REC-10
+#[test]
+fn flows_that_do_not_end_count_what_they_repeat() {
+    let recoveries = [
+        Recovery::GoBackN { timeout_ps: MS },
+        Recovery::Irn(IrnConfig::paper()),
+        Recovery::Ideal { delay_ps: None },
+    ];
+    for recovery in recoveries {
+        let mut s = incast(50_000_000, 500_000, recovery);
+        s.until_ps = 3 * MS;
+        let (outcome, keep) = s.run_raw();
+        assert_eq!(outcome.finished, 0, "{recovery:?}");
+        let sum: u64 = keep.flows.iter().map(|f| u64::from(f.retransmitted)).sum();
+        assert!(sum > 1_000, "{recovery:?}: {sum}");
+        assert_eq!(sum, outcome.counters.retransmissions, "{recovery:?}");
+    }
+}

@@ -129,15 +129,15 @@ impl Totals {
 
 fn unfinished(node: &Node, names: &[String]) -> Vec<Unfinished> {
     let mut all = Vec::new();
-    node.nic().for_each_flow(|nth, acked_bytes, why| {
-        let own = &node.flows().begun()[nth as usize];
+    node.nic().for_each_flow(|sent| {
+        let own = &node.flows().begun()[sent.cookie as usize];
         if all.len() < MOST_NAMED && own.acked_ps.is_none() {
             all.push(Unfinished {
                 id: own.flow.id,
                 to: names[own.flow.dst as usize].clone(),
                 bytes: own.flow.bytes,
-                acked_bytes,
-                why: why.to_owned(),
+                acked_bytes: sent.acked_bytes,
+                why: sent.why.to_owned(),
                 heard: node.heard_of(own.flow.dst) > 0,
             });
         }
