@@ -160,6 +160,11 @@ def _headroom(switch: Facts, facts: Facts) -> Iterator[str]:
                 f"({bytes_text(flight)} on their way in {terms}, two frames of {frame} B, "
                 f"{pauses}): {verdict}",
             )
+    pool = pfc["headroom_pool_bytes"]
+    if pool is not None:
+        yield from _said(
+            "", f"all ports and classes of the switch share {bytes_text(pool)} of headroom (SW-56)"
+        )
     yield from _said("", *_headroom_leaves_out(switch, facts))
 
 

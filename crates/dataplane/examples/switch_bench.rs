@@ -82,6 +82,7 @@ fn pfc() -> Admission {
         response_ps: 0,
         pause: PauseTime::UntilResumed,
         victims: None,
+        headroom_pool: None,
         headroom_beside: false,
     })
 }

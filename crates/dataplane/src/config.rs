@@ -270,6 +270,8 @@ pub struct Pfc {
     pub frame_bytes: u16,
     /// Headroom of a port and pausable class: `None` takes the formula (see `Mmu`).
     pub headroom: Option<u64>,
+    /// Bytes of headroom that all ingresses of a switch hold together at most; `None`: each has its own in full.
+    pub headroom_pool: Option<u64>,
     /// Headroom is memory beside the buffer, not a part of it.
     pub headroom_beside: bool,
     /// Time from the arrival of a pause frame until the upstream obeys it, in ps. It is a term of

@@ -259,6 +259,7 @@ fn a_port_with_a_victim_keeps_sending_where_a_dynamic_threshold_stops_it() {
         setup.switch.mmu.admission = Admission::Pfc(Pfc {
             victims,
             threshold: PfcThreshold::Dynamic(dataplane::config::Alpha::new(0.25)),
+            headroom_pool: None,
             headroom_beside: true,
             ..pfc
         });

@@ -9,7 +9,7 @@ use dataplane::config::{
 };
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::pause_time::QUANTUM_BYTES;
-use dataplane::switch::{SwitchConfig, division, pausable_classes};
+use dataplane::switch::{SwitchConfig, division, headroom_of, pausable_classes};
 use dataplane::units::{Rate, Time};
 use fabric::paths::Paths;
 use fabric::routing::{asymmetry, routes};
@@ -249,7 +249,8 @@ fn one_buffer(
         findings.error(
             &APART,
             message,
-            "raise switch.buffer, or lower switch.reserved or scheme.pfc.headroom",
+            "raise switch.buffer, lower switch.reserved or scheme.pfc.headroom, or let ports share headroom \
+             (scheme.pfc.headroom_pool)",
         );
         return;
     }
@@ -286,6 +287,7 @@ fn pausing(
         PfcThreshold::Equal => config.mmu.buffer_bytes / ports.len().max(1) as u64,
     };
     thresholds(name, config, (pfc, threshold, shared), findings);
+    shared_headroom(name, config, pfc, ports, findings);
     room_after_pauses(name, config, pfc, ports, findings);
     marks_before_pauses(name, config, ports, threshold, findings);
     lasting(config, pfc, findings);
@@ -333,6 +335,37 @@ fn thresholds(
             "lower scheme.pfc.xon_offset",
         );
     }
+}
+
+/// Warns of a pool of headroom that is smaller than what ports and classes may use together.
+// SW-56
+fn shared_headroom(
+    name: &str,
+    config: &SwitchConfig,
+    pfc: &Pfc,
+    ports: &[(Rate, Time)],
+    findings: &mut Findings<'_>,
+) {
+    let Some(pool) = pfc.headroom_pool else {
+        return;
+    };
+    let of_ports = ports.iter().map(|&link| headroom_of(config, pfc, link));
+    let all = of_ports.sum::<u64>() * pausable_classes(config) as u64;
+    if pool >= all {
+        return;
+    }
+    let message = format!(
+        "the ports of {name} share {} of headroom, and may use {} together ({:.1} times as much): packets can be \
+         dropped if many are paused at once",
+        show_size(pool),
+        show_size(all),
+        all as f64 / pool as f64
+    );
+    findings.warn(
+        &["scheme.pfc.headroom_pool"],
+        message,
+        "run.on_loss = \"warn\" reports drops without ending as an error",
+    );
 }
 
 /// A headroom that is too small for what may still come after a pause.

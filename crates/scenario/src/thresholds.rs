@@ -160,6 +160,7 @@ fn admission(admission: &Admission) -> Value {
             "equal": pfc.threshold == PfcThreshold::Equal,
             "by_formula": pfc.headroom.is_none() && pfc.accounting == Accounting::Pool,
             "beside": pfc.headroom_beside,
+            "headroom_pool_bytes": pfc.headroom_pool,
             "xon_offset_bytes": pfc.xon_offset,
             "frame_bytes": pfc.frame_bytes,
             "response_ps": pfc.response_ps,

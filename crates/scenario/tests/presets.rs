@@ -22,6 +22,7 @@ use dataplane::config::{
     Recovery, Schedule, Sending,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
+use dataplane::sink::DropCause;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{MS, NEVER, US};
 use scenario::{Changes, PARAMETER_SETS, PRESETS, Preset, Scenario, SchemeConfig, surroundings};
@@ -1125,4 +1126,38 @@ fn powertcp() {
         panic!("{:?}", flows.nic.control);
     };
     assert_eq!(flows.power.beta, Beta::Flows(10));
+}
+
+/// A switch with 64 ports of 400 Gbps and 500 m each, into one of which 32 hosts send.
+const MANY_PORTS: &str = "name = \"pool\"\n\
+    topology = { kind = \"star\", hosts = 64, link = { rate = \"400Gbps\", delay = \"2.5us\" } }\n\
+    [switch]\nbuffer = \"64MB\"\n[[traffic]]\nname = \"t\"\npattern = \"incast\"\ndegree = 32\nreceiver = 0\n\
+    total = \"64MB\"\nstart = \"0us\"\n[scheme]\npreset = \"line-rate\"\npfc.headroom = \"1MB\"\n[run]\non_loss = \"warn\"\n";
+
+// SW-56, PRE-275: 64 MB of headroom for single ports do not fit; a pool of a quarter does, and is warned of.
+#[test]
+fn ports_share_a_pool_of_headroom() {
+    let load = |set: &[&str]| {
+        let changes = Changes {
+            set: set.iter().map(|s| (*s).to_owned()).collect(),
+            ..Changes::default()
+        };
+        Scenario::parse(MANY_PORTS, "x.toml", Path::new("."), &changes)
+    };
+    let refused = load(&[]).expect_err("the buffer is too small").to_string();
+    assert!(refused.contains("scheme.pfc.headroom_pool"), "{refused}");
+    let drops = |pool: &str| {
+        let scenario = load(&[pool]).unwrap_or_else(|e| panic!("{e}"));
+        let warned = scenario.warnings.iter().map(|w| w.message.as_str());
+        let oversubscribed = warned.filter(|w| w.contains("times as much")).count();
+        assert_eq!(oversubscribed, 1, "{:?}", scenario.warnings);
+        let plan = scenario.build().expect("sound").plan;
+        let outcome = fabric::engine::Simulation::new(plan).run(&mut Nobody, &mut |_| true);
+        // AUD-05: the run reports its drops, which `on_loss` makes a warning.
+        assert!(outcome.violations.iter().all(|v| v.check == "lossless"));
+        outcome.counters.drops[DropCause::Buffer as usize]
+    };
+    // 32 ports send on for 5 us and two frames after their pause: 8 MB together.
+    assert_eq!(drops("scheme.pfc.headroom_pool=16MB"), 0);
+    assert!(drops("scheme.pfc.headroom_pool=2MB") > 0);
 }

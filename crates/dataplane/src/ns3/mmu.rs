@@ -246,6 +246,7 @@ mod tests {
             xon_offset: 3072,
             frame_bytes: 43,
             headroom: None,
+            headroom_pool: None,
             headroom_beside: false,
             response_ps: 0,
             pause: PauseTime::UntilResumed,

@@ -85,6 +85,10 @@ pub(crate) struct Mmu {
     admission: Admission,
     buffer_bytes: u64,
     ports: u64,
+    /// Bytes in the headroom of all ingresses together.
+    headroom_used: u64,
+    /// Most bytes that they may hold together.
+    headroom_pool: u64,
     /// Most headroom bytes that any ingress ever used.
     pub max_headroom: u64,
 }
@@ -127,8 +131,11 @@ pub fn division<H>(config: &SwitchConfig<H>, ports: &[(Rate, Time)]) -> (u64, u6
     let reserved = reserved_bytes * buffered * ports.len() as u64;
     let headroom = match admission {
         Admission::Pfc(pfc) if !pfc.headroom_beside => {
-            let all = ports.iter().map(|&link| headroom_of(config, &pfc, link));
-            all.sum::<u64>() * pausable
+            // SW-56: a pool takes the place of the headroom of each port
+            pfc.headroom_pool.unwrap_or_else(|| {
+                let all = ports.iter().map(|&link| headroom_of(config, &pfc, link));
+                all.sum::<u64>() * pausable
+            })
         }
         _ => 0,
     };
@@ -202,6 +209,11 @@ impl Mmu {
             last_frames,
             used: 0,
             max_used: 0,
+            headroom_used: 0,
+            headroom_pool: match config.mmu.admission {
+                Admission::Pfc(pfc) => pfc.headroom_pool.unwrap_or(u64::MAX),
+                _ => u64::MAX,
+            },
             max_headroom: 0,
         }
     }
@@ -354,8 +366,10 @@ impl Mmu {
                 // SW-12: until XOFF is sent packets go to the pool, from then on to the headroom.
                 if fits && (!ingress.xoff || more == 0) {
                     Ok(Space::Pool)
-                } else if ingress.headroom + size <= ingress.headroom_limit {
-                    Ok(Space::Headroom)
+                } else if ingress.headroom + size <= ingress.headroom_limit
+                    && self.headroom_used + size <= self.headroom_pool
+                {
+                    Ok(Space::Headroom) // SW-56: own limit, and room in the pool
                 } else if ingress.lagging {
                     Err(DropCause::Link) // LNK-22
                 } else {
@@ -402,6 +416,7 @@ impl Mmu {
             }
             Space::Headroom => {
                 ingress.headroom += size;
+                self.headroom_used += size;
                 ingress.settle(self.calm_below);
                 self.max_headroom = self.max_headroom.max(ingress.headroom);
             }
@@ -429,6 +444,7 @@ impl Mmu {
         // SW-14: what leaves frees the headroom first.
         let from_headroom = ingress.headroom.min(size);
         ingress.headroom -= from_headroom;
+        self.headroom_used -= from_headroom;
         ingress.bytes -= size - from_headroom;
         ingress.settle(self.calm_below);
         let after = ingress.bytes.saturating_sub(self.reserved);
@@ -513,6 +529,13 @@ impl Mmu {
                 self.shared_used
             ));
         }
+        let headroom: u64 = self.ingress.iter().map(|i| i.headroom).sum();
+        if headroom != self.headroom_used || headroom > self.headroom_pool {
+            return Err(format!(
+                "ingresses have {headroom} B of headroom, the buffer counts {} B of at most {} B",
+                self.headroom_used, self.headroom_pool
+            ));
+        }
         let shares = !matches!(
             self.admission,
             Admission::Unlimited | Admission::PerPort { .. }
@@ -544,6 +567,7 @@ mod tests {
             xon_offset: 2000,
             frame_bytes: 64,
             headroom: Some(5000),
+            headroom_pool: None,
             headroom_beside: false,
             response_ps: 0,
             pause: PauseTime::UntilResumed,
@@ -585,6 +609,35 @@ mod tests {
             headroom_bytes(LINK.0, LINK.1, 1048, 1, &slow),
             37_501 + 2 * 1048 + 64
         );
+    }
+
+    // SW-56
+    #[test]
+    fn headroom_in_a_pool_is_shared_by_ports() {
+        let pooled = Pfc {
+            headroom_pool: Some(6000),
+            ..pfc(PfcThreshold::Static(1000))
+        };
+        let mut m = mmu(20_000, 0, Admission::Pfc(pooled), 3);
+        let mut c = config();
+        c.mmu.admission = Admission::Pfc(pooled);
+        c.mmu.buffer_bytes = 20_000;
+        c.mmu.reserved_bytes = 0;
+        assert_eq!(division(&c, &[LINK; 3]), (0, 6000, 14_000));
+        for port in 0..2 {
+            m.set_told(port, 2, true);
+        }
+        // One port has its 5000 B; what it leaves of the pool is for the other.
+        for _ in 0..5 {
+            assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Headroom));
+            m.enter(0, 2, 1000, Space::Headroom);
+        }
+        assert_eq!(m.verdict(0, 2, 1000, 0), Err(DropCause::Buffer));
+        m.enter(1, 2, 1000, Space::Headroom);
+        assert_eq!(m.verdict(1, 2, 1000, 0), Err(DropCause::Buffer));
+        m.leave::<false>(0, 2, 1000);
+        assert_eq!(m.verdict(1, 2, 1000, 0), Ok(Space::Headroom));
+        m.audit().unwrap();
     }
 
     // SW-10

@@ -78,6 +78,7 @@ fn pfc(threshold: u64, headroom: Option<u64>) -> Pfc {
         headroom,
         response_ps: 0,
         pause: PauseTime::UntilResumed,
+        headroom_pool: None,
         headroom_beside: false,
         victims: None,
     }

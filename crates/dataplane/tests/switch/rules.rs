@@ -831,6 +831,7 @@ fn selective_with(xon_offset: u64, beside: Beside) -> Bench {
         xon_offset,
         frame_bytes: 64,
         headroom: Some(5000),
+        headroom_pool: None,
         headroom_beside: true,
         response_ps: 0,
         pause: PauseTime::UntilResumed,

@@ -205,6 +205,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         headroom: None,
         response_ps: 0,
         pause: PauseTime::UntilResumed,
+        headroom_pool: None,
         headroom_beside: false,
         victims: None,
     };

@@ -182,6 +182,7 @@ fn a_resume_leaves_at_the_instant_of_the_departure_that_caused_it() {
         headroom: None,
         response_ps: 0,
         pause: PauseTime::UntilResumed,
+        headroom_pool: None,
         headroom_beside: false,
         victims: None,
     });
@@ -265,6 +266,7 @@ fn pfc_stops_the_class_that_it_names_and_no_other() {
         headroom: None,
         response_ps: 0,
         pause: PauseTime::UntilResumed,
+        headroom_pool: None,
         headroom_beside: false,
         victims: None,
     });

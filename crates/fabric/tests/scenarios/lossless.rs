@@ -43,6 +43,7 @@ impl Corner {
             headroom: self.headroom,
             response_ps: self.response_ps,
             pause: PauseTime::UntilResumed,
+            headroom_pool: None,
             headroom_beside: false,
             victims: None,
         }

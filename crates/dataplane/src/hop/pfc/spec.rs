@@ -53,6 +53,14 @@ pub const PARAMS: &[Param] = &[
     Param::word("accounting", &["pool", "ns3"])
         .default("\"pool\"", "PRE-82", "the pool until XOFF, then headroom (specs/switch.md)")
         .about("Which bytes count where; `\"ns3\"`: as in ns-3, with `xoff` a power of 1/2."),
+    Param::size("headroom_pool", 1, MAX_SIZE_BYTES)
+        .or(&["separate"])
+        .default("\"separate\"", "PRE-275", "each port and class has its own, our choice")
+        .about(
+            "Most bytes of headroom that all ports and classes of a switch hold together; `\"separate\"`: each has its \
+             own in full.",
+        )
+        .with("accounting", &["pool"], "`accounting` is not \"pool\""),
     Param::count("headroom_delays", 0, 1_000)
         .default(
             "3",
@@ -95,6 +103,7 @@ pub fn from_values(values: &Values) -> Result<Pfc, Conflict> {
         xon_offset: values.size("xon_offset"),
         frame_bytes: values.size("frame") as u16,
         headroom: values.some_size("headroom"),
+        headroom_pool: values.some_size("headroom_pool"),
         headroom_beside: values.is("headroom_from", "beside"),
         response_ps: values.time("response"),
         pause: match values.word("pause") {

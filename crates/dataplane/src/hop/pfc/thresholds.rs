@@ -235,6 +235,7 @@ mod tests {
             xon_offset: 2000,
             frame_bytes: 64,
             headroom: Some(5000),
+            headroom_pool: None,
             headroom_beside: false,
             response_ps: 0,
             pause: PauseTime::UntilResumed,
