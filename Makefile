@@ -69,7 +69,7 @@ fast: $(DEPENDENCIES) ## Build the extension module guided by what runs tell of 
 	touch $(EXTENSION)
 
 demo: $(EXTENSION) ## Compare six schemes on a 128-host Clos: out/demo/report.html
-	$(BIN)/backwater compare scenarios/demo.toml --schemes $(SCHEMES) -o out/demo
+	$(BIN)/backwater compare scenarios/demo.toml --schemes $(SCHEMES) -o out/demo --force
 
 LIVE_DEMO := out/live-demo
 

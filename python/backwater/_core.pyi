@@ -76,6 +76,7 @@ def run(
     seed: int | None,
     out_dir: str,
     force: bool,
+    key: str,
     progress: _Told | None,
     interrupt: Interrupt,
     profile: str | None = None,
@@ -88,8 +89,10 @@ def run_lockstep(
     seed: int | None,
     out_dir: str,
     force: bool,
+    key: str,
     progress: _Told | None,
     interrupt: Interrupt,
+    profile: str | None = None,
     compare: bool = False,
 ) -> tuple[str, str]: ...
 def enter_user_namespace() -> None: ...

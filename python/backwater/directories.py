@@ -1,14 +1,13 @@
-"""Directories of results: what may be written into one that holds something already.
+"""Directories of results: what may be written into a directory that is not empty.
 
-Results of the same scenario, known by its name, are replaced. Those of another one, and anything
-else, are left alone unless ``force`` is given.
+Results are known by a key, a hash of everything that they depend on. A run or comparison replaces
+only results with its own key. All else is left alone unless ``force`` is given.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from backwater.errors import RunError
@@ -26,40 +25,61 @@ from backwater.results import (
 )
 
 _WAYS_OUT = "choose another directory, or use --force to replace it"
+_SHORT_KEY = 8
+"""Characters of a key in the name of a directory."""
 
 
-def claim_run(path: Path, resolved: str, force: bool) -> None:
-    """Refuse a run's directory where it holds results of another scenario than this resolved one.
+def default_directory(preferred: Path, key: str) -> Path:
+    """Return the directory for results of this key if the user names none.
 
-    What is no result of a run the writer of the run refuses.
+    It is ``preferred`` if that does not exist yet, or holds results of the same key. Otherwise a
+    part of the key is appended to its name. A new directory is created at once, so that two calls
+    at the same time do not get the same one.
+    """
+    try:
+        preferred.parent.mkdir(parents=True, exist_ok=True)
+        preferred.mkdir()
+    except FileExistsError:
+        if _key_of(preferred) != key:
+            return preferred.with_name(f"{preferred.name}-{key[:_SHORT_KEY]}")
+    except OSError as error:
+        why = f"{preferred}: {cannot_write(error)}"
+        raise RunError(why, error.errno) from error
+    return preferred
+
+
+def claim_run(path: Path, key: str, force: bool) -> None:
+    """Refuse a directory that holds results of another key.
+
+    The writer of the run refuses a directory with files that are not results of a run.
     """
     if force:
         return
     if (path / HOST).exists():
         raise RunError(f"{path}: holds what a host on real frames measured; {_WAYS_OUT}")
-    _refuse_another("a run of the scenario", path, _scenario_of(path), _name(resolved))
+    _refuse_results(path, SUMMARY, key)
 
 
-def claim_comparison(path: Path, schemes: Iterable[str], resolved: str, force: bool) -> None:
-    """Refuse a directory that holds something else than a comparison of this scenario.
+def claim_comparison(path: Path, key: str, keys: Mapping[str, str], force: bool) -> None:
+    """Refuse a directory that holds anything but an unfinished or the same comparison.
 
-    An earlier comparison of it is removed, but for its runs.
+    ``keys`` are those of the runs by scheme. An earlier comparison is removed, except for its runs.
     """
     entries = _entries(path)
-    # A comparison that was killed leaves runs that say nothing about it.
+    # A comparison that was killed leaves runs without a list of them.
     runs = {entry.name for entry in entries if _is_run(entry)}
-    ours = {COMPARISON, REPORT, *schemes, *runs}
+    ours = {COMPARISON, REPORT, *keys, *runs}
     if (path / COMPARISON).exists():
         try:
             earlier = Comparison(path)
             ours |= {*earlier, *earlier.failed}
         except (RunError, KeyError, TypeError):
-            pass  # Not what it seems: everything beside it is foreign.
+            pass  # The list is damaged: everything beside it is foreign.
     if not force:
         _refuse_foreign("comparison", path, entries, ours)
-        for entry in entries:
-            name = _scenario_of(entry)
-            _refuse_another("a comparison of the scenario", path, name, _name(resolved))
+        _refuse_results(path, COMPARISON, key)
+        for scheme, of_run in keys.items():
+            _refuse_results(path / scheme, SUMMARY, of_run)
     _remove(path, (COMPARISON, REPORT))
 
 
@@ -68,7 +88,11 @@ def claim_campaign(path: Path, name: str, force: bool) -> None:
     entries = _entries(path)
     if not force:
         _refuse_foreign("campaign", path, entries, {CAMPAIGN, REPORT, STORE})
-        _refuse_another("the campaign", path, _kept(path / CAMPAIGN), name)
+        there = _kept(path / CAMPAIGN, "name")
+        if there is not None and there != name:
+            raise RunError(
+                f"{path}: holds the campaign `{there}`, and this is `{name}`; {_WAYS_OUT}"
+            )
 
 
 def claim_export(path: Path, files: Sequence[str], force: bool) -> None:
@@ -92,9 +116,12 @@ def _refuse_foreign(what: str, path: Path, entries: Iterable[Path], ours: Iterab
         )
 
 
-def _refuse_another(what: str, path: Path, there: str | None, name: str) -> None:
-    if there is not None and there != name:
-        raise RunError(f"{path}: holds {what} `{there}`, and this is `{name}`; {_WAYS_OUT}")
+def _refuse_results(path: Path, file: str, key: str) -> None:
+    """Refuse a directory whose results, which ``file`` describes, have another key."""
+    if (path / file).exists() and _kept(path / file, "key") != key:
+        raise RunError(
+            f"{path}: holds results of another run, or of another version of it; {_WAYS_OUT}"
+        )
 
 
 def _entries(path: Path) -> list[Path]:
@@ -123,22 +150,15 @@ def _is_run(path: Path) -> bool:
     return "resolved.toml" in names and names <= {*RUN_FILES, *RECORDED_FILES, "lock"}
 
 
-def _scenario_of(run: Path) -> str | None:
-    """Return the name of the scenario of a whole run; ``None`` where there is none."""
-    return _kept(run / SUMMARY)
+def _key_of(path: Path) -> str | None:
+    """Return the key of the results in a directory; ``None`` if there is none."""
+    return _kept(path / COMPARISON, "key") or _kept(path / SUMMARY, "key")
 
 
-def _kept(path: Path) -> str | None:
-    """Return the name in a file of results; ``None`` where it is none."""
+def _kept(path: Path, key: str) -> str | None:
+    """Return a text in a file of results; ``None`` if it has none."""
     try:
-        name = json.loads(path.read_text(encoding="utf-8"))["name"]
+        value = json.loads(path.read_text(encoding="utf-8"))[key]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return name if isinstance(name, str) else None
-
-
-def _name(resolved: str) -> str:
-    """Return the name of a resolved scenario, which may be large, without reading all of it."""
-    found = re.search(r'^name = "(.*?)"', resolved, re.MULTILINE)
-    assert found is not None  # Every resolved scenario has one.
-    return found[1]
+    return value if isinstance(value, str) else None

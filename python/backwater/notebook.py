@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from backwater.progress import facts
-from backwater.tables import best, rows_of, text, without_flows
+from backwater.tables import best, one_seed, rows_of, text, without_flows
 
 if TYPE_CHECKING:
     from backwater.results import Run
@@ -37,8 +37,8 @@ def table(runs: Mapping[str, Run], failed: Mapping[str, str] | None = None) -> s
             )
             lines.append(f"<tr><td {_LEFT}>{html.escape(row.label)}</td>{cells}</tr>")
     lines.append("</tbody></table>")
-    if absent := without_flows(summaries.values()):
-        lines.append(f"<p>{html.escape(absent)}</p>")
+    notes = (one_seed(summaries.values()), without_flows(summaries.values()))
+    lines += [f"<p>{html.escape(note)}</p>" for note in notes if note]
     for name, run in runs.items():
         lines += [_note(name, violation["message"]) for violation in run.summary["violations"]]
         lines += [_note(name, warning) for warning in run.summary["warnings"]]

@@ -13,9 +13,9 @@ from backwater.errors import RunError
 from backwater.files import write_whole
 from backwater.page import figures, network, workloads
 from backwater.page.charts import Table, table_html
-from backwater.page.document import document, header
+from backwater.page.document import document, header, not_modelled
 from backwater.pauses import has_trees
-from backwater.tables import audit, best, rows_of, text, without_flows
+from backwater.tables import audit, best, one_seed, rows_of, text, without_flows
 from backwater.units import bytes_text, time_text
 
 if TYPE_CHECKING:
@@ -130,16 +130,18 @@ def _table(runs: Mapping[str, Run]) -> str:
             rows.append(f'<tr{kind}><th scope="row">{html.escape(row.label)}</th>{cells}</tr>')
     by_row = " by-row" if len(runs) > 1 else ""
     how = "A click on the name of a row puts the schemes in its order. " if by_row else ""
-    absent = html.escape(f"{without_flows(summaries.values()) or ''} ").lstrip()
+    notes = (one_seed(summaries.values()), without_flows(summaries.values()))
+    beside = "".join(f"{html.escape(note)} " for note in notes if note)
     return (
         '<section id="results"><h2>Results</h2>'
         '<div class="scroll" tabindex="0" role="region" aria-label="Results">'
         f'<table class="results{by_row}">'
         f"<thead><tr><td></td>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-        f'<p class="note">{how}{absent}Lowest values are bold, ideals aside. Percentiles are of '
-        "the flows that finished, whose number stands above them; MB = 10⁶ bytes. Of the links' "
-        "utilisation, payload is that of flows received whole in the measured time, in one "
-        "direction, and all bytes those of both directions in the whole run.</p>"
+        f'<p class="note">{beside}{how}Lowest values are bold, except for ideals. Percentiles are '
+        "of the flows that finished. The row above them has the number of these flows. MB = 10⁶ "
+        "bytes. Payload utilisation counts flows that started and were received whole in the "
+        "measured time, in one direction. Total utilisation counts all bytes of the whole run in "
+        "both directions.</p>"
         "</section>"
     )
 
@@ -270,7 +272,8 @@ def _ports(runs: Mapping[str, Run]) -> str:
         }
         seconds = run.summary["end_ps"] / 1e12
         for (node, peer), row in chosen.items():
-            used = 8 * row["tx_bytes"] / (row["rate_bps"] * seconds)
+            # TOP-27: the bytes of a frame count from the start of its transmission
+            used = min(8 * row["tx_bytes"] / (row["rate_bps"] * seconds), 1.0)
             rows.append(
                 [
                     name,
@@ -339,15 +342,7 @@ def _scenario(first: Run, runs: Mapping[str, Run], about: Mapping[str, Any]) -> 
     return "".join(parts) + "</section>"
 
 
-def _with_code(sentence: str) -> str:
-    """Set what stands between backticks as code."""
-    parts = html.escape(sentence).split("`")
-    return "".join(f"<code>{part}</code>" if odd % 2 else part for odd, part in enumerate(parts))
-
-
 def _foot(runs: Mapping[str, Run]) -> str:
-    sentences = dict.fromkeys(s for run in runs.values() for s in run.summary["not_modelled"])
     version = html.escape(next(iter(runs.values())).summary["backwater"])
-    items = "".join(f"<li>{_with_code(sentence)}</li>" for sentence in sentences)
-    left_out = f"<h2>Not modelled</h2><ul>{items}</ul>" if items else ""
+    left_out = not_modelled({name: [run.summary["not_modelled"]] for name, run in runs.items()})
     return f"<footer>{left_out}<p>Backwater {version}</p></footer>"

@@ -264,12 +264,13 @@ class Run:
     @cached_property
     def resolved(self) -> str:
         """The scenario with every value filled in, as TOML."""
-        try:
-            return (self.path / "resolved.toml").read_text(encoding="utf-8")
-        except OSError as error:
-            raise InputError(
-                f"{self.path}: cannot read resolved.toml: {error.strerror}", error.errno
-            ) from error
+        with self._own_files():
+            try:
+                return (self.path / "resolved.toml").read_text(encoding="utf-8")
+            except OSError as error:
+                raise InputError(
+                    f"{self.path}: cannot read resolved.toml: {error.strerror}", error.errno
+                ) from error
 
     @property
     def plot(self) -> Plots:
@@ -325,8 +326,11 @@ class Run:
         import polars as pl
 
         path = self.path / "flows.parquet"
-        with _reading(path):
-            table = self.flows.lazy() if "flows" in self.__dict__ else pl.scan_parquet(path)
+        if "flows" in self.__dict__:
+            table = self.flows.lazy()
+            return (table if where is None else table.filter(where)).select(columns).collect()
+        with self._own_files(), _reading(path):
+            table = pl.scan_parquet(path)
             return (table if where is None else table.filter(where)).select(columns).collect()
 
     def measured_queues(self) -> polars.DataFrame:
@@ -358,19 +362,44 @@ class Run:
         if name not in examples:
             raise InputError(f"there is no table `{name}`; there are {', '.join(examples)}")
         example = examples[name]
-        if example is not None and not (self.path / f"{name}.parquet").exists():
-            if example.startswith("[["):
-                raise InputError(f"{self.path}: this run has no {example}, and so no {name}")
-            how = example if example.startswith("[") else f"[record] with {example}"
-            raise InputError(f"{self.path}: {name} was not recorded; add {how}")
+        with self._own_files():
+            if example is not None and not (self.path / f"{name}.parquet").exists():
+                if example.startswith("[["):
+                    raise InputError(f"{self.path}: this run has no {example}, and so no {name}")
+                how = example if example.startswith("[") else f"[record] with {example}"
+                raise InputError(f"{self.path}: {name} was not recorded; add {how}")
         return self._table(name)
 
     def _table(self, name: str) -> polars.DataFrame:
         import polars as pl
 
         path = self.path / f"{name}.parquet"
-        with _reading(path):
+        with self._own_files(), _reading(path):
             return pl.read_parquet(path)
+
+    @contextmanager
+    def _own_files(self) -> Iterator[None]:
+        """Refuse what was read meanwhile if the directory holds another run now.
+
+        Files are read late, and another run may have replaced them since the summary was read.
+        """
+        error: InputError | None = None
+        try:
+            yield
+        except InputError as failure:
+            error = failure
+        try:
+            now = json.loads((self.path / SUMMARY).read_text(encoding="utf-8"))
+            own = all(now.get(key) == self.summary.get(key) for key in ("digest", "key"))
+        except (OSError, ValueError, AttributeError):
+            own = False
+        if not own:
+            raise InputError(
+                f"{self.path}: holds another run now (this one has digest {self.digest}); give "
+                "each run a directory of its own, or open this one again with backwater.load"
+            ) from error
+        if error is not None:
+            raise error
 
 
 @contextmanager

@@ -9,12 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from backwater import _core
-from backwater.directories import claim_comparison, claim_run
+from backwater.directories import claim_comparison, claim_run, default_directory
 from backwater.errors import Interrupted, RunError, ScenarioError
 from backwater.files import write_whole
 from backwater.notebook import watched
@@ -272,22 +273,31 @@ def run(
     ``overrides`` are texts such as ``"switch.buffer=24MB"``. ``profile`` names a simulator that
     is imitated, such as ``"ns3"``. At most ``threads`` processors work on it (0: all of
     them), which changes no result. With ``lockstep`` its frames go through the kernel
-    (docs/live.md). Ctrl-C raises :class:`~backwater.Interrupted`, whose ``result`` is the part that
-    was computed.
+    (docs/live.md), on one thread. Ctrl-C raises :class:`~backwater.Interrupted`, whose ``result``
+    is the part that was computed.
+
+    Without ``out`` the results go to ``out/NAME`` of the scenario's file, or, if that holds other
+    results, to ``out/NAME-KEY``, where KEY is a hash of the scenario with its seed and overrides.
+    A directory with results of another key is refused, unless ``force`` is given.
     """
-    _check_threads(threads)
+    _check_threads(threads, lockstep)
     if scheme is not None:
         _check_overrides([scheme], overrides)
-    path = Path(out) if out is not None else default_out(scenario, scheme)
-    resolved, _ = _core.resolve(str(scenario), list(overrides), seed, scheme, profile)
-    claim_run(path, resolved, force)
+    key = _key(scenario, scheme, overrides, seed, profile, lockstep)
+    path = Path(out) if out is not None else default_directory(default_out(scenario, scheme), key)
+    claim_run(path, key, force)
     job = _Job(
-        str(scenario), scheme, list(overrides), seed, path, force, profile, threads, lockstep
+        str(scenario), scheme, list(overrides), seed, path, force, key, profile, threads, lockstep
     )
-    with watched([scheme or ""], listener) as (told, show):
-        outcome = _run_all({scheme or "": job}, 1, told, show)
-    for error in outcome.errors.values():
-        raise error
+    try:
+        with watched([scheme or ""], listener) as (told, show):
+            outcome = _run_all({scheme or "": job}, 1, told, show)
+        for error in outcome.errors.values():
+            raise error
+    except BaseException:
+        with suppress(OSError):
+            path.rmdir()  # If nothing was written.
+        raise
     result = Run(path)
     if outcome.interrupted:
         raise Interrupted(result)
@@ -313,43 +323,51 @@ def compare(
 
     At most ``jobs`` of them run at a time, each on at most ``threads`` processors (0: all); by
     default as many as there are processors for. A scheme that fails does not stop the others: see
-    ``failed`` of the result. Parameters of a choice, such as ``scheme.hpcc.eta=0.9``, concern the
-    schemes that made it. With ``lockstep`` their frames go through the kernel (docs/live.md).
-    Ctrl-C raises :class:`~backwater.Interrupted`, whose ``result`` has what was computed.
+    ``failed`` of the result. Every parameter applies to each scheme that has it, such as
+    ``scheme.hpcc.eta=0.9`` to HPCC. With ``lockstep`` their frames go through the kernel
+    (docs/live.md), one run after the other. Ctrl-C raises :class:`~backwater.Interrupted`, whose
+    ``result`` has what was computed. ``out`` and ``force`` are those of :func:`run`.
     """
     _check_names(schemes)
     _check_overrides(schemes, overrides)
-    _check_threads(threads)
-    concerned = fitting(scenario, schemes, overrides, seed, profile)
+    _check_threads(threads, lockstep)
+    if lockstep is not None and jobs not in (None, 1):
+        raise ScenarioError(f"jobs={jobs}: runs in lockstep go one after the other; leave jobs out")
+    fits = fitting(scenario, schemes, overrides, seed, profile)
+    concerned = {scheme: fit.overrides for scheme, fit in fits.items()}
     # All mistakes are told before anything is written.
     mistakes: dict[str, ScenarioError] = {}
-    resolved: list[str] = []
+    keys: dict[str, str] = {}
     for scheme in schemes:
         try:
-            resolved.append(
-                _core.resolve(str(scenario), concerned[scheme], seed, scheme, profile)[0]
-            )
+            keys[scheme] = _key(scenario, scheme, concerned[scheme], seed, profile, lockstep)
         except ScenarioError as error:
             mistakes[scheme] = error
     for scheme, mistake in mistakes.items():
         if len({str(other) for other in mistakes.values()}) == 1 and len(mistakes) == len(schemes):
             raise mistake
         raise ScenarioError(f"with the scheme {scheme}:\n{mistake}", mistake.problems)
-    path = Path(out) if out is not None else default_out(scenario, "compare")
-    claim_comparison(path, schemes, resolved[0], force)
+    key = _hash(list(keys.items()))
+    preferred = default_out(scenario, "compare")
+    path = Path(out) if out is not None else default_directory(preferred, key)
+    claim_comparison(path, key, keys, force)
+    rest = (profile, threads, lockstep)
     made = {
-        s: _Job(str(scenario), s, concerned[s], seed, path / s, force, profile, threads, lockstep)
+        s: _Job(str(scenario), s, concerned[s], seed, path / s, force, keys[s], *rest)
         for s in schemes
     }
+    workers = 1 if lockstep is not None else jobs or runs_at_a_time(threads)
     with watched(schemes, listener) as (told, show):
-        outcome = _run_all(made, jobs or runs_at_a_time(threads), told, show)
+        outcome = _run_all(made, workers, told, show)
     about = {
+        "key": key,
         "scenario": str(scenario),
         "scenario_text": Path(scenario).read_text(encoding="utf-8"),
         "command": _command(scenario, schemes, overrides, seed, profile),
         "schemes": [s for s in schemes if s in outcome.finished],
         "failed": {s: str(e) for s, e in outcome.errors.items()},
         "interrupted": outcome.interrupted,
+        "notes": [sentence for fit in fits.values() for sentence in fit.left_out],
     }
     write_whole(path / COMPARISON, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
     result = Comparison(path)
@@ -364,26 +382,50 @@ def compare(
     return result
 
 
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The overrides of a comparison or sweep that apply to one of its schemes."""
+
+    overrides: list[str]
+
+    left_out: list[str]
+    """A sentence for each override that does not apply."""
+
+
 def fitting(
     scenario: str | Path,
     schemes: Sequence[SchemeName],
     overrides: Sequence[str],
     seed: int | None = None,
     profile: str | None = None,
-) -> dict[SchemeName, list[str]]:
-    """Return for each scheme the overrides that concern it.
+) -> dict[SchemeName, Fit]:
+    """Return for each scheme the overrides that apply to it.
 
-    A parameter of a choice that a scheme did not make is left out, if another scheme made it.
+    A parameter that a scheme does not have is left out for it if another scheme has it. If no
+    scheme has it, it stays, and the scenario is refused.
     """
     if len(schemes) == 1 or not any(override.startswith("scheme.") for override in overrides):
-        return {scheme: list(overrides) for scheme in schemes}
-    idle: dict[SchemeName, set[str]] = {}
+        return {scheme: Fit(list(overrides), []) for scheme in schemes}
+    idle: dict[SchemeName, dict[str, str]] = {}
     for scheme in schemes:
         problems = check(scenario, scheme=scheme, overrides=overrides, seed=seed, profile=profile)
-        tables = tuple(f"{p['key']}." for p in problems if p["code"] == "useless-key")
-        idle[scheme] = {o for o in overrides if o.partition("=")[0].startswith(tables)}
-    nowhere = set.intersection(*idle.values())
-    return {s: [o for o in overrides if o not in idle[s] - nowhere] for s in schemes}
+        useless = {p["key"]: p["message"] for p in problems if p["code"] == "useless-key"}
+        idle[scheme] = {
+            override: why
+            for override in overrides
+            for key, why in useless.items()
+            if f"{override.partition('=')[0].strip()}.".startswith(f"{key}.")
+        }
+    nowhere = set.intersection(*(set(found) for found in idle.values()))
+    fits: dict[SchemeName, Fit] = {}
+    for scheme, found in idle.items():
+        left_out = {override: why for override, why in found.items() if override not in nowhere}
+        sentences = [
+            f"`{override}` does not apply to {scheme or 'the scheme of the scenario'}: {why}"
+            for override, why in left_out.items()
+        ]
+        fits[scheme] = Fit([one for one in overrides if one not in left_out], sentences)
+    return fits
 
 
 def processors() -> int:
@@ -398,8 +440,29 @@ def runs_at_a_time(threads: int) -> int:
     return max(1, processors() // threads) if threads else 1
 
 
+def _key(
+    scenario: str | Path,
+    scheme: str | None,
+    overrides: Sequence[str],
+    seed: int | None,
+    profile: str | None,
+    lockstep: Lockstep | None,
+) -> str:
+    """Return the key of a run: a hash of everything that its result depends on."""
+    from backwater.campaign.task import Task
+
+    key = Task(Path(scenario), scheme, tuple(overrides), seed, profile).key
+    return key if lockstep is None else _hash([key, lockstep.compare])
+
+
+def _hash(about: Any) -> str:
+    from backwater.campaign.task import hash_bytes
+
+    return hash_bytes(json.dumps(about).encode())
+
+
 def default_out(scenario: str | Path, suffix: str | None) -> Path:
-    """Where results go that are not told where to go."""
+    """Return the preferred directory of results if the user names none."""
     stem = Path(scenario).stem
     return Path("out") / (f"{stem}-{suffix}" if suffix else stem)
 
@@ -423,6 +486,7 @@ class _Job:
     seed: int | None
     out: Path
     force: bool
+    key: str
     profile: str | None = None
     threads: int = 1
     lockstep: Lockstep | None = None
@@ -447,11 +511,13 @@ class _Job:
                 listener(Progress(*known, moved_ps, fullest, operations))
 
         tell = progress if listener is not None else None
-        what = (self.scenario, self.scheme, self.overrides, self.seed, str(self.out), self.force)
+        what = (self.scenario, self.scheme, self.overrides, self.seed)
+        where = (str(self.out), self.force, self.key)
+        rest = (tell, interrupt, self.profile)
         if self.lockstep is None:
-            said = _core.run(*what, tell, interrupt, self.profile, self.threads)
+            said = _core.run(*what, *where, *rest, self.threads)
         else:
-            said, kept = _core.run_lockstep(*what, tell, interrupt, self.lockstep.compare)
+            said, kept = _core.run_lockstep(*what, *where, *rest, self.lockstep.compare)
             write_whole(self.out / Lockstep.KEPT, kept + "\n")
         summary = json.loads(said)
         flows, hops = summary["flows"], summary["performance"]["packet_hops"]
@@ -505,10 +571,15 @@ def _run_all(
     return outcome
 
 
-def _check_threads(threads: int) -> None:
+def _check_threads(threads: int, lockstep: Lockstep | None) -> None:
     if not 0 <= threads <= MOST_THREADS:
         raise ScenarioError(
             f"{threads} threads: a run can have 1 to {MOST_THREADS}; 0 stands for all processors"
+        )
+    if lockstep is not None and threads != 1:
+        raise ScenarioError(
+            f"threads={threads}: a run in lockstep has one thread, because its nodes take turns; "
+            "leave threads out"
         )
 
 

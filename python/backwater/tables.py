@@ -123,14 +123,7 @@ def _core_wire(summary: Summary) -> float | None:
 
 
 def _core_payload(summary: Summary) -> float | None:
-    """Return the share of the core that the payload of flows between racks takes.
-
-    Nothing where hosts hang on switches of several tiers: GPUs of one server may be of different
-    racks, and what they send each other does not cross the core (TOP-13).
-    """
-    hosts = summary["tiers"][0]
-    above = [links for links in summary["links"] if links["from"] == hosts]
-    return None if summary["core"] is None or len(above) > 1 else summary["core"]["carried"]
+    return None if summary["core"] is None else summary["core"]["carried"]
 
 
 def _paused(summary: Summary) -> float | None:
@@ -287,6 +280,15 @@ def without_flows(summaries: Collection[Summary]) -> str | None:
     there = {row.group for row in rows_of(summaries)}
     absent = [label for label in _BINS.values() if _slowdowns_of(label) not in there]
     return f"No flow was measured of: {'; '.join(absent)}." if absent else None
+
+
+def one_seed(summaries: Collection[Summary]) -> str | None:
+    """Return a sentence for a table that compares runs of one seed each; else ``None``."""
+    if len(summaries) < 2:
+        return None
+    seeds = sorted({summary["seed"] for summary in summaries})
+    which = f"One seed ({seeds[0]})" if len(seeds) == 1 else "One seed per column"
+    return f"{which}: differences can be chance; `backwater sweep` compares several seeds."
 
 
 def text(row: Row, summary: Summary) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from backwater.tables import best, rows_of, text, without_flows
+from backwater.tables import best, one_seed, rows_of, text, without_flows
 
 if TYPE_CHECKING:
     from backwater.results import Run
@@ -36,8 +36,9 @@ def print_table(runs: Mapping[str, Run]) -> None:
     styled = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     for line in lines:
         print("  ".join(_padded(line, widths, styled)).rstrip())
-    if absent := without_flows(summaries.values()):
-        print(absent)
+    for note in (one_seed(summaries.values()), without_flows(summaries.values())):
+        if note:
+            print(note)
     for name, run in runs.items():
         print(f"digest {run.digest}  {name}")
 

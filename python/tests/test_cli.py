@@ -287,7 +287,7 @@ def test_a_directory_with_other_things_is_left_alone(
     assert names(tmp_path) == {"thesis.tex", *RUN_FILES}
 
 
-def test_results_of_another_scenario_are_left_alone(
+def test_results_of_another_run_are_left_alone(
     command: Backwater, tiny: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.toml"
@@ -296,14 +296,14 @@ def test_results_of_another_scenario_are_left_alone(
         out = tmp_path / where
         assert command(*words, tiny, "-o", out).returncode == 0
         kept = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
-        done = command(*words, other, "-o", out)
-        assert done.returncode == 1
-        said = f"error: {out}: holds a {'run' if where == 'out/run' else 'comparison'} of the "
-        assert done.stderr.startswith(f"{said}scenario `tiny`, and this is `other`; ")
-        assert "--force" in done.stderr
-        assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == kept
-        # The same scenario is changed and run again, whatever is changed.
-        assert command(*words, tiny, "-o", out, "--seed", "9").returncode == 0
+        for changed in ([other], [tiny, "--seed", "9"], [tiny, "--set", "switch.buffer=1MB"]):
+            done = command(*words, *changed, "-o", out)
+            assert done.returncode == 1
+            assert done.stderr.startswith(f"error: {out}")
+            assert "--force" in done.stderr
+            assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == kept
+        # The same again is done again.
+        assert command(*words, tiny, "-o", out).returncode == 0
         done = command(*words, other, "-o", out, "--force")
         assert done.returncode == 0, done.stderr
         summary = out / ("" if where == "out/run" else "bfc") / "summary.json"

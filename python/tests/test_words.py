@@ -94,11 +94,15 @@ def test_pauses_are_said_as_a_sum_over_ports_and_as_the_share_of_one() -> None:
     assert "sum over ports" in row("pfc_paused_ps").label
 
 
-def test_payload_in_the_core_is_not_said_where_servers_have_switches_of_their_own() -> None:
-    leaf, server = ({"from": "gpu", "to": tier} for tier in ("leaf", "nvswitch"))
-    told = {"tiers": ["gpu", "leaf", "nvswitch", "spine"], "core": {"carried": 0.3}}
-    assert row("core_carried").value(told | {"links": [leaf]}) == 0.3
-    assert row("core_carried").value(told | {"links": [leaf, server]}) is None
+def test_a_comparison_of_one_seed_has_a_note() -> None:
+    seven, eight = {"seed": 7}, {"seed": 8}
+    assert tables.one_seed([seven]) is None
+    both = tables.one_seed([seven, seven])
+    assert both is not None
+    assert "One seed (7)" in both
+    other = tables.one_seed([seven, eight])
+    assert other is not None
+    assert "7" not in other
 
 
 def with_drops(drops: int) -> tables.Summary:

@@ -60,6 +60,7 @@ fn options(name: &str) -> Options<'static> {
     Options {
         out_dir: PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name),
         force: true,
+        key: None,
         threads: Threads::ONE,
         progress: None,
         interrupt: None,

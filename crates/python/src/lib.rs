@@ -155,7 +155,7 @@ fn schema() -> String {
 
 /// Runs a scenario, writes its results, and returns the summary as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt, profile=None, threads=1))]
+#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, key, progress, interrupt, profile=None, threads=1))]
 #[expect(
     clippy::too_many_arguments,
     reason = "a flat list keeps the boundary to Python plain"
@@ -168,6 +168,7 @@ fn run(
     seed: Option<u64>,
     out_dir: PathBuf,
     force: bool,
+    key: String,
     progress: Option<Py<PyAny>>,
     interrupt: &Interrupt,
     profile: Option<String>,
@@ -181,6 +182,7 @@ fn run(
     let told = Told {
         out_dir,
         force,
+        key,
         progress,
         interrupt,
     };
@@ -192,6 +194,7 @@ fn run(
 struct Told<'a> {
     out_dir: PathBuf,
     force: bool,
+    key: String,
     progress: Option<Py<PyAny>>,
     interrupt: &'a Interrupt,
 }
@@ -215,12 +218,13 @@ impl Told<'_> {
             failed: None,
             interrupt: flag.clone(),
         };
-        let (out_dir, force) = (self.out_dir, self.force);
+        let (out_dir, force, key) = (self.out_dir, self.force, Some(self.key));
         let result = py.detach(|| {
             let mut tell = |now: &fabric::record::Progress| teller.tell(now);
             run(Options {
                 out_dir,
                 force,
+                key,
                 threads,
                 progress: Some(&mut tell),
                 interrupt: Some(&flag),

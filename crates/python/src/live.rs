@@ -17,7 +17,7 @@ pub fn enter_user_namespace(py: Python<'_>) -> PyResult<()> {
 /// Runs a scenario in lockstep, writes its results, and returns the summary and how it went, both as JSON. With
 /// `compare` the simulator runs the same scenario, and where digests differ it says in which frame they do first.
 #[pyfunction]
-#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, progress, interrupt, compare=false))]
+#[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, key, progress, interrupt, profile=None, compare=false))]
 #[expect(
     clippy::too_many_arguments,
     reason = "a flat list keeps the boundary to Python plain"
@@ -30,14 +30,17 @@ pub fn run_lockstep(
     seed: Option<u64>,
     out_dir: PathBuf,
     force: bool,
+    key: String,
     progress: Option<Py<PyAny>>,
     interrupt: &Interrupt,
+    profile: Option<String>,
     compare: bool,
 ) -> PyResult<(String, String)> {
-    let scenario = load(py, &path, overrides, seed, scheme, None)?;
+    let scenario = load(py, &path, overrides, seed, scheme, profile)?;
     let told = Told {
         out_dir,
         force,
+        key,
         progress,
         interrupt,
     };

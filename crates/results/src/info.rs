@@ -13,9 +13,10 @@ pub struct NodeInfo {
     pub tier: String,
     /// Height in the network: 0 for hosts, 1 for the switches that hosts hang on, and so on up.
     pub level: u8,
-    /// For hosts: the rack. Flows between different racks cross the core. Of switches it says
-    /// nothing.
-    pub rack: u32,
+    /// For hosts: the nodes at the other end of their links, ascending. Empty for switches.
+    pub switches: Vec<u32>,
+    /// For switches: the scale-up domain of a server, whose links are neither host links nor core links.
+    pub scale_up: bool,
 }
 
 /// An end of one of several links between the same two nodes.
@@ -49,6 +50,8 @@ pub struct RunInfo {
     pub scheme: String,
     /// Seed of the run.
     pub seed: u64,
+    /// Hash of everything that the result depends on, if the caller computed one.
+    pub key: Option<String>,
     /// Version of the program.
     pub version: String,
     /// All nodes, in the numbering of the run.

@@ -35,6 +35,8 @@ pub struct Summary {
     pub scheme: String,
     /// Seed.
     pub seed: u64,
+    /// Hash of everything that the result depends on; `None` if the caller did not compute one.
+    pub key: Option<String>,
     /// Digest of the trajectory, 16 hexadecimal digits.
     pub digest: String,
     /// Why the run stopped: `drained`, `time-limit`, `stalled`, `deadlock` or `interrupted`.
@@ -203,9 +205,10 @@ impl Serialize for Percentiles {
 pub struct Load {
     /// Capacity in one direction, bits per second.
     pub capacity_bps: u64,
-    /// Payload of the flows that started in the measured time.
+    /// Payload of the flows over these links that started in the measured time. Above 1 if more is
+    /// offered than the links can carry.
     pub offered: f64,
-    /// Payload of the flows that were received whole in the measured time.
+    /// Payload of the flows over these links that started and were received whole in the measured time.
     pub carried: f64,
     /// All bytes on the wire over the whole run, mean of both directions.
     pub wire: f64,
@@ -348,17 +351,30 @@ impl BinTally {
     }
 }
 
-/// Payload bytes of flows, all of them and those that cross the core.
-#[derive(Clone, Copy, Default)]
+/// The links that a flow uses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Links {
+    /// Those inside a server of GPUs.
+    InServer,
+    /// Links of hosts to one switch that both have.
+    Hosts,
+    /// Links of hosts, and links of the core between their switches.
+    HostsAndCore,
+}
+
+/// Payload of flows, in bytes, by the links that they use.
+#[derive(Default)]
 struct Payload {
-    all: u128,
+    hosts: u128,
     core: u128,
 }
 
 impl Payload {
-    fn add(&mut self, bytes: u64, crosses: bool) {
-        self.all += u128::from(bytes);
-        if crosses {
+    fn add(&mut self, bytes: u64, links: Links) {
+        if links != Links::InServer {
+            self.hosts += u128::from(bytes);
+        }
+        if links == Links::HostsAndCore {
             self.core += u128::from(bytes);
         }
     }
@@ -429,19 +445,31 @@ impl Tally {
         at_ps >= self.info.measure_from_ps && self.info.measure_to_ps.is_none_or(|to| at_ps <= to)
     }
 
+    /// The links that flows between two hosts use. A flow crosses the core if its hosts have no
+    /// switch in common. // TOP-27
+    fn links_of(&self, src: u32, dst: u32) -> Links {
+        let nodes = &self.info.nodes;
+        let [from, to] = [src, dst].map(|host| &nodes[host as usize].switches);
+        let mut shared = from.iter().filter(|switch| to.contains(switch));
+        let inside = |&switch: &u32| nodes[switch as usize].scale_up;
+        match shared.clone().next() {
+            None => Links::HostsAndCore,
+            Some(_) if shared.any(inside) => Links::InServer, // TOP-24
+            Some(_) => Links::Hosts,
+        }
+    }
+
     fn flow(&mut self, record: &FlowRecord) {
         self.check_speed(record);
         self.lone.add(record);
         let flow = record.flow;
-        let crosses =
-            self.info.nodes[flow.src as usize].rack != self.info.nodes[flow.dst as usize].rack;
+        // TOP-27: count the bytes on the links that they use
         if self.measures(flow.start_ps) {
-            self.offered.add(flow.bytes, crosses);
-        }
-        if let Some(at_ps) = record.received_ps
-            && self.measures(at_ps)
-        {
-            self.carried.add(flow.bytes, crosses);
+            let links = self.links_of(flow.src, flow.dst);
+            self.offered.add(flow.bytes, links);
+            if record.received_ps.is_some_and(|at_ps| self.measures(at_ps)) {
+                self.carried.add(flow.bytes, links);
+            }
         }
         if flow.start_ps < self.info.measure_from_ps {
             return;
@@ -573,6 +601,7 @@ impl Tally {
             name: self.info.name.clone(),
             scheme: self.info.scheme.clone(),
             seed: self.info.seed,
+            key: self.info.key.clone(),
             digest: format!("{:016x}", outcome.digest),
             ending: ending_name(outcome.ending),
             partial: outcome.ending == Ending::Interrupted,
@@ -746,8 +775,8 @@ impl Tally {
             |((from, to), (mut group, wire, data)): ((usize, usize), (LinkGroup, u128, u128))| {
                 group.from = self.tiers[from].clone();
                 group.to = self.tiers[to].clone();
-                group.wire_utilisation = utilisation(wire, group.capacity_bps, outcome.end_ps);
-                group.data_utilisation = utilisation(data, group.capacity_bps, outcome.end_ps);
+                group.wire_utilisation = wire_utilisation(wire, group.capacity_bps, outcome.end_ps);
+                group.data_utilisation = wire_utilisation(data, group.capacity_bps, outcome.end_ps);
                 let port_time = group.ports as f64 * outcome.end_ps as f64;
                 group.paused_fraction = if port_time > 0.0 {
                     group.paused_ps as f64 / port_time
@@ -786,29 +815,28 @@ impl Tally {
             self.carried.core,
         );
         Some(Load {
-            wire: utilisation(wire, both_directions, outcome.end_ps),
+            wire: wire_utilisation(wire, both_directions, outcome.end_ps),
             ..load
         })
     }
 
     fn host_load(&self, outcome: &Outcome, measure_to_ps: u64) -> Load {
-        let is_host = |node: u32| self.info.nodes[node as usize].level == 0;
-        let ports = || {
-            outcome
-                .ports
-                .iter()
-                .filter(|p| is_host(p.node) || is_host(p.peer))
+        let node = |node: u32| &self.info.nodes[node as usize];
+        let of_hosts = |p: &&PortRecord| {
+            let (from, to) = (node(p.node), node(p.peer));
+            (from.level == 0 || to.level == 0) && !from.scale_up && !to.scale_up
         };
+        let ports = || outcome.ports.iter().filter(of_hosts); // TOP-12: not those inside servers
         let both_directions: u64 = ports().map(|p| p.rate_bps).sum();
         let wire = ports().map(|p| u128::from(p.tx_bytes)).sum();
         let load = self.load(
             both_directions / 2,
             measure_to_ps,
-            self.offered.all,
-            self.carried.all,
+            self.offered.hosts,
+            self.carried.hosts,
         );
         Load {
-            wire: utilisation(wire, both_directions, outcome.end_ps),
+            wire: wire_utilisation(wire, both_directions, outcome.end_ps),
             ..load
         }
     }
@@ -832,6 +860,12 @@ fn ending_name(ending: Ending) -> &'static str {
         Ending::Deadlocked => "deadlock",
         Ending::Interrupted => "interrupted",
     }
+}
+
+/// [`utilisation`] by bytes that ports sent. The end of a run can cut the transmission of a frame, whose bytes
+/// count from its start: the bound leaves that part out. // TOP-27
+fn wire_utilisation(bytes: u128, capacity_bps: u64, time_ps: u64) -> f64 {
+    utilisation(bytes, capacity_bps, time_ps).min(1.0)
 }
 
 /// Bytes over what the capacity carries in the time; 0 where there is no capacity or no time.

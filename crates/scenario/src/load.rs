@@ -74,15 +74,27 @@ impl Scenario {
             text: text.to_owned(),
             kind: SourceKind::File,
         });
-        let context = Context::default();
         let user = match parse(&source) {
-            Ok(table) => with_changes(table, changes, &context),
+            Ok(table) => table,
             Err(problems) => return Err(ScenarioError { problems }),
         };
-        let mut root = defaults();
-        merge(&mut root, &user);
-        let scenario = read_root(&mut root, &source, base, &context);
-        finish(scenario, &root, context)
+        let mut idle = Vec::new();
+        loop {
+            let context = Context::default();
+            let user = with_changes(user.clone(), changes, &idle, &context);
+            let mut root = defaults();
+            merge(&mut root, &user);
+            let scenario = read_root(&mut root, &source, base, &context);
+            let found = match changes.scheme {
+                Some(_) => inapplicable(&context),
+                None => Vec::new(),
+            };
+            // A problem that is still there is not about a key that can be left out.
+            if found.iter().all(|one| idle.contains(one)) {
+                return finish(scenario, &root, context);
+            }
+            idle.extend(found);
+        }
     }
 }
 
@@ -113,10 +125,31 @@ fn read_text(path: &Path) -> Result<String, ScenarioError> {
     })
 }
 
-/// Applies what the command line says.
-fn with_changes(mut user: Table, changes: &Changes, context: &Context) -> Table {
+/// Returns the keys of the scenario's own `[scheme]` that do not apply to the chosen preset, each with the reason.
+///
+/// Such a key would be an error in a scenario with this preset. What the command line sets is not among them.
+// PRE-271
+fn inapplicable(context: &Context) -> Vec<(At, String)> {
+    let problems = context.problems.borrow();
+    let own = problems.iter().filter_map(|problem| {
+        let at = problem.at.as_ref()?;
+        let is_idle = matches!(problem.code, Code::UselessKey | Code::ImpossibleSet);
+        let is_own = problem.key.starts_with("scheme.") && at.source.kind == SourceKind::File;
+        (is_idle && is_own && problem.severity == Severity::Error)
+            .then(|| (at.clone(), problem.message.clone()))
+    });
+    own.collect()
+}
+
+/// Applies what the command line says. `idle` are keys of `[scheme]` that do not apply to the chosen preset.
+fn with_changes(
+    mut user: Table,
+    changes: &Changes,
+    idle: &[(At, String)],
+    context: &Context,
+) -> Table {
     if let Some(preset) = &changes.scheme {
-        choose_scheme(&mut user, preset, context);
+        choose_scheme(&mut user, preset, idle, context);
     }
     if let Some(profile) = &changes.profile {
         set_scheme(&mut user, "profile", profile, "--profile");
@@ -130,9 +163,18 @@ fn with_changes(mut user: Table, changes: &Changes, context: &Context) -> Table 
     user
 }
 
-/// Keys of `[scheme]` that say what is compared, not how one scheme is made; they stay when the
-/// preset changes.
-const SHARED_KEYS: &[&str] = &["parameters", "profile", "mtu", "path"];
+/// Keys of `[scheme]` whose values are what distinguishes one preset from another. All other keys are parameters.
+// PRE-271
+const CHOICES: &[&str] = &[
+    "classify",
+    "schedule",
+    "admission",
+    "victims",
+    "backpressure",
+    "signal",
+    "control",
+    "recovery",
+];
 
 /// Sets a word of `[scheme]` as an option of the command line says.
 fn set_scheme(user: &mut Table, key: &str, word: &str, option: &str) {
@@ -162,61 +204,64 @@ fn set_scheme(user: &mut Table, key: &str, word: &str, option: &str) {
     }
 }
 
-/// Puts another preset in the place of the scenario's. Axes that the scenario set for its own
-/// preset say nothing about another one, so they go, with a warning.
-fn choose_scheme(user: &mut Table, preset: &str, context: &Context) {
-    let source = Arc::new(Source {
-        name: "--scheme".to_owned(),
-        text: preset.to_owned(),
-        kind: SourceKind::Override,
+/// Puts another preset in the place of the scenario's. Every parameter of the scenario applies to each preset that has
+/// it. Choices that the scenario made for its own preset, and the parameters in `idle`, are left out with a warning.
+// PRE-271
+fn choose_scheme(user: &mut Table, preset: &str, idle: &[(At, String)], context: &Context) {
+    if let Some(Entry {
+        node: Node {
+            value: Value::Table(scheme),
+            ..
+        },
+        ..
+    }) = user.entries.iter_mut().find(|e| e.key == "scheme")
+    {
+        let own = match scheme.get("preset").map(|e| &e.node.value) {
+            Some(Value::String(own)) => own.clone(),
+            _ => crate::DEFAULT_PRESET.to_owned(),
+        };
+        if own != preset {
+            leave_out(scheme, "scheme", &mut |entry, path| {
+                let (message, hint) = if CHOICES.contains(&entry.key.as_str()) && path == "scheme" {
+                    let key = &entry.key;
+                    (
+                        format!("`{key}` is set for {own}, so it is left out for {preset}"),
+                        Some(format!(
+                            "to set it for every scheme use --set scheme.{key}=.."
+                        )),
+                    )
+                } else {
+                    let same = |at: &At| *at == entry.key_at || *at == entry.node.at;
+                    let Some((_, why)) = idle.iter().find(|(at, _)| same(at)) else {
+                        return true;
+                    };
+                    let key = &entry.key;
+                    (
+                        format!("`{key}` of the scenario does not apply to {preset}: {why}"),
+                        None,
+                    )
+                };
+                let path = format!("{path}.{}", entry.key);
+                context.warn(Code::LeftOut, Some(&entry.key_at), &path, message, hint);
+                false
+            });
+        }
+    }
+    set_scheme(user, "preset", preset, "--scheme");
+}
+
+/// Removes the entries of a table and of those inside it for which `stays` returns false. `stays` gets each entry and the
+/// path of its table.
+fn leave_out(table: &mut Table, path: &str, stays: &mut impl FnMut(&Entry, &str) -> bool) {
+    table.entries.retain_mut(|entry| {
+        if !stays(entry, path) {
+            return false;
+        }
+        if let Value::Table(inner) = &mut entry.node.value {
+            leave_out(inner, &format!("{path}.{}", entry.key), stays);
+        }
+        true
     });
-    let at = At {
-        source,
-        span: 0..preset.len(),
-    };
-    let node = |value| Node {
-        value,
-        at: at.clone(),
-    };
-    let entry = |key: &str, value| Entry {
-        key: key.to_owned(),
-        key_at: at.clone(),
-        node: node(value),
-    };
-    if user.get("scheme").is_none() {
-        user.set(entry("scheme", Value::Table(Table::default())));
-    }
-    let Some(scheme) = user.entries.iter_mut().find(|e| e.key == "scheme") else {
-        return;
-    };
-    let Value::Table(scheme) = &mut scheme.node.value else {
-        return;
-    };
-    let own = match scheme.get("preset").map(|e| &e.node.value) {
-        Some(Value::String(own)) => own.clone(),
-        _ => crate::DEFAULT_PRESET.to_owned(),
-    };
-    if own != preset {
-        scheme.entries.retain(|e| {
-            let stays = e.key == "preset" || SHARED_KEYS.contains(&e.key.as_str());
-            if !stays {
-                let message = format!(
-                    "`{}` is set for {own}, so it is left out for {preset}",
-                    e.key
-                );
-                let hint = format!("to set it for every scheme use --set scheme.{}=..", e.key);
-                context.warn(
-                    Code::LeftOut,
-                    Some(&e.key_at),
-                    &format!("scheme.{}", e.key),
-                    message,
-                    Some(hint),
-                );
-            }
-            stays
-        });
-    }
-    scheme.set(entry("preset", Value::String(preset.to_owned())));
 }
 
 /// Reads the whole scenario; `None` where something is wrong (the context knows what).

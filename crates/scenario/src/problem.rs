@@ -110,7 +110,7 @@ pub enum Code {
     UselessKey,
     /// Values that cannot go together, or not with the network.
     ImpossibleSet,
-    /// What the scenario sets for its own preset is left out, for another preset was chosen.
+    /// A key that the scenario sets is left out, because it does not apply to the preset that was chosen.
     LeftOut,
     /// It can be run, but its answer may not be what was meant.
     Doubtful,
@@ -176,7 +176,7 @@ impl Code {
             ),
             Self::LeftOut => (
                 "left-out",
-                "What the scenario sets for its own preset does not apply to the preset of `--scheme`.",
+                "A key that the scenario sets does not apply to the preset of `--scheme`.",
             ),
             Self::Doubtful => (
                 "doubtful",

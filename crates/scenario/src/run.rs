@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -13,27 +14,17 @@ use dataplane::sink::DropCause;
 use dataplane::transport::Acted;
 use fabric::engine::{self, Plan, Threads};
 use fabric::record::{Ending, Outcome, Progress, Recorder, Rows};
-use fabric::topology::{Graph, NodeKind, TopologySpec};
+use fabric::topology::{Graph, TopologySpec};
 use kernel::mix64;
 use results::{NodeInfo, RunInfo, Summary, Writer};
 
 use crate::build::BuildError;
 use crate::loads::asked_loads;
+use crate::not_modelled::not_modelled;
 use crate::problem::Problem;
 use crate::spec::Scenario;
 use crate::traffic_spec::last_arrival_ps;
 use crate::units::show_time;
-
-/// What a model leaves out has to be known by the readers of its results; docs/NOT-MODELLED.md says
-/// more.
-pub const NOT_MODELLED: &[&str] = &[
-    "Switches forward and hosts answer in no time: links and queues make all delay.",
-    "Frames have no preamble, gap or checksum beyond the header bytes of the scheme.",
-    "Links lose no frames but those of their `loss`, each on its own, and those under way when they fail.",
-    "The memory bus, PCIe and the host's software set no limit.",
-    "Flows need no handshake: the first packet may leave when the flow starts.",
-    "PFC holds from XOFF until XON; pauses do not expire.",
-];
 
 /// How to run.
 pub struct Options<'a> {
@@ -41,6 +32,8 @@ pub struct Options<'a> {
     pub out_dir: PathBuf,
     /// Write into the directory whatever is in it already.
     pub force: bool,
+    /// Hash of everything that the result depends on, computed by the caller; copied to the summary.
+    pub key: Option<String>,
     /// How many threads the run may use. Its results do not depend on it.
     pub threads: Threads,
     /// Is told now and then how far the run is.
@@ -218,6 +211,7 @@ impl Scenario {
             name: spec.name.clone(),
             scheme: spec.scheme.preset.clone(),
             seed: spec.seed,
+            key: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             nodes: (0..self.graph.nodes())
                 .map(|n| node_info(&spec.topology, &self.graph, n))
@@ -230,7 +224,10 @@ impl Scenario {
             workloads: spec.workloads.iter().map(|w| w.name.clone()).collect(),
             measure_from_ps: spec.run.warmup_ps,
             fct_acked: spec.run.fct_acked,
-            measure_to_ps: last_arrival_ps(&spec.traffic).map(|to| to.min(spec.run.until_ps)),
+            // TOP-27: workloads send until the run ends, whatever the windows of traffic
+            measure_to_ps: last_arrival_ps(&spec.traffic)
+                .filter(|_| spec.workloads.is_empty())
+                .map(|to| to.min(spec.run.until_ps)),
             record: spec.record.clone(),
             captured: captured(spec, &self.graph),
             paths_change: !spec.link_failures(&self.graph).changes().is_empty(),
@@ -239,7 +236,7 @@ impl Scenario {
             resolved: self.resolved.clone(),
             warnings: self.warnings.iter().map(one_line).collect(),
             sprays: matches!(spec.scheme.path, PathChoice::Packet | PathChoice::Label),
-            not_modelled: NOT_MODELLED.iter().map(|s| (*s).to_owned()).collect(),
+            not_modelled: not_modelled(self),
         }
     }
 
@@ -261,8 +258,12 @@ impl Scenario {
     /// As there, and [`RunError::Other`] with what that engine says.
     pub fn run_by(&self, options: Options<'_>, engine: impl Engine) -> Result<Summary, RunError> {
         let built = self.build().map_err(RunError::Build)?;
-        let writer = Writer::create(&options.out_dir, self.info(), options.force)
-            .map_err(RunError::Results)?;
+        let info = RunInfo {
+            key: options.key,
+            ..self.info()
+        };
+        let writer =
+            Writer::create(&options.out_dir, info, options.force).map_err(RunError::Results)?;
         let failed = Rc::new(Cell::new(false));
         let mut recording = Recording {
             writer,
@@ -407,18 +408,24 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 
 fn node_info(spec: &TopologySpec, graph: &Graph, node: u32) -> NodeInfo {
     let level = graph.tier(node).min(255) as u8;
-    let rack = match graph.kind(node) {
-        NodeKind::Host => graph.rack_of(node),
-        NodeKind::Switch => 0,
+    let switch = node.checked_sub(graph.hosts());
+    let scale_up = switch.is_some_and(|switch| graph.is_scale_up_switch(switch));
+    let switches = match switch {
+        Some(_) => Vec::new(),
+        None => {
+            let of_ports = graph.port_range(node).map(|port| graph.port(port).peer);
+            of_ports.collect::<BTreeSet<u32>>().into_iter().collect()
+        }
     };
     NodeInfo {
         name: graph.name(node),
-        tier: match node.checked_sub(graph.hosts()) {
-            Some(switch) if graph.is_scale_up_switch(switch) => "nvswitch".to_owned(),
-            _ => tier(spec, level),
+        tier: match scale_up {
+            true => "nvswitch".to_owned(),
+            false => tier(spec, level),
         },
         level,
-        rack,
+        switches,
+        scale_up,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dataplane::config::BaseRtt;
 use scenario::{Changes, Code, Problem, Scenario};
 
 /// A scenario that is right; line numbers below count from its first line.
@@ -1281,7 +1282,7 @@ fn another_scheme_leaves_the_first_ones_axes_out() {
     assert!(
         scenario.warnings[0]
             .message
-            .contains("`queues` is set for bfc"),
+            .contains("`queues` of the scenario does not apply to hpcc"),
         "{}",
         scenario.warnings[0]
     );
@@ -1292,6 +1293,75 @@ fn another_scheme_leaves_the_first_ones_axes_out() {
     let scenario = Scenario::parse(GOOD, "test.toml", Path::new("."), &changes).unwrap();
     assert_eq!(scenario.spec.scheme.queues, 32);
     assert_eq!(scenario.warnings, []);
+}
+
+// PRE-271
+#[test]
+fn another_scheme_keeps_the_parameters_that_it_has() {
+    let of = |own: &str, other: &str| {
+        let text = format!("{GOOD}\n{own}").replace("queues = 32\n", "");
+        let changes = Changes {
+            scheme: Some(other.into()),
+            ..Changes::default()
+        };
+        let scenario = Scenario::parse(&text, "test.toml", Path::new("."), &changes)
+            .unwrap_or_else(|error| panic!("{other}: {error}"));
+        let left_out = |p: &&Problem| p.code == Code::LeftOut;
+        let keys = scenario.warnings.iter().filter(left_out);
+        let keys: Vec<String> = keys.map(|p| p.key.clone()).collect();
+        (scenario, keys)
+    };
+    let own = "base_rtt = \"pair\"\nqueues = 16\nheader = \"60B\"\ncontrol = \"hpcc\"\nsignal = \"int\"\n\
+               [scheme.pfc]\nxoff = 0.1\n[scheme.nic]\nqueues = 8\nhost_delay = \"1us\"\n\
+               [scheme.hpcc]\neta = 0.9\n";
+    let (scenario, left_out) = of(own, "dcqcn");
+    let scheme = &scenario.spec.scheme;
+    assert_eq!(scheme.base_rtt, BaseRtt::Pair);
+    assert_eq!(scheme.header, 60);
+    assert!(scheme.host.processing.is_some());
+    assert!(
+        scenario.resolved.contains("xoff = 0.1  # scenario"),
+        "{}",
+        scenario.resolved
+    );
+    let expected = [
+        "scheme.control",
+        "scheme.signal",
+        "scheme.queues",
+        "scheme.nic.queues",
+        "scheme.hpcc",
+    ];
+    assert_eq!(
+        sorted(left_out),
+        sorted(expected.map(str::to_owned).to_vec())
+    );
+    // The control of HPCC has the table, and one queue per class.
+    let (scenario, left_out) = of(own, "hpcc");
+    assert!(
+        scenario.resolved.contains("eta = 0.9  # scenario"),
+        "{}",
+        scenario.resolved
+    );
+    assert!(
+        !left_out.contains(&"scheme.hpcc".to_owned()),
+        "{left_out:?}"
+    );
+    // A preset with queues that are counted takes their number.
+    let (scenario, left_out) = of("queues = 16\n", "hpcc+sfq");
+    assert_eq!((scenario.spec.scheme.queues, left_out), (16, Vec::new()));
+    // A value that no preset can have stays an error.
+    let changes = Changes {
+        scheme: Some("dcqcn".into()),
+        ..Changes::default()
+    };
+    let text = GOOD.replace("queues = 32", "base_rtt = \"often\"");
+    let error = Scenario::parse(&text, "test.toml", Path::new("."), &changes).unwrap_err();
+    assert_eq!(error.problems[0].key, "scheme.base_rtt");
+}
+
+fn sorted(mut words: Vec<String>) -> Vec<String> {
+    words.sort();
+    words
 }
 
 #[test]

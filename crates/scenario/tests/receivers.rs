@@ -312,6 +312,7 @@ fn runs_from_scenario_to_summary() {
             .run(scenario::Options {
                 out_dir: dir.clone(),
                 force: false,
+                key: None,
                 progress: None,
                 interrupt: None,
                 threads: fabric::engine::Threads::ONE,

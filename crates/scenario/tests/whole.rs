@@ -195,6 +195,7 @@ fn a_run_leaves_results() {
         let options = scenario::Options {
             out_dir: folder.join(preset.name),
             force: false,
+            key: None,
             threads: fabric::engine::Threads::ONE,
             progress: Some(&mut progress),
             interrupt: None,
@@ -234,6 +235,7 @@ fn losses_on_purpose_are_a_warning() {
         let options = scenario::Options {
             out_dir: folder.clone(),
             force: false,
+            key: None,
             threads: fabric::engine::Threads::ONE,
             progress: None,
             interrupt: None,
@@ -264,6 +266,7 @@ fn an_interrupt_keeps_what_was_computed() {
     let options = scenario::Options {
         out_dir: folder.clone(),
         force: false,
+        key: None,
         threads: fabric::engine::Threads::ONE,
         progress: None,
         interrupt: Some(&stop),
@@ -544,6 +547,43 @@ pfc = { pause = "quanta" }
             .unwrap_err()
             .to_string()
             .contains("`pause` is not")
+    );
+}
+
+// PRE-270
+#[test]
+fn what_is_not_modelled_is_true_for_the_configuration() {
+    let sentences = |scheme: &str, link: &str| {
+        let text = format!(
+            "name = \"foot\"\ntopology = {{ kind = \"star\", hosts = 3, link = {{ rate = \"100Gbps\", delay = \"1us\"{link} \
+             }} }}\n[[traffic]]\nname = \"t\"\npattern = \"list\"\nflows = [{{ src = 0, dst = 1, bytes = \"1KB\" }}]\n\
+             [scheme]\n{scheme}\n"
+        );
+        let scenario = parse(&text).unwrap_or_else(|e| panic!("{scheme}: {e}"));
+        scenario.info().not_modelled
+    };
+    let has = |sentences: &[String], part: &str| sentences.iter().any(|s| s.contains(part));
+    let plain = sentences("preset = \"dcqcn\"", "");
+    for part in [
+        "pauses do not expire",
+        "process a packet without delay",
+        "lose no frames",
+    ] {
+        assert!(has(&plain, part), "{part}: {plain:?}");
+    }
+    let timed = sentences("preset = \"dcqcn\"\npfc = { pause = \"quanta\" }", "");
+    assert!(!has(&timed, "expire"), "{timed:?}");
+    let without = sentences("preset = \"dcqcn+cbfc\"", "");
+    assert!(!has(&without, "PFC"), "{without:?}");
+    for key in ["host_delay = \"1us\"", "host_rate = \"10Gbps\""] {
+        let hosts = sentences(&format!("preset = \"dcqcn\"\nnic = {{ {key} }}"), "");
+        assert!(!has(&hosts, "without delay"), "{hosts:?}");
+        assert!(has(&hosts, "does not vary"), "{hosts:?}");
+    }
+    let lossy = sentences("preset = \"dcqcn\"", ", loss = \"0.1%\"");
+    assert!(
+        !has(&lossy, "lose no frames") && has(&lossy, "independently"),
+        "{lossy:?}"
     );
 }
 

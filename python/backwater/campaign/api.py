@@ -78,6 +78,9 @@ def sweep(
     path = Path(out) if out is not None else default_out(asked.path)
     place = Path(store) if store is not None else path / STORE
     claim_campaign(path, asked.name, force)
+    if notify is not None:
+        for note in asked.left_out:
+            notify(note)
     _write_plan(path, place, asked, points)
     stop: Interrupted | None = None
     kept = Store(place)
@@ -178,6 +181,7 @@ def _write_plan(path: Path, store: Path, asked: Sweep, points: list[Point]) -> N
         "scenario_text": asked.scenario.read_text(encoding="utf-8"),
         # A campaign with a store of its own can be moved as one directory.
         "store": os.path.relpath(store, path) if inside else str(store.resolve()),
+        "notes": list(asked.left_out),
         "keys": asked.keys,
         "axes": [list(axis.keys) for axis in asked.axes],
         "points": [

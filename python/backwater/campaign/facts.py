@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-_LEFT_OUT = frozenset({"links", "asked", "checks", "not_modelled", "tiers", "warnings", "stall"})
+_LEFT_OUT = frozenset(
+    {"key", "links", "asked", "checks", "not_modelled", "tiers", "warnings", "stall"}
+)
 
 
 def facts(summary: dict[str, Any]) -> dict[str, Any]:

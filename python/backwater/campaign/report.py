@@ -13,7 +13,7 @@ from backwater.campaign.files import explain, write_durably
 from backwater.curves import styles
 from backwater.errors import RunError
 from backwater.page.charts import LONG, Chart, View
-from backwater.page.document import document, header
+from backwater.page.document import document, header, not_modelled
 
 MAX_ROWS = 200
 MAX_FAILURES = 50
@@ -80,6 +80,7 @@ def _notices(campaign: Campaign) -> str:
     items = [f'<li class="bad">{line}</li>' for line in lines]
     if len(campaign.seeds) == 1:
         items.append('<li class="doubt">One seed says nothing about chance: no intervals.</li>')
+    items += [f'<li class="doubt">{html.escape(n)}</li>' for n in campaign.about.get("notes", ())]
     if campaign.stalled:
         items.append(
             f'<li class="doubt">{len(campaign.stalled):,} runs came to a standstill; what is said '
@@ -209,10 +210,15 @@ def _repeat(campaign: Campaign) -> str:
 
 
 def _not_modelled(campaign: Campaign) -> str:
-    """Gather from one run of each scheme what is left out."""
-    first = {row.scheme: row.key for row in reversed(campaign.rows) if row.key in campaign.facts}
-    sentences = dict.fromkeys(
-        sentence for key in first.values() for sentence in campaign.run(key).summary["not_modelled"]
-    )
-    items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
-    return f"<h2>Not modelled</h2><ul>{items}</ul>" if items else ""
+    """Gather from one run of each scheme and combination of swept values what is left out."""
+    first = {
+        (row.scheme, row.values): row.key
+        for row in reversed(campaign.rows)
+        if row.key in campaign.facts
+    }
+    by_scheme: dict[str, list[list[str]]] = {}
+    for (scheme, _), key in sorted(
+        first.items(), key=lambda one: campaign.schemes.index(one[0][0])
+    ):
+        by_scheme.setdefault(scheme, []).append(campaign.run(key).summary["not_modelled"])
+    return not_modelled(by_scheme)

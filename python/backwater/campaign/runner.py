@@ -15,7 +15,7 @@ from backwater.campaign.facts import facts
 from backwater.campaign.job import Job, Reply, job_of
 from backwater.campaign.store import Failure, Session, Store
 from backwater.campaign.task import Task
-from backwater.errors import Interrupted, RunError
+from backwater.errors import Interrupted, RunError, ScenarioError
 from backwater.simulate import runs_at_a_time
 
 if TYPE_CHECKING:
@@ -114,6 +114,11 @@ def run_tasks(
     """
     limits = Limits(timeout_s, memory_bytes)
     limits.check()
+    if scheduler is not None and jobs is not None:
+        raise ScenarioError(
+            f"jobs={jobs}: that is for the processes of this machine, and a scheduler has its own "
+            "workers; leave jobs or scheduler out"
+        )
     by_key: dict[str, list[Task]] = {}
     for task in tasks:
         by_key.setdefault(task.key, []).append(task)

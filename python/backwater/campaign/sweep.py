@@ -12,12 +12,15 @@ from decimal import Decimal
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from backwater import positions
 from backwater.campaign import quantity
 from backwater.campaign.task import Task
 from backwater.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from backwater.simulate import Fit
 
 MAX_RUNS = 200_000
 MAX_SEED = 2**64 - 1
@@ -67,6 +70,9 @@ class Sweep:
         self.seeds: list[int | None] = reader.seeds()
         self.fixed: list[tuple[str, Any, positions.Path]] = reader.fixed()
         self.axes: list[Axis] = reader.axes()
+        self.left_out: dict[str, None] = {}
+        """Sentences about parameters that do not apply to a scheme; :meth:`points` finds them."""
+
         self._reader = reader
         reader.finish()
         self._check_size()
@@ -90,9 +96,10 @@ class Sweep:
         mistakes: dict[tuple[_Likeness, ...], _Mistake] = {}
         for steps in product(*(range(len(axis.values)) for axis in self.axes)):
             values = self._values(steps)
-            for scheme, overrides in self._fitting(values).items():
+            for scheme, fit in self._fitting(values).items():
+                self.left_out.update(dict.fromkeys(fit.left_out))
                 for seed in self.seeds:
-                    task = Task(self.scenario, scheme, tuple(overrides), seed, self.profile)
+                    task = Task(self.scenario, scheme, tuple(fit.overrides), seed, self.profile)
                     try:
                         points.append(_point(task, values))
                     except ScenarioError as error:
@@ -101,6 +108,7 @@ class Sweep:
                         found.schemes[scheme] = found.combinations[tuple(steps)] = None
                         found.values.update(dict.fromkeys(others))
                         break
+        self._find_left_out()
         if mistakes:
             shown = [self._told(mistake) for mistake in list(mistakes.values())[:_SHOWN]]
             more = len(mistakes) - len(shown)
@@ -110,6 +118,15 @@ class Sweep:
             raise ScenarioError("\n\n".join(shown), problems)
         return points
 
+    def _find_left_out(self) -> None:
+        """Find the parameters of the scenario itself that do not apply to some scheme."""
+        from backwater import simulate
+
+        for scheme in self.schemes:
+            problems = simulate.check(self.scenario, scheme=scheme, profile=self.profile)
+            left_out = [problem["message"] for problem in problems if problem["code"] == "left-out"]
+            self.left_out.update(dict.fromkeys(left_out))
+
     def _values(self, steps: Sequence[int]) -> dict[str, Any]:
         return {
             key: value
@@ -117,8 +134,8 @@ class Sweep:
             for key, value in zip(axis.keys, axis.values[step], strict=True)
         }
 
-    def _fitting(self, values: dict[str, Any]) -> dict[str | None, list[str]]:
-        """Return for each scheme the changes that concern it."""
+    def _fitting(self, values: dict[str, Any]) -> dict[str | None, Fit]:
+        """Return for each scheme the changes that apply to it."""
         from backwater import simulate
 
         changes = {key: value for key, value, _ in self.fixed} | values

@@ -87,16 +87,20 @@ def warn(
     schemes: list[str | None],
     profile: str | None = None,
 ) -> set[str]:
-    """Tell once what is doubtful, of which schemes; return it as summaries of runs have it.
+    """Print each warning once, with the schemes that it concerns, and what does not apply to some.
 
-    Errors are left to the run, which tells them better.
+    Returns the warnings in the form that summaries of runs have. Errors are left to the run, which
+    reports them in more detail.
     """
     from backwater import simulate
 
     found: dict[tuple[str, str], list[str]] = {}
-    for scheme in schemes:
+    fits = simulate.fitting(scenario, schemes, overrides or [], seed, profile)
+    for scheme, fit in fits.items():
+        for sentence in fit.left_out:
+            say(f"warning: {sentence}\n")
         for problem in simulate.check(
-            scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
+            scenario, scheme=scheme, overrides=fit.overrides, seed=seed, profile=profile
         ):
             if problem["severity"] == "warning":
                 told = (_of_summary(problem), problem["text"])

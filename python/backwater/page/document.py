@@ -59,6 +59,27 @@ def document(
     )
 
 
+def not_modelled(by_scheme: Mapping[str, Sequence[Sequence[str]]]) -> str:
+    """Return the list of what runs leave out, from the sentences of each run by scheme.
+
+    A sentence that is not true for all runs names those for which it is.
+    """
+    every = [run for runs in by_scheme.values() for run in runs]
+    items = []
+    for sentence in dict.fromkeys(sentence for run in every for sentence in run):
+        whole = html.escape(sentence).split("`")
+        text = "".join(f"<code>{p}</code>" if odd % 2 else p for odd, p in enumerate(whole))
+        names = [
+            name if all(sentence in run for run in runs) else f"some runs of {name}"
+            for name, runs in by_scheme.items()
+            if any(sentence in run for run in runs)
+        ]
+        limited = not all(sentence in run for run in every)
+        who = f"<b>{html.escape(', '.join(names))}</b>: " if limited else ""
+        items.append(f"<li>{who}{text}</li>")
+    return f"<h2>Not modelled</h2><ul>{''.join(items)}</ul>" if items else ""
+
+
 def header(brand: str, title: str, facts: Sequence[tuple[str, str]]) -> str:
     """Return the head of a page: its title and what there is to know first."""
     cells = "".join(

@@ -1,0 +1,41 @@
+//! What the model of a run leaves out, as sentences for the foot of its report.
+
+use dataplane::config::{Admission, PauseTime};
+use fabric::topology::Loss;
+
+use crate::spec::Scenario;
+
+/// Returns what weighs most of the effects that this run leaves out. docs/NOT-MODELLED.md has the whole list.
+///
+/// A sentence appears only if it is true for the configuration of the run.
+// PRE-270
+pub(crate) fn not_modelled(scenario: &Scenario) -> Vec<String> {
+    let scheme = &scenario.spec.scheme;
+    let graph = &scenario.graph;
+    let mut sentences = vec!["Switches forward a packet without processing delay."];
+    match scheme.host.processing {
+        None => sentences.extend([
+            "Hosts process a packet without delay.",
+            "Host software, the memory bus and PCIe set no limit.",
+        ]),
+        Some(_) => sentences.extend([
+            "The processing delay of hosts (`nic.host_delay`, `nic.host_rate`) does not vary.",
+            "The memory bus and PCIe set no limit.",
+        ]),
+    }
+    sentences.push(
+        "Frames have no preamble, inter-frame gap or FCS, except for what `scheme.header` includes.",
+    );
+    let is_lossy = |port: usize| graph.loss(port) != Loss::NONE;
+    sentences.push(match (0..graph.port_count() as usize).any(is_lossy) {
+        true => "Links lose each frame independently (`loss`); errors do not come in bursts.",
+        false => "Links that are up lose no frames.",
+    });
+    sentences.push("Flows need no connection set-up.");
+    if let Admission::Pfc(pfc) = &scheme.admission
+        && pfc.pause == PauseTime::UntilResumed
+    {
+        sentences.push("PFC pauses do not expire: a port is paused from XOFF until XON.");
+    }
+    sentences.into_iter().map(str::to_owned).collect()
+}
