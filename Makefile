@@ -71,6 +71,10 @@ fast: $(DEPENDENCIES) ## Build the extension module guided by what runs tell of 
 demo: $(EXTENSION) ## Compare six schemes on a 128-host Clos: out/demo/report.html
 	$(BIN)/backwater compare scenarios/demo.toml --schemes $(SCHEMES) -o out/demo --force
 
+front-page: demo ## Print every number of README.md, and compare it with what is written there
+	$(BIN)/backwater sweep scenarios/sweeps/demo-seeds.toml -o out/front-page
+	$(BIN)/python tools/front_page.py out/demo out/front-page
+
 LIVE_DEMO := out/live-demo
 
 live-demo: $(EXTENSION) ## Run BFC and DCQCN on real frames, without privileges: out/live-demo/report.html

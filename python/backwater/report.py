@@ -73,12 +73,12 @@ def _header(first: Run, runs: Mapping[str, Run]) -> str:
 
 
 def _load(summary: dict[str, Any]) -> str:
-    """Asked and offered load: of the core, or where there is none, of the hosts' links."""
+    """Return the requested and the offered load, of the core or, without one, of the host links."""
     links = "host" if summary["core"] is None else "core"
     named = {"host": "the hosts' links", "core": "the core"}[links]
     asked = [f"{a['source']} {a['fraction']:.1%}" for a in summary["asked"] if a["of"] == links]
     offered = f"{summary[links]['offered']:.1%} of {named} offered"
-    return f"{' + '.join(asked)} asked, {offered}" if asked else offered
+    return f"requested {' + '.join(asked)}; {offered}" if asked else offered
 
 
 def _notices(runs: Mapping[str, Run], about: Mapping[str, Any]) -> str:

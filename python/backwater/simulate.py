@@ -295,8 +295,9 @@ def run(
         for error in outcome.errors.values():
             raise error
     except BaseException:
-        with suppress(OSError):
-            path.rmdir()  # If nothing was written.
+        if out is None:
+            with suppress(OSError):
+                path.rmdir()  # The default directory, if nothing was written into it.
         raise
     result = Run(path)
     if outcome.interrupted:

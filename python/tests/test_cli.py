@@ -55,7 +55,7 @@ def test_the_same_seed_gives_the_same_digest_and_another_seed_another(
     command: Backwater, tiny: Path, tmp_path: Path
 ) -> None:
     def digest(*more: str) -> str:
-        done = command("run", tiny, "--json", "-o", tmp_path / "out", *more)
+        done = command("run", tiny, "--json", "--force", "-o", tmp_path / "out", *more)
         return json.loads(done.stdout)["digest"]
 
     assert digest() == digest("--seed", "3") != digest("--seed", "4")
@@ -367,7 +367,9 @@ def test_a_comparison_replaces_an_earlier_one(
 ) -> None:
     out = tmp_path / "out"
     assert command("compare", tiny, "--schemes", "bfc", "-o", out).returncode == 0
-    assert command("compare", tiny, "--schemes", "hpcc", "-o", out).returncode == 0
+    words = ("compare", tiny, "--schemes", "hpcc", "-o", out)
+    assert command(*words).returncode == 1
+    assert command(*words, "--force").returncode == 0
     about = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
     assert about["schemes"] == ["hpcc"]
 

@@ -80,14 +80,40 @@ pub struct AskedLoad {
     pub of_core: Option<f64>,
 }
 
-/// What every source that goes on for a while asks of the host links and of the core, within its
-/// window.
+/// Returns the load that each source with arrivals requests of the host links and of the core, within its window.
+///
+/// A load that was not requested of the core has a value there only if racks determine which flows cross it. // TOP-27
 #[must_use]
 pub fn asked_loads(spec: &Spec, graph: &Graph) -> Vec<AskedLoad> {
-    loads(spec, graph)
-        .into_iter()
-        .map(|(load, _)| load)
-        .collect()
+    let exact = racks_determine_crossing(graph);
+    let of_core = |name: &str| {
+        spec.traffic.iter().any(|t| {
+            let of = t.arrivals.map(|(_, frequency)| frequency);
+            t.name == name
+                && matches!(
+                    of,
+                    Some(Frequency::Load {
+                        of: LoadOf::Links(CapacityOf::Core),
+                        ..
+                    })
+                )
+        })
+    };
+    let asked = loads(spec, graph).into_iter().map(|(load, _)| AskedLoad {
+        of_core: load.of_core.filter(|_| exact || of_core(&load.source)),
+        ..load
+    });
+    asked.collect()
+}
+
+/// True if no hosts of different racks have a switch in common. // TOP-13
+fn racks_determine_crossing(graph: &Graph) -> bool {
+    (0..graph.groups()).all(|group| {
+        let mut ends = graph.endpoints_on(graph.group_switch(group));
+        let rack = |endpoint| graph.rack_of(graph.host_of(endpoint));
+        let first = ends.next().map(rack);
+        ends.all(|endpoint| Some(rack(endpoint)) == first)
+    })
 }
 
 /// The same, each with its window in ps.

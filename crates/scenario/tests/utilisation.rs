@@ -206,3 +206,32 @@ fn load_of_the_core_is_of_the_bytes_that_cross_it() {
         );
     }
 }
+
+/// TOP-27: a load of the hosts' links has no share of the core where racks do not determine what crosses it.
+#[test]
+fn a_requested_load_has_a_share_of_the_core_where_racks_determine_it() {
+    let asked = |kind: &str, of: &str| {
+        let text = format!(
+            "{}\n[[traffic]]\nname = \"all\"\npattern = \"uniform\"\nsize = \"10KB\"\n\
+             load = {{ fraction = 0.1, of = \"{of}\" }}\nwindow = [\"0us\", \"10us\"]\n",
+            network(kind)
+        );
+        let scenario = Scenario::parse(&text, "load.toml", Path::new("."), &Changes::default());
+        let scenario = scenario.unwrap_or_else(|error| panic!("{kind}: {error}"));
+        scenario::asked_loads(&scenario.spec, &scenario.graph)[0]
+            .of_core
+            .is_some()
+    };
+    for (kind, exact) in [
+        ("leaf-spine", true),
+        ("dual-homed", true),
+        ("rail-optimised", false),
+        ("links", false),
+    ] {
+        assert_eq!(
+            (asked(kind, "hosts"), asked(kind, "core")),
+            (exact, true),
+            "{kind}"
+        );
+    }
+}
