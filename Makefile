@@ -27,7 +27,7 @@ WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup build demo live-demo test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
+.PHONY: help setup build demo front-page live-demo test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
