@@ -128,7 +128,7 @@ fn read_text(path: &Path) -> Result<String, ScenarioError> {
 /// Returns the keys of the scenario's own `[scheme]` that do not apply to the chosen preset, each with the reason.
 ///
 /// Such a key would be an error in a scenario with this preset. What the command line sets is not among them.
-// PRE-271
+// PRE-291
 fn inapplicable(context: &Context) -> Vec<(At, String)> {
     let problems = context.problems.borrow();
     let own = problems.iter().filter_map(|problem| {
@@ -164,7 +164,7 @@ fn with_changes(
 }
 
 /// Keys of `[scheme]` whose values are what distinguishes one preset from another. All other keys are parameters.
-// PRE-271
+// PRE-291
 const CHOICES: &[&str] = &[
     "classify",
     "schedule",
@@ -206,7 +206,7 @@ fn set_scheme(user: &mut Table, key: &str, word: &str, option: &str) {
 
 /// Puts another preset in the place of the scenario's. Every parameter of the scenario applies to each preset that has
 /// it. Choices that the scenario made for its own preset, and the parameters in `idle`, are left out with a warning.
-// PRE-271
+// PRE-291
 fn choose_scheme(user: &mut Table, preset: &str, idle: &[(At, String)], context: &Context) {
     if let Some(Entry {
         node: Node {

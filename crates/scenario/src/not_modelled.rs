@@ -8,7 +8,7 @@ use crate::spec::Scenario;
 /// Returns what weighs most of the effects that this run leaves out. docs/NOT-MODELLED.md has the whole list.
 ///
 /// A sentence appears only if it is true for the configuration of the run.
-// PRE-270
+// PRE-290
 pub(crate) fn not_modelled(scenario: &Scenario) -> Vec<String> {
     let scheme = &scenario.spec.scheme;
     let graph = &scenario.graph;

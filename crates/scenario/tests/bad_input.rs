@@ -1295,7 +1295,7 @@ fn another_scheme_leaves_the_first_ones_axes_out() {
     assert_eq!(scenario.warnings, []);
 }
 
-// PRE-271
+// PRE-291
 #[test]
 fn another_scheme_keeps_the_parameters_that_it_has() {
     let of = |own: &str, other: &str| {

@@ -550,7 +550,7 @@ pfc = { pause = "quanta" }
     );
 }
 
-// PRE-270
+// PRE-290
 #[test]
 fn what_is_not_modelled_is_true_for_the_configuration() {
     let sentences = |scheme: &str, link: &str| {
