@@ -116,7 +116,7 @@ pub enum InNetwork {
 
 /// Base round trips that the default of a timeout lasts at least: the first timeout after one measured round trip R
 /// is R + 4 R / 2 (RFC 6298, 2.2).
-// PRE-290
+// PRE-270
 pub const TIMEOUT_ROUND_TRIPS: u64 = 3;
 
 /// What holds where neither preset nor scenario gives a value.

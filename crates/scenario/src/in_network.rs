@@ -88,7 +88,7 @@ pub(crate) fn check(
 }
 
 /// Warns of a timeout that ends before an acknowledgement can arrive.
-// PRE-290
+// PRE-270
 fn timeout(one: &Noted, network: NetworkFacts, findings: &mut Findings<'_>) {
     let rtt_ps = network.base_rtt_ps.saturating_add(network.hosts_ps);
     let Some(given_ps) = one.time_ps().filter(|&given_ps| given_ps <= rtt_ps) else {
