@@ -163,11 +163,12 @@ def link_epochs(
     seed: int | None = None,
     profile: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Say in which states the links of a scenario are during its run, in order of time.
+    """Return the states of the links of a scenario during its run, in order of time.
 
-    Each state has the time from which routes know it (``at_ps``), the links that are ``down``, the
-    hosts that are ``cut_off`` from the largest part of the network, and a ``circle`` of ports that
-    can come to wait for each other, if there is one.
+    Each state has the time at which links fail or come back (``at_ps``), the time at which routes
+    follow (``routes_ps``, later by ``reconvergence``), the links that are ``down``, the hosts that
+    are ``cut_off`` from the largest part of the network, and a ``circle`` of ports that can wait
+    for each other with these routes, if there is one.
     """
     answer = _core.link_epochs(str(scenario), list(overrides), seed, scheme, profile)
     epochs: list[dict[str, Any]] = json.loads(answer)

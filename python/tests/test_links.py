@@ -82,6 +82,20 @@ def test_links_says_what_is_down_when_and_whom_that_cuts_off(command: Backwater,
     assert whole.stdout == "from the start: every link is up\n  no circle: no deadlock\n"
 
 
+def test_links_tells_when_links_fail_and_when_routes_follow(command: Backwater, pod: Path) -> None:
+    """LNK-12: a failure is reported at its own time, reconvergence beside it."""
+    failures = 'topology.failures=[{links=["host0--leaf0"], at="150us", until="200us"}]'
+    late = ("--set", failures, "--set", 'topology.reconvergence="40us"')
+    states = json.loads(command("links", pod, *late, "--json").stdout)
+    times = [(state["at_ps"], state["routes_ps"]) for state in states]
+    assert times == [(0, 0), (150_000_000, 190_000_000), (200_000_000, 240_000_000)]
+    lines = command("links", pod, *late).stdout.splitlines()
+    assert "from 150 µs on: host0--leaf0 down; routes follow at 190 µs" in lines
+    assert "from 200 µs on: every link is up; routes follow at 240 µs" in lines
+    warned = command("check", pod, *late)
+    assert "from 150us on most hosts cannot reach host0" in warned.stdout + warned.stderr
+
+
 def test_check_warns_of_the_circle_and_wrong_names_are_refused(
     command: Backwater, pod: Path
 ) -> None:

@@ -296,7 +296,7 @@ fn link_epochs(
     let epochs = py.detach(|| scenario.link_epochs());
     let entry = |epoch: &LinkEpoch| {
         json!({
-            "at_ps": epoch.at_ps, "down": epoch.down,
+            "at_ps": epoch.at_ps, "routes_ps": epoch.routes_ps, "down": epoch.down,
             "cut_off": epoch.cut_off, "circle": epoch.circle,
         })
     };

@@ -46,10 +46,11 @@ pub(crate) fn links(
         late(spec, &link_failures, findings);
     }
     let epochs = link_failures.epochs();
-    for (at_ps, down) in epochs.iter().take(MOST_EPOCHS) {
+    for (routes_ps, down) in epochs.iter().take(MOST_EPOCHS) {
         let known = graph.without(down);
-        out_of_reach(*at_ps, &known, findings);
-        circle(spec, *at_ps, &known, config, findings);
+        let at_ps = routes_ps.saturating_sub(link_failures.reconvergence_ps);
+        out_of_reach(at_ps, &known, findings);
+        circle(spec, *routes_ps, &known, config, findings);
     }
 }
 
@@ -184,11 +185,13 @@ fn waiting_circle(spec: &Spec, known: &Graph) -> (usize, Vec<String>) {
     (circles(known, &used).len(), names.collect())
 }
 
-/// A state of the links, as routing knows it.
+/// A state of the links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkEpoch {
-    /// From when on, ps.
+    /// When links fail or come back, ps.
     pub at_ps: Time,
+    /// When routes follow: `at_ps` and the time of reconvergence, ps.
+    pub routes_ps: Time,
     /// Links that are down, as `a--b`.
     pub down: Vec<String>,
     /// Hosts that the largest part of the network cannot reach.
@@ -204,11 +207,13 @@ impl Scenario {
     #[must_use]
     pub fn link_epochs(&self) -> Vec<LinkEpoch> {
         let link_failures = self.spec.link_failures(&self.graph);
-        let epoch = |(at_ps, down): (Time, Vec<u32>)| {
+        let reconvergence_ps = link_failures.reconvergence_ps;
+        let epoch = |(routes_ps, down): (Time, Vec<u32>)| {
             let known = self.graph.without(&down);
             let name = |&link: &u32| self.graph.link_name(link as usize);
             LinkEpoch {
-                at_ps,
+                at_ps: routes_ps.saturating_sub(reconvergence_ps),
+                routes_ps,
                 down: down.iter().map(name).collect(),
                 cut_off: cut_off(&known),
                 circle: waiting_circle(&self.spec, &known).1,

@@ -1,4 +1,4 @@
-"""The command that says what failing links do to a network, before a run."""
+"""The command that reports what failing links do to a network, before a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def links(
     profile: Profile = None,
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Show which links are down when, whom that cuts off, and where ports could deadlock."""
+    """Show when links fail, which hosts that cuts off, and where ports can deadlock."""
     from backwater import simulate
 
     epochs = simulate.link_epochs(
@@ -42,7 +42,10 @@ def _lines(epoch: dict[str, Any]) -> list[str]:
 
     down, cut_off, circle = epoch["down"], epoch["cut_off"], epoch["circle"]
     since = f"from {time_text(epoch['at_ps'])} on" if epoch["at_ps"] else "from the start"
-    lines = [f"{since}: {', '.join(down)} down" if down else f"{since}: every link is up"]
+    later = epoch["routes_ps"] > epoch["at_ps"]
+    routes = f"; routes follow at {time_text(epoch['routes_ps'])}" if later else ""
+    state = f"{', '.join(down)} down" if down else "every link is up"
+    lines = [f"{since}: {state}{routes}"]
     if cut_off:
         more = f" and {len(cut_off) - _LISTED} more" if len(cut_off) > _LISTED else ""
         lines.append(f"  cut off: {', '.join(cut_off[:_LISTED])}{more}")
