@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 RECORD = "record.pauses.flows=true"
 """What makes a run record both, as an override."""
 
+FRAMES = ("pause_frames", "resume_frames")
+"""Columns of ports with the frames of PFC that arrived; results of earlier versions lack them."""
+
 Held = tuple[int, int, int, int]
 """A pause: the node and port that it holds, the class, and its number among those of these."""
 
@@ -34,11 +37,14 @@ def has_victims(run: Run) -> bool:
 
 
 def rates(run: Run, window: tuple[float, float] | None = None) -> polars.DataFrame:
-    """Return a row per port that PFC held: PAUSEs, RESUMEs and their rates, and the time held.
+    """Return a row per port that PFC paused: pauses, resumes and their rates, and the time paused.
 
     ``port`` is the sending port that had to wait, such as ``h0->s0``; the node behind the arrow
-    sent the PAUSEs. With a window in picoseconds only what begins (or ends, for RESUMEs) in it
-    counts, and time is cut at its edges.
+    sent the frames. ``pauses`` and ``resumes`` count the times that a class of the port became
+    paused, or was paused no longer. ``pause_frames`` and ``resume_frames`` count the frames that
+    arrived, repetitions included; they are of the whole run, and left out with a window. With a
+    window in picoseconds only pauses that begin (resumes: end) in it count, and time is cut at its
+    edges.
     """
     import polars as pl
 
@@ -52,8 +58,9 @@ def rates(run: Run, window: tuple[float, float] | None = None) -> polars.DataFra
         (within[1] & ~pl.col("open")).sum().alias("resumes"),
         held.alias("held_ps"),
     )
+    frames = [] if window else [c for c in FRAMES if c in run.ports.columns]
     named = counted.join(
-        run.ports.select("node", "port", "name", "peer_name", "tier"), on=["node", "port"]
+        run.ports.select("node", "port", "name", "peer_name", "tier", *frames), on=["node", "port"]
     )
     arrow = pl.col("name").cast(pl.String) + "->" + pl.col("peer_name").cast(pl.String)
     return named.sort("node", "port").select(
@@ -61,6 +68,7 @@ def rates(run: Run, window: tuple[float, float] | None = None) -> polars.DataFra
         "tier",
         "pauses",
         "resumes",
+        *frames,
         (pl.col("pauses") / span_ms).alias("pauses_per_ms"),
         (pl.col("resumes") / span_ms).alias("resumes_per_ms"),
         "held_ps",

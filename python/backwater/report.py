@@ -281,6 +281,7 @@ def _ports(runs: Mapping[str, Run]) -> str:
                     f"{used:.1%}",
                     bytes_text(row["max_queue_bytes"]),
                     str(row["pauses"]),
+                    str(row.get("pause_frames", "")),
                     time_text(row["paused_ps"]),
                     str(row["marked"]),
                     str(sum(v for k, v in row.items() if k.startswith("dropped_"))),
@@ -288,7 +289,10 @@ def _ports(runs: Mapping[str, Run]) -> str:
             )
     if not rows:
         return ""
-    head = ("scheme", "port", "busy", "longest queue", "pauses", "paused", "marked", "dropped")
+    head = (
+        *("scheme", "port", "busy", "longest queue"),
+        *("pauses", "pause frames", "paused", "marked", "dropped"),
+    )
     return (
         '<section id="ports"><h2>The busiest ports</h2><p class="note">The ports of each scheme '
         f"that PFC held longest, and those with the longest queue, {PORTS} each. The other ones "

@@ -133,6 +133,16 @@ def _paused(summary: Summary) -> float | None:
     return paused / ports if ports else None
 
 
+def _of_links(key: str) -> Callable[[Summary], int | None]:
+    """Return what sums a count over all links; None in a summary that is older than the count."""
+
+    def value(summary: Summary) -> int | None:
+        counts = [links.get(key) for links in summary["links"]]
+        return None if None in counts else sum(counts)
+
+    return value
+
+
 _WORKLOADS = "Workloads"
 _UTILISATION = "Utilisation of links, as a share of their rates"
 
@@ -168,6 +178,22 @@ ROWS: list[Row] = [
         "pfc_paused_fraction",
         _paused,
         _percent,
+        lower_is_better=True,
+    ),
+    Row(
+        "Losses and pauses",
+        "PFC pauses, of a class of a port",
+        "pfc_pauses",
+        _of_links("pauses"),
+        _count,
+        lower_is_better=True,
+    ),
+    Row(
+        "Losses and pauses",
+        "PFC pause frames, repetitions included",
+        "pfc_pause_frames",
+        _of_links("pause_frames"),
+        _count,
         lower_is_better=True,
     ),
     Row(

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import backwater
-from backwater.errors import RunError
+from backwater.errors import InputError, RunError
 from backwater.interchange import cases, verdicts
 from backwater.interchange.cases import FlowKey, FlowTimes, Measured, Observed
 from backwater.interchange.exporting import Network, export_ns3
@@ -122,6 +122,12 @@ def test_any_run_can_be_exported(comparison: backwater.Comparison, tmp_path: Pat
     for sports in pairs.values():
         assert len(set(sports)) == len(sports)
         assert min(sports) >= 10_000
+
+
+def test_classes_beyond_the_groups_of_ns3_are_refused(tmp_path: Path) -> None:
+    run = run_star(tmp_path, flow(0, 1, 2000).replace(" }", ", class = 5 }"))
+    with pytest.raises(InputError, match=r"class 5 would be priority group 8.*use classes 0 to 4"):
+        export_ns3(run, tmp_path / "out")
 
 
 def test_what_is_missing_is_told(comparison: backwater.Comparison, tmp_path: Path) -> None:

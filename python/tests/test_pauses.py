@@ -17,6 +17,7 @@ import pytest
 import backwater
 from backwater import pauses
 from backwater.paper import spfc
+from backwater.tables import ROWS
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -65,11 +66,48 @@ def test_rates_count_pauses_and_resumes_of_each_port(run: backwater.Run) -> None
     counters = run.summary["counters"]
     assert table["pauses"].sum() == counters["pfc_pauses"] > 10
     assert table["resumes"].sum() == counters["pfc_resumes"] == counters["pfc_pauses"]
+    assert table["pause_frames"].to_list() == table["pauses"].to_list()
     assert table["held_ps"].sum() == run.summary["pfc_paused_ps"]
     per_ms = table["pauses"] / (run.summary["end_ps"] / 1e9)
     assert np.allclose(table["pauses_per_ms"], per_ms)
     ports = run.ports.filter(pl.col("pauses") > 0)
     assert ports["resumes"].sum() == ports["pauses"].sum() == table["pauses"].sum()
+
+
+def test_frames_that_repeat_a_pause_are_counted_apart(tmp_path: Path, command: Command) -> None:
+    """QNT-13: transitions and frames, in tables, the summary, and what commands print."""
+    (tmp_path / "unit.toml").write_text(UNIT)
+    quanta = ['scheme.pfc={ xoff = 0.25, pause = "quanta", quanta = 60, refresh = 0.5 }']
+    timed = backwater.run(tmp_path / "unit.toml", out=tmp_path / "out", overrides=quanta)
+    counters = timed.summary["counters"]
+    assert counters["pfc_refreshes"] > 0
+    assert timed.ports["pauses"].sum() == counters["pfc_pauses"]
+    frames = counters["pfc_pauses"] + counters["pfc_refreshes"]
+    assert timed.ports["pause_frames"].sum() == frames
+    assert sum(links["pause_frames"] for links in timed.summary["links"]) == frames
+    shown = {row.key: row.value(timed.summary) for row in ROWS}
+    assert (shown["pfc_pauses"], shown["pfc_pause_frames"]) == (counters["pfc_pauses"], frames)
+    said = command("pauses", str(timed.path)).stdout
+    assert f"{counters['pfc_pauses']} pauses ({frames} frames with XOFF) at " in said
+    assert "pause_frames" not in pauses.rates(timed, (0, 1e9)).columns
+
+
+def test_every_table_has_the_class_of_the_scenario(tmp_path: Path) -> None:
+    """SW-03: class 7 of the traffic is class 7 in each table that has a class."""
+    record = RECORD + 'ingress = { every = "10us", ports = "switches" }\n'
+    text = UNIT.replace('name = "burst"', 'name = "burst"\nclass = 7')
+    text = text.replace('"1MB"', '"3MB"').replace('"200KB"', '"800KB"')
+    (tmp_path / "unit.toml").write_text(text + record)
+    of_class = backwater.run(tmp_path / "unit.toml", out=tmp_path / "out")
+    tables = {"flows": 0, "pauses": 0, "pause_causes": 0, "port_ingress": 0}
+    for name in tables:
+        classes = of_class.table(name)["class"]
+        assert set(classes) <= set(range(8)), name
+        assert 7 in set(classes), name
+    # The flows of the burst are the only ones of their class, and pauses of it stop no others.
+    paused = of_class.pauses.filter(pl.col("class") == 7).select("name", "class").unique()
+    senders = of_class.flows.filter(pl.col("class") == 7)["src"]
+    assert set(paused["name"]) <= {f"host{host}" for host in senders}
 
 
 def test_a_window_cuts_pauses_at_its_edges(run: backwater.Run) -> None:

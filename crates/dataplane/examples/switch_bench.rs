@@ -40,7 +40,7 @@ impl Sink for Deaf {
         self.drawn = self.drawn.wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.drawn
     }
-    fn pfc_received(&mut self, _port: u16, _before: u8, _after: u8) {}
+    fn pfc_received(&mut self, _port: u16, _before: u16, _after: u16) {}
     fn finished(&mut self, _end: FlowEnd) {}
 }
 

@@ -5,16 +5,13 @@
 
 use crate::cc::Needs;
 pub use crate::cc::{ControlConfig, PerClass};
+use crate::classes::ClassSet;
+pub use crate::classes::MAX_CLASSES;
 pub use crate::int::IntConfig;
 use crate::packet::SchemeSet;
 pub use crate::transport::TransportConfig;
 pub use crate::transport::assist::{Assist, CreditQueue, TrimConfig};
 use crate::units::{NEVER, Rate, Time, US};
-
-/// Classes that a frame can belong to. Class 0 carries the frames between neighbours (pauses), class
-/// 1 is for ACK, NAK and CNP where a preset gives them priority, data starts at
-/// [`DATA_CLASS`](crate::switch::DATA_CLASS).
-pub const MAX_CLASSES: usize = 8;
 
 /// How a class of traffic is treated by every switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -681,7 +678,7 @@ pub struct NicConfig {
     /// The receiver sends CNPs, per flow at most one in this time, in ps; `None`: never.
     pub cnp_interval_ps: Option<Time>,
     /// Classes of data of which it does, as bits.
-    pub cnp_classes: u8,
+    pub cnp_classes: ClassSet,
     /// What decides when packets are sent.
     pub control: Sending,
     /// Loss recovery.

@@ -11,7 +11,7 @@ extern crate self as dataplane;
 mod sets;
 
 pub mod cc;
-pub(crate) mod classes;
+pub mod classes;
 pub mod config;
 pub mod flow_slot;
 pub mod hop;

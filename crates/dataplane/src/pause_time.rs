@@ -1,15 +1,16 @@
 //! Pauses of PFC that last for a time: when those that a node has received run out, and when those that a
 //! switch has sent are sent again. The rules are in `specs/pfc-quanta.md`.
 
+use crate::classes::{ClassSet, classes_of};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::classes::MAX_CLASSES;
 use crate::units::{NEVER, Rate, Time};
 
 /// Bytes that a link sends in one quantum of pause time.
 // QNT-01
 pub const QUANTUM_BYTES: u64 = 64;
-const CLASSES: usize = 8;
 
 /// For how long a pause of this many quanta lasts at a port of this rate.
 // QNT-01
@@ -29,22 +30,22 @@ struct Deadlines {
 
 impl Deadlines {
     const fn index(port: u16, class: u8) -> usize {
-        port as usize * CLASSES + class as usize
+        port as usize * MAX_CLASSES + class as usize
     }
 
     fn set(&mut self, port: u16, class: u8, at: Time) {
         let index = Self::index(port, class);
         if index >= self.at.len() {
-            self.at.resize((port as usize + 1) * CLASSES, NEVER);
+            self.at.resize((port as usize + 1) * MAX_CLASSES, NEVER);
         }
         self.at[index] = at;
         self.queue.push(Reverse((at, port, class)));
     }
 
     /// Takes the deadlines of some classes of a port back.
-    fn clear(&mut self, port: u16, classes: u8) {
+    fn clear(&mut self, port: u16, classes: ClassSet) {
         let first = Self::index(port, 0);
-        let of_port = self.at.iter_mut().skip(first).take(CLASSES);
+        let of_port = self.at.iter_mut().skip(first).take(MAX_CLASSES);
         for (class, at) in of_port.enumerate() {
             if classes >> class & 1 != 0 {
                 *at = NEVER;
@@ -101,9 +102,9 @@ impl TimedPauses {
 
     /// Classes of a port are paused from now on. Returns until when.
     // QNT-02
-    pub fn pause(&mut self, now: Time, port: u16, classes: u8, quanta: u16) -> Time {
+    pub fn pause(&mut self, now: Time, port: u16, classes: ClassSet, quanta: u16) -> Time {
         let until = now + pause_ps(self.rates[usize::from(port)], quanta);
-        for class in (0..8).filter(|class| classes >> class & 1 != 0) {
+        for class in classes_of(classes) {
             self.until.set(port, class, until);
         }
         until
@@ -111,7 +112,7 @@ impl TimedPauses {
 
     /// Classes of a port are resumed, or paused without an end.
     // QNT-04
-    pub fn forget(&mut self, port: u16, classes: u8) {
+    pub fn forget(&mut self, port: u16, classes: ClassSet) {
         self.until.clear(port, classes);
     }
 
@@ -164,7 +165,7 @@ impl Refresh {
     }
 
     /// Pauses of a port need not be repeated any more.
-    pub fn stop(&mut self, port: u16, classes: u8) {
+    pub fn stop(&mut self, port: u16, classes: ClassSet) {
         self.due.clear(port, classes);
     }
 
@@ -220,7 +221,7 @@ mod tests {
             due.set(port, class, 100);
             due.set(port, class, 100);
         }
-        due.clear(9, u8::MAX);
+        due.clear(9, ClassSet::MAX);
         let all: Vec<_> = std::iter::from_fn(|| due.due(100)).collect();
         assert_eq!(all, [(0, 7), (3, 0), (3, 2)], "each once");
     }

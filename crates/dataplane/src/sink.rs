@@ -1,5 +1,6 @@
 //! What a state machine may ask of its driver.
 
+use crate::classes::ClassSet;
 use crate::nic::flow::{FlowEnd, FlowStart};
 use crate::nic::wait::Wait;
 use crate::packet::{Packet, PacketId};
@@ -58,8 +59,12 @@ pub trait Sink {
     fn unit(&mut self) -> f64 {
         (self.draw() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
-    /// PFC arrived at `port` and changed its mask of paused classes from `before` to `after`.
-    fn pfc_received(&mut self, port: u16, before: u8, after: u8);
+    /// A PFC frame that arrived at `port`, or the end of a pause time, changed the set of its paused
+    /// classes from `before` to `after`. The two can be equal.
+    fn pfc_received(&mut self, port: u16, before: ClassSet, after: ClassSet);
+    /// A PFC frame arrived at `port`. `on`: it pauses at least one class, the first time or again;
+    /// else it resumes.
+    fn pfc_frame_received(&mut self, _port: u16, _on: bool) {}
     /// A switch has queued a PFC pause for the upstream of `port`: `frame`, whose cold part is free for a
     /// driver that follows single pauses. `level` says what the buffer held.
     fn pfc_sent(

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
 
+use dataplane::classes::DATA_CLASS;
 use dataplane::packet::{Arena, Cold, Kind, Packet};
 use dataplane::pause_time::pause_ps;
 use dataplane::units::{MS, NEVER, Rate, Time, US};
@@ -396,7 +397,7 @@ fn lossy_traffic_is_dropped_and_never_paused() {
     let shown = lab.shown();
     assert!(shown.counted("dropped") > 500);
     assert_eq!(
-        lab.node.counters().dropped_of(1 << 5),
+        lab.node.counters().dropped_of(1 << (DATA_CLASS + 5)),
         shown.counted("dropped")
     );
     for port in 0..PORTS {
@@ -412,8 +413,8 @@ fn lossless_traffic_beside_lossy_congestion_loses_nothing() {
     overload(&mut lab, &mut hosts);
     assert_eq!(lab.times(3, 3).len(), 2_000);
     let lost = lab.node.counters();
-    assert_eq!(lost.dropped_of(1 << 3), 0);
-    assert!(lost.dropped_of(1 << 5) > 0);
+    assert_eq!(lost.dropped_of(1 << (DATA_CLASS + 3)), 0);
+    assert!(lost.dropped_of(1 << (DATA_CLASS + 5)) > 0);
 }
 
 // Criterion 6: WSW-23

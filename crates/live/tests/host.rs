@@ -300,8 +300,8 @@ fn a_pause_holds_the_flow_for_its_time_and_no_longer() {
     let mut place = [0; 64];
     let mut out = Writer::new(&mut place);
     let pause = Pause::Priority {
-        enabled: 1 << 2,
-        quanta: [0, 0, 20_000, 0, 0, 0, 0, 0],
+        enabled: 1,
+        quanta: [20_000, 0, 0, 0, 0, 0, 0, 0],
     };
     pause.emit(address(9), &mut out).expect("room");
     lab.hosts[0].receive(lab.now, 0, &place[..60], &mut |_, _| {});

@@ -113,7 +113,7 @@ impl Chunk {
         let whole = || Body::Whole(Box::new(Differences::new()));
         let (body, may_miss) = match values {
             Values::U8(_) | Values::U16(_) | Values::U32(_) | Values::U64(_) => (whole(), false),
-            Values::OptionU32(_) | Values::OptionU64(_) => (whole(), true),
+            Values::OptionU8(_) | Values::OptionU32(_) | Values::OptionU64(_) => (whole(), true),
             Values::OptionF64(_) => (Body::Plain(Vec::new()), true),
             Values::Bool(_) => (Body::Bits(Vec::new()), false),
             Values::OptionText(_) => (Body::Names(Dictionary::default()), true),
@@ -142,6 +142,10 @@ impl Chunk {
             (Body::Whole(to), Values::U16(values)) => to.put(values),
             (Body::Whole(to), Values::U32(values)) => to.put(values),
             (Body::Whole(to), Values::U64(values)) => to.put(values),
+            (Body::Whole(to), Values::OptionU8(values)) => {
+                to.put(&values.iter().copied().flatten().collect::<Vec<_>>());
+                self.note_missing(values);
+            }
             (Body::Whole(to), Values::OptionU32(values)) => {
                 to.put(&values.iter().copied().flatten().collect::<Vec<_>>());
                 self.note_missing(values);

@@ -233,8 +233,10 @@ pub struct LinkGroup {
     pub paused_ps: u64,
     /// The same as a fraction of ports × time.
     pub paused_fraction: f64,
-    /// XOFF transitions.
+    /// Times that PFC began to pause a class of a sending port.
     pub pauses: u64,
+    /// PFC frames with XOFF that the sending ports received, repetitions included.
+    pub pause_frames: u64,
     /// Packets marked.
     pub marked: u64,
     /// Packets dropped.
@@ -765,6 +767,7 @@ impl Tally {
             group.capacity_bps += port.rate_bps;
             group.paused_ps += port.paused_ps;
             group.pauses += port.pauses;
+            group.pause_frames += port.pause_frames;
             group.marked += port.marked;
             group.dropped += port.dropped.iter().sum::<u64>();
             group.max_queue_bytes = group.max_queue_bytes.max(port.max_queue_bytes);

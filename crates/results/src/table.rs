@@ -139,6 +139,7 @@ fn field(column: &ColumnInfo) -> Field {
         Values::U16(_) => (DataType::UInt16, false),
         Values::U32(_) => (DataType::UInt32, false),
         Values::U64(_) => (DataType::UInt64, false),
+        Values::OptionU8(_) => (DataType::UInt8, true),
         Values::OptionU32(_) => (DataType::UInt32, true),
         Values::OptionU64(_) => (DataType::UInt64, true),
         Values::OptionF64(_) => (DataType::Float64, true),
@@ -213,6 +214,11 @@ mod tests {
             column("node", Value::NodeName(|r| (r.0 / 7 % 3) as u32), ""),
             column("tier", Value::NodeTier(|_| 2), ""),
             column("direction", Value::Direction(|r| (0, (r.0 % 3) as u32)), ""),
+            column(
+                "some8",
+                Value::OptionU8(|r| (r.0 % 7 > 1).then_some(r.bits() as u8)),
+                "",
+            ),
         ];
 
         fn order(_: &mut Vec<Self>) {}
@@ -248,6 +254,7 @@ mod tests {
             word(["host0", "leaf0", "spine0"][row as usize / 7 % 3]),
             word("switch"),
             word(["side", "down", "up"][row as usize % 3]),
+            or_null((row % 7 > 1).then_some(Read::UByte(r.bits() as u8))),
         ]
     }
 

@@ -181,8 +181,8 @@ const COLUMNS: [(&str, &str); 15] = [
         "ports",
         "node name tier port peer peer_name peer_tier direction rate_bps delay_ps tx_packets \
          tx_bytes tx_data_bytes tx_reply_bytes tx_credit_bytes marked max_queue_bytes \
-         max_port_bytes pauses resumes paused_ps dropped_buffer dropped_egress_threshold \
-         dropped_no_route dropped_link dropped_credit_limit",
+         max_port_bytes pauses resumes pause_frames resume_frames paused_ps \
+         dropped_buffer dropped_egress_threshold dropped_no_route dropped_link dropped_credit_limit",
     ),
     ("active", "node name tier port direction active probes"),
     ("throughput", "at_ps flow bytes"),

@@ -449,7 +449,7 @@ const ARRIVALS: Param = Param::table(
             .about("Shape of log-normal gaps.")
             .with("kind", &["lognormal"], "only log-normal arrivals have it"),
         Param::new("first", INSTANT)
-            .absent("one gap after the start")
+            .absent("the start of the window")
             .about("When the first of fixed arrivals comes.")
             .with("kind", &["fixed"], "only fixed arrivals have it"),
     ],

@@ -6,13 +6,12 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dataplane::config::MAX_CLASSES;
-use dataplane::switch::DATA_CLASS;
+use dataplane::classes::TRAFFIC_CLASSES;
 use fabric::topology::{CapacityOf, Graph, NodeKind};
 use traffic::sizes::{MAX_FLOW_BYTES, utf8};
 use traffic::{
     ArrivalKind, DEFAULT_PORT, Distribution, Incast, Interpolation, KnownHosts, ListedFlow,
-    Pattern, Receiver, Scope, Sizes,
+    MAX_CLASS, Pattern, Receiver, Scope, Sizes,
 };
 
 use crate::document::{Node, Value};
@@ -25,8 +24,9 @@ use crate::units::{MAX_TIME_PS, SIZE, TIME};
 
 mod between;
 
-/// Highest traffic class: the first classes of a switch are for control.
-pub const MAX_TRAFFIC_CLASS: u64 = MAX_CLASSES as u64 - 1 - DATA_CLASS as u64;
+/// Highest traffic class.
+pub const MAX_TRAFFIC_CLASS: u64 = MAX_CLASS as u64;
+const _: () = assert!(MAX_TRAFFIC_CLASS as usize + 1 == TRAFFIC_CLASSES);
 /// Most entries of `[[traffic]]`.
 const MAX_SOURCES: usize = 256;
 /// Largest file that a scenario may name.

@@ -345,8 +345,8 @@ fn flow_files() {
     refused("src,dst,bytes,start\n0,1,10,-1us\n", "negative");
     refused("src,dst,bytes,start\n0,1,1", "flows.csv:2");
     refused(
-        "src,dst,bytes,start,class\n0,1,10,1us,7\n",
-        "there is no class 7",
+        "src,dst,bytes,start,class\n0,1,10,1us,8\n",
+        "there is no class 8",
     );
     let good = attempt("src,dst,bytes,start\n0,1,10,1us\n").unwrap();
     // The run's own folder is elsewhere, so the file is written out by its full path.

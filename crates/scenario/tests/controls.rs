@@ -8,7 +8,7 @@ use dataplane::param::{Fallback, Kind, Param};
 use dataplane::switch::DATA_CLASS;
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::{MS, US};
-use scenario::{Changes, Scenario, ScenarioError, surroundings};
+use scenario::{Changes, PRESETS, Scenario, ScenarioError, surroundings};
 
 const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"star\", hosts = 3, link = { rate = \"100Gbps\", delay = \"1us\" } }\n\
                        [[traffic]]\nname = \"t\"\npattern = \"permutation\"\nsize = \"1MB\"\n";
@@ -121,6 +121,20 @@ fn thresholds_that_cross_are_refused() {
     );
 }
 
+// SW-03
+#[test]
+fn every_preset_takes_eight_traffic_classes_and_no_more() {
+    for preset in PRESETS.iter().map(|preset| preset.name) {
+        let of = |class: u8| load(preset, &[&format!("traffic.t.class={class}")]);
+        let scenario = of(7).unwrap_or_else(|e| panic!("{preset}: {e}"));
+        let around = surroundings(&scenario.spec, &scenario.graph);
+        let classes = scenario.spec.scheme.configure(&around).switch.classes;
+        assert_eq!(classes.len(), usize::from(DATA_CLASS) + 8, "{preset}");
+        let refused = of(8).unwrap_err().to_string();
+        assert!(refused.contains("from 0 to 7"), "{refused}");
+    }
+}
+
 /// A list of controls names one for each traffic class; the last one is that of all further classes.
 #[test]
 fn traffic_classes_have_controls_of_their_own() {
@@ -148,7 +162,7 @@ fn traffic_classes_have_controls_of_their_own() {
         panic!("{:?}", nic.control)
     };
     assert!(matches!(controls.of(0), ControlConfig::Dcqcn(_)));
-    for class in [1, 2, 5] {
+    for class in [1, 2, 7] {
         let dctcp = matches!(controls.of(class), ControlConfig::Dctcp(c) if c.g == 0.25);
         assert!(dctcp, "{:?}", controls.of(class));
     }
@@ -158,7 +172,7 @@ fn traffic_classes_have_controls_of_their_own() {
     let one = load("dcqcn", &[]).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(
         one.spec.scheme.configure(&around).nic.cnp_classes,
-        0b1111_1100
+        0b11_1111_1100
     );
 }
 

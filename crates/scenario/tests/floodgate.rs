@@ -209,7 +209,7 @@ fn what_does_nothing_or_cannot_be_is_refused() {
         (
             "dcqcn+floodgate",
             "traffic.t.class=4",
-            "at most three traffic classes",
+            "at most 4 traffic classes",
         ),
     ] {
         let mut sets = vec![set];

@@ -23,7 +23,7 @@ pub use between::Between;
 pub use error::{Error, Place};
 pub use feed::{Feed, MAX_FLOWS};
 pub use hosts::{Hosts, Scope};
-pub use list::{FlowFile, KnownHosts, ListedFlow, parse_flow_csv};
+pub use list::{FlowFile, KnownHosts, ListedFlow, MAX_CLASS, parse_flow_csv};
 pub use pattern::{Incast, Pattern, Receiver};
 pub use sizes::{Distribution, Interpolation};
 pub use source::{Sizes, SourceSpec};

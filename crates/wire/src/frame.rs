@@ -4,6 +4,7 @@
 //! that holds it. docs/wire.md has both as tables. A payload is zeros: the dataplane has no contents.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
+use dataplane::classes::{CONTROL_CLASS, DATA_CLASS, traffic_class};
 
 use dataplane::int::IntFormat;
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
@@ -146,7 +147,7 @@ pub fn decode(network: &Network, frame: &[u8], arena: &mut Arena) -> Result<Pack
             }
             Ok(id)
         }
-        ether_type => decode_flow(network, ethernet.tag, ether_type, body, arena),
+        ether_type => decode_flow(network, ether_type, body, arena),
     }
 }
 
@@ -161,6 +162,25 @@ enum Form {
     Answer,
     /// Our extension header alone.
     Message,
+}
+
+/// DSCP of the control class. No traffic class has it, and its upper three bits are the highest
+/// priority.
+const CONTROL_DSCP: u8 = 57;
+
+/// The DSCP of a class: eight times the scenario's traffic class. Its upper three bits are the
+/// priority of the tag.
+// SW-03: frames carry the scenario's numbers
+fn dscp_of(class: u8) -> u8 {
+    traffic_class(class).map_or(CONTROL_DSCP, |traffic| traffic << 3)
+}
+
+/// The class of a DSCP.
+const fn class_of(dscp: u8) -> u8 {
+    match dscp {
+        CONTROL_DSCP => CONTROL_CLASS,
+        _ => DATA_CLASS + (dscp >> 3),
+    }
 }
 
 const fn form_of(kind: Kind) -> Form {
@@ -190,7 +210,7 @@ fn encode_flow(
     let echoes = matches!(kind, Kind::Ack | Kind::Nak);
     let mut ip = Ip {
         ends: ends(network, cold.src, packet.dst)?,
-        dscp: packet.class() << 3,
+        dscp: dscp_of(packet.class()),
         ecn: match form {
             _ if marked && !echoes => ecn::CONGESTION,
             Form::Data => ecn::CAPABLE,
@@ -204,7 +224,7 @@ fn encode_flow(
         to: link.to,
         from: link.from,
         tag: Some(Tag {
-            priority: packet.class(),
+            priority: dscp_of(packet.class()) >> 3,
             drop_eligible: false,
             vlan: 0,
         }),
@@ -387,7 +407,6 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
 
 fn decode_flow(
     network: &Network,
-    tag: Option<Tag>,
     ether_type: u16,
     body: &[u8],
     arena: &mut Arena,
@@ -462,7 +481,7 @@ fn decode_flow(
             return Err(wrong("UDP header", 2, "port", port.into(), expected));
         }
     };
-    let class = tag.map_or(ip.dscp >> 3, |tag| tag.priority);
+    let class = class_of(ip.dscp);
     let kind = found.kind;
     let congested = ip.ecn == ecn::CONGESTION;
     let marked = match kind {

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use common::{SIZES, link};
+use dataplane::classes::DATA_CLASS;
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
@@ -55,7 +56,7 @@ fn flow(name: &'static str, kind: Kind, opcode: Option<u64>) -> Sample {
         dst: 5,
         upstream_queue: 17,
         flags: flag::INCAST,
-        ..Packet::new(kind, 3, 1048)
+        ..Packet::new(kind, DATA_CLASS + 3, 1048)
     };
     let cold = Cold {
         src: 258,
@@ -283,7 +284,7 @@ fn flows() -> Vec<Sample> {
 fn neighbours() -> Vec<Sample> {
     let pause = |on| PauseClasses {
         on,
-        classes: 0b1100,
+        classes: 0b1100 << DATA_CLASS,
     };
     let pfc = |on: bool| {
         [
@@ -374,7 +375,7 @@ fn neighbours() -> Vec<Sample> {
         near(
             "CF_Update",
             CreditsFreed {
-                class: 2,
+                class: DATA_CLASS + 2,
                 credits: 0xf_ffff,
             }
             .packet(8),
@@ -387,7 +388,7 @@ fn neighbours() -> Vec<Sample> {
         near(
             "CC_Update",
             CreditsConsumed {
-                class: 2,
+                class: DATA_CLASS + 2,
                 credits: 7,
             }
             .packet(64),

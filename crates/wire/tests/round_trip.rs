@@ -3,6 +3,7 @@
 mod common;
 
 use common::{FRAMES, KINDS, Random, any, flow_packet, link, mutate, neighbour, network, repair};
+use dataplane::classes::{CONTROL_CLASS, DATA_CLASS};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::int::IntFormat;
 use dataplane::packet::{Arena, Cold, Frame, Kind, NO_PACKET, Packet, PacketId, flag};
@@ -192,13 +193,13 @@ fn what_does_not_fit_is_said() {
         "an endpoint with IPv4 is 16777216; a frame carries at most 16777215"
     );
     arena.hot_mut(id).dst = 4;
-    arena.hot_mut(id).become_kind(Kind::Data, 8);
+    arena.hot_mut(id).become_kind(Kind::Data, DATA_CLASS + 8);
     let class = encode(&link(&network), &arena, id, &mut [0; 200]).unwrap_err();
     assert_eq!(
         class.to_string(),
         "the traffic class is 8; a frame carries at most 7"
     );
-    arena.hot_mut(id).become_kind(Kind::Data, 7);
+    arena.hot_mut(id).become_kind(Kind::Data, DATA_CLASS + 7);
     for room in 0..96 {
         let error = encode(&link(&network), &arena, id, &mut vec![0; room]).unwrap_err();
         assert_eq!(error, Unfit::Room { given: room });
@@ -267,7 +268,10 @@ fn a_pause_of_the_standard_is_read_and_what_no_record_says_is_refused() {
     let enabled = 1 << 3 | 1 << 4;
     let held = read_as(Pause::Priority { enabled, quanta }, false).unwrap();
     let said = PauseClasses::read(&held).unwrap();
-    assert_eq!((said.on, said.classes, held.size), (true, enabled, 64));
+    assert_eq!(
+        (said.on, said.classes, held.size),
+        (true, 1 << 5 | 1 << 6, 64)
+    );
     let enabled = 0xff;
     let mixed = read_as(Pause::Priority { enabled, quanta }, false).unwrap_err();
     let found = 1 << 3 | 1 << 4;
@@ -278,13 +282,13 @@ fn a_pause_of_the_standard_is_read_and_what_no_record_says_is_refused() {
     let all: Vec<_> = records_of(0b11011, quanta, true, 64).collect();
     let pauses = all.iter().filter_map(PauseFor::read);
     let pauses: Vec<_> = pauses.map(|said| (said.classes, said.quanta)).collect();
-    assert_eq!(pauses, [(1 << 3, 1), (1 << 4, 700)]);
+    assert_eq!(pauses, [(1 << 5, 1), (1 << 6, 700)]);
     let resumed = all.iter().find_map(PauseClasses::read).unwrap();
-    assert_eq!((resumed.on, resumed.classes, all.len()), (false, 0b11, 3));
+    assert_eq!((resumed.on, resumed.classes, all.len()), (false, 0b1100, 3));
     quanta[4] = 1;
     let held = read_as(Pause::Priority { enabled, quanta }, true).unwrap();
     let said = PauseFor::read(&held).unwrap();
-    assert_eq!((said.classes, said.quanta), (enabled, 1));
+    assert_eq!((said.classes, said.quanta), (1 << 5 | 1 << 6, 1));
     let all = read_as(Pause::Global { quanta: 9 }, true).unwrap_err();
     assert_eq!(
         all.to_string(),
@@ -317,6 +321,28 @@ fn frames_with_errors_are_refused_or_read_alike_twice() {
     }
     assert!(read > 1_000, "{read} of 30000 are still frames");
     assert_eq!(arena.alive(), 0, "what is refused leaves no record");
+}
+
+// SW-03
+#[test]
+fn frames_carry_the_numbers_of_the_scenario() {
+    let mut random = Random::new(8);
+    let network = network(&mut random);
+    let mut arena = Arena::new();
+    let mut place = [0; 3000];
+    for (class, dscp) in [(CONTROL_CLASS, 57), (DATA_CLASS, 0), (DATA_CLASS + 7, 56)] {
+        let id = flow_packet(&mut random, &network, Kind::Ack, &mut arena);
+        arena.hot_mut(id).become_kind(Kind::Ack, class);
+        let bytes = encode(&link(&network), &arena, id, &mut place).unwrap();
+        assert_eq!(place[14] >> 5, dscp >> 3, "priority of the tag");
+        let service = match network.v6 {
+            true => place[18] << 4 | place[19] >> 4,
+            false => place[19],
+        };
+        assert_eq!(service >> 2, dscp);
+        let came = decode(&network, &place[..bytes], &mut arena).unwrap();
+        assert_eq!(arena.hot(came).class(), class);
+    }
 }
 
 /// A class that came with no tag, as where the kernel has stripped it.

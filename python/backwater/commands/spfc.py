@@ -70,12 +70,18 @@ def _port_lines(table: Any, top: int) -> list[str]:
     if not table.height:
         return ["PFC paused no port."]
     total = int(table["pauses"].sum())
+    with_frames = "pause_frames" in table.columns
+    frames = f" ({table['pause_frames'].sum()} frames with XOFF)" if with_frames else ""
     shown = table.sort(["pauses", "port"], descending=[True, False]).head(top)
-    lines = [f"{total} PAUSEs at {table.height} ports{_some(table.height, top)}:"]
-    lines.append(f"  {'port held':<24}{'PAUSEs':>8}{'RESUMEs':>9}{'per ms':>9}{'held':>12}{'':>9}")
+    lines = [f"{total} pauses{frames} at {table.height} ports{_some(table.height, top)}:"]
+    count = f"{'frames':>9}" if with_frames else ""
+    lines.append(
+        f"  {'paused port':<24}{'pauses':>8}{'resumes':>9}{count}{'per ms':>9}{'paused':>12}{'':>9}"
+    )
     return lines + [
-        f"  {row['port']:<24}{row['pauses']:>8}{row['resumes']:>9}{row['pauses_per_ms']:>9.3g}"
-        f"{time_text(row['held_ps']):>12}{row['held_share']:>9.1%}"
+        f"  {row['port']:<24}{row['pauses']:>8}{row['resumes']:>9}"
+        + (f"{row['pause_frames']:>9}" if with_frames else "")
+        + f"{row['pauses_per_ms']:>9.3g}{time_text(row['held_ps']):>12}{row['held_share']:>9.1%}"
         for row in shown.iter_rows(named=True)
     ]
 

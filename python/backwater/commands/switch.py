@@ -73,15 +73,15 @@ def switch(
         Option(
             "--lossless",
             metavar="3,4",
-            help="Priorities that PFC pauses. Default: those of the scenario's data, from 2 on.",
+            help="Priorities that PFC pauses. Default: the traffic classes of the scenario.",
         ),
     ] = None,
     classes: Annotated[
         str | None,
         Option(
             "--classes",
-            metavar="7,1,2,…",
-            help="Classes 1 to 7 of the priorities 0 to 7; lower ones go first.",
+            metavar="7,6,5,…",
+            help="Traffic classes, 0 to 7, of the priorities 0 to 7; lower ones go first.",
         ),
     ] = None,
     station: Annotated[

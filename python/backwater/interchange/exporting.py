@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from backwater.results import Run
 
 FIRST_SPORT = 10_000
+MAX_GROUP = 7
+"""Highest priority group of ns-3's devices."""
 HEADER_BYTES = 48
 """What ns-3's ideal completion time adds to each packet: its header without INT."""
 
@@ -240,6 +242,12 @@ class _FctFile:
             self.notes.append(f"fct.txt has {large} flows of more than 32 bits, which ns-3 has not")
         if max((self.network.numbers[n] for n in self.network.hosts), default=0) > MAX_HOST:
             self.notes.append(f"hosts above {MAX_HOST} share addresses with others in fct.txt")
+        highest = max(every["class"].unique().to_list(), default=0)
+        if highest > MAX_GROUP - DATA_GROUP:
+            raise InputError(
+                f"traffic class {highest} would be priority group {DATA_GROUP + highest}, and ns-3 "
+                f"has groups up to {MAX_GROUP}: use classes 0 to {MAX_GROUP - DATA_GROUP}"
+            )
         if every["class"].n_unique() > 1:
             self.notes.append(
                 f"classes are written as priority groups from {DATA_GROUP} on; ns-3 serves groups "

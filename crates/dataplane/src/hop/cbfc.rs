@@ -9,7 +9,7 @@ use super::spec::{Around, Beside, Finding, Said};
 use super::{
     AtHost, Counter, Cx, Declaration, Egress, HopConfig, HopScheme, HostSite, Ports, Scheme, Site,
 };
-use crate::classes::DATA_CLASS;
+use crate::classes::{DATA_CLASS, class_label, traffic_class};
 use crate::packet::{Arena, Frame, Packet, PacketId, SchemeNumber, Words};
 use crate::param::{Conflict, Kind, Param, Values};
 use crate::sink::Sink;
@@ -392,7 +392,7 @@ impl Cbfc {
 
     #[inline]
     fn at(&self, port: u16, class: u8) -> Option<usize> {
-        let nth = class.checked_sub(DATA_CLASS)?;
+        let nth = traffic_class(class).filter(|&nth| nth < self.classes)?;
         Some(usize::from(port) * usize::from(self.classes) + usize::from(nth))
     }
 
@@ -658,7 +658,8 @@ impl HopScheme for Cbfc {
             let (used, limit) = (channel.in_use(), channel.limit);
             if used > 0 {
                 say(format!(
-                    "port {port} uses {used} of {limit} credits of class {class}"
+                    "port {port} uses {used} of {limit} credits of {}",
+                    class_label(class)
                 ));
             }
         }
@@ -683,7 +684,8 @@ impl HopScheme for Cbfc {
             let counted = channel.held() + channel.stale;
             if counted != here {
                 broken.push(format!(
-                    "port {port} counts {counted} credits of class {class} in the buffer, {here} are"
+                    "port {port} counts {counted} credits of {} in the buffer, {here} are",
+                    class_label(class)
                 ));
             }
             if channel.in_use() > channel.limit {

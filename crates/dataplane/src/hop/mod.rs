@@ -23,6 +23,7 @@ pub mod pfc;
 pub mod pfc_tag;
 pub mod spec;
 
+use crate::classes::ClassSet;
 use std::ops::Index;
 
 use crate::packet::{Arena, Packet, PacketId, SchemeNumber};
@@ -186,9 +187,9 @@ impl<S: Sink> Cx<'_, S> {
 /// nothing is counted as a repeated pause.
 pub(crate) trait Egress {
     /// Holds classes, given as bits, or lets them go.
-    fn pause_classes(&mut self, classes: u8, on: bool);
+    fn pause_classes(&mut self, classes: ClassSet, on: bool);
     /// Holds classes, given as bits, for as long as the port takes to send this many times 512 bits.
-    fn pause_classes_for(&mut self, classes: u8, quanta: u16);
+    fn pause_classes_for(&mut self, classes: ClassSet, quanta: u16);
     /// Holds a queue by its number at the port, or lets it go.
     fn pause_queue(&mut self, queue: u16, on: bool);
     /// Holds exactly these queues, given in order.

@@ -5,6 +5,7 @@
 //! waiting for an acknowledgement, waiting for its queue to be resumed, waiting for links that
 //! would lead to its receiver, or finished.
 
+use crate::classes::ClassSet;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -162,15 +163,15 @@ struct Ring {
 pub(super) struct Port {
     pub rate: Rate,
     /// Classes with flows in the ring.
-    ring_mask: u8,
+    ring_mask: ClassSet,
     /// Classes with replies.
-    reply_mask: u8,
+    reply_mask: ClassSet,
     /// Classes that wait for the neighbour: it pauses them, or has no room for them.
-    paused: u8,
+    paused: ClassSet,
     /// Those that it pauses.
-    paused_by_frames: u8,
+    paused_by_frames: ClassSet,
     /// Those that it has no room for.
-    held_classes: u8,
+    held_classes: ClassSet,
     rings: Vec<Ring>,
     /// In the place of the rings, where flows have another order.
     ordered: Vec<Ordered>,
@@ -312,7 +313,7 @@ impl Egress {
     }
 
     /// In the place of rings: classes of which a receiver-driven transport has something to send.
-    pub fn set_ready(&mut self, port: u16, classes: u8) {
+    pub fn set_ready(&mut self, port: u16, classes: ClassSet) {
         self.ports[port as usize].ring_mask = classes;
     }
 
@@ -562,7 +563,7 @@ impl Egress {
     }
 
     /// Pauses or resumes classes of a port. Returns the paused ones before and after.
-    pub fn pause_classes(&mut self, port: u16, mask: u8, on: bool) -> (u8, u8) {
+    pub fn pause_classes(&mut self, port: u16, mask: ClassSet, on: bool) -> (ClassSet, ClassSet) {
         let p = &mut self.ports[port as usize];
         let before = p.paused_by_frames;
         p.paused_by_frames = if on { before | mask } else { before & !mask };
@@ -576,9 +577,9 @@ impl Egress {
         &mut self,
         now: Time,
         port: u16,
-        mask: u8,
+        mask: ClassSet,
         quanta: u16,
-    ) -> (u8, u8, Time) {
+    ) -> (ClassSet, ClassSet, Time) {
         let rates = self.ports.iter().map(|port| port.rate);
         let timed = (self.timed).get_or_insert_with(|| Box::new(TimedPauses::new(rates)));
         let until = timed.pause(now, port, mask, quanta);
@@ -588,7 +589,7 @@ impl Egress {
 
     /// Pauses of these classes of a port do not run out any more.
     // QNT-04
-    pub fn forget_times(&mut self, port: u16, mask: u8) {
+    pub fn forget_times(&mut self, port: u16, mask: ClassSet) {
         if let Some(timed) = &mut self.timed {
             timed.forget(port, mask);
         }
@@ -624,7 +625,7 @@ impl Egress {
     /// The neighbour has no room for a class, or has some again.
     pub fn hold_class(&mut self, port: u16, class: u8, on: bool) {
         let p = &mut self.ports[port as usize];
-        p.held_classes = p.held_classes & !(1 << class) | u8::from(on) << class;
+        p.held_classes = p.held_classes & !(1 << class) | ClassSet::from(on) << class;
         p.paused = p.paused_by_frames | p.held_classes;
     }
 
@@ -828,14 +829,14 @@ impl Egress {
     }
 
     /// Classes of a port that wait for the neighbour: that it pauses, and that it has no room for.
-    pub fn held_classes(&self, port: u16) -> (u8, u8) {
+    pub fn held_classes(&self, port: u16) -> (ClassSet, ClassSet) {
         let p = &self.ports[port as usize];
         (p.paused_by_frames, p.held_classes)
     }
 
     /// Classes of a port that are paused.
     #[inline]
-    pub fn paused_classes(&self, port: u16) -> u8 {
+    pub fn paused_classes(&self, port: u16) -> ClassSet {
         self.ports[port as usize].paused
     }
 

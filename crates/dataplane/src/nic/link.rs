@@ -1,6 +1,7 @@
 //! Links that fail and come back, as the host at one end sees it. The rules are in
 //! `specs/links.md`.
 
+use crate::classes::ClassSet;
 use std::sync::Arc;
 
 use super::Nic;
@@ -65,8 +66,8 @@ impl Egress {
     /// forgotten here, and only here.
     // LNK-21
     fn forget_neighbour<S: Sink>(&mut self, config: &NicConfig, port: u16, sink: &mut S) {
-        self.forget_times(port, u8::MAX);
-        let (before, _) = self.pause_classes(port, u8::MAX, false);
+        self.forget_times(port, ClassSet::MAX);
+        let (before, _) = self.pause_classes(port, ClassSet::MAX, false);
         if before != 0 {
             sink.pfc_received(port, before, 0);
         }

@@ -25,6 +25,7 @@ pub(crate) mod recovery;
 mod sender;
 pub(crate) mod wait;
 
+use crate::classes::ClassSet;
 use std::sync::Arc;
 
 use crate::config::NicConfig;
@@ -266,7 +267,7 @@ impl Nic {
 
     /// Classes of a port that may not send, as bits: paused by the neighbour, and without room there.
     #[must_use]
-    pub fn held_classes(&self, port: u16) -> (u8, u8) {
+    pub fn held_classes(&self, port: u16) -> (ClassSet, ClassSet) {
         self.common.egress.held_classes(port)
     }
 

@@ -3,6 +3,7 @@
 
 use super::Nic;
 use super::half::Common;
+use crate::classes::ClassSet;
 use crate::hop::{self, Egress, HostHop, Ports};
 use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::sink::Sink;
@@ -154,7 +155,8 @@ impl<S> PortEgress<'_, S> {
 
 impl<S: Sink> Egress for PortEgress<'_, S> {
     // NIC-07
-    fn pause_classes(&mut self, classes: u8, on: bool) {
+    fn pause_classes(&mut self, classes: ClassSet, on: bool) {
+        self.sink.pfc_frame_received(self.port, on); // QNT-13: count messages
         self.nic.egress.forget_times(self.port, classes);
         let (before, after) = self.nic.egress.pause_classes(self.port, classes, on);
         self.note(before != after);
@@ -165,7 +167,8 @@ impl<S: Sink> Egress for PortEgress<'_, S> {
     }
 
     // QNT-02
-    fn pause_classes_for(&mut self, classes: u8, quanta: u16) {
+    fn pause_classes_for(&mut self, classes: ClassSet, quanta: u16) {
+        self.sink.pfc_frame_received(self.port, true); // QNT-13: count messages
         let egress = &mut self.nic.egress;
         let (before, after, until) = egress.pause_classes_for(self.now, self.port, classes, quanta);
         self.sink.wake(until);

@@ -4,6 +4,7 @@
 //! is passed, told or not; a port faster than the NICs has a larger share; an ingress is paused at
 //! its threshold, not above it.
 
+use crate::classes::ClassSet;
 use crate::config::{Accounting, Pfc, PfcThreshold};
 use crate::sink::Level;
 use crate::switch::space::{Space, Tell};
@@ -167,16 +168,16 @@ impl Books {
     }
 
     /// LNK-21: the upstream of an ingress is not paused any more; the classes, as bits, of which it was.
-    pub fn forget(&mut self, port: u16) -> u8 {
+    pub fn forget(&mut self, port: u16) -> ClassSet {
         let at = self.at(port, 0);
         let classes = self.ingress[at..at + self.classes].iter_mut().enumerate();
         classes.fold(0, |held, (class, ingress)| {
-            held | u8::from(std::mem::take(&mut ingress.xoff)) << class
+            held | ClassSet::from(std::mem::take(&mut ingress.xoff)) << class
         })
     }
 
     /// LNK-22: classes, as bits, of which an ingress has so much that they are paused from now on.
-    pub fn hold_again(&mut self, port: u16) -> u8 {
+    pub fn hold_again(&mut self, port: u16) -> ClassSet {
         let threshold = self.threshold(port);
         let mut held = 0;
         for class in 0..self.classes as u8 {

@@ -3,6 +3,7 @@
 
 use super::Switch;
 use super::queueing::HeldBy;
+use crate::classes::ClassSet;
 use crate::hop::{Hop, HopScheme, ask};
 use crate::packet::{Arena, Packet, flag};
 
@@ -61,7 +62,7 @@ impl Switch {
 
     /// Classes of a port that may not send, as bits: paused by the neighbour, and without room there.
     #[must_use]
-    pub fn held_classes(&self, port: u16) -> (u8, u8) {
+    pub fn held_classes(&self, port: u16) -> (ClassSet, ClassSet) {
         self.core.queueing.held_classes(port)
     }
 

@@ -1,6 +1,7 @@
 //! A port of a switch as frames of the neighbour see it.
 
 use super::pipeline::Pipeline;
+use crate::classes::ClassSet;
 use crate::hop::{self, Egress};
 use crate::packet::{Arena, Packet, PacketId};
 use crate::sink::Sink;
@@ -32,14 +33,16 @@ impl<S: Sink> PortEgress<'_, S> {
 
 impl<S: Sink> Egress for PortEgress<'_, S> {
     // SW-40, SW-43
-    fn pause_classes(&mut self, classes: u8, on: bool) {
+    fn pause_classes(&mut self, classes: ClassSet, on: bool) {
+        self.sink.pfc_frame_received(self.port, on); // QNT-13: count messages
         self.core.timed.forget(self.port, classes);
         let changed = self.core.hold_classes(self.port, classes, on, self.sink);
         self.done(changed, on);
     }
 
     // QNT-02
-    fn pause_classes_for(&mut self, classes: u8, quanta: u16) {
+    fn pause_classes_for(&mut self, classes: ClassSet, quanta: u16) {
+        self.sink.pfc_frame_received(self.port, true); // QNT-13: count messages
         let until = self.core.timed.pause(self.now, self.port, classes, quanta);
         self.sink.wake(until);
         self.core.hold_classes(self.port, classes, true, self.sink);

@@ -5,6 +5,7 @@ use super::pipeline::Stranded;
 use super::queueing::Taken;
 use super::shaper::SHAPED_CLASS;
 use super::{Pairs, Switch, cx};
+use crate::classes::ClassSet;
 use crate::hop::pfc::Pfc;
 use crate::hop::{Cx, Hop, HopScheme, ask};
 use crate::packet::{Arena, PacketId, flag};
@@ -47,7 +48,7 @@ impl Switch {
         if before != 0 {
             sink.pfc_received(port, before, 0);
         }
-        core.timed.forget(port, u8::MAX);
+        core.timed.forget(port, ClassSet::MAX);
         core.queueing.let_go(port, arena);
         // Frames for it that have not left.
         while let Some(id) = core.queueing.pop_control(port, arena) {

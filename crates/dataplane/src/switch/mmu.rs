@@ -4,6 +4,7 @@
 //! share; with PFC each pausable ingress has headroom for what still arrives after its XOFF.
 
 use super::space::{Space, Tell};
+use crate::classes::ClassSet;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, SwitchConfig};
 use crate::ns3::mmu::{self as ns3, Books};
 use crate::prefetch::prefetch;
@@ -73,7 +74,7 @@ pub(crate) struct Mmu {
     pub max_used: u64,
     /// [`Ingress::calm_below`] of ingresses that are calm; 0: none asks nobody, even within its reserve.
     calm_below: u32,
-    pausable: u8,
+    pausable: ClassSet,
     /// Other books in the place of these fields.
     ns3: Option<Box<Books>>,
     shared_used: u64,
@@ -150,7 +151,7 @@ impl Mmu {
     pub fn new<H>(config: &SwitchConfig<H>, ports: &[(Rate, Time)]) -> Self {
         let (_, _, shared) = division(config, ports);
         let classes = config.classes.len();
-        let mut pausable = 0u8;
+        let mut pausable: ClassSet = 0;
         let mut ingress = vec![Ingress::default(); ports.len() * classes];
         let mut last_frames = 0;
         let ns3 = match &config.mmu.admission {
@@ -281,7 +282,7 @@ impl Mmu {
 
     /// Whether the upstream of an ingress may be told to stop, as bits of classes.
     #[inline(always)]
-    pub const fn pausable(&self) -> u8 {
+    pub const fn pausable(&self) -> ClassSet {
         self.pausable
     }
 
@@ -470,7 +471,7 @@ impl Mmu {
     /// The link of an ingress has failed or come back: its upstream is not paused. Returns the
     /// classes, as bits, of which it was.
     // LNK-21
-    pub fn forget(&mut self, port: u16) -> u8 {
+    pub fn forget(&mut self, port: u16) -> ClassSet {
         let mut held = self.ns3.as_mut().map_or(0, |books| books.forget(port));
         for class in 0..self.classes as u8 {
             let at = self.at(port, class);
@@ -487,7 +488,7 @@ impl Mmu {
     /// The link of an ingress is back: the classes, as bits, of which other books than these say that they
     /// are paused from now on.
     // LNK-22
-    pub fn hold_again(&mut self, port: u16) -> u8 {
+    pub fn hold_again(&mut self, port: u16) -> ClassSet {
         self.ns3.as_mut().map_or(0, |books| books.hold_again(port))
     }
 

@@ -52,7 +52,7 @@ pub use pairs::Pairs;
 pub use pipeline::{Stranded, SwitchCounters, SwitchPortCounters};
 pub use queueing::{HeldBy, QueueState};
 
-pub use crate::classes::{CONTROL_CLASS, DATA_CLASS};
+pub use crate::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS, class_labels};
 
 /// For how long a flow without packets keeps its queue at a switch with these ports.
 // BFC-04
@@ -607,7 +607,7 @@ impl Switch {
 
     /// Classes that an ingress may pause its upstream for, as bits.
     #[must_use]
-    pub const fn pausable(&self) -> u8 {
+    pub const fn pausable(&self) -> ClassSet {
         self.core.mmu.pausable()
     }
 
@@ -680,12 +680,12 @@ impl Switch {
     /// Who holds whom, for a run that stalled: sentences about paused classes and queues with
     /// packets, and about what this switch holds upstream.
     pub fn explain_stall(&self, mut say: impl FnMut(String)) {
-        for (port, p) in self.core.queueing.ports.iter().enumerate() {
+        for (port, p) in (0..).zip(&self.core.queueing.ports) {
             if p.bytes > 0 {
                 say(format!(
-                    "port {port} has {} B queued, its classes paused by PFC: {:#010b}",
+                    "port {port} has {} B queued, paused by PFC: {}",
                     p.bytes,
-                    p.paused()
+                    class_labels(self.core.queueing.held_classes(port).0)
                 ));
             }
         }

@@ -8,6 +8,7 @@ use super::needs::Needs;
 use super::place::Place;
 use super::queueing::Queueing;
 use super::signal::{self, Marker};
+use crate::classes::ClassSet;
 use crate::config::{IntConfig, Scope, SwitchConfig};
 use crate::int::{IntFormat, IntHop, wire};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
@@ -74,9 +75,9 @@ struct DeadPorts {
 /// Per class, as bits: what `SwitchConfig::classes` says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClassBits {
-    pub buffered: u8,
-    pub ecn: u8,
-    pub int: u8,
+    pub buffered: ClassSet,
+    pub ecn: ClassSet,
+    pub int: ClassSet,
 }
 
 /// What a packet found when it joined its queue.
@@ -142,9 +143,9 @@ impl Pipeline {
     ) -> Self {
         let mut class = ClassBits::default();
         for (c, of) in config.classes.iter().enumerate() {
-            class.buffered |= u8::from(of.buffered) << c;
-            class.ecn |= u8::from(of.ecn) << c;
-            class.int |= u8::from(of.int) << c;
+            class.buffered |= ClassSet::from(of.buffered) << c;
+            class.ecn |= ClassSet::from(of.ecn) << c;
+            class.int |= ClassSet::from(of.int) << c;
         }
         let mut queueing = Queueing::new(config, needs, ports.len());
         let marker = config
@@ -203,11 +204,11 @@ impl Pipeline {
     pub fn hold_classes<S: Sink>(
         &mut self,
         port: u16,
-        classes: u8,
+        classes: ClassSet,
         on: bool,
         sink: &mut S,
     ) -> bool {
-        let before = self.queueing.ports[port as usize].paused();
+        let before = self.queueing.held_classes(port).0;
         let after = match on {
             true => before | classes,
             false => before & !classes,
@@ -351,7 +352,7 @@ impl Pipeline {
     ) -> u64 {
         let found = self.queueing.get(queue).bytes();
         self.queueing.push(queue, id, arena);
-        let bit = 1u8 << packet.class();
+        let bit = 1 << packet.class();
         let size = u64::from(packet.size);
         let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.int & bit != 0 {
@@ -403,7 +404,7 @@ impl Pipeline {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let bit = 1u8 << packet.class();
+        let bit = 1 << packet.class();
         let size = u64::from(packet.size);
         let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.ecn & bit != 0 {
@@ -488,7 +489,7 @@ impl Pipeline {
 
     /// A packet is taken out of its queue without leaving: signals forget it.
     pub fn unsignal(&mut self, port: u16, packet: &Packet) {
-        let bit = 1u8 << packet.class();
+        let bit = 1 << packet.class();
         let size = u64::from(packet.size);
         let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.ecn & bit != 0 {

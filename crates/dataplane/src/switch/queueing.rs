@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use crate::classes::{CONTROL_CLASS, DATA_CLASS};
+use crate::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS};
 use crate::config::{Assist, Classify, MAX_CLASSES, Schedule, SwitchConfig};
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, NO_PACKET, Packet, PacketId};
@@ -174,33 +174,35 @@ pub(crate) struct PortQueues {
     /// Queues that are paused.
     held: u16,
     /// Classes with an open queue.
-    ready: u8,
+    ready: ClassSet,
     /// Classes that may not send: paused, behind one that is, or shaped.
-    blocked: u8,
-    /// Classes that are paused.
-    paused: u8,
-    /// Classes whose shaper lets nothing go yet, or for which the neighbour has no room.
-    shaped: u8,
+    blocked: ClassSet,
     /// Control packets that went since the last data packet, where they take turns.
     run: u16,
 }
 
-impl PortQueues {
-    /// Classes that are paused.
-    pub const fn paused(&self) -> u8 {
-        self.paused
-    }
+const _: () = assert!(size_of::<PortQueues>() == 64);
 
+/// Why classes of a port may not send. A frame reads only their union, `PortQueues::blocked`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Blocked {
+    /// Classes that the neighbour has paused.
+    paused: ClassSet,
+    /// Classes that their shaper delays, or for which the neighbour has no room.
+    shaped: ClassSet,
+}
+
+impl PortQueues {
     /// Classes that have something and may send.
     #[inline]
-    const fn may_send(&self) -> u8 {
+    const fn may_send(&self) -> ClassSet {
         self.ready & !self.blocked
     }
 
     /// The class that sends next where control and data take turns by weight.
     // NDP-02
-    fn take_turns(&mut self, ready: u8, weight: u16) -> u8 {
-        let below = 1u8 << (CONTROL_CLASS + 1);
+    fn take_turns(&mut self, ready: ClassSet, weight: u16) -> u8 {
+        let below: ClassSet = 1 << (CONTROL_CLASS + 1);
         let data = ready & !(below - 1);
         let first = ready.trailing_zeros();
         if first == u32::from(CONTROL_CLASS) && data != 0 && self.run >= weight {
@@ -221,6 +223,8 @@ impl PortQueues {
 #[repr(C, align(64))]
 pub(crate) struct Queueing {
     pub ports: Box<[PortQueues]>,
+    /// Per port.
+    blocked: Box<[Blocked]>,
     queues: Vec<Queue>,
     classes: u16,
     /// Queues per port that exist from the start.
@@ -297,6 +301,7 @@ impl Queueing {
             queues,
             rounds: vec![round; ports * classes],
             ports: vec![PortQueues::default(); ports].into(),
+            blocked: vec![Blocked::default(); ports].into(),
             schedule: config.schedule,
             single: config.classify == Classify::Fifo
                 && config.schedule == Schedule::Fifo
@@ -498,8 +503,8 @@ impl Queueing {
 
     /// These classes of a port are paused, and no others. Returns those that were before.
     #[inline]
-    pub fn pause_classes(&mut self, port: u16, paused: u8) -> u8 {
-        let before = std::mem::replace(&mut self.ports[port as usize].paused, paused);
+    pub fn pause_classes(&mut self, port: u16, paused: ClassSet) -> ClassSet {
+        let before = std::mem::replace(&mut self.blocked[port as usize].paused, paused);
         self.block(port);
         before
     }
@@ -507,16 +512,16 @@ impl Queueing {
     /// What is paused or shaped at a port has changed; a pause holds the queue behind a class with it.
     #[inline]
     fn block(&mut self, port: u16) {
-        let p = &mut self.ports[port as usize];
-        p.blocked = p.paused | p.paused << self.behind | p.shaped;
+        let Blocked { paused, shaped } = self.blocked[port as usize];
+        self.ports[port as usize].blocked = paused | paused << self.behind | shaped;
     }
 
     /// A shaper holds a class of a port, or lets it go.
     // XP-02
     #[inline]
     pub fn shape(&mut self, port: u16, class: u8, hold: bool) {
-        let shaped = &mut self.ports[port as usize].shaped;
-        *shaped = *shaped & !(1 << class) | u8::from(hold) << class;
+        let shaped = &mut self.blocked[port as usize].shaped;
+        *shaped = *shaped & !(1 << class) | ClassSet::from(hold) << class;
         self.block(port);
     }
 
@@ -1015,9 +1020,9 @@ impl Queueing {
     }
 
     /// Classes of a port that the neighbour pauses, and those that it has no room for.
-    pub fn held_classes(&self, port: u16) -> (u8, u8) {
-        let p = &self.ports[port as usize];
-        (p.paused, p.shaped)
+    pub fn held_classes(&self, port: u16) -> (ClassSet, ClassSet) {
+        let Blocked { paused, shaped } = self.blocked[port as usize];
+        (paused, shaped)
     }
 
     /// What keeps a queue from sending. Of one without packets, pauses of queues and flows say nothing.
@@ -1035,9 +1040,9 @@ impl Queueing {
     }
 
     /// Classes of a port that wait for the neighbour: by its pauses, or as it has no room for them.
-    pub fn waits_for_neighbour(&self, port: u16) -> u8 {
-        let p = &self.ports[port as usize];
-        p.paused | p.shaped & !(1 << CONTROL_CLASS)
+    pub fn waits_for_neighbour(&self, port: u16) -> ClassSet {
+        let (paused, shaped) = self.held_classes(port);
+        paused | shaped & !(1 << CONTROL_CLASS)
     }
 
     /// Whether packets wait at a port, all of them for the neighbour.

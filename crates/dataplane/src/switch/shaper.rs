@@ -1,6 +1,7 @@
 //! A shaped class of a switch: a short queue of its own at every port, limited to a share of the link. It
 //! carries credits that let data go, which needs the rest of the link (`specs/expresspass.md`).
 
+use crate::classes::class_label;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -128,7 +129,8 @@ impl Switch {
             });
             let (class, n) = wrong?;
             Some(format!(
-                "port {port}: {n} packets of class {class} are counted, {} wait",
+                "port {port}: {n} packets of {} are counted, {} wait",
+                class_label(class),
                 waiting[class as usize]
             ))
         })

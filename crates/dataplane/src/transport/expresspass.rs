@@ -3,6 +3,7 @@
 
 mod pacing;
 
+use crate::classes::ClassSet;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -847,11 +848,11 @@ impl Transport for ExpressPass {
         self.ask_for_call(cx);
     }
 
-    fn ready(&self, frames: &Frames, now: Time, port: u16) -> u8 {
+    fn ready(&self, frames: &Frames, now: Time, port: u16) -> ClassSet {
         let p = &self.ports[port as usize];
         let credit = !p.credits.is_empty() && p.bucket.opens_ps() <= now;
         let jobs = self.jobs.filled(frames, port, VecDeque::is_empty);
-        self.answers.ready(port) | jobs | u8::from(credit) << CREDIT_CLASS
+        self.answers.ready(port) | jobs | ClassSet::from(credit) << CREDIT_CLASS
     }
 
     fn send<S: Sink>(

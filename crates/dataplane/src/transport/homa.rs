@@ -2,6 +2,7 @@
 //! grants the rest to the messages with the least left, at priorities of its choice
 //! (`specs/homa.md`).
 
+use crate::classes::ClassSet;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -681,7 +682,7 @@ impl Transport for Homa {
         arena.free(id);
     }
 
-    fn ready(&self, frames: &Frames, _: Time, port: u16) -> u8 {
+    fn ready(&self, frames: &Frames, _: Time, port: u16) -> ClassSet {
         self.answers.ready(port) | self.ready.filled(frames, port, BinaryHeap::is_empty)
     }
 

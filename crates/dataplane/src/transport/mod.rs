@@ -7,6 +7,7 @@ pub mod expresspass;
 pub mod homa;
 pub mod ndp;
 
+use crate::classes::ClassSet;
 use std::fmt::Debug;
 
 use self::assist::Assist;
@@ -282,7 +283,7 @@ pub(crate) trait Transport: Declared + Debug + Sized {
     );
 
     /// Classes of which something may leave by `port` now, as bits.
-    fn ready(&self, frames: &Frames, now: Time, port: u16) -> u8;
+    fn ready(&self, frames: &Frames, now: Time, port: u16) -> ClassSet;
 
     /// What of a class leaves by `port`.
     fn send<S: Sink>(
@@ -388,7 +389,7 @@ impl<L: Clone + Default> Turns<L> {
     }
 
     /// Classes of data whose lists at a port have something, as bits.
-    pub fn filled(&self, frames: &Frames, port: u16, is_empty: impl Fn(&L) -> bool) -> u8 {
+    pub fn filled(&self, frames: &Frames, port: u16, is_empty: impl Fn(&L) -> bool) -> ClassSet {
         let first = port as usize * self.classes;
         (frames.data_class as usize..self.classes)
             .filter(|class| !is_empty(&self.lists[first + class]))
@@ -402,7 +403,7 @@ pub(crate) struct Answers {
     queues: Vec<Fifo>,
     classes: usize,
     /// Per port: classes with answers.
-    ready: Vec<u8>,
+    ready: Vec<ClassSet>,
 }
 
 impl Answers {
@@ -414,7 +415,7 @@ impl Answers {
         }
     }
 
-    pub fn ready(&self, port: u16) -> u8 {
+    pub fn ready(&self, port: u16) -> ClassSet {
         self.ready[port as usize]
     }
 

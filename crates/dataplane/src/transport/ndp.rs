@@ -1,6 +1,7 @@
 //! NDP: a flow sends a first window unasked; from then on every packet that arrives, whole or as a
 //! header, makes the receiver pull one more, at the pace of its link (`specs/ndp.md`).
 
+use crate::classes::ClassSet;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -629,11 +630,11 @@ impl Transport for Ndp {
         }
     }
 
-    fn ready(&self, frames: &Frames, now: Time, port: u16) -> u8 {
+    fn ready(&self, frames: &Frames, now: Time, port: u16) -> ClassSet {
         let p = &self.ports[port as usize];
         let pull = !p.pulls.is_empty() && p.next_pull_ps <= now;
         let rings = self.rings.filled(frames, port, VecDeque::is_empty);
-        self.answers.ready(port) | rings | u8::from(pull) << CONTROL_CLASS
+        self.answers.ready(port) | rings | ClassSet::from(pull) << CONTROL_CLASS
     }
 
     fn send<S: Sink>(

@@ -18,6 +18,7 @@ use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::line_rate::LineRateConfig;
+use dataplane::classes::ClassSet;
 use dataplane::config::*;
 use dataplane::hop::Scheme;
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
@@ -38,7 +39,7 @@ struct Ears {
     kicks: Vec<u16>,
     wakes: Vec<Time>,
     calls: Vec<(Time, u32)>,
-    pauses: Vec<(u16, u8, u8)>,
+    pauses: Vec<(u16, ClassSet, ClassSet)>,
     ends: Vec<FlowEnd>,
     drops: Vec<u32>,
 }
@@ -60,7 +61,7 @@ impl Sink for Ears {
     fn draw(&mut self) -> u64 {
         panic!("a NIC leaves nothing to chance");
     }
-    fn pfc_received(&mut self, port: u16, before: u8, after: u8) {
+    fn pfc_received(&mut self, port: u16, before: ClassSet, after: ClassSet) {
         self.pauses.push((port, before, after));
     }
     fn finished(&mut self, end: FlowEnd) {
@@ -138,7 +139,7 @@ impl Bench {
         self.receive(packet, cold);
     }
 
-    fn pause_classes(&mut self, on: bool, classes: u8) {
+    fn pause_classes(&mut self, on: bool, classes: ClassSet) {
         let frame = PauseClasses { on, classes };
         self.receive(frame.packet(64), Cold::default());
     }
@@ -189,7 +190,7 @@ fn config() -> NicConfig {
         data_class: 2,
         ack_every: 1,
         cnp_interval_ps: None,
-        cnp_classes: u8::MAX,
+        cnp_classes: ClassSet::MAX,
         control: Sending::Control(ControlConfig::LineRate(LineRateConfig)),
         recovery: Recovery::GoBackN { timeout_ps: MS },
         host: HostConfig::default(),

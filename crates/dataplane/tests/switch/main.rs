@@ -9,6 +9,7 @@ mod rules;
 
 use std::sync::Arc;
 
+use dataplane::classes::ClassSet;
 use dataplane::config::*;
 use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy, PauseFlow, PauseQueue};
@@ -29,7 +30,7 @@ const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
 struct Ears {
     drops: Vec<(u32, DropCause)>,
     kicks: Vec<u16>,
-    pauses: Vec<(u16, u8, u8)>,
+    pauses: Vec<(u16, ClassSet, ClassSet)>,
     wakes: Vec<Time>,
     draw: u64,
     draws: u32,
@@ -52,7 +53,7 @@ impl Sink for Ears {
         self.draws += 1;
         self.draw
     }
-    fn pfc_received(&mut self, port: u16, before: u8, after: u8) {
+    fn pfc_received(&mut self, port: u16, before: ClassSet, after: ClassSet) {
         self.pauses.push((port, before, after));
     }
     fn finished(&mut self, _: FlowEnd) {
@@ -147,7 +148,7 @@ fn data(flow: u32, dst: u32, psn: u32) -> Packet {
     }
 }
 
-fn pause_classes(on: bool, classes: u8) -> Packet {
+fn pause_classes(on: bool, classes: ClassSet) -> Packet {
     PauseClasses { on, classes }.packet(64)
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use dataplane::classes::ClassSet;
 use dataplane::hop::Scheme;
 use dataplane::packet::SchemeNumber;
 use dataplane::route::mix32;
@@ -52,7 +53,7 @@ struct Port {
     rounds: Vec<VecDeque<u16>>,
     /// The head of the round has its quantum.
     served: Vec<bool>,
-    paused: u8,
+    paused: ClassSet,
 }
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,6 +6,7 @@ use super::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use dataplane::classes::ClassSet;
 use dataplane::hop::pfc::{PauseFor, said};
 use dataplane::pause_time::pause_ps;
 use dataplane::units::NEVER;
@@ -32,7 +33,7 @@ fn lossless(pause: PauseTime) -> SwitchConfig {
     c
 }
 
-fn pause_for(quanta: u16, classes: u8) -> Packet {
+fn pause_for(quanta: u16, classes: ClassSet) -> Packet {
     PauseFor { quanta, classes }.packet(64)
 }
 

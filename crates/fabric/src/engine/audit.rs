@@ -241,6 +241,8 @@ impl<C: Calendar + Send> Simulation<C> {
                 tx_data_bytes: near.data_bytes,
                 pauses: pauses.count,
                 resumes: pauses.resumes,
+                pause_frames: pauses.frames,
+                resume_frames: pauses.resume_frames,
                 paused_ps: pauses.paused_ps,
                 ..PortRecord::default()
             };

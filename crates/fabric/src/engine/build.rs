@@ -1,5 +1,6 @@
 //! From a plan to partitions that are ready to run.
 
+use dataplane::classes::ClassSet;
 use std::sync::Arc;
 
 use dataplane::config::{
@@ -52,7 +53,7 @@ fn is_lossless_by_hop(config: &SwitchConfig, links_lose: bool) -> bool {
 /// Classes of which no packet may be lost, as bits. A link that loses pauses leaves PFC without a
 /// promise.
 // AUD-05
-fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> u8 {
+fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> ClassSet {
     let by_hop = is_lossless_by_hop(config, links_lose);
     let promised = |pausable: bool| match config.mmu.admission {
         // NDP-03: what is trimmed may have to go.
@@ -69,7 +70,7 @@ fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> u8 {
     };
     let classes = config.classes.iter().enumerate();
     let all = classes.fold(0, |bits, (nth, class)| {
-        bits | u8::from(promised(class.pausable || !class.buffered)) << nth
+        bits | ClassSet::from(promised(class.pausable || !class.buffered)) << nth
     });
     all & !credits
 }

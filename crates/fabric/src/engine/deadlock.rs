@@ -14,6 +14,7 @@ use dataplane::switch::{Holds, Pairs};
 use dataplane::units::Time;
 use kernel::calendar::Calendar;
 
+use super::node::class_at;
 use super::{Plan, Simulation};
 use crate::backpressure_graph::{circles, used_pairs};
 use crate::link_failures::LinkFailures;
@@ -327,7 +328,7 @@ impl<C: Calendar> Simulation<C> {
         // The pause that closed the circle; of queues no node knows since when they are paused.
         let since = |queue: &QueueAt| {
             let of = &waiting.stuck[queue];
-            let key = of.link * 8 + u32::from(of.class);
+            let key = class_at(of.link, of.class);
             let part = self.net.part_of(queue.0);
             part.core.paused.get(&key).map_or(now, |pause| pause.0)
         };

@@ -59,10 +59,14 @@ pub(super) struct Far {
 /// How PFC held the sender of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pauses {
-    /// XOFF transitions that the sending node received.
+    /// Times that a class of the sending port became paused.
     pub count: u64,
-    /// XON transitions that it received.
+    /// Times that a class was paused no longer: XON arrived, or the pause time was over.
     pub resumes: u64,
+    /// PFC frames with XOFF that the sending node received, repetitions included.
+    pub frames: u64,
+    /// PFC frames with XON that it received.
+    pub resume_frames: u64,
     /// Since when at least one class is paused; [`NEVER`]: none is.
     pub since_ps: Time,
     pub paused_ps: Time,
@@ -72,6 +76,8 @@ impl Pauses {
     const NEW: Self = Self {
         count: 0,
         resumes: 0,
+        frames: 0,
+        resume_frames: 0,
         since_ps: NEVER,
         paused_ps: 0,
     };

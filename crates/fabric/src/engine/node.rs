@@ -1,6 +1,7 @@
 //! What a node reaches through its sink: its own ports, timer and random stream, and the counters of its
 //! partition.
 
+use dataplane::classes::{ClassSet, MAX_CLASSES, classes_of};
 use dataplane::nic::{FlowEnd, FlowStart, Wait};
 use dataplane::packet::{Packet, PacketId};
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
@@ -39,6 +40,17 @@ pub(super) enum PauseFrame {
     Xon,
 }
 
+/// Key of a class at a port, in the order of ports and then classes.
+pub(super) const fn class_at(link: u32, class: u8) -> u32 {
+    link * MAX_CLASSES as u32 + class as u32
+}
+
+/// Inverse of [`class_at`].
+pub(super) const fn link_and_class(key: u32) -> (u32, u8) {
+    let classes = MAX_CLASSES as u32;
+    (key / classes, (key % classes) as u8)
+}
+
 /// What a node owns besides its state machine.
 #[derive(Debug)]
 pub(super) struct Node {
@@ -64,7 +76,7 @@ pub(super) struct Core<C> {
     pub nodes: Vec<Node>,
     pub drops: [u64; DROP_CAUSES],
     /// Classes of which nothing may be lost, as bits, and how many packets of them were.
-    pub lossless: u8,
+    pub lossless: ClassSet,
     /// Links fail, so a packet may have no route.
     pub links_fail: bool,
     pub broken_promises: u64,
@@ -102,7 +114,7 @@ pub(super) struct Core<C> {
 impl<C: Calendar> Core<C> {
     /// What a port's pause mask was before and is now.
     // ENG-32
-    pub fn pause(&mut self, link: u32, before: u8, after: u8) {
+    pub fn pause(&mut self, link: u32, before: ClassSet, after: ClassSet) {
         let now = self.now;
         let pauses = &mut self.links.pauses[link as usize];
         if before == 0 && after != 0 {
@@ -111,13 +123,9 @@ impl<C: Calendar> Core<C> {
             pauses.paused_ps += now - pauses.since_ps;
             pauses.since_ps = NEVER;
         }
-        for class in 0..8u8 {
-            let bit = 1 << class;
-            if before & bit == after & bit {
-                continue;
-            }
-            let key = link * 8 + u32::from(class);
-            if after & bit != 0 {
+        for class in classes_of(before ^ after) {
+            let key = class_at(link, class);
+            if after >> class & 1 != 0 {
                 self.links.pauses[link as usize].count += 1;
                 self.paused.insert(key, (now, self.reading));
             } else if let Some(pause) = self.paused.remove(&key) {
@@ -165,11 +173,12 @@ impl<C: Calendar> Core<C> {
         to_ps: Time,
         open: bool,
     ) -> PauseRecord {
-        let link = &self.links.near[(key / 8) as usize];
+        let (link, class) = link_and_class(key);
+        let link = &self.links.near[link as usize];
         PauseRecord {
             node: self.nodes[link.node as usize].number,
             port: link.port,
-            class: (key % 8) as u8,
+            class,
             from_ps,
             to_ps,
             open,
@@ -309,9 +318,19 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         self.core.nodes[self.node as usize].stream.next_u64()
     }
 
-    fn pfc_received(&mut self, port: u16, before: u8, after: u8) {
+    fn pfc_received(&mut self, port: u16, before: ClassSet, after: ClassSet) {
         let link = self.base + u32::from(port);
         self.core.pause(link, before, after);
+    }
+
+    // QNT-13: count messages apart from transitions
+    fn pfc_frame_received(&mut self, port: u16, on: bool) {
+        let link = self.base + u32::from(port);
+        let pauses = &mut self.core.links.pauses[link as usize];
+        match on {
+            true => pauses.frames += 1,
+            false => pauses.resume_frames += 1,
+        }
     }
 
     fn pfc_sent(&mut self, port: u16, class: u8, frame: PacketId, level: impl FnOnce() -> Level) {

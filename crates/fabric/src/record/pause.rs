@@ -2,7 +2,7 @@
 
 use dataplane::units::Time;
 
-use super::table::{Column, Row, Value, column};
+use super::table::{Column, Row, Value, column, traffic_class};
 
 /// One interval during which PFC held a port's class, or that was still open at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct PauseRecord {
     pub node: u32,
     /// Its port.
     pub port: u16,
-    /// The class.
+    /// The class of the dataplane.
     pub class: u8,
     /// XOFF took effect, ps.
     pub from_ps: Time,
@@ -32,7 +32,7 @@ impl Row for PauseRecord {
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column("tier", Value::NodeTier(|r| r.node), "Its tier."),
         column("port", Value::U16(|r| r.port), "Its port."),
-        column("class", Value::U8(|r| r.class), "The class."),
+        traffic_class!(),
         column("from_ps", Value::U64(|r| r.from_ps), "XOFF took effect."),
         column(
             "to_ps",

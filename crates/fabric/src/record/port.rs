@@ -39,10 +39,14 @@ pub struct PortRecord {
     pub max_queue_bytes: u64,
     /// The same with what was held for this port outside of its queues.
     pub max_port_bytes: u64,
-    /// XOFF transitions received.
+    /// Times that PFC began to pause a class of the port.
     pub pauses: u64,
-    /// XON transitions received.
+    /// Times that such a pause ended: XON arrived, or the pause time was over.
     pub resumes: u64,
+    /// PFC frames with XOFF received, repetitions included.
+    pub pause_frames: u64,
+    /// PFC frames with XON received.
+    pub resume_frames: u64,
     /// Time during which at least one class was paused by PFC, ps.
     pub paused_ps: Time,
     /// Histogram of active flows (at least one packet queued at the port) over the probes:
@@ -120,12 +124,22 @@ impl Row for PortRecord {
         column(
             "pauses",
             Value::U64(|r| r.pauses),
-            "XOFF transitions received.",
+            "Times that PFC began to pause a class of the port.",
         ),
         column(
             "resumes",
             Value::U64(|r| r.resumes),
-            "XON transitions received.",
+            "Times that such a pause ended: XON arrived, or the pause time was over.",
+        ),
+        column(
+            "pause_frames",
+            Value::U64(|r| r.pause_frames),
+            "PFC frames with XOFF received, repetitions included.",
+        ),
+        column(
+            "resume_frames",
+            Value::U64(|r| r.resume_frames),
+            "PFC frames with XON received.",
         ),
         column(
             "paused_ps",

@@ -40,6 +40,19 @@ pub const fn column<R>(name: &'static str, value: Value<R>, about: &'static str)
     Column { name, value, about }
 }
 
+/// The column `class` of rows whose field `class` is a class of the dataplane.
+// SW-03: results use the scenario's numbers
+macro_rules! traffic_class {
+    () => {
+        $crate::record::table::column(
+            "class",
+            $crate::record::table::Value::OptionU8(|r| dataplane::classes::traffic_class(r.class)),
+            "Traffic class, as the scenario numbers it; null: frames between neighbours or control.",
+        )
+    };
+}
+pub(crate) use traffic_class;
+
 /// Percentiles of a table with one row for each bin of a histogram.
 pub struct Summarised<R> {
     /// Key of `summary.json`.
@@ -104,6 +117,8 @@ macro_rules! types {
 types! {
     /// A small number.
     U8(u8, "u8");
+    /// A small number that may be missing.
+    OptionU8(Option<u8>, "u8 or null");
     /// A number of a port, or another of its size.
     U16(u16, "u16");
     /// A number of a node or flow, or another of its size.

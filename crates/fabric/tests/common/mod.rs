@@ -238,7 +238,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         data_class: 2,
         ack_every: 1,
         cnp_interval_ps: None,
-        cnp_classes: u8::MAX,
+        cnp_classes: u16::MAX,
         control: Sending::Control(ControlConfig::LineRate(LineRateConfig)),
         recovery: Recovery::GoBackN { timeout_ps: 4 * MS },
         host: HostConfig::default(),

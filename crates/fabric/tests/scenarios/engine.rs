@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use common::*;
+use dataplane::classes::{MAX_CLASSES, traffic_class};
 use dataplane::config::{
     Accounting, Admission, Alpha, ClassConfig, PauseTime, Pfc, PfcThreshold, Recovery,
 };
@@ -244,6 +245,29 @@ fn a_lower_class_waits_for_at_most_one_frame_of_a_higher() {
         late(2)
     );
     assert!(late(0) >= 1290 * FRAME_PS, "{}", late(0));
+}
+
+// SW-03
+#[test]
+fn eight_traffic_classes_go_one_after_the_other_and_pfc_pauses_the_last() {
+    let send = |(class, src)| {
+        let id = u32::from(class) * 2 + src;
+        of_class(class, flow(id, u64::from(7 - class) * US, src, 2, 200_000))
+    };
+    let flows = (0..8).flat_map(|class| [(class, 0), (class, 1)]).map(send);
+    let mut s = line_rate(star(3), flows.collect());
+    let data = s.switch.classes[2];
+    s.switch.classes.resize(MAX_CLASSES, data);
+    s.switch.mmu.buffer_bytes = 2_000_000;
+    let (outcome, keep) = s.run();
+    assert_eq!(outcome.finished, 16);
+    let ends = |class: u32| keep.fct(2 * class) + u64::from(7 - class) * US;
+    for class in 1..8 {
+        assert!(ends(class - 1) < ends(class), "class {class}");
+    }
+    let paused = keep.pauses.iter().map(|pause| traffic_class(pause.class));
+    assert!(paused.clone().all(|class| class.is_some()));
+    assert!(paused.clone().any(|class| class == Some(7)));
 }
 
 // SW-22, SW-40, NIC-07

@@ -9,7 +9,7 @@ use dataplane::config::{Admission, PauseTime, Recovery};
 use dataplane::pause_time::pause_ps;
 use dataplane::units::MS;
 use fabric::measure::{Blame, PauseRecording, RecordSpec};
-use fabric::record::Ending;
+use fabric::record::{Ending, PortRecord};
 use traffic::Flow;
 
 const TIMES: PauseTime = PauseTime::Quanta {
@@ -60,6 +60,22 @@ fn nothing_is_lost_and_flows_take_as_long_as_with_pauses_until_xon() {
     }
 }
 
+// QNT-13
+#[test]
+fn ports_count_transitions_and_frames_apart() {
+    for (pause, repeats) in [(PauseTime::UntilResumed, false), (TIMES, true)] {
+        let (outcome, _) = tight(leaf_spine(2, 2, 8), incasts(), pause).run();
+        let sum = |of: fn(&PortRecord) -> u64| outcome.ports.iter().map(of).sum::<u64>();
+        let hop = &outcome.counters.hop;
+        assert_eq!(hop["pfc_refreshes"] > 20, repeats);
+        assert_eq!(sum(|port| port.pauses), hop["pfc_pauses"]);
+        assert_eq!(sum(|port| port.resumes), hop["pfc_resumes"]);
+        let frames = hop["pfc_pauses"] + hop["pfc_refreshes"];
+        assert_eq!(sum(|port| port.pause_frames), frames);
+        assert_eq!(sum(|port| port.resume_frames), hop["pfc_resumes"]);
+    }
+}
+
 // QNT-08
 #[test]
 fn repetitions_are_no_pauses_of_their_own() {
@@ -101,15 +117,22 @@ fn lossy(seed: u64, pause: PauseTime) -> Setup {
 // QNT-07, QNT-12
 #[test]
 fn links_that_lose_frames_hold_nobody_for_ever() {
-    let mut stalled = 0;
+    let (mut stalled, mut lost) = (0, 0);
     for seed in 1..6 {
         let (lasting, _) = lossy(seed, PauseTime::UntilResumed).run_raw();
         stalled += u32::from(lasting.ending == Ending::Stalled);
         let (timed, _) = lossy(seed, TIMES).run();
         assert_eq!(timed.ending, Ending::Drained, "seed {seed}");
         assert_eq!(timed.finished, 32, "seed {seed}");
-        assert!(timed.counters.hop["pfc_expiries"] > 0, "seed {seed}");
+        let hop = &timed.counters.hop;
+        assert!(hop["pfc_expiries"] > 0, "seed {seed}");
+        // QNT-13: a frame that its link loses is not received.
+        let received: u64 = timed.ports.iter().map(|port| port.pause_frames).sum();
+        let sent = hop["pfc_pauses"] + hop["pfc_refreshes"];
+        assert!(received <= sent, "seed {seed}: {received} of {sent}");
+        lost += sent - received;
     }
+    assert!(lost > 0, "links lost pause frames");
     assert!(
         stalled > 0,
         "without times a lost XON can hold a port for ever"

@@ -1,54 +1,61 @@
-//! Which traffic class a frame of real traffic has, and which priorities a pause of a class names.
+//! The traffic class of a frame of real traffic, and the priorities that a pause of a class names.
 
+use dataplane::classes::DATA_CLASS;
 use wire::ethernet::{Ethernet, ether_type};
 
 /// Priorities of 802.1Q and of PFC.
 pub const PRIORITIES: usize = 8;
 
-/// The class of each priority. Class 0 is for frames between neighbours.
+/// The scenario's traffic class of each priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes([u8; PRIORITIES]);
 
 impl Default for Classes {
-    /// A priority is its class, as frames of our own have it; traffic without a priority comes last.
+    /// A priority is the traffic class of this number, as in frames of our own.
     // WSW-11
     fn default() -> Self {
-        Self([7, 1, 2, 3, 4, 5, 6, 7])
+        Self([0, 1, 2, 3, 4, 5, 6, 7])
     }
 }
 
 impl Classes {
-    /// With these classes of the priorities 0 to 7.
+    /// With these traffic classes of the priorities 0 to 7.
     ///
     /// # Errors
-    /// A class is not 1 to 7.
+    /// A class is not 0 to 7.
     pub fn new(of: &[u8]) -> Result<Self, String> {
         let all: [u8; PRIORITIES] = of
             .try_into()
             .map_err(|_| format!("{} classes are given for 8 priorities", of.len()))?;
-        match all.iter().find(|class| !(1..8).contains(*class)) {
-            Some(class) => Err(format!("{class} is no class of traffic; expected 1 to 7")),
+        match all.iter().find(|class| **class > 7) {
+            Some(class) => Err(format!("{class} is not a traffic class; expected 0 to 7")),
             None => Ok(Self(all)),
         }
     }
 
-    /// The class of a priority.
+    /// The traffic class of a priority.
     #[must_use]
-    pub const fn class(&self, priority: u8) -> u8 {
+    pub const fn traffic_class(&self, priority: u8) -> u8 {
         self.0[priority as usize % PRIORITIES]
     }
 
-    /// The classes of some priorities, both as bits.
+    /// The class of the dataplane that carries a priority.
+    #[must_use]
+    pub const fn class(&self, priority: u8) -> u8 {
+        DATA_CLASS + self.traffic_class(priority)
+    }
+
+    /// The traffic classes of some priorities, both as bits.
     #[must_use]
     pub fn classes(&self, priorities: u8) -> u8 {
         let named = (0..8u8).filter(|priority| priorities >> priority & 1 != 0);
-        named.fold(0, |bits, priority| bits | 1 << self.class(priority))
+        named.fold(0, |bits, priority| bits | 1 << self.traffic_class(priority))
     }
 
-    /// The priorities of some classes, both as bits.
+    /// The priorities of some traffic classes, both as bits.
     #[must_use]
     pub fn priorities(&self, classes: u8) -> u8 {
-        let of = (0..8u8).filter(|&priority| classes >> self.class(priority) & 1 != 0);
+        let of = (0..8u8).filter(|&priority| classes >> self.traffic_class(priority) & 1 != 0);
         of.fold(0, |bits, priority| bits | 1 << priority)
     }
 }
@@ -97,9 +104,12 @@ mod tests {
         assert_eq!(priority(&header, &[0xff; 28]), 0);
 
         let classes = Classes::default();
-        assert_eq!(classes.priorities(1 << 7), 0b1000_0001);
+        assert_eq!(classes.priorities(1 << 7), 1 << 7);
+        let last = Classes::new(&[7, 1, 2, 3, 4, 5, 6, 7]).unwrap();
+        assert_eq!(last.priorities(1 << 7), 0b1000_0001);
+        assert_eq!(last.class(0), DATA_CLASS + 7);
         assert_eq!(classes.classes(0b1100), 0b1100);
-        assert!(Classes::new(&[0; 8]).is_err() && Classes::new(&[2; 7]).is_err());
+        assert!(Classes::new(&[8; 8]).is_err() && Classes::new(&[2; 7]).is_err());
         assert_eq!(Classes::new(&[2; 8]).unwrap().priorities(4), 0xff);
     }
 }

@@ -1,5 +1,6 @@
 //! What a switch between real frames counts besides what its dataplane counts.
 
+use dataplane::classes::{ClassSet, MAX_CLASSES, classes_of};
 use dataplane::sink::{DROP_CAUSES, DropCause};
 
 /// Of one port.
@@ -49,20 +50,20 @@ pub struct Counters {
     /// Frames that could not be written: a mistake of this program.
     pub unwritable: u64,
     /// Dropped by the switch: per class and cause.
-    pub dropped: [[u64; DROP_CAUSES]; 8],
+    pub dropped: [[u64; DROP_CAUSES]; MAX_CLASSES],
 }
 
 impl Counters {
     /// A packet of a class was dropped.
     pub fn dropped(&mut self, class: u8, cause: DropCause) {
-        self.dropped[usize::from(class & 7)][cause as usize] += 1;
+        self.dropped[usize::from(class)][cause as usize] += 1;
     }
 
     /// Dropped of some classes, given as bits.
     #[must_use]
-    pub fn dropped_of(&self, classes: u8) -> u64 {
-        let of = (0..8).filter(|class| classes >> class & 1 != 0);
-        of.map(|class| self.dropped[class].iter().sum::<u64>())
+    pub fn dropped_of(&self, classes: ClassSet) -> u64 {
+        let of = classes_of(classes);
+        of.map(|class| self.dropped[usize::from(class)].iter().sum::<u64>())
             .sum()
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use dataplane::classes::{DATA_CLASS, traffic_class};
 use dataplane::hop::pfc;
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use dataplane::route::{Routes, mix32};
@@ -126,7 +127,7 @@ impl Node {
         // The longest of the times of the priorities that share a class.
         let mut of_class = [0; 8];
         for priority in (0..8u8).filter(|priority| enabled >> priority & 1 != 0) {
-            let time = &mut of_class[usize::from(self.classes.class(priority))];
+            let time = &mut of_class[usize::from(self.classes.traffic_class(priority))];
             *time = quanta[usize::from(priority)].max(*time);
         }
         let classes = self.classes.classes(enabled);
@@ -185,7 +186,9 @@ impl Node {
             tag: header.tag,
             class: packet.class(),
         };
-        let class = self.classes.class(packet.class());
+        // WSW-12: frames of the control class keep it
+        let class = traffic_class(packet.class())
+            .map_or(packet.class(), |priority| self.classes.class(priority));
         self.arena.hot_mut(id).become_kind(packet.kind(), class);
         self.held.insert(id, held);
         Some(id)
@@ -274,8 +277,8 @@ impl Node {
     /// Writes the frame of a record that leaves. Returns its bytes; 0: it has no frame.
     fn write(&mut self, port: u16, id: PacketId) -> usize {
         let packet = *self.arena.hot(id);
-        if let Some((on, classes)) = pfc::said(&packet) {
-            return self.write_pause(port, &packet, on, classes);
+        if let Some((on, _)) = pfc::said(&packet) {
+            return self.write_pause(port, &packet, on);
         }
         match self.held.remove(&id) {
             Some(Held::Foreign(mut frame)) => {
@@ -314,12 +317,12 @@ impl Node {
     }
 
     // WSW-22
-    fn write_pause(&mut self, port: u16, packet: &Packet, on: bool, classes: u8) -> usize {
-        let Some(Pause::Priority { quanta, .. }) = pause_records::frame_of(packet) else {
+    fn write_pause(&mut self, port: u16, packet: &Packet, on: bool) -> usize {
+        let Some(Pause::Priority { enabled, quanta }) = pause_records::frame_of(packet) else {
             return 0;
         };
         let time = quanta.into_iter().max().unwrap_or(0);
-        let enabled = self.classes.priorities(classes);
+        let enabled = self.classes.priorities(enabled);
         let of = |priority: usize| time * u16::from(enabled >> priority & 1);
         let pause = Pause::Priority {
             enabled,
@@ -359,7 +362,8 @@ impl Node {
     /// Priorities of a port that its neighbour pauses, as bits.
     #[must_use]
     pub fn paused(&self, port: u16) -> u8 {
-        self.classes.priorities(self.switch.held_classes(port).0)
+        let (paused, _) = self.switch.held_classes(port);
+        self.classes.priorities((paused >> DATA_CLASS) as u8)
     }
 
     /// Whether the link of a port is up.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use dataplane::classes::{DATA_CLASS, TRAFFIC_CLASSES};
 use dataplane::config::{Admission, ClassConfig, PauseTime};
 use dataplane::packet::{Kind, Packet};
 use dataplane::route::Routes;
@@ -31,7 +32,7 @@ pub struct Choices {
     pub node: Option<String>,
     /// How many interfaces there are.
     pub ports: usize,
-    /// Class of each priority.
+    /// Traffic class of each priority.
     pub classes: Classes,
     /// Priorities that PFC pauses, as bits; `None`: those of the scenario's data.
     pub lossless: Option<u8>,
@@ -56,7 +57,7 @@ pub struct SwitchPlan {
     pub endpoints: u32,
     /// What frames look like.
     pub network: Network,
-    /// Class of each priority.
+    /// Traffic class of each priority.
     pub classes: Classes,
     /// Rate and delay of the link of each port.
     pub links: Vec<(Rate, Time)>,
@@ -157,19 +158,18 @@ pub(crate) fn refusal(config: &SwitchConfig) -> Option<String> {
 // WSW-11, WSW-22
 fn on_the_wall_clock(config: &SwitchConfig, choices: &Choices) -> SwitchConfig {
     let mut config = config.clone();
-    let data = 2..config.classes.len() as u8;
+    let first = usize::from(DATA_CLASS);
     let of_data = *config.classes.last().expect("there is a class of data");
     let lossless = match choices.lossless {
         Some(priorities) => choices.classes.classes(priorities),
-        None => data.fold(0, |bits, class| bits | 1 << class),
+        None => (0..config.classes.len() - first).fold(0, |bits, class| bits | 1 << class),
     };
-    let class = |nth: u8| ClassConfig {
+    let class = |nth: usize| ClassConfig {
         pausable: of_data.pausable && lossless >> nth & 1 != 0,
         ..of_data
     };
-    let control = config.classes[0];
-    config.classes = vec![control];
-    config.classes.extend((1..8).map(class));
+    config.classes.truncate(first);
+    config.classes.extend((0..TRAFFIC_CLASSES).map(class));
     config.max_frame = config.max_frame.max(choices.mtu + FRAME_BYTES);
     if let Admission::Pfc(pfc) = &mut config.mmu.admission
         && pfc.pause == PauseTime::UntilResumed

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use dataplane::classes::traffic_class;
 use dataplane::sink::DROP_CAUSES;
 use dataplane::units::{MS, Time};
 use serde::Serialize;
@@ -63,8 +64,8 @@ pub struct PortState {
 /// A queue that holds something.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct QueueOf {
-    /// Its class.
-    pub class: u8,
+    /// Its traffic class; `None`: it is not a queue of data.
+    pub class: Option<u8>,
     /// Its number at the port.
     pub queue: u32,
     /// Bytes that wait.
@@ -178,7 +179,7 @@ impl PortState {
         let mut queues = Vec::new();
         switch.for_each_queue(port, |queue| {
             queues.push(QueueOf {
-                class: switch.class_of(queue.queue),
+                class: traffic_class(switch.class_of(queue.queue)),
                 queue: queue.queue,
                 bytes: queue.bytes,
             });

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use dataplane::classes::ClassSet;
 use dataplane::nic::FlowEnd;
 use dataplane::packet::{Packet, PacketId};
 use dataplane::sink::{DropCause, Sink};
@@ -76,7 +77,7 @@ impl Sink for Wishes {
         z ^ (z >> 31)
     }
 
-    fn pfc_received(&mut self, _port: u16, before: u8, after: u8) {
+    fn pfc_received(&mut self, _port: u16, before: ClassSet, after: ClassSet) {
         self.pauses += u64::from((after & !before).count_ones());
     }
 

@@ -4,6 +4,7 @@ use super::{
     ClassifySpec, EcnProfile, EcnSpec, QueuesPer, ScheduleSpec, SchemeConfig, SchemeSpec, Sticky,
     Surroundings,
 };
+use dataplane::classes::{ClassSet, TRAFFIC_CLASSES};
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, ClassConfig, Classify, ControlConfig, EcnConfig,
     IntConfig, MAX_CLASSES, MmuConfig, NicConfig, PerClass, Red, Schedule, Sending,
@@ -190,11 +191,11 @@ impl SchemeSpec {
     }
 
     /// Classes of data whose marks receivers notify, as bits.
-    fn cnp_classes(&self) -> u8 {
+    fn cnp_classes(&self) -> ClassSet {
         let controls = self.control.controls();
         let of = |class: usize| controls.get(class).or(controls.last());
         let notified = |&class: &usize| of(class).is_some_and(|c| c.needs().cnp);
-        let classes = (0..MAX_CLASSES - usize::from(DATA_CLASS)).filter(notified);
+        let classes = (0..TRAFFIC_CLASSES).filter(notified);
         classes.fold(0, |mask, class| {
             mask | 1 << (class + usize::from(DATA_CLASS))
         })

@@ -7,9 +7,9 @@ use crate::params;
 use crate::problem::Code;
 use crate::reader::{Read, Section, choice, refuse, refuse_as};
 use dataplane::cc::{self, CONTROLS, Notification};
-use dataplane::config::{ControlConfig, MAX_CLASSES, PerClass, Sending};
+use dataplane::classes::TRAFFIC_CLASSES;
+use dataplane::config::{ControlConfig, PerClass, Sending};
 use dataplane::param::Values;
-use dataplane::switch::DATA_CLASS;
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::Time;
 
@@ -126,12 +126,11 @@ fn words(node: &Node) -> Read<Vec<&'static str>> {
         let all: Vec<_> = controls.into_iter().chain(transports).collect();
         return choice(node, &all).map(|word| vec![word]);
     };
-    let most = MAX_CLASSES - usize::from(DATA_CLASS);
-    if items.is_empty() || items.len() > most {
+    if items.is_empty() || items.len() > TRAFFIC_CLASSES {
         return refuse_as(
             Code::OutOfRange,
             format!("{} controls, one for each traffic class", items.len()),
-            format!("there are 1 to {most} traffic classes"),
+            format!("there are 1 to {TRAFFIC_CLASSES} traffic classes"),
         );
     }
     let transports: Vec<_> = transports.collect();

@@ -1,5 +1,6 @@
 //! Contents of the frames of credit-based flow control (CBFC).
 
+use dataplane::classes::{DATA_CLASS, TRAFFIC_CLASSES, traffic_class};
 use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::packet::{Frame, Packet};
 
@@ -14,7 +15,16 @@ pub(super) fn parse<'a>(header: &Header, mut body: Reader<'a>) -> Parsed<'a> {
     if header.kind > CONSUMED {
         return Ok(None);
     }
-    let class = body.u8()?;
+    let traffic = body.u8()?;
+    let expected = "a traffic class from 0 to 7";
+    body.require(
+        usize::from(traffic) < TRAFFIC_CLASSES,
+        1,
+        "class",
+        traffic,
+        expected,
+    )?;
+    let class = DATA_CLASS + traffic;
     let credits = body.u8()?;
     let credits = u32::from(credits) << 16 | u32::from(body.u16()?);
     let packet = match header.kind {
@@ -44,6 +54,8 @@ pub(super) fn emit(
         entries: 0,
     };
     header.emit(out)?;
-    out.u32(u32::from(class) << 24 | credits)?;
+    // SW-03: frames carry the scenario's numbers
+    let traffic = traffic_class(class).unwrap_or(u8::MAX);
+    out.u32(u32::from(traffic) << 24 | credits)?;
     Ok(true)
 }

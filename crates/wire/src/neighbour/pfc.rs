@@ -1,5 +1,6 @@
 //! Pauses of classes as PFC has them: the frames of the standard.
 
+use dataplane::classes::{ClassSet, DATA_CLASS};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::packet::{Frame, Packet};
 
@@ -15,7 +16,9 @@ pub fn frame_of(packet: &Packet) -> Option<Pause> {
     let lasting = PauseClasses::read(packet);
     let lasting = lasting.map(|said| (said.classes, if said.on { XOFF_QUANTA } else { 0 }));
     let timed = || PauseFor::read(packet).map(|said| (said.classes, said.quanta));
-    let (enabled, time) = lasting.or_else(timed)?;
+    let (classes, time) = lasting.or_else(timed)?;
+    // SW-03: priorities are the scenario's traffic classes, and PFC pauses no other class.
+    let enabled = (classes >> DATA_CLASS) as u8;
     let quanta = std::array::from_fn(|class| time * u16::from(enabled >> class & 1));
     Some(Pause::Priority { enabled, quanta })
 }
@@ -43,7 +46,8 @@ pub fn record_of(pause: &Pause, timed: bool, line_bytes: u16) -> Result<Packet, 
     let mut all = records_of(enabled, quanta, timed, line_bytes);
     let first = all.next();
     if let Some(other) = all.next() {
-        let found = dataplane::hop::pfc::said(&other).map_or(0, |(_, classes)| classes);
+        let found =
+            dataplane::hop::pfc::said(&other).map_or(0, |(_, classes)| classes >> DATA_CLASS);
         let expected = "none whose time differs from that of others";
         return Err(wrong("priorities", found.into(), expected));
     }
@@ -62,17 +66,18 @@ pub fn records_of(
     timed: bool,
     line_bytes: u16,
 ) -> impl Iterator<Item = Packet> {
-    let time_of = move |class: usize| match quanta[class] {
+    let time_of = move |priority: usize| match quanta[priority] {
         time if timed => time,
         time => time.min(1),
     };
     let mut left = enabled;
     std::iter::from_fn(move || {
-        let first = (0..8).find(|class| left >> class & 1 != 0)?;
+        let first = (0..8).find(|priority| left >> priority & 1 != 0)?;
         let time = time_of(first);
-        let same = |class: &usize| left >> class & 1 != 0 && time_of(*class) == time;
-        let classes = (0..8).filter(same).fold(0, |bits, class| bits | 1 << class);
-        left &= !classes;
+        let same = |nth: &usize| left >> nth & 1 != 0 && time_of(*nth) == time;
+        let priorities = (0..8).filter(same).fold(0u8, |bits, nth| bits | 1 << nth);
+        left &= !priorities;
+        let classes = ClassSet::from(priorities) << DATA_CLASS;
         Some(match time {
             quanta if timed && quanta > 0 => PauseFor { quanta, classes }.packet(line_bytes),
             time => PauseClasses {

@@ -1,5 +1,6 @@
 //! Packets of every kind, by chance, and frames with errors.
 
+use dataplane::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS};
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
@@ -132,7 +133,7 @@ pub fn flow_packet(
         ingress: random.next() as u16,
         upstream_queue: random.some(16) as u16,
         flags,
-        ..Packet::new(kind, random.below(8) as u8, size)
+        ..Packet::new(kind, CONTROL_CLASS + random.below(9) as u8, size)
     };
     let done_ps = match random.below(3) {
         0 => NEVER,
@@ -194,16 +195,16 @@ pub fn neighbour(
 ) -> PacketId {
     let (on, size) = (random.flip(), random.some(16) as u16);
     let (a, b, c) = (random.next(), random.next() as u32, random.next() as u32);
-    let (short, class) = (a as u16, (a & 7) as u8);
+    let (short, class) = (a as u16, DATA_CLASS + (a & 7) as u8);
     let packet = match which {
         10 if network.timed_pauses => PauseFor {
             quanta: b as u16 | 1,
-            classes: a as u8 | 1,
+            classes: ClassSet::from(a as u8 | 1) << DATA_CLASS,
         }
         .packet(SIZES.pause),
         0 | 10 => PauseClasses {
             on: on && !network.timed_pauses,
-            classes: a as u8 | 1,
+            classes: ClassSet::from(a as u8 | 1) << DATA_CLASS,
         }
         .packet(SIZES.pause),
         1 => PauseQueue { on, queue: short }.packet(size),

@@ -1,6 +1,6 @@
 //! What Floodgate at a switch is: plain data, one choice per question (`specs/floodgate.md`).
 
-use crate::classes::DATA_CLASS;
+use crate::classes::{DATA_CLASS, TRAFFIC_CLASSES};
 use crate::config::{Alpha, MAX_CLASSES};
 use crate::hop::Declaration;
 use crate::hop::spec::{Finding, NetworkFacts};
@@ -288,7 +288,8 @@ impl Declaration for FloodgateConfig {
                     "traffic",
                 ],
                 &format!(
-                    "`release` = \"behind\" serves at most three traffic classes, and there are {data}"
+                    "`release` = \"behind\" serves at most {} traffic classes, and there are {data}",
+                    TRAFFIC_CLASSES / 2
                 ),
                 "set release = \"shared\", or use fewer classes",
             ));

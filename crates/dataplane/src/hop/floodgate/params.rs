@@ -40,7 +40,7 @@ pub const GROUPS: Param = Param::flag("groups")
 pub const RELEASE: Param = Param::word("release", &["shared", "behind"])
     .default("\"shared\"", "PRE-112", "to the ordinary egress queue (Floodgate paper 4.2)")
     .about(
-        "Released packets join the egress queue, or one behind it, which sends when no other packet waits (at most three \
+        "Released packets join the egress queue, or one behind it, which sends when no other packet waits (at most four \
          traffic classes).",
     );
 pub const VUP: Param = period("vup")

@@ -1,5 +1,6 @@
 //! The frames of PFC.
 
+use crate::classes::ClassSet;
 use crate::hop::Scheme;
 use crate::packet::{Frame, Packet, SchemeNumber, Words};
 
@@ -10,7 +11,7 @@ pub struct PauseClasses {
     /// XOFF, or XON.
     pub on: bool,
     /// The classes, as bits.
-    pub classes: u8,
+    pub classes: ClassSet,
 }
 
 /// Pauses classes of the neighbour's port for a time. Such frames are repeated while nothing moves.
@@ -20,12 +21,12 @@ pub struct PauseFor {
     /// For how long, in times in which the link sends 512 bits; not 0.
     pub quanta: u16,
     /// The classes, as bits.
-    pub classes: u8,
+    pub classes: ClassSet,
 }
 
 /// What a frame of PFC says: whether it pauses or resumes, and which classes, as bits.
 #[must_use]
-pub fn said(frame: &Packet) -> Option<(bool, u8)> {
+pub fn said(frame: &Packet) -> Option<(bool, ClassSet)> {
     let lasting = PauseClasses::read(frame).map(|said| (said.on, said.classes));
     lasting.or_else(|| PauseFor::read(frame).map(|said| (true, said.classes)))
 }
@@ -45,7 +46,7 @@ impl Frame for PauseClasses {
     fn from_words(words: Words) -> Self {
         Self {
             on: words.number != 0,
-            classes: words.other as u8,
+            classes: words.other as ClassSet,
         }
     }
 }
@@ -66,7 +67,7 @@ impl Frame for PauseFor {
     fn from_words(words: Words) -> Self {
         Self {
             quanta: words.number as u16,
-            classes: words.flow as u8,
+            classes: words.flow as ClassSet,
         }
     }
 }

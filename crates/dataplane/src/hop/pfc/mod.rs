@@ -10,6 +10,7 @@ mod spfc;
 mod thresholds;
 
 use super::{Counter, Cx, Egress};
+use crate::classes::{ClassSet, class_label, classes_of};
 use crate::config::{Accounting, Admission, PauseTime, SwitchConfig};
 use crate::packet::{Frame, Packet, PacketId, flag};
 use crate::pause_time::Refresh;
@@ -275,7 +276,7 @@ impl Pfc {
     // LNK-21
     pub fn link<S: Sink>(cx: &mut Cx<'_, S>, port: u16) {
         if let Some(refresh) = &mut cx.pfc.refresh {
-            refresh.stop(port, u8::MAX);
+            refresh.stop(port, ClassSet::MAX);
         }
         cx.pfc.thresholds.forget(cx.now, &mut cx.core.mmu, port);
     }
@@ -284,7 +285,7 @@ impl Pfc {
     // LNK-22
     pub fn hold_again<S: Sink>(cx: &mut Cx<'_, S>, port: u16) {
         let classes = cx.pfc.thresholds.hold_again(cx.now, &mut cx.core.mmu, port);
-        for class in (0..8).filter(|class| classes >> class & 1 != 0) {
+        for class in classes_of(classes) {
             Self::tell(&mut cx.again(), port, class, true);
         }
     }
@@ -298,7 +299,8 @@ impl Pfc {
     pub fn explain_stall(core: &Pipeline, say: &mut dyn FnMut(String)) {
         for (port, class) in core.mmu.pausing() {
             say(format!(
-                "port {port} holds class {class} of its upstream by PFC"
+                "port {port} pauses {} of its upstream by PFC",
+                class_label(class)
             ));
         }
     }

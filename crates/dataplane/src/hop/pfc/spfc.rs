@@ -3,6 +3,7 @@
 
 mod spec;
 
+use crate::classes::{ClassSet, class_labels};
 use crate::config::{Departures, VictimConfig};
 use crate::hop::Counter;
 use crate::units::{Rate, Time};
@@ -29,7 +30,7 @@ struct Port {
     /// SH: a victim port.
     held: bool,
     /// Classes that the port pauses, as bits; any of them holds the reset.
-    pausing: u8,
+    pausing: ClassSet,
     /// It waits for its first RESUME.
     waits: bool,
 }
@@ -142,19 +143,20 @@ impl Victims {
 
     /// Whether the circuits know of exactly the pauses that there are, given as bits of classes by port.
     // AUD-01
-    pub fn audit(&self, told: &[u8]) -> Option<String> {
+    pub fn audit(&self, told: &[ClassSet]) -> Option<String> {
         let ports = (0u16..).zip(told);
         let mut wrong = ports.filter(|&(port, &classes)| self.pausing(port) != classes);
         wrong.next().map(|(port, classes)| {
             format!(
-                "port {port} pauses classes {classes:#010b}, SPFC has {:#010b}",
-                self.pausing(port)
+                "port {port} pauses {}, and SPFC counts {}",
+                class_labels(*classes),
+                class_labels(self.pausing(port))
             )
         })
     }
 
     /// Classes that a port pauses, as the circuit knows them.
-    pub fn pausing(&self, port: u16) -> u8 {
+    pub fn pausing(&self, port: u16) -> ClassSet {
         self.ports[port as usize].pausing
     }
 }

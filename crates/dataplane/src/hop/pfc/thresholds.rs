@@ -2,6 +2,7 @@
 //! (a share of the free pool), or equal shares of the buffer, and the larger one of victim ports.
 
 use super::Victims;
+use crate::classes::{ClassSet, classes_of};
 use crate::config::{Admission, Pfc as Config, PfcThreshold, SwitchConfig};
 use crate::sink::Level;
 use crate::switch::mmu::Mmu;
@@ -170,7 +171,7 @@ impl Thresholds {
     // LNK-21
     pub fn forget(&mut self, now: Time, mmu: &mut Mmu, port: u16) {
         let held = mmu.forget(port);
-        for class in (0..8).filter(|class| held >> class & 1 != 0) {
+        for class in classes_of(held) {
             self.note_resume(now, port, class);
         }
     }
@@ -178,12 +179,12 @@ impl Thresholds {
     /// The link of an ingress is back: the classes, as bits, of which it still has so much that they are
     /// paused from now on.
     // LNK-22
-    pub fn hold_again(&mut self, now: Time, mmu: &mut Mmu, port: u16) -> u8 {
+    pub fn hold_again(&mut self, now: Time, mmu: &mut Mmu, port: u16) -> ClassSet {
         if !mmu.is_plain() {
             return mmu.hold_again(port);
         }
         let (mut held, pausable) = (0, mmu.pausable());
-        for class in (0..8).filter(|class| pausable >> class & 1 != 0) {
+        for class in classes_of(pausable) {
             if self.must_pause(now, mmu, port, class) {
                 mmu.set_told(port, class, true);
                 if mmu.level(port, class).1 > 0 {
@@ -208,7 +209,7 @@ impl Thresholds {
                 self.spared
             ));
         }
-        let mut told = vec![0u8; usize::from(ports)];
+        let mut told = vec![0 as ClassSet; usize::from(ports)];
         for (port, class) in mmu.pausing() {
             told[usize::from(port)] |= 1 << class;
         }

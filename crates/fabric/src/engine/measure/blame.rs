@@ -12,6 +12,7 @@ mod journey;
 mod part;
 mod ports;
 
+use dataplane::classes::ClassSet;
 use dataplane::config::Recovery;
 use dataplane::nic::Wait;
 use dataplane::packet::{Cold, Kind, PacketId, flag};
@@ -190,7 +191,7 @@ pub(super) struct Blame {
     /// Per port of the network.
     ports: Vec<Port>,
     /// Per port of a host: classes that are paused, and those that the neighbour has no room for.
-    held: Vec<(u8, u8)>,
+    held: Vec<(ClassSet, ClassSet)>,
     roots: Roots,
     /// Class of data whose traffic class is 0.
     data_class: u8,
@@ -253,7 +254,7 @@ impl Roots {
 impl Blame {
     /// The classes of a NIC's port that may send have changed, or what they are held for.
     // BLM-12
-    fn hold_flows(&mut self, now: Time, link: u32, (paused, full): (u8, u8)) {
+    fn hold_flows(&mut self, now: Time, link: u32, (paused, full): (ClassSet, ClassSet)) {
         let tree = &self.roots.tree;
         self.accounts.hold_classes(now, link, |class| match () {
             () if paused >> class & 1 != 0 => {
@@ -513,7 +514,7 @@ impl Measure for Blame {
         }
     }
 
-    fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8)) {
+    fn holds_change(&mut self, now: Time, link: u32, classes: (ClassSet, ClassSet)) {
         if let Some(held) = self.held.get_mut(link as usize) {
             *held = classes;
             self.hold_flows(now, link, classes);

@@ -1,6 +1,7 @@
 //! What ingresses of chosen switch ports hold over time, beside the threshold of PFC (rule RCD-13 of
 //! `specs/record.md`).
 
+use dataplane::classes::classes_of;
 use dataplane::param::{Kind, Param, Values};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
@@ -10,7 +11,7 @@ pub use super::port_queues::Spec;
 use super::watch::Grid;
 use super::{EVERY, Measure, Setup, View};
 use crate::record::Table;
-use crate::record::table::{Column, Row, Value, column};
+use crate::record::table::{Column, Row, Value, column, traffic_class};
 
 /// A sample of an ingress and class that differs from the one before it, or is its first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct IngressSample {
     pub port: u16,
     /// The node at the other end.
     pub peer: u32,
-    /// The class.
+    /// The class of the dataplane.
     pub class: u8,
     /// What it holds.
     pub level: Held,
@@ -59,7 +60,7 @@ impl Row for IngressSample {
             Value::PeerName(|r| (r.node, r.port, r.peer)),
             "Its name, with the number of the link if there are several.",
         ),
-        column("class", Value::U8(|r| r.class), "The class."),
+        traffic_class!(),
         column(
             "bytes",
             Value::U64(|r| r.level.bytes),
@@ -132,7 +133,7 @@ impl WatchedSwitch {
     /// Looks at the switch once the instant `now` is over.
     fn look(&mut self, now: Time, switch: &Switch, grid: Grid, rows: &mut Vec<IngressSample>) {
         for (port, peer) in self.ports.drain(..) {
-            let classes = (0..8).filter(|class| switch.pausable() >> class & 1 != 0);
+            let classes = classes_of(switch.pausable());
             self.all.extend(classes.map(|class| Watched {
                 port,
                 peer,

@@ -26,6 +26,7 @@ mod view;
 mod waiting;
 mod watch;
 
+use dataplane::classes::ClassSet;
 use dataplane::config::NicConfig;
 use dataplane::nic::{Nic, Wait};
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId};
@@ -205,7 +206,7 @@ pub(super) trait Measure: Sized {
         false
     }
     /// From now on these classes of a port are paused, and for these there is no room.
-    fn holds_change(&mut self, _now: Time, _link: u32, _classes: (u8, u8)) {}
+    fn holds_change(&mut self, _now: Time, _link: u32, _classes: (ClassSet, ClassSet)) {}
     /// What holds the packets that wait at a port may have changed.
     fn look_again(&mut self, _now: Time, _link: u32, _view: &View<'_>) {}
     /// The last byte of a flow is at its receiver. Returns what is wrong with its account.
@@ -447,7 +448,7 @@ macro_rules! measures {
                 false $(|| self.$key.as_ref().is_some_and(|m| m.follows(id)))*
             }
 
-            fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8)) {
+            fn holds_change(&mut self, now: Time, link: u32, classes: (ClassSet, ClassSet)) {
                 $(if let Some(m) = &mut self.$key { m.holds_change(now, link, classes); })*
             }
 
@@ -505,7 +506,7 @@ pub(super) struct Recording {
     sees_all: bool,
     /// Per port: classes that are paused, and those that the neighbour has no room for, when this was last looked
     /// at. Empty where no measure follows flows.
-    held_classes: Vec<(u8, u8)>,
+    held_classes: Vec<(ClassSet, ClassSet)>,
 }
 
 impl Recording {
@@ -716,7 +717,7 @@ impl Recording {
 
     /// These classes of a port are paused, and for these there is no room. Returns whether that is new.
     #[inline]
-    pub fn holds_change(&mut self, now: Time, link: u32, classes: (u8, u8)) -> bool {
+    pub fn holds_change(&mut self, now: Time, link: u32, classes: (ClassSet, ClassSet)) -> bool {
         let of = &mut self.held_classes[link as usize];
         let changes = *of != classes;
         if changes {

@@ -8,7 +8,7 @@ use dataplane::units::Time;
 
 use super::super::link_ends::Links;
 use super::super::long_queues::{FromIngress, LongQueues};
-use super::super::node::{PauseFrame, PauseSent};
+use super::super::node::{PauseFrame, PauseSent, class_at, link_and_class};
 use super::View;
 
 /// From this many bytes on what a queue holds is kept from one pause to the next.
@@ -64,7 +64,7 @@ pub(super) struct PauseTree {
 impl PauseTree {
     /// The congested port for which a port and class is held.
     pub fn root(&self, link: u32, class: u8) -> Option<u32> {
-        self.held.get(&key(link, class)).map(|held| held.root)
+        self.held.get(&class_at(link, class)).map(|held| held.root)
     }
 
     /// The pauses that hold a port and class now, in order.
@@ -72,8 +72,9 @@ impl PauseTree {
         let mut open: Vec<(u32, Held)> = self.held.iter().map(|(&k, &h)| (k, h)).collect();
         open.retain(|(_, held)| held.ended.is_none());
         open.sort_unstable_by_key(|(key, _)| *key);
-        let place = |key| (key / 8, (key % 8) as u8);
-        open.into_iter().map(|(k, h)| (place(k), h)).collect()
+        open.into_iter()
+            .map(|(k, h)| (link_and_class(k), h))
+            .collect()
     }
 
     /// A switch has queued a pause, with its cause, or a frame that repeats or ends it. Returns what the
@@ -81,7 +82,7 @@ impl PauseTree {
     // SPFC-40, SPFC-41, SPFC-42, QNT-08
     pub fn sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> (Cold, Option<Cause>) {
         let link = view.link(sent.node, sent.port);
-        let last = self.sent.entry(key(link, sent.class)).or_default();
+        let last = self.sent.entry(class_at(link, sent.class)).or_default();
         match sent.what {
             PauseFrame::Xoff(_) => {}
             PauseFrame::Refresh => return (*last, None),
@@ -96,7 +97,7 @@ impl PauseTree {
         let egress_link = view.link(sent.node, egress);
         let parent = self
             .held
-            .get(&key(egress_link, sent.class))
+            .get(&class_at(egress_link, sent.class))
             .filter(|held| still_felt(held, now, egress_link, view.links));
         let (root, depth) = parent.map_or((egress_link, 1), |p| (p.root, p.depth + 1));
         let cause = Cause {
@@ -113,7 +114,7 @@ impl PauseTree {
             payload: depth,
             ..Cold::default()
         };
-        self.sent.insert(key(link, sent.class), cold);
+        self.sent.insert(class_at(link, sent.class), cold);
         (cold, Some(cause))
     }
 
@@ -157,7 +158,7 @@ impl PauseTree {
         if let Some((on, classes)) = pfc::said(packet) {
             let class = classes.trailing_zeros() as u8;
             let link = view.link(node, port);
-            let at = key(link, class);
+            let at = class_at(link, class);
             if on {
                 let held = Held {
                     number,
@@ -180,7 +181,7 @@ impl PauseTree {
 
     /// The pause of a port and class is over: resumed, or its time is. Returns it as it was, if there was one.
     pub fn end(&mut self, now: Time, (link, class): (u32, u8), view: &View<'_>) -> Option<Held> {
-        let held = self.held.get_mut(&key(link, class))?;
+        let held = self.held.get_mut(&class_at(link, class))?;
         if held.ended.is_some() {
             return None;
         }
@@ -188,10 +189,6 @@ impl PauseTree {
         held.ended = Some((now, view.links.near[link as usize].bytes));
         Some(was)
     }
-}
-
-const fn key(link: u32, class: u8) -> u32 {
-    link * 8 + class as u32
 }
 
 /// Whether a pause holds a port, or the port has sent without a gap since it did.

@@ -18,7 +18,7 @@ use super::super::node::{PauseFrame, PauseSent};
 use super::pause_tree::{Held, LONG_BYTES, PauseTree};
 use super::{Measure, Setup, View};
 use crate::record::Table;
-use crate::record::table::{Column, Row, Value, column};
+use crate::record::table::{Column, Row, Value, column, traffic_class};
 
 /// What a scenario says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct CauseRecord {
     pub peer: u32,
     /// Its port.
     pub peer_port: u16,
-    /// The class.
+    /// The class of the dataplane.
     pub class: u8,
     /// Which of the pauses of this port and class, counted from 1.
     pub number: u32,
@@ -123,7 +123,7 @@ impl Row for CauseRecord {
             "Its name, with the number of the link if there are several.",
         ),
         column("peer_port", Value::U16(|r| r.peer_port), "Its port."),
-        column("class", Value::U8(|r| r.class), "The class."),
+        traffic_class!(),
         column(
             "number",
             Value::U32(|r| r.number),

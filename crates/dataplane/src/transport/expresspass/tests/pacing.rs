@@ -1,6 +1,7 @@
 //! Credits that are looked up when somebody asks, against credits that are made one at a time, each
 //! at its instant.
 
+use crate::classes::{ClassSet, classes_of};
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -35,7 +36,7 @@ impl Sink for Ears {
         let mixed = self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
     }
-    fn pfc_received(&mut self, _: u16, _: u8, _: u8) {}
+    fn pfc_received(&mut self, _: u16, _: ClassSet, _: ClassSet) {}
     fn finished(&mut self, _: FlowEnd) {}
 }
 
@@ -122,7 +123,7 @@ impl Bench {
 
     fn transmit(&mut self, port: u16) {
         let ready = self.ep.ready(&FRAMES, self.now, port);
-        let Some(class) = (0..8).find(|class| ready >> class & 1 != 0) else {
+        let Some(class) = classes_of(ready).next() else {
             self.ears.kicked[port as usize] = false;
             return;
         };

@@ -1,5 +1,6 @@
 //! What a flow has spent at its NIC.
 
+use dataplane::classes::MAX_CLASSES;
 use dataplane::nic::Wait;
 use dataplane::units::Time;
 use traffic::Flow;
@@ -9,8 +10,6 @@ use super::part::{NO_ROOT, Part, Piece};
 /// What keeps a class of a port from sending, and the port that it goes back to.
 type Held = Option<(Part, u32)>;
 
-/// Traffic classes of a port.
-const CLASSES: usize = 8;
 /// From this number of changes on a port forgets those that no flow needs any more.
 const MOST_CHANGES: usize = 1 << 10;
 
@@ -82,7 +81,7 @@ struct Change {
 #[derive(Clone, Debug, Default)]
 struct HostPort {
     changes: Vec<Change>,
-    held: [Held; CLASSES],
+    held: [Held; MAX_CLASSES],
 }
 
 /// The accounts of flows, by their places among the live flows.
