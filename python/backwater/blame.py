@@ -6,7 +6,7 @@ Made of the tables of runs with ``[record] blame = {}`` (`specs/blame.md`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +77,7 @@ _WORDS = {
     "nic_destination_pause": "held by a pause of its destination",
     "nic_no_room": "no credits of the link",
     "nic_receiver": "its receiver had not let it go on (credits, grants, pulls)",
-    "nic_recovery": "recovery: sent again, or waited for what was lost",
+    "nic_recovery": "recovery: packets sent again, or waiting for lost ones",
     "nic_no_link": "no link led to its receiver",
     "propagation": "propagation on all links",
     "serialisation": "transmission of the last packet by switches",
@@ -101,12 +101,41 @@ Slow = dict[str, dict[str, dict[str, Any]]]
 """Rows about slow flows, by class and run."""
 
 
+NAMED_LOSSES = 3
+"""Places where packets were lost that a sentence names; the data has all."""
+
+_LOST = {
+    "buffer": "dropped at {at}, where the buffer was full",
+    "egress_threshold": "dropped at {at}, whose queue was at its limit",
+    "no_route": "dropped at {at}, which had no route",
+    "link": "lost on the link {at}",
+    "credit_limit": "dropped at {at}, where credits were at their limit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Packets of a flow that were dropped: at which port or node, why, and how many."""
+
+    at: str
+    cause: str
+    packets: int
+    answers: int
+
+    def text(self) -> str:
+        """Describe the loss in a message."""
+        counts = ((self.packets, "packet"), (self.answers, "answer"))
+        lost = [f"{n:,} {word}{'s' if n > 1 else ''}" for n, word in counts if n]
+        return f"{' and '.join(lost)} {_LOST[self.cause].format(at=self.at)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """A part of a flow's time: how long, what for, at which port, and where a pause goes back to.
 
     ``at`` and ``root`` are ports, as ``node -> peer``; None where that says nothing. ``incast`` is
-    the number of incast flows to the host behind ``root`` that were under way meanwhile.
+    the number of incast flows to the host behind ``root`` that were in flight meanwhile. ``lost``
+    lists what a recovery repairs; None for other parts, and where it is not recorded.
     """
 
     part: str
@@ -114,6 +143,7 @@ class Reason:
     at: str | None
     root: str | None
     incast: int
+    lost: tuple[Loss, ...] | None = None
 
     def words(self) -> str:
         """Return what the time was spent on, as a sentence goes on with it."""
@@ -126,6 +156,11 @@ class Reason:
         if self.incast:
             flows = "1 flow" if self.incast == 1 else f"{self.incast} flows"
             text += f", where an incast had {flows} under way"
+        if self.lost is not None:
+            places = [loss.text() for loss in self.lost[:NAMED_LOSSES]]
+            if more := len(self.lost) - len(places):
+                places.append(f"others at {more} more {'place' if more == 1 else 'places'}")
+            text += f": {', '.join(places) or 'none of its packets was lost'}"
         return text
 
 
@@ -152,6 +187,7 @@ class Explanation:
                 "at": r.at,
                 "root": r.root,
                 "incast_flows": r.incast,
+                **({} if r.lost is None else {"lost": [asdict(loss) for loss in r.lost]}),
             }
             for r in self.reasons
         ]
@@ -376,7 +412,8 @@ def explain(run: Run, numbers: Sequence[int]) -> list[Explanation]:
             for part in _NO_WAIT
             if (spent := whole[row["id"]][f"{part}_ps"])
         ]
-        reasons += _waits(hops.filter(pl.col("flow") == row["id"]), row, run, port)
+        lost = _losses(run, row["id"], name, port)
+        reasons += _waits(hops.filter(pl.col("flow") == row["id"]), row, run, port, lost)
         found[row["id"]] = Explanation(
             flow=row["id"],
             bytes=row["bytes"],
@@ -390,18 +427,44 @@ def explain(run: Run, numbers: Sequence[int]) -> list[Explanation]:
     return [found[number] for number in numbers]
 
 
+def _losses(
+    run: Run, flow: int, name: dict[int, str], port: dict[tuple[int, int], str]
+) -> tuple[Loss, ...] | None:
+    """Return where packets of a flow were dropped; None: the run is older than this record."""
+    import polars as pl
+
+    if not (run.path / "blame_losses.parquet").exists():
+        return None
+    rows = run.blame_losses.filter(pl.col("flow") == flow)
+    rows = rows.sort("packets", "answers", descending=True, maintain_order=True)
+    return tuple(
+        Loss(
+            at=name[row["node"]] if row["port"] is None else port[row["node"], row["port"]],
+            cause=row["cause"],
+            packets=row["packets"],
+            answers=row["answers"],
+        )
+        for row in rows.iter_rows(named=True)
+    )
+
+
 def _waits(
-    hops: polars.DataFrame, flow: dict[str, Any], run: Run, port: dict[tuple[int, int], str]
+    hops: polars.DataFrame,
+    flow: dict[str, Any],
+    run: Run,
+    port: dict[tuple[int, int], str],
+    lost: tuple[Loss, ...] | None,
 ) -> list[Reason]:
     """Return what one flow waited for, port by port."""
     reasons = []
     for row in hops.iter_rows(named=True):
         part = row["part"]
-        own = part in ("nic_pace", "nic_window", "nic_receiver", "host")
+        own = part in ("nic_pace", "nic_window", "nic_receiver", "nic_recovery", "host")
         root = None if row["root_node"] is None else port[row["root_node"], row["root_port"]]
         incast = 0 if root is None else _incast(run, row["root_peer"], flow)
         at = None if own else port[row["node"], row["port"]]
-        reasons.append(Reason(part, row["spent_ps"], at, root, incast))
+        repaired = lost if part == "nic_recovery" else None
+        reasons.append(Reason(part, row["spent_ps"], at, root, incast, repaired))
     return reasons
 
 

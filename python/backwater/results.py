@@ -261,6 +261,16 @@ class Run:
         """
         return self.table("blame_hops")
 
+    @property
+    def blame_losses(self) -> polars.DataFrame:
+        """A row per flow, port and cause for which packets were dropped: ``[record] blame``.
+
+        ``packets`` carried data, ``answers`` are ACKs and the like; ``port`` of ``node`` leads to
+        the link that lost them, or is the one that they waited for. Rows are of all flows, also of
+        those that did not finish.
+        """
+        return self.table("blame_losses")
+
     @cached_property
     def resolved(self) -> str:
         """The scenario with every value filled in, as TOML."""

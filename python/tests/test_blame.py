@@ -96,6 +96,51 @@ def test_the_reasons_of_a_flow_add_up_and_name_ports(crowd: backwater.Comparison
     assert any(r.incast > 0 and "an incast had" in r.words() for r in pauses)
 
 
+LOSS = """
+name = "loss"
+record = { blame = {} }
+
+[topology]
+kind = "links"
+hosts = ["a", "b"]
+switches = ["s"]
+links = [
+    { a = "a", b = "s", rate = "100Gbps", delay = "1us" },
+    { a = "b", b = "s", rate = "100Gbps", delay = "1us", loss = 0.02 },
+]
+
+[[traffic]]
+name = "one"
+pattern = "list"
+flows = [{ src = 0, dst = 1, bytes = "1MB", start = "0us" }]
+
+[scheme]
+preset = "line-rate"
+recovery = "go-back-n"
+"""
+
+
+# BLM-14
+def test_a_recovery_names_the_link_that_lost_packets(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "loss.toml").write_text(LOSS)
+    run = backwater.run(tmp_path / "loss.toml", out=tmp_path / "out")
+    losses = run.blame_losses
+    assert losses["packets"].sum() + losses["answers"].sum() == run.summary["drops"]["link"] > 0
+    (one,) = blame.explain(run, [0])
+    (recovery,) = [reason for reason in one.reasons if reason.part == "nic_recovery"]
+    assert recovery.at is None
+    assert recovery.lost is not None
+    places = {(loss.at, loss.cause): (loss.packets, loss.answers) for loss in recovery.lost}
+    assert set(places) == {("s -> b", "link"), ("b -> s", "link")}
+    assert places["s -> b", "link"][0] > 0
+    assert places["s -> b", "link"][1] == places["b -> s", "link"][0] == 0
+    said = command("explain", run.path, "--flow", "0").stdout
+    assert "lost on the link s -> b" in " ".join(said.split())
+    told = json.loads(command("explain", run.path, "--flow", "0", "--json").stdout)
+    (lost,) = [reason["lost"] for reason in told[0]["reasons"] if "lost" in reason]
+    assert {loss["at"] for loss in lost} == {"s -> b", "b -> s"}
+
+
 def test_flows_are_picked_by_class_and_percentile(crowd: backwater.Comparison) -> None:
     run = crowd["bfc"]
     table = blame.accounts(run).filter(pl.col("size_class") == "incast").sort("slowdown")

@@ -34,7 +34,7 @@ struct Deaf {
 impl Sink for Deaf {
     fn kick(&mut self, _port: u16) {}
     fn wake(&mut self, _at: Time) {}
-    fn dropped(&mut self, _packet: &Packet, _cause: DropCause) {}
+    fn dropped(&mut self, _packet: &Packet, _port: Option<u16>, _cause: DropCause) {}
     fn call(&mut self, _at: Time, _what: u32) {}
     fn draw(&mut self) -> u64 {
         self.drawn = self.drawn.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -45,7 +45,8 @@ pub trait Sink {
     /// Call `timer` at `at`. A node has one alarm; an earlier wish replaces a later one.
     fn wake(&mut self, at: Time);
     /// A packet leaves the network without having arrived.
-    fn dropped(&mut self, packet: &Packet, cause: DropCause);
+    /// `port`: that by which it was to leave; `None`: no route led on.
+    fn dropped(&mut self, packet: &Packet, port: Option<u16>, cause: DropCause);
     /// Call `timer` at `at` with `what`, which is not 0, besides the alarm; nothing takes it back.
     fn call(&mut self, at: Time, what: u32);
     /// Offers the record of that packet. True: the driver keeps it, to hand it back to the NIC that

@@ -6,6 +6,7 @@ use common::*;
 use dataplane::config::{Admission, Alpha, IrnConfig, Processing, Recovery};
 use dataplane::units::{Rate, Time, US};
 use fabric::measure::{Blame, BlameRecord, Part};
+use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use kernel::random::{Purpose, Stream};
 use traffic::Flow;
 
@@ -216,7 +217,60 @@ fn what_was_lost_is_in_the_account_of_its_flow() {
                 .any(|f| f.flow.id == id && f.retransmitted > 0)
         };
         assert!(keep.blame.iter().filter(lost).all(|row| again(row.flow)));
+        // BLM-14: each drop is counted once, at a port of a switch.
+        assert!(drops(&keep) > 0);
+        for loss in &keep.losses {
+            assert!(loss.node >= 16 && loss.port.is_some(), "{loss:?}");
+            assert_eq!(loss.cause, "egress_threshold");
+        }
+        let repaired = |row: &BlameRecord| keep.losses.iter().any(|loss| loss.flow == row.flow);
+        assert!(keep.blame.iter().filter(lost).all(repaired));
     }
+}
+
+fn drops(keep: &Keep) -> u64 {
+    let all = keep.losses.iter();
+    all.map(|loss| loss.packets + loss.answers).sum()
+}
+
+// BLM-14
+#[test]
+fn what_a_link_lost_names_the_link_and_not_the_host_that_repairs_it() {
+    let lossy = LinkSpec {
+        loss: Loss::of(0.02),
+        ..LINK
+    };
+    // Host 0 sends to host 1 over switch 2; only the link to host 1 loses frames.
+    let topology = TopologySpec::Links {
+        hosts: vec!["h0".into(), "h1".into()],
+        switches: vec!["s0".into()],
+        links: vec![(0, 2, LINK), (1, 2, lossy)],
+    };
+    let mut setup = line_rate(topology, vec![flow(0, 0, 0, 1, 1_000_000)]);
+    setup.nic.recovery = Recovery::GoBackN {
+        timeout_ps: 100 * US,
+    };
+    setup.record.blame = Some(Blame { hops: true });
+    let threads = forced(2);
+    let one = setup.clone().run();
+    let two = Setup { threads, ..setup }.run();
+    for (outcome, keep) in [&one, &two] {
+        assert_eq!(drops(keep), outcome.counters.drops.iter().sum::<u64>());
+        let places: Vec<_> = keep
+            .losses
+            .iter()
+            .map(|l| (l.flow, l.node, l.port, l.cause))
+            .collect();
+        // Data on the way there, and ACKs on the way back.
+        assert_eq!(places, [(0, 1, Some(0), "link"), (0, 2, Some(1), "link")]);
+        let [answers, data] = keep.losses[..] else {
+            panic!("two directions")
+        };
+        assert_eq!((answers.packets, data.answers), (0, 0));
+        assert!(answers.answers > 0 && data.packets > 0);
+    }
+    assert_eq!(one.1.losses, two.1.losses);
+    assert!(row(&one.1, 0).parts.get(Part::Recovery) > 0);
 }
 
 // BLM-04, BLM-31
@@ -237,6 +291,7 @@ fn accounts_go_with_packets_from_thread_to_thread() {
             );
             assert_eq!(one.blame, three.blame, "{name}");
             assert_eq!(one.hops, three.hops, "{name}");
+            assert_eq!(one.losses, three.losses, "{name}");
         }
     }
 }

@@ -472,6 +472,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         ("delay_histogram.parquet", 2),
         ("blame.parquet", 1),
         ("blame_hops.parquet", 1),
+        ("blame_losses.parquet", 0),
     ];
     names.extend(recorded.map(|(name, _)| name));
     names.sort_unstable();

@@ -37,7 +37,7 @@ impl Nic {
             lost.into_iter().partition(|&id| arena.hot(id).is_frame());
         frames.into_iter().for_each(|id| arena.free(id));
         for &id in &lost {
-            lose(id, arena, sink);
+            lose(port, id, arena, sink);
         }
         if up {
             sink.kick(port);
@@ -54,8 +54,8 @@ impl Nic {
     }
 }
 
-fn lose<S: Sink>(id: PacketId, arena: &mut Arena, sink: &mut S) {
-    sink.dropped(arena.hot(id), DropCause::Link);
+fn lose<S: Sink>(port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
+    sink.dropped(arena.hot(id), Some(port), DropCause::Link);
     if !sink.keep(id, DropCause::Link) {
         arena.free(id);
     }

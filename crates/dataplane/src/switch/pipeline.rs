@@ -548,7 +548,7 @@ impl Pipeline {
         if let Some(port) = port {
             self.port_counters[port as usize].dropped[cause as usize] += 1;
         }
-        sink.dropped(arena.hot(id), cause);
+        sink.dropped(arena.hot(id), port, cause);
         // SW-52
         if !sink.keep(id, cause) {
             arena.free(id);

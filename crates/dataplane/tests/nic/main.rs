@@ -54,7 +54,7 @@ impl Sink for Ears {
     fn call(&mut self, at: Time, what: u32) {
         self.calls.push((at, what));
     }
-    fn dropped(&mut self, packet: &Packet, cause: DropCause) {
+    fn dropped(&mut self, packet: &Packet, _: Option<u16>, cause: DropCause) {
         assert_eq!(cause, DropCause::Link, "a NIC drops nothing on its own");
         self.drops.push(packet.psn);
     }

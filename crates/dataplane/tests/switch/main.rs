@@ -46,7 +46,7 @@ impl Sink for Ears {
     fn call(&mut self, _: Time, _: u32) {
         panic!("a switch has no timers yet");
     }
-    fn dropped(&mut self, packet: &Packet, cause: DropCause) {
+    fn dropped(&mut self, packet: &Packet, _: Option<u16>, cause: DropCause) {
         self.drops.push((packet.psn, cause));
     }
     fn draw(&mut self) -> u64 {

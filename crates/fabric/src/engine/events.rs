@@ -319,7 +319,7 @@ impl<C: Calendar> Partition<C> {
             links.far[link as usize].node,
         );
         let mut sink = NodeSink::of(&mut self.core, to);
-        sink.dropped(packet, DropCause::Link);
+        sink.note_drop(packet, Some(link), DropCause::Link);
         sink.node = from;
         if !ends_here && sink.keep(id, DropCause::Link) {
             self.send_notices();

@@ -2,6 +2,7 @@
 
 use dataplane::nic::Wait;
 use dataplane::packet::PacketId;
+use dataplane::sink::DropCause;
 
 /// Something that a node has said through its sink, where somebody listens.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +12,17 @@ pub(super) enum Heard {
     /// A switch lets a packet join a queue that it had held back.
     Released { node: u32, id: PacketId },
     /// A packet was dropped.
-    Dropped { flow: u32, psn: u32 },
+    Dropped {
+        flow: u32,
+        psn: u32,
+        /// It carried data, whole or trimmed.
+        is_data: bool,
+        cause: DropCause,
+        /// Number in the network of the node that dropped it.
+        node: u32,
+        /// The port by which it was to leave, or left; `None`: no route led on.
+        link: Option<u32>,
+    },
     /// A switch has queued a frame that names what it holds upstream, for the length of a queue.
     HoldSent {
         node: u32,

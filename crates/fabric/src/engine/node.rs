@@ -3,7 +3,7 @@
 
 use dataplane::classes::{ClassSet, MAX_CLASSES, classes_of};
 use dataplane::nic::{FlowEnd, FlowStart, Wait};
-use dataplane::packet::{Packet, PacketId};
+use dataplane::packet::{Kind, Packet, PacketId};
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
 use dataplane::switch::{Level, MixedMap};
 use dataplane::units::{NEVER, Time};
@@ -216,6 +216,30 @@ impl<'a, C> NodeSink<'a, C> {
     }
 }
 
+impl<C: Calendar> NodeSink<'_, C> {
+    /// Counts a packet that is dropped here. `link`: the port by which it was to leave, or left.
+    pub fn note_drop(&mut self, packet: &Packet, link: Option<u32>, cause: DropCause) {
+        self.core.drops[cause as usize] += 1;
+        let excused = cause == DropCause::NoRoute && self.core.links_fail; // LNK-30
+        if cause != DropCause::Link && !excused {
+            self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
+        }
+        if !packet.is_frame() {
+            self.core.hear(Heard::Dropped {
+                flow: packet.flow,
+                psn: packet.psn,
+                is_data: matches!(packet.kind(), Kind::Data | Kind::Header | Kind::Returned),
+                cause,
+                node: self.core.nodes[self.node as usize].number,
+                link,
+            });
+        }
+        let node = &mut self.core.nodes[self.node as usize];
+        let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
+        node.digest = fold(fold(node.digest, self.core.now), what);
+    }
+}
+
 impl<C: Calendar> Sink for NodeSink<'_, C> {
     #[inline]
     fn kick(&mut self, port: u16) {
@@ -256,17 +280,9 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         }
     }
 
-    fn dropped(&mut self, packet: &Packet, cause: DropCause) {
-        self.core.drops[cause as usize] += 1;
-        let excused = cause == DropCause::NoRoute && self.core.links_fail; // LNK-30
-        if cause != DropCause::Link && !excused {
-            self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
-        }
-        let (flow, psn) = (packet.flow, packet.psn);
-        self.core.hear(Heard::Dropped { flow, psn });
-        let node = &mut self.core.nodes[self.node as usize];
-        let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
-        node.digest = fold(fold(node.digest, self.core.now), what);
+    fn dropped(&mut self, packet: &Packet, port: Option<u16>, cause: DropCause) {
+        let link = port.map(|port| self.base + u32::from(port));
+        self.note_drop(packet, link, cause);
     }
 
     fn keep(&mut self, id: PacketId, cause: DropCause) -> bool {

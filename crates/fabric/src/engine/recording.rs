@@ -124,7 +124,7 @@ impl<C> Partition<C> {
         match came {
             Came::Frame { link } => self.follow_holds(link, false),
             Came::Followed { id, flow, psn } => {
-                let is = |heard: &Heard| matches!(heard, Heard::Dropped { flow: f, psn: p } if (*f, *p) == (flow, psn));
+                let is = |heard: &Heard| matches!(heard, Heard::Dropped { flow: f, psn: p, .. } if (*f, *p) == (flow, psn));
                 let still_data = self.arena.hot(id).kind() == Kind::Data;
                 let gone = !still_data || self.core.heard.iter().any(is);
                 self.with_view(|recording, view| match gone {

@@ -30,8 +30,9 @@ use dataplane::units::{MS, Rate, Time, US};
 use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
 use fabric::link_failures::LinkFailures;
 use fabric::measure::{
-    BlameHopRecord, BlameRecord, CauseRecord, DelayBin, HeldFlowRecord, IngressSample, QueueBin,
-    QueueSample, RecordSpec, RttBin, ThroughputRecord, UtilisationRecord, WaitingRecord,
+    BlameHopRecord, BlameLossRecord, BlameRecord, CauseRecord, DelayBin, HeldFlowRecord,
+    IngressSample, QueueBin, QueueSample, RecordSpec, RttBin, ThroughputRecord, UtilisationRecord,
+    WaitingRecord,
 };
 use fabric::record::{BufferSample, FlowRecord, Outcome, PauseRecord, Recorder, Row, Rows};
 use fabric::routing::routes;
@@ -65,6 +66,7 @@ pub struct Keep {
     pub waiting: Vec<WaitingRecord>,
     pub blame: Vec<BlameRecord>,
     pub hops: Vec<BlameHopRecord>,
+    pub losses: Vec<BlameLossRecord>,
 }
 
 impl Recorder for Keep {
@@ -87,6 +89,7 @@ impl Recorder for Keep {
         keep(rows, &mut self.waiting);
         keep(rows, &mut self.blame);
         keep(rows, &mut self.hops);
+        keep(rows, &mut self.losses);
     }
 }
 

@@ -54,7 +54,7 @@ impl Sink for Wishes {
         self.alarm = self.alarm.min(at);
     }
 
-    fn dropped(&mut self, packet: &Packet, cause: DropCause) {
+    fn dropped(&mut self, packet: &Packet, _port: Option<u16>, cause: DropCause) {
         self.drops.push((packet.class(), cause));
     }
 

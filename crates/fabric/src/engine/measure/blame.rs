@@ -12,6 +12,8 @@ mod journey;
 mod part;
 mod ports;
 
+use std::collections::BTreeMap;
+
 use dataplane::classes::ClassSet;
 use dataplane::config::Recovery;
 use dataplane::nic::Wait;
@@ -26,8 +28,8 @@ use super::super::merge::Merged;
 use super::super::node::PauseSent;
 use super::pause_tree::PauseTree;
 use super::{Measure, Passing, Sending, Setup, View};
-use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
+use crate::record::{DROP_NAMES, Table};
 use crate::topology::Graph;
 use account::Accounts;
 use arrivals::Arrivals;
@@ -182,6 +184,72 @@ impl Row for BlameHopRecord {
     }
 }
 
+/// Packets of a flow that were dropped at one port for one cause.
+// BLM-14
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlameLossRecord {
+    /// Number of the flow.
+    pub flow: u32,
+    /// The node that sent them on the link that lost them, or that dropped them.
+    pub node: u32,
+    /// The port by which they left, or were to leave; `None`: no route led on.
+    pub port: Option<u16>,
+    /// Why.
+    pub cause: &'static str,
+    /// Data packets, whole or trimmed.
+    pub packets: u64,
+    /// ACKs, NAKs and other answers.
+    pub answers: u64,
+}
+
+impl Row for BlameLossRecord {
+    const TABLE: &'static str = "blame_losses";
+    const ABOUT: &'static str = "Packets of a flow that were dropped at one port for one cause.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
+        column(
+            "node",
+            Value::U32(|r| r.node),
+            "The node that sent them on the link that lost them, or that dropped them.",
+        ),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column(
+            "port",
+            Value::OptionU32(|r| r.port.map(u32::from)),
+            "The port by which they left, or were to leave; null: no route led on.",
+        ),
+        column(
+            "cause",
+            Value::Word(|r| r.cause),
+            "`buffer`, `egress_threshold`, `no_route`, `link` or `credit_limit`.",
+        ),
+        column(
+            "packets",
+            Value::U64(|r| r.packets),
+            "Data packets, whole or trimmed.",
+        ),
+        column(
+            "answers",
+            Value::U64(|r| r.answers),
+            "ACKs, NAKs and other answers.",
+        ),
+    ];
+
+    /// By flow, node and port. Two partitions can drop packets of one flow on one link.
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|row| (row.flow, row.node, row.port, row.cause));
+        rows.dedup_by(|row, before| {
+            let key = |row: &Self| (row.flow, row.node, row.port, row.cause);
+            let is_same = key(row) == key(before);
+            if is_same {
+                before.packets += row.packets;
+                before.answers += row.answers;
+            }
+            is_same
+        });
+    }
+}
+
 /// The accounts of a run.
 #[derive(Debug)]
 pub(super) struct Blame {
@@ -200,7 +268,12 @@ pub(super) struct Blame {
     rows: Vec<BlameRecord>,
     /// `None`: only whole flows are told.
     hops: Option<Vec<BlameHopRecord>>,
+    /// Data packets and answers that were dropped, by flow, port, node and cause.
+    losses: BTreeMap<LossKey, (u64, u64)>,
 }
+
+/// A flow, the port at which packets of it were lost, the node that dropped them, and the cause.
+type LossKey = (u32, Option<u32>, u32, u8);
 
 /// A number that a pause names, at a port.
 const fn name_at(link: u32, number: u32) -> u64 {
@@ -293,6 +366,13 @@ impl Blame {
     }
 }
 
+/// The node that sends on a link, its port, and the node that the link leads to.
+fn place(graph: &Graph, link: u32) -> (u32, u16, u32) {
+    let far = graph.port(link as usize);
+    let near = graph.port(graph.peer_index(link as usize));
+    (near.peer, near.peer_port, far.peer)
+}
+
 /// The rows of the waits of a flow.
 // BLM-03
 fn hops<'a>(
@@ -300,11 +380,7 @@ fn hops<'a>(
     waits: &'a [Piece],
     graph: &'a Graph,
 ) -> impl Iterator<Item = BlameHopRecord> + 'a {
-    let place = |link: u32| {
-        let far = graph.port(link as usize);
-        let near = graph.port(graph.peer_index(link as usize));
-        (near.peer, near.peer_port, far.peer)
-    };
+    let place = |link: u32| place(graph, link);
     waits.iter().map(move |wait| {
         let (node, port, peer) = place(wait.link);
         BlameHopRecord {
@@ -325,8 +401,8 @@ impl Measure for Blame {
     type Spec = Spec;
     const KEY: &'static str = "blame";
     const EXAMPLE: &'static str = "blame = {}";
-    const ABOUT: &'static str =
-        "Where the time of each flow went: `blame.parquet`, `blame_hops.parquet`.";
+    const ABOUT: &'static str = "Where the time of each flow went, and its packets were lost: `blame.parquet`, `blame_hops.parquet`, \
+         `blame_losses.parquet`.";
     const PARAMS: &'static [Param] = &[Param::flag("hops")
         .default("true", "BLM-03", "our choice")
         .about("Also tell the parts by port: `blame_hops.parquet`.")];
@@ -334,7 +410,11 @@ impl Measure for Blame {
     const FOLLOWS_FLOWS: bool = true;
 
     fn tables() -> Vec<Table> {
-        vec![Table::of::<BlameRecord>(), Table::of::<BlameHopRecord>()]
+        vec![
+            Table::of::<BlameRecord>(),
+            Table::of::<BlameHopRecord>(),
+            Table::of::<BlameLossRecord>(),
+        ]
     }
 
     fn fills(spec: &Spec, table: &Table) -> bool {
@@ -365,6 +445,7 @@ impl Measure for Blame {
             all: !setup.one_path || setup.links_fail || !in_order,
             rows: Vec::new(),
             hops: spec.hops.then(Vec::new),
+            losses: BTreeMap::new(),
         }
     }
 
@@ -406,7 +487,25 @@ impl Measure for Blame {
                     self.journeys.is_released(now, id, place, ports);
                 }
             }
-            Heard::Waits { .. } | Heard::Dropped { .. } => {}
+            Heard::Waits { .. } => {}
+            // BLM-14
+            Heard::Dropped {
+                flow,
+                is_data,
+                cause,
+                node,
+                link,
+                ..
+            } => {
+                let of = self
+                    .losses
+                    .entry((flow, link, node, cause as u8))
+                    .or_default();
+                match is_data {
+                    true => of.0 += 1,
+                    false => of.1 += 1,
+                }
+            }
             Heard::HoldReceived {
                 link,
                 number,
@@ -598,7 +697,23 @@ impl Measure for Blame {
         }
     }
 
-    fn finish(&mut self, end_ps: Time, _: &View<'_>, out: &mut Merged) {
+    fn finish(&mut self, end_ps: Time, view: &View<'_>, out: &mut Merged) {
         self.probe(end_ps, out);
+        let losses = std::mem::take(&mut self.losses);
+        out.add(
+            losses
+                .into_iter()
+                .map(|((flow, link, dropped_by, cause), (packets, answers))| {
+                    let at = link.map(|link| place(view.graph, link));
+                    BlameLossRecord {
+                        flow,
+                        node: at.map_or(dropped_by, |(node, ..)| node),
+                        port: at.map(|(_, port, _)| port),
+                        cause: DROP_NAMES[usize::from(cause)],
+                        packets,
+                        answers,
+                    }
+                }),
+        );
     }
 }

@@ -42,7 +42,7 @@ use super::node::PauseSent;
 use crate::record::Table;
 use crate::topology::Graph;
 pub(super) use blame::Journey;
-pub use blame::{BlameHopRecord, BlameRecord, Part, Parts, Spec as Blame};
+pub use blame::{BlameHopRecord, BlameLossRecord, BlameRecord, Part, Parts, Spec as Blame};
 pub use capture::{CapturedFrame, Spec as CaptureSpec};
 pub use delay_histogram::{DelayBin, Spec as DelayHistogram};
 pub use ingress::{Held as IngressHeld, IngressSample, Spec as IngressSeries};

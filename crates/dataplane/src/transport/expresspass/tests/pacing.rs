@@ -30,7 +30,7 @@ impl Sink for Ears {
         self.wake = Some(self.wake.map_or(at, |before| before.min(at)));
     }
     fn call(&mut self, _: Time, _: u32) {}
-    fn dropped(&mut self, _: &Packet, _: DropCause) {}
+    fn dropped(&mut self, _: &Packet, _: Option<u16>, _: DropCause) {}
     fn draw(&mut self) -> u64 {
         self.draws += 1;
         let mixed = self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15);
