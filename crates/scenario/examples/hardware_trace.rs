@@ -22,6 +22,7 @@ use std::collections::BinaryHeap;
 use std::error::Error;
 use std::path::Path;
 
+use dataplane::classes::{ClassSet, MAX_CLASSES, traffic_class};
 use dataplane::config::{Admission, Departures, PfcThreshold};
 use dataplane::hop::pfc::{PauseFor, counting_number, said};
 use dataplane::nic::{FlowEnd, Nic};
@@ -42,7 +43,7 @@ struct Requests {
     xoff: bool,
     xon: bool,
     /// Classes that a received pause frame or the end of its time changed: before and after.
-    paused: Option<(u8, u8)>,
+    paused: Option<(ClassSet, ClassSet)>,
     random: u64,
 }
 
@@ -53,7 +54,7 @@ impl Sink for Requests {
     fn wake(&mut self, at: Time) {
         self.timers.push(at);
     }
-    fn dropped(&mut self, _packet: &Packet, _cause: DropCause) {
+    fn dropped(&mut self, _packet: &Packet, _port: Option<u16>, _cause: DropCause) {
         self.dropped = true;
     }
     fn call(&mut self, at: Time, _what: u32) {
@@ -65,7 +66,7 @@ impl Sink for Requests {
             .rotate_left(29)
             .wrapping_mul(0xbf58_476d_1ce4_e5b9)
     }
-    fn pfc_received(&mut self, _port: u16, before: u8, after: u8) {
+    fn pfc_received(&mut self, _port: u16, before: ClassSet, after: ClassSet) {
         self.paused = Some((before, after));
     }
     fn pfc_sent(&mut self, _: u16, _: u8, _: PacketId, _: impl FnOnce() -> Level) {
@@ -252,12 +253,15 @@ impl Star {
         };
         let (reserve, headroom, pool) = division(&self.config, &self.links);
         let ports = self.links.len();
-        let class = (0..8u8).find(|&class| {
+        let class = (0..MAX_CLASSES as u8).find(|&class| {
             let class = self.config.classes.get(usize::from(class));
             class.is_some_and(|class| class.buffered && class.pausable)
         });
         println!("config ports {ports}");
-        println!("config class {}", class.ok_or("no class is pausable")?);
+        let class = class
+            .and_then(traffic_class)
+            .ok_or("no class is pausable")?;
+        println!("config class {class}");
         println!("config reserve {}", reserve / ports as u64);
         println!("config headrooms {headroom}");
         for (port, &link) in self.links.iter().enumerate() {
