@@ -545,6 +545,7 @@ fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
             && ports.any(|index| graph.loss(index) != Loss::NONE),
         racks: graph.groups(),
         classes: config.switch.classes.len(),
+        max_frame: config.switch.max_frame,
     };
     if let Some(hop) = config.switch.hop.declaration() {
         hop.network(&facts, &mut |finding| findings.of_scheme(finding));

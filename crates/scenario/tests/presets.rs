@@ -98,6 +98,27 @@ fn credits_must_fit_the_buffer() {
     );
 }
 
+// CBFC-23: a frame of 1048 bytes takes five credits of 256 bytes.
+#[test]
+fn credits_must_suffice_for_a_frame() {
+    let parse = |limit: u32| {
+        let changes = Changes {
+            scheme: Some("dcqcn+cbfc".to_owned()),
+            set: vec![format!("scheme.cbfc.limit={limit}")],
+            ..Changes::default()
+        };
+        Scenario::parse(NETWORK, "x.toml", Path::new("."), &changes).map_err(|e| e.problems)
+    };
+    assert!(parse(5).is_ok());
+    let problems = parse(4).expect_err("a frame has too few credits");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(
+        problems[0].message.contains("takes 5"),
+        "{}",
+        problems[0].message
+    );
+}
+
 // PRE-01, PRE-02, PRE-03, PRE-04, PRE-42: what all have in common.
 #[test]
 fn common() {

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::spec::{Around, Beside, Finding, Said};
+use super::spec::{Around, Beside, Finding, NetworkFacts, Said};
 use super::{
     AtHost, Counter, Cx, Declaration, Egress, HopConfig, HopScheme, HostSite, Ports, Scheme, Site,
 };
@@ -190,6 +190,25 @@ impl Declaration for CbfcConfig {
 
     fn smallest_frame_bytes(&self) -> u16 {
         self.cf_bytes.min(self.cc_bytes)
+    }
+
+    // CBFC-23: refuse limits below a largest frame
+    fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
+        let largest = self.credits(facts.max_frame);
+        if let Limit::Credits(limit) = self.limit
+            && limit < largest
+        {
+            say(Finding::wrong(
+                &["scheme.cbfc.limit"],
+                &format!(
+                    "`limit` is {limit} credits, and a largest frame of {} B takes {largest}",
+                    facts.max_frame
+                ),
+                &format!(
+                    "a class sends only with credits for a largest frame: set cbfc.limit to {largest} or more"
+                ),
+            ));
+        }
     }
 
     // CBFC-30

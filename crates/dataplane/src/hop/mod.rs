@@ -457,13 +457,27 @@ macro_rules! hop_schemes {
     } words {
         $($(#[$said_doc:meta])* $word:literal: $Said:ident, $said:ty => $To:ident;)*
     }) => {
-        /// A hop scheme. Its place in the list is its number on frames.
+        /// A hop scheme. Its place in the list is its number on frames, so a new scheme comes last.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Scheme {
             /// Priority flow control: pauses of classes.
             Pfc,
             $($(#[$doc])* $Name,)*
+        }
+
+        impl Scheme {
+            /// The scheme with this number; `None`: no scheme has it.
+            #[must_use]
+            pub const fn from_number(number: SchemeNumber) -> Option<Self> {
+                if number == Self::Pfc.number() {
+                    return Some(Self::Pfc);
+                }
+                $(if number == Self::$Name.number() {
+                    return Some(Self::$Name);
+                })*
+                None
+            }
         }
 
         /// The answer of a switch to the question of hop control, beside PFC.

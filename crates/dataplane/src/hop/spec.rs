@@ -50,6 +50,8 @@ pub struct NetworkFacts {
     pub racks: u32,
     /// Classes of frames.
     pub classes: usize,
+    /// Largest frame in bytes.
+    pub max_frame: u16,
 }
 
 /// What a scheme says to what stands beside it. Keys are those of `[scheme]`; where it speaks of a network

@@ -30,7 +30,7 @@ use dataplane::units::{Rate, Time};
 use nic::{read_ack, read_nic, read_recovery};
 use signal::read_signal;
 use switch::{read_admission, read_backpressure, read_classify, read_schedule, read_victims};
-pub(crate) use tables::{AXES, tables};
+pub use tables::{AXES, Declared, tables};
 
 /// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
 pub(crate) const MAX_BUFFER_BYTES: u64 = 4_000_000_000;

@@ -10,10 +10,10 @@ use dataplane::transport::TRANSPORTS;
 use dataplane::units::NS;
 
 /// A table and its parameters.
-type Declared = (&'static str, &'static [Param]);
+pub type Declared = (&'static str, &'static [Param]);
 
 /// Each table and its parameters. Their defaults are a layer below every preset.
-pub(crate) fn tables() -> impl Iterator<Item = Declared> {
+pub fn tables() -> impl Iterator<Item = Declared> {
     let switch = BEFORE_HOP.iter().chain(HopSpec::WORDS).copied();
     switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
 }
@@ -84,7 +84,7 @@ const ONE_QUEUE: &str = "`classify` is neither \"hash\" nor \"dynamic\"";
 
 /// The keys of `[scheme]` that are no tables. The defaults of the first two are those of a scenario; those of the others
 /// are what every preset starts from.
-pub(crate) const AXES: &[Param] = &[
+pub const AXES: &[Param] = &[
     Param::word("preset", &PRESET_NAMES)
         .default("\"bfc\"", "PRE-44", "our choice")
         .about("The set of answers that holds where no axis is set (`backwater list schemes`)."),

@@ -1,14 +1,15 @@
 //! Frames between neighbours that have no published format: our own, on the experimental EtherType
 //! [`OURS`](crate::ethernet::ether_type::OURS).
 //!
-//! A hop scheme has a file here with the contents of its frames, and a line in the list below. PFC has the
-//! format of the standard, see [`pfc`].
+//! A hop scheme has a file here with the contents of its frames, and a line in the list below. Frames of PFC have
+//! the format of the standard, see [`pfc`].
 
 mod bfc;
 mod cbfc;
 mod floodgate;
 pub mod pfc;
 
+use dataplane::hop::Scheme;
 use dataplane::packet::Packet;
 
 use crate::bytes::{Reader, Writer};
@@ -99,17 +100,19 @@ impl List<'_> {
 /// What reads the body of a scheme's frame; `None`: the scheme has no such frame.
 type Parsed<'a> = Result<Option<(Packet, List<'a>)>, Malformed>;
 
+/// Dispatches to the modules of the schemes. Both matches cover all schemes of the dataplane: a hop scheme
+/// without a format does not compile.
 macro_rules! schemes {
-    ($($number:literal: $module:ident;)*) => {
+    ($($Name:ident: $module:ident;)*) => {
         /// Reads a frame behind its EtherType: its record, and the list beside it.
         ///
         /// # Errors
         /// Too few bytes, or a scheme, frame or value that we do not know.
         pub fn parse(bytes: &[u8]) -> Result<(Packet, List<'_>), Malformed> {
             let (header, reader) = Header::parse(bytes)?;
-            let found = match header.scheme {
-                $($number => $module::parse(&header, reader)?,)*
-                _ => None,
+            let found = match Scheme::from_number(header.scheme) {
+                $(Some(Scheme::$Name) => $module::parse(&header, reader)?,)*
+                Some(Scheme::Pfc) | None => None,
             };
             found.ok_or(Malformed {
                 header: "frame between neighbours",
@@ -127,18 +130,24 @@ macro_rules! schemes {
         /// # Errors
         /// There is no room, no format, or a value does not fit.
         pub fn emit(packet: &Packet, list: &[u32], out: &mut Writer<'_>) -> Result<(), Unfit> {
-            let _ = out;
-            $(if $module::emit($number, packet, list, out)? {
-                return Ok(());
-            })*
-            Err(Unfit::Frame { identity: packet.upstream_queue })
+            let scheme = packet.scheme().and_then(Scheme::from_number);
+            let is_written = match scheme {
+                $(Some(scheme @ Scheme::$Name) => {
+                    $module::emit(scheme.number(), packet, list, out)?
+                })*
+                Some(Scheme::Pfc) | None => false,
+            };
+            if is_written {
+                Ok(())
+            } else {
+                Err(Unfit::Frame { identity: packet.upstream_queue })
+            }
         }
     };
 }
 
-// The schemes by their numbers in frames, which never change.
 schemes! {
-    1: bfc;
-    2: floodgate;
-    3: cbfc;
+    Bfc: bfc;
+    Floodgate: floodgate;
+    Cbfc: cbfc;
 }

@@ -1,0 +1,203 @@
+//! A test of every key of `[scheme]`: each extreme value is refused or runs, and nothing panics.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use dataplane::param::{Acts, Fallback, Kind, Param};
+use fabric::engine;
+use fabric::record::{Recorder, Rows};
+
+use scenario::scheme::{AXES, tables};
+use scenario::{Changes, Scenario};
+
+/// Three hosts send to the fourth. Recorders see each frame, and each wait of a flow.
+const NETWORK: &str = r#"name = "small"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+link = { rate = "100Gbps", delay = "1us" }
+[[traffic]]
+name = "incast"
+pattern = "incast"
+degree = 3
+size = "20KB"
+receiver = 0
+[run]
+until = "200us"
+[record]
+capture = { links = ["*->*"] }
+blame = {}
+"#;
+
+/// Presets that between them have every table of `[scheme]`. The test fails if one is missing.
+const PRESETS: [&str; 19] = [
+    "bfc",
+    "bfc+window",
+    "hpcc",
+    "hpcc-no-pfc",
+    "dcqcn",
+    "dcqcn+floodgate",
+    "dcqcn+floodgate-ideal",
+    "dcqcn+pfc-tag",
+    "dcqcn+spfc",
+    "dcqcn+cbfc",
+    "dctcp",
+    "timely",
+    "swift",
+    "powertcp",
+    "theta-powertcp",
+    "expresspass",
+    "ndp",
+    "homa",
+    "fixed-window",
+];
+
+/// Runs of each value, of the first presets that accept the value.
+const RUNS_PER_VALUE: usize = 2;
+
+struct Discard;
+
+impl Recorder for Discard {
+    fn rows(&mut self, _rows: &dyn Rows) {}
+}
+
+/// The extreme values of a parameter, as TOML.
+fn extremes(kind: &Kind) -> Vec<String> {
+    let ends = |min: u64, max: u64, unit: &str| {
+        [min, max]
+            .map(|value| format!("\"{value}{unit}\""))
+            .to_vec()
+    };
+    match *kind {
+        Kind::Size { min, max } => ends(min, max, "B"),
+        Kind::Time { min, max } => ends(min, max, "ps"),
+        Kind::Rate { min, max } => ends(min, max, "bps"),
+        Kind::Counted { noun, min, max } => ends(min, max, &format!(" {noun}")),
+        Kind::Count { min, max } => [min, max].map(|value| value.to_string()).to_vec(),
+        Kind::Number { min, max }
+        | Kind::Multiple { min, max, .. }
+        | Kind::Fraction { min, max } => [min, max].map(|value| format!("{value:?}")).to_vec(),
+        Kind::Flag => vec!["true".to_owned(), "false".to_owned()],
+        Kind::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect(),
+        Kind::Either(kinds) => kinds.iter().flat_map(extremes).collect(),
+        Kind::List(of) => {
+            let of_one = extremes(of).into_iter();
+            of_one.map(|value| format!("[{value}]")).collect()
+        }
+        Kind::Table(params) => tables_of(params),
+        Kind::Tables { of, .. } => {
+            let of_one = tables_of(of).into_iter();
+            of_one.map(|table| format!("[{table}]")).collect()
+        }
+        // `[scheme]` has none of these.
+        Kind::Text | Kind::Port | Kind::Links | Kind::Window { .. } => Vec::new(),
+    }
+}
+
+/// A table with all its keys at one end of their ranges, and one with all at the other.
+fn tables_of(params: &[Param]) -> Vec<String> {
+    let table = |end: fn(&[String]) -> Option<&String>| {
+        let keys: Vec<String> = params
+            .iter()
+            .filter_map(|param| Some(format!("{} = {}", param.key, end(&extremes(&param.kind))?)))
+            .collect();
+        format!("{{ {} }}", keys.join(", "))
+    };
+    vec![table(|ends| ends.first()), table(|ends| ends.last())]
+}
+
+/// What must be set beside a parameter of a table so that the parameter acts.
+fn beside(table: &str, params: &[Param], param: &Param) -> Vec<String> {
+    let word = match param.acts {
+        Acts::With(other) => Some((other.key, other.words[0])),
+        Acts::Without(other) => {
+            let of = params.iter().find(|param| param.key == other.key);
+            let words = match of.map(|param| param.kind) {
+                Some(Kind::Word(words)) => words,
+                _ => &["true", "false"],
+            };
+            let word = words.iter().find(|word| !other.words.contains(word));
+            word.map(|word| (other.key, *word))
+        }
+        Acts::Always | Acts::Unless { .. } => None,
+    };
+    let mut set: Vec<String> = word
+        .map(|(key, word)| format!("scheme.{table}{key}={word}"))
+        .into_iter()
+        .collect();
+    match (table, param.key) {
+        ("irn.", _) => set.push("scheme.recovery=irn".to_owned()),
+        ("pfc.", "headroom_delays") => set.push("scheme.pfc.xoff=0.5".to_owned()),
+        _ => {}
+    }
+    set
+}
+
+/// Runs a scenario. `Ok(false)`: it is refused. `Err`: it panics, or an audit fails.
+fn run(preset: &str, set: &[String]) -> Result<bool, String> {
+    let changes = Changes {
+        scheme: Some(preset.to_owned()),
+        set: set.to_vec(),
+        ..Changes::default()
+    };
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let scenario = Scenario::parse(NETWORK, "x.toml", Path::new("."), &changes).ok()?;
+        let built = scenario.build().ok()?;
+        Some(engine::run(built.plan, &mut Discard, &mut |_| true))
+    }));
+    match outcome {
+        Ok(None) => Ok(false),
+        Ok(Some(outcome)) if outcome.violations.is_empty() => Ok(true),
+        Ok(Some(outcome)) => Err(format!("{:?}", outcome.violations)),
+        Err(_) => Err("panics".to_owned()),
+    }
+}
+
+#[test]
+fn extreme_values_are_refused_or_run() {
+    let all = [("", AXES)].into_iter().chain(tables());
+    let (mut failed, mut never) = (Vec::new(), Vec::new());
+    for (name, params, param) in
+        all.flat_map(|(name, params)| params.iter().map(move |param| (name, params, param)))
+    {
+        let table = match name {
+            "" => String::new(),
+            name => format!("{name}."),
+        };
+        let words = param.words.iter().map(|word| format!("\"{word}\""));
+        let default = match param.fallback {
+            Fallback::Value(value) => vec![value.to_owned()],
+            _ => Vec::new(),
+        };
+        let ends: Vec<String> = extremes(&param.kind).into_iter().chain(words).collect();
+        let mut runs = 0;
+        // No end of some ranges goes with the defaults of the other keys.
+        for value in ends.iter().chain(&default) {
+            let key = format!("scheme.{table}{}={value}", param.key);
+            let mut both = beside(&table, params, param);
+            both.push(key.clone());
+            let sets = [vec![key], both];
+            let trials = PRESETS
+                .iter()
+                .flat_map(|preset| sets.iter().map(move |set| (*preset, set)));
+            let outcomes = trials.filter_map(|(preset, set)| match run(preset, set) {
+                Ok(false) => None,
+                Ok(true) => Some(Ok(())),
+                Err(message) => Some(Err(format!("{preset} {set:?}: {message}"))),
+            });
+            for outcome in outcomes.take(RUNS_PER_VALUE) {
+                match outcome {
+                    Ok(()) => runs += 1,
+                    Err(message) => failed.push(message),
+                }
+            }
+        }
+        if runs == 0 {
+            never.push(format!("{table}{}", param.key));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert_eq!(never, [""; 0], "no value of these keys runs");
+}
