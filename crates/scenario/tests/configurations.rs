@@ -54,6 +54,7 @@ fn run(text: &str, preset: &str, folder: &Folder) -> Result<(), String> {
         threads: Threads::ONE,
         progress: None,
         interrupt: None,
+        key: None,
     };
     match scenario.run(options) {
         Ok(summary) if summary.ok => Ok(()),
