@@ -147,14 +147,16 @@ def test_a_full_file_says_what_it_left_out_and_a_ring_keeps_the_last(
     assert command("run", scenario, *ALL, "-o", out).returncode == 0
     everything = packets(out / "capture.pcapng")
     limit = ("--set", 'record.capture.limit="100KB"')
-    done = command("run", scenario, *ALL, *limit, "-o", out)
+    done = command("run", scenario, *ALL, *limit, "-o", out, "--force")
     assert done.returncode == 0
     first = packets(out / "capture.pcapng")
     assert (out / "capture.pcapng").stat().st_size <= 100_000
     assert first == everything[: len(first)]
     warning = backwater.Run(out).summary["warnings"][-1]
     assert f"{len(everything) - len(first)} frames found no room" in warning
-    done = command("run", scenario, *ALL, *limit, "--set", "record.capture.files=3", "-o", out)
+    done = command(
+        "run", scenario, *ALL, *limit, "--set", "record.capture.files=3", "-o", out, "--force"
+    )
     assert done.returncode == 0
     ring = sorted(out.glob("capture*"))
     assert [file.name for file in ring] == [f"capture-0{n}.pcapng" for n in (1, 2, 3)]
@@ -162,7 +164,7 @@ def test_a_full_file_says_what_it_left_out_and_a_ring_keeps_the_last(
     assert kept == everything[-len(kept) :]
     assert all(file.stat().st_size <= 100_000 for file in ring)
     assert not list(out.glob("*.part"))
-    done = command("run", scenario, "-o", out)
+    done = command("run", scenario, "-o", out, "--force")
     assert done.returncode == 0
     assert not list(out.glob("capture*")), "nothing of an earlier run stays"
 

@@ -108,14 +108,14 @@ def test_messages_have_traffic_classes(tmp_path: Path) -> None:
         [[workload]]
         name = "job"
     """
-    for traffic_class in (0, 3, 5, 6, 255):
+    for traffic_class in (0, 3, 7, 8, 255):
         work = Workload(2)
         work.send(0, 1, 50_000, **{"class": traffic_class})
         work.recv(1, 0, 50_000)
         work.write(tmp_path / "w.parquet")
         scenario.write_text(text + 'file = "w.parquet"')
-        if traffic_class > 5:
-            with pytest.raises(ScenarioError, match=f'"class" is {traffic_class}; .* are 0 to 5'):
+        if traffic_class > 7:
+            with pytest.raises(ScenarioError, match=f'"class" is {traffic_class}; .* are 0 to 7'):
                 simulate.run(scenario, out=tmp_path / "out", force=True)
             continue
         assert simulate.run(scenario, out=tmp_path / "out", force=True).ok
