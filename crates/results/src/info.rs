@@ -15,16 +15,16 @@ pub struct NodeInfo {
     pub level: u8,
     /// For hosts: the nodes at the other end of their links, ascending. Empty for switches.
     pub switches: Vec<u32>,
-    /// For switches: the scale-up domain of a server, whose links are neither host links nor core links.
+    /// True if the switch is the scale-up domain of a server. Its links are neither host links nor core links.
     pub scale_up: bool,
 }
 
 /// An end of one of several links between the same two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParallelEnd {
-    /// The node.
+    /// Number of the node.
     pub node: u32,
-    /// Its port.
+    /// Number of the port at this node.
     pub port: u16,
     /// Name of the other node with the number of the link, such as `spine1#2`.
     pub peer_name: String,

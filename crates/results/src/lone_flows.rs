@@ -4,8 +4,8 @@ use fabric::record::{Counters, FlowRecord};
 
 /// A slowdown above this is slow.
 const SLOW: f64 = 2.0;
-/// A flow is slow only if it takes longer than alone by this many times the way of its last ACK, about half a round
-/// trip. Some controls spend a few round trips on a start.
+/// A flow is slow only if its FCT exceeds the ideal one by this many times the delay of its last ACK, which is about
+/// half a round trip. Some controls need a few round trips to start.
 const WAYS_BACK: u64 = 20;
 
 /// Finds slow flows that shared the network with no other flow. Rows must come in the order of the table.
@@ -32,8 +32,8 @@ impl LoneFlows {
         self.last_end_ps = self.last_end_ps.max(record.acked_ps.unwrap_or(u64::MAX));
     }
 
-    /// A warning of the slowest of these flows, if the scenario has no other reason for it: lost frames, links that
-    /// change, or hosts that take time.
+    /// Returns a warning that names the slowest of these flows. Returns nothing if lost frames, changes of links or
+    /// the delay of hosts can be the reason.
     pub fn warning(
         &self,
         counters: &Counters,

@@ -36,7 +36,7 @@ pub(crate) fn fitted(
     value
 }
 
-/// The default that holds in this network in the place of the declared one.
+/// Returns the default of a parameter in this network, if it differs from the declared one.
 fn adapted(
     s: &Section<'_>,
     param: &Param,

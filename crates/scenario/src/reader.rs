@@ -37,7 +37,7 @@ pub(crate) struct Context {
     pub noted: RefCell<Vec<Noted>>,
 }
 
-/// What defaults need to know of a network.
+/// Properties of a network on which defaults depend.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NetworkFacts {
     /// Largest base round trip between two hosts, in ps.

@@ -38,7 +38,7 @@ pub struct PacketMix {
 pub(crate) struct SwitchKind {
     /// Name of the first of them.
     pub name: String,
-    /// How many there are.
+    /// Number of these switches.
     pub count: u32,
     /// Rate and delay of each port of the first.
     pub ports: Vec<(Rate, Time)>,
@@ -49,7 +49,7 @@ pub(crate) struct SwitchKind {
 pub struct SwitchResources {
     /// Name of the first such switch.
     pub name: String,
-    /// How many there are.
+    /// Number of these switches.
     pub count: u32,
     /// Its ports.
     pub ports: u16,

@@ -28,7 +28,7 @@ const CLOCK_BITS: u64 = 16;
 pub struct SwitchState {
     /// Name of the first such switch.
     pub name: String,
-    /// How many there are.
+    /// Number of these switches.
     pub count: u32,
     /// Its ports.
     pub ports: u64,

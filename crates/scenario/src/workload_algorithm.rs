@@ -39,8 +39,8 @@ pub(crate) struct Chosen<'a> {
 }
 
 impl Chosen<'_> {
-    /// Why its trees do not pipeline, and what to do; `None`: they do, or there are none. `in_order`: the
-    /// messages of a channel leave one after the other.
+    /// Returns why the trees of this algorithm do not pipeline, and what to do. Returns `None` if they pipeline or
+    /// if there are no trees. `in_order` is true if the messages of a channel leave one after the other.
     // OPS-63: NCCL pipelines trees
     pub fn no_pipeline(&self, in_order: bool) -> Option<(String, String)> {
         let Self {

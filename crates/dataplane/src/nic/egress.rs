@@ -166,11 +166,11 @@ pub(super) struct Port {
     ring_mask: ClassSet,
     /// Classes with replies.
     reply_mask: ClassSet,
-    /// Classes that wait for the neighbour: it pauses them, or has no room for them.
+    /// Classes that the neighbour has paused or given no credit: both of the following sets.
     paused: ClassSet,
-    /// Those that it pauses.
+    /// Classes that the neighbour has paused.
     paused_by_frames: ClassSet,
-    /// Those that it has no room for.
+    /// Classes for which the neighbour has given no credit.
     held_classes: ClassSet,
     rings: Vec<Ring>,
     /// In the place of the rings, where flows have another order.
