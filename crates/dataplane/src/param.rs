@@ -103,7 +103,7 @@ pub enum InNetwork {
     PerHop(&'static str),
     /// A period after which a control acts. It should be shorter than the time in which measured flows start.
     Period,
-    /// Its default holds for hosts of this rate, in bits per second, and scales with the rate of the hosts.
+    /// The default is for hosts of this rate, in bits per second, and scales with the rate of the hosts.
     AtRate(u64),
     /// This word is the default where links can lose frames or fail, unless another parameter has a word.
     RepairsLosses {

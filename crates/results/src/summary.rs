@@ -356,7 +356,7 @@ impl BinTally {
 /// The links that a flow uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Links {
-    /// Those inside a server of GPUs.
+    /// Links inside a server of GPUs.
     InServer,
     /// Links of hosts to one switch that both have.
     Hosts,

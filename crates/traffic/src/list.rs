@@ -76,7 +76,7 @@ const COLUMNS: Columns = Columns {
     optional: &["class", "port", "sport"],
 };
 
-/// What a list of flows may name.
+/// Hosts and classes that a list of flows can name.
 pub struct KnownHosts<'a> {
     /// Number of hosts.
     pub count: u32,

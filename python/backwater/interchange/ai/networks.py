@@ -107,7 +107,7 @@ def link(rate_bps: int, delay_ps: int) -> dict[str, str]:
 
 
 def non_blocking(hosts: int, nics: int = 1) -> Network:
-    """Return the network that is taken where nothing says what it is.
+    """Return the default network of an import.
 
     All hosts are on one switch, or with several NICs per host on one switch for each NIC.
     """

@@ -7,24 +7,12 @@ use dataplane::param::{Acts, Fallback, Kind, Param};
 use fabric::engine;
 use fabric::record::{Recorder, Rows};
 
+use super::NETWORK;
 use scenario::scheme::{AXES, tables};
 use scenario::{Changes, Scenario};
 
-/// Three hosts send to the fourth. Recorders see each frame, and each wait of a flow.
-const NETWORK: &str = r#"name = "small"
-[topology]
-kind = "leaf-spine"
-leaves = 2
-spines = 2
-hosts_per_leaf = 2
-link = { rate = "100Gbps", delay = "1us" }
-[[traffic]]
-name = "incast"
-pattern = "incast"
-degree = 3
-size = "20KB"
-receiver = 0
-[run]
+/// What a run records: each frame, and each wait of a flow.
+const RECORDERS: &str = r#"[run]
 until = "200us"
 [record]
 capture = { links = ["*->*"] }
@@ -142,8 +130,9 @@ fn run(preset: &str, set: &[String]) -> Result<bool, String> {
         set: set.to_vec(),
         ..Changes::default()
     };
+    let text = format!("{NETWORK}{RECORDERS}");
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let scenario = Scenario::parse(NETWORK, "x.toml", Path::new("."), &changes).ok()?;
+        let scenario = Scenario::parse(&text, "x.toml", Path::new("."), &changes).ok()?;
         let built = scenario.build().ok()?;
         Some(engine::run(built.plan, &mut Discard, &mut |_| true))
     }));

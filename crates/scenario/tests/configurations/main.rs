@@ -1,5 +1,7 @@
 //! No configuration makes the simulator panic: each one is refused or runs.
 
+mod extremes;
+
 use std::path::{Path, PathBuf};
 
 use fabric::engine::Threads;
@@ -20,8 +22,6 @@ pattern = "incast"
 degree = 3
 size = "20KB"
 receiver = 0
-[run]
-until = "1ms"
 "#;
 
 /// A directory for the results of one test, removed at its end.
@@ -74,7 +74,7 @@ fn every_preset_runs_with_every_recorder() {
     let failed: Vec<String> = presets
         .chain(recorders)
         .filter_map(|(preset, record)| {
-            let text = format!("{NETWORK}[record]\n{record}\n");
+            let text = format!("{NETWORK}[run]\nuntil = \"1ms\"\n[record]\n{record}\n");
             let message = run(&text, preset, &folder).err()?;
             Some(format!("{preset} with {record}: {message}"))
         })
