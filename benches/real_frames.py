@@ -1,13 +1,12 @@
 """Measures how many frames a second, and how late, pass from host to host through a switch.
 
     python benches/real_frames.py
-    sudo python benches/real_frames.py --xdp --repeat 5
+    python benches/real_frames.py --repeat 5
 
 Two processes of `backwater host` and one of `backwater switch` stand in network namespaces of one
 machine (Linux, iproute2, no privileges). Prints the tables of docs/host.md: the rate of one long
 flow with this number of packets in flight, and what the switch used of a processor for each frame,
 which other programs hardly change; and the times of flows of one packet that go alone.
-With --xdp all nodes have sockets of AF_PACKET and of AF_XDP in turn, which needs root.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,8 +59,6 @@ go-back-n = {{ timeout = "1s" }}
 BACKWATER = Path(sys.executable).with_name("backwater")
 LONG_BYTES = 40_000_000
 """Of the long flow."""
-NAMES = {"packet": "AF_PACKET", "xdp": "AF_XDP"}
-"""Kinds of sockets."""
 SHORT = 500
 """Flows of one packet, one after the other."""
 SPACE_MS = 10
@@ -89,10 +85,9 @@ def cpu_seconds(process: subprocess.Popen[str]) -> float:
 class Lab:
     """Namespaces of two hosts, and of the switch between them."""
 
-    def __init__(self, folder: Path, own_users: bool) -> None:
-        self.folder, self.users = folder, ["-U"] if own_users else []
-        namespaces = "-Urnm" if own_users else "-nm"
-        words = ["unshare", namespaces, "--kill-child", "sh", "-c", SETUP]
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        words = ["unshare", "-Urnm", "--kill-child", "sh", "-c", SETUP]
         self.holder = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         assert self.holder.stdout is not None
         if self.holder.stdout.readline() != "ready\n":
@@ -100,7 +95,7 @@ class Lab:
 
     def start(self, node: str, *words: str) -> subprocess.Popen[str]:
         """Start a node, and wait until it is ready."""
-        into = ["nsenter", "-t", str(self.holder.pid), *self.users, "-m", "-n"]
+        into = ["nsenter", "-t", str(self.holder.pid), "-U", "-m", "-n"]
         into.append("--preserve-credentials")
         if node != "switch":
             into += ["nsenter", f"--net=/run/netns/{node}"]
@@ -116,15 +111,14 @@ class Lab:
             sys.exit(line + started.stderr.read())
         return started
 
-    def send(self, socket: str, flows: str, mtu: int, window: int) -> Sent:
+    def send(self, flows: str, mtu: int, window: int) -> Sent:
         """Let host 0 send flows."""
         scenario = self.folder / "rate.toml"
         scenario.write_text(SCENARIO.format(flows=flows, mtu=mtu, window=window))
-        by = ("--socket", socket)
         ports = ("--ports", "p0,p1", "--mtu", "9000")
-        running = [self.start("switch", "switch", str(scenario), *ports, *by)]
+        running = [self.start("switch", "switch", str(scenario), *ports)]
         for host in (1, 0):
-            words = ("host", str(scenario), "--node", f"host{host}", "--ports", "eth0", *by)
+            words = ("host", str(scenario), "--node", f"host{host}", "--ports", "eth0")
             out = ("--force", "-o", str(self.folder / f"host{host}"))
             running.append(self.start(f"h{host}", *words, *out))
         sender = running.pop()
@@ -151,58 +145,49 @@ class Lab:
         self.holder.wait()
 
 
-def rates(lab: Lab, sockets: Sequence[str], repeat: int) -> None:
+def rates(lab: Lab, repeat: int) -> None:
     """Print the table of rates: medians of a long flow with some packets in flight."""
     flow = f'{{ src = 0, dst = 1, bytes = "{LONG_BYTES}B" }}'
-    print("| socket | payload | in flight | frames/s | Mbps of payload | µs of the switch | lost |")
-    print("|---|---|---|---|---|---|---|")
+    print("| payload | in flight | frames/s | Mbps of payload | µs of the switch | lost |")
+    print("|---|---|---|---|---|---|")
     for mtu, packets in ((1000, 1), (1000, 16), (1000, 128), (4000, 128)):
-        seen: dict[str, list[Sent]] = {socket: [] for socket in sockets}
-        for _ in range(repeat):
-            for socket in sockets:
-                seen[socket].append(lab.send(socket, flow, mtu, packets * mtu))
+        seen = [lab.send(flow, mtu, packets * mtu) for _ in range(repeat)]
         # Of each packet the switch forwards the data and the acknowledgement.
         frames = 2 * LONG_BYTES / mtu
-        for socket in sockets:
-            seconds = statistics.median(sent.times_ps[0] for sent in seen[socket]) / 1e12
-            each = statistics.median(sent.switch_seconds for sent in seen[socket]) / frames
-            lost = sum(sent.lost for sent in seen[socket])
-            line = f"| {NAMES[socket]} | {mtu:,} B | {packets} | {frames / seconds:,.0f} "
-            mbps = 8e-6 * LONG_BYTES / seconds
-            print(f"{line}| {mbps:,.0f} | {1e6 * each:.1f} | {lost} |", flush=True)
+        seconds = statistics.median(sent.times_ps[0] for sent in seen) / 1e12
+        each = statistics.median(sent.switch_seconds for sent in seen) / frames
+        lost = sum(sent.lost for sent in seen)
+        line = f"| {mtu:,} B | {packets} | {frames / seconds:,.0f} "
+        mbps = 8e-6 * LONG_BYTES / seconds
+        print(f"{line}| {mbps:,.0f} | {1e6 * each:.1f} | {lost} |", flush=True)
 
 
-def times(lab: Lab, sockets: Sequence[str], repeat: int) -> None:
+def times(lab: Lab, repeat: int) -> None:
     """Print the table of round trips: flows of one packet, each alone, of all repetitions."""
     flows = ", ".join(
         f'{{ src = 0, dst = 1, bytes = "1000B", start = "{100 + nth * SPACE_MS}ms" }}'
         for nth in range(SHORT)
     )
-    print("\n| socket | round trip, µs: p1 | median | p90 | p99 | longest |")
-    print("|---|---|---|---|---|---|")
-    seen: dict[str, list[float]] = {socket: [] for socket in sockets}
+    print("\n| round trip, µs: p1 | median | p90 | p99 | longest |")
+    print("|---|---|---|---|---|")
+    seen: list[float] = []
     for _ in range(repeat):
-        for socket in sockets:
-            sent = lab.send(socket, flows, 1000, 1000)
-            seen[socket] += [time / 1e6 for time in sent.times_ps]
-    for socket in sockets:
-        all_times = pl.Series(seen[socket])
-        at = [all_times.quantile(q, "nearest") for q in (0.01, 0.5, 0.9, 0.99, 1.0)]
-        print(f"| {NAMES[socket]} | " + " | ".join(f"{time:,.0f}" for time in at) + " |")
+        seen += [time / 1e6 for time in lab.send(flows, 1000, 1000).times_ps]
+    all_times = pl.Series(seen)
+    at = [all_times.quantile(q, "nearest") for q in (0.01, 0.5, 0.9, 0.99, 1.0)]
+    print("| " + " | ".join(f"{time:,.0f}" for time in at) + " |")
 
 
 def main() -> None:
     """Measure, and print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--xdp", action="store_true", help="AF_XDP besides, in turn (root)")
     options.add_argument("--repeat", type=int, default=1, help="how often each is measured")
     chosen = options.parse_args()
-    sockets = tuple(NAMES) if chosen.xdp else ("packet",)
     with tempfile.TemporaryDirectory() as folder:
-        lab = Lab(Path(folder), own_users=not chosen.xdp)
+        lab = Lab(Path(folder))
         try:
-            rates(lab, sockets, chosen.repeat)
-            times(lab, sockets, chosen.repeat)
+            rates(lab, chosen.repeat)
+            times(lab, chosen.repeat)
             print(f"\nload of the machine: {os.getloadavg()[1]:.1f} on {os.cpu_count()} processors")
         finally:
             lab.close()

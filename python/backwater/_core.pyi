@@ -103,13 +103,12 @@ def run_host(
     seed: int | None,
     node: str,
     interfaces: list[str],
-    socket: str,
     peers: list[tuple[str, bytes]],
     listen: bool,
     seconds: float | None,
     out_dir: str,
     force: bool,
-    ready: Callable[[str, list[str], list[str]], None],
+    ready: Callable[[str, list[str]], None],
     interrupt: Interrupt,
 ) -> tuple[str, str | None]: ...
 def run_switch(
@@ -119,13 +118,12 @@ def run_switch(
     seed: int | None,
     node: str | None,
     interfaces: list[str],
-    socket: str,
     classes: list[int] | None,
     lossless: list[int] | None,
     stations: list[tuple[bytes, int]],
     mtu: int,
     metrics: str | None,
-    ready: Callable[[str, list[str], list[str], str | None], None],
+    ready: Callable[[str, list[str], str | None], None],
     interrupt: Interrupt,
 ) -> str: ...
 def backpressure_graph(

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lab import PACKET
 
 import backwater
 from backwater.workloads import Workload
@@ -65,12 +64,6 @@ def interruptible() -> None:
     `&` of a shell: that has its children ignore it, and tests of Ctrl-C would wait for ever."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.fixture
-def socket() -> str:
-    """The kind of socket that the nodes of a test's lab have, where the test says none."""
-    return PACKET
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import COMMAND, Backwater
-from lab import Lab, both
+from lab import Lab
 
 import backwater
 from backwater.errors import RunError
@@ -87,7 +87,7 @@ def switches_of(links: Links) -> list[str]:
 class Network(Lab):
     """A scenario of hosts and switches, each in a namespace of its own."""
 
-    def __init__(self, folder: Path, links: Links, socket: str) -> None:
+    def __init__(self, folder: Path, links: Links) -> None:
         self.links = links
         self.switches = switches_of(links)
         lines = []
@@ -103,7 +103,7 @@ class Network(Lab):
             count = f"ip -n {name} -o link show | grep -c ' to-.* state UP'"
             up = f'[ "$({count})" = {len(self.ports(name))} ]'
             lines.append(f"for i in $(seq 50); do {up} && break; sleep 0.1; done")
-        super().__init__(folder, "\n".join(lines), socket)
+        super().__init__(folder, "\n".join(lines))
 
     def ports(self, name: str) -> list[str]:
         """The interfaces of a node, those to hosts first."""
@@ -118,7 +118,7 @@ class Network(Lab):
         """Start a switch or a host, and wait until it is ready."""
         ports = ",".join(self.ports(name))
         words = [str(COMMAND), command, str(scenario), "--node", name, "--ports", ports, "--json"]
-        process = self.start(*words, "--socket", self.socket, *more, at=name)
+        process = self.start(*words, *more, at=name)
         assert process.stderr is not None
         line = process.stderr.readline()
         assert line.startswith(f"{name} "), line + process.stderr.read()
@@ -168,15 +168,15 @@ def stopped(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def star(tmp_path: Path, socket: str) -> Iterator[Network]:
-    made = Network(tmp_path, ONE_SWITCH, socket)
+def star(tmp_path: Path) -> Iterator[Network]:
+    made = Network(tmp_path, ONE_SWITCH)
     yield made
     made.close()
 
 
 @pytest.fixture
-def chain(tmp_path: Path, socket: str) -> Iterator[Network]:
-    made = Network(tmp_path, TWO_SWITCHES, socket)
+def chain(tmp_path: Path) -> Iterator[Network]:
+    made = Network(tmp_path, TWO_SWITCHES)
     yield made
     made.close()
 
@@ -196,7 +196,6 @@ pfc = { response = "100ms" }
 
 
 # HST-01, HST-04, HST-10, HST-20, HST-30, HST-31
-@both
 def test_marks_come_back_as_cnps_and_pauses_hold_senders(star: Network) -> None:
     said = star.incast(DCQCN)
     receiver, switch = counted(said, "c"), counted(said, "s")
@@ -241,7 +240,6 @@ def test_dcqcn_slows_senders_down_with_rates_and_times_of_slow_links(star: Netwo
     assert receiver["ecn_marks_received"] < 2 * BYTES // 1000 * 2 // 3
 
 
-@both
 def test_telemetry_is_written_by_each_switch_and_read_by_senders(chain: Network) -> None:
     said = chain.incast('preset = "hpcc"\npfc = { response = "100ms" }')
     for name in "ab":
@@ -322,7 +320,6 @@ def hurried(star: Network) -> Path:
 
 
 # WSW-30
-@both
 def test_a_link_faster_than_the_machine_does_not_keep_it_from_stopping(star: Network) -> None:
     alone = star.host("a", hurried(star), "--for", "0.5")
     said, errors = alone.communicate(timeout=60)
@@ -333,7 +330,6 @@ def test_a_link_faster_than_the_machine_does_not_keep_it_from_stopping(star: Net
 
 
 # WSW-30: each answer lets a sender catch up; 64 of them took it 7 s
-@both
 def test_nor_do_answers_that_come_meanwhile(star: Network) -> None:
     scenario = hurried(star)
     switch = star.run_at("switch", "s", scenario)
@@ -350,7 +346,6 @@ def test_nor_do_answers_that_come_meanwhile(star: Network) -> None:
 
 
 # HST-22
-@both
 def test_an_interface_that_goes_ends_the_run_and_keeps_its_results(star: Network) -> None:
     sender = star.host("a", star.scenario(DCQCN))
     star.call("ip", "link", "del", "to-s", at="a")
@@ -361,7 +356,6 @@ def test_an_interface_that_goes_ends_the_run_and_keeps_its_results(star: Network
 
 
 # HST-22
-@both
 def test_frames_longer_than_the_interface_takes_are_an_error(star: Network) -> None:
     star.call("ip", "link", "set", "to-s", "mtu", "600", at="a")
     sender = star.host("a", star.scenario(DCQCN), "--for", "300")
@@ -386,6 +380,7 @@ def test_frames_longer_than_the_interface_takes_are_an_error(star: Network) -> N
         (("--node", "a", "--ports", "x", "--peer", "b=1:2"), "expected HOST=ADDRESS"),
         (("--node", "a", "--ports", "x", "--peer", "d=2:0:0:0:0:1"), "the scenario has no host d"),
         (("--node", "a", "--ports", "x", "--for", "-1"), "expected a time above 0"),
+        (("--node", "a", "--ports", "x", "--socket=xdp"), "--socket was removed"),
         (("--node", "a", "--ports", "x", "--flows", "none.csv"), "none.csv"),
         (("--node", "a", "--ports", "x", "--scheme", "ndp"), "receiver-driven transports"),
     ],

@@ -19,8 +19,9 @@ pub fn large_pages<T>(array: &Vec<T>) {
             return;
         }
         let whole = (bytes - skipped) / PAGE * PAGE;
-        // SAFETY: all these pages belong to the array's memory, which is alive. The advice changes
-        // neither what is in it nor who may touch it; if the system cannot follow it, nothing happens.
+        // SAFETY: `skipped + whole <= bytes`, so the range lies inside the allocation of `array`, which
+        // is borrowed and therefore live. MADV_HUGEPAGE changes neither content nor access rights. An
+        // error of the system is ignored: then the pages stay small.
         #[allow(unsafe_code)]
         unsafe {
             libc::madvise(start.add(skipped).cast(), whole, libc::MADV_HUGEPAGE);
@@ -59,8 +60,8 @@ fn ask(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing that the program sees and cannot fault, wherever it points;
-        // SSE is part of every x86-64.
+        // SAFETY: a prefetch has no effect that the program can observe and does not fault, whatever the
+        // address is. Every x86-64 processor has SSE, to which the instruction belongs.
         #[allow(unsafe_code)]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(at.cast::<i8>());

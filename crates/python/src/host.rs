@@ -8,14 +8,14 @@ use live::host::plan::Choices;
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::wall::{run_until_interrupted, socket_kind};
+use crate::wall::run_until_interrupted;
 use crate::{Interrupt, load, raise};
 
-/// Sends the flows of a host and answers others until it is done or interrupted; `ready` is told its name and, by
-/// port, those of its neighbours and what its sockets are, once all ports are open. Returns what it counted, as JSON,
-/// and why it could not go on, if it could not.
+/// Sends the flows of a host and answers others until it is done or interrupted. Calls `ready` once all ports are open,
+/// with the name of the host and the names of the neighbours by port. Returns the counters as JSON, and the error that
+/// ended the run early, if there was one.
 #[pyfunction]
-#[pyo3(signature = (path, scheme, overrides, seed, node, interfaces, socket, peers, listen, seconds, out_dir, force, ready, interrupt))]
+#[pyo3(signature = (path, scheme, overrides, seed, node, interfaces, peers, listen, seconds, out_dir, force, ready, interrupt))]
 #[expect(
     clippy::too_many_arguments,
     reason = "a flat list keeps the boundary to Python plain"
@@ -28,7 +28,6 @@ pub fn run_host(
     seed: Option<u64>,
     node: String,
     interfaces: Vec<String>,
-    socket: &str,
     peers: Vec<(String, [u8; 6])>,
     listen: bool,
     seconds: Option<f64>,
@@ -37,7 +36,6 @@ pub fn run_host(
     ready: Py<PyAny>,
     interrupt: &Interrupt,
 ) -> PyResult<(String, Option<String>)> {
-    let kind = socket_kind(py, socket)?;
     let scenario = load(py, &path, overrides, seed, scheme, None)?;
     let plan = scenario
         .build()
@@ -50,18 +48,16 @@ pub fn run_host(
             peers,
         },
         interfaces,
-        socket: kind,
         listen,
         stop_after: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
         out_dir,
         force,
         resolved: scenario.info().resolved,
     };
-    let ready =
-        |py: Python<'_>, told: (String, Vec<String>, Vec<String>)| ready.call1(py, told).map(drop);
-    let ended = run_until_interrupted(py, interrupt, kind, ready, move |stop, tell| {
-        let mut tell = |name: &str, peers: &[String], sockets: &[String]| {
-            tell((name.to_owned(), peers.to_vec(), sockets.to_vec()));
+    let ready = |py: Python<'_>, told: (String, Vec<String>)| ready.call1(py, told).map(drop);
+    let ended = run_until_interrupted(py, interrupt, ready, move |stop, tell| {
+        let mut tell = |name: &str, peers: &[String]| {
+            tell((name.to_owned(), peers.to_vec()));
         };
         live::host::run(plan, &setup, stop, &mut tell)
     })?;

@@ -9,14 +9,13 @@ use live::switch::plan::Choices;
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::wall::{run_until_interrupted, socket_kind};
+use crate::wall::run_until_interrupted;
 use crate::{Interrupt, load, raise};
 
-/// Forwards frames between interfaces until it is interrupted; `ready` is told the name of the switch, by port
-/// those of its neighbours and what its sockets are, and the address of the metrics, once all ports are open. Returns
-/// what was counted, as JSON.
+/// Forwards frames between interfaces until it is interrupted. Calls `ready` once all ports are open, with the name of
+/// the switch, the names of the neighbours by port, and the address of the metrics. Returns the counters as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, scheme, overrides, seed, node, interfaces, socket, classes, lossless, stations, mtu, metrics, ready, interrupt))]
+#[pyo3(signature = (path, scheme, overrides, seed, node, interfaces, classes, lossless, stations, mtu, metrics, ready, interrupt))]
 #[expect(
     clippy::too_many_arguments,
     reason = "a flat list keeps the boundary to Python plain"
@@ -29,7 +28,6 @@ pub fn run_switch(
     seed: Option<u64>,
     node: Option<String>,
     interfaces: Vec<String>,
-    socket: &str,
     classes: Option<Vec<u8>>,
     lossless: Option<Vec<u8>>,
     stations: Vec<([u8; 6], u16)>,
@@ -39,7 +37,6 @@ pub fn run_switch(
     interrupt: &Interrupt,
 ) -> PyResult<String> {
     let failed = |message: String| raise(py, "RunError", (message,));
-    let kind = socket_kind(py, socket)?;
     let scenario = load(py, &path, overrides, seed, scheme, None)?;
     let plan = scenario
         .build()
@@ -65,19 +62,17 @@ pub fn run_switch(
             mtu,
         },
         interfaces,
-        socket: kind,
         stations,
         metrics,
     };
-    let ready = |py: Python<'_>, told: (String, Vec<String>, Vec<String>, Option<String>)| {
+    let ready = |py: Python<'_>, told: (String, Vec<String>, Option<String>)| {
         ready.call1(py, told).map(drop)
     };
-    let last = run_until_interrupted(py, interrupt, kind, ready, move |stop, tell| {
-        let mut tell =
-            |name: &str, peers: &[String], sockets: &[String], address: Option<SocketAddr>| {
-                let address = address.map(|address| address.to_string());
-                tell((name.to_owned(), peers.to_vec(), sockets.to_vec(), address));
-            };
+    let last = run_until_interrupted(py, interrupt, ready, move |stop, tell| {
+        let mut tell = |name: &str, peers: &[String], address: Option<SocketAddr>| {
+            let address = address.map(|address| address.to_string());
+            tell((name.to_owned(), peers.to_vec(), address));
+        };
         live::switch::run(&plan, &setup, stop, &mut tell)
     })?;
     Ok(json!(last).to_string())

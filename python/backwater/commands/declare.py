@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -75,9 +75,17 @@ class App(click.Group):
     def __init__(self, name: str, help: str) -> None:
         super().__init__(name, help=help, no_args_is_help=True, context_settings=_SETTINGS)
 
-    def add(self, function: _Function, name: str | None = None) -> _Function:
-        """Make a command of a function; without ``name`` it has the function's."""
-        self.add_command(_Command(function, name or function.__name__))
+    def add(
+        self,
+        function: _Function,
+        name: str | None = None,
+        removed: Mapping[str, str] | None = None,
+    ) -> _Function:
+        """Make a command of a function; without ``name`` it has the function's.
+
+        ``removed`` maps options of earlier versions to the reason why they are refused.
+        """
+        self.add_command(_Command(function, name or function.__name__, removed or {}))
         return function
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -108,10 +116,22 @@ class App(click.Group):
 
 
 class _Command(click.Command):
-    def __init__(self, function: Callable[..., None], name: str) -> None:
+    def __init__(
+        self, function: Callable[..., None], name: str, removed: Mapping[str, str]
+    ) -> None:
         super().__init__(
             name, callback=function, help=inspect.getdoc(function), context_settings=_SETTINGS
         )
+        self.removed = removed
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments. An option of an earlier version is refused with the reason."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in self.removed:
+                raise
+            ctx.fail(f"{error.option_name} was removed: {self.removed[error.option_name]}.")
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:

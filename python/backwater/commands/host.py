@@ -20,10 +20,8 @@ from backwater.commands.common import (
 )
 from backwater.commands.declare import App, BadParameter, Exit, Option
 from backwater.commands.interfaces import (
-    Socket,
-    SocketKind,
+    REMOVED,
     address_of,
-    chosen,
     leading,
     names_of,
     need_linux,
@@ -33,7 +31,7 @@ from backwater.commands.interfaces import (
 
 def register(app: App) -> None:
     """Add `host`."""
-    app.add(host)
+    app.add(host, removed=REMOVED)
 
 
 def _peer(text: str) -> tuple[str, bytes]:
@@ -86,16 +84,15 @@ def host(
     overrides: Overrides = None,
     seed: Seed = None,
     out: Out = None,
-    socket: Socket = SocketKind.PACKET,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
     """Send flows of a scenario on real frames with the dataplane's NIC, answer others, and measure.
 
     It stops when the last of its flows is acknowledged; with --listen, or without flows of its
-    own, it goes on until Ctrl-C or --for. docs/host.md has what that can and cannot show. It needs
-    the right to open raw sockets (CAP_NET_RAW), with --socket xdp CAP_NET_ADMIN and CAP_BPF
-    besides, and gives up all that it does not need any more.
+    own, it goes on until Ctrl-C or --for. docs/host.md describes what such a run can and cannot
+    show. The command needs the right to open raw sockets (CAP_NET_RAW) and gives up all other
+    capabilities.
     """
     from backwater import _core
 
@@ -110,9 +107,8 @@ def host(
         changed.append(f'traffic=[{{name="flows", pattern="list", file={file}}}]')
     place = out if out is not None else Path("out") / f"{scenario.stem}-{node}"
 
-    def ready(name: str, peers: list[str], sockets: list[str]) -> None:
-        at = leading(interfaces, peers) + chosen(socket, interfaces, sockets)
-        say(f"{name} is at {at}; Ctrl-C stops it")
+    def ready(name: str, peers: list[str]) -> None:
+        say(f"{name} is at {leading(interfaces, peers)}; Ctrl-C stops it")
 
     said, broken = _core.run_host(
         str(scenario),
@@ -121,7 +117,6 @@ def host(
         seed,
         node,
         interfaces,
-        socket.value,
         peers,
         listen,
         seconds,

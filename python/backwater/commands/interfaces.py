@@ -1,33 +1,19 @@
-"""What the commands of nodes on the wall clock have in common: interfaces and addresses."""
+"""Interfaces and addresses: options that the commands `switch` and `host` share."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
-from typing import Annotated
 
 from backwater.commands.common import listed
-from backwater.commands.declare import BadParameter, Option
+from backwater.commands.declare import BadParameter
 from backwater.errors import RunError
 
-
-class SocketKind(StrEnum):
-    """The kinds of sockets by which frames come and go."""
-
-    PACKET = "packet"
-    XDP = "xdp"
-
-
-Socket = Annotated[
-    SocketKind,
-    Option(
-        "--socket",
-        help="AF_PACKET; or AF_XDP, which takes all frames of the interfaces from the kernel, and "
-        "needs more rights.",
-    ),
-]
-"""The option that chooses one."""
+REMOVED = {
+    "--socket": "ports use raw sockets (AF_PACKET), and AF_XDP is no longer supported; "
+    "omit the option"
+}
+"""Options of earlier versions, each with the reason why it is refused."""
 
 
 def names_of(text: str) -> list[str]:
@@ -52,14 +38,6 @@ def leading(interfaces: Sequence[str], peers: Sequence[str]) -> str:
     return ", ".join(
         f"{interface} (to {peer})" for interface, peer in zip(interfaces, peers, strict=True)
     )
-
-
-def chosen(kind: SocketKind, interfaces: Sequence[str], sockets: Sequence[str]) -> str:
-    """Return what the kernel has chosen of the sockets, in words; nothing without a choice."""
-    if kind == SocketKind.PACKET:
-        return ""
-    each = (f"{interface} has {of}" for interface, of in zip(interfaces, sockets, strict=True))
-    return f"; {'; '.join(each)}"
 
 
 def need_linux(what: str) -> None:

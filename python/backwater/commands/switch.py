@@ -8,10 +8,8 @@ from typing import Annotated, Any
 from backwater.commands.common import Json, Overrides, Scenario, Scheme, Seed, say
 from backwater.commands.declare import App, BadParameter, Option
 from backwater.commands.interfaces import (
-    Socket,
-    SocketKind,
+    REMOVED,
     address_of,
-    chosen,
     leading,
     names_of,
     need_linux,
@@ -23,7 +21,7 @@ PRIORITIES = 8
 
 def register(app: App) -> None:
     """Add `switch`."""
-    app.add(switch)
+    app.add(switch, removed=REMOVED)
 
 
 def _numbers(text: str | None, option: str) -> list[int] | None:
@@ -99,15 +97,13 @@ def switch(
             help="Serve counters and a page there: a port of 127.0.0.1, or ADDRESS:PORT.",
         ),
     ] = None,
-    socket: Socket = SocketKind.PACKET,
     as_json: Json = False,
 ) -> None:
     """Forward real frames between interfaces with the dataplane's switch, until Ctrl-C.
 
-    The scenario says what the switch is: its scheme and buffer, and of each port the rate to which
-    it is shaped. docs/switch.md has what that can and cannot show. It needs the right to open raw
-    sockets (CAP_NET_RAW), with --socket xdp CAP_NET_ADMIN and CAP_BPF besides, and gives up all
-    that it does not need any more.
+    The scenario describes the switch: its scheme, its buffer, and the rate to which each port is
+    shaped. docs/switch.md describes what such a run can and cannot show. The command needs the
+    right to open raw sockets (CAP_NET_RAW) and gives up all other capabilities.
     """
     from backwater import _core
 
@@ -122,10 +118,9 @@ def switch(
     if metrics is not None and metrics.isdigit():
         metrics = f"127.0.0.1:{metrics}"
 
-    def ready(name: str, peers: list[str], sockets: list[str], address: str | None) -> None:
+    def ready(name: str, peers: list[str], address: str | None) -> None:
         page = "" if address is None else f"; http://{address}/ shows it"
-        between = leading(interfaces, peers) + chosen(socket, interfaces, sockets)
-        say(f"{name} forwards between {between}{page}; Ctrl-C stops it")
+        say(f"{name} forwards between {leading(interfaces, peers)}{page}; Ctrl-C stops it")
 
     last = json.loads(
         _core.run_switch(
@@ -135,7 +130,6 @@ def switch(
             seed,
             node,
             interfaces,
-            socket.value,
             of_priorities,
             paused,
             [(address, interfaces.index(interface)) for address, interface in given],

@@ -17,7 +17,7 @@ use dataplane::units::{NS, Time};
 use fabric::engine::Plan;
 use results::HostFiles;
 
-use crate::wall::{Driver, PortSocket, SocketKind, open_ports};
+use crate::wall::{Driver, open_ports};
 use node::Node;
 use plan::{Choices, host_plan};
 pub use snapshot::{PortState, Snapshot, Totals, Unfinished};
@@ -29,8 +29,6 @@ pub struct Setup {
     pub choices: Choices,
     /// Names of the interfaces, in the order of its ports.
     pub interfaces: Vec<String>,
-    /// By which sockets.
-    pub socket: SocketKind,
     /// It goes on when its own flows have finished.
     pub listen: bool,
     /// It stops after this time at the latest.
@@ -52,9 +50,8 @@ pub struct Ended {
     pub broken: Option<String>,
 }
 
-/// What is told when all ports are open: the name of the host and, by port, those of its neighbours and what its
-/// sockets are.
-pub type Ready<'a> = dyn FnMut(&str, &[String], &[String]) + 'a;
+/// Called once when all ports are open, with the name of the host and the names of the neighbours by port.
+pub type Ready<'a> = dyn FnMut(&str, &[String]) + 'a;
 
 /// Sends the flows of a host and answers others until it is done or is to stop, and writes what it measured.
 /// `ready` is called once.
@@ -71,12 +68,11 @@ pub fn run(
     let plan = host_plan(plan, &setup.choices)?;
     let written = |error: results::Error| error.to_string();
     let files = HostFiles::create(&setup.out_dir, setup.force).map_err(written)?;
-    let (sockets, addresses) = open_ports(&setup.interfaces, setup.socket)?;
+    let (sockets, addresses) = open_ports(&setup.interfaces)?;
     let (name, names, peers) = (plan.name.clone(), plan.names.clone(), plan.peers.clone());
     let node = Node::new(plan, &addresses, this_start());
     let sends = node.flows().next_ps().is_some();
-    let chosen: Vec<String> = sockets.iter().map(PortSocket::chosen).collect();
-    ready(&name, &peers, &chosen);
+    ready(&name, &peers);
     let mut driver = Driver::new(node, sockets);
     let stop_ps = setup
         .stop_after

@@ -65,8 +65,6 @@ pub struct Unfinished {
 pub struct PortState {
     /// Its interface.
     pub interface: String,
-    /// Its socket, and what the kernel has chosen of it.
-    pub socket: String,
     /// Its link is up.
     pub up: bool,
     /// What was counted, by name.
@@ -84,7 +82,6 @@ impl Snapshot {
     ) -> Self {
         let port = |(port, socket): (u16, &mut PortSocket)| PortState {
             interface: socket.name().to_owned(),
-            socket: socket.chosen(),
             up: node.is_up(port),
             counters: socket.lost(),
         };

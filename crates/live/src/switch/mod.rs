@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 use fabric::engine::Plan;
 use wire::ethernet::Mac;
 
-use crate::wall::{Driver, PortSocket, SocketKind, open_ports};
+use crate::wall::{Driver, open_ports};
 use metrics::Metrics;
 use node::Node;
 use plan::{Choices, switch_plan};
@@ -30,17 +30,15 @@ pub struct Setup {
     pub choices: Choices,
     /// Names of the interfaces, in the order of its ports.
     pub interfaces: Vec<String>,
-    /// By which sockets.
-    pub socket: SocketKind,
     /// Stations that are not learned: address, and number of the port.
     pub stations: Vec<(Mac, u16)>,
     /// Where counters can be read.
     pub metrics: Option<SocketAddr>,
 }
 
-/// What is told when all ports are open: the name of the switch, by port those of its neighbours and what its sockets
-/// are, and the address of the metrics.
-pub type Ready<'a> = dyn FnMut(&str, &[String], &[String], Option<SocketAddr>) + 'a;
+/// Called once when all ports are open, with the name of the switch, the names of the neighbours by port, and the
+/// address of the metrics.
+pub type Ready<'a> = dyn FnMut(&str, &[String], Option<SocketAddr>) + 'a;
 
 /// Forwards frames until it is to stop. `ready` is called once. Returns what was counted.
 ///
@@ -54,19 +52,13 @@ pub fn run(
 ) -> Result<Snapshot, String> {
     let plan = switch_plan(plan, &setup.choices)?;
     let (name, peers) = (plan.name.clone(), plan.peers.clone());
-    let (sockets, own) = open_ports(&setup.interfaces, setup.socket)?;
+    let (sockets, own) = open_ports(&setup.interfaces)?;
     let metrics = setup.metrics.map(Metrics::open).transpose()?;
     let mut node = Node::new(plan, &own);
     for &(station, port) in &setup.stations {
         node.give_station(station, port);
     }
-    let chosen: Vec<String> = sockets.iter().map(PortSocket::chosen).collect();
-    ready(
-        &name,
-        &peers,
-        &chosen,
-        metrics.as_ref().map(Metrics::address),
-    );
+    ready(&name, &peers, metrics.as_ref().map(Metrics::address));
     let mut driver = Driver::new(node, sockets);
     driver.run(stop, &mut |driver| {
         if let Some(metrics) = &metrics {

@@ -45,8 +45,6 @@ pub struct Snapshot {
 pub struct PortState {
     /// Its interface.
     pub interface: String,
-    /// Its socket, and what the kernel has chosen of it.
-    pub socket: String,
     /// Its link is up.
     pub up: bool,
     /// Priorities that the neighbour pauses.
@@ -79,7 +77,6 @@ impl Snapshot {
         for (port, socket) in (0..).zip(sockets) {
             let mut state = PortState::of(node, port);
             socket.name().clone_into(&mut state.interface);
-            state.socket = socket.chosen();
             state.counters.extend(socket.lost());
             ports.push(state);
         }
@@ -186,7 +183,6 @@ impl PortState {
         });
         Self {
             interface: String::new(),
-            socket: String::new(),
             up: node.is_up(port),
             paused: (0..8).filter(|nth| paused >> nth & 1 != 0).collect(),
             queued_bytes,

@@ -8,11 +8,13 @@ pub mod clock;
 mod frames;
 mod lines;
 mod offload;
+mod port_socket;
 mod ports;
 mod privileges;
-mod socket;
+mod raw_socket;
 mod wishes;
 
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -25,10 +27,9 @@ use clock::WallClock;
 pub(crate) use frames::{neighbour, network, priorities};
 pub(crate) use lines::Lines;
 use offload::finish;
+pub(crate) use port_socket::PortSocket;
 pub(crate) use ports::neighbours;
-pub use privileges::{keep_raw_sockets_only, keep_what_opens};
-pub(crate) use socket::PortSocket;
-pub use socket::SocketKind;
+pub use privileges::keep_raw_sockets_only;
 pub(crate) use wishes::Wishes;
 
 /// Frames that are taken from a port before the next has its turn.
@@ -72,22 +73,16 @@ pub trait Machine {
     fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>);
 }
 
-/// Opens interfaces, in the order of a node's ports, and gives up the rights of this thread that only that needed.
-/// Returns their sockets and addresses.
+/// Opens interfaces, in the order of a node's ports. Returns their sockets and addresses.
 ///
 /// # Errors
-/// There is no such interface, or the system refuses this kind of socket: in words.
-pub(crate) fn open_ports(
-    names: &[String],
-    kind: SocketKind,
-) -> Result<(Vec<PortSocket>, Vec<Mac>), String> {
+/// There is no such interface, or the system refuses the socket: in words.
+pub(crate) fn open_ports(names: &[String]) -> Result<(Vec<PortSocket>, Vec<Mac>), String> {
     let opened = names.iter().map(|name| {
-        let (socket, interface) = PortSocket::open(name, kind)?;
+        let (socket, interface) = PortSocket::open(name)?;
         Ok((socket, interface.address))
     });
-    let opened: Result<Vec<_>, String> = opened.collect();
-    keep_raw_sockets_only()?;
-    Ok(opened?.into_iter().unzip())
+    opened.collect()
 }
 
 /// A machine, its sockets and the clock.
@@ -193,8 +188,7 @@ impl<M: Machine> Driver<M> {
         let mut ports: Vec<PollFd<'_>> = self
             .sockets
             .iter()
-            .flat_map(PortSocket::fds)
-            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+            .map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN))
             .collect();
         let waited = ppoll(&mut ports, Some(TimeSpec::from_duration(time)), None);
         // A port that is down says so at once, again and again.
@@ -252,7 +246,6 @@ impl Leaving {
             sockets[usize::from(port)].send(frame);
             rest = after;
         }
-        sockets.iter_mut().for_each(PortSocket::flush);
         self.bytes.clear();
         self.frames.clear();
     }

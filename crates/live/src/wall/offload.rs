@@ -13,7 +13,7 @@ const TCP_V6: u8 = 4;
 /// The sender of these segments has seen a mark of ECN: only the first repeats it.
 const WITH_ECN: u8 = 0x80;
 /// Protocol of IP.
-pub const TCP: u8 = 6;
+const TCP: u8 = 6;
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
@@ -39,20 +39,6 @@ impl LeftUndone {
             segment_bytes: word(4),
             checksum_from: word(6),
             checksum_at: word(8),
-        }
-    }
-
-    /// Nothing, or the checksum that covers what begins at a place and stands at another behind it.
-    #[cfg(feature = "xdp")]
-    #[must_use]
-    pub fn checksum(place: Option<(usize, usize)>) -> Self {
-        let (from, at) = place.unwrap_or_default();
-        Self {
-            flags: if place.is_some() { NEEDS_CHECKSUM } else { 0 },
-            segments: ONE_FRAME,
-            segment_bytes: 0,
-            checksum_from: from as u16,
-            checksum_at: at as u16,
         }
     }
 

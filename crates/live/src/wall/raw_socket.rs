@@ -1,4 +1,5 @@
-//! Raw sockets (AF_PACKET): whole frames of an interface, with what the kernel keeps beside them.
+//! Raw sockets (AF_PACKET) of the wall clock: whole frames of an interface, with the data that the
+//! kernel keeps apart from them (removed tags, checksums that are not written yet).
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -12,13 +13,52 @@ use wire::ethernet::ether_type;
 
 use crate::interface::Interface;
 
-use super::super::offload::{HEADER_BYTES, LeftUndone};
-use super::{MEMORY, ROOM, everything, option};
+use super::offload::{HEADER_BYTES, LeftUndone};
 
-/// Room for what lies beside a frame.
+mod option {
+    //! Options of packet sockets.
+    use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
+
+    sockopt_impl!(
+        /// Counts frames that arrived, and frames that were dropped because the socket was full.
+        Statistics, GetOnly, libc::SOL_PACKET, libc::PACKET_STATISTICS, libc::tpacket_stats
+    );
+    sockopt_impl!(
+        /// Puts a header before each frame that lists the work left to a network card.
+        VnetHeader, SetOnly, libc::SOL_PACKET, libc::PACKET_VNET_HDR, bool
+    );
+    sockopt_impl!(
+        /// Returns tags that the kernel removed, as control data of each frame.
+        AuxData, SetOnly, libc::SOL_PACKET, libc::PACKET_AUXDATA, bool
+    );
+    sockopt_impl!(
+        /// Hides frames that leave by the interface.
+        IgnoreOutgoing, SetOnly, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, bool
+    );
+    sockopt_impl!(
+        /// Receives frames for other stations, too.
+        Membership, SetOnly, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, libc::packet_mreq
+    );
+}
+
+/// Buffer size for one frame, which the kernel may have joined from several.
+const ROOM: usize = 1 << 17;
+/// Requested size of the socket's buffers. The system may grant less.
+const MEMORY: usize = 4 << 20;
+/// Buffer size for the control data of a frame.
 const BESIDE: usize = 256;
-/// The tag is there.
+/// Flag of the control data: the kernel removed a tag.
 const TAG_VALID: u32 = 1 << 4;
+
+/// Requests frames for all stations at the interface of this number.
+const fn everything(interface: usize) -> libc::packet_mreq {
+    libc::packet_mreq {
+        mr_ifindex: interface as i32,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    }
+}
 
 /// A raw socket on an interface.
 #[derive(Debug)]
@@ -65,17 +105,18 @@ impl RawSocket {
             beside: vec![0; BESIDE],
             dropped: 0,
         };
-        // Until it was bound the socket heard all interfaces.
+        // Before the bind, the socket received from all interfaces: discard these frames.
         while opened.receive().is_ok() {}
         opened.dropped();
         opened.dropped = 0;
         Ok(opened)
     }
 
-    /// Receives a frame with its tag, if one has come, and says what is left to do for it.
+    /// Returns the next received frame, including its tag, and the work that its sender left to a
+    /// network card.
     ///
     /// # Errors
-    /// `EAGAIN`: none has come; `ENETDOWN`: the interface is down.
+    /// `EAGAIN`: there is no frame; `ENETDOWN`: the interface is down.
     pub fn receive(&mut self) -> Result<(&mut [u8], LeftUndone), Errno> {
         // Room for a tag in front of the place where it belongs.
         let mut parts = [IoSliceMut::new(&mut self.place[TAG_ROOM..])];
@@ -114,8 +155,8 @@ impl RawSocket {
         sendmsg::<()>(fd, &parts, &[], MsgFlags::MSG_DONTWAIT, None).map(drop)
     }
 
-    /// Frames that came while there was no room for them, so far.
-    // WSW-41
+    /// Number of frames that the kernel dropped because the socket was full.
+    // WSW-41: the kernel counts frames for which the socket has no room
     pub fn dropped(&mut self) -> u64 {
         if let Ok(since) = getsockopt(&self.socket, option::Statistics) {
             self.dropped += u64::from(since.tp_drops);

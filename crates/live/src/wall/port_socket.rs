@@ -1,0 +1,119 @@
+//! The socket of a port: an open interface, with counters of the frames that it lost.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::errno::Errno;
+
+use crate::interface::{Interface, look_up};
+
+use super::named;
+use super::offload::LeftUndone;
+use super::raw_socket::RawSocket;
+
+/// An open interface.
+#[derive(Debug)]
+pub struct PortSocket {
+    socket: RawSocket,
+    name: String,
+    /// Number of the interface.
+    number: usize,
+    gone: bool,
+    /// Frames that the interface did not accept.
+    unsent: u64,
+    /// Frames among `unsent` that are longer than the interface accepts.
+    too_long: u64,
+    /// Joined frames that could not be split.
+    unfinished: u64,
+}
+
+impl PortSocket {
+    /// Opens an interface.
+    ///
+    /// # Errors
+    /// There is no such interface, or the system refuses the socket: in words.
+    pub fn open(name: &str) -> Result<(Self, Interface), String> {
+        let found = look_up(name).map_err(|why| match why {
+            Errno::ENODEV => format!(
+                "there is no Ethernet interface {name} in this network namespace; `ip link` lists those there are"
+            ),
+            why => format!("interface {name} cannot be looked up: {}", why.desc()),
+        })?;
+        let port = Self {
+            socket: RawSocket::open(name, &found)?,
+            name: name.to_owned(),
+            number: found.link.ifindex(),
+            gone: false,
+            unsent: 0,
+            too_long: 0,
+            unfinished: 0,
+        };
+        Ok((port, found))
+    }
+
+    /// Returns the next received frame, including its tag, and the work that its sender left to a
+    /// network card.
+    ///
+    /// # Errors
+    /// `EAGAIN`: there is no frame; `ENETDOWN`: the interface is down.
+    pub fn receive(&mut self) -> Result<(&mut [u8], LeftUndone), Errno> {
+        self.socket.receive()
+    }
+
+    /// Sends a frame. A frame that the interface does not accept is counted.
+    pub fn send(&mut self, frame: &[u8]) {
+        let sent = self.socket.send(frame);
+        self.unsent += u64::from(sent.is_err());
+        self.too_long += u64::from(sent == Err(Errno::EMSGSIZE));
+    }
+
+    /// Counts a joined frame that could not be split.
+    pub const fn note_unfinished(&mut self) {
+        self.unfinished += 1;
+    }
+
+    /// Returns the counters of lost frames by name: frames that the kernel dropped at the socket,
+    /// frames that the interface did not accept, and joined frames that could not be split.
+    // WSW-41: losses of the system are counted apart from those of the scheme
+    pub fn lost(&mut self) -> Vec<(String, u64)> {
+        named(&[
+            ("socket_dropped", self.socket.dropped()),
+            ("socket_unsent", self.unsent),
+            ("socket_unfinished", self.unfinished),
+        ])
+    }
+
+    /// Number of frames that are longer than the interface accepts.
+    #[must_use]
+    pub const fn too_long(&self) -> u64 {
+        self.too_long
+    }
+
+    /// Name of the interface.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads the state of the interface. Returns true if it can carry frames.
+    pub fn look(&mut self) -> bool {
+        let found = look_up(&self.name);
+        self.gone = match found {
+            Ok(found) => found.link.ifindex() != self.number,
+            Err(why) => why == Errno::ENODEV,
+        };
+        !self.gone && found.is_ok_and(|found| found.up)
+    }
+
+    /// True if the last [`PortSocket::look`] did not find the interface, even if another interface
+    /// has its name now.
+    #[must_use]
+    pub const fn is_gone(&self) -> bool {
+        self.gone
+    }
+}
+
+impl AsFd for PortSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
