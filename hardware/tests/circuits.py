@@ -4,56 +4,19 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Awaitable, Callable
 from dataclasses import fields
 from pathlib import Path
 from trace import Trace, read
 from typing import Any
 
 import cocotb
-from cocotb.task import bridge, resume
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench import Bench
 from models import Buffer, Generator, Ingress, PauseTimers, PortState
+from stimuli import check, follow_long, mask
 
-EXAMPLES = int(os.environ.get("HARDWARE_EXAMPLES", "60"))
-EVENTS = int(os.environ.get("HARDWARE_EVENTS", "10000"))
-LENGTH = 500
-"""Cycles of one random example of the long tests."""
 PRIORITIES = st.sets(st.integers(0, 7), max_size=3)
-
-
-def mask(priorities: set[int]) -> int:
-    """Return the bits of a set of priorities."""
-    return sum(1 << priority for priority in priorities)
-
-
-async def check(strategy: st.SearchStrategy[Any], body: Callable[[Any], Awaitable[None]]) -> None:
-    """Run `body` in the simulator for examples of a strategy. Failing ones are made small."""
-
-    @settings(
-        max_examples=EXAMPLES,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(strategy)
-    def examples(example: Any) -> None:
-        resume(body)(example)
-
-    await bridge(examples)()
-
-
-async def follow_long(
-    follow: Callable[[Any], Awaitable[None]], drawn: Callable[[random.Random, int], Any]
-) -> None:
-    """Follow long random examples, `HARDWARE_EVENTS` cycles together."""
-    rng = random.Random(7)
-    for _ in range(max(EVENTS // LENGTH, 1)):
-        await follow(drawn(rng, LENGTH))
 
 
 @cocotb.test

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from cocotb_tools.check_results import get_results
-from cocotb_tools.runner import get_runner
 
-HARDWARE = Path(__file__).resolve().parent.parent
-ROOT = HARDWARE.parent
-SOURCES = sorted(Path(os.environ.get("HARDWARE_SOURCES", HARDWARE)).glob("*/*.sv"))
-EVENTS = int(os.environ.get("HARDWARE_EVENTS", "10000"))
+from simulator import EVENTS, example, simulate
 
 STATES = {
     "counted": {},
@@ -23,35 +16,6 @@ STATES = {
     "waits": {"WAITS_FOR_RESUME": 1},
     "at-count-waits": {"VICTIM_AT_COUNT": 1, "WAITS_FOR_RESUME": 1},
 }
-
-
-def simulate(
-    top: str,
-    test: str,
-    folder: Path,
-    parameters: Mapping[str, int] | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> None:
-    """Build a module with parameters and run one test of `circuits.py` on it."""
-    runner = get_runner("icarus")
-    runner.build(
-        sources=SOURCES,
-        hdl_toplevel=top,
-        parameters=parameters or {},
-        build_dir=folder,
-        always=True,
-    )
-    tests = str(Path(__file__).parent)
-    results = runner.test(
-        test_module="circuits",
-        hdl_toplevel=top,
-        testcase=test,
-        build_dir=folder,
-        test_dir=folder,
-        extra_env={"PYTHONPATH": tests, "COCOTB_LOG_LEVEL": "WARNING", **(environment or {})},
-    )
-    ran, failed = get_results(results)
-    assert (ran, failed) == (1, 0), f"see the output above; {ran} tests ran, {failed} failed"
 
 
 # SPFC-10, SPFC-11, SPFC-12, SPFC-16, SPFC-17, SPFC-20
@@ -130,10 +94,7 @@ TRACES = {
 @pytest.fixture(scope="session")
 def program() -> Path:
     """Build the program that writes traces of the dataplane."""
-    command = ["cargo", "build", "--locked", "--quiet", "-p", "backwater-scenario"]
-    subprocess.run([*command, "--example", "hardware_trace"], cwd=ROOT, check=True)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "debug" / "examples" / "hardware_trace"
+    return example("hardware_trace")
 
 
 def trace(program: Path, name: str, folder: Path, events: int = EVENTS) -> Path:

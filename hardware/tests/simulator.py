@@ -1,0 +1,54 @@
+"""Runs tests inside the logic simulator, and builds the programs that write traces."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import get_runner
+
+HARDWARE = Path(__file__).resolve().parent.parent
+ROOT = HARDWARE.parent
+SOURCES = sorted(Path(os.environ.get("HARDWARE_SOURCES", HARDWARE)).glob("*/*.sv"))
+EVENTS = int(os.environ.get("HARDWARE_EVENTS", "10000"))
+
+
+def simulate(
+    top: str,
+    test: str,
+    folder: Path,
+    parameters: Mapping[str, int] | None = None,
+    environment: Mapping[str, str] | None = None,
+    module: str = "circuits",
+) -> None:
+    """Build a circuit with parameters and run one test of a module of tests on it."""
+    runner = get_runner("icarus")
+    runner.build(
+        sources=SOURCES,
+        hdl_toplevel=top,
+        parameters=parameters or {},
+        build_dir=folder,
+        always=True,
+    )
+    tests = str(Path(__file__).parent)
+    results = runner.test(
+        test_module=module,
+        hdl_toplevel=top,
+        testcase=test,
+        build_dir=folder,
+        test_dir=folder,
+        extra_env={"PYTHONPATH": tests, "COCOTB_LOG_LEVEL": "WARNING", **(environment or {})},
+    )
+    ran, failed = get_results(results)
+    assert (ran, failed) == (1, 0), f"see the output above; {ran} tests ran, {failed} failed"
+
+
+def example(name: str) -> Path:
+    """Build an example of the scenario crate, which writes traces of the dataplane."""
+    command = ["cargo", "build", "--locked", "--quiet", "-p", "backwater-scenario"]
+    subprocess.run([*command, "--example", name], cwd=ROOT, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / "debug" / "examples" / name
