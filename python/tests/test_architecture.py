@@ -32,6 +32,20 @@ def test_a_crate_depends_only_on_those_below_it(crate: str) -> None:
     assert set(manifest.get("dependencies", {})) & OURS <= MAY_USE[crate]
 
 
+def test_nodes_on_the_wall_clock_use_no_simulator() -> None:
+    manifest = tomllib.loads((CRATES / "live/Cargo.toml").read_text(encoding="utf-8"))
+    optional = {name for name, kind in manifest["dependencies"].items() if kind.get("optional")}
+    assert optional & OURS == {"fabric", "results", "scenario"}
+    assert {f"dep:{name}" for name in optional} <= set(manifest["features"]["simulator"])
+    users = {
+        path.split("/")[2]
+        for path, text in code("live").items()
+        if re.search(r"\b(fabric|results|scenario)::", text)
+    }
+    assert users
+    assert not users & {"wall", "switch", "host"}
+
+
 def code(crate: str) -> dict[str, str]:
     """Return the sources of a crate without comments and unit tests, by path."""
     return {

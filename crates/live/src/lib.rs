@@ -1,23 +1,38 @@
 //! The dataplane on real frames.
 //!
-//! [`run`] builds the network of a scenario out of network namespaces and pairs of virtual interfaces, and runs it
-//! in lockstep: the state machines of the simulator under its virtual clock, each node alone with its memory,
-//! every frame as bytes through the kernel (`specs/lockstep.md`, docs/live.md). It needs no privileges, and
-//! Linux.
+//! [`switch`] and [`host`] put one node of a network between real interfaces, on the wall clock
+//! (`specs/wall-clock.md`, `specs/wall-clock-host.md`). They use the dataplane and not the simulator.
+//!
+//! The feature `simulator` adds what needs the simulator: `plan` describes nodes of a scenario for `switch` and
+//! `host`. `run` builds the network of a scenario out of network namespaces and pairs of virtual interfaces, and
+//! runs it in lockstep: the state machines of the simulator under its virtual clock, each node alone with its
+//! memory, every frame as bytes through the kernel (`specs/lockstep.md`, docs/live.md). It needs no privileges,
+//! and Linux.
 
 #![cfg(target_os = "linux")]
 
+#[cfg(feature = "simulator")]
 mod compare;
 pub mod host;
 mod interface;
+#[cfg(feature = "simulator")]
 mod lockstep;
+#[cfg(feature = "simulator")]
 pub mod namespace;
+#[cfg(feature = "simulator")]
 pub mod network;
+#[cfg(feature = "simulator")]
 pub mod packet_socket;
+#[cfg(feature = "simulator")]
+pub mod plan;
 pub mod switch;
+#[cfg(feature = "simulator")]
 pub mod veth;
 pub mod wall;
 
+#[cfg(feature = "simulator")]
 pub use compare::{Compared, Difference, compare, first_difference, simulated_digest};
+#[cfg(feature = "simulator")]
 pub use lockstep::{Carriers, Report, run, run_over};
+#[cfg(feature = "simulator")]
 pub use namespace::enter_user_namespace;

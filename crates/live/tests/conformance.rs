@@ -11,6 +11,7 @@ use dataplane::classes::DATA_CLASS;
 use dataplane::packet::{Arena, Cold, Kind, Packet};
 use dataplane::pause_time::pause_ps;
 use dataplane::units::{MS, NEVER, Rate, Time, US};
+use live::plan::switch_of;
 use live::switch::Snapshot;
 use live::switch::classes::Classes;
 use live::switch::node::Node;
@@ -44,8 +45,6 @@ struct Lab {
 
 fn choices(lossless: Option<u8>) -> Choices {
     Choices {
-        node: None,
-        ports: PORTS.into(),
         classes: Classes::default(),
         lossless,
         mtu: 1500,
@@ -69,8 +68,10 @@ const LOSSLESS: &str = "[scheme]\npreset = \"dctcp\"\necn = { kmin = \"20KB\", k
 impl Lab {
     fn new(more: &str, lossless: Option<u8>) -> Self {
         let plan = scenario(more).build().unwrap().plan;
-        let plan = switch_plan(&plan, &choices(lossless)).unwrap_or_else(|why| panic!("{why}"));
-        let network = plan.network;
+        let description = switch_of(&plan, None).unwrap_or_else(|why| panic!("{why}"));
+        let network = description.node.network;
+        let plan = switch_plan(description, &choices(lossless));
+        let plan = plan.unwrap_or_else(|why| panic!("{why}"));
         let own: Vec<Mac> = (0..PORTS).map(|port| [2, 0, 0, 0, 0, port as u8]).collect();
         let mut node = Node::new(plan, &own);
         for port in 0..PORTS {
@@ -586,33 +587,25 @@ fn frames_whose_ends_do_not_know_ecn_are_left_as_they_are() {
 // WSW-20, WSW-24
 #[test]
 fn what_cannot_stand_between_real_hosts_is_refused_in_words() {
-    let refused = |more: &str, choices: &Choices| {
-        let plan = scenario(more).build().unwrap().plan;
-        switch_plan(&plan, choices).unwrap_err()
+    let plan = |more: &str| scenario(more).build().unwrap().plan;
+    let refused = |more: &str| {
+        let description = switch_of(&plan(more), None).unwrap();
+        switch_plan(description, &choices(None)).unwrap_err()
     };
-    let three = Choices {
-        ports: 3,
-        ..choices(None)
-    };
-    assert!(refused(LOSSLESS, &three).contains("has 4 ports in the scenario, and 3 interfaces"));
-    let nobody = Choices {
-        node: Some("spine9".to_owned()),
-        ..choices(None)
-    };
-    assert!(refused(LOSSLESS, &nobody).contains("no switch spine9; it has "));
+    let ports = switch_of(&plan(LOSSLESS), None).unwrap().node;
+    let three = ports.check_interfaces(3).unwrap_err();
+    assert!(three.contains("has 4 ports in the scenario, and 3 interfaces"));
+    let nobody = switch_of(&plan(LOSSLESS), Some("spine9")).unwrap_err();
+    assert!(nobody.contains("no switch spine9; it has "));
     let trims = "[scheme]\npreset = \"ndp\"\n";
-    assert!(refused(trims, &choices(None)).contains("lockstep only"));
+    assert!(refused(trims).contains("lockstep only"));
     let credits = "[scheme]\npreset = \"dcqcn+cbfc\"\n";
-    assert!(refused(credits, &choices(None)).contains("room that the neighbour has promised"));
+    assert!(refused(credits).contains("room that the neighbour has promised"));
     let narrow = LOSSLESS.replace("60KB", "5KB");
-    let small = scenario(&narrow);
-    let mut plan = small.build().unwrap().plan;
-    plan.switch.mmu.buffer_bytes = 20_000;
-    assert!(
-        switch_plan(&plan, &choices(Some(0xff)))
-            .unwrap_err()
-            .contains("headroom")
-    );
+    let mut small = switch_of(&plan(&narrow), None).unwrap();
+    small.config.mmu.buffer_bytes = 20_000;
+    let full = switch_plan(small, &choices(Some(0xff))).unwrap_err();
+    assert!(full.contains("headroom"));
 }
 
 // WSW-43

@@ -11,8 +11,9 @@ use std::path::Path;
 use common::{Random, mutate, repair};
 use dataplane::packet::Arena;
 use dataplane::units::{MS, NS, Time, US};
+use live::host::description::HostDescription;
 use live::host::node::Node;
-use live::host::plan::{Choices, HostPlan, host_plan};
+use live::plan::host_of;
 use live::wall::Machine;
 use scenario::{Changes, Scenario};
 use wire::Writer;
@@ -38,20 +39,21 @@ fn address(host: u32) -> Mac {
     [2, 9, 9, 9, 9, host as u8]
 }
 
-fn plan_of(scenario: &Scenario, host: u32) -> Result<HostPlan, String> {
+fn plan_of(scenario: &Scenario, host: u32) -> Result<HostDescription, String> {
     plan_with(scenario, host, &[])
 }
 
-fn plan_with(scenario: &Scenario, host: u32, peers: &[(&str, Mac)]) -> Result<HostPlan, String> {
-    let choices = Choices {
-        node: format!("host{host}"),
-        ports: 1,
-        peers: peers
-            .iter()
-            .map(|&(name, at)| (name.to_owned(), at))
-            .collect(),
-    };
-    host_plan(scenario.build().expect("a plan").plan, &choices)
+fn plan_with(
+    scenario: &Scenario,
+    host: u32,
+    peers: &[(&str, Mac)],
+) -> Result<HostDescription, String> {
+    let plan = scenario.build().expect("a plan").plan;
+    let mut description = host_of(plan, &format!("host{host}"))?;
+    for &(name, address) in peers {
+        description.set_address(name, address)?;
+    }
+    Ok(description)
 }
 
 fn node(scenario: &Scenario, host: u32, first: u32) -> Node {
@@ -122,7 +124,7 @@ impl Lab {
 const ONE_FLOW: &str = "{ src = 0, dst = 1, bytes = \"50KB\", start = \"100us\" }";
 
 fn network(scenario: &Scenario) -> Network {
-    plan_of(scenario, 0).expect("a host").network
+    plan_of(scenario, 0).expect("a host").node.network
 }
 
 // HST-01, HST-03, HST-05

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use live::host::Setup;
-use live::host::plan::Choices;
+use live::plan::{Results, run_host as run_host_of};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -42,14 +42,12 @@ pub fn run_host(
         .map_err(|error| raise(py, "RunError", (error.to_string(),)))?
         .plan;
     let setup = Setup {
-        choices: Choices {
-            node,
-            ports: interfaces.len(),
-            peers,
-        },
         interfaces,
+        peers,
         listen,
         stop_after: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+    };
+    let results = Results {
         out_dir,
         force,
         resolved: scenario.info().resolved,
@@ -59,7 +57,7 @@ pub fn run_host(
         let mut tell = |name: &str, peers: &[String]| {
             tell((name.to_owned(), peers.to_vec()));
         };
-        live::host::run(plan, &setup, stop, &mut tell)
+        run_host_of(plan, &node, &setup, &results, stop, &mut tell)
     })?;
     Ok((json!(ended.last).to_string(), ended.broken))
 }

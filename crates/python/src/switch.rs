@@ -52,8 +52,6 @@ pub fn run_switch(
             })?;
     let setup = Setup {
         choices: Choices {
-            node,
-            ports: interfaces.len(),
             classes: classes.map_err(failed)?,
             lossless: lossless.map(|all| {
                 all.iter()
@@ -73,7 +71,8 @@ pub fn run_switch(
             let address = address.map(|address| address.to_string());
             tell((name.to_owned(), peers.to_vec(), address));
         };
-        live::switch::run(&plan, &setup, stop, &mut tell)
+        let description = live::plan::switch_of(&plan, node.as_deref())?;
+        live::switch::run(description, &setup, stop, &mut tell)
     })?;
     Ok(json!(last).to_string())
 }

@@ -3,7 +3,6 @@
 use dataplane::nic::{FlowEnd, FlowStart};
 use dataplane::packet::{Cold, Packet};
 use dataplane::units::Time;
-use fabric::record::table::{Column, Row, Value, column};
 use traffic::Flow;
 
 /// A flow that has started.
@@ -30,72 +29,6 @@ impl OwnFlow {
     #[must_use]
     pub fn fct_ps(&self) -> Option<Time> {
         Some(self.acked_ps?.saturating_sub(self.flow.start_ps))
-    }
-
-    fn slowdown(&self) -> Option<f64> {
-        Some(self.fct_ps()? as f64 / self.ideal_ps.max(1) as f64)
-    }
-}
-
-// HST-31
-impl Row for OwnFlow {
-    const TABLE: &'static str = "flows";
-    const ABOUT: &'static str = "A flow that the host has begun, finished or not.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column(
-            "id",
-            Value::U32(|r| r.flow.id),
-            "Number of the flow in the scenario.",
-        ),
-        column("src", Value::U32(|r| r.flow.src), "The host that sends."),
-        column("dst", Value::U32(|r| r.flow.dst), "The host that receives."),
-        column("bytes", Value::U64(|r| r.flow.bytes), "Payload."),
-        column("class", Value::U8(|r| r.flow.class), "Traffic class."),
-        column(
-            "incast",
-            Value::Bool(|r| r.flow.incast),
-            "It belongs to an incast.",
-        ),
-        column(
-            "start_ps",
-            Value::U64(|r| r.flow.start_ps),
-            "Its start, since the host began.",
-        ),
-        column(
-            "acked_ps",
-            Value::OptionU64(|r| r.acked_ps),
-            "When the sender had the last acknowledgement.",
-        ),
-        column(
-            "fct_ps",
-            Value::OptionU64(Self::fct_ps),
-            "How long that took.",
-        ),
-        column(
-            "ideal_acked_ps",
-            Value::U64(|r| r.ideal_ps),
-            "The same for the flow alone in the network of the scenario.",
-        ),
-        column(
-            "slowdown_acked",
-            Value::OptionF64(Self::slowdown),
-            "How long it took over the ideal.",
-        ),
-        column(
-            "retransmitted",
-            Value::U32(|r| r.retransmitted),
-            "Data packets sent again.",
-        ),
-        column(
-            "finished",
-            Value::Bool(|r| r.acked_ps.is_some()),
-            "The sender had the last acknowledgement.",
-        ),
-    ];
-
-    /// In the order of their numbers.
-    fn order(rows: &mut Vec<Self>) {
-        rows.sort_unstable_by_key(|row| row.flow.id);
     }
 }
 

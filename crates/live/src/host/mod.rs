@@ -4,75 +4,80 @@
 //! `node.rs` is the host with its frames; it has no sockets and no clock. [`wall`](crate::wall) has both.
 
 pub mod counters;
+pub mod description;
 pub mod flows;
 pub mod node;
-pub mod plan;
 mod snapshot;
 
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dataplane::units::{NS, Time};
-use fabric::engine::Plan;
-use results::HostFiles;
+use wire::ethernet::Mac;
 
 use crate::wall::{Driver, open_ports};
+use description::HostDescription;
+use flows::OwnFlow;
 use node::Node;
-use plan::{Choices, host_plan};
 pub use snapshot::{PortState, Snapshot, Totals, Unfinished};
 
-/// What a host is to be, beside its scenario.
+/// Interfaces of a host, and what the user chooses besides the scenario.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The host of the scenario, and its peers.
-    pub choices: Choices,
-    /// Names of the interfaces, in the order of its ports.
+    /// Names of the interfaces, in the order of the ports.
     pub interfaces: Vec<String>,
-    /// It goes on when its own flows have finished.
+    /// Addresses of other hosts, with the names of the hosts.
+    pub peers: Vec<(String, Mac)>,
+    /// True to go on after the host's own flows have finished.
     pub listen: bool,
-    /// It stops after this time at the latest.
+    /// The host stops after this time at the latest.
     pub stop_after: Option<Duration>,
-    /// Where results go.
-    pub out_dir: PathBuf,
-    /// Write there whatever is there already.
-    pub force: bool,
-    /// The scenario with every value filled in.
-    pub resolved: String,
 }
 
-/// How a host ended.
+impl Setup {
+    /// Checks the setup against a host, and sets the addresses of its peers.
+    ///
+    /// # Errors
+    /// A peer is unknown, or the interfaces do not match the ports: in words.
+    pub(crate) fn apply(&self, description: &mut HostDescription) -> Result<(), String> {
+        description.node.check_interfaces(self.interfaces.len())?;
+        for (peer, address) in &self.peers {
+            description.set_address(peer, *address)?;
+        }
+        Ok(())
+    }
+}
+
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Ended {
-    /// What it measured and counted, as it stands in its files.
+    /// Measurements and counters at the end.
     pub last: Snapshot,
-    /// Why it could not go on; its results are written all the same.
+    /// Flows that the host has started.
+    pub flows: Vec<OwnFlow>,
+    /// The error that ended the run early, if there was one.
     pub broken: Option<String>,
 }
 
 /// Called once when all ports are open, with the name of the host and the names of the neighbours by port.
 pub type Ready<'a> = dyn FnMut(&str, &[String]) + 'a;
 
-/// Sends the flows of a host and answers others until it is done or is to stop, and writes what it measured.
-/// `ready` is called once.
+/// Sends the flows of a host and answers others until it is done or `stop` is set. Calls `ready` once.
 ///
 /// # Errors
-/// The scenario has no such host, the system refuses something, or results cannot be written: in words.
-// HST-30
+/// A peer is unknown, the interfaces do not match the ports, or the system refuses something: in words.
 pub fn run(
-    plan: Plan,
+    mut description: HostDescription,
     setup: &Setup,
     stop: &AtomicBool,
     ready: &mut Ready<'_>,
 ) -> Result<Ended, String> {
-    let plan = host_plan(plan, &setup.choices)?;
-    let written = |error: results::Error| error.to_string();
-    let files = HostFiles::create(&setup.out_dir, setup.force).map_err(written)?;
+    setup.apply(&mut description)?;
     let (sockets, addresses) = open_ports(&setup.interfaces)?;
-    let (name, names, peers) = (plan.name.clone(), plan.names.clone(), plan.peers.clone());
-    let node = Node::new(plan, &addresses, this_start());
+    let (name, names) = (description.node.name.clone(), description.names.clone());
+    ready(&name, &description.node.neighbours);
+    let node = Node::new(description, &addresses, this_start());
     let sends = node.flows().next_ps().is_some();
-    ready(&name, &peers);
     let mut driver = Driver::new(node, sockets);
     let stop_ps = setup
         .stop_after
@@ -84,14 +89,9 @@ pub fn run(
         Ok(!over && !done)
     });
     let now = driver.clock.now();
-    let last = Snapshot::of((&name, &names), now, &driver.machine, &mut driver.sockets);
-    let said = serde_json::to_string_pretty(&last).map_err(|error| error.to_string())?;
-    let flows = driver.machine.flows().begun().to_vec();
-    files
-        .finish(&setup.resolved, &flows, &said)
-        .map_err(written)?;
     Ok(Ended {
-        last,
+        last: Snapshot::of((&name, &names), now, &driver.machine, &mut driver.sockets),
+        flows: driver.machine.flows().begun().to_vec(),
         broken: ran.err(),
     })
 }

@@ -7,22 +7,20 @@ use std::ops::Range;
 use dataplane::nic::Nic;
 use dataplane::packet::{Arena, Cold, Kind, PacketId};
 use dataplane::units::{NEVER, Time};
-use fabric::engine::SingleHost;
 use wire::ethernet::{Ethernet, Mac, ether_type};
 use wire::frame::MOST_BYTES;
 use wire::neighbour::pfc as pause_records;
 use wire::{Link, Network, decode, encode};
 
 use super::counters::Counters;
+use super::description::{HostDescription, StartFlow};
 use super::flows::Flows;
-use super::plan::HostPlan;
 use crate::wall::{CatchUp, EVERYBODY, Lines, Machine, Out, Wishes, neighbour, priorities};
 
 /// A host between real frames.
-#[derive(Debug)]
 pub struct Node {
     nic: Nic,
-    single: SingleHost,
+    start_flow: StartFlow,
     arena: Arena,
     network: Network,
     flows: Flows,
@@ -42,6 +40,15 @@ pub struct Node {
     place: Vec<u8>,
 }
 
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Node")
+            .field("own", &self.own)
+            .field("flows", &self.flows)
+            .finish_non_exhaustive()
+    }
+}
+
 /// An endpoint of the network.
 #[derive(Clone, Copy, Debug)]
 struct End {
@@ -53,29 +60,28 @@ struct End {
 }
 
 impl Node {
-    /// The host of a plan; `addresses` are those of its ports, and `first` tells this start of the program from
-    /// others.
+    /// Builds a host. `addresses` are those of its ports; `first` differs between two starts of the program.
     #[must_use]
-    pub fn new(plan: HostPlan, addresses: &[Mac], first: u32) -> Self {
+    pub fn new(of: HostDescription, addresses: &[Mac], first: u32) -> Self {
         let end = |&(host, address): &(u32, Mac)| End {
             host,
             address,
             heard: 0,
         };
-        let of = (plan.own.start, plan.ends.len() as u32);
+        let endpoint = (of.own.start, of.node.endpoints);
         Self {
-            nic: plan.nic,
-            single: plan.single,
+            nic: of.nic,
+            start_flow: of.start_flow,
             arena: Arena::new(),
-            network: plan.network,
-            flows: Flows::new(plan.feed, plan.host, of, first),
-            lines: Lines::new(plan.links.iter().map(|link| link.0)),
+            network: of.node.network,
+            flows: Flows::new(of.feed, of.host, endpoint, first),
+            lines: Lines::new(of.node.links.iter().map(|link| link.0)),
             neighbours: vec![EVERYBODY; addresses.len()],
             addresses: addresses.to_vec(),
-            own: plan.own,
-            ends: plan.ends.iter().map(end).collect(),
-            mtu: plan.mtu,
-            wishes: Wishes::new(plan.seed),
+            own: of.own,
+            ends: of.ends.iter().map(end).collect(),
+            mtu: of.mtu,
+            wishes: Wishes::new(of.node.seed),
             now: 0,
             counters: Counters::default(),
             place: vec![0; MOST_BYTES],
@@ -162,7 +168,7 @@ impl Node {
         let Some((flow, nth)) = self.flows.take_next() else {
             return;
         };
-        let (mut start, ideal_ps) = self.single.flow(&flow, nth);
+        let (mut start, ideal_ps) = (self.start_flow)(&flow, nth);
         self.flows.begin(flow, &mut start, ideal_ps);
         self.nic.start(self.now, &start, &mut self.wishes);
     }

@@ -14,19 +14,18 @@ pub mod stations;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use fabric::engine::Plan;
 use wire::ethernet::Mac;
 
 use crate::wall::{Driver, open_ports};
 use metrics::Metrics;
 use node::Node;
-use plan::{Choices, switch_plan};
+use plan::{Choices, SwitchDescription, switch_plan};
 pub use snapshot::{PortState, QueueOf, Snapshot};
 
-/// What a switch is to be, beside its scenario.
+/// Interfaces of a switch, and what the user chooses besides the scenario.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The switch of the scenario, and its classes.
+    /// Classes and frame sizes.
     pub choices: Choices,
     /// Names of the interfaces, in the order of its ports.
     pub interfaces: Vec<String>,
@@ -43,15 +42,16 @@ pub type Ready<'a> = dyn FnMut(&str, &[String], Option<SocketAddr>) + 'a;
 /// Forwards frames until it is to stop. `ready` is called once. Returns what was counted.
 ///
 /// # Errors
-/// The scenario has no such switch, or the system refuses something: in words.
+/// The switch cannot run with these choices, or the system refuses something: in words.
 pub fn run(
-    plan: &Plan,
+    description: SwitchDescription,
     setup: &Setup,
     stop: &AtomicBool,
     ready: &mut Ready<'_>,
 ) -> Result<Snapshot, String> {
-    let plan = switch_plan(plan, &setup.choices)?;
-    let (name, peers) = (plan.name.clone(), plan.peers.clone());
+    description.node.check_interfaces(setup.interfaces.len())?;
+    let plan = switch_plan(description, &setup.choices)?;
+    let (name, peers) = (plan.node.name.clone(), plan.node.neighbours.clone());
     let (sockets, own) = open_ports(&setup.interfaces)?;
     let metrics = setup.metrics.map(Metrics::open).transpose()?;
     let mut node = Node::new(plan, &own);

@@ -1,17 +1,8 @@
 //! What nodes on the wall clock make of frames between neighbours, whatever they are themselves.
 
 use dataplane::packet::{Arena, PacketId};
-use fabric::engine::{Plan, lockstep};
 use wire::pause::Pause;
 use wire::{Network, decode};
-
-/// What a node on the wall clock knows of the frames of a scenario: pauses have a time there.
-pub(crate) fn network(plan: &Plan) -> Network {
-    Network {
-        timed_pauses: true,
-        ..lockstep::network(plan)
-    }
-}
 
 /// The priorities that a pause names, and its times. `None`: it is one of 802.3x or cannot be read, and has been
 /// counted as that.

@@ -5,11 +5,11 @@
 //! what leaves it is sent.
 
 pub mod clock;
+mod description;
 mod frames;
 mod lines;
 mod offload;
 mod port_socket;
-mod ports;
 mod privileges;
 mod raw_socket;
 mod wishes;
@@ -24,11 +24,11 @@ use nix::sys::time::TimeSpec;
 use wire::ethernet::Mac;
 
 use clock::WallClock;
-pub(crate) use frames::{neighbour, network, priorities};
+pub use description::NodeDescription;
+pub(crate) use frames::{neighbour, priorities};
 pub(crate) use lines::Lines;
 use offload::finish;
 pub(crate) use port_socket::PortSocket;
-pub(crate) use ports::neighbours;
 pub use privileges::keep_raw_sockets_only;
 pub(crate) use wishes::Wishes;
 

@@ -1,0 +1,172 @@
+//! Nodes for the wall clock, described by a plan of the simulator.
+
+mod flow_table;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use fabric::engine::{Plan, SingleHost, lockstep, upward};
+use fabric::topology::Graph;
+use results::HostFiles;
+use wire::Network;
+use wire::frame::mac;
+
+use crate::host::description::{HostDescription, unknown_host};
+use crate::host::{self, Ended};
+use crate::switch::plan::{SwitchDescription, refusal};
+use crate::wall::NodeDescription;
+
+/// Describes a switch of a plan; without a name, the only one.
+///
+/// # Errors
+/// There is no such switch: in words.
+// WSW-20: scheme, buffer, rates and delays are those of the scenario
+pub fn switch_of(plan: &Plan, name: Option<&str>) -> Result<SwitchDescription, String> {
+    let graph = &plan.graph;
+    let node = find_switch(graph, name)?;
+    Ok(SwitchDescription {
+        node: node_of(plan, node),
+        number: node,
+        config: plan.switch.clone(),
+        routes: plan.routes[(node - graph.hosts()) as usize].clone(),
+        upward: upward(graph, node),
+        floods: flooding_ports(graph, node),
+    })
+}
+
+/// Describes a host of a plan.
+///
+/// # Errors
+/// There is no such host, or the scenario needs more than frames: in words.
+// HST-01, HST-03
+pub fn host_of(plan: Plan, name: &str) -> Result<HostDescription, String> {
+    let graph = plan.graph.clone();
+    let names: Vec<String> = (0..graph.hosts()).map(|host| graph.name(host)).collect();
+    let found = graph.find(name).filter(|&node| node < graph.hosts());
+    let host = found.ok_or_else(|| unknown_host(name, &names))?;
+    refuse(&plan)?;
+    let mut single = SingleHost::new(&plan);
+    let end = |endpoint: usize| {
+        let of = graph.node_of_port(endpoint);
+        let port = (endpoint - graph.port_range(of).start) as u16;
+        (of, mac(of, port))
+    };
+    let index = graph.port_range(host);
+    Ok(HostDescription {
+        node: node_of(&plan, host),
+        host,
+        nic: single.nic(&plan, host),
+        start_flow: Box::new(move |flow, cookie| single.flow(flow, cookie)),
+        own: index.start as u32..index.end as u32,
+        mtu: plan.nic.mtu,
+        ends: (0..graph.endpoints() as usize).map(end).collect(),
+        names,
+        feed: plan.feed,
+    })
+}
+
+/// Where a host writes its results.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The directory.
+    pub out_dir: PathBuf,
+    /// True to write into a directory that holds other results.
+    pub force: bool,
+    /// The scenario with the values of all keys.
+    pub resolved: String,
+}
+
+/// Runs a host of a plan as [`host::run`] does, and writes its results.
+///
+/// # Errors
+/// As there, or the results cannot be written: in words.
+// HST-30: an error of the run does not prevent its results
+pub fn run_host(
+    plan: Plan,
+    name: &str,
+    setup: &host::Setup,
+    results: &Results,
+    stop: &AtomicBool,
+    ready: &mut host::Ready<'_>,
+) -> Result<Ended, String> {
+    let written = |error: results::Error| error.to_string();
+    let mut description = host_of(plan, name)?;
+    // Before the directory is created: an error here leaves nothing behind.
+    setup.apply(&mut description)?;
+    let files = HostFiles::create(&results.out_dir, results.force).map_err(written)?;
+    let ended = host::run(description, setup, stop, ready)?;
+    let last = serde_json::to_string_pretty(&ended.last).map_err(|error| error.to_string())?;
+    let finished = files.finish(&results.resolved, &ended.flows, &last);
+    finished.map_err(written)?;
+    Ok(ended)
+}
+
+fn node_of(plan: &Plan, node: u32) -> NodeDescription {
+    let graph = &plan.graph;
+    let peer = |index| graph.name(graph.node_of_port(graph.peer_index(index)));
+    NodeDescription {
+        name: graph.name(node),
+        neighbours: graph.port_range(node).map(peer).collect(),
+        links: graph.links(node),
+        endpoints: graph.endpoints(),
+        // WSW-22: pauses have a time on the wall clock.
+        network: Network {
+            timed_pauses: true,
+            ..lockstep::network(plan)
+        },
+        seed: plan.seed,
+    }
+}
+
+fn find_switch(graph: &Graph, name: Option<&str>) -> Result<u32, String> {
+    let all = graph.hosts()..graph.nodes();
+    let names = || {
+        let names: Vec<String> = all.clone().map(|node| graph.name(node)).collect();
+        names.join(", ")
+    };
+    match name {
+        Some(name) => all
+            .clone()
+            .find(|&node| graph.name(node) == name)
+            .ok_or_else(|| format!("the scenario has no switch {name}; it has {}", names())),
+        None if graph.switches() == 1 => Ok(graph.hosts()),
+        None => Err(format!(
+            "the scenario has several switches, name one of them: {}",
+            names()
+        )),
+    }
+}
+
+/// Refuses plans that need more than frames, and schemes that the switch of the wall clock does not have.
+// HST-02: the reason names what is refused
+fn refuse(plan: &Plan) -> Result<(), String> {
+    if let Some(why) = lockstep::refusal(plan) {
+        return Err(format!(
+            "this scenario cannot run on real frames, where nodes know of each other what frames say: {why}"
+        ));
+    }
+    refusal(&plan.switch).map_or(Ok(()), Err)
+}
+
+/// The ports of a switch to which it floods frames: those to hosts, and those of a spanning tree of the switches.
+// WSW-02: each switch gets a flooded frame once
+fn flooding_ports(graph: &Graph, node: u32) -> Vec<bool> {
+    let mut reached = vec![false; graph.nodes() as usize];
+    let mut tree = vec![false; graph.port_count() as usize];
+    let mut open = VecDeque::from([graph.hosts()]);
+    reached[graph.hosts() as usize] = true;
+    while let Some(at) = open.pop_front() {
+        for index in graph.port_range(at) {
+            let peer = graph.port(index).peer;
+            if peer < graph.hosts() {
+                tree[index] = true;
+            } else if !std::mem::replace(&mut reached[peer as usize], true) {
+                tree[index] = true;
+                tree[graph.peer_index(index)] = true;
+                open.push_back(peer);
+            }
+        }
+    }
+    graph.port_range(node).map(|index| tree[index]).collect()
+}

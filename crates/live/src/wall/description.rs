@@ -1,0 +1,49 @@
+//! Description of a node on the wall clock and of its links.
+
+use dataplane::units::{Rate, Time};
+use wire::Network;
+
+/// A node of a network, with its links. Vectors are indexed by port.
+#[derive(Clone, Debug)]
+pub struct NodeDescription {
+    /// Name of the node.
+    pub name: String,
+    /// Names of the nodes at the other ends of its links.
+    pub neighbours: Vec<String>,
+    /// Rate, and propagation delay in ps, of its links.
+    pub links: Vec<(Rate, Time)>,
+    /// Number of endpoints in the network. Each port of a host is one.
+    pub endpoints: u32,
+    /// Format of the frames on all links of the network.
+    pub network: Network,
+    /// Seed of the random decisions of the node.
+    pub seed: u64,
+}
+
+impl NodeDescription {
+    /// Checks that there is an interface for each port.
+    ///
+    /// # Errors
+    /// The numbers differ: in words.
+    pub fn check_interfaces(&self, interfaces: usize) -> Result<(), String> {
+        let ports = self.neighbours.len();
+        if ports == interfaces {
+            return Ok(());
+        }
+        Err(format!(
+            "{} has {} in the scenario, and {} given: give one for each port, in the order of what they lead to: {}",
+            self.name,
+            counted(ports, "port"),
+            match interfaces {
+                1 => "1 interface is".to_owned(),
+                more => format!("{more} interfaces are"),
+            },
+            self.neighbours.join(", ")
+        ))
+    }
+}
+
+fn counted(number: usize, what: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{ending}")
+}
