@@ -76,7 +76,7 @@ def command() -> Backwater:
             capture_output=True,
             text=True,
             cwd=cwd,
-            timeout=100,
+            timeout=600,
             check=False,
             env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
         )

@@ -4,9 +4,31 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tools import absent, program
+
+PATIENCE = 600
+"""Seconds to wait for an event that must happen. Only a fault makes a test wait so long."""
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    """Wait until a condition holds, however busy the machine is."""
+    deadline = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < deadline, f"it did not happen within {PATIENCE} s"
+        time.sleep(0.1)
+
+
+def wait_for_line(process: subprocess.Popen[str], text: str) -> None:
+    """Wait until a process prints a line with this text."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if text in line:
+            return
+    raise AssertionError(f"the process ended without the line {text!r}")
 
 
 class Lab:
@@ -15,7 +37,7 @@ class Lab:
     def __init__(self, folder: Path, script: str) -> None:
         self.folder = folder
         self.children: list[subprocess.Popen[str]] = []
-        script = f"set -e\nmount -t tmpfs none /run\n{script}\necho ready\nexec sleep 600\n"
+        script = f"set -e\nmount -t tmpfs none /run\n{script}\necho ready\nexec sleep infinity\n"
         words = [program("unshare"), "-Urnm", "--kill-child", "sh", "-c", script]
         self.holder = subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -34,20 +56,20 @@ class Lab:
         self.holder.kill()
         for child in (*self.children, self.holder):
             child.wait()
-            for pipe in (child.stdout, child.stderr):
+            for pipe in (child.stdin, child.stdout, child.stderr):
                 if pipe is not None:
                     pipe.close()
 
     def at(self, name: str | None) -> list[str]:
-        """What goes before a command in a namespace; `None`: in that of the lab itself."""
+        """Return what goes before a command in a namespace; `None` is that of the lab itself."""
         if name is None:
             return self.inside
         return [*self.inside, "nsenter", f"--net=/run/netns/{name}"]
 
     def call(self, *words: str, at: str | None = None) -> str:
-        """What a command says that runs to its end."""
+        """Run a command to its end, and return its output."""
         done = subprocess.run(
-            [*self.at(at), *words], capture_output=True, text=True, timeout=60, check=False
+            [*self.at(at), *words], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
         assert done.returncode == 0, (words, done.stdout, done.stderr)
         return done.stdout
@@ -55,7 +77,11 @@ class Lab:
     def start(self, *words: str, at: str | None = None) -> subprocess.Popen[str]:
         """Start a command that the lab ends."""
         child = subprocess.Popen(
-            [*self.at(at), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*self.at(at), *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         self.children.append(child)
         return child

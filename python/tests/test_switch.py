@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import statistics
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import COMMAND, Backwater
-from lab import Lab
+from lab import PATIENCE, Lab, wait_for_line, wait_until
 from tools import program
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="raw sockets of Linux")
@@ -75,19 +74,32 @@ class Switch:
         assert "forwards between p1 (to host0), p2 (to host1)" in line, line + process.stderr.read()
 
     def page(self, path: str) -> str:
-        """What its page says."""
+        """Return a page of its metrics."""
         script = f"import urllib.request as u; print(u.urlopen('http://127.0.0.1:9100{path}').read().decode())"
         return self.lab.call(sys.executable, "-c", script)
 
     def state(self) -> dict[str, Any]:
-        """What it counts now."""
+        """Return its present counters."""
         state: dict[str, Any] = json.loads(self.page("/state.json"))
         return state
 
+    def port(self, number: int) -> dict[str, Any]:
+        """Return the present state of a port."""
+        port: dict[str, Any] = self.state()["ports"][number]
+        return port
+
+    def counted(self, number: int) -> dict[str, int]:
+        """Return the present counters of a port."""
+        return dict(self.port(number)["counters"])
+
+    def wait_for_link(self, number: int, *, up: bool) -> None:
+        """Wait until the switch has noticed the state of a link."""
+        wait_until(lambda: self.port(number)["up"] is up)
+
     def stop(self) -> dict[str, Any]:
-        """Stop it as batch systems do; what it counted."""
+        """Stop it as batch systems do, and return its counters."""
         self.process.send_signal(signal.SIGTERM)
-        said, errors = self.process.communicate(timeout=30)
+        said, errors = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0, errors
         last: dict[str, Any] = json.loads(said)
         assert last["broken"] == []
@@ -103,30 +115,35 @@ def lab(tmp_path: Path) -> Iterator[SwitchLab]:
 
 
 def ping(lab: SwitchLab, count: int = 3) -> None:
-    """Require that an answer comes to each of several requests."""
-    told = lab.call(program("ping"), "-c", str(count), "-i", "0.2", "-W", "5", "10.9.0.2", at="h1")
+    """Require an answer to each of several requests, after the first answer ever."""
+    words = (program("ping"), "-i", "0.2", "10.9.0.2")
+    once = [*lab.at("h1"), *words, "-c", "1", "-W", "10"]
+    wait_until(lambda: subprocess.run(once, capture_output=True, check=False).returncode == 0)
+    told = lab.call(*words, "-c", str(count), "-W", "60", at="h1")
     assert " 0% packet loss" in told, told
 
 
-def tcp(lab: SwitchLab, seconds: int) -> dict[str, Any]:
-    """Send by TCP from host 1 to host 2 for some seconds; what iperf3 says."""
+def tcp(lab: SwitchLab, megabytes: int, *more: str) -> dict[str, Any]:
+    """Send some MiB by TCP from host 1 to host 2, and return the report of iperf3."""
     iperf = program("iperf3")
-    lab.start(iperf, "-s", "-1", at="h2")
-    time.sleep(1)
-    told: dict[str, Any] = json.loads(
-        lab.call(iperf, "-c", "10.9.0.2", "-t", str(seconds), "-J", at="h1")
-    )
-    end: dict[str, Any] = told["end"]
+    server = lab.start(iperf, "-s", "-1", "--forceflush", at="h2")
+    wait_for_line(server, "Server listening")
+    words = (iperf, "-c", "10.9.0.2", "-n", f"{megabytes}M", "-J", *more)
+    end: dict[str, Any] = json.loads(lab.call(*words, at="h1"))["end"]
+    server.communicate(timeout=PATIENCE)
     return end
 
 
 # WSW-01, WSW-02, WSW-30, WSW-31
-def test_ping_and_tcp_go_through_at_the_rate_of_the_ports(lab: SwitchLab) -> None:
-    switch = lab.switch()
+def test_ping_and_tcp_go_through_no_faster_than_the_rate_of_the_ports(lab: SwitchLab) -> None:
+    switch = lab.switch(rate="50Mbps")
     ping(lab)
-    sent = tcp(lab, 4)
-    mbps = sent["sum_received"]["bits_per_second"] / 1e6
-    assert 50 < mbps < 200, mbps  # 200 less headers; a busy machine may do less
+    started = time.monotonic()
+    sent = tcp(lab, 10)
+    elapsed = time.monotonic() - started
+    # A busy machine takes longer, and none takes less.
+    assert elapsed > sent["sum_received"]["bytes"] * 8 / 50e6
+    assert sent["sum_sent"]["bytes"] >= 10 * 2**20
     last = switch.stop()
     ports = {port["interface"]: dict(port["counters"]) for port in last["ports"]}
     assert ports["p1"]["received"] > 1000
@@ -139,82 +156,75 @@ def test_ping_and_tcp_go_through_at_the_rate_of_the_ports(lab: SwitchLab) -> Non
 def test_tcp_that_knows_ecn_is_marked_and_backs_off(lab: SwitchLab) -> None:
     for host in (1, 2):
         lab.call("sh", "-c", "echo 1 > /proc/sys/net/ipv4/tcp_ecn", at=f"h{host}")
-    queues, marks, lost = [], [], []
+    longest, marks = [], []
     for scheme in (MARKS, NO_MARKS):
         switch = lab.switch("--lossless", "3", rate="50Mbps", scheme=scheme, buffer="2MB")
         ping(lab)
-        iperf = program("iperf3")
-        server = lab.start(iperf, "-s", "-1", at="h2")
-        time.sleep(1)
-        client = lab.start(iperf, "-c", "10.9.0.2", "-C", "reno", "-t", "8", "-J", at="h1")
-        time.sleep(3)
-        seen = []
-        for _ in range(12):
-            seen.append(switch.state()["ports"][1]["queued_bytes"])
-            time.sleep(0.25)
-        told, _ = client.communicate(timeout=60)
-        server.wait(timeout=30)
+        tcp(lab, 12, "-C", "reno")
         last = switch.stop()
-        queues.append(statistics.mean(seen))
+        longest.append(last["ports"][1]["queued_most_bytes"])
         marks.append(dict(last["counters"])["ecn_marked_frames"])
-        lost.append(json.loads(told)["end"]["sum_sent"]["retransmits"])
     assert marks[0] > 5
     assert marks[1] == 0
-    assert queues[0] < queues[1] / 2, queues
+    assert longest[0] < longest[1], longest
 
 
+# Prints the priority of each datagram that arrives.
 RECEIVE = """
-import socket, struct, sys, time
-from scapy.all import Ether, sendp
-from scapy.contrib.mac_control import MACControlClassBasedFlowControl
+import socket
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
-s.bind(("eth0", 0)); s.settimeout(0.2)
-of_3 = MACControlClassBasedFlowControl(c3_enabled=1, c3_pause_time=20000)
-pause = Ether(dst="01:80:c2:00:00:01") / of_3
-start, paused, seen = time.monotonic(), None, {3: [], 5: []}
-while time.monotonic() < start + 5:
-    if paused is None and time.monotonic() > start + 1.5:
-        sendp(pause, iface="eth0", verbose=False)
-        paused = time.monotonic()
-    try: frame = s.recv(2000)
-    except TimeoutError: continue
-    if len(frame) > 100 and frame[23] == 17 and frame[15] >> 5 in seen:
-        seen[frame[15] >> 5].append(time.monotonic())
-for priority, times in seen.items():
-    gaps = [(b - a, a) for a, b in zip(times, times[1:])]
-    print(priority, len(times), *max(gaps), paused)
+s.bind(("eth0", 0))
+print("ready", flush=True)
+while True:
+    frame = s.recv(2000)
+    if len(frame) > 100 and frame[23] == 17: print(frame[15] >> 5, flush=True)
 """
 
+# Pauses priority 3 again and again, until its input names the quanta of the last pause.
+PAUSE = """
+import select, sys
+from scapy.all import Ether, sendp
+from scapy.contrib.mac_control import MACControlClassBasedFlowControl
+def pause(quanta):
+    of_3 = MACControlClassBasedFlowControl(c3_enabled=1, c3_pause_time=quanta)
+    sendp(Ether(dst="01:80:c2:00:00:01") / of_3, iface="eth0", verbose=False)
+pause(65535)
+while not select.select([sys.stdin], [], [], 2)[0]: pause(65535)
+pause(int(sys.stdin.readline()))
+"""
+
+# Sends 20 datagrams of each of two priorities, in turn.
 SEND = """
-import socket, time
+import socket
 sockets = []
 for priority in (3, 5):
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, priority << 5)
     sockets.append(s)
-end = time.monotonic() + 6
-while time.monotonic() < end:
+for _ in range(20):
     for s in sockets: s.sendto(bytes(100), ("10.9.0.2", 7000))
-    time.sleep(0.005)
 """
 
 
-# WSW-22, QNT-01, QNT-02, QNT-03
+# WSW-22, QNT-01, QNT-02, QNT-03: exact times are in crates/live/tests/conformance.rs
 def test_a_pause_of_scapy_holds_the_priority_it_names_for_its_quanta(lab: SwitchLab) -> None:
-    switch = lab.switch("--lossless", "3,5", rate="10Mbps")
+    # The longest pause, 65535 quanta of 512 bits, lasts 34 s at this rate. It is sent every 2 s.
+    switch = lab.switch("--lossless", "3,5", rate="1Mbps")
     ping(lab)
     receiver = lab.start(sys.executable, "-c", RECEIVE, at="h2")
-    time.sleep(1)
-    lab.start(sys.executable, "-c", SEND, at="h1")
-    said, errors = receiver.communicate(timeout=60)
-    assert receiver.returncode == 0, errors
-    lines = [line.split() for line in said.splitlines()]
-    gaps = {int(line[0]): float(line[2]) for line in lines}
-    # 20000 quanta of 512 bits at 10 Mb/s; packets come every 5 ms, and the machine may be busy.
-    assert 1.024 * 0.95 < gaps[3] < 1.024 * 1.05 + 0.15, said
-    assert gaps[5] < 0.5, said
+    wait_for_line(receiver, "ready")
+    pauser = lab.start(sys.executable, "-c", PAUSE, at="h2")
+    wait_until(lambda: switch.port(1)["paused"] == [3])
+    lab.call(sys.executable, "-c", SEND, at="h1")
+    assert receiver.stdout is not None
+    assert [receiver.stdout.readline() for _ in range(20)] == ["5\n"] * 20
+    assert switch.port(1)["paused"] == [3]
+    assert dict(switch.state()["counters"])["pfc_expiries"] == 0
+    _, errors = pauser.communicate("100\n", timeout=PATIENCE)
+    assert pauser.returncode == 0, errors
+    assert [receiver.stdout.readline() for _ in range(20)] == ["3\n"] * 20
     state = switch.stop()
-    assert dict(state["ports"][1]["counters"])["pauses_received"] == 1
+    assert dict(state["ports"][1]["counters"])["pauses_received"] > 1
     assert dict(state["counters"])["pfc_expiries"] == 1
     assert dict(state["counters"])["dropped_buffer"] == 0
 
@@ -225,10 +235,9 @@ def test_it_stops_starts_again_survives_a_flap_and_keeps_no_rights(lab: SwitchLa
         switch = lab.switch()
         ping(lab, 1)
         lab.call("ip", "link", "set", "p2", "down")
-        time.sleep(0.5)
-        assert switch.state()["ports"][1]["up"] is False
+        switch.wait_for_link(1, up=False)
         lab.call("ip", "link", "set", "p2", "up")
-        time.sleep(1)
+        switch.wait_for_link(1, up=True)
         ping(lab, 1)
         text = switch.page("/metrics")
         assert 'backwater_port_up{switch="switch0",port="p1"} 1' in text, text
@@ -257,12 +266,16 @@ for _ in range(40000):
 """
     lab.call(sys.executable, "-c", burst, at="h1")
     switch.process.send_signal(signal.SIGCONT)
-    time.sleep(3)
+
+    def is_complete() -> bool:
+        counted = switch.counted(0)
+        return counted["socket_dropped"] + counted["received"] >= 40000
+
+    wait_until(is_complete)
     last = switch.stop()
     counted = dict(last["ports"][0]["counters"])
     assert counted["socket_dropped"] > 1000, counted
     assert dict(last["counters"])["dropped_buffer"] == 0
-    assert counted["socket_dropped"] + counted["received"] >= 40000
 
 
 TAGGED = """
@@ -274,7 +287,7 @@ if sys.argv[1] == "send":
 else:
     ready = lambda: print("ready", flush=True)
     is_one = lambda frame: b"tagged" in bytes(frame)
-    for frame in sniff(iface="eth0", lfilter=is_one, count=3, timeout=15, started_callback=ready):
+    for frame in sniff(iface="eth0", lfilter=is_one, count=3, started_callback=ready):
         print(frame[Dot1Q].vlan, frame[Dot1Q].prio)
 """
 
@@ -284,17 +297,16 @@ def test_tags_and_frames_longer_than_a_page_arrive_as_they_were(lab: SwitchLab) 
         lab.call("ip", "link", "set", f"p{host}", "mtu", "9000")
         lab.call("ip", "link", "set", "eth0", "mtu", "9000", at=f"h{host}")
     switch = lab.switch("--mtu", "9000")
+    ping(lab, 1)
     # Without fragments and with a content that is compared.
-    words = ("-c", "3", "-i", "0.2", "-W", "5", "-s", "8972", "-M", "do", "-p", "0123456789abcdef")
+    words = ("-c", "3", "-i", "0.2", "-W", "60", "-s", "8972", "-M", "do", "-p", "0123456789abcdef")
     told = lab.call(program("ping"), *words, "10.9.0.2", at="h1")
     assert " 0% packet loss" in told, told
     assert "wrong data byte" not in told, told
     receiver = lab.start(sys.executable, "-c", TAGGED, "receive", at="h2")
-    assert receiver.stdout is not None
-    assert receiver.stdout.readline() == "ready\n"
-    time.sleep(1)
+    wait_for_line(receiver, "ready")
     lab.call(sys.executable, "-c", TAGGED, "send", at="h1")
-    said, errors = receiver.communicate(timeout=60)
+    said, errors = receiver.communicate(timeout=PATIENCE)
     assert said.split("\n") == ["5 3", "5 3", "5 3", ""], said + errors
     last = switch.stop()
     assert dict(last["counters"])["oversized"] == 0
@@ -304,11 +316,11 @@ def test_what_is_missing_is_said(lab: SwitchLab, tmp_path: Path, command: Backwa
     path = tmp_path / "lab.toml"
     path.write_text(SCENARIO.format(rate="1Gbps", scheme=MARKS, buffer="4MB"))
     absent_port = lab.start(str(COMMAND), "switch", str(path), "--ports", "p1,eth77")
-    _, errors = absent_port.communicate(timeout=60)
+    _, errors = absent_port.communicate(timeout=PATIENCE)
     assert absent_port.returncode == 1
     assert "there is no Ethernet interface eth77" in errors
     words = (program("unshare"), "-U", str(COMMAND), "switch", str(path), "--ports", "p1,p2")
-    _, errors = lab.start(*words).communicate(timeout=60)
+    _, errors = lab.start(*words).communicate(timeout=PATIENCE)
     assert "CAP_NET_RAW" in errors
     looped = command("switch", path, "--ports", "lo,p2")
     assert looped.returncode == 1
