@@ -43,7 +43,20 @@ CHANGES = (
 COMPARISON = (r" <= ", " < ")
 
 TESTS = {
+    "bfc_drr": "queues_of_a_bfc_port",
+    "bfc_egress_port": "queues_of_a_bfc_port",
+    "bfc_empty_map": "headers_of_a_bfc_pipeline",
+    "bfc_flow_table": "headers_of_a_bfc_pipeline",
+    "bfc_gate": "queues_of_a_bfc_port",
+    "bfc_ingress_pipeline": "headers_of_a_bfc_pipeline",
+    "bfc_pause_counters": "headers_of_a_bfc_pipeline",
+    "bfc_pause_generator": "frames_of_a_bfc_pipeline",
+    "bfc_pause_threshold": "headers_of_a_bfc_pipeline",
+    "bfc_queue_choice": "headers_of_a_bfc_pipeline",
+    "bfc_queue_state": "queues_of_a_bfc_port",
+    "bfc_switch": "bfc_switch",
     "dynamic_threshold": "decision",
+    "next_bit": "queues_of_a_bfc_port",
     "pfc_generator": "sends",
     "pfc_ingress": "decision",
     "pfc_pause_timer": "receives or lasts",

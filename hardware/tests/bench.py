@@ -50,3 +50,18 @@ class Bench:
         read = {name: int(handle.value) for name, handle in self.outputs.items()}
         await self.edge()
         return read
+
+    async def advance(self, values: Values) -> None:
+        """Apply inputs for one cycle and read nothing: outputs may still be undefined."""
+        self.set(values)
+        await Timer(1, "step")
+        await self.edge()
+
+    async def clear(self, values: Values) -> int:
+        """Run cycles until the memories are clear (`ready`) and return their number."""
+        count = 0
+        while not int(self.dut.ready.value):
+            await self.advance(values)
+            await Timer(1, "step")
+            count += 1
+        return count

@@ -1,0 +1,193 @@
+//! Prints what BFC does at a switch.
+
+use std::collections::HashMap;
+
+use dataplane::config::{Classify, Schedule};
+use dataplane::hop::HopConfig;
+use dataplane::hop::bfc::{BfcConfig, Bitmap, PauseQueue, pause_thresholds};
+use dataplane::packet::{Arena, Frame, Packet, PacketId, flag};
+use dataplane::switch::{DATA_CLASS, Holds, Switch, sticky_ps};
+use fabric::engine::Plan;
+
+use crate::network::{Trace, View};
+
+/// A data packet in the switch.
+struct Inside {
+    ingress: u16,
+    hash: u32,
+    upstream: u16,
+    queue: u32,
+    is_over: bool,
+}
+
+/// BFC at the switch that is followed.
+pub struct BfcTrace {
+    inside: HashMap<PacketId, Inside>,
+    /// Data queues of a port, and the number of the first one.
+    queues: u32,
+    events: u64,
+    resumes: u64,
+    bitmaps: u64,
+}
+
+fn counter(switch: &Switch, name: &str) -> u64 {
+    let counters = switch.hop_counters();
+    counters.iter().find(|c| c.0 == name).map_or(0, |c| c.1)
+}
+
+fn config(plan: &Plan) -> Result<&BfcConfig, String> {
+    match &plan.switch.hop {
+        HopConfig::Bfc(config) => Ok(config),
+        _ => Err("the scheme is not BFC".to_owned()),
+    }
+}
+
+impl BfcTrace {
+    /// Prints the configuration of a switch.
+    pub fn new(plan: &Plan, node: u32) -> Result<Self, String> {
+        let bfc = config(plan)?;
+        let Classify::Dynamic { queues, table, .. } = plan.switch.classify else {
+            return Err("the scheme has no dynamic assignment".to_owned());
+        };
+        let Schedule::Drr { quantum } = plan.switch.schedule else {
+            return Err("the scheme has no deficit round robin".to_owned());
+        };
+        let assign = &plan.switch.assign;
+        let links = plan.graph.links(node);
+        let pipelines = u32::from(assign.pipelines);
+        println!("config ports {}", links.len());
+        println!("config pipelines {pipelines}");
+        println!("config queues {queues}");
+        println!("config per_port {}", (table / pipelines).max(1));
+        println!("config upstream {}", bfc.upstream_queues);
+        println!("config sticky_ps {}", sticky_ps(&plan.switch, &links));
+        println!("config quantum {quantum}");
+        println!("config floor {}", bfc.floor_bytes);
+        println!("config first_exempt {}", u8::from(bfc.first_exempt));
+        println!(
+            "config paused_eligible {}",
+            u8::from(assign.paused_eligible)
+        );
+        println!("config map_ps {}", assign.bitmap_ps.unwrap_or(0));
+        println!("config first_queue {DATA_CLASS}");
+        for (port, (_, bytes)) in pause_thresholds(bfc, &links).into_iter().enumerate() {
+            println!("config threshold.{port} {bytes}");
+        }
+        Ok(Self {
+            inside: HashMap::new(),
+            queues: queues.into(),
+            events: 0,
+            resumes: 0,
+            bitmaps: 0,
+        })
+    }
+
+    /// Number of a queue among the data queues of its port.
+    fn number(&self, queue: u32) -> u32 {
+        let first = u32::from(DATA_CLASS);
+        queue % (first + self.queues) - first
+    }
+
+    /// Prints the state at the end.
+    pub fn print_state(&self, switch: &Switch, arena: &Arena) -> Result<(), String> {
+        for port in 0..switch.ports() {
+            switch.for_each_queue(port, |state| {
+                if switch.class_of(state.queue) == DATA_CLASS {
+                    println!("bytes {port} {} {}", self.number(state.queue), state.bytes);
+                }
+            });
+        }
+        let mut counters: HashMap<(u16, u32), u32> = HashMap::new();
+        switch.for_each_hold(arena, |ingress, holds, _, _| {
+            if let Holds::Named(queue) = holds {
+                *counters.entry((ingress, queue)).or_default() += 1;
+            }
+        });
+        for ((ingress, queue), count) in counters {
+            println!("counter {ingress} {queue} {count}");
+        }
+        for inside in self.inside.values() {
+            let port = inside.queue / (u32::from(DATA_CLASS) + self.queues);
+            println!("inside {} {port} {}", inside.ingress, inside.hash);
+        }
+        match switch.audit(arena).first() {
+            Some(broken) => Err(broken.clone()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Trace for BfcTrace {
+    fn arrived(&mut self, view: &View<'_>, port: u16, id: PacketId, packet: &Packet, list: &[u32]) {
+        let now = view.now;
+        if let Some(PauseQueue { on, queue }) = PauseQueue::read(packet) {
+            println!("pause {now} {port} {queue} {}", u8::from(on));
+        } else if Bitmap::read(packet).is_some() {
+            println!("bitmap {now} {port}{}", words(list));
+        }
+        if packet.is_frame() || packet.class() != DATA_CLASS || view.requests.dropped {
+            return;
+        }
+        let here = view.arena.hot(id);
+        let inside = Inside {
+            ingress: port,
+            hash: packet.hash,
+            upstream: packet.upstream_queue,
+            queue: here.queue,
+            is_over: here.has(flag::HOP_A),
+        };
+        println!(
+            "enqueue {now} {port} {} {} {} {} {} {} {} {}",
+            view.switch.port_of(here.queue),
+            packet.hash,
+            packet.upstream_queue,
+            packet.size,
+            view.requests.random >> 48,
+            self.number(here.queue),
+            u8::from(inside.is_over),
+            u8::from(view.requests.pauses),
+        );
+        self.inside.insert(id, inside);
+        self.events += 1;
+    }
+
+    fn left(&mut self, view: &View<'_>, port: u16, id: PacketId) {
+        let now = view.now;
+        let packet = view.arena.hot(id);
+        if let Some(PauseQueue { on, queue }) = PauseQueue::read(packet) {
+            println!("sent {now} {port} {queue} {}", u8::from(on));
+        } else if Bitmap::read(packet).is_some() {
+            println!("bits {now} {port}{}", words(view.arena.list(id)));
+        }
+        let Some(inside) = self.inside.remove(&id) else {
+            return;
+        };
+        let resumes = counter(view.switch, "bfc_resumes");
+        println!(
+            "dequeue {now} {} {port} {} {} {} {} {} {}",
+            inside.ingress,
+            inside.hash,
+            inside.upstream,
+            packet.size,
+            self.number(inside.queue),
+            u8::from(inside.is_over),
+            resumes - self.resumes,
+        );
+        self.resumes = resumes;
+        self.events += 1;
+    }
+
+    fn timer(&mut self, view: &View<'_>) {
+        let bitmaps = counter(view.switch, "bfc_bitmaps");
+        println!("timer {} {}", view.now, u8::from(bitmaps > self.bitmaps));
+        self.bitmaps = bitmaps;
+    }
+
+    fn events(&self) -> u64 {
+        self.events
+    }
+}
+
+fn words(list: &[u32]) -> String {
+    list.iter().map(|word| format!(" {word}")).collect()
+}
