@@ -148,7 +148,7 @@ test-foreign-wheel: $(EXTENSION) ## Run the wheel for aarch64 under qemu-user, a
 	$(BIN)/python tools/try_foreign_wheel.py out/wheels aarch64
 
 tables: ## Write the tables of keys in docs/scenario.md anew, from the declarations
-	UPDATE_DOCS=1 cargo test --quiet --locked -p backwater-scenario --test declared tables_of_the_document
+	UPDATE_DOCS=1 cargo test --quiet --locked -p backwater-scenario --test all tables_of_the_document
 
 figures: $(EXTENSION) ## Reproduce the figures of the papers as docs/figures has them: hours (with --full: most of a day on two cores)
 	$(BIN)/backwater paper all -o docs/figures --store out/paper/runs
@@ -182,8 +182,8 @@ bench-micro: ## Cost of calendar, buffer, queues and schedules, each alone
 	cargo run --release --locked -p backwater-dataplane --example switch_bench
 
 test-digests: ## The pinned digests, in a build with all assertions and in a release build
-	cargo test --locked -p backwater-fabric --test determinism
-	cargo test --release --locked -p backwater-fabric --test determinism
+	cargo test --locked -p backwater-fabric --test all determinism::
+	cargo test --release --locked -p backwater-fabric --test all determinism::
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) $(WHEEL_VENV) target target-maturin target-wheels out .pytest_cache .ruff_cache .mypy_cache .hypothesis

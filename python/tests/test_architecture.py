@@ -370,3 +370,15 @@ def test_modules_import_each_other_in_no_circle(crate: str) -> None:
 def test_circles_are_found(sources: dict[str, str], circles: list[set[str]]) -> None:
     imports = Imports({f"x/src/{name}.rs": text for name, text in {"lib": "", **sources}.items()})
     assert [{"::".join(module) for module in circle} for circle in imports.circles()] == circles
+
+
+def test_every_file_of_rust_tests_belongs_to_the_test_program_of_its_crate() -> None:
+    """Each crate has one test program, tests/main.rs. Cargo does not find other files alone."""
+    for main in sorted(CRATES.glob("*/tests/main.rs")):
+        listed = set(re.findall(r"^mod (\w+);", main.read_text(), re.M))
+        files = {path.stem for path in main.parent.glob("*.rs")} - {"main"}
+        files |= {path.parent.name for path in main.parent.glob("*/mod.rs")}
+        manifest = tomllib.loads((main.parents[1] / "Cargo.toml").read_text())
+        files -= {test["name"] for test in manifest["test"]}
+        missing = files - listed
+        assert not missing, f"{main} does not list {sorted(missing)}"

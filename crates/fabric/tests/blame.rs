@@ -1,8 +1,6 @@
 //! Where the time of flows went: exact where paper arithmetic says it, and always the whole time.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use dataplane::config::{Admission, Alpha, IrnConfig, Processing, Recovery};
 use dataplane::units::{Rate, Time, US};
 use fabric::measure::{Blame, BlameRecord, Part};

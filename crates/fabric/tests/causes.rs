@@ -1,11 +1,9 @@
 //! Single pauses followed through the network: every pause has its cause, causes form trees, and flows
 //! that are not to blame are named.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::*;
+use crate::common::*;
 use dataplane::config::{
     Admission, Beside, Departures, PathChoice, Pfc, PfcThreshold, VictimConfig,
 };

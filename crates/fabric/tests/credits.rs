@@ -1,9 +1,7 @@
 //! Credit-based flow control of links (`specs/cbfc.md`): nothing is lost, links are full from the credits
 //! on that the formula says, and lost frames of either kind only delay.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use dataplane::hop::cbfc::{CbfcConfig, Limit};
 use dataplane::sink::DropCause;
 use dataplane::units::{MS, US};

@@ -1,11 +1,9 @@
 //! The same scenario gives the same trajectory, however it is computed.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::iter;
 
-use common::*;
+use crate::common::*;
 use dataplane::cc::CONTROLS;
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::cc::line_rate::LineRateConfig;

@@ -1,8 +1,6 @@
 //! The paths of flows, and the order of their starts, as other simulators have them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use dataplane::config::PathChoice;
 use dataplane::units::{NS, Time};
 use fabric::engine::{Clock, flow_paths, run};

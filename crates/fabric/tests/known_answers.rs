@@ -1,8 +1,6 @@
 //! Small networks whose results are known on paper.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::config::{Admission, ControlConfig, Sending};
 use dataplane::units::{MS, NS, US};

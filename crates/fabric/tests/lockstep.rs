@@ -1,11 +1,9 @@
 //! Nodes that know of each other only what frames say come to the results of the simulator.
 
-mod common;
-
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use common::*;
+use crate::common::*;
 use dataplane::config::{
     Admission, Alpha, Beside, Departures, IrnConfig, PathChoice, PauseTime, Recovery, VictimConfig,
 };

@@ -1,8 +1,6 @@
 //! Links that lose frames. Rule TOP-20.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::config::{ControlConfig, Sending};
 use dataplane::sink::DropCause;

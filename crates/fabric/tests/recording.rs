@@ -1,11 +1,9 @@
 //! What is recorded besides: exact where paper arithmetic says what it must be, equal to a naive
 //! count elsewhere, and without any influence on the run.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::*;
+use crate::common::*;
 use dataplane::config::Admission;
 use dataplane::hop::HopConfig;
 use dataplane::hop::floodgate::FloodgateConfig;

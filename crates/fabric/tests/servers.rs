@@ -1,9 +1,7 @@
 //! Servers with GPUs: which nodes are linked, which ports a flow uses, how long it takes, and that
 //! threads may be cut apart at the links of NICs.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use dataplane::units::{MS, NS, Rate, Time, US};
 use fabric::engine::flow_paths;
 use fabric::link_failures::{LinkFailure, LinkFailures};

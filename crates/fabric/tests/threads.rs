@@ -1,13 +1,11 @@
 //! Any number of threads and lanes gives the same results: digest, counters, and every table.
 
 use dataplane::hop::HopConfig;
-mod common;
-
 use dataplane::hop::bfc::BitmapConfig;
 use dataplane::hop::floodgate::FloodgateConfig;
 use std::sync::Arc;
 
-use common::*;
+use crate::common::*;
 use dataplane::config::{Admission, Alpha, Classify, IrnConfig, PathChoice, PauseTime, Recovery};
 use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::units::{MS, NS, Rate, US};

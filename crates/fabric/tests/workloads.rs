@@ -1,9 +1,7 @@
 //! Workloads on hosts: collectives take the time of their closed forms, on any number of threads the
 //! same, whatever runs them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use dataplane::config::{Admission, IrnConfig, PathChoice, Recovery};
 use dataplane::units::{MS, NS, Rate, Time, US};
 use fabric::engine::{Simulation, Threads};

@@ -1,8 +1,6 @@
 //! The criteria of public test plans for lossless switches, on the switch that stands between real frames, with a
 //! time of the test's own. docs/conformance.md has them as a table. The last part holds rules of
 //! `specs/wall-clock.md`.
-#![cfg(target_os = "linux")]
-
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;

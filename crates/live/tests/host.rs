@@ -1,14 +1,9 @@
 //! Rules of `specs/wall-clock-host.md`, on hosts with a time of the test's own. Their frames go straight to each
 //! other, or through the switch of the same scenario.
-#![cfg(target_os = "linux")]
-
-#[path = "../../wire/tests/common/mod.rs"]
-#[allow(dead_code)]
-mod common;
 
 use std::path::Path;
 
-use common::{Random, mutate, repair};
+use crate::common::{Random, mutate, repair};
 use dataplane::packet::Arena;
 use dataplane::units::{MS, NS, Time, US};
 use live::host::description::HostDescription;

@@ -1,8 +1,5 @@
 //! What every preset is, pinned; and that each value has its rule.
 
-#[path = "../../dataplane/tests/sets/mod.rs"]
-mod sets;
-
 use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcpConfig};
 use dataplane::cc::swift::SwiftConfig;
 use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
@@ -11,6 +8,9 @@ use dataplane::hop::{HopConfig, Scheme};
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::sets::{
+    DELAY_WINDOW, DcqcnSets, DctcpSets, HpccSets, PAPER_CNP_INTERVAL_PS, PATCHED, TimelySets,
+};
 use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
@@ -26,9 +26,6 @@ use dataplane::sink::DropCause;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{MS, NEVER, US};
 use scenario::{Changes, PARAMETER_SETS, PRESETS, Preset, Scenario, SchemeConfig, surroundings};
-use sets::{
-    DELAY_WINDOW, DcqcnSets, DctcpSets, HpccSets, PAPER_CNP_INTERVAL_PS, PATCHED, TimelySets,
-};
 
 const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 2, \
                        link = { rate = \"100Gbps\", delay = \"1us\" }, uplink = { rate = \"400Gbps\", delay = \"1us\" \

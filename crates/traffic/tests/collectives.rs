@@ -2,10 +2,8 @@
 //! messages arrive; never faster than the closed forms, and as fast as them where nothing is in the
 //! way.
 
-mod programs;
-
+use crate::programs::{Program, bandwidth_only, collective, latency};
 use kernel::{Purpose, Stream};
-use programs::{Program, bandwidth_only, collective, latency};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use traffic::collectives::bounds::{bus_factor, least_across, least_between, least_bytes};

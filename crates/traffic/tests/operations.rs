@@ -1,9 +1,7 @@
 //! The release of operations: dependencies, matching, resources, rendezvous, triggers, and what is
 //! said of a workload that is stuck.
 
-mod programs;
-
-use programs::{NS, Program, calc, collective, latency, receive, send};
+use crate::programs::{NS, Program, calc, collective, latency, receive, send};
 use std::sync::Arc;
 use traffic::operations::{
     Actions, Block, CollectiveKind, InMemory, Instances, Matching, Message, Operation, Options,

@@ -1,8 +1,6 @@
 //! Values that other simulators publish, from the same operations on networks of messages.
 
-mod programs;
-
-use programs::{NS, Program, calc, collective, latency, receive, send, whole_ns};
+use crate::programs::{NS, Program, calc, collective, latency, receive, send, whole_ns};
 use traffic::estimate::Shape;
 use traffic::operations::{CollectiveKind, Operation, Options, PerByte, SendEnd, Work};
 

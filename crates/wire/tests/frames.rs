@@ -2,12 +2,10 @@
 //! against them (`python/tests/test_wire.py`). With UPDATE_DOCS=1 they are written anew.
 
 #[allow(dead_code)]
-mod common;
-
 use std::fmt::Write as _;
 use std::path::Path;
 
-use common::{SIZES, link};
+use crate::common::{SIZES, link};
 use dataplane::classes::DATA_CLASS;
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
@@ -426,7 +424,7 @@ fn hold(name: &str, expected: &[u8]) {
     let found = std::fs::read(&path).unwrap_or_default();
     assert!(
         found == expected,
-        "{name} is stale: UPDATE_DOCS=1 cargo test -p backwater-wire --test frames"
+        "{name} is stale: UPDATE_DOCS=1 cargo test -p backwater-wire --test all frames::"
     );
 }
 

@@ -1,8 +1,8 @@
 //! What a frame carries comes back identical, and nothing else does.
 
-mod common;
-
-use common::{FRAMES, KINDS, Random, any, flow_packet, link, mutate, neighbour, network, repair};
+use crate::common::{
+    self, FRAMES, KINDS, Random, any, flow_packet, link, mutate, neighbour, network, repair,
+};
 use dataplane::classes::{CONTROL_CLASS, DATA_CLASS};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::int::IntFormat;

@@ -1,5 +1,5 @@
+use super::{close, path};
 use crate::sets::{DcqcnSets, PAPER_CNP_INTERVAL_PS};
-use crate::{close, path};
 use dataplane::cc::Control;
 use dataplane::cc::PathInfo;
 use dataplane::cc::dcqcn::Dcqcn;

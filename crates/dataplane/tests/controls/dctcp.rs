@@ -1,5 +1,5 @@
+use super::{ack, close, loss, path};
 use crate::sets::DctcpSets;
-use crate::{ack, close, loss, path};
 use dataplane::cc::dctcp::Dctcp;
 use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::{AckInfo, Control};

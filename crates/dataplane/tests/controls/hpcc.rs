@@ -1,5 +1,5 @@
+use super::{ack, close, loss, path};
 use crate::sets::HpccSets;
-use crate::{ack, close, loss, path};
 use dataplane::cc::hpcc::Hpcc;
 use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::{AckInfo, Control};

@@ -1,6 +1,6 @@
 //! What the paper's appendix proves, and what of it holds.
 
-use crate::close;
+use super::close;
 use proptest::prelude::*;
 
 /// Recursion (5)–(6): one step for all flows. `uses[i][j]`: flow j crosses link i.

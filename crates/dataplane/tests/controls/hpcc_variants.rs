@@ -1,7 +1,7 @@
 //! HPCC's variants, each by hand, and the table that stands for a division.
 
-use crate::close;
-use crate::hpcc::{Flow, port, stack};
+use super::close;
+use super::hpcc::{Flow, port, stack};
 use crate::sets::HpccSets;
 use dataplane::cc::hpcc::Reciprocals;
 use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};

@@ -1,4 +1,4 @@
-use crate::{ack, close, path};
+use super::{ack, close, path};
 use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcp, PowerTcpConfig};
 use dataplane::cc::theta_powertcp::ThetaPowerTcp;
 use dataplane::cc::{AckInfo, Control, LossInfo};

@@ -1,5 +1,5 @@
+use super::{loss, path};
 use crate::sets::{DcqcnSets, DctcpSets, HpccSets, TimelySets};
-use crate::{loss, path};
 use dataplane::cc::dcqcn::DcqcnConfig;
 use dataplane::cc::dctcp::Dctcp;
 use dataplane::cc::dctcp::DctcpConfig;

@@ -1,4 +1,4 @@
-use crate::{ack, close, path};
+use super::{ack, close, path};
 use dataplane::cc::swift::{FlowScaling, Swift, SwiftConfig};
 use dataplane::cc::{AckInfo, Control, LossInfo, PathInfo};
 use dataplane::units::US;

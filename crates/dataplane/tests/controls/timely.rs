@@ -1,5 +1,5 @@
+use super::{ack, close, loss, path};
 use crate::sets::{PATCHED, TimelySets};
-use crate::{ack, close, loss, path};
 use dataplane::cc::timely::Timely;
 use dataplane::cc::timely::TimelyConfig;
 use dataplane::cc::{AckInfo, Control};

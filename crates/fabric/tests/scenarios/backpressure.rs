@@ -1,7 +1,7 @@
 //! BFC: queues stay near the threshold, and only those wait that cause the congestion.
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::config::Classify;
 use dataplane::hop::Scheme;
 use dataplane::packet::SchemeSet;

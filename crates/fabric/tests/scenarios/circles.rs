@@ -2,7 +2,7 @@
 //! without the pairs that the graph removes it does not come to that.
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::config::{Classify, PathChoice, Recovery};
 use dataplane::units::{MS, US};
 use fabric::backpressure_graph::BackpressureGraph;

@@ -1,7 +1,7 @@
 //! Laws that hold in every run, whatever the network, the load and the scheme.
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::config::{Admission, Classify, PathChoice, Recovery};
 use dataplane::switch::{division, headroom_bytes};
 use dataplane::units::US;

@@ -1,7 +1,6 @@
 //! Several controls at one NIC: each flow has that of its traffic class.
 
-use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::config::{ControlConfig, PerClass, Sending};
 use fabric::record::Ending;
 use traffic::Flow;

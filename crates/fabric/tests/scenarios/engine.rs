@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::classes::{MAX_CLASSES, traffic_class};
 use dataplane::config::{
     Accounting, Admission, Alpha, ClassConfig, PauseTime, Pfc, PfcThreshold, Recovery,

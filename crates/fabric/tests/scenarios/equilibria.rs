@@ -2,7 +2,7 @@
 //! flows join. Numbers in comments are those of the day the test was written.
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcpConfig};
 use dataplane::cc::swift::{FlowScaling, SwiftConfig};
 use dataplane::config::{BaseRtt, ControlConfig, NicConfig, Processing, Sending};

@@ -1,7 +1,7 @@
 //! Two long flows to one receiver: where they settle, and how full the link is.
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::units::{MS, US};
 use fabric::record::PortRecord;
 

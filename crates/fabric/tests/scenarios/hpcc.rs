@@ -2,7 +2,7 @@
 //! costs, and where rates settle. Numbers in comments are those of the day the test was written.
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::cc::hpcc::Reciprocals;
 use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
 use dataplane::config::{BaseRtt, ControlConfig, Sending};

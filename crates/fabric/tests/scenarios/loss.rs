@@ -1,7 +1,7 @@
 //! Networks that lose packets, or change their order.
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::config::{Admission, Alpha, PathChoice, Recovery};
 use dataplane::hop::bfc::BitmapConfig;
 use dataplane::sink::DropCause;

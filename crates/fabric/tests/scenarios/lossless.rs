@@ -1,7 +1,7 @@
 //! PFC: the headroom of the formula is enough at the worst instant, and no byte too much.
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::config::{
     Accounting, Admission, Alpha, Beside, ClassConfig, Departures, PauseTime, Pfc, PfcThreshold,
     Recovery, VictimConfig,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::config::{Admission, PauseTime, Recovery};
 use dataplane::pause_time::pause_ps;
 use dataplane::units::MS;

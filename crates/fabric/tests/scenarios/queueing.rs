@@ -1,7 +1,7 @@
 //! Results of queueing theory.
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::config::{Admission, Classify, Schedule};
 use dataplane::units::{MS, US};
 use kernel::random::{Purpose, Stream};

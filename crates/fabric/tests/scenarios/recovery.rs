@@ -1,7 +1,7 @@
 //! What lost packets cost under each recovery.
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::config::{
     Admission, Alpha, ControlConfig, IrnConfig, IrnWindow, PathChoice, Recovery, Sending,

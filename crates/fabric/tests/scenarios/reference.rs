@@ -11,7 +11,7 @@ use crate::common::sets::{DctcpSets, HpccSets, TimelySets};
 use std::path::PathBuf;
 
 use super::*;
-use common::*;
+use crate::common::*;
 use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::timely::TimelyConfig;

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::common::sets::DELAY_WINDOW;
-use common::*;
+use crate::common::*;
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::config::{AssignConfig, Classify, ControlConfig, FlowOrder, Schedule, Sending};
 use dataplane::hop::HopConfig;

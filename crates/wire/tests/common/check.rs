@@ -3,7 +3,7 @@
 use dataplane::packet::Arena;
 use wire::{Malformed, Network, decode, encode};
 
-use super::common::link;
+use crate::common::link;
 
 /// Reads bytes as a frame, and what was read once more from the frame that it makes: the same.
 ///

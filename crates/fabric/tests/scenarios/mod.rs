@@ -1,9 +1,6 @@
 //! Networks whose behaviour is known on paper, or from another simulator: queueing theory, buffers at
 //! the worst instant, backpressure, fairness, losses, and laws of conservation under random load.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod backpressure;
 mod circles;
 mod conservation;
@@ -20,7 +17,7 @@ mod recovery;
 mod reference;
 mod variants;
 
-use common::{GBPS_100, LINK};
+use crate::common::{GBPS_100, LINK};
 use dataplane::units::{Rate, Time};
 use fabric::record::Outcome;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};

@@ -9,9 +9,6 @@ mod receiving;
 mod repair;
 mod scanning;
 mod sending;
-#[path = "../sets/mod.rs"]
-mod sets;
-
 use dataplane::cc::PathInfo;
 use dataplane::cc::dcqcn::DcqcnConfig;
 use dataplane::cc::dctcp::DctcpConfig;

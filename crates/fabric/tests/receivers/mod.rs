@@ -1,14 +1,11 @@
 //! Receiver-driven transports: what their papers promise, on networks where it can be computed.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod books;
 mod expresspass;
 mod homa;
 mod ndp;
 
-use common::*;
+use crate::common::*;
 use dataplane::units::Time;
 use fabric::record::{Ending, Outcome};
 use fabric::topology::{Loss, TopologySpec};

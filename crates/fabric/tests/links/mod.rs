@@ -1,16 +1,13 @@
 //! Links that fail and come back: known answers, and laws under random failures. Rules in
 //! `specs/links.md`.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod answers;
 mod deadlock;
 mod laws;
 
 use std::sync::Arc;
 
-use common::*;
+use crate::common::*;
 use dataplane::sink::DropCause;
 use dataplane::switch::Stranded;
 use dataplane::units::Time;

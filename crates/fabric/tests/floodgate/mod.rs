@@ -1,14 +1,11 @@
 //! Floodgate in networks whose behaviour is known on paper (`specs/floodgate.md`).
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod design;
 mod incast;
 mod loss;
 mod tags;
 
-use common::*;
+use crate::common::*;
 use dataplane::hop::HopConfig;
 use dataplane::hop::floodgate::{FloodgateConfig, WindowConfig};
 use dataplane::units::{Rate, Time, US};

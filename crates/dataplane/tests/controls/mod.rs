@@ -8,8 +8,6 @@ mod hpcc_theory;
 mod hpcc_variants;
 mod powertcp;
 mod properties;
-#[path = "../sets/mod.rs"]
-mod sets;
 mod swift;
 mod timely;
 mod wire;

@@ -1,0 +1,6 @@
+//! The tests of the dataplane against its rules, in one program.
+
+mod controls;
+mod nic;
+mod sets;
+mod switch;

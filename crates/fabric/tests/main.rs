@@ -1,0 +1,23 @@
+//! The tests of the engine with whole networks, in one program so that they share its code.
+
+mod blame;
+mod causes;
+mod common;
+mod credits;
+mod determinism;
+mod floodgate;
+mod flow_paths;
+mod known_answers;
+mod links;
+mod lockstep;
+mod loss;
+mod ns3;
+mod receivers;
+mod recording;
+mod scenarios;
+mod servers;
+mod threads;
+mod topology_graph;
+mod topology_paths;
+mod topology_routing;
+mod workloads;

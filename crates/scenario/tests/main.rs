@@ -1,0 +1,20 @@
+//! The tests of scenarios, in one program so that they share the code of the engine.
+
+mod bad_input;
+mod blame;
+mod configurations;
+mod controls;
+mod declared;
+mod failures;
+mod floodgate;
+mod lossless;
+mod ns3;
+mod presets;
+mod profile;
+mod receivers;
+#[path = "../../dataplane/tests/sets/mod.rs"]
+mod sets;
+mod utilisation;
+mod whole;
+mod workload_file;
+mod workloads;
