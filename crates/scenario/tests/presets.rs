@@ -343,7 +343,7 @@ fn the_code_of_the_bfc_paper() {
 #[test]
 fn hpcc() {
     let c = config("hpcc", &[]);
-    let Sending::Control(ControlConfig::Hpcc(hpcc)) = c.nic.control else {
+    let Sending::Control(ControlConfig::Hpcc(hpcc)) = &c.nic.control else {
         panic!()
     };
     assert_eq!(

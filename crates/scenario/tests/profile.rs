@@ -91,7 +91,7 @@ fn what_it_sets() {
         scenario.spec.scheme.configure(&around)
     };
     let hpcc = of("hpcc");
-    let Sending::Control(ControlConfig::Hpcc(c)) = hpcc.nic.control else {
+    let Sending::Control(ControlConfig::Hpcc(c)) = &hpcc.nic.control else {
         panic!("{:?}", hpcc.nic.control)
     };
     assert_eq!((c.max_stage, c.ai_bps, c.min_rate_bps), (0, Some(5e7), 1e9));

@@ -11,6 +11,8 @@
 mod reciprocals;
 mod registers;
 
+use std::sync::Arc;
+
 use super::{
     ADDITIVE_INCREASE, ARITHMETIC_OF_A_WINDOW, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme,
     floor_window,
@@ -35,17 +37,17 @@ pub enum Reaction {
 }
 
 /// How HPCC divides by U/η.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Division {
     /// As numbers are divided.
     #[default]
     Exact,
-    /// By a table of reciprocals.
-    Table(&'static Reciprocals),
+    /// By a table of reciprocals, which all copies of the configuration share.
+    Table(Arc<Reciprocals>),
 }
 
 /// HPCC's parameters (`specs/hpcc.md`).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HpccConfig {
     /// Target utilisation η.
     pub eta: f64,
@@ -220,7 +222,7 @@ impl Scheme for Hpcc {
                 None => values.some_number("alpha_fair"),
             },
             division: match values.some_number("epsilon") {
-                Some(epsilon) => Division::Table(Reciprocals::shared(epsilon)),
+                Some(epsilon) => Division::Table(Arc::new(Reciprocals::new(epsilon))),
                 None => Division::Exact,
             },
             sample_feedback: values.flag("sample_feedback"),
@@ -511,7 +513,7 @@ fn compute_window(
         return reference_bytes + wai_bytes; // HPCC-17
     }
     let over = utilisation / config.eta;
-    let share = match config.division {
+    let share = match &config.division {
         Division::Exact => reference_bytes / over,
         Division::Table(table) => reference_bytes * table.inverse(over), // HPCC-35
     };

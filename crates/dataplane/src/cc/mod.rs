@@ -330,7 +330,7 @@ pub struct AckInfo<'a> {
 macro_rules! define {
     ($($name:ident($module:ident),)*) => {
         /// The configuration of one of the controls.
-        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[derive(Clone, Debug, PartialEq)]
         pub enum ControlConfig {
             $(
                 #[doc = concat!("Of [`", stringify!($name), "`](", stringify!($module), "::", stringify!($name), ").")]

@@ -38,8 +38,8 @@ impl Flow {
 
     pub fn with(config: HpccConfig) -> Self {
         Self {
-            config,
             hpcc: Hpcc::new(&config, &path(100.0), 0),
+            config,
         }
     }
 

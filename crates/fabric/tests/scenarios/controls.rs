@@ -23,7 +23,7 @@ fn network(classes: [u8; 4]) -> Setup {
 }
 
 fn control(s: &Setup) -> ControlConfig {
-    s.nic.control.controls()[0]
+    s.nic.control.controls()[0].clone()
 }
 
 fn two(first: ControlConfig, second: ControlConfig) -> Sending {
@@ -58,7 +58,7 @@ fn each_class_has_its_own_control_and_only_one_is_notified_of_marks() {
         outcome
     };
     let dcqcn = control(&network([0; 4]));
-    let both = two(dcqcn, dctcp);
+    let both = two(dcqcn, dctcp.clone());
     // All flows of one class: what the class has alone.
     let first = with([0; 4], Some(both.clone()));
     assert_eq!(first.digest, with([0; 4], None).digest);

@@ -1,6 +1,8 @@
 //! HPCC and its variants on small networks: what the paper's figures 6 and 13 show, what rounding
 //! costs, and where rates settle. Numbers in comments are those of the day the test was written.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::common::*;
 use dataplane::cc::hpcc::Reciprocals;
@@ -156,8 +158,8 @@ fn telemetry_to_the_bit_changes_little() {
 fn a_table_in_place_of_divisions_changes_as_much_as_its_error() {
     let exact = two_to_one(500_000, |_| {});
     for epsilon in [0.001, 0.01, 0.05] {
-        let table = Reciprocals::shared(epsilon);
-        let with = two_to_one(500_000, |c| c.division = Division::Table(table));
+        let table = Arc::new(Reciprocals::new(epsilon));
+        let with = two_to_one(500_000, |c| c.division = Division::Table(table.clone()));
         let change = apart(with, exact);
         assert!(
             change > 0.0 && change < epsilon + 0.002,

@@ -177,8 +177,8 @@ impl SchemeSpec {
     /// With what depends on the switches and on the network.
     fn sending(&self, around: &Surroundings) -> Sending {
         let complete = |control: &ControlConfig| match self.int {
-            Some(int) => control.with_telemetry(int.format),
-            None => *control,
+            Some(int) => control.clone().with_telemetry(int.format),
+            None => control.clone(),
         };
         match &self.control {
             Sending::Control(control) => complete(control).into(),

@@ -87,10 +87,10 @@ pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
     let each: Option<Vec<&Own>> = words?.iter().map(find).collect();
     let each = each?;
     let notification = each.iter().find_map(|own| own.notification);
-    let controls: Vec<ControlConfig> = each.iter().map(|own| own.config).collect();
+    let controls: Vec<ControlConfig> = each.iter().map(|own| own.config.clone()).collect();
     Some(Control {
-        sending: match controls[..] {
-            [control] => control.into(),
+        sending: match &controls[..] {
+            [control] => control.clone().into(),
             _ => Sending::PerClass(PerClass::new(&controls)),
         },
         cnp: match notification {

@@ -1,7 +1,6 @@
 //! The look-up table that stands for a division (HPCC paper §4.3).
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 /// Largest integer whose reciprocal is needed.
 const LARGEST: u32 = 1 << 22;
@@ -47,21 +46,6 @@ impl Reciprocals {
             values: keys.iter().map(|n| (1.0 / f64::from(*n)) as f32).collect(),
             keys,
         }
-    }
-
-    /// The table with error `epsilon`, made once for the whole process: the hardware too has one for
-    /// all flows, and a configuration stays a plain value.
-    #[must_use]
-    pub fn shared(epsilon: f64) -> &'static Self {
-        static TABLES: Mutex<Vec<&'static Reciprocals>> = Mutex::new(Vec::new());
-        let made = Self::new(epsilon);
-        let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(table) = tables.iter().find(|t| t.epsilon == made.epsilon) {
-            return table;
-        }
-        let table: &'static Self = Box::leak(Box::new(made));
-        tables.push(table);
-        table
     }
 
     /// The error that it was made for.
