@@ -5,6 +5,7 @@
 
 mod tree;
 
+use std::num::NonZeroU32;
 use std::ops::Index;
 use std::sync::Arc;
 
@@ -140,12 +141,15 @@ impl<'a> FromIterator<&'a [u16]> for PortSets {
 pub struct Routes {
     /// What the rest says, where there is a formula for it.
     tree: Option<Tree>,
-    /// Seed of this switch's hash among equal paths. With [`PathChoice::Symmetric`] that of its
-    /// tier; with [`PathChoice::Label`] how many ways the switches below it make.
+    /// Seed of the hash that chooses among equal paths. Each switch has its own, or, with
+    /// [`PathChoice::Symmetric`], each tier.
     pub seed: u32,
     /// ECMP or spraying.
     pub choice: PathChoice,
     own_group: u32,
+    /// Number of paths through the switches of lower tiers, at least 1. [`PathChoice::Label`] divides
+    /// the label by it to get the digit of this tier.
+    pub paths_below: NonZeroU32,
     endpoints: Arc<Endpoints>,
     table: Vec<u16>,
     sets: PortSets,
@@ -199,6 +203,7 @@ impl Routes {
             seed,
             choice,
             own_group,
+            paths_below: NonZeroU32::MIN,
             endpoints,
             table,
             sets,
@@ -243,7 +248,7 @@ impl Routes {
             PathChoice::Flow | PathChoice::Symmetric => hashed(packet.hash), // XP-05
             PathChoice::Packet => hashed(packet.hash ^ mix32(packet.psn.wrapping_add(0x9e37_79b9))),
             PathChoice::Tuple => self.by_tuple(packet, src(), n),
-            PathChoice::Label => (packet.hash / self.seed.max(1)) as usize % n, // NDP-05
+            PathChoice::Label => (packet.hash / self.paths_below) as usize % n, // NDP-05
         }
     }
 

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use dataplane::config::PathChoice;
@@ -70,8 +71,10 @@ pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes
         .collect();
     match choice {
         PathChoice::Tuple => crate::ns3::retrace(graph, &mut finished),
-        PathChoice::Symmetric => by_tier(graph, &mut finished, |tier| {
-            (Stream::new(seed, tier.into(), Purpose::Routing).next_u64() >> 32) as u32
+        // XP-05: all switches of a tier have the same seed.
+        PathChoice::Symmetric => by_tier(graph, &mut finished, |tier, routes| {
+            routes.seed =
+                (Stream::new(seed, tier.into(), Purpose::Routing).next_u64() >> 32) as u32;
         }),
         PathChoice::Label => label(graph, &mut finished),
         PathChoice::Flow | PathChoice::Packet => {}
@@ -79,11 +82,10 @@ pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes
     Ok(finished)
 }
 
-/// Gives all switches of a tier the same seed.
-// XP-05
-fn by_tier(graph: &Graph, routes: &mut [Routes], seed: impl Fn(u32) -> u32) {
+/// Calls `set` with the tier and the routes of each switch.
+fn by_tier(graph: &Graph, routes: &mut [Routes], set: impl Fn(u32, &mut Routes)) {
     for (node, routes) in (graph.hosts()..).zip(routes) {
-        routes.seed = seed(graph.tier(node));
+        set(graph.tier(node), routes);
     }
 }
 
@@ -98,14 +100,16 @@ fn label(graph: &Graph, routes: &mut [Routes]) {
         let tier = &mut paths[graph.tier(node) as usize + 1];
         *tier = (*tier).max(most as u32);
     }
-    let below: Vec<u32> = paths
+    let below: Vec<NonZeroU32> = paths
         .iter()
         .scan(1u32, |product, &paths| {
             *product = product.saturating_mul(paths);
-            Some(*product)
+            Some(NonZeroU32::new(*product).unwrap_or(NonZeroU32::MIN))
         })
         .collect();
-    by_tier(graph, routes, |tier| below[tier as usize]);
+    by_tier(graph, routes, |tier, of| {
+        of.paths_below = below[tier as usize]
+    });
 }
 
 /// The number of equal-cost paths between any two switches with hosts.

@@ -18,7 +18,7 @@ pub const MESSAGE_PORT: u16 = 49_792;
 /// Bytes of the part that all have.
 pub const FIXED_BYTES: usize = 24;
 /// Most bytes that it can have.
-pub const MOST_BYTES: usize = FIXED_BYTES + 3 * 4 + 4 * 8 + WAY_BYTES;
+pub const MOST_BYTES: usize = FIXED_BYTES + 4 * 4 + 4 * 8 + WAY_BYTES;
 
 const WAY_BYTES: usize = 2 + 2 * trail::LONGEST;
 
@@ -38,7 +38,8 @@ mod blocks {
     pub const DONE: u16 = 1 << 5;
     pub const HOST: u16 = 1 << 6;
     pub const WAY: u16 = 1 << 7;
-    pub const ALL: u16 = (1 << 8) - 1;
+    pub const ARRIVED: u16 = 1 << 8;
+    pub const ALL: u16 = (1 << 9) - 1;
 }
 
 /// What a packet of a flow is, where transport headers do not say it.
@@ -106,7 +107,7 @@ pub struct Extension {
     pub credit: u32,
     /// When its transmission began at its host, ps; on an answer that of the packet that it answers.
     pub sent_ps: u64,
-    /// Payload bytes left in the flow, or below which number all has arrived.
+    /// Payload bytes left in the flow.
     pub remaining: u64,
     /// When the flow was complete, or the credit sent, ps.
     pub done_ps: Option<u64>,
@@ -114,6 +115,8 @@ pub struct Extension {
     pub host_ps: u64,
     /// The way so far.
     pub way: Option<Way>,
+    /// The receiver has all packets below this number (receiver-driven transports).
+    pub arrived_below: u32,
 }
 
 impl Extension {
@@ -128,6 +131,7 @@ impl Extension {
             | bit(self.done_ps.is_some(), blocks::DONE)
             | bit(self.host_ps != 0, blocks::HOST)
             | bit(self.way.is_some(), blocks::WAY)
+            | bit(self.arrived_below != 0, blocks::ARRIVED)
     }
 
     /// Reads it. Returns what follows.
@@ -152,7 +156,7 @@ impl Extension {
         reader.require(flags < 4, 1, "flags", flags, "bits 0 and 1")?;
         let blocks = reader.u16()?;
         let known = blocks & !blocks::ALL == 0;
-        reader.require(known, 2, "blocks", blocks, "bits 0 to 7")?;
+        reader.require(known, 2, "blocks", blocks, "bits 0 to 8")?;
         let words = reader.u8()?;
         let reserved = reader.u8()?;
         reader.require(reserved == 0, 1, "reserved byte", reserved, "0")?;
@@ -174,6 +178,7 @@ impl Extension {
             done_ps: None,
             host_ps: 0,
             way: None,
+            arrived_below: 0,
         };
         if has(blocks::QUEUE) {
             it.queue = reader.u16()?;
@@ -199,6 +204,9 @@ impl Extension {
         }
         if has(blocks::WAY) {
             it.way = Some(parse_way(&mut reader)?);
+        }
+        if has(blocks::ARRIVED) {
+            it.arrived_below = reader.u32()?;
         }
         let mut length = Reader::new("extension header", bytes);
         length.bytes(7)?;
@@ -249,6 +257,9 @@ impl Extension {
         }
         if let Some(way) = &self.way {
             emit_way(way, out)?;
+        }
+        if has(blocks::ARRIVED) {
+            out.u32(self.arrived_below)?;
         }
         let words = (out.written() - start) / 4;
         out.since(start)[6] = words as u8;

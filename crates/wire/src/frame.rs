@@ -7,7 +7,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use dataplane::classes::{CONTROL_CLASS, DATA_CLASS, traffic_class};
 
 use dataplane::int::IntFormat;
-use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use dataplane::packet::{Arena, Cold, Kind, Location, Packet, PacketId, Stamp, flag};
 use dataplane::units::NEVER;
 
 use crate::bytes::{Reader, Writer};
@@ -392,13 +392,14 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
         slot: cold.slot,
         queue: packet.upstream_queue,
         level: if_any(grant || request, cold.level.into()) as u16,
-        link_number: (network.link_numbers && data).then_some(packet.queue),
+        link_number: (network.link_numbers && data).then_some(packet.location.link_number()),
         credit: if_any(data || request, cold.credit.into()) as u32,
         sent_ps: if_any(data || reply || grant, cold.sent_ps),
-        remaining: if_any(kind != Kind::Cnp, cold.remaining),
+        remaining: if_any(data || reply || request, cold.remaining),
+        arrived_below: if_any(reply || grant, cold.arrived_below.into()) as u32,
         done_ps: match form {
-            Form::Data => (cold.done_ps != 0).then_some(cold.done_ps),
-            _ => (reply && cold.done_ps != NEVER).then_some(cold.done_ps),
+            Form::Data => Some(cold.stamp.credit_sent_ps()).filter(|&sent_ps| sent_ps != 0),
+            _ => Some(cold.stamp.completion_ps()).filter(|&ps| reply && ps != NEVER),
         },
         host_ps: if_any(reply, cold.local_host_ps),
         way: network.ways.then(|| arena.trail(id)),
@@ -496,7 +497,7 @@ fn decode_flow(
         psn: it.number,
         hash: it.hash,
         dst,
-        queue: it.link_number.unwrap_or(0),
+        location: Location::on_link(it.link_number.unwrap_or(0)),
         upstream_queue: it.queue,
         flags: bit(marked, flag::CE)
             | bit(found.asks, flag::ASKS)
@@ -506,15 +507,16 @@ fn decode_flow(
     };
     let cold = Cold {
         sent_ps: it.sent_ps,
-        done_ps: it.done_ps.unwrap_or(match kind {
-            Kind::Ack | Kind::Nak => NEVER,
-            _ => 0,
-        }),
+        stamp: match kind {
+            Kind::Ack | Kind::Nak => Stamp::completion(it.done_ps.unwrap_or(NEVER)),
+            _ => Stamp::credit(it.done_ps.unwrap_or(0)),
+        },
         remote_host_ps: 0,
         local_host_ps: it.host_ps,
         src,
         slot: it.slot,
         remaining: it.remaining,
+        arrived_below: it.arrived_below,
         payload: found.payload,
         level: it.level,
         credit: it.credit,

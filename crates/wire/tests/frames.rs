@@ -12,8 +12,7 @@ use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
 use dataplane::hop::pfc::PauseClasses;
 use dataplane::int::{IntFormat, IntHop, Layout};
-use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, flag};
-use dataplane::units::NEVER;
+use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, Stamp, flag};
 use wire::frame::MOST_BYTES;
 use wire::{Network, encode};
 
@@ -62,7 +61,7 @@ fn flow(name: &'static str, kind: Kind, opcode: Option<u64>) -> Sample {
         sent_ps: 123_456_789_012_345,
         remaining: 5_000,
         payload: 301,
-        done_ps: 0,
+        stamp: Stamp::default(),
         ..Cold::default()
     };
     let mut expected = says(&[
@@ -205,7 +204,7 @@ fn flows() -> Vec<Sample> {
 
     let mut ack = flow("ACK of a whole flow", Kind::Ack, Some(0x11));
     ack.packet.flags |= flag::CE;
-    (ack.cold.done_ps, ack.cold.local_host_ps) = (77_000, 55);
+    (ack.cold.stamp, ack.cold.local_host_ps) = (Stamp::completion(77_000), 55);
     ack.says.extend(says(&[
         ("infiniband.aeth.syndrome", 0x1f),
         ("infiniband.bth.destqp", 12),
@@ -214,14 +213,15 @@ fn flows() -> Vec<Sample> {
         ("bw.host", 55),
     ]));
     let mut nak = flow("NAK", Kind::Nak, Some(0x11));
-    nak.cold.done_ps = NEVER;
+    nak.cold.stamp = Stamp::INCOMPLETE;
     nak.says.extend(says(&[("infiniband.aeth.syndrome", 0x60)]));
     let cnp = flow("CNP", Kind::Cnp, Some(0x81));
     let mut grant = flow("credit", Kind::Grant, None);
-    grant.cold.level = 4;
+    (grant.cold.level, grant.cold.arrived_below) = (4, 6);
     grant.says.extend(says(&[
         ("udp.dstport", 49_792),
         ("bw.level", 4),
+        ("bw.arrived_below", 6),
         ("bw.sent", 123_456_789_012_345),
     ]));
     let mut request = flow("request", Kind::Request, None);
@@ -240,10 +240,10 @@ fn flows() -> Vec<Sample> {
     let mut numbered = flow("data with a number of the link", Kind::Data, Some(0x07));
     numbered.network.link_numbers = true;
     numbered.network.ways = true;
-    numbered.packet.queue = 4_000_000_000;
+    numbered.packet.location = Location::on_link(4_000_000_000);
     numbered.way = vec![9, 65_000];
     numbered.cold.credit = 31;
-    numbered.cold.done_ps = 44;
+    numbered.cold.stamp = Stamp::credit(44);
     numbered.says.extend(says(&[
         ("bw.link_number", 4_000_000_000),
         ("bw.way.switches", 2),

@@ -6,9 +6,10 @@ use crate::common::{
 use dataplane::classes::{CONTROL_CLASS, DATA_CLASS};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::int::IntFormat;
-use dataplane::packet::{Arena, Cold, Frame, Kind, NO_PACKET, Packet, PacketId, flag};
+use dataplane::packet::{
+    Arena, Cold, Frame, Kind, Location, NO_PACKET, Packet, PacketId, Stamp, flag,
+};
 use dataplane::trail::Trail;
-use dataplane::units::NEVER;
 use wire::frame::MOST_BYTES;
 use wire::neighbour::pfc::records_of;
 use wire::pause::Pause;
@@ -36,20 +37,24 @@ fn carried(network: &Network, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
     let hot = Packet {
         next: NO_PACKET,
         ingress: 0,
-        queue: if numbered { packet.queue } else { 0 },
+        location: match numbered {
+            true => packet.location,
+            false => Location::default(),
+        },
         ..*packet
     };
     let cold = Cold {
         sent_ps: if_any(data || reply || grant, cold.sent_ps),
-        done_ps: match (data, reply) {
-            (true, _) | (_, true) => cold.done_ps,
-            _ => 0,
+        stamp: match data || reply {
+            true => cold.stamp,
+            false => Stamp::default(),
         },
         remote_host_ps: 0,
         local_host_ps: if_any(reply, cold.local_host_ps),
         src: cold.src,
         slot: cold.slot,
-        remaining: if_any(kind != Kind::Cnp, cold.remaining),
+        remaining: if_any(data || reply || request, cold.remaining),
+        arrived_below: if_any(reply || grant, cold.arrived_below.into()) as u32,
         payload: if_any(kind == Kind::Data, cold.payload.into()) as u16,
         level: if_any(grant || request, cold.level.into()) as u16,
         credit: if_any(data || request, cold.credit.into()) as u32,
@@ -359,8 +364,8 @@ fn without_a_tag_the_dscp_names_the_class() {
     let came = decode(&network, &place[..bytes - 4], &mut arena).unwrap();
     assert_eq!(arena.hot(came).class(), 5);
     assert_eq!(
-        arena.cold(came).done_ps == NEVER,
-        arena.cold(id).done_ps == NEVER
+        arena.cold(came).stamp == Stamp::INCOMPLETE,
+        arena.cold(id).stamp == Stamp::INCOMPLETE
     );
     assert_eq!(
         arena.hot(came).flags & flag::CE,

@@ -37,6 +37,7 @@ local ext = {
   host = ProtoField.uint64("bw.host", "Time at the host (ps)"),
   switches = ProtoField.uint16("bw.way.switches", "Switches of the way"),
   port = ProtoField.uint16("bw.way.port", "Port of entry"),
+  arrived_below = ProtoField.uint32("bw.arrived_below", "All packets below arrived"),
 }
 extension.fields = ext
 
@@ -52,6 +53,8 @@ local blocks = {
 }
 local WAY = 0x80
 local WAY_PORTS = 15
+local WAY_BYTES = 32
+local ARRIVED = 0x100
 
 --- Dissects an extension header at the beginning of `tvb`. Returns its bytes, or 0 if there is none.
 local function dissect_extension(tvb, pinfo, tree)
@@ -85,6 +88,10 @@ local function dissect_extension(tvb, pinfo, tree)
     for nth = 1, math.min(tvb(at, 2):uint(), WAY_PORTS) do
       sub:add(ext.port, tvb(at + 2 * nth, 2))
     end
+    at = at + WAY_BYTES
+  end
+  if bit.band(present, ARRIVED) ~= 0 then
+    sub:add(ext.arrived_below, tvb(at, 4))
   end
   local message = messages[bit.band(tvb(2, 1):uint(), 0x0f)] or "?"
   sub:append_text(string.format(": %s, flow %d, number %d", message, tvb(8, 4):uint(), tvb(12, 4):uint()))

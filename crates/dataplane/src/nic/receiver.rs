@@ -4,7 +4,7 @@ use super::counters::NicCounters;
 use super::recovery::arrivals::Arrivals;
 use crate::config::{NicConfig, Recovery};
 use crate::mixed::MixedMap;
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::route::mix32;
 use crate::sink::Sink;
 use crate::units::{NEVER, Time};
@@ -351,7 +351,7 @@ fn become_reply(
     hot.upstream_queue = 0;
     let cold = arena.cold_mut(id);
     let back = std::mem::replace(&mut cold.src, to);
-    cold.done_ps = done_ps;
+    cold.stamp = Stamp::completion(done_ps);
     arena.hot_mut(id).dst = back;
 }
 

@@ -9,7 +9,7 @@ use super::recovery::Reply;
 use super::wait::Wait;
 use crate::cc::{AckInfo, Control, Listed, LossInfo, Mixed, PerClass};
 use crate::config::{NicConfig, Sending};
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::prefetch::prefetch_whole;
 use crate::sink::Sink;
 use crate::units::{NEVER, Time};
@@ -380,7 +380,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         };
         let cold = Cold {
             sent_ps: now,
-            done_ps: 0,
+            stamp: Stamp::default(),
             src: flow.start.src,
             slot,
             cookie: flow.start.cookie,
@@ -485,7 +485,9 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
             control.on_cnp(parameters, &flow.start.path, now);
         }
         if flow.acked == flow.packets {
-            let end = flow.start.end(cold.done_ps, now, flow.retransmitted);
+            let end = flow
+                .start
+                .end(cold.stamp.completion_ps(), now, flow.retransmitted);
             sink.finished(end);
             nic.egress.finish(slot);
             if P::SHARED {

@@ -14,7 +14,7 @@ use crate::nic::fifo::Fifo;
 use crate::nic::flow::{FlowStart, Unfinished};
 use crate::nic::half::{Common, SendingHalf};
 use crate::nic::wait::Wait;
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::prefetch::prefetch;
 use crate::sink::Sink;
 use crate::units::{Time, cut_serialisation_ps};
@@ -241,7 +241,7 @@ impl Scan {
         };
         let cold = Cold {
             sent_ps: now,
-            done_ps: 0,
+            stamp: Stamp::default(),
             src: pair.start.src,
             slot,
             cookie: pair.start.cookie,
@@ -277,7 +277,9 @@ impl Scan {
             pair.next = pair.next.max(pair.acked);
         }
         if pair.finished() {
-            let end = pair.start.end(cold.done_ps, now, pair.retransmitted);
+            let end = pair
+                .start
+                .end(cold.stamp.completion_ps(), now, pair.retransmitted);
             sink.finished(end);
         } else if packet.kind() == Kind::Nak && config.recovery != Recovery::None {
             pair.next = pair.acked; // NS3-22

@@ -9,7 +9,7 @@ mod frame;
 pub use arena::Arena;
 pub use frame::{Frame, SchemeNumber, SchemeSet, Words};
 
-use crate::units::Time;
+use crate::units::{NEVER, Time};
 
 /// Index of a packet in its [`Arena`].
 pub type PacketId = u32;
@@ -92,7 +92,7 @@ pub mod flag {
 /// |---|---|---|
 /// | `flow`, `psn`, `dst`, `size`, `tag` | the sending NIC | all |
 /// | `hash` | the sending NIC: the flow's hash, its ports ([`crate::route::ports`]), or a path's label | routes, flow tables |
-/// | `next`, `queue` | the node that holds it | the same; `queue` on a link: the next switch's hop scheme |
+/// | `next`, `location` | the node that holds it | the same node; on a link: the next switch's hop scheme |
 /// | `ingress` | the switch that holds it | the same |
 /// | `upstream_queue` | the node that sends it on a link | the switch at the link's end |
 /// | `flags` | see [`flag`] | |
@@ -111,9 +111,8 @@ pub struct Packet {
     pub dst: u32,
     /// Next packet of the queue it stands in.
     pub next: PacketId,
-    /// Queue it stands in, an index into the switch's queues; of a packet that a hop scheme
-    /// holds, its egress port; of one on a link, the number that the scheme gave it.
-    pub queue: u32,
+    /// Where the packet is: in a queue, in a VOQ, or on a link.
+    pub location: Location,
     /// Bytes on the wire.
     pub size: u16,
     /// Port by which it entered the switch that it is in.
@@ -128,15 +127,104 @@ pub struct Packet {
     pub flags: u8,
 }
 
+/// Where a packet is. The three variants share four bytes, because [`Packet`] has no room for a tag:
+/// the node that holds the packet determines which accessor is valid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Location(u32);
+
+impl Location {
+    /// In a queue of the switch or NIC, by its index there.
+    #[inline]
+    #[must_use]
+    pub const fn in_queue(queue: u32) -> Self {
+        Self(queue)
+    }
+
+    /// In a VOQ, or held in another way by a hop scheme, for this egress port.
+    #[inline]
+    #[must_use]
+    pub const fn in_voq(egress: u16) -> Self {
+        Self(egress as u32)
+    }
+
+    /// On a link, with the sequence number that the hop scheme of the sending switch gave it; 0
+    /// without such a scheme.
+    #[inline]
+    #[must_use]
+    pub const fn on_link(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Index of the queue of an enqueued packet.
+    #[inline]
+    #[must_use]
+    pub const fn queue(self) -> u32 {
+        self.0
+    }
+
+    /// Egress port of a packet that a hop scheme holds.
+    #[inline]
+    #[must_use]
+    pub const fn voq_egress(self) -> u16 {
+        self.0 as u16
+    }
+
+    /// Sequence number of a packet that arrived by a link.
+    #[inline]
+    #[must_use]
+    pub const fn link_number(self) -> u32 {
+        self.0
+    }
+}
+
+/// A time in the cold part of a packet. The two variants share eight bytes, because [`Cold`] fills a
+/// cache line: the packet's kind determines which accessor is valid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Stamp(Time);
+
+impl Stamp {
+    /// On an ACK, NAK or grant of a flow that is not complete.
+    pub const INCOMPLETE: Self = Self(NEVER);
+
+    /// On an ACK or NAK: when the last byte of the flow arrived; [`NEVER`] if the flow is not complete.
+    #[inline]
+    #[must_use]
+    pub const fn completion(at_ps: Time) -> Self {
+        Self(at_ps)
+    }
+
+    /// On data: when the receiver sent the credit that permitted it; 0 without credits.
+    #[inline]
+    #[must_use]
+    pub const fn credit(sent_ps: Time) -> Self {
+        Self(sent_ps)
+    }
+
+    /// When the last byte of the flow arrived; [`NEVER`] if the flow is not complete.
+    #[inline]
+    #[must_use]
+    pub const fn completion_ps(self) -> Time {
+        self.0
+    }
+
+    /// When the receiver sent the credit of a data packet; 0 without credits.
+    #[inline]
+    #[must_use]
+    pub const fn credit_sent_ps(self) -> Time {
+        self.0
+    }
+}
+
 /// The cold part: what only the ends read and write.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub struct Cold {
     /// When its transmission at the sender's NIC started, echoed by the ACK.
     pub sent_ps: Time,
-    /// On the ACK of a whole flow: when its last byte arrived. On data that a credit let go: when
-    /// that credit was sent.
-    pub done_ps: Time,
+    /// Completion time on an ACK or NAK; on data, the time of the credit that permitted it.
+    pub stamp: Stamp,
     /// On a reply: how long the receiver's host held the packet that it answers (NIC-42).
     pub remote_host_ps: Time,
     /// How long the host that has it now held it before it looked at it (NIC-42).
@@ -145,9 +233,12 @@ pub struct Cold {
     pub src: u32,
     /// Slot of the flow in the sender's NIC, echoed by ACK, NAK and CNP.
     pub slot: u32,
-    /// Payload bytes left in the flow, this packet included (shortest remaining first). On an ACK
-    /// or grant of a receiver-driven transport: below which packet number all have arrived.
+    /// Payload bytes left in the flow, including this packet (shortest remaining first). An ACK or
+    /// NAK keeps the value of the packet that it answers.
     pub remaining: u64,
+    /// On an ACK, NAK or grant of a receiver-driven transport: the receiver has all packets below
+    /// this number.
+    pub arrived_below: u32,
     /// Payload bytes.
     pub payload: u16,
     /// Priority level that a grant sets.
@@ -177,7 +268,7 @@ impl Packet {
             hash: 0,
             dst: u32::MAX,
             next: NO_PACKET,
-            queue: 0,
+            location: Location::on_link(0),
             size,
             ingress: 0,
             upstream_queue: 0,

@@ -36,9 +36,9 @@ impl Switch {
     #[must_use]
     pub fn waits_at(&self, packet: &Packet) -> (u16, bool) {
         if ask!(&self.hop, hop => hop.held_back(packet), false) {
-            return (packet.queue as u16, true);
+            return (packet.location.voq_egress(), true);
         }
-        (self.core.queueing.get(packet.queue).port, false)
+        (self.core.queueing.get(packet.location.queue()).port, false)
     }
 
     /// The port of a queue.
@@ -122,7 +122,7 @@ impl Switch {
             self.for_each_queued(port, arena, |id| {
                 let packet = arena.hot(id);
                 for holds in holding.of(packet).into_iter().flatten() {
-                    visit(packet.ingress, holds, packet.queue, packet.flow);
+                    visit(packet.ingress, holds, packet.location.queue(), packet.flow);
                 }
             });
         }

@@ -706,7 +706,8 @@ impl Switch {
                 let p = arena.hot(id);
                 bytes += u64::from(p.size);
                 packets += u64::from(!p.is_frame());
-                let placed = p.class() >= DATA_CLASS && !core.queueing.is_behind(p.queue);
+                let placed =
+                    p.class() >= DATA_CLASS && !core.queueing.is_behind(p.location.queue());
                 in_table += u64::from(placed && core.counts(p));
                 buffered += if p.has(flag::BUFFERED) {
                     u64::from(p.size)

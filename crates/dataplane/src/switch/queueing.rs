@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS};
 use crate::config::{Assist, Classify, MAX_CLASSES, Schedule, SwitchConfig};
 use crate::mixed::MixedMap;
-use crate::packet::{Arena, NO_PACKET, Packet, PacketId};
+use crate::packet::{Arena, Location, NO_PACKET, Packet, PacketId};
 use crate::prefetch::prefetch;
 use crate::switch::needs::Needs;
 
@@ -531,7 +531,7 @@ impl Queueing {
         let q = &mut self.queues[queue as usize];
         let hot = arena.hot_mut(id);
         hot.next = NO_PACKET;
-        hot.queue = queue;
+        hot.location = Location::in_queue(queue);
         let size = u64::from(hot.size);
         q.account += size;
         let port = &mut self.ports[q.port as usize];

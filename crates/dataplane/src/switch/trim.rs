@@ -144,6 +144,6 @@ impl Trimmer {
         self.left(port, packet.class());
         Pfc::release(cx, id);
         cx.core
-            .unplace::<false>(cx.now, port, &packet, packet.queue);
+            .unplace::<false>(cx.now, port, &packet, packet.location.queue());
     }
 }

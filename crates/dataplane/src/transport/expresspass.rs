@@ -17,7 +17,7 @@ use crate::mixed::MixedMap;
 use crate::nic::flow::{FlowStart, Unfinished};
 use crate::nic::recovery::arrivals::Arrivals;
 use crate::nic::wait::Wait;
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{Conflict, Param, Values};
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
@@ -184,7 +184,7 @@ impl Incoming {
     /// Processes data that a credit released.
     // XP-11: a period is a round trip; XP-13: skipped numbers are losses
     fn echo(&mut self, now: Time, cold: &Cold, config: &ExpressPassConfig, gap_ps: Time) {
-        let rtt_ps = now - cold.done_ps;
+        let rtt_ps = now - cold.stamp.credit_sent_ps();
         self.heard_ps = now;
         let is_first = self.rtt_ps == 0;
         if is_first {
@@ -325,7 +325,7 @@ impl ExpressPass {
         };
         arena.free(id);
         flow.heard_ps = cx.now;
-        flow.acked = flow.acked.max(cold.remaining as u32);
+        flow.acked = flow.acked.max(cold.arrived_below);
         let start = flow.start;
         let psn = flow.lost.pop_front().or_else(|| {
             (flow.next < flow.packets).then(|| {
@@ -375,7 +375,9 @@ impl ExpressPass {
             let settled_ps = 2 * flow.start.path.base_rtt_ps;
             self.ended
                 .insert(packet.flow, (cx.now + settled_ps, settled_ps));
-            let end = flow.start.end(cold.done_ps, cx.now, flow.retransmitted);
+            let end = flow
+                .start
+                .end(cold.stamp.completion_ps(), cx.now, flow.retransmitted);
             cx.sink.finished(end);
         }
     }
@@ -591,7 +593,7 @@ impl ExpressPass {
             } => {
                 let (mut hot, mut cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
                 cold.credit = credit;
-                cold.done_ps = credit_ps;
+                cold.stamp = Stamp::credit(credit_ps);
                 flow.let_go -= 1;
                 if flow.let_go == 0 {
                     cx.sink.flow_waits(&flow.start, Wait::Receiver);
@@ -1018,7 +1020,7 @@ mod tests {
     fn echo(flow: &mut Incoming, now: Time, credit: u32, sent_ps: Time) {
         let cold = Cold {
             credit,
-            done_ps: sent_ps,
+            stamp: Stamp::credit(sent_ps),
             ..Cold::default()
         };
         flow.echo(now, &cold, &CONFIG, GAP_PS);

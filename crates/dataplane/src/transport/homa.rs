@@ -14,11 +14,11 @@ use crate::mixed::MixedMap;
 use crate::nic::flow::{FlowStart, Unfinished};
 use crate::nic::recovery::arrivals::Arrivals;
 use crate::nic::wait::Wait;
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{self, Conflict, Param, Value, Values};
 use crate::sink::Sink;
 use crate::switch::{CONTROL_CLASS, DATA_CLASS};
-use crate::units::{NEVER, Rate, Time};
+use crate::units::{Rate, Time};
 
 /// Most priority levels of Homa.
 pub const MAX_LEVELS: usize = 32;
@@ -204,7 +204,9 @@ impl Homa {
 
     fn finished<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, cold: &Cold) {
         if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
-            let end = flow.start.end(cold.done_ps, cx.now, flow.retransmitted);
+            let end = flow
+                .start
+                .end(cold.stamp.completion_ps(), cx.now, flow.retransmitted);
             cx.sink.finished(end);
         }
     }
@@ -434,7 +436,7 @@ fn control(
     };
     let cold = Cold {
         sent_ps: now,
-        done_ps: NEVER,
+        stamp: Stamp::INCOMPLETE,
         src: flow.own,
         slot: flow.peer_slot,
         level: flow.level,

@@ -15,7 +15,7 @@ use crate::cc::PathInfo;
 use crate::nic::counters::{DrivenCounters, NicCounters};
 use crate::nic::fifo::Fifo;
 use crate::nic::flow::{FlowStart, Unfinished};
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::sink::Sink;
 use crate::units::{Rate, Time, US};
@@ -442,7 +442,7 @@ impl Answers {
     ) {
         cx.counters.acks += 1;
         turn(id, Kind::Ack, cx.frames.ack_class, cx.frames.ack, arena);
-        arena.cold_mut(id).done_ps = done_ps;
+        arena.cold_mut(id).stamp = Stamp::completion(done_ps);
         self.send(port, id, arena, cx.sink);
     }
 

@@ -14,7 +14,7 @@ use crate::mixed::MixedMap;
 use crate::nic::flow::{FlowStart, Unfinished};
 use crate::nic::recovery::arrivals::Arrivals;
 use crate::nic::wait::Wait;
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
@@ -192,11 +192,11 @@ impl Ndp {
         match packet.kind() {
             Kind::Ack => {
                 flow.answered += 1;
-                flow.acked = flow.acked.max(cold.remaining as u32);
+                flow.acked = flow.acked.max(cold.arrived_below);
                 if !flow.landed(packet.psn) {
                     flow.lost.retain(|&psn| psn != packet.psn);
                 }
-                if cold.done_ps != NEVER {
+                if cold.stamp != Stamp::INCOMPLETE {
                     return self.finish(cx, packet.flow, cold);
                 }
             }
@@ -224,7 +224,9 @@ impl Ndp {
 
     fn finish<S: Sink>(&mut self, cx: &mut Context<'_, S>, number: u32, cold: &Cold) {
         if let Some(flow) = self.outgoing.remove(cold.slot, number) {
-            let end = flow.start.end(cold.done_ps, cx.now, flow.retransmitted);
+            let end = flow
+                .start
+                .end(cold.stamp.completion_ps(), cx.now, flow.retransmitted);
             cx.sink.finished(end);
         }
     }
@@ -321,8 +323,9 @@ impl Ndp {
         }
         turn(id, kind, cx.frames.ack_class, cx.frames.ack, arena);
         let cold = arena.cold_mut(id);
-        cold.remaining = expected.into();
-        cold.done_ps = done_ps;
+        cold.remaining = 0;
+        cold.arrived_below = expected;
+        cold.stamp = Stamp::completion(done_ps);
         self.answers.send(port, id, arena, cx.sink);
     }
 

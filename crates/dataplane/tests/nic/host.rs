@@ -99,7 +99,7 @@ fn a_sender_knows_the_time_of_both_hosts() {
         };
         let cold = Cold {
             local_host_ps: remote_ps,
-            done_ps: NEVER,
+            stamp: Stamp::INCOMPLETE,
             ..Cold::default()
         };
         b.receive(ack, cold);

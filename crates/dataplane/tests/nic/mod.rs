@@ -22,7 +22,7 @@ use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::hop::floodgate::PauseDestination;
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::nic::{FlowEnd, FlowStart, Nic};
-use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, SchemeSet, flag};
+use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, SchemeSet, Stamp, flag};
 use dataplane::sink::{DropCause, Sink};
 use dataplane::units::{MS, NEVER, Rate, Time, US};
 use std::sync::Arc;
@@ -130,7 +130,7 @@ impl Bench {
         };
         let cold = Cold {
             slot,
-            done_ps: NEVER,
+            stamp: Stamp::INCOMPLETE,
             ..Cold::default()
         };
         self.receive(packet, cold);

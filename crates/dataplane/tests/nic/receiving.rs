@@ -79,7 +79,7 @@ fn one_ack_for_every_nth_packet_and_the_last() {
     let (hot, cold) = data(0, 7, 8);
     b.receive(hot, cold);
     let id = b.send_id().unwrap();
-    assert_eq!(b.arena.cold(id).done_ps, 7);
+    assert_eq!(b.arena.cold(id).stamp.completion_ps(), 7);
 }
 
 /// Packets come: when, of which flow, their numbers, and whether they are marked. Returns when CNPs leave, and of which

@@ -65,7 +65,7 @@ impl Bench {
             hot,
             Cold {
                 sent_ps,
-                done_ps: NEVER,
+                stamp: Stamp::INCOMPLETE,
                 ..cold
             },
         );
@@ -380,8 +380,8 @@ fn a_dropped_reply_is_sent_again_as_it_was() {
         (before.kind(), before.psn, before.size, before.dst)
     );
     assert_eq!(
-        (too.slot, too.sent_ps, too.done_ps),
-        (also.slot, also.sent_ps, also.done_ps)
+        (too.slot, too.sent_ps, too.stamp),
+        (also.slot, also.sent_ps, also.stamp)
     );
     assert_eq!(after.upstream_queue, 0);
     assert_eq!(b.nic.counters().acks, 2);

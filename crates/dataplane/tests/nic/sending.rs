@@ -451,7 +451,7 @@ fn an_acknowledgement_of_what_asked_lets_the_next_ask() {
         b.now += US;
         let cold = Cold {
             sent_ps,
-            done_ps: NEVER,
+            stamp: Stamp::INCOMPLETE,
             ..Cold::default()
         };
         let ack = Packet {

@@ -54,7 +54,7 @@ fn credit(dst: u32, units: u32, number: u32) -> Packet {
 
 fn numbered(dst: u32, psn: u32, number: u32) -> Packet {
     Packet {
-        queue: number,
+        location: dataplane::packet::Location::on_link(number),
         ..data(1, dst, psn)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use dataplane::switch::Stranded;
+use std::num::NonZeroU32;
 
 fn credits() -> SwitchConfig {
     SwitchConfig {
@@ -285,17 +286,19 @@ fn memory_of_a_port_is_its_own() {
 // XP-05, NDP-05
 #[test]
 fn labels_have_a_digit_for_each_tier_and_symmetric_hashes_no_sense_of_direction() {
-    let routes = |choice, seed| {
+    let routes = |choice| {
         let endpoints = Endpoints::new(2, vec![0, 1], vec![0, 0], Vec::new());
         let ways = (vec![0, 0], PortSets::from_iter([[4, 5, 6].as_slice()]));
-        Routes::new(Arc::new(endpoints), u32::MAX, ways, (choice, seed))
+        Routes::new(Arc::new(endpoints), u32::MAX, ways, (choice, 7))
     };
-    let labelled = |hash, seed| {
+    let labelled = |hash, paths_below| {
         let packet = Packet {
             hash,
             ..data(1, 1, 0)
         };
-        routes(PathChoice::Label, seed).port(&packet, || 0).unwrap()
+        let mut routes = routes(PathChoice::Label);
+        routes.paths_below = NonZeroU32::new(paths_below).unwrap();
+        routes.port(&packet, || 0).unwrap()
     };
     assert_eq!([0, 1, 2, 3].map(|hash| labelled(hash, 1)), [4, 5, 6, 4]);
     assert_eq!([0, 4, 8, 12].map(|hash| labelled(hash, 4)), [4, 5, 6, 4]);
@@ -306,7 +309,7 @@ fn labels_have_a_digit_for_each_tier_and_symmetric_hashes_no_sense_of_direction(
             psn: 8,
             ..there
         };
-        let of = |packet: &Packet| routes(PathChoice::Symmetric, 7).port(packet, || 0);
+        let of = |packet: &Packet| routes(PathChoice::Symmetric).port(packet, || 0);
         assert_eq!(of(&there), of(&back));
     }
 }

@@ -133,17 +133,17 @@ impl Trace for BfcTrace {
             ingress: port,
             hash: packet.hash,
             upstream: packet.upstream_queue,
-            queue: here.queue,
+            queue: here.location.queue(),
             is_over: here.has(flag::HOP_A),
         };
         println!(
             "enqueue {now} {port} {} {} {} {} {} {} {} {}",
-            view.switch.port_of(here.queue),
+            view.switch.port_of(here.location.queue()),
             packet.hash,
             packet.upstream_queue,
             packet.size,
             view.requests.random >> 48,
-            self.number(here.queue),
+            self.number(here.location.queue()),
             u8::from(inside.is_over),
             u8::from(view.requests.pauses),
         );

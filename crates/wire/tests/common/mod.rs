@@ -6,7 +6,7 @@ use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::int::{IntFormat, IntHop, Layout};
-use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, flag};
+use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, PacketId, Stamp, flag};
 use dataplane::units::NEVER;
 use wire::frame::mac;
 use wire::{Link, Network, Sizes};
@@ -129,7 +129,7 @@ pub fn flow_packet(
         hash: random.some(32) as u32,
         dst: random.some(end) as u32,
         next: random.next() as u32,
-        queue: random.some(32) as u32,
+        location: Location::on_link(random.some(32) as u32),
         ingress: random.next() as u16,
         upstream_queue: random.some(16) as u16,
         flags,
@@ -142,12 +142,13 @@ pub fn flow_packet(
     };
     let cold = Cold {
         sent_ps: random.some(64),
-        done_ps,
+        stamp: Stamp::completion(done_ps),
         remote_host_ps: random.next(),
         local_host_ps: random.some(64),
         src: random.some(end) as u32,
         slot: random.some(32) as u32,
         remaining: random.some(64),
+        arrived_below: random.some(32) as u32,
         payload,
         level: random.some(16) as u16,
         credit: random.some(32) as u32,

@@ -256,7 +256,7 @@ impl Bfc {
         };
         let frame = cx.emit(packet.ingress, frame);
         if let Some(id) = pause {
-            let queue = cx.arena.hot(id).queue;
+            let queue = cx.arena.hot(id).location.queue();
             let egress = cx.core.queueing.get(queue).port;
             cx.sink.hold_sent(frame, egress, queue);
         }

@@ -22,7 +22,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{Counter, CreditBooks, Cx, Egress, HopScheme, Site};
-use crate::packet::{Arena, Frame, Kind, Packet, PacketId, flag};
+use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::Sink;
 use crate::switch::pipeline::Pipeline;
@@ -310,7 +310,10 @@ impl Floodgate {
             return;
         }
         let units = self.units(packet);
-        let number = self.numbers.is_some().then_some(packet.queue);
+        let number = self
+            .numbers
+            .is_some()
+            .then_some(packet.location.link_number());
         if let Some(credits) = &mut self.credits {
             credits.arrived(in_port, packet.dst, units, number);
         }
@@ -348,7 +351,7 @@ impl Floodgate {
     ) {
         let hot = arena.hot_mut(id);
         hot.flags |= HELD;
-        hot.queue = u32::from(port);
+        hot.location = Location::in_voq(port);
         let (size, incast) = (u64::from(hot.size), hot.has(flag::INCAST));
         self.counters.held += 1;
         self.counters.held_others += u64::from(!incast);
@@ -377,7 +380,7 @@ impl Floodgate {
         if !self.is_open(packet, way, routes) {
             return None;
         }
-        self.ports[packet.queue as usize].held_bytes -= u64::from(packet.size);
+        self.ports[usize::from(packet.location.voq_egress())].held_bytes -= u64::from(packet.size);
         let behind = self.config.release == Release::Behind;
         let (id, held) = self.pool.pop(voq, behind, arena)?;
         self.counters.released += 1;

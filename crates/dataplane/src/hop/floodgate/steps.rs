@@ -7,7 +7,7 @@ use super::link::port_of_held;
 use super::numbers::Silence;
 use super::{Alarm, Floodgate, HELD};
 use crate::hop::Cx;
-use crate::packet::{Arena, Frame, Kind, Packet, PacketId};
+use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId};
 use crate::sink::Sink;
 use crate::switch::pipeline::Pipeline;
 use crate::switch::place::Place;
@@ -149,7 +149,7 @@ impl Floodgate {
             return false;
         };
         let packet = *cx.arena.hot(id);
-        let held_for = packet.queue as u16;
+        let held_for = packet.location.voq_egress();
         if self.config.ecn_sees_held {
             cx.core.queueing.ports[held_for as usize]
                 .telemetry
@@ -203,7 +203,7 @@ impl Floodgate {
     fn is_occupied(&self, core: &Pipeline, voq: u32, arena: &Arena) -> bool {
         self.windows.is_none()
             && self.pool.head(voq).is_some_and(|id| {
-                let port = arena.hot(id).queue as u16;
+                let port = arena.hot(id).location.voq_egress();
                 egress_bytes(core, port) > 0
             })
     }
@@ -437,7 +437,7 @@ impl Floodgate {
                 self.sent += u64::from(units);
                 if let Some(numbers) = &mut self.numbers {
                     let (number, alarm) = numbers.send(cx.now, port, packet.dst, units);
-                    cx.arena.hot_mut(id).queue = number;
+                    cx.arena.hot_mut(id).location = Location::on_link(number);
                     if let Some((at, stream)) = alarm {
                         self.alarm(at, Alarm::Silence(stream), cx.sink);
                     }

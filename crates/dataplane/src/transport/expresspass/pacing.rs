@@ -169,7 +169,7 @@ impl ExpressPass {
                 sent_ps: cx.now,
                 src: flow.own,
                 slot: flow.peer_slot,
-                remaining: flow.expected.into(),
+                arrived_below: flow.expected,
                 ..Cold::default()
             };
             p.bucket.take(cx.now);

@@ -477,7 +477,10 @@ impl Measure for Blame {
         match heard {
             Heard::Released { node, id } => {
                 if self.journeys.follows(id) {
-                    let (link, queue) = (view.queued_at(node, id)?, view.arena.hot(id).queue);
+                    let (link, queue) = (
+                        view.queued_at(node, id)?,
+                        view.arena.hot(id).location.queue(),
+                    );
                     let place = Place {
                         link,
                         queue,
@@ -572,11 +575,11 @@ impl Measure for Blame {
                 part: Some(Part::Held),
                 root: view.last_port(packet.dst), // BLM-33
             },
-            false => self.roots.obstacle(link, packet.queue, view),
+            false => self.roots.obstacle(link, packet.location.queue(), view),
         };
         let place = Place {
             link,
-            queue: packet.queue,
+            queue: packet.location.queue(),
             obstacle,
         };
         self.journeys.comes(now, id, place, &mut self.ports);

@@ -52,7 +52,9 @@ impl View<'_> {
 
     /// The port in whose queue a packet stands.
     pub fn queued_at(&self, node: u32, id: PacketId) -> Option<u32> {
-        let port = self.switch(node)?.port_of(self.arena.hot(id).queue);
+        let port = self
+            .switch(node)?
+            .port_of(self.arena.hot(id).location.queue());
         Some(self.link(node, port))
     }
 

@@ -2,6 +2,7 @@
 //! at its instant.
 
 use crate::classes::{ClassSet, classes_of};
+use crate::packet::Stamp;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -237,7 +238,7 @@ fn run(peers: &[Peer], held: (Time, Time), until: Time, naive: bool) -> (Seen, u
             };
             let cold = Cold {
                 credit,
-                done_ps: now,
+                stamp: Stamp::credit(now),
                 payload: MTU,
                 remaining: u64::from(peer.packets - *psn) * u64::from(MTU),
                 ..Cold::default()
