@@ -885,6 +885,31 @@ fn impossible_schemes() {
         "BFC pauses single queues",
         "dynamic",
     );
+    // HPCC-41
+    scheme_refused(
+        "hpcc",
+        "hpcc = { arithmetic = \"fixed\", division = \"table\" }\n",
+        31,
+        "HPCC in fixed point reads the records of 8 bytes",
+        "int.format = \"wire\"",
+    );
+    for variant in [
+        "reaction = \"per-rtt\"",
+        "alpha_fair = 1",
+        "sample_feedback = true",
+    ] {
+        let keys =
+            format!("hpcc = {{ arithmetic = \"fixed\", division = \"table\", {variant} }}\n");
+        let message = "Algorithm 1 with the table of reciprocals, without variants";
+        scheme_refused("hpcc", &keys, 31, message, "reaction = \"combined\"");
+    }
+    scheme_refused(
+        "hpcc",
+        "hpcc.arithmetic = \"fixed\"\nint.format = \"wire\"\n",
+        31,
+        "Algorithm 1 with the table of reciprocals",
+        "division = \"table\"",
+    );
     scheme_refused(
         "bfc",
         "classify = \"per-flow\"\n",

@@ -13,7 +13,7 @@ use crate::sets::{
 };
 use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
 use dataplane::cc::fixed_window::FixedWindowConfig;
-use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
+use dataplane::cc::hpcc::{Arithmetic, Division, HpccConfig, Reaction};
 use dataplane::cc::line_rate::LineRateConfig;
 use dataplane::cc::timely::TimelyBand;
 use dataplane::config::{
@@ -429,6 +429,13 @@ fn variants_of_hpcc() {
     assert_eq!(table.epsilon(), 0.01);
     let coarse = hpcc(&["scheme.hpcc.division=table", "scheme.hpcc.epsilon=5%"]);
     assert!(matches!(coarse.division, Division::Table(t) if t.epsilon() == 0.05));
+    // HPCC-41
+    let fixed = hpcc(&[
+        "scheme.hpcc.arithmetic=fixed",
+        "scheme.hpcc.division=table",
+        "scheme.int.format=wire",
+    ]);
+    assert_eq!(fixed.arithmetic, Arithmetic::Fixed);
 }
 
 // PRE-29.

@@ -8,20 +8,19 @@
 //! The variants of the paper are options of this file; `registers.rs` has the one that keeps a
 //! window per link, `reciprocals.rs` the table that stands for a division.
 
+mod fixed;
 mod reciprocals;
 mod registers;
 
 use std::sync::Arc;
 
-use super::{
-    ADDITIVE_INCREASE, ARITHMETIC_OF_A_WINDOW, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme,
-    floor_window,
-};
+use super::{ADDITIVE_INCREASE, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window};
 use crate::int::{Counter, IntConfig, IntFormat, IntHop, MAX_HOPS, Telemetry};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 use registers::Registers;
 
+pub use fixed::Constants;
 pub use reciprocals::Reciprocals;
 
 /// When HPCC changes its window, and from what.
@@ -44,6 +43,17 @@ pub enum Division {
     Exact,
     /// By a table of reciprocals, which all copies of the configuration share.
     Table(Arc<Reciprocals>),
+}
+
+/// The numbers that HPCC computes with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Real numbers.
+    #[default]
+    Real,
+    /// Fixed point, as in the circuits of `hardware/hpcc` (HPCC-41). It needs the telemetry of
+    /// [`IntFormat::Wire`] and a [`Division::Table`].
+    Fixed,
 }
 
 /// HPCC's parameters (`specs/hpcc.md`).
@@ -71,6 +81,8 @@ pub struct HpccConfig {
     pub division: Division,
     /// Links without a queue are left out, but once per round trip.
     pub sample_feedback: bool,
+    /// Real numbers or fixed point.
+    pub arithmetic: Arithmetic,
 }
 
 impl HpccConfig {
@@ -85,6 +97,17 @@ impl HpccConfig {
         }
     }
 
+    /// The constants of fixed point on this path and its table of reciprocals; `None`: real numbers.
+    #[inline]
+    fn fixed(&self, path: &PathInfo) -> Option<(Constants, &Reciprocals)> {
+        match (self.arithmetic, &self.division, self.telemetry.format) {
+            (Arithmetic::Fixed, Division::Table(table), IntFormat::Wire(layout)) => {
+                Some((Constants::new(self, path, layout), table))
+            }
+            _ => None,
+        }
+    }
+
     /// The additive increase in bytes that keeps queues near zero with up to `flows` concurrent
     /// flows on a link, when a flow starts with `initial_window_bytes`.
     #[must_use]
@@ -92,6 +115,13 @@ impl HpccConfig {
         initial_window_bytes * (1.0 - eta) / f64::from(flows.max(1)) // HPCC-23
     }
 }
+
+/// Real numbers, the whole numbers of ns-3, or the fixed point of the circuits.
+const ARITHMETIC: Param = Param::word("arithmetic", &["real", "integer", "fixed"])
+    .default("\"real\"", "PRE-83", "real numbers, a window")
+    .about(
+        "Real numbers, whole bits per second as in the ns-3 simulator, or the fixed point of a NIC's circuit.",
+    );
 
 /// State of one flow.
 #[derive(Clone, Debug)]
@@ -146,7 +176,7 @@ impl Scheme for Hpcc {
         .about(
             "Additive increase: a size, the rate that sends it in T, or the flows on a link of the rule of thumb.",
         ),
-        ARITHMETIC_OF_A_WINDOW,
+        ARITHMETIC,
         Param::rate("min_rate")
             .default("\"100Mbps\"", "PRE-32", "(authors' code of HPCC)")
             .about("Lowest rate."),
@@ -197,7 +227,7 @@ impl Scheme for Hpcc {
     };
 
     fn configure(values: &Values) -> Result<HpccConfig, Conflict> {
-        Ok(HpccConfig {
+        let config = HpccConfig {
             eta: values.number("eta"),
             max_stage: values.count("max_stage") as u32,
             wai_bytes: values.some_size("wai").unwrap_or(0) as f64,
@@ -226,7 +256,24 @@ impl Scheme for Hpcc {
                 None => Division::Exact,
             },
             sample_feedback: values.flag("sample_feedback"),
-        })
+            arithmetic: match values.word("arithmetic") {
+                "fixed" => Arithmetic::Fixed,
+                _ => Arithmetic::Real,
+            },
+        };
+        let is_plain = config.reaction == Reaction::Combined
+            && config.alpha.is_none()
+            && !config.sample_feedback;
+        if config.arithmetic == Arithmetic::Fixed
+            && !(is_plain && matches!(config.division, Division::Table(_)))
+        {
+            return Err(Conflict::new(
+                &["arithmetic"],
+                "HPCC in fixed point is Algorithm 1 with the table of reciprocals, without variants",
+                "set division = \"table\", reaction = \"combined\", alpha_fair = \"off\" and sample_feedback = false",
+            ));
+        }
+        Ok(config)
     }
 
     fn counter(config: &HpccConfig) -> Counter {
@@ -237,14 +284,33 @@ impl Scheme for Hpcc {
         config.telemetry.format = format;
         config
     }
+
+    // HPCC-41
+    fn telemetry_conflict(config: &HpccConfig, format: IntFormat) -> Option<Conflict> {
+        let is_wrong = config.arithmetic == Arithmetic::Fixed && format == IntFormat::Exact;
+        is_wrong.then(|| {
+            Conflict::new(
+                &["hpcc", "int"],
+                "HPCC in fixed point reads the records of 8 bytes, and telemetry is exact numbers",
+                "set int.format = \"wire\"",
+            )
+        })
+    }
 }
 
 impl Control for Hpcc {
     type Config = HpccConfig;
 
     /// A flow that starts at line rate.
-    fn new(_config: &HpccConfig, path: &PathInfo, _now: Time) -> Self {
-        let initial_bytes = path.initial_window_bytes(); // HPCC-05
+    fn new(config: &HpccConfig, path: &PathInfo, _now: Time) -> Self {
+        // HPCC-05
+        let (initial_bytes, rate_bps) = match config.fixed(path) {
+            None => (path.initial_window_bytes(), path.line_bps),
+            Some((constants, _)) => (
+                fixed::real(constants.most, fixed::WINDOW_BITS),
+                fixed::bits_per_second(constants.line),
+            ),
+        };
         Self {
             links: [IntHop::default(); MAX_HOPS],
             hops: 0,
@@ -254,7 +320,7 @@ impl Control for Hpcc {
             utilisation: 1.0, // HPCC-15
             reference_bytes: initial_bytes,
             window_bytes: initial_bytes,
-            rate_bps: path.line_bps,
+            rate_bps,
             registers: None,
         }
     }
@@ -301,6 +367,12 @@ impl Hpcc {
         self.utilisation
     }
 
+    /// Returns W, the window in bytes, with its fraction.
+    #[must_use]
+    pub fn window_bytes(&self) -> f64 {
+        self.window_bytes
+    }
+
     /// W^c, the reference window in bytes.
     #[must_use]
     pub fn reference_bytes(&self) -> f64 {
@@ -335,7 +407,9 @@ impl Hpcc {
             return; // HPCC-34
         }
         let update = newer || config.reaction == Reaction::PerAck; // HPCC-18, HPCC-33
-        let adjusted = if self.registers.is_some() {
+        let adjusted = if let Some((constants, table)) = config.fixed(path) {
+            self.react_fixed(&constants, table, stack, update)
+        } else if self.registers.is_some() {
             self.adjust_registers(config, path, stack, (newer, update))
         } else {
             self.measure(config, path, stack, newer) && self.adjust(config, path, update)
@@ -431,6 +505,45 @@ impl Hpcc {
         self.utilisation = registers.utilisation();
         self.set_window(config, path, wanted);
         if update {
+            self.reference_bytes = self.window_bytes;
+        }
+        true
+    }
+
+    /// Both functions in fixed point. The state holds the integers of the circuit as real numbers,
+    /// which represent them exactly.
+    // HPCC-41
+    fn react_fixed(
+        &mut self,
+        constants: &Constants,
+        table: &Reciprocals,
+        stack: Telemetry<'_>,
+        update: bool,
+    ) -> bool {
+        let mut fullest: Option<(u64, u64)> = None;
+        for (last, new) in self.links.iter_mut().zip(stack.hops) {
+            let Some(link) = constants.link(table, last, new) else {
+                continue;
+            };
+            *last = *new; // HPCC-19
+            if fullest.is_none_or(|most| link.0 > most.0) {
+                fullest = Some(link); // HPCC-13
+            }
+        }
+        let Some((in_flight, elapsed_ns)) = fullest else {
+            return false;
+        };
+        let before = fixed::units(self.utilisation, fixed::SHARE_BITS);
+        let utilisation = constants.smooth(before, in_flight, elapsed_ns);
+        let multiply = utilisation >= constants.eta || self.inc_stage >= constants.max_stage;
+        let reference = fixed::units(self.reference_bytes, fixed::WINDOW_BITS);
+        let window = constants.window(table, reference, utilisation, multiply);
+        self.utilisation = fixed::real(utilisation, fixed::SHARE_BITS);
+        self.window_bytes = fixed::real(window, fixed::WINDOW_BITS);
+        self.rate_bps = fixed::bits_per_second(constants.rate(window));
+        if update {
+            // HPCC-18
+            self.inc_stage = if multiply { 0 } else { self.inc_stage + 1 };
             self.reference_bytes = self.window_bytes;
         }
         true

@@ -118,6 +118,11 @@ pub trait Scheme: Control {
     fn with_telemetry(config: Self::Config, _format: IntFormat) -> Self::Config {
         config
     }
+
+    /// Returns what of the configuration does not work with telemetry of this format.
+    fn telemetry_conflict(_config: &Self::Config, _format: IntFormat) -> Option<Conflict> {
+        None
+    }
 }
 
 /// Whether whole numbers take the place of real ones, as in the ns-3 simulator ([`crate::ns3`]).
@@ -373,6 +378,16 @@ macro_rules! define {
             pub fn counter(&self) -> Counter {
                 match self {
                     $(Self::$name(config) => $module::$name::counter(config),)*
+                }
+            }
+
+            /// Returns what of the configuration does not work with telemetry of this format.
+            #[must_use]
+            pub fn telemetry_conflict(&self, format: IntFormat) -> Option<Conflict> {
+                match self {
+                    $(Self::$name(config) => {
+                        $module::$name::telemetry_conflict(config, format)
+                    })*
                 }
             }
 

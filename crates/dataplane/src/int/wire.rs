@@ -78,11 +78,15 @@ impl Layout {
         64 - TS_BITS - TX_BITS - self.qlen_bits as u32
     }
 
-    const fn tx_unit(self) -> u64 {
+    /// Bytes that one unit of the counter stands for.
+    #[must_use]
+    pub const fn tx_unit(self) -> u64 {
         TX_UNIT * self.multiplier as u64
     }
 
-    const fn qlen_unit(self) -> u64 {
+    /// Bytes that one unit of the queue length stands for.
+    #[must_use]
+    pub const fn qlen_unit(self) -> u64 {
         QLEN_UNIT * self.multiplier as u64
     }
 

@@ -4,6 +4,7 @@
 mod dcqcn;
 mod dctcp;
 mod hpcc;
+mod hpcc_fixed;
 mod hpcc_theory;
 mod hpcc_variants;
 mod powertcp;

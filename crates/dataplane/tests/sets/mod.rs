@@ -4,7 +4,7 @@
 use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
 use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::delay_window::DelayWindowConfig;
-use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
+use dataplane::cc::hpcc::{Arithmetic, Division, HpccConfig, Reaction};
 use dataplane::cc::timely::{TimelyBand, TimelyConfig};
 use dataplane::config::{CreditQueue, IntConfig, TrimConfig};
 use dataplane::transport::expresspass::ExpressPassConfig;
@@ -42,6 +42,7 @@ impl HpccSets for HpccConfig {
             alpha: None,
             division: Division::Exact,
             sample_feedback: false,
+            arithmetic: Arithmetic::Real,
         }
     }
 }

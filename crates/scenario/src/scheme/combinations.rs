@@ -136,6 +136,12 @@ fn signals(s: &Section<'_>, x: &SchemeSpec) {
             "set the same `rate` for both",
         );
     }
+    if let Some(int) = &x.int {
+        let controls = x.control.controls().iter();
+        for conflict in controls.filter_map(|control| control.telemetry_conflict(int.format)) {
+            s.complain_of(conflict.keys, conflict.message, conflict.hint);
+        }
+    }
     if x.ack_every > 1 {
         s.warn_of(
             &["ack"],

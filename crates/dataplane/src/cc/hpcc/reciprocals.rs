@@ -73,6 +73,21 @@ impl Reciprocals {
         f64::from(self.values[above.saturating_sub(1)])
     }
 
+    /// Returns 1/`n` of the table in units of 2^-32, rounded down, at most 2^32 - 1; n is at least 1.
+    // HPCC-41
+    #[must_use]
+    pub fn word(&self, n: u32) -> u32 {
+        let above = self.keys.partition_point(|key| *key <= n);
+        let key = self.keys[above.saturating_sub(1)];
+        ((1 << 32) / u64::from(key)).min(u64::from(u32::MAX)) as u32
+    }
+
+    /// Returns the integers that have an entry, ascending from 1.
+    #[must_use]
+    pub fn keys(&self) -> &[u32] {
+        &self.keys
+    }
+
     /// 1/`x` for a ratio, which is rounded to 1/4096 first.
     #[must_use]
     pub fn inverse(&self, x: f64) -> f64 {
