@@ -14,44 +14,62 @@ from conftest import TINY
 
 import backwater
 
-COLUMNS = {
-    "flows": [
-        "id",
-        "source",
-        "src",
-        "dst",
-        "bytes",
-        "class",
-        "incast",
-        "port",
-        "start_ps",
-        "received_ps",
-        "acked_ps",
-        "ideal_received_ps",
-        "ideal_acked_ps",
-        "slowdown",
-        "slowdown_acked",
-        "retransmitted",
-        "finished",
-    ],
-    "queues": [
-        "at_ps",
-        "node",
-        "name",
-        "tier",
-        "used_bytes",
-        "max_port_bytes",
-        "from_ps",
-        "probes",
-    ],
-    "pauses": ["node", "name", "tier", "port", "class", "from_ps", "to_ps", "open", "number"],
-    "active": ["node", "name", "tier", "port", "direction", "active", "probes"],
+COLUMNS: dict[str, dict[str, pl.DataType | type[pl.DataType]]] = {
+    "flows": {
+        "id": pl.UInt32,
+        "source": pl.Categorical,
+        "src": pl.UInt32,
+        "dst": pl.UInt32,
+        "bytes": pl.UInt64,
+        "class": pl.UInt8,
+        "incast": pl.Boolean,
+        "port": pl.UInt16,
+        "start_ps": pl.UInt64,
+        "received_ps": pl.UInt64,
+        "acked_ps": pl.UInt64,
+        "ideal_received_ps": pl.UInt64,
+        "ideal_acked_ps": pl.UInt64,
+        "slowdown": pl.Float64,
+        "slowdown_acked": pl.Float64,
+        "retransmitted": pl.UInt32,
+        "finished": pl.Boolean,
+    },
+    "queues": {
+        "at_ps": pl.UInt64,
+        "node": pl.UInt32,
+        "name": pl.Categorical,
+        "tier": pl.Categorical,
+        "used_bytes": pl.UInt64,
+        "max_port_bytes": pl.UInt64,
+        "from_ps": pl.UInt64,
+        "probes": pl.UInt64,
+    },
+    "pauses": {
+        "node": pl.UInt32,
+        "name": pl.Categorical,
+        "tier": pl.Categorical,
+        "port": pl.UInt16,
+        "class": pl.UInt8,
+        "from_ps": pl.UInt64,
+        "to_ps": pl.UInt64,
+        "open": pl.Boolean,
+        "number": pl.UInt32,
+    },
+    "active": {
+        "node": pl.UInt32,
+        "name": pl.Categorical,
+        "tier": pl.Categorical,
+        "port": pl.UInt16,
+        "direction": pl.String,
+        "active": pl.UInt32,
+        "probes": pl.UInt64,
+    },
 }
 
 
 @pytest.mark.parametrize("table", COLUMNS)
-def test_tables_have_their_columns(comparison: backwater.Comparison, table: str) -> None:
-    assert getattr(comparison["bfc"], table).columns == COLUMNS[table]
+def test_tables_have_their_columns_and_types(comparison: backwater.Comparison, table: str) -> None:
+    assert getattr(comparison["bfc"], table).schema == COLUMNS[table]
 
 
 def test_slowdown_is_fct_over_ideal(comparison: backwater.Comparison) -> None:

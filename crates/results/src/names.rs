@@ -1,10 +1,13 @@
 //! Names in tables.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, DictionaryArray, StringArray, UInt32Array};
 
 use crate::info::RunInfo;
 
-/// What stands for numbers of nodes and traffics in tables.
+/// Names of nodes, tiers and traffics, by the numbers that rows have.
 pub(crate) struct Names {
     /// Names of the nodes, then of the ends of parallel links.
     pub(crate) nodes: NameList,
@@ -30,7 +33,7 @@ impl Names {
         }
     }
 
-    /// The place in `nodes` of the name of a port's other end.
+    /// Returns the item in `nodes` that has the name of a port's other end.
     pub(crate) fn peer(&self, (node, port, peer): (u32, u16, u32)) -> u32 {
         match self.parallel.is_empty() {
             true => peer,
@@ -38,7 +41,7 @@ impl Names {
         }
     }
 
-    /// The direction from the first of two nodes to the second: `up`, `down`, or `side` between switches of one tier.
+    /// Returns the direction from the first of two nodes to the second: `up`, `down`, or `side` between switches of one tier.
     pub(crate) fn direction(&self, from: u32, to: u32) -> &'static str {
         match self.levels[to as usize].cmp(&self.levels[from as usize]) {
             std::cmp::Ordering::Greater => "up",
@@ -62,9 +65,10 @@ impl Names {
     }
 }
 
-/// The different names of something, and which of them each thing has.
+/// The different names of a list of items, and the name of each item.
 pub(crate) struct NameList {
-    names: Vec<String>,
+    names: ArrayRef,
+    /// By item: its name's place in `names`.
     index: Vec<u32>,
 }
 
@@ -75,16 +79,19 @@ impl NameList {
         let mut index = Vec::new();
         for name in all {
             index.push(*numbers.entry(name).or_insert_with(|| {
-                names.push(name.to_owned());
+                names.push(name);
                 names.len() as u32 - 1
             }));
         }
-        Self { names, index }
+        Self {
+            names: Arc::new(StringArray::from(names)),
+            index,
+        }
     }
 
-    /// The name of a thing, and its number among the different ones.
-    pub(crate) fn of(&self, thing: u32) -> (u32, &str) {
-        let number = self.index[thing as usize];
-        (number, &self.names[number as usize])
+    /// Returns the column of the names of these items.
+    pub(crate) fn column(&self, items: impl Iterator<Item = u32>) -> ArrayRef {
+        let keys = UInt32Array::from_iter_values(items.map(|item| self.index[item as usize]));
+        Arc::new(DictionaryArray::new(keys, self.names.clone()))
     }
 }

@@ -1,52 +1,55 @@
 //! One Parquet file, written in parts of bounded size.
 
-use crate::chunk::Chunk;
 use crate::names::Names;
 use crate::{Error, directory};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt8Array, UInt16Array,
+    UInt32Array, UInt64Array,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use fabric::record::table::{ColumnInfo, Values};
 use fabric::record::{Rows, Table};
-use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows that are gathered before they are encoded: so few that they stay in the caches meanwhile.
-const ROWS_PER_PART: usize = 512;
+/// Rows that are gathered before they are encoded.
+const ROWS_PER_PART: usize = 1024;
 
-/// Rows of a Parquet row group: what is held in memory, encoded, until it is written.
-const ROWS_PER_GROUP: usize = 64 * ROWS_PER_PART;
+/// Rows of a Parquet row group, which stays in memory, encoded, until it is complete.
+const ROWS_PER_GROUP: usize = 32 * ROWS_PER_PART;
 
-/// One Parquet file under its temporary name, and the rows that wait to be written.
+/// One Parquet file under its temporary name, and the rows that are not encoded yet.
 pub(crate) struct TableFile {
     table: Table,
     path: PathBuf,
-    writer: SerializedFileWriter<File>,
-    /// What waits, column by column.
+    schema: SchemaRef,
+    writer: ArrowWriter<File>,
+    /// Rows that are not encoded yet, column by column.
     waiting: Vec<Values>,
     rows_waiting: usize,
-    /// The row group that grows, column by column.
-    group: Vec<Chunk>,
-    rows_in_group: usize,
 }
 
 impl TableFile {
     pub(crate) fn create(dir: &Path, table: Table) -> Result<Self, Error> {
         let path = directory::temporary(dir, &table.file());
         let file = File::create(&path).map_err(|e| Error::io(&path, "create", &e))?;
-        let writer = open(file, &table.columns()).map_err(|e| Error::parquet(&path, e))?;
-        let waiting = table.columns().into_iter().map(|column| column.empty);
+        let columns = table.columns();
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&schema)))
+            .map_err(|e| Error::parquet(&path, e))?;
         Ok(Self {
-            waiting: waiting.collect(),
             table,
             path,
+            schema,
             writer,
+            waiting: empty(&table),
             rows_waiting: 0,
-            group: Vec::new(),
-            rows_in_group: 0,
         })
     }
 
@@ -54,7 +57,7 @@ impl TableFile {
         self.table.name
     }
 
-    /// Adds rows; encodes those that make a whole part, and writes those that make a whole row group.
+    /// Adds rows, encodes complete parts, and writes complete row groups.
     pub(crate) fn add(&mut self, rows: &dyn Rows, names: &Names) -> Result<(), Error> {
         let mut from = 0;
         while from < rows.len() {
@@ -70,68 +73,80 @@ impl TableFile {
         Ok(())
     }
 
-    /// Encodes the rows that wait.
+    /// Encodes the waiting rows.
     fn encode(&mut self, names: &Names) -> Result<(), ParquetError> {
-        if self.group.is_empty() {
-            let columns = self.writer.schema_descr().columns().iter().cloned();
-            let columns = columns.zip(&self.waiting);
-            self.group = columns.map(|(column, of)| Chunk::new(column, of)).collect();
-        }
-        for (chunk, values) in self.group.iter_mut().zip(&mut self.waiting) {
-            chunk.put(self.rows_waiting, values, names)?;
-            values.clear();
-        }
-        self.rows_in_group += std::mem::take(&mut self.rows_waiting);
-        if self.rows_in_group >= ROWS_PER_GROUP {
-            self.end_group()?;
-        }
-        Ok(())
-    }
-
-    /// Writes the row group.
-    fn end_group(&mut self) -> Result<(), ParquetError> {
-        let mut group = self.writer.next_row_group()?;
-        for chunk in self.group.drain(..) {
-            let (bytes, closed) = chunk.close()?;
-            group.append_column(&bytes, closed)?;
-        }
-        group.close()?;
-        self.rows_in_group = 0;
-        Ok(())
+        self.rows_waiting = 0;
+        let columns = std::mem::replace(&mut self.waiting, empty(&self.table));
+        let columns = columns.into_iter().map(|values| array(values, names));
+        let batch = RecordBatch::try_new(self.schema.clone(), columns.collect())?;
+        self.writer.write(&batch)
     }
 
     /// Completes the file, makes sure that it is on the disk, and returns its final name.
     pub(crate) fn close(mut self, names: &Names) -> Result<String, Error> {
         let path = self.path.clone();
-        let last = self.encode(names).and_then(|()| self.end_group_if_any());
-        last.map_err(|e| Error::parquet(&path, e))?;
-        // A second handle, because only `close` passes on what the system said.
-        let file = self.writer.inner().try_clone();
-        let file = file.map_err(|e| Error::io(&path, "write", &e))?;
-        self.writer.close().map_err(|e| Error::parquet(&path, e))?;
+        let file = self.encode(names).and_then(|()| self.writer.into_inner());
+        let file = file.map_err(|e| Error::parquet(&path, e))?;
         file.sync_data()
             .map_err(|e| Error::io(&path, "write", &e))?;
         Ok(self.table.file())
     }
+}
 
-    fn end_group_if_any(&mut self) -> Result<(), ParquetError> {
-        match self.rows_in_group {
-            0 => Ok(()),
-            _ => self.end_group(),
+/// Returns the columns of a table without rows.
+fn empty(table: &Table) -> Vec<Values> {
+    let columns = table.columns().into_iter();
+    columns.map(|column| column.empty).collect()
+}
+
+/// Chooses the encodings: differences for whole numbers, with their least and largest value; a dictionary for texts.
+fn properties(schema: &Schema) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_max_row_group_row_count(Some(ROWS_PER_GROUP))
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true);
+    for field in schema.fields() {
+        let path = || ColumnPath::from(field.name().as_str());
+        if field.data_type().is_integer() {
+            properties = properties
+                .set_column_statistics_enabled(path(), EnabledStatistics::Chunk)
+                .set_column_dictionary_enabled(path(), false)
+                .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED);
         }
+    }
+    properties.build()
+}
+
+/// Returns values as an array of the type of [`field`].
+fn array(values: Values, names: &Names) -> ArrayRef {
+    match values {
+        Values::U8(values) => Arc::new(UInt8Array::from(values)),
+        Values::U16(values) => Arc::new(UInt16Array::from(values)),
+        Values::U32(values) => Arc::new(UInt32Array::from(values)),
+        Values::U64(values) => Arc::new(UInt64Array::from(values)),
+        Values::OptionU8(values) => Arc::new(UInt8Array::from(values)),
+        Values::OptionU32(values) => Arc::new(UInt32Array::from(values)),
+        Values::OptionU64(values) => Arc::new(UInt64Array::from(values)),
+        Values::OptionF64(values) => Arc::new(Float64Array::from(values)),
+        Values::Bool(values) => Arc::new(BooleanArray::from(values)),
+        Values::OptionText(values) => Arc::new(StringArray::from_iter(values)),
+        Values::Word(words) => Arc::new(StringArray::from(words)),
+        Values::Direction(pairs) => {
+            let words = pairs.iter().map(|&(from, to)| names.direction(from, to));
+            Arc::new(StringArray::from_iter_values(words))
+        }
+        Values::NodeName(nodes) => names.nodes.column(nodes.into_iter()),
+        Values::PeerName(ports) => {
+            let items = ports.into_iter().map(|port| names.peer(port));
+            names.nodes.column(items)
+        }
+        Values::NodeTier(nodes) => names.tiers.column(nodes.into_iter()),
+        Values::TrafficName(traffics) => names.traffics.column(traffics.into_iter()),
     }
 }
 
-/// A file with such columns. What reads Arrow finds their types there.
-fn open(file: File, columns: &[ColumnInfo]) -> Result<SerializedFileWriter<File>, ParquetError> {
-    let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
-    let mut properties = WriterProperties::default();
-    add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
-    let described = ArrowSchemaConverter::new().convert(&schema)?;
-    SerializedFileWriter::new(file, described.root_schema_ptr(), Arc::new(properties))
-}
-
-/// The type of a column in the file. Names are stored as numbers into a list of the different ones.
+/// Returns the type of a column in the file. The file has each name once and numbers that refer to it.
 fn field(column: &ColumnInfo) -> Field {
     let names = || DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8));
     let (kind, nullable) = match column.empty {

@@ -100,11 +100,6 @@ macro_rules! types {
         }
 
         impl Values {
-            /// Forgets the values.
-            pub fn clear(&mut self) {
-                match self { $(Self::$name(values) => values.clear(),)* }
-            }
-
             /// What the documents call this type.
             #[must_use]
             pub const fn word(&self) -> &'static str {
