@@ -27,7 +27,7 @@ WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup build demo front-page live-demo test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
+.PHONY: help setup build dev demo front-page live-demo test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -63,6 +63,10 @@ $(EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
 
 build: $(EXTENSION) ## Build the extension module in release mode, and all crates
 	cargo build --release --locked
+
+dev: ## Build without link-time optimisation, seconds after an edit, and run a scenario (SCENARIO=, SCHEME=)
+	cargo run --quiet --locked -p backwater-scenario --example bench -- \
+		$(or $(SCENARIO),scenarios/first.toml) $(or $(SCHEME),timely)
 
 fast: $(DEPENDENCIES) ## Build the extension module guided by what runs tell of it: some 5 % faster
 	$(BIN)/python benches/guided.py --extension

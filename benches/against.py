@@ -2,10 +2,10 @@
 
     python benches/against.py REVISION [--quick] [--repeats N] [--only TEXT] [-o FOLDER]
 
-Machines have hours: numbers of two days say little of two versions. Here each cell of the table of
-speed.py runs with both builds one after the other, in rounds, and the ratio of the medians is told,
-with the least and the most of the rounds, and whether the results are equal to the last bit. Writes
-against.json. REVISION is anything that git knows; its build is kept under target/against.
+The speed of a machine changes within hours, so both builds run each cell one after the other, in
+rounds. The cells are those of speed.py, a replay of ns-3 and a training step with collectives. The
+table has the ratio of the medians, the least and the most of the rounds, and whether the digests
+are equal. Writes against.json. REVISION is any revision of git; its build stays in target/against.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ from runner import ROOT, Cell, build
 from speed import QUICK, TARGETS, cells, clock, markdown, measure
 
 FOLDER = ROOT / "target" / "against"
+MORE = (
+    Cell("hadoop-128", "hpcc", profile="ns3"),
+    Cell("training-64", "dcqcn"),
+)
+"""Cells that are not in the table of speeds."""
 HEAD = ("scenario", "scheme", "Mhops/s then", "now", "ratio", "least", "most", "result")
 
 
@@ -52,13 +57,13 @@ def build_of(name: str) -> Path:
 
 
 def row(cell: Cell, then: list[dict[str, Any]], now: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how a cell fares with both builds."""
+    """Compare the runs of a cell with both builds."""
     took = clock(cell, then)
     speeds = [[run["hops"] / run[took] / 1e6 for run in told] for told in (then, now)]
     medians = [statistics.median(speed) for speed in speeds]
     return {
         "scenario": cell.scenario,
-        "scheme": cell.scheme,
+        "scheme": f"{cell.scheme} {cell.profile}".strip(),
         "then_mhops_per_s": medians[0],
         "now_mhops_per_s": medians[1],
         "ratio": medians[1] / medians[0],
@@ -92,6 +97,7 @@ def main() -> None:
     options = parser.parse_args()
     name = commit(options.revision)
     runs = cells(list(QUICK if options.quick else TARGETS), [1], options.only)
+    runs += [cell for cell in MORE if options.only in cell.name]
     if not runs:
         sys.exit(f"no cell has {options.only!r} in 'scenario scheme'")
     told = measure(runs, options.repeats, [build_of(name), build()])

@@ -49,19 +49,26 @@ def build(
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """One run: a scenario with a scheme, and values set besides."""
+    """One run: a scenario with a scheme, overrides, and the profile of a replay."""
 
     scenario: str
     scheme: str
     threads: int = 1
     set: tuple[str, ...] = ()
+    profile: str = ""
+
+    @property
+    def name(self) -> str:
+        """Label in tables: scenario, scheme and profile."""
+        return f"{self.scenario} {self.scheme} {self.profile}".strip()
 
     @property
     def arguments(self) -> list[str]:
-        """What the example is called with."""
+        """Arguments of the bench example."""
         path = SCENARIOS / f"{self.scenario}.toml"
         threads = [] if self.threads == 1 else [f"--threads={self.threads}"]
-        return [str(path), self.scheme, *threads, *self.set]
+        profile = [f"--profile={self.profile}"] if self.profile else []
+        return [str(path), self.scheme, *threads, *profile, *self.set]
 
     def run(self, binary: Path) -> dict[str, Any]:
         """Return what the run cost, as the example tells it."""

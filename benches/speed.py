@@ -80,7 +80,7 @@ def measure(
                 mine.append(cell.run(binary))
                 if cell.threads > 1:
                     mine[-1]["copies_s"] = cell.run_copies(binary)
-            print(f"\rround {nth + 1} of {repeats}: {cell.scenario} {cell.scheme}    ", end="")
+            print(f"\rround {nth + 1} of {repeats}: {cell.name}    ", end="")
     print()
     return told
 
