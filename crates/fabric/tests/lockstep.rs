@@ -11,7 +11,7 @@ use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::BitmapConfig;
 use dataplane::hop::floodgate::FloodgateConfig;
 use dataplane::units::US;
-use fabric::engine::lockstep::{self, Carrier, Ended};
+use fabric::engine::lockstep::{self, Carrier, Ended, Error, LinkError};
 use fabric::link_failures::{LinkFailure, LinkFailures};
 use fabric::record::Outcome;
 use fabric::topology::{Graph, LinkSpec, Loss, TopologySpec};
@@ -41,7 +41,7 @@ impl Carrier for Bytes {
         self.taken.fill(0);
     }
 
-    fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, String> {
+    fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, LinkError> {
         let taken = &mut self.taken[usize::from(port)];
         if *taken == self.room {
             return Ok(false);
@@ -56,19 +56,16 @@ impl Carrier for Bytes {
         Ok(true)
     }
 
-    fn flush(&mut self) -> Result<(), String> {
-        Ok(())
-    }
-
     fn receive(
         &mut self,
         port: u16,
         count: usize,
-        take: &mut dyn FnMut(&[u8]) -> Result<(), String>,
-    ) -> Result<(), String> {
+        take: &mut dyn FnMut(&[u8]) -> Result<(), LinkError>,
+    ) -> Result<(), LinkError> {
         for _ in 0..count {
             let frame = self.into[usize::from(port)].lock().unwrap().pop_front();
-            take(&frame.ok_or("a frame is missing")?)?;
+            let frame = frame.ok_or_else(|| LinkError::carrier("a frame is missing"));
+            take(&frame?)?;
         }
         Ok(())
     }
@@ -95,7 +92,7 @@ fn carriers(graph: &Graph, room: usize, changed: u32, change: Change) -> Vec<Box
     (0..graph.nodes()).map(carrier).collect()
 }
 
-fn run_changed(setup: &Setup, node: u32, change: Change) -> Result<(Ended, Keep), String> {
+fn run_changed(setup: &Setup, node: u32, change: Change) -> Result<(Ended, Keep), Error> {
     let plan = setup.clone().plan();
     let carriers = carriers(&plan.graph, usize::MAX, node, change);
     let mut keep = Keep::default();
@@ -290,17 +287,27 @@ fn a_changed_frame_changes_the_run_or_ends_it_with_a_reason() {
         }
     };
     let why = run_changed(&setup, 0, flip).unwrap_err();
-    assert!(
-        why.contains("host0->leaf0: frame sent at ") && why.contains("iCRC"),
-        "{why}"
-    );
+    let (link, LinkError::Unreadable { why, .. }) = link_error(&why) else {
+        panic!("{why}");
+    };
+    assert_eq!((link, why.header), ("host0->leaf0", "iCRC"));
     let lose: Change = |number, frame| {
         if number == 7 {
             frame.clear();
         }
     };
     let why = run_changed(&setup, 0, lose).unwrap_err();
-    assert!(why.starts_with("host0->leaf0: frame sent at "), "{why}");
+    let (link, LinkError::Unreadable { .. }) = link_error(&why) else {
+        panic!("{why}");
+    };
+    assert_eq!(link, "host0->leaf0");
+}
+
+fn link_error(error: &Error) -> (&str, &LinkError) {
+    match error {
+        Error::Link { link, why } => (link, why),
+        other => panic!("{other}"),
+    }
 }
 
 // LIV-02
@@ -308,10 +315,17 @@ fn a_changed_frame_changes_the_run_or_ends_it_with_a_reason() {
 fn what_frames_cannot_say_is_refused() {
     let mut ideal = of(dcqcn);
     ideal.nic.recovery = Recovery::Ideal { delay_ps: Some(0) };
-    let why = run_changed(&ideal, 0, |_, _| {}).unwrap_err();
+    let why = refused(&ideal);
     assert!(why.starts_with("ideal retransmission"), "{why}");
     let mut in_order = of(dcqcn);
     in_order.in_order = true;
-    let why = run_changed(&in_order, 0, |_, _| {}).unwrap_err();
+    let why = refused(&in_order);
     assert!(why.contains("in the order of scheduling"), "{why}");
+}
+
+fn refused(setup: &Setup) -> &'static str {
+    match run_changed(setup, 0, |_, _| {}) {
+        Err(Error::Refused(why)) => why,
+        other => panic!("{:?}", other.map(drop)),
+    }
 }

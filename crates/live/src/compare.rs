@@ -12,7 +12,8 @@ use scenario::{BuildError, Scenario};
 use wire::frame::MOST_BYTES;
 use wire::{Network, decode};
 
-use crate::lockstep::{Carriers, carriers_of, veth_carriers};
+use crate::lockstep::{Carriers, LockstepError, carriers_of, veth_carriers};
+use crate::network::Failure;
 
 /// What the simulator makes of a scenario that ran in lockstep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +30,8 @@ pub struct Compared {
 /// # Errors
 /// As for [`first_difference`].
 // LIV-11
-pub fn compare(scenario: &Scenario, live_digest: &str) -> Result<Compared, String> {
-    let digest = simulated_digest(scenario).map_err(|error| error.to_string())?;
+pub fn compare(scenario: &Scenario, live_digest: &str) -> Result<Compared, LockstepError> {
+    let digest = simulated_digest(scenario).map_err(LockstepError::Build)?;
     let difference = match digest == live_digest {
         true => None,
         false => first_difference(scenario, veth_carriers)?,
@@ -88,11 +89,11 @@ impl fmt::Display for Difference {
 // LIV-11
 pub fn first_difference(
     scenario: &Scenario,
-    carriers: impl FnOnce(&Graph) -> Result<Carriers, String>,
-) -> Result<Option<Difference>, String> {
+    carriers: impl FnOnce(&Graph) -> Result<Carriers, Failure>,
+) -> Result<Option<Difference>, LockstepError> {
     let plan = || {
-        let built = scenario.build().map_err(|error| error.to_string())?;
-        Ok::<_, String>(captured(built.plan))
+        let built = scenario.build().map_err(LockstepError::Build)?;
+        Ok::<_, LockstepError>(captured(built.plan))
     };
     let (live, simulated) = (plan()?, plan()?);
     let network = lockstep::network(&live);
@@ -121,7 +122,7 @@ pub fn first_difference(
         }
     });
     match (difference, failure) {
-        (None, Some(failure)) => Err(failure),
+        (None, Some(failure)) => Err(LockstepError::Run(failure)),
         (difference, _) => Ok(difference),
     }
 }

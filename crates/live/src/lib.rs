@@ -13,6 +13,7 @@
 
 #[cfg(feature = "simulator")]
 mod compare;
+mod error;
 pub mod host;
 mod interface;
 #[cfg(feature = "simulator")]
@@ -30,9 +31,11 @@ pub mod switch;
 pub mod veth;
 pub mod wall;
 
+pub use error::Error;
+
 #[cfg(feature = "simulator")]
 pub use compare::{Compared, Difference, compare, first_difference, simulated_digest};
 #[cfg(feature = "simulator")]
-pub use lockstep::{Carriers, Report, run, run_over};
+pub use lockstep::{Carriers, LockstepError, Report, run, run_over};
 #[cfg(feature = "simulator")]
 pub use namespace::enter_user_namespace;

@@ -1,14 +1,15 @@
 //! A scenario in lockstep: its results, and how many frames it took.
 
+use std::fmt;
 use std::time::Instant;
 
 use fabric::engine::Plan;
 use fabric::engine::lockstep::{self, Carrier};
 use fabric::topology::Graph;
 use results::Summary;
-use scenario::{Options, RunError, Scenario};
+use scenario::{BuildError, Options, RunError, Scenario};
 
-use crate::network;
+use crate::network::{self, Failure};
 
 /// Carriers of all nodes, in the order of their numbers.
 pub type Carriers = Vec<Box<dyn Carrier>>;
@@ -40,9 +41,32 @@ pub fn run(scenario: &Scenario, options: Options<'_>) -> Result<Report, RunError
     run_over(scenario, options, veth_carriers)
 }
 
+/// Error of a run in lockstep on real frames.
+#[derive(Debug)]
+pub enum LockstepError {
+    /// The scenario cannot be built.
+    Build(BuildError),
+    /// The network of namespaces cannot be made.
+    Network(Failure),
+    /// The run is refused, or fails.
+    Run(lockstep::Error),
+}
+
+impl fmt::Display for LockstepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Build(why) => write!(f, "{why}"),
+            Self::Network(why) => write!(f, "{why}"),
+            Self::Run(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl std::error::Error for LockstepError {}
+
 /// Makes namespaces and interfaces for a network.
-pub(crate) fn veth_carriers(graph: &Graph) -> Result<Carriers, String> {
-    let carriers = network::build(graph).map_err(|error| error.to_string())?;
+pub(crate) fn veth_carriers(graph: &Graph) -> Result<Carriers, Failure> {
+    let carriers = network::build(graph)?;
     let boxed = carriers
         .into_iter()
         .map(|carrier| Box::new(carrier) as Box<dyn Carrier>);
@@ -56,14 +80,15 @@ pub(crate) fn veth_carriers(graph: &Graph) -> Result<Carriers, String> {
 pub fn run_over(
     scenario: &Scenario,
     options: Options<'_>,
-    carriers: impl FnOnce(&Graph) -> Result<Carriers, String>,
+    carriers: impl FnOnce(&Graph) -> Result<Carriers, Failure>,
 ) -> Result<Report, RunError> {
     let mut did = None;
     let summary = scenario.run_by(options, |plan, recorder, watch| {
-        let carriers = carriers_of(&plan, carriers)?;
+        let carriers = carriers_of(&plan, carriers).map_err(|error| error.to_string())?;
         let nodes = plan.graph.nodes();
         let began = Instant::now();
-        let ended = lockstep::run(plan, carriers, recorder, watch)?;
+        let ended = lockstep::run(plan, carriers, recorder, watch);
+        let ended = ended.map_err(|error| error.to_string())?;
         let seconds = began.elapsed().as_secs_f64();
         did = Some((nodes, ended.frames, ended.bytes, ended.rounds, seconds));
         Ok(ended.outcome)
@@ -83,12 +108,10 @@ pub fn run_over(
 // LIV-02
 pub(crate) fn carriers_of(
     plan: &Plan,
-    carriers: impl FnOnce(&Graph) -> Result<Carriers, String>,
-) -> Result<Carriers, String> {
+    carriers: impl FnOnce(&Graph) -> Result<Carriers, Failure>,
+) -> Result<Carriers, LockstepError> {
     if let Some(why) = lockstep::refusal(plan) {
-        return Err(format!(
-            "this scenario cannot run in lockstep, where nodes know of each other what frames say: {why}"
-        ));
+        return Err(LockstepError::Run(lockstep::Error::Refused(why)));
     }
-    carriers(&plan.graph)
+    carriers(&plan.graph).map_err(LockstepError::Network)
 }

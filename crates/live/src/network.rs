@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use fabric::engine::lockstep::Carrier;
+use fabric::engine::lockstep::{Carrier, LinkError};
 use fabric::topology::Graph;
 use nix::errno::Errno;
 use wire::ethernet::{Mac, SHORTEST, ether_type};
@@ -64,6 +64,56 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+/// Error of a carrier when it sends or receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameError {
+    /// The system does not send a frame.
+    Send {
+        /// Bytes of the frame.
+        bytes: usize,
+        /// The reason of the system.
+        why: Errno,
+    },
+    /// The system does not return frames.
+    Receive {
+        /// The reason of the system.
+        why: Errno,
+    },
+    /// Frames did not arrive in time.
+    Missing {
+        /// Number of frames that were sent in this round.
+        sent: usize,
+        /// Number of frames that arrived.
+        came: usize,
+    },
+    /// A frame is longer than any interface of the network sends.
+    Long {
+        /// Bytes of the frame.
+        bytes: usize,
+    },
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Send { bytes, why } => {
+                write!(f, "a frame of {bytes} bytes cannot be sent: {}", why.desc())
+            }
+            Self::Receive { why } => write!(f, "no frame can be received: {}", why.desc()),
+            Self::Missing { sent, came } => {
+                let seconds = PATIENCE.as_secs();
+                write!(f, "{sent} frames were sent, {came} came in {seconds} s")
+            }
+            Self::Long { bytes } => write!(
+                f,
+                "a frame of {bytes} bytes came, and none has more than {FRAME_ROOM}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FrameError {}
 
 /// The interface of a port, in the namespace of its node.
 fn interface(port: u16) -> String {
@@ -215,7 +265,7 @@ impl Carrier for VethCarrier {
     }
 
     // LIV-08
-    fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, String> {
+    fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, LinkError> {
         let port = &mut self.ports[usize::from(port)];
         let takes = memory_of(frame.len());
         if self.left == 0 || port.left < takes && port.left < port.memory {
@@ -225,17 +275,12 @@ impl Carrier for VethCarrier {
         port.left = port.left.saturating_sub(takes);
         let sent = port.socket.send(frame);
         sent.map_err(|why| {
-            format!(
-                "a frame of {} bytes cannot be sent: {}",
-                frame.len(),
-                why.desc()
-            )
+            LinkError::carrier(FrameError::Send {
+                bytes: frame.len(),
+                why,
+            })
         })?;
         Ok(true)
-    }
-
-    fn flush(&mut self) -> Result<(), String> {
-        Ok(())
     }
 
     // LIV-07, LIV-09
@@ -243,23 +288,19 @@ impl Carrier for VethCarrier {
         &mut self,
         port: u16,
         count: usize,
-        take: &mut dyn FnMut(&[u8]) -> Result<(), String>,
-    ) -> Result<(), String> {
+        take: &mut dyn FnMut(&[u8]) -> Result<(), LinkError>,
+    ) -> Result<(), LinkError> {
         let port = &mut self.ports[usize::from(port)];
         let mut came = 0;
         while came < count {
             let bytes = port.socket.receive(&mut port.place).map_err(|why| {
-                let seconds = PATIENCE.as_secs();
-                match why {
-                    Errno::EAGAIN => {
-                        format!("{count} frames were sent, {came} came in {seconds} s")
-                    }
-                    why => format!("no frame can be received: {}", why.desc()),
-                }
+                LinkError::carrier(match why {
+                    Errno::EAGAIN => FrameError::Missing { sent: count, came },
+                    why => FrameError::Receive { why },
+                })
             })?;
-            let frame = port.place.get(..bytes).ok_or_else(|| {
-                format!("a frame of {bytes} bytes came, and none has more than {FRAME_ROOM}")
-            })?;
+            let frame = port.place.get(..bytes);
+            let frame = frame.ok_or_else(|| LinkError::carrier(FrameError::Long { bytes }))?;
             if frame.get(6..12) == Some(&port.peer) && frame[..6] != HELLO {
                 came += 1;
                 take(frame)?;

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fabric::engine::Threads;
-use fabric::engine::lockstep::Carrier;
+use fabric::engine::lockstep::{Carrier, LinkError};
 use fabric::topology::{Graph, LinkSpec, Loss, TopologySpec};
-use live::{Carriers, Report, enter_user_namespace, network};
+use live::network::{self, Failure};
+use live::{Carriers, Report, enter_user_namespace};
 use nix::unistd::{getgid, getuid};
 use scenario::{Changes, Options, Scenario};
 use wire::frame::mac;
@@ -159,7 +160,7 @@ impl Carrier for Faulty {
         self.inner.begin_round();
     }
 
-    fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, String> {
+    fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, LinkError> {
         if frame.len() < 500 {
             return self.inner.send(port, frame);
         }
@@ -179,23 +180,19 @@ impl Carrier for Faulty {
         Ok(sent)
     }
 
-    fn flush(&mut self) -> Result<(), String> {
-        self.inner.flush()
-    }
-
     fn receive(
         &mut self,
         port: u16,
         count: usize,
-        take: &mut dyn FnMut(&[u8]) -> Result<(), String>,
-    ) -> Result<(), String> {
+        take: &mut dyn FnMut(&[u8]) -> Result<(), LinkError>,
+    ) -> Result<(), LinkError> {
         self.inner.receive(port, count, take)
     }
 }
 
 /// Carriers of which that of the first node has a fault.
-fn with(fault: Fault, graph: &Graph) -> Result<Carriers, String> {
-    let carriers = network::build(graph).map_err(|error| error.to_string())?;
+fn with(fault: Fault, graph: &Graph) -> Result<Carriers, Failure> {
+    let carriers = network::build(graph)?;
     let boxed = carriers.into_iter().enumerate().map(|(node, carrier)| {
         let inner: Box<dyn Carrier> = Box::new(carrier);
         match node {
@@ -300,7 +297,8 @@ fn frames_that_are_not_of_the_run_are_passed_over() {
         ([0x32, 1, 2, 3, 4, 5], true, 1500),
         (own, false, 65_549),
     ] {
-        assert_eq!(carriers[0].send(0, &from(source, tagged, bytes)), Ok(true));
+        let frame = from(source, tagged, bytes);
+        assert!(carriers[0].send(0, &frame).unwrap());
     }
     let mut came = Vec::new();
     let take = &mut |frame: &[u8]| {

@@ -59,5 +59,6 @@ pub fn run_host(
         };
         run_host_of(plan, &node, &setup, &results, stop, &mut tell)
     })?;
-    Ok((json!(ended.last).to_string(), ended.broken))
+    let broken = ended.broken.map(|error| error.to_string());
+    Ok((json!(ended.last).to_string(), broken))
 }

@@ -51,7 +51,7 @@ pub fn run_lockstep(
         true => live::compare(&scenario, &report.summary.digest).map(Some),
         false => Ok(None),
     });
-    let compared = compared.map_err(|error| raise(py, "RunError", (error,)))?;
+    let compared = compared.map_err(|error| raise(py, "RunError", (error.to_string(),)))?;
     let answer = json!({
         "nodes": report.nodes,
         "frames": report.frames,

@@ -36,23 +36,20 @@ pub fn run_switch(
     ready: Py<PyAny>,
     interrupt: &Interrupt,
 ) -> PyResult<String> {
-    let failed = |message: String| raise(py, "RunError", (message,));
+    let failed = |message: &str| raise(py, "RunError", (message,));
     let scenario = load(py, &path, overrides, seed, scheme, None)?;
     let plan = scenario
         .build()
-        .map_err(|error| failed(error.to_string()))?
+        .map_err(|error| failed(&error.to_string()))?
         .plan;
     let classes = classes.map_or(Ok(Classes::default()), |given| Classes::new(&given));
-    let metrics: Option<SocketAddr> =
-        metrics
-            .map(|address| address.parse())
-            .transpose()
-            .map_err(|_| {
-                failed("--metrics: expected an address and a port, like 127.0.0.1:9100".to_owned())
-            })?;
+    let metrics: Option<SocketAddr> = metrics
+        .map(|address| address.parse())
+        .transpose()
+        .map_err(|_| failed("--metrics: expected an address and a port, like 127.0.0.1:9100"))?;
     let setup = Setup {
         choices: Choices {
-            classes: classes.map_err(failed)?,
+            classes: classes.map_err(|error| failed(&error.to_string()))?,
             lossless: lossless.map(|all| {
                 all.iter()
                     .fold(0, |bits, priority| bits | 1 << (priority & 7))

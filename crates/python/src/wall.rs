@@ -18,9 +18,9 @@ pub fn run_until_interrupted<R: Send, T>(
     py: Python<'_>,
     interrupt: &Interrupt,
     ready: impl Fn(Python<'_>, T) -> PyResult<()> + Send + Sync,
-    run: impl FnOnce(&AtomicBool, &mut dyn FnMut(T)) -> Result<R, String> + Send,
+    run: impl FnOnce(&AtomicBool, &mut dyn FnMut(T)) -> Result<R, live::Error> + Send,
 ) -> PyResult<R> {
-    let failed = |message: String| raise(py, "RunError", (message,));
+    let failed = |error: live::Error| raise(py, "RunError", (error.to_string(),));
     // WSW-42: before the thread starts, which inherits the capabilities of this one.
     keep_raw_sockets_only().map_err(failed)?;
     let (stop, asked) = (AtomicBool::new(false), &interrupt.flag);

@@ -16,7 +16,7 @@ use kernel::calendar::{Calendar, Event, Wheel, phase};
 use kernel::{Barrier, Broken};
 use wire::ethernet::Mac;
 use wire::frame::{MOST_BYTES, mac};
-use wire::{Link, Network, decode, encode};
+use wire::{Link, Malformed, Network, Unfit, decode, encode};
 
 use super::build::wire_network;
 use super::cut::{Cut, cut_all};
@@ -31,7 +31,7 @@ use crate::topology::Graph;
 /// Carries the frames of one node over its links: to the nodes at their ends, and from them.
 ///
 /// Frames of a link arrive in the order in which they were sent, and none is lost: a carrier that cannot promise
-/// that says so as an error. Errors are sentences for people.
+/// that returns an error.
 pub trait Carrier: Send {
     /// A round begins. What was sent in the round before the last has been received.
     fn begin_round(&mut self);
@@ -40,13 +40,7 @@ pub trait Carrier: Send {
     ///
     /// # Errors
     /// The frame cannot be sent at all.
-    fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, String>;
-
-    /// All frames of the round have been handed over.
-    ///
-    /// # Errors
-    /// They cannot be sent.
-    fn flush(&mut self) -> Result<(), String>;
+    fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, LinkError>;
 
     /// Receives exactly this many frames from the link of a port, and calls `take` with each, in their order. The
     /// caller knows that they were sent.
@@ -57,9 +51,110 @@ pub trait Carrier: Send {
         &mut self,
         port: u16,
         count: usize,
-        take: &mut dyn FnMut(&[u8]) -> Result<(), String>,
-    ) -> Result<(), String>;
+        take: &mut dyn FnMut(&[u8]) -> Result<(), LinkError>,
+    ) -> Result<(), LinkError>;
 }
+
+/// Error of a run in lockstep.
+#[derive(Debug)]
+pub enum Error {
+    /// The nodes need more from each other than their frames carry: the reason.
+    Refused(&'static str),
+    /// A packet does not fit into a frame.
+    Unwritable {
+        /// The link, named by both ends.
+        link: String,
+        /// When the transmission of the packet began, ps.
+        begun_ps: Time,
+        /// What does not fit.
+        why: Unfit,
+    },
+    /// A link does not carry frames as it must.
+    Link {
+        /// The link, named by both ends.
+        link: String,
+        /// What went wrong.
+        why: LinkError,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(why) => write!(
+                f,
+                "this scenario cannot run in lockstep, where nodes learn from each other only what frames carry: \
+                 {why}"
+            ),
+            Self::Unwritable {
+                link,
+                begun_ps,
+                why,
+            } => write!(
+                f,
+                "{link}: the packet that is sent at {begun_ps} ps does not fit into a frame: {why}"
+            ),
+            Self::Link { link, why } => write!(f, "{link}: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Error of a link in lockstep.
+#[derive(Debug)]
+pub enum LinkError {
+    /// The carrier cannot send or receive.
+    Carrier(Box<dyn std::error::Error + Send + Sync>),
+    /// A frame that arrived cannot be decoded.
+    Unreadable {
+        /// When the transmission of the frame began, ps.
+        begun_ps: Time,
+        /// What is wrong in the frame.
+        why: Malformed,
+    },
+    /// A frame arrived with fewer bytes than were sent, and so before events that have happened.
+    Early {
+        /// When the transmission of the frame began, ps.
+        begun_ps: Time,
+        /// Bytes of the packet as the receiver computes them.
+        size: u16,
+        /// When the packet arrives with these bytes, ps.
+        at_ps: Time,
+        /// All events before this time have happened, ps.
+        done_ps: Time,
+    },
+}
+
+impl LinkError {
+    /// An error of the carrier.
+    pub fn carrier(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Carrier(why.into())
+    }
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Carrier(why) => write!(f, "{why}"),
+            Self::Unreadable { begun_ps, why } => {
+                write!(f, "the frame sent at {begun_ps} ps cannot be read: {why}")
+            }
+            Self::Early {
+                begun_ps,
+                size,
+                at_ps,
+                done_ps,
+            } => write!(
+                f,
+                "the frame sent at {begun_ps} ps arrives at {at_ps} ps with {size} bytes, but all events before \
+                 {done_ps} ps have happened: it lost bytes on its way"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
 
 /// A run in lockstep, when it has ended.
 #[derive(Debug)]
@@ -103,15 +198,15 @@ pub fn network(plan: &Plan) -> Network {
 /// the nodes' numbers. The outcome is that of [`super::run`].
 ///
 /// # Errors
-/// The plan is [refused](refusal), a carrier fails, or a frame cannot be read: in words.
+/// The plan is [refused](refusal), a carrier fails, or a frame cannot be read.
 pub fn run(
     plan: Plan,
     carriers: Vec<Box<dyn Carrier>>,
     recorder: &mut dyn Recorder,
     watch: &mut dyn FnMut(&Progress) -> bool,
-) -> Result<Ended, String> {
+) -> Result<Ended, Error> {
     if let Some(why) = refusal(&plan) {
-        return Err(why.to_owned());
+        return Err(Error::Refused(why));
     }
     let smallest = smallest_frame(&plan.switch, &plan.nic);
     let cut = cut_all(&plan.graph, plan.clock, smallest);
@@ -150,7 +245,7 @@ struct Meeting {
     /// Per link: when the transmission of the frames of this round began.
     begun_ps: [Vec<Mutex<Vec<Time>>>; 2],
     /// Why the run cannot go on.
-    failure: OnceLock<String>,
+    failure: OnceLock<Error>,
     frames: AtomicU64,
     bytes: AtomicU64,
     rounds: AtomicU64,
@@ -202,8 +297,16 @@ impl Meeting {
         self.graph.port_name(link)
     }
 
+    /// The error of a link.
+    fn error(&self, link: usize, why: LinkError) -> Error {
+        Error::Link {
+            link: self.name(link),
+            why,
+        }
+    }
+
     /// One node cannot go on: none does.
-    fn give_up(&self, why: String) -> Broken {
+    fn give_up(&self, why: Error) -> Broken {
         // Only the first reason counts: the others follow from it.
         let _ = self.failure.set(why);
         self.barrier.break_up();
@@ -313,12 +416,14 @@ impl<'a> Station<'a> {
     /// Sends what waits and what the last window has left, as far as there is room. Returns how many frames wait
     /// now.
     // LIV-03
-    fn send<C>(&mut self, part: &mut Partition<C>, parity: usize) -> Result<u64, String> {
+    fn send<C>(&mut self, part: &mut Partition<C>, parity: usize) -> Result<u64, Error> {
         let meeting = self.meeting;
+        let failed = |link| move |why| meeting.error(link, why);
         self.carrier.begin_round();
         for (port, number) in self.ports.iter_mut().zip(0..) {
             while let Some((begun_ps, frame)) = port.waiting.front() {
-                if !self.carrier.send(number, frame)? {
+                let sent = self.carrier.send(number, frame);
+                if !sent.map_err(failed(port.out))? {
                     break;
                 }
                 meeting.times(parity, port.out).push(*begun_ps);
@@ -342,18 +447,19 @@ impl<'a> Station<'a> {
             let begun_ps = leaving.at - takes_ps;
             let bytes = encode(&direction, &part.arena, leaving.id, &mut self.place);
             part.arena.free(leaving.id);
-            let bytes = bytes.map_err(|error| {
-                let link = meeting.name(port.out);
-                format!("{link}: a packet that is sent at {begun_ps} ps fits no frame: {error}")
+            let bytes = bytes.map_err(|why| Error::Unwritable {
+                link: meeting.name(port.out),
+                begun_ps,
+                why,
             })?;
             let frame = &self.place[..bytes];
-            if port.waiting.is_empty() && self.carrier.send(near.port, frame)? {
+            let mut send = || self.carrier.send(near.port, frame);
+            if port.waiting.is_empty() && send().map_err(failed(port.out))? {
                 meeting.times(parity, port.out).push(begun_ps);
             } else {
                 port.waiting.push_back((begun_ps, frame.into()));
             }
         }
-        self.carrier.flush()?;
         Ok(self
             .ports
             .iter()
@@ -367,7 +473,7 @@ impl<'a> Station<'a> {
         &mut self,
         part: &mut Partition<C>,
         parity: usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let meeting = self.meeting;
         let (mut frames, mut all_bytes) = (0, 0);
         for (port, number) in self.ports.iter().zip(0..) {
@@ -391,10 +497,9 @@ impl<'a> Station<'a> {
                     (begun_ps, done_ps),
                     frame,
                 )
-                .map_err(|why| format!("frame sent at {begun_ps} ps: {why}"))
             };
             let received = self.carrier.receive(number, self.begun_ps.len(), &mut take);
-            received.map_err(|why| format!("{}: {why}", meeting.name(port.into)))?;
+            received.map_err(|why| meeting.error(port.into, why))?;
         }
         meeting.frames.fetch_add(frames, Ordering::Relaxed);
         meeting.bytes.fetch_add(all_bytes, Ordering::Relaxed);
@@ -410,16 +515,20 @@ fn arrive<C: Calendar>(
     network: &Network,
     (begun_ps, done_ps): (Time, Time),
     frame: &[u8],
-) -> Result<(), String> {
-    let id = decode(network, frame, &mut part.arena).map_err(|error| error.to_string())?;
+) -> Result<(), LinkError> {
+    let id = decode(network, frame, &mut part.arena);
+    let id = id.map_err(|why| LinkError::Unreadable { begun_ps, why })?;
     let links = &part.core.links;
     let size = part.arena.hot(id).size;
     let takes_ps = links.rates[link].serialisation_ps(size.into()) + links.near[link].delay_ps;
     let at = begun_ps + takes_ps;
     if at < done_ps {
-        return Err(format!(
-            "with {size} bytes it arrives at {at} ps, but everything before {done_ps} ps has happened"
-        ));
+        return Err(LinkError::Early {
+            begun_ps,
+            size,
+            at_ps: at,
+            done_ps,
+        });
     }
     let lane = links.near[link].lane;
     let event = Event::new(at, phase::ARRIVAL, link as u32, id);

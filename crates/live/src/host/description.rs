@@ -7,6 +7,7 @@ use dataplane::units::Time;
 use traffic::Flow;
 use wire::ethernet::Mac;
 
+use crate::Error;
 use crate::wall::NodeDescription;
 
 /// Returns how the NIC has to start a flow, and the time in ps that the flow takes alone in the network until its
@@ -48,9 +49,9 @@ impl HostDescription {
     /// Sets the address to which frames for a host are sent.
     ///
     /// # Errors
-    /// The network has no host of this name: in words.
+    /// The network has no host of this name.
     // HST-03: the user may give the address of a peer
-    pub fn set_address(&mut self, name: &str, address: Mac) -> Result<(), String> {
+    pub fn set_address(&mut self, name: &str, address: Mac) -> Result<(), Error> {
         let host = self.names.iter().position(|known| known == name);
         let host = host.ok_or_else(|| unknown_host(name, &self.names))?;
         let of_host = self.ends.iter_mut().filter(|end| end.0 as usize == host);
@@ -59,8 +60,12 @@ impl HostDescription {
     }
 }
 
-/// Describes the error that the network has no host of this name.
-pub(crate) fn unknown_host(name: &str, known: &[String]) -> String {
-    let (first, last) = (&known[0], &known[known.len() - 1]);
-    format!("the scenario has no host {name}; it has {first} to {last}")
+/// Returns the error that the network has no host of this name. `known` are the names of all hosts.
+pub(crate) fn unknown_host(name: &str, known: &[String]) -> Error {
+    let name_at = |at: Option<&String>| at.cloned().unwrap_or_default();
+    Error::UnknownHost {
+        name: name.to_owned(),
+        first: name_at(known.first()),
+        last: name_at(known.last()),
+    }
 }

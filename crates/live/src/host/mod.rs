@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use dataplane::units::{NS, Time};
 use wire::ethernet::Mac;
 
+use crate::Error;
 use crate::wall::{Driver, open_ports};
 use description::HostDescription;
 use flows::OwnFlow;
@@ -38,8 +39,8 @@ impl Setup {
     /// Checks the setup against a host, and sets the addresses of its peers.
     ///
     /// # Errors
-    /// A peer is unknown, or the interfaces do not match the ports: in words.
-    pub(crate) fn apply(&self, description: &mut HostDescription) -> Result<(), String> {
+    /// A peer is unknown, or the interfaces do not match the ports.
+    pub(crate) fn apply(&self, description: &mut HostDescription) -> Result<(), Error> {
         description.node.check_interfaces(self.interfaces.len())?;
         for (peer, address) in &self.peers {
             description.set_address(peer, *address)?;
@@ -49,14 +50,14 @@ impl Setup {
 }
 
 /// Result of a run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Ended {
     /// Measurements and counters at the end.
     pub last: Snapshot,
     /// Flows that the host has started.
     pub flows: Vec<OwnFlow>,
     /// The error that ended the run early, if there was one.
-    pub broken: Option<String>,
+    pub broken: Option<Error>,
 }
 
 /// Called once when all ports are open, with the name of the host and the names of the neighbours by port.
@@ -65,13 +66,13 @@ pub type Ready<'a> = dyn FnMut(&str, &[String]) + 'a;
 /// Sends the flows of a host and answers others until it is done or `stop` is set. Calls `ready` once.
 ///
 /// # Errors
-/// A peer is unknown, the interfaces do not match the ports, or the system refuses something: in words.
+/// A peer is unknown, the interfaces do not match the ports, or the system refuses something.
 pub fn run(
     mut description: HostDescription,
     setup: &Setup,
     stop: &AtomicBool,
     ready: &mut Ready<'_>,
-) -> Result<Ended, String> {
+) -> Result<Ended, Error> {
     setup.apply(&mut description)?;
     let (sockets, addresses) = open_ports(&setup.interfaces)?;
     let (name, names) = (description.node.name.clone(), description.names.clone());
@@ -106,19 +107,19 @@ fn this_start() -> u32 {
 
 /// Whether the host can go on with its interfaces.
 // HST-22
-fn check_ports(driver: &Driver<Node>) -> Result<(), String> {
+fn check_ports(driver: &Driver<Node>) -> Result<(), Error> {
     for socket in &driver.sockets {
-        let name = socket.name();
+        let interface = || socket.name().to_owned();
         if socket.is_gone() {
-            return Err(format!("interface {name} is gone"));
+            return Err(Error::Gone {
+                interface: interface(),
+            });
         }
         if socket.too_long() > 0 {
-            let longest = driver.machine.counters().largest_bytes;
-            return Err(format!(
-                "{name} takes no frame of {longest} bytes: give it a larger MTU (`ip link set {name} mtu {}`), or \
-                 set a smaller mtu in the scenario",
-                longest.saturating_sub(14)
-            ));
+            return Err(Error::TooLong {
+                interface: interface(),
+                bytes: driver.machine.counters().largest_bytes,
+            });
         }
     }
     Ok(())

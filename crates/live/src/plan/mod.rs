@@ -12,17 +12,18 @@ use results::HostFiles;
 use wire::Network;
 use wire::frame::mac;
 
+use crate::Error;
 use crate::host::description::{HostDescription, unknown_host};
 use crate::host::{self, Ended};
-use crate::switch::plan::{SwitchDescription, refusal};
+use crate::switch::plan::{SwitchDescription, check_scheme};
 use crate::wall::NodeDescription;
 
 /// Describes a switch of a plan; without a name, the only one.
 ///
 /// # Errors
-/// There is no such switch: in words.
+/// There is no such switch.
 // WSW-20: scheme, buffer, rates and delays are those of the scenario
-pub fn switch_of(plan: &Plan, name: Option<&str>) -> Result<SwitchDescription, String> {
+pub fn switch_of(plan: &Plan, name: Option<&str>) -> Result<SwitchDescription, Error> {
     let graph = &plan.graph;
     let node = find_switch(graph, name)?;
     Ok(SwitchDescription {
@@ -38,14 +39,14 @@ pub fn switch_of(plan: &Plan, name: Option<&str>) -> Result<SwitchDescription, S
 /// Describes a host of a plan.
 ///
 /// # Errors
-/// There is no such host, or the scenario needs more than frames: in words.
+/// There is no such host, or the scenario needs more than frames.
 // HST-01, HST-03
-pub fn host_of(plan: Plan, name: &str) -> Result<HostDescription, String> {
+pub fn host_of(plan: Plan, name: &str) -> Result<HostDescription, Error> {
     let graph = plan.graph.clone();
     let names: Vec<String> = (0..graph.hosts()).map(|host| graph.name(host)).collect();
     let found = graph.find(name).filter(|&node| node < graph.hosts());
     let host = found.ok_or_else(|| unknown_host(name, &names))?;
-    refuse(&plan)?;
+    check(&plan)?;
     let mut single = SingleHost::new(&plan);
     let end = |endpoint: usize| {
         let of = graph.node_of_port(endpoint);
@@ -80,7 +81,7 @@ pub struct Results {
 /// Runs a host of a plan as [`host::run`] does, and writes its results.
 ///
 /// # Errors
-/// As there, or the results cannot be written: in words.
+/// As there, or the results cannot be written.
 // HST-30: an error of the run does not prevent its results
 pub fn run_host(
     plan: Plan,
@@ -89,16 +90,15 @@ pub fn run_host(
     results: &Results,
     stop: &AtomicBool,
     ready: &mut host::Ready<'_>,
-) -> Result<Ended, String> {
-    let written = |error: results::Error| error.to_string();
+) -> Result<Ended, Error> {
     let mut description = host_of(plan, name)?;
     // Before the directory is created: an error here leaves nothing behind.
     setup.apply(&mut description)?;
-    let files = HostFiles::create(&results.out_dir, results.force).map_err(written)?;
+    let files = HostFiles::create(&results.out_dir, results.force)?;
     let ended = host::run(description, setup, stop, ready)?;
-    let last = serde_json::to_string_pretty(&ended.last).map_err(|error| error.to_string())?;
-    let finished = files.finish(&results.resolved, &ended.flows, &last);
-    finished.map_err(written)?;
+    let last = serde_json::to_string_pretty(&ended.last);
+    let last = last.expect("a snapshot has only names, texts and numbers");
+    files.finish(&results.resolved, &ended.flows, &last)?;
     Ok(ended)
 }
 
@@ -119,34 +119,31 @@ fn node_of(plan: &Plan, node: u32) -> NodeDescription {
     }
 }
 
-fn find_switch(graph: &Graph, name: Option<&str>) -> Result<u32, String> {
-    let all = graph.hosts()..graph.nodes();
-    let names = || {
-        let names: Vec<String> = all.clone().map(|node| graph.name(node)).collect();
-        names.join(", ")
-    };
+fn find_switch(graph: &Graph, name: Option<&str>) -> Result<u32, Error> {
+    let mut all = graph.hosts()..graph.nodes();
+    let known = all.clone().map(|node| graph.name(node));
     match name {
-        Some(name) => all
-            .clone()
-            .find(|&node| graph.name(node) == name)
-            .ok_or_else(|| format!("the scenario has no switch {name}; it has {}", names())),
+        Some(name) => {
+            all.find(|&node| graph.name(node) == name)
+                .ok_or_else(|| Error::UnknownSwitch {
+                    name: name.to_owned(),
+                    known: known.collect(),
+                })
+        }
         None if graph.switches() == 1 => Ok(graph.hosts()),
-        None => Err(format!(
-            "the scenario has several switches, name one of them: {}",
-            names()
-        )),
+        None => Err(Error::SeveralSwitches {
+            known: known.collect(),
+        }),
     }
 }
 
-/// Refuses plans that need more than frames, and schemes that the switch of the wall clock does not have.
-// HST-02: the reason names what is refused
-fn refuse(plan: &Plan) -> Result<(), String> {
+/// Refuses plans that need more than frames, and schemes that cannot run on the wall clock.
+// HST-02: the error names what is refused
+fn check(plan: &Plan) -> Result<(), Error> {
     if let Some(why) = lockstep::refusal(plan) {
-        return Err(format!(
-            "this scenario cannot run on real frames, where nodes know of each other what frames say: {why}"
-        ));
+        return Err(Error::NeedsMoreThanFrames(why));
     }
-    refusal(&plan.switch).map_or(Ok(()), Err)
+    check_scheme(&plan.switch)
 }
 
 /// The ports of a switch to which it floods frames: those to hosts, and those of a spanning tree of the switches.

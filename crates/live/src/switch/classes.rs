@@ -3,6 +3,8 @@
 use dataplane::classes::DATA_CLASS;
 use wire::ethernet::{Ethernet, ether_type};
 
+use crate::Error;
+
 /// Priorities of 802.1Q and of PFC.
 pub const PRIORITIES: usize = 8;
 
@@ -22,13 +24,11 @@ impl Classes {
     /// With these traffic classes of the priorities 0 to 7.
     ///
     /// # Errors
-    /// A class is not 0 to 7.
-    pub fn new(of: &[u8]) -> Result<Self, String> {
-        let all: [u8; PRIORITIES] = of
-            .try_into()
-            .map_err(|_| format!("{} classes are given for 8 priorities", of.len()))?;
+    /// There are not 8 classes, or one is not 0 to 7.
+    pub fn new(of: &[u8]) -> Result<Self, Error> {
+        let all: [u8; PRIORITIES] = of.try_into().map_err(|_| Error::ClassCount(of.len()))?;
         match all.iter().find(|class| **class > 7) {
-            Some(class) => Err(format!("{class} is not a traffic class; expected 0 to 7")),
+            Some(class) => Err(Error::Class(*class)),
             None => Ok(Self(all)),
         }
     }

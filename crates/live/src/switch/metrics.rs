@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::snapshot::Snapshot;
+use crate::Error;
 
 const PAGE: &str = include_str!("page.html");
 /// A client may take this long to say what it wants, and this many bytes.
@@ -27,10 +28,10 @@ impl Metrics {
     /// Listens at an address.
     ///
     /// # Errors
-    /// The system refuses it: in words.
+    /// The system refuses it.
     // WSW-43
-    pub fn open(address: SocketAddr) -> Result<Self, String> {
-        let refused = |why| format!("metrics cannot be served at {address}: {why}");
+    pub fn open(address: SocketAddr) -> Result<Self, Error> {
+        let refused = |why| Error::Metrics { address, why };
         let listener = TcpListener::bind(address).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let shown = Arc::new(Mutex::new(Snapshot::default()));

@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicBool;
 
 use wire::ethernet::Mac;
 
+use crate::Error;
 use crate::wall::{Driver, open_ports};
 use metrics::Metrics;
 use node::Node;
@@ -42,13 +43,13 @@ pub type Ready<'a> = dyn FnMut(&str, &[String], Option<SocketAddr>) + 'a;
 /// Forwards frames until it is to stop. `ready` is called once. Returns what was counted.
 ///
 /// # Errors
-/// The switch cannot run with these choices, or the system refuses something: in words.
+/// The switch cannot run with these choices, or the system refuses something.
 pub fn run(
     description: SwitchDescription,
     setup: &Setup,
     stop: &AtomicBool,
     ready: &mut Ready<'_>,
-) -> Result<Snapshot, String> {
+) -> Result<Snapshot, Error> {
     description.node.check_interfaces(setup.interfaces.len())?;
     let plan = switch_plan(description, &setup.choices)?;
     let (name, peers) = (plan.node.name.clone(), plan.node.neighbours.clone());

@@ -7,6 +7,7 @@ use dataplane::route::Routes;
 use dataplane::switch::{Switch, SwitchConfig, division};
 
 use super::classes::Classes;
+use crate::Error;
 use crate::wall::NodeDescription;
 
 /// The longest pause, repeated after half of it, where a scenario lets pauses hold until they are resumed.
@@ -71,21 +72,19 @@ pub struct SwitchPlan {
 /// Configures a switch as the user chooses.
 ///
 /// # Errors
-/// Its scheme cannot run on the wall clock, or its buffer is too small: in words.
+/// Its scheme cannot run on the wall clock, or its buffer is too small.
 // WSW-20: scheme, buffer, rates and delays are those of the description
-pub fn switch_plan(of: SwitchDescription, choices: &Choices) -> Result<SwitchPlan, String> {
-    if let Some(why) = refusal(&of.config) {
-        return Err(why);
-    }
+pub fn switch_plan(of: SwitchDescription, choices: &Choices) -> Result<SwitchPlan, Error> {
+    check_scheme(&of.config)?;
     let config = on_the_wall_clock(&of.config, choices);
     let links = &of.node.links;
     let (reserved, headroom, shared) = division(&config, links);
     if shared < i64::from(config.max_frame) && config.mmu.admission != Admission::Unlimited {
-        let buffer = config.mmu.buffer_bytes;
-        return Err(format!(
-            "a buffer of {buffer} B has no room for {headroom} B of headroom and {reserved} B reserved: raise \
-             switch.buffer, or give fewer priorities as lossless"
-        ));
+        return Err(Error::Buffer {
+            buffer: config.mmu.buffer_bytes,
+            headroom,
+            reserved,
+        });
     }
     let mut switch = Switch::new(of.number, &config, links, of.routes.clone());
     switch.set_upward(&of.upward);
@@ -102,24 +101,19 @@ pub fn switch_plan(of: SwitchDescription, choices: &Choices) -> Result<SwitchPla
     })
 }
 
-/// Why neighbours that are no nodes of the scenario cannot take part; `None`: they can.
-// WSW-24
-pub(crate) fn refusal(config: &SwitchConfig) -> Option<String> {
+/// Checks that neighbours that are not nodes of the scenario can take part in its scheme.
+///
+/// # Errors
+/// They cannot.
+// WSW-24: receiver-driven transports and schemes with credit are refused
+pub(crate) fn check_scheme(config: &SwitchConfig) -> Result<(), Error> {
     if config.assist.is_some() {
-        return Some(
-            "receiver-driven transports need hosts of their own, and their switches shape and trim: they run in \
-             lockstep only (docs/live.md)"
-                .to_owned(),
-        );
+        return Err(Error::ReceiverDriven);
     }
-    let declaration = config.hop.declaration()?;
-    let name = declaration.name();
-    declaration.is_lossless().then(|| {
-        format!(
-            "{name} sends only into room that the neighbour has promised, which real hosts do not: it runs in \
-             lockstep only (docs/live.md)"
-        )
-    })
+    match config.hop.declaration() {
+        Some(scheme) if scheme.is_lossless() => Err(Error::NeedsCredit(scheme.name())),
+        _ => Ok(()),
+    }
 }
 
 /// The configuration with a class for each that real traffic can have.

@@ -3,6 +3,8 @@
 use dataplane::units::{Rate, Time};
 use wire::Network;
 
+use crate::Error;
+
 /// A node of a network, with its links. Vectors are indexed by port.
 #[derive(Clone, Debug)]
 pub struct NodeDescription {
@@ -24,26 +26,15 @@ impl NodeDescription {
     /// Checks that there is an interface for each port.
     ///
     /// # Errors
-    /// The numbers differ: in words.
-    pub fn check_interfaces(&self, interfaces: usize) -> Result<(), String> {
-        let ports = self.neighbours.len();
-        if ports == interfaces {
+    /// The numbers differ.
+    pub fn check_interfaces(&self, given: usize) -> Result<(), Error> {
+        if self.neighbours.len() == given {
             return Ok(());
         }
-        Err(format!(
-            "{} has {} in the scenario, and {} given: give one for each port, in the order of what they lead to: {}",
-            self.name,
-            counted(ports, "port"),
-            match interfaces {
-                1 => "1 interface is".to_owned(),
-                more => format!("{more} interfaces are"),
-            },
-            self.neighbours.join(", ")
-        ))
+        Err(Error::Interfaces {
+            node: self.name.clone(),
+            neighbours: self.neighbours.clone(),
+            given,
+        })
     }
-}
-
-fn counted(number: usize, what: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{ending}")
 }

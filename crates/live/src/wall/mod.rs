@@ -23,6 +23,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use wire::ethernet::Mac;
 
+use crate::Error;
 use clock::WallClock;
 pub use description::NodeDescription;
 pub(crate) use frames::{neighbour, priorities};
@@ -76,8 +77,8 @@ pub trait Machine {
 /// Opens interfaces, in the order of a node's ports. Returns their sockets and addresses.
 ///
 /// # Errors
-/// There is no such interface, or the system refuses the socket: in words.
-pub(crate) fn open_ports(names: &[String]) -> Result<(Vec<PortSocket>, Vec<Mac>), String> {
+/// There is no such interface, or the system refuses the socket.
+pub(crate) fn open_ports(names: &[String]) -> Result<(Vec<PortSocket>, Vec<Mac>), Error> {
     let opened = names.iter().map(|name| {
         let (socket, interface) = PortSocket::open(name)?;
         Ok((socket, interface.address))
@@ -114,8 +115,8 @@ impl<M: Machine> Driver<M> {
     pub fn run(
         &mut self,
         stop: &AtomicBool,
-        look: &mut dyn FnMut(&mut Self) -> Result<bool, String>,
-    ) -> Result<(), String> {
+        look: &mut dyn FnMut(&mut Self) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
         let mut looked_ps = None;
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();

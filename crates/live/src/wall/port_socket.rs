@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::errno::Errno;
 
+use crate::Error;
 use crate::interface::{Interface, look_up};
 
 use super::named;
@@ -30,13 +31,17 @@ impl PortSocket {
     /// Opens an interface.
     ///
     /// # Errors
-    /// There is no such interface, or the system refuses the socket: in words.
-    pub fn open(name: &str) -> Result<(Self, Interface), String> {
+    /// There is no such interface, or the system refuses the socket.
+    pub fn open(name: &str) -> Result<(Self, Interface), Error> {
         let found = look_up(name).map_err(|why| match why {
-            Errno::ENODEV => format!(
-                "there is no Ethernet interface {name} in this network namespace; `ip link` lists those there are"
-            ),
-            why => format!("interface {name} cannot be looked up: {}", why.desc()),
+            Errno::ENODEV => Error::NoInterface {
+                interface: name.to_owned(),
+            },
+            why => Error::Interface {
+                interface: name.to_owned(),
+                operation: "looked up",
+                why,
+            },
         })?;
         let port = Self {
             socket: RawSocket::open(name, &found)?,

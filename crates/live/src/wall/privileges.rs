@@ -2,14 +2,16 @@
 
 use caps::{CapSet, Capability, CapsHashSet};
 
+use crate::Error;
+
 /// Drops all capabilities of this thread except `CAP_NET_RAW`, the right to open raw sockets.
 /// Threads that it starts later have no other capability either.
 ///
 /// # Errors
-/// The system refuses it: in words.
+/// The system refuses it.
 // WSW-42: only CAP_NET_RAW is kept
-pub fn keep_raw_sockets_only() -> Result<(), String> {
-    let refused = |why| format!("rights that are not needed cannot be given up: {why}");
+pub fn keep_raw_sockets_only() -> Result<(), Error> {
+    let refused = Error::Capabilities;
     let raw = Capability::CAP_NET_RAW;
     let is_permitted = caps::has_cap(None, CapSet::Permitted, raw).map_err(refused)?;
     let kept: CapsHashSet = is_permitted.then_some(raw).into_iter().collect();

@@ -11,6 +11,7 @@ use nix::sys::socket::{
 };
 use wire::ethernet::ether_type;
 
+use crate::Error;
 use crate::interface::Interface;
 
 use super::offload::{HEADER_BYTES, LeftUndone};
@@ -73,14 +74,17 @@ impl RawSocket {
     /// Opens an interface.
     ///
     /// # Errors
-    /// In words: the process may not.
-    pub fn open(name: &str, interface: &Interface) -> Result<Self, String> {
+    /// The process may not open raw sockets, or the system refuses an option.
+    pub fn open(name: &str, interface: &Interface) -> Result<Self, Error> {
         Self::on(interface).map_err(|why| match why {
-            Errno::EPERM | Errno::EACCES => format!(
-                "interface {name} cannot be opened: raw sockets need the capability CAP_NET_RAW; run it as root, \
-                 or in a user namespace of its own (unshare -Urn)"
-            ),
-            why => format!("interface {name} cannot be opened: {}", why.desc()),
+            Errno::EPERM | Errno::EACCES => Error::NoRawSockets {
+                interface: name.to_owned(),
+            },
+            why => Error::Interface {
+                interface: name.to_owned(),
+                operation: "opened",
+                why,
+            },
         })
     }
 
