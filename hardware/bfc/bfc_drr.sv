@@ -31,6 +31,9 @@ module bfc_drr #(
     // Queues wait to join the round.
     output logic              joining
 );
+  localparam int WIDE = SIZE + 1;
+  localparam int COUNT = QUEUE + 1;
+
   logic [QUEUE-1:0] round[QUEUES];
   logic [QUEUE-1:0] head;
   logic [QUEUE-1:0] tail;
@@ -68,7 +71,7 @@ module bfc_drr #(
   assign turn = length == '0 ? '0 : round[head];
   assign looks = take && open != '0 && length != '0;
   assign is_closed = !open[turn];
-  assign deficit = served ? deficits[turn] : deficits[turn] + (SIZE + 1)'(QUANTUM);
+  assign deficit = served ? deficits[turn] : deficits[turn] + WIDE'(QUANTUM);
   assign fits = deficit >= {1'b0, head_size};
   assign send = looks && !is_closed && fits;
   assign passes = looks && !is_closed && !fits;
@@ -100,7 +103,7 @@ module bfc_drr #(
     end else begin
       if (leaves || rotates) head <= following(head);
       if (push) tail <= following(tail);
-      length <= length + (QUEUE + 1)'(push) - (QUEUE + 1)'(leaves || rotates);
+      length <= length + COUNT'(push) - COUNT'(leaves || rotates);
       if (leaves) in_round[turn] <= 1'b0;
       if (joining) in_round[joins] <= 1'b1;
       if (leaves || rotates) served <= 1'b0;

@@ -27,15 +27,15 @@ module bfc_empty_map #(
     // Queues that the pipeline takes for empty. Shows a read in the next cycle.
     output logic [PORTS*QUEUES-1:0] seen_empty
 );
-  localparam int BIT = $clog2(PORTS * QUEUES + 1);
+  localparam int BITS = PORTS * QUEUES;
+  localparam int BIT = $clog2(BITS + 1);
 
   if (SAMPLED) begin : sampled
     logic [PORTS*QUEUES-1:0] bits;
     logic [PORTS*QUEUES-1:0] taken;
 
     assign seen_empty = bits;
-    assign taken = assigns ? {{(PORTS * QUEUES - 1) {1'b0}}, 1'b1} <<
-        (BIT'(assigned_port) * BIT'(QUEUES) + BIT'(assigned_queue)) : '0;
+    assign taken = assigns ? BITS'(1) << (BIT'(assigned_port) * BIT'(QUEUES) + BIT'(assigned_queue)) : '0;
 
     always_ff @(posedge clk) begin
       if (rst) bits <= '1;

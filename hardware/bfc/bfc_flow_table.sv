@@ -100,20 +100,16 @@ module bfc_flow_table #(
   always_ff @(posedge clk) begin
     index_1 <= index;
     now_1 <= now;
+    enqueued <= enqueue;
+    dequeued <= dequeue;
     written <= entry_next;
     forward <= write && index == index_1;
     if (rst) begin
       ready <= 1'b0;
       clearing <= '0;
-      enqueued <= 1'b0;
-      dequeued <= 1'b0;
-    end else begin
-      enqueued <= enqueue;
-      dequeued <= dequeue;
-      if (!ready) begin
-        clearing <= clearing + INDEX'(1);
-        if (clearing == INDEX'(ENTRIES - 1)) ready <= 1'b1;
-      end
+    end else if (!ready) begin
+      clearing <= clearing + INDEX'(1);
+      if (clearing == INDEX'(ENTRIES - 1)) ready <= 1'b1;
     end
   end
 endmodule

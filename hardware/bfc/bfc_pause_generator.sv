@@ -35,7 +35,9 @@ module bfc_pause_generator #(
     output logic [QUEUE-1:0]    frame_queue,
     output logic [UPSTREAM-1:0] frame_bits
 );
-  localparam int BIT = $clog2(PORTS * UPSTREAM + 1);
+  localparam int BITS = PORTS * UPSTREAM;
+  localparam int BIT = $clog2(BITS + 1);
+  localparam int COUNT = DEPTH + 1;
   localparam int WIDTH = 1 + PORT + QUEUE;
 
   // Queues that are paused, of all ports.
@@ -63,8 +65,7 @@ module bfc_pause_generator #(
   assign full = waiting[DEPTH];
   assign push = changed && !full;
   assign tail = head + waiting[DEPTH-1:0];
-  assign named = {{(PORTS * UPSTREAM - 1) {1'b0}}, 1'b1} <<
-      (BIT'(port) * BIT'(UPSTREAM) + BIT'(queue_id));
+  assign named = BITS'(1) << (BIT'(port) * BIT'(UPSTREAM) + BIT'(queue_id));
 
   next_bit #(
       .WIDTH(PORTS),
@@ -85,9 +86,9 @@ module bfc_pause_generator #(
   assign pop = ready && has_change;
 
   assign owed_more = (tick ? {PORTS{1'b1}} : {PORTS{1'b0}}) |
-      (changed && full ? {{(PORTS - 1) {1'b0}}, 1'b1} << port : {PORTS{1'b0}});
+      (changed && full ? PORTS'(1) << port : {PORTS{1'b0}});
   assign owed_less = ready && !has_change && has_bitmap ?
-      {{(PORTS - 1) {1'b0}}, 1'b1} << bitmap_port : {PORTS{1'b0}};
+      PORTS'(1) << bitmap_port : {PORTS{1'b0}};
 
   always_ff @(posedge clk) begin
     if (push) changes[tail] <= {pause, port, queue_id};
@@ -104,7 +105,7 @@ module bfc_pause_generator #(
       if (resume) paused <= paused & ~named;
       owed <= (owed & ~owed_less) | owed_more;
       if (pop) head <= head + DEPTH'(1);
-      waiting <= waiting + (DEPTH + 1)'(push) - (DEPTH + 1)'(pop);
+      waiting <= waiting + COUNT'(push) - COUNT'(pop);
     end
   end
 endmodule

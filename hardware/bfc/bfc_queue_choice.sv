@@ -28,6 +28,8 @@ module bfc_queue_choice #(
     // The choice is used.
     input  logic                    assigns
 );
+  localparam int SCALED = QUEUE + 16;
+
   logic [QUEUE-1:0] start[PORTS];
   logic [QUEUE-1:0] start_here;
   logic [PORTS*QUEUES-1:0] eligible;
@@ -51,7 +53,7 @@ module bfc_queue_choice #(
       .position(first)
   );
 
-  assign scaled = (QUEUE + 16)'(random) * (QUEUE + 16)'(QUEUES);
+  assign scaled = SCALED'(random) * SCALED'(QUEUES);
   assign queue_id = found ? first : scaled[QUEUE+15:16];
   assign shared = !found;
   assign unused = &{1'b0, scaled[15:0]};

@@ -445,6 +445,11 @@ pub(crate) trait HopScheme: Sized {
         None
     }
 
+    /// The VOQ of a destination, and the packets of the destination in it; `None`: it has no VOQ.
+    fn voq_of(&self, _dst: u32) -> Option<(u32, u32)> {
+        None
+    }
+
     /// Calls `visit` with every packet that is held back.
     fn for_each_held(&self, _arena: &Arena, _visit: &mut dyn FnMut(PacketId)) {}
 }

@@ -662,6 +662,12 @@ impl Switch {
         ask!(&self.hop, hop => hop.held_now(), None)
     }
 
+    /// The VOQ of a destination, and the packets of the destination in it; `None`: it has no VOQ.
+    #[must_use]
+    pub fn voq_of(&self, dst: u32) -> Option<(u32, u32)> {
+        ask!(&self.hop, hop => hop.voq_of(dst), None)
+    }
+
     /// Calls `visit` with every packet that the hop scheme holds.
     pub fn for_each_held(&self, arena: &Arena, mut visit: impl FnMut(PacketId)) {
         ask!(&self.hop, hop => hop.for_each_held(arena, &mut visit), ());

@@ -21,18 +21,32 @@
 //! | `pause TIME PORT QUEUE ON`, `bitmap TIME PORT QUEUE...` | a frame of the downstream neighbour arrives |
 //! | `sent TIME PORT QUEUE ON`, `bits TIME PORT QUEUE...` | a frame to the upstream neighbour leaves |
 //! | `bytes PORT QUEUE BYTES`, `counter INGRESS UPSTREAM COUNT`, `inside INGRESS EGRESS HASH` | state at the end: queues, pause counters, packets |
+//!
+//! With Floodgate:
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `packet TIME DST BELOW LAST_HOP SIZE HELD` | a data packet arrives; it passes, or is put into a VOQ |
+//! | `credit TIME PORT [DST UNITS]...` | a frame of credits arrives from the next hop |
+//! | `released TIME DST` | because of the line before, a packet leaves its VOQ |
+//! | `earn TIME INGRESS DST SIZE` | a packet leaves that came from a switch |
+//! | `sent TIME PORT [DST UNITS]...` | a frame of credits leaves |
+//! | `window UNITS`, `voq DST VOQ PACKETS` | state at the end: sum of all in flight, VOQs |
 #![allow(clippy::print_stdout)]
 
 mod bfc;
+mod floodgate;
 mod network;
 
 use std::error::Error;
 use std::path::Path;
 
+use dataplane::hop::HopConfig;
 use fabric::engine::SingleHost;
 use scenario::{Changes, Scenario};
 
 use bfc::BfcTrace;
+use floodgate::FloodgateTrace;
 use network::Network;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -53,9 +67,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut host = SingleHost::new(&plan);
     let mut network = Network::new(&plan, &host, switch);
-    let mut trace = BfcTrace::new(&plan, plan.graph.hosts() + switch)?;
-    network.run(&mut host, &mut plan.feed, &mut trace, events);
-    trace.print_state(network.switch(), &network.arena)?;
+    let node = plan.graph.hosts() + switch;
+    if matches!(plan.switch.hop, HopConfig::Floodgate(_)) {
+        let mut trace = FloodgateTrace::new(&plan, node)?;
+        network.run(&mut host, &mut plan.feed, &mut trace, events);
+        trace.print_state(network.switch(), &network.arena)?;
+    } else {
+        let mut trace = BfcTrace::new(&plan, node)?;
+        network.run(&mut host, &mut plan.feed, &mut trace, events);
+        trace.print_state(network.switch(), &network.arena)?;
+    }
     println!("end {}", network.now());
     Ok(())
 }

@@ -731,6 +731,10 @@ impl HopScheme for Floodgate {
         Some((self.pool.counts.in_use, self.pool.counts.bytes))
     }
 
+    fn voq_of(&self, dst: u32) -> Option<(u32, u32)> {
+        self.pool.held(dst).map(|held| (held.voq, held.packets))
+    }
+
     fn for_each_held(&self, arena: &Arena, visit: &mut dyn FnMut(PacketId)) {
         self.pool.for_each(arena, visit);
     }

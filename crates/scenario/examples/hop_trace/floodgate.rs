@@ -1,0 +1,174 @@
+//! Prints what Floodgate does at a switch.
+
+use dataplane::hop::HopConfig;
+use dataplane::hop::floodgate::{Amount, Credit, Credits, FloodgateConfig, Voqs, WindowUnit};
+use dataplane::packet::{Arena, Frame, Kind, Packet, PacketId, flag};
+use dataplane::switch::Switch;
+use fabric::engine::{Plan, upward};
+use fabric::topology::Graph;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::network::{Trace, View};
+
+/// A data packet in the switch.
+struct Inside {
+    ingress: u16,
+    dst: u32,
+}
+
+/// Floodgate at the switch that is followed.
+pub struct FloodgateTrace {
+    graph: Arc<Graph>,
+    node: u32,
+    upward: Vec<bool>,
+    inside: HashMap<PacketId, Inside>,
+    events: u64,
+}
+
+fn config(plan: &Plan) -> Result<&FloodgateConfig, String> {
+    match &plan.switch.hop {
+        HopConfig::Floodgate(config) => Ok(config),
+        _ => Err("the scheme is not Floodgate".to_owned()),
+    }
+}
+
+impl FloodgateTrace {
+    /// Prints the configuration of a switch.
+    pub fn new(plan: &Plan, node: u32) -> Result<Self, String> {
+        let floodgate = config(plan)?;
+        let windows = floodgate.windows().ok_or("the scheme has no windows")?;
+        let credit = windows.credit;
+        let Some(aggregation) = credit.aggregation else {
+            return Err(
+                "the circuit aggregates credits: set floodgate.credit = \"timer\"".to_owned(),
+            );
+        };
+        if windows.numbers_timeout_ps.is_some() {
+            return Err("the circuit has no numbers: set floodgate.loss = \"off\"".to_owned());
+        }
+        let Amount::Bytes(window) = windows.initial else {
+            return Err("the circuit has one window: set floodgate.window to a size".to_owned());
+        };
+        let Voqs::Pool { count, groups } = floodgate.voqs else {
+            return Err("the circuit has a pool of VOQs: set floodgate.voqs".to_owned());
+        };
+        let links = plan.graph.links(node);
+        let most = |amount: Amount| links.iter().map(|&link| amount.bytes(link)).max();
+        let frame = u64::from(plan.switch.max_frame);
+        let in_bytes = windows.unit == WindowUnit::Bytes;
+        let initial = match in_bytes {
+            true => window.max(frame),
+            false => window.div_ceil(frame).max(1),
+        };
+        println!("config ports {}", links.len());
+        println!("config destinations {}", plan.graph.endpoints());
+        println!("config voqs {count}");
+        println!("config groups {}", u8::from(groups));
+        println!("config initial {initial}");
+        println!("config in_bytes {}", u8::from(in_bytes));
+        println!(
+            "config delay_bytes {}",
+            credit.delay.and_then(most).unwrap_or(0)
+        );
+        println!("config interval_ps {}", aggregation.interval_ps);
+        println!(
+            "config generator_ps {}",
+            aggregation.generator_ps.unwrap_or(0)
+        );
+        println!("config vup_ps {}", floodgate.vup_ps.unwrap_or(0));
+        Ok(Self {
+            upward: upward(&plan.graph, node),
+            graph: Arc::clone(&plan.graph),
+            node,
+            inside: HashMap::new(),
+            events: 0,
+        })
+    }
+
+    fn print_released(view: &View<'_>) {
+        for &id in &view.requests.released {
+            println!("released {} {}", view.now, view.arena.hot(id).dst);
+        }
+    }
+
+    /// Prints the state at the end.
+    pub fn print_state(&self, switch: &Switch, arena: &Arena) -> Result<(), String> {
+        let books = switch.credit_books();
+        println!("window {}", books.map_or(0, |books| books.in_flight));
+        for dst in 0..self.graph.endpoints() {
+            if let Some((voq, packets)) = switch.voq_of(dst) {
+                println!("voq {dst} {voq} {packets}");
+            }
+        }
+        match switch.audit(arena).first() {
+            Some(broken) => Err(broken.clone()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Trace for FloodgateTrace {
+    fn arrived(&mut self, view: &View<'_>, port: u16, id: PacketId, packet: &Packet, list: &[u32]) {
+        let now = view.now;
+        let credits: Vec<Credit> = match Credit::read(packet) {
+            Some(credit) => vec![credit],
+            None if Credits::read(packet).is_some() => Credits::named(list).collect(),
+            None => Vec::new(),
+        };
+        if !credits.is_empty() {
+            println!("credit {now} {port}{}", pairs(&credits));
+        } else if !packet.is_frame() && packet.kind() == Kind::Data && !view.requests.dropped {
+            let here = view.arena.hot(id);
+            let is_held = here.has(flag::HOP_B);
+            let src = view.arena.cold(id).src;
+            let egress = view.switch.way(here, src);
+            println!(
+                "packet {now} {} {} {} {} {}",
+                packet.dst,
+                egress.map_or(0, |port| u8::from(!self.upward[usize::from(port)])),
+                u8::from(self.graph.hosts() + self.graph.switch_of(packet.dst) == self.node),
+                packet.size,
+                u8::from(is_held),
+            );
+            let ingress = port;
+            let dst = packet.dst;
+            self.inside.insert(id, Inside { ingress, dst });
+            self.events += 1;
+        }
+        Self::print_released(view);
+    }
+
+    fn left(&mut self, view: &View<'_>, port: u16, id: PacketId) {
+        let packet = view.arena.hot(id);
+        if let Some(credit) = Credit::read(packet) {
+            println!("sent {} {port}{}", view.now, pairs(&[credit]));
+        } else if Credits::read(packet).is_some() {
+            let credits: Vec<Credit> = Credits::named(view.arena.list(id)).collect();
+            println!("sent {} {port}{}", view.now, pairs(&credits));
+        }
+        if let Some(Inside { ingress, dst }) = self.inside.remove(&id) {
+            // Hosts get no credits.
+            let index = self.graph.port_index(self.node, ingress);
+            if self.graph.port(index).peer >= self.graph.hosts() {
+                println!("earn {} {ingress} {dst} {}", view.now, packet.size);
+            }
+            self.events += 1;
+        }
+        Self::print_released(view);
+    }
+
+    fn timer(&mut self, view: &View<'_>) {
+        println!("timer {} 0", view.now);
+        Self::print_released(view);
+    }
+
+    fn events(&self) -> u64 {
+        self.events
+    }
+}
+
+fn pairs(credits: &[Credit]) -> String {
+    let of = credits.iter().map(|c| format!(" {} {}", c.dst, c.units));
+    of.collect()
+}

@@ -1,0 +1,105 @@
+// VOQ of each destination, and what of it is in the VOQ.
+//
+// Paper: Liu et al., "Floodgate", 4.2 and 7.2 (VOQ selection).
+// Rules: FG-04 (packets of a destination that has a VOQ join it), FG-10 (a destination keeps its VOQ as
+// long as it has packets there), FG-26 (bytes that withhold credits), FG-61 (with VUPs it keeps the VOQ
+// until the ingress pipeline is informed), FG-62.
+//
+// One operation per cycle, in two cycles like the window table. An operation changes an entry in the
+// second cycle: a packet joins the VOQ, or leaves it, or the destination gives an empty VOQ back.
+module fg_held_table #(
+    parameter int DESTINATIONS = 1024,
+    // Bits of a destination, of a VOQ, and of counts of packets and bytes.
+    parameter int DST = 10,
+    parameter int VOQ = 7,
+    parameter int PACKETS = 16,
+    parameter int BYTES = 24,
+    // Bits of a packet size.
+    parameter int SIZE = 14,
+    // The ingress pipeline learns from VUPs that a VOQ is empty.
+    parameter bit WITH_VUP = 1'b0
+) (
+    input  logic             clk,
+    input  logic             rst,
+    output logic             ready,
+    input  logic [DST-1:0]   dst,
+    // For the destination of the last cycle: it has a VOQ.
+    output logic             held,
+    output logic [VOQ-1:0]   voq,
+    // A packet joins. A destination without a VOQ gets `chosen`.
+    input  logic             join_,
+    input  logic [VOQ-1:0]   chosen,
+    input  logic [SIZE-1:0]  size,
+    // A packet leaves.
+    input  logic             leave,
+    // A VUP: the destination gives its VOQ back if it has no packets there.
+    input  logic             vup,
+    // The destination gives its VOQ back.
+    output logic             frees,
+    // It has no packets any more, and waits for a VUP. Not high again before that.
+    output logic             drains,
+    // Its bytes after the operation.
+    output logic [BYTES-1:0] bytes
+);
+  localparam int WIDTH = 2 + VOQ + PACKETS + BYTES;
+
+  logic [WIDTH-1:0] memory[DESTINATIONS];
+
+  logic [WIDTH-1:0] read;
+  logic [DST-1:0] dst_1;
+  logic [DST-1:0] clearing;
+  logic forward;
+  logic [WIDTH-1:0] written;
+  logic listed;
+  logic [PACKETS-1:0] packets;
+  logic [BYTES-1:0] bytes_before;
+  logic held_next;
+  logic listed_next;
+  logic [VOQ-1:0] voq_next;
+  logic [PACKETS-1:0] packets_next;
+  logic is_last;
+  logic write;
+  logic [WIDTH-1:0] next;
+
+  assign {held, listed, voq, packets, bytes_before} = forward ? written : read;
+  assign is_last = leave && packets == PACKETS'(1);
+  assign frees = WITH_VUP ? vup && held && packets == '0 : is_last;
+  assign drains = WITH_VUP && is_last && !listed;
+
+  assign held_next = join_ || (held && !frees);
+  assign listed_next = vup ? 1'b0 : listed || drains;
+  assign voq_next = join_ && !held ? chosen : voq;
+  always_comb begin
+    packets_next = packets;
+    bytes = bytes_before;
+    if (join_) begin
+      packets_next = packets + PACKETS'(1);
+      bytes = bytes_before + BYTES'(size);
+    end
+    if (leave) begin
+      packets_next = packets - PACKETS'(1);
+      bytes = bytes_before - BYTES'(size);
+    end
+  end
+  assign write = join_ || leave || vup;
+  assign next = {held_next, listed_next, voq_next, packets_next, bytes};
+
+  always_ff @(posedge clk) begin
+    read <= memory[dst];
+    if (!ready) memory[clearing] <= '0;
+    else if (write) memory[dst_1] <= next;
+  end
+
+  always_ff @(posedge clk) begin
+    dst_1 <= dst;
+    written <= next;
+    forward <= write && dst == dst_1;
+    if (rst) begin
+      ready <= 1'b0;
+      clearing <= '0;
+    end else if (!ready) begin
+      clearing <= clearing + DST'(1);
+      if (clearing == DST'(DESTINATIONS - 1)) ready <= 1'b1;
+    end
+  end
+endmodule
