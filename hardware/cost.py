@@ -1,6 +1,6 @@
 """Synthesises each circuit with Yosys and prints its size as a Markdown table.
 
-    python hardware/cost.py
+    python hardware/cost.py [--only TEXT]
 
 The target is a Xilinx UltraScale+ device: LUTs of up to six inputs, flip-flops, carry blocks of
 eight bits, DSP blocks. There is no place and route, so there is no frequency.
@@ -8,6 +8,7 @@ eight bits, DSP blocks. There is no place and route, so there is no frequency.
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
@@ -23,6 +24,11 @@ CIRCUITS = {
     "PFC, pauses received by a port": ("pfc_pause_timer", {}),
     "PFC, pauses sent by a port": ("pfc_generator", {}),
     "lossless buffer, 32 ports": ("spfc_buffer", {"PORTS": 32}),
+    "HPCC, telemetry of a port": ("hpcc_int_egress", {}),
+    "HPCC, table of reciprocals": ("hpcc_reciprocal", {}),
+    "HPCC, sender of 50 flows": ("hpcc_sender", {"FLOWS": 50}),
+    "HPCC, sender of 300 flows": ("hpcc_sender", {"FLOWS": 300}),
+    "HPCC, flow scheduler of 50 flows": ("hpcc_scheduler", {"FLOWS": 50}),
 }
 
 
@@ -33,26 +39,34 @@ def size(top: str, parameters: dict[str, int]) -> dict[str, int]:
     change = f"chparam{sets} {top}; " if parameters else ""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "stat.txt"
-        script = (
-            f"read_verilog -sv {sources}; {change}synth_xilinx -family xcup -flatten -top {top}"
-        )
-        script += f"; tee -o {report} stat"
+        # Memories are counted before they become cells.
+        script = f"read_verilog -sv {sources}; {change}hierarchy -top {top}; proc; flatten; opt"
+        script += f"; tee -o {report} stat; synth_xilinx -family xcup -flatten -top {top}"
+        script += f"; tee -a {report} stat"
         subprocess.run(["yosys", "-q", "-p", script], check=True)
         text = report.read_text(encoding="utf-8")
-    return {kind: int(count) for kind, count in re.findall(r"^\s+(\w+)\s+(\d+)$", text, re.M)}
+    bits = re.search(r"Number of memory bits:\s+(\d+)", text)
+    cells = {kind: int(count) for kind, count in re.findall(r"^\s+(\w+)\s+(\d+)$", text, re.M)}
+    return {**cells, "memory bits": int(bits[1]) if bits else 0}
 
 
 def main() -> None:
     """Print the table."""
-    print("| circuit | module | LUTs | flip-flops | carry blocks | DSP blocks |")
-    print("|---|---|---|---|---|---|")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", default="", help="part of the names of the modules")
+    only = parser.parse_args().only
+    print("| circuit | module | LUTs | flip-flops | carry blocks | DSP blocks | memory bits |")
+    print("|---|---|---|---|---|---|---|")
     for name, (top, parameters) in CIRCUITS.items():
+        if only not in top:
+            continue
         cells = size(top, parameters)
         luts = sum(count for kind, count in cells.items() if re.fullmatch(r"LUT\d", kind))
         flops = sum(count for kind, count in cells.items() if re.fullmatch(r"FD\w+", kind))
         carry = cells.get("CARRY8", 0) + cells.get("CARRY4", 0)
         dsp = sum(count for kind, count in cells.items() if kind.startswith("DSP48"))
-        print(f"| {name} | `{top}` | {luts:,} | {flops:,} | {carry:,} | {dsp:,} |", flush=True)
+        counts = (luts, flops, carry, dsp, cells["memory bits"])
+        print(f"| {name} | `{top}` | {' | '.join(f'{n:,}' for n in counts)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -104,11 +104,11 @@ module hpcc_reciprocal #(
     for (int nth = 0; nth < SEGMENTS; nth++) first[nth] = FIRST[nth*INDEX+:INDEX];
     for (int nth = 0; nth <= ENTRIES; nth++) keys[nth] = INTEGERS[nth*BITS+:BITS];
     values[0] = '1;
-    for (int nth = 1; nth < ENTRIES; nth++) begin
-      values[nth] = 32'((64'd1 << 32) / 64'(INTEGERS[nth*BITS+:BITS]));
+    // The largest integer is behind the last entry, and has its reciprocal.
+    for (int nth = 1; nth <= ENTRIES; nth++) begin
+      values[nth] = 32'((64'd1 << 32) /
+          64'(INTEGERS[(nth < ENTRIES ? nth : ENTRIES - 1)*BITS+:BITS]));
     end
-    // The largest value is behind the last entry, and has the same reciprocal.
-    values[ENTRIES] = values[ENTRIES-1];
   end
 
   function automatic [ADDRESS-1:0] address(input [BITS-1:0] number);

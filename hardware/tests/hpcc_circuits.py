@@ -352,8 +352,8 @@ async def sender_trace(dut: Any) -> None:
             wanted.append((slot, config["most"][0], config["line"][0]))
             last[slot] = wanted[-1][1:]
         elif kind == "ack":
-            flow, seq, snd_nxt, window, rate = (int(word) for word in words[:5])
-            telemetry = bytes.fromhex(words[6])
+            flow, seq, snd_nxt, window, rate = (int(word) for word in words[1:6])
+            telemetry = bytes.fromhex(words[7])
             header = int.from_bytes(telemetry[:2], "big")
             records = [telemetry[n : n + 8] for n in range(2, len(telemetry), 8)]
             numbers = tuple(int.from_bytes(record, "big") for record in records)

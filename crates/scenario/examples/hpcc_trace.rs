@@ -10,11 +10,11 @@
 //! |---|---|
 //! | `config KEY VALUE...` | the constants of a NIC (`hpcc.arithmetic = "fixed"`) |
 //! | `start FLOW` | a flow starts |
-//! | `ack FLOW SEQ SND_NXT W R REAL FIELD` | an ACK; W in 1/64 B and R in 2^-20 B/ns after it |
+//! | `ack TIME FLOW SEQ SND_NXT W R REAL FIELD` | an ACK at TIME ps; W in 1/64 B and R in 2^-20 B/ns after it |
 //! | `flow FLOW U W_C` | state at the end, U in 2^-20 and W^c in 1/64 B |
 //! | `leave SWITCH PORT TIME SIZE QLEN BEFORE AFTER` | a packet leaves a switch at TIME ns |
 //!
-//! REAL is the window that real numbers give on the same ACKs. FIELD is the telemetry to the bit, in
+//! REAL is the window in bytes that real numbers give on this ACK, from the same state. FIELD is the telemetry to the bit, in
 //! hexadecimal digits, as are BEFORE and AFTER; `-` is a packet without. QLEN is what the switch wrote, in
 //! bytes. Lines `ack` need `int.format = "wire"`, and lines `leave` need `int.format = "exact"`.
 #![allow(clippy::print_stdout)]
@@ -86,9 +86,8 @@ enum Event {
 /// A flow as this program follows it.
 struct Followed {
     start: FlowStart,
-    /// Copies of the sender's control: as configured, and with real numbers.
-    fixed: Hpcc,
-    real: Hpcc,
+    /// A copy of the sender's control.
+    control: Hpcc,
     acked: u32,
     next: u32,
 }
@@ -197,18 +196,20 @@ impl<'a> Network<'a> {
             int: stack.as_ref().map(IntStack::telemetry),
         };
         let path = flow.start.path;
-        flow.fixed.on_ack(&self.config, &path, &ack);
-        flow.real.on_ack(&self.real, &path, &ack);
+        let mut real = flow.control.clone();
+        real.on_ack(&self.real, &path, &ack);
+        flow.control.on_ack(&self.config, &path, &ack);
         if let (IntFormat::Wire(layout), Some(stack)) = (self.config.telemetry.format, &stack) {
-            let window = (flow.fixed.window_bytes() * 64.0) as u64;
-            let rate = flow.fixed.rate_bps(&self.config, &path, self.now) / 8e9;
+            let window = (flow.control.window_bytes() * 64.0) as u64;
+            let rate = flow.control.rate_bps(&self.config, &path, self.now) / 8e9;
             println!(
-                "ack {} {} {} {window} {} {} {}",
+                "ack {} {} {} {} {window} {} {} {}",
+                self.now,
                 packet.flow,
                 ack.seq,
                 ack.snd_nxt,
                 (rate * f64::from(1 << 20)) as u64,
-                flow.real.window_bytes(),
+                real.window_bytes(),
                 hexadecimal(&field(layout, stack))
             );
         }
@@ -239,7 +240,9 @@ impl<'a> Network<'a> {
             return Ok(());
         };
         let in_flight = self.bytes_below(&flow, packet.psn) - self.bytes_below(&flow, flow.acked);
-        let window = flow.fixed.window(&self.config, &flow.start.path, self.now);
+        let window = flow
+            .control
+            .window(&self.config, &flow.start.path, self.now);
         if in_flight >= window {
             let flow = packet.flow;
             return Err(format!(
@@ -333,11 +336,9 @@ impl<'a> Network<'a> {
             }
             println!("start {}", start.flow);
         }
-        let copy = |config: &HpccConfig| Hpcc::new(config, &start.path, self.now);
         let followed = Followed {
             start,
-            fixed: copy(&self.config),
-            real: copy(&self.real),
+            control: Hpcc::new(&self.config, &start.path, self.now),
             acked: 0,
             next: 0,
         };
@@ -394,8 +395,8 @@ impl<'a> Network<'a> {
     /// Prints the state at the end.
     fn print_state(&self) {
         for (number, flow) in &self.flows {
-            let utilisation = (flow.fixed.utilisation() * f64::from(1 << 20)) as u64;
-            let reference = (flow.fixed.reference_bytes() * 64.0) as u64;
+            let utilisation = (flow.control.utilisation() * f64::from(1 << 20)) as u64;
+            let reference = (flow.control.reference_bytes() * 64.0) as u64;
             println!("flow {number} {utilisation} {reference}");
         }
     }

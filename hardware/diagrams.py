@@ -1,0 +1,169 @@
+"""Draws the diagrams of the pages in docs/hardware.
+
+    python hardware/diagrams.py
+
+A block diagram comes from `PAGES`. A timing diagram comes from a file of WaveDrom,
+docs/hardware/NAME-timing.json. Both become SVG files beside the pages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import wavedrom
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "hardware"
+WIDTH, HEIGHT, GAP, TOP = 150, 62, 46, 48
+"""Size of a block, gap between two blocks, and space above the first row, in pixels."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A rectangle at a column and a row of a grid. What is outside of the circuits is dashed."""
+
+    column: float
+    row: float
+    lines: tuple[str, ...]
+    is_outside: bool = False
+
+    @property
+    def x(self) -> float:
+        """Return the left side."""
+        return GAP + self.column * (WIDTH + GAP)
+
+    @property
+    def y(self) -> float:
+        """Return the upper side."""
+        return TOP + self.row * (HEIGHT + GAP)
+
+    def svg(self, title: str) -> str:
+        """Return the rectangle with its title and its lines."""
+        dash = ' stroke-dasharray="5 4"' if self.is_outside else ""
+        fill = "#ffffff" if self.is_outside else "#eef2f6"
+        parts = [
+            f'<rect x="{self.x}" y="{self.y}" width="{WIDTH}" height="{HEIGHT}" rx="5" '
+            f'fill="{fill}" stroke="#5a6570"{dash}/>'
+        ]
+        texts = (title, *self.lines)
+        start = self.y + HEIGHT / 2 - 8 * (len(texts) - 1) + 4
+        for nth, text in enumerate(texts):
+            weight = ' font-weight="bold"' if nth == 0 else ""
+            parts.append(
+                f'<text x="{self.x + WIDTH / 2}" y="{start + 16 * nth}" text-anchor="middle"'
+                f"{weight}>{escape(text)}</text>"
+            )
+        return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """An arrow between two blocks; `above` leads it over the blocks of its row."""
+
+    start: str
+    end: str
+    label: str = ""
+    above: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """The block diagram of a page."""
+
+    blocks: dict[str, Block]
+    arrows: tuple[Arrow, ...]
+
+    def points(self, arrow: Arrow) -> list[tuple[float, float]]:
+        """Return the corners of an arrow."""
+        start, end = self.blocks[arrow.start], self.blocks[arrow.end]
+        if arrow.above:
+            top = start.y - 16
+            first, last = start.x + WIDTH / 2, end.x + WIDTH / 2
+            return [(first, start.y), (first, top), (last, top), (last, end.y)]
+        if start.row == end.row:
+            forward = start.column < end.column
+            first = start.x + WIDTH if forward else start.x
+            last = end.x if forward else end.x + WIDTH
+            return [(first, start.y + HEIGHT / 2), (last, end.y + HEIGHT / 2)]
+        down = start.row < end.row
+        first = start.y + HEIGHT if down else start.y
+        last = end.y if down else end.y + HEIGHT
+        return [(start.x + WIDTH / 2, first), (end.x + WIDTH / 2, last)]
+
+    def svg(self) -> str:
+        """Return the diagram."""
+        width = max(block.x for block in self.blocks.values()) + WIDTH + GAP
+        height = max(block.y for block in self.blocks.values()) + HEIGHT + GAP / 2
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
+            'font-family="sans-serif" font-size="12">',
+            '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" '
+            'markerHeight="8" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" '
+            'fill="#20262c"/></marker></defs>',
+            f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
+        ]
+        for arrow in self.arrows:
+            points = self.points(arrow)
+            line = " ".join(f"{x},{y}" for x, y in points)
+            parts.append(
+                f'<polyline points="{line}" fill="none" stroke="#20262c" marker-end="url(#tip)"/>'
+            )
+            (x0, y0), (x1, y1) = points[len(points) // 2 - 1 : len(points) // 2 + 1]
+            x, y, anchor = (x0 + x1) / 2, (y0 + y1) / 2 - 5, "middle"
+            if y0 != y1:
+                # Beside the line, on the right.
+                x, y, anchor = x + 10, y + (20 if (x1 - x0) * (y1 - y0) < 0 else 0), "start"
+            label = escape(arrow.label)
+            parts.append(f'<text x="{x}" y="{y}" text-anchor="{anchor}">{label}</text>')
+        parts += [block.svg(title) for title, block in self.blocks.items()]
+        return "\n".join((*parts, "</svg>", ""))
+
+
+PAGES = {
+    "hpcc": Page(
+        blocks={
+            "receive pipe": Block(0, 0, ("parses ACKs",), is_outside=True),
+            "hpcc_links": Block(1, 0, ("records of links",)),
+            "hpcc_measure": Block(2, 0, ("u', U",)),
+            "hpcc_window": Block(3, 0, ("W, W^c, R",)),
+            "hpcc_scheduler": Block(4, 0, ("credits, windows",)),
+            "transmit pipe": Block(5, 0, ("builds packets",), is_outside=True),
+            "hpcc_reciprocal": Block(2.5, 1, ("table of 1/n", "two ports")),
+            "egress queues": Block(0, 2, ("of a switch's port",), is_outside=True),
+            "hpcc_int_egress": Block(1, 2, ("txBytes", "adds a record")),
+            "MAC": Block(2, 2, ("of the port",), is_outside=True),
+        },
+        arrows=(
+            Arrow("receive pipe", "hpcc_links", "INT"),
+            Arrow("hpcc_links", "hpcc_measure", "Δ"),
+            Arrow("hpcc_measure", "hpcc_window", "U"),
+            Arrow("hpcc_window", "hpcc_scheduler", "W, R"),
+            Arrow("hpcc_scheduler", "transmit pipe", "send"),
+            Arrow("receive pipe", "hpcc_scheduler", "ACK, NAK", above=True),
+            Arrow("hpcc_reciprocal", "hpcc_measure", "1/Δts"),
+            Arrow("hpcc_reciprocal", "hpcc_window", "η/U"),
+            Arrow("egress queues", "hpcc_int_egress", "qLen"),
+            Arrow("hpcc_int_egress", "MAC"),
+        ),
+    ),
+}
+
+
+def drawings() -> dict[str, str]:
+    """Return the names and contents of all diagrams."""
+    found = {f"{name}.svg": page.svg() for name, page in PAGES.items()}
+    for source in sorted(FOLDER.glob("*-timing.json")):
+        drawing = wavedrom.render(source.read_text(encoding="utf-8"))
+        found[source.with_suffix(".svg").name] = drawing.tostring() + "\n"
+    return found
+
+
+def main() -> None:
+    """Write the diagrams of all pages."""
+    for name, content in drawings().items():
+        (FOLDER / name).write_text(content, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
