@@ -27,7 +27,7 @@ WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup build dev demo front-page live-demo test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
+.PHONY: help setup build dev demo fuzz front-page live-demo test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -101,6 +101,7 @@ test-python: $(EXTENSION) ## Run the tests of the package and of the command
 
 lint: $(EXTENSION) ## Check formats, lints, types, documentation and licences; warnings are errors
 	cargo fmt --all --check
+	cargo fmt --all --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@# The wall-clock switch and host build without the simulator.
 	cargo clippy -p backwater-live --no-default-features --locked -- -D warnings
@@ -113,6 +114,7 @@ lint: $(EXTENSION) ## Check formats, lints, types, documentation and licences; w
 
 format: $(DEPENDENCIES) ## Format all sources
 	cargo fmt --all
+	cargo fmt --all --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff format $(PYTHON_SOURCES)
 
@@ -181,6 +183,18 @@ bench-collectives: $(DEPENDENCIES) ## Packet-hops per second of collectives besi
 bench-peers: $(DEPENDENCIES) ## htsim and this simulator on the same connections (HTSIM=FOLDER of its programs; out/bench)
 	HTSIM=$(HTSIM) $(BIN)/python benches/peers.py -o out/bench
 
+FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+
+fuzz: ## Feed mutated frames, scenarios and files to their readers (nightly Rust; MINUTES=10 for each target)
+	@command -v rustup >/dev/null || { echo "rustup is missing: fuzzing needs the nightly toolchain" >&2; exit 1; }
+	rustup toolchain install nightly --profile minimal --no-self-update
+	command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+	for target in $(FUZZ_TARGETS); do \
+		mkdir -p fuzz/corpus/$$target; \
+		cargo +nightly fuzz run -s none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
+			-max_total_time=$$((60 * $(or $(MINUTES),10))) -timeout=60 -rss_limit_mb=4096 || exit 1; \
+	done
+
 bench-micro: ## Cost of calendar, buffer, queues and schedules, each alone
 	cargo run --release --locked -p backwater-kernel --example calendar_bench
 	cargo run --release --locked -p backwater-dataplane --example switch_bench
@@ -190,5 +204,5 @@ test-digests: ## The pinned digests, in a build with all assertions and in a rel
 	cargo test --release --locked -p backwater-fabric --test all determinism::
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) $(WHEEL_VENV) target target-maturin target-wheels out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(WHEEL_VENV) target target-maturin target-wheels fuzz/target fuzz/corpus fuzz/artifacts out .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	rm -f python/backwater/_core*.so

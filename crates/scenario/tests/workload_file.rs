@@ -312,6 +312,8 @@ fn what_cannot_be_is_refused() {
             "this program reads version 1",
         ),
         (r#"{"version": 1}"#, "\"ranks\" must be"),
+        // One more than a network has hosts: each rank takes memory before the first operation is read.
+        (r#"{"version": 1, "ranks": 262145}"#, "\"ranks\" must be"),
         (
             r#"{"version": 1, "ranks": 2, "option": {}}"#,
             "did you mean \"options\"?",

@@ -301,7 +301,7 @@ fn a_pause_of_the_standard_is_read_and_what_no_record_says_is_refused() {
     );
 }
 
-/// A short form of `cargo run --release --example fuzz_frames`.
+/// A short form of the fuzz target `frames`.
 #[test]
 fn frames_with_errors_are_refused_or_read_alike_twice() {
     let mut random = Random::new(6);

@@ -1,6 +1,7 @@
 //! What holds for all ranks of a workload: the JSON of its file's metadata.
 
 use super::columns::MOST_BYTES;
+use crate::keys::MAX_HOSTS;
 use crate::problem::nearest;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -50,10 +51,12 @@ impl Header {
             ));
         }
         let ranks = whole("ranks", all.get("ranks").unwrap_or(&Value::Null))?;
-        let ranks = u32::try_from(ranks)
-            .ok()
-            .filter(|&ranks| (1..1 << 30).contains(&ranks));
-        let ranks = ranks.ok_or("\"ranks\" must be a number of 1 to 2^30")?;
+        if !(1..=MAX_HOSTS).contains(&ranks) {
+            return Err(format!(
+                "\"ranks\" must be a number of 1 to {MAX_HOSTS}, not {ranks}"
+            ));
+        }
+        let ranks = ranks as u32;
         let mut workload = Workload {
             ranks,
             ..Workload::default()

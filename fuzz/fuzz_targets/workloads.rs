@@ -1,0 +1,29 @@
+//! Opens files of operations (Parquet), and reads all operations of those without errors.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use scenario::workload_file::WorkloadFile;
+use traffic::operations::Source;
+
+/// Reads the operations of the first ranks.
+fn read(file: &WorkloadFile) {
+    for rank in 0..file.header.workload.ranks.min(64) {
+        let mut from = 0;
+        while from < file.count(rank) {
+            let block = file.read(rank, from).expect("the file was checked");
+            assert!(!block.operations.is_empty(), "rank {rank}, from {from}");
+            from += block.operations.len() as u32;
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let name = format!("backwater-fuzz-{}.parquet", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, data).expect("the temporary folder can be written");
+    let opened = WorkloadFile::open(&path);
+    if let Ok(file) = &opened {
+        read(file);
+    }
+    std::fs::remove_file(&path).expect("the file was written");
+});
