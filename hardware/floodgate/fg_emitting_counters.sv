@@ -169,7 +169,6 @@ module fg_emitting_counters #(
       earned <= 1'b0;
       visited <= 1'b0;
       busy <= 1'b0;
-      at <= '0;
       left <= '0;
       starting <= 1'b0;
       fetched <= 1'b0;

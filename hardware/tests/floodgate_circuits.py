@@ -67,7 +67,7 @@ async def pipeline(dut: Any) -> None:
             at = f"cycle {nth}: {external}, {result}, {seen}"
             if turn is not None:
                 assert seen["turn"] == turn, at
-            for name in ("passes", "joins", "hashed", "releases"):
+            for name in ("passes", "joins", "hashed", "releases", "idle"):
                 assert seen[name] == getattr(result, name), at
             if result.voq is not None:
                 assert seen["voq"] == result.voq, at

@@ -41,6 +41,8 @@ class Result:
     joins: bool = False
     hashed: bool = False
     releases: bool = False
+    resumes: bool = False
+    idle: bool = True
     voq: int | None = None
     changed: tuple[int, int] | None = None
 
@@ -80,10 +82,6 @@ class Pipeline:
         after = [(self.last_tried + 1 + nth) % self.voqs for nth in range(self.voqs)]
         return next((voq for voq in after if voq in self.ready), None)
 
-    def is_idle(self) -> bool:
-        """Return whether nothing is left to do but external operations."""
-        return not self.ready and not self.due_vups and self.second is None
-
     def step(self, external: Packet | Credit | None, vup_tick: bool) -> Result:
         """Do one cycle: the second half of the last operation, and the first half of the next."""
         was_ready, served_before = bool(self.ready), self.last_served
@@ -100,7 +98,10 @@ class Pipeline:
         elif turn is not None and not was_try and not was_credit:
             queue = self.queue(turn)
             next_second = ("try", queue[0] if queue else None, turn)
+        is_busy = (turn is not None and not was_try) or self.due_vups > 0
+        is_busy |= self.second is not None and self.second[0] != "external"
         result = self.finish()
+        result.idle = not is_busy and not result.resumes
         if vup:
             self.drained.popleft()
             self.due_vups -= 1
@@ -123,6 +124,7 @@ class Pipeline:
             self.in_flight[what.dst] = max(self.in_flight.get(what.dst, 0) - what.units, 0)
             if what.dst in self.voq_of:
                 self.ready.add(self.voq_of[what.dst])
+                result.resumes = True
         elif kind == "vup":
             assert isinstance(what, int)
             if what in self.voq_of and not self.held(what):
@@ -162,6 +164,7 @@ class Pipeline:
         self.note(packet.dst, result)
         if self.with_vup:
             self.ready.add(result.voq)
+            result.resumes = True
 
     def choose(self, packet: Packet) -> tuple[int, bool]:
         """Return the lowest free VOQ of a group or, by a hash, one of them."""
