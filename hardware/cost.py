@@ -29,6 +29,15 @@ CIRCUITS = {
     "HPCC, sender of 50 flows": ("hpcc_sender", {"FLOWS": 50}),
     "HPCC, sender of 300 flows": ("hpcc_sender", {"FLOWS": 300}),
     "HPCC, flow scheduler of 50 flows": ("hpcc_scheduler", {"FLOWS": 50}),
+    "BFC, flow table of a pipeline": ("bfc_flow_table", {"ENTRIES": 25_600, "INDEX": 15}),
+    "BFC, pause counters of a pipeline": ("bfc_pause_counters", {}),
+    "BFC, ingress pipeline": ("bfc_ingress_pipeline", {}),
+    "BFC, pause frames of a pipeline": ("bfc_pause_generator", {}),
+    "BFC, egress port": ("bfc_egress_port", {}),
+    "Floodgate, windows": ("fg_window_table", {}),
+    "Floodgate, ingress pipeline": ("fg_ingress_pipeline", {}),
+    "Floodgate, ingress pipeline with VUPs": ("fg_ingress_pipeline", {"WITH_VUP": 1}),
+    "Floodgate, emitting counters": ("fg_emitting_counters", {}),
 }
 
 

@@ -121,6 +121,62 @@ class Page:
 
 
 PAGES = {
+    "bfc": Page(
+        blocks={
+            "parser": Block(0, 0, ("accepted packets",), is_outside=True),
+            "bfc_flow_table": Block(1, 0, ("queue, packets, time",)),
+            "bfc_queue_choice": Block(2, 0, ("an empty queue",)),
+            "bfc_pause_threshold": Block(3, 0, ("over?",)),
+            "bfc_pause_counters": Block(4, 0, ("per upstream queue",)),
+            "bfc_pause_generator": Block(5, 0, ("frames, bitmaps",)),
+            "bfc_empty_map": Block(2, 1, ("read at intervals",)),
+            "bfc_queue_state": Block(3, 1, ("lengths, active",)),
+            "bfc_drr": Block(3, 2, ("round of queues",)),
+            "bfc_gate": Block(4, 2, ("paused queues",)),
+            "neighbour": Block(5, 2, ("downstream",), is_outside=True),
+            "packet buffer": Block(2, 2, ("packets",), is_outside=True),
+        },
+        arrows=(
+            Arrow("parser", "bfc_flow_table", "header"),
+            Arrow("bfc_flow_table", "bfc_queue_choice"),
+            Arrow("bfc_queue_choice", "bfc_pause_threshold", "queue"),
+            Arrow("bfc_pause_threshold", "bfc_pause_counters", "over"),
+            Arrow("bfc_pause_counters", "bfc_pause_generator"),
+            Arrow("bfc_empty_map", "bfc_queue_choice", "map"),
+            Arrow("bfc_queue_state", "bfc_empty_map", "empty"),
+            Arrow("bfc_queue_state", "bfc_pause_threshold", "length"),
+            Arrow("bfc_queue_state", "bfc_drr", "open"),
+            Arrow("neighbour", "bfc_gate", "frames"),
+            Arrow("bfc_gate", "bfc_drr", "paused"),
+            Arrow("bfc_drr", "packet buffer", "send"),
+        ),
+    ),
+    "floodgate": Page(
+        blocks={
+            "parser": Block(0, 0, ("packets, credits",), is_outside=True),
+            "fg_window_table": Block(1, 0, ("units in flight",)),
+            "fg_held_table": Block(2, 0, ("VOQ of destination",)),
+            "fg_voq_bitmap": Block(3, 0, ("free VOQs",)),
+            "fg_voq_scheduler": Block(1, 1, ("VOQs in turn",)),
+            "fg_vup": Block(2, 1, ("empty VOQs",)),
+            "fg_hash": Block(3, 1, ("if none is free",)),
+            "packet buffer": Block(0, 1, ("VOQs",), is_outside=True),
+            "egress": Block(0, 2, ("packets that left",), is_outside=True),
+            "fg_emitting_counters": Block(1, 2, ("credits to return",)),
+            "upstream": Block(2, 2, ("credit frames",), is_outside=True),
+        },
+        arrows=(
+            Arrow("parser", "fg_window_table"),
+            Arrow("fg_window_table", "fg_held_table", "room"),
+            Arrow("fg_held_table", "fg_voq_bitmap", "take"),
+            Arrow("fg_hash", "fg_voq_bitmap"),
+            Arrow("fg_voq_scheduler", "fg_window_table", "try"),
+            Arrow("fg_voq_scheduler", "packet buffer", "release"),
+            Arrow("fg_held_table", "fg_vup", "empty"),
+            Arrow("egress", "fg_emitting_counters", "earn"),
+            Arrow("fg_emitting_counters", "upstream"),
+        ),
+    ),
     "hpcc": Page(
         blocks={
             "receive pipe": Block(0, 0, ("parses ACKs",), is_outside=True),

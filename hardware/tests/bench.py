@@ -9,6 +9,9 @@ from cocotb.triggers import Timer
 
 Values = Mapping[str, int]
 
+MOST_CYCLES = 1_000_000
+"""Longest time that a circuit may need to clear its memories."""
+
 
 class Bench:
     """A module with a clock and a reset. Inputs that a cycle does not name keep their value."""
@@ -64,4 +67,5 @@ class Bench:
             await self.advance(values)
             await Timer(1, "step")
             count += 1
+            assert count < MOST_CYCLES, "the memories are never clear"
         return count

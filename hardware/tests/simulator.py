@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -52,3 +53,13 @@ def example(name: str) -> Path:
     subprocess.run([*command, "--example", name], cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "debug" / "examples" / name
+
+
+def memory_bits(top: str, parameters: Mapping[str, int]) -> int:
+    """Return the bits of the memories of a circuit, before they become cells."""
+    sources = " ".join(str(path) for path in SOURCES)
+    sets = "".join(f" -set {name} {value}" for name, value in parameters.items())
+    script = f"read_verilog -sv {sources}; chparam{sets} {top}; hierarchy -top {top}; proc; stat"
+    command = ["yosys", "-p", script]
+    ended = subprocess.run(command, check=True, capture_output=True, text=True)
+    return int(re.findall(r"Number of memory bits:\s+(\d+)", ended.stdout)[-1])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hop_trace import read
-from simulator import EVENTS, example, simulate
+from simulator import EVENTS, example, memory_bits, simulate
 
 # Small tables and narrow counters: all of them reach their limits, and times wrap around.
 SMALL = {
@@ -143,3 +143,22 @@ def test_bfc_switch_against_the_dataplane(name: str, program: Path, tmp_path: Pa
     }
     environment = {"HARDWARE_TRACE": str(path)}
     simulate("bfc_switch", "switch_trace", tmp_path, parameters, environment, "bfc_circuits")
+
+
+# BFC-16, BFC-53, BFC-54
+def test_bfc_memory_is_what_backwater_resources_counts(program: Path, tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(INCAST, encoding="utf-8")
+    path = tmp_path / "trace.txt"
+    with path.open("w", encoding="utf-8") as file:
+        command = [str(program), str(scenario), "bfc", "0", "1", "scheme.dynamic.pipelines=4"]
+        subprocess.run(command, check=True, stdout=file)
+    config = read(path).config
+    ports, pipelines = config["ports"], config["pipelines"]
+    entries = ports * config["per_port"]
+    counters = ports // pipelines * config["upstream"]
+    table = memory_bits("bfc_flow_table", {"ENTRIES": entries, "INDEX": entries.bit_length()})
+    pauses = memory_bits("bfc_pause_counters", {"ENTRIES": counters, "KEY": counters.bit_length()})
+    assert pipelines * (table + pauses) == config[f"bfc.bits.{ports}"]
+    assert pipelines * (entries + counters) == config[f"bfc.counters.{ports}"]
+    assert pipelines * 2 * entries == config[f"bfc.registers.{ports}"]

@@ -10,6 +10,7 @@
 //! | line | meaning |
 //! |---|---|
 //! | `config KEY VALUE` | the configuration of the switch |
+//! | `config SYSTEM.counters.PORTS VALUE`, also `registers` and `bits` | state of a switch with PORTS ports, as `backwater resources` counts it |
 //! | `timer TIME TICK` | the timer of the switch; `TICK` 1: it sent its bitmaps |
 //!
 //! With BFC:
@@ -61,6 +62,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..Changes::default()
     };
     let scenario = Scenario::load(Path::new(&path), &changes).map_err(|e| e.to_string())?;
+    for state in scenario.switch_states(None) {
+        for kind in state.switches {
+            let (system, ports) = (state.system, kind.ports);
+            println!("config {system}.counters.{ports} {}", kind.counters);
+            println!("config {system}.registers.{ports} {}", kind.registers);
+            println!("config {system}.bits.{ports} {}", kind.bits);
+        }
+    }
     let mut plan = scenario.build()?.plan;
     if switch >= plan.graph.switches() {
         return Err(format!("the network has {} switches", plan.graph.switches()).into());
