@@ -11,9 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import backwater
 from backwater.workloads import Workload
+
+# No test depends on the speed of the machine, so no example has a time limit.
+settings.register_profile("backwater", deadline=None)
+settings.load_profile("backwater")
 
 COMMAND = Path(sys.executable).with_name("backwater")
 
