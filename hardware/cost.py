@@ -27,7 +27,6 @@ CIRCUITS = {
     "HPCC, telemetry of a port": ("hpcc_int_egress", {}),
     "HPCC, table of reciprocals": ("hpcc_reciprocal", {}),
     "HPCC, sender of 50 flows": ("hpcc_sender", {"FLOWS": 50}),
-    "HPCC, sender of 300 flows": ("hpcc_sender", {"FLOWS": 300}),
     "HPCC, flow scheduler of 50 flows": ("hpcc_scheduler", {"FLOWS": 50}),
     "BFC, flow table of a pipeline": ("bfc_flow_table", {"ENTRIES": 25_600, "INDEX": 15}),
     "BFC, pause counters of a pipeline": ("bfc_pause_counters", {}),

@@ -45,16 +45,19 @@ module hpcc_links #(
     output logic [3:0]           out_speed
 );
   localparam int SPEED = 20 - QLEN_BITS;
+  localparam int LINK = $clog2(FLOWS * HOPS);
 
   // nHop and pathID of the record; nHop 0: none.
   logic [15:0] paths[0:FLOWS-1];
-  logic [63:0] links[0:(FLOWS<<HOP)-1];
+  // All flows of the first link, then of the second, and so on.
+  logic [63:0] links[0:FLOWS*HOPS-1];
   // The verdict on the ACK whose records arrive.
   logic first;
   logic new_path;
 
   logic takes;
   logic [15:0] known;
+  logic [LINK-1:0] place;
   logic [63:0] last;
   logic is_first;
   logic is_new_path;
@@ -66,7 +69,8 @@ module hpcc_links #(
 
   assign takes = valid && !start && hops <= 4'(HOPS) && 4'(hop) < hops;
   assign known = paths[flow];
-  assign last = links[{flow, hop}];
+  assign place = LINK'(hop) * LINK'(FLOWS) + LINK'(flow);
+  assign last = links[place];
   // The first record decides for the whole ACK.
   assign is_first = hop == '0 ? known[15:12] == '0 : first;
   assign is_new_path = hop == '0 ? known != {hops, path} : new_path;
@@ -80,7 +84,7 @@ module hpcc_links #(
   always_ff @(posedge clk) begin
     if (start) paths[flow] <= '0;
     else if (takes) paths[flow] <= {hops, path};
-    if (takes && (is_new_path || counts)) links[{flow, hop}] <= record;
+    if (takes && (is_new_path || counts)) links[place] <= record;
     if (takes) begin
       first <= is_first;
       new_path <= is_new_path;

@@ -11,7 +11,7 @@
 // segment has at most one further entry, because it is narrower than the gap between two entries.
 // A port takes an integer in every cycle and returns the reciprocal three cycles later.
 module hpcc_reciprocal #(
-    // Epsilon in parts per million.
+    // Epsilon in parts per million, 1200 or more: the table has at most 8192 entries.
     parameter int EPSILON_PPM = 10000,
     // A segment is 2^-SEGMENT of the power of two below n. It has to be below epsilon.
     parameter int SEGMENT = 7
@@ -34,13 +34,16 @@ module hpcc_reciprocal #(
   endfunction
 
   function automatic integer count(input [63:0] rest);
+    integer nth;
     reg [63:0] key;
     begin
       count = 0;
       key = 64'd1;
-      while (key < 64'd1 << BITS) begin
-        count = count + 1;
-        key = following(key, rest);
+      for (nth = 0; nth < 1 << 13; nth = nth + 1) begin
+        if (key < 64'd1 << BITS) begin
+          count = count + 1;
+          key = following(key, rest);
+        end
       end
     end
   endfunction
@@ -83,7 +86,7 @@ module hpcc_reciprocal #(
           low = (1 << SEGMENT) + nth % (1 << SEGMENT);
           first = {32'd0, low} << ((nth >> SEGMENT) - 1);
         end
-        while (next <= first) begin
+        if (next <= first) begin
           entry = entry + 1;
           next = following(next, rest);
         end

@@ -190,7 +190,7 @@ async def follow_sender(dut: Any, constants: Constants, cycles: Sequence[Cycle])
         path = flow.path[0] << 12 | flow.path[1]
         assert tuple(found.values()) == (*state, path), f"flow {number}: {found}"
         for hop in range(flow.path[0]):
-            link = int(dut.link_records.links[number << 3 | hop].value)
+            link = int(dut.link_records.links[hop * parameter(dut, "FLOWS") + number].value)
             assert link == flow.links[hop], f"flow {number}, link {hop}"
 
 
@@ -244,6 +244,8 @@ async def sender(dut: Any) -> None:
     ends = (1 << 24) - 1
     nanoseconds = st.one_of(
         st.sampled_from([0, 0, 1, 80, (1 << 22) - 1, 1 << 22, (1 << 22) + 4, ends]),
+        # T of the settings below.
+        st.sampled_from([16, 500, 9_000, 13_000, 100_000]),
         st.integers(0, 30_000),
     )
     units = st.one_of(st.sampled_from([0, 1, (1 << 20) - 1]), st.integers(0, 3_000))
