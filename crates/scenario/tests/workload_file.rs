@@ -376,3 +376,14 @@ fn what_cannot_be_is_refused() {
             .contains("cannot read")
     );
 }
+
+/// Files that the fuzz target `workloads` found.
+#[test]
+fn a_damaged_file_is_refused() {
+    let file = include_bytes!("workload_file/negative_range.parquet");
+    let path = std::env::temp_dir().join(format!("backwater-damaged-{}", std::process::id()));
+    std::fs::write(&path, file).unwrap();
+    let error = WorkloadFile::open(&path).unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert!(error.contains("row group 0"), "{error}");
+}

@@ -14,6 +14,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
     RowSelector,
 };
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -58,6 +59,28 @@ struct BlockInfo {
     needed_at: u32,
 }
 
+/// Checks that the bytes of all columns lie in the file. The Parquet reader panics where they do not.
+fn check_ranges(metadata: &ParquetMetaData, length: u64) -> Result<(), String> {
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        let is_inside = |column: &ColumnChunkMetaData| {
+            let data = column.data_page_offset();
+            let first = column.dictionary_page_offset().unwrap_or(data);
+            let end = first.checked_add(column.compressed_size());
+            let end = end.and_then(|end| u64::try_from(end).ok());
+            data >= 0
+                && first >= 0
+                && column.compressed_size() >= 0
+                && end.is_some_and(|end| end <= length)
+        };
+        if group.num_rows() < 0 || !group.columns().iter().all(is_inside) {
+            return Err(format!(
+                "row group {number} does not lie in the file, which is damaged; write it again"
+            ));
+        }
+    }
+    Ok(())
+}
+
 impl WorkloadFile {
     /// Opens a file and checks all of it.
     ///
@@ -70,6 +93,11 @@ impl WorkloadFile {
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = ArrowReaderMetadata::load(&file, options)
             .map_err(|error| wrong(format!("this is no Parquet file: {error}")))?;
+        let length = file
+            .metadata()
+            .map_err(|error| wrong(format!("cannot read: {error}")))?
+            .len();
+        check_ranges(metadata.metadata(), length).map_err(wrong)?;
         let pairs = metadata.metadata().file_metadata().key_value_metadata();
         let text = pairs
             .into_iter()
