@@ -153,6 +153,13 @@ impl WorkloadFile {
         self.ranks.push((0, 0));
         for group in 0..self.groups.len() - 1 {
             let columns = self.decode(group, None)?;
+            let stated = self.groups[group + 1] - self.groups[group];
+            if columns.rows() as u64 != stated {
+                return Err(told(format!(
+                    "row group {group} has {} rows and states {stated}: the file is damaged; write it again",
+                    columns.rows()
+                )));
+            }
             let mut block: Vec<Operation> = Vec::new();
             for at in 0..columns.rows() {
                 let file_row = self.groups[group] + at as u64;
