@@ -98,7 +98,7 @@ module fg_ingress_pipeline #(
   assign external = packet || credit;
   assign vup = vup_pending && !external;
   // All credits of a frame take effect before a try.
-  assign tries = wants && !external && !vup && !credit_1;
+  assign tries = ready && wants && !external && !vup && !credit_1;
   always_comb begin
     dst_0 = dst;
     if (vup) dst_0 = vup_dst;
