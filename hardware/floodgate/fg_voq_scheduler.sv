@@ -48,7 +48,6 @@ module fg_voq_scheduler #(
   always_ff @(posedge clk) begin
     if (rst) begin
       is_ready <= '0;
-      last_tried <= '0;
       last_served <= '0;
       waits <= 1'b0;
     end else begin
