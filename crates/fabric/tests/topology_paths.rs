@@ -171,7 +171,6 @@ fn base_round_trips_of_the_papers_networks() {
         ],
         [4 * US, 8 * US]
     );
-    assert_eq!(bfc.one_hop_rtt_ps(0), 2 * US);
     assert_eq!(
         paths.base_rtt_ps(0, 127, 1_048, 60),
         8 * US + 4 * (83_840 + 4_800)

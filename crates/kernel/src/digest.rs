@@ -47,13 +47,6 @@ impl Digest {
         let name = mix64(entity.wrapping_add(STEP));
         self.0 = self.0.wrapping_add(mix64(hash ^ name));
     }
-
-    /// The digest of the entities of both.
-    #[inline]
-    #[must_use]
-    pub const fn combine(self, other: Self) -> Self {
-        Self(self.0.wrapping_add(other.0))
-    }
 }
 
 impl FromIterator<(u64, u64)> for Digest {
@@ -100,9 +93,6 @@ mod tests {
         let forward: Digest = (0..100).map(|e| (e, hash(&[e, e * e]))).collect();
         let backward: Digest = (0..100).rev().map(|e| (e, hash(&[e, e * e]))).collect();
         assert_eq!(forward, backward);
-        let low: Digest = (0..50).map(|e| (e, hash(&[e, e * e]))).collect();
-        let high: Digest = (50..100).map(|e| (e, hash(&[e, e * e]))).collect();
-        assert_eq!(low.combine(high), forward);
     }
 
     /// KER-08: it matters which entity has which hash, also for equal and for empty histories.

@@ -315,14 +315,6 @@ pub fn parse_fraction(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{}` is too large", shorten(trimmed)))
 }
 
-/// A floating-point number as TOML writes it, always with a point or an exponent.
-#[must_use]
-pub fn show_number(value: f64) -> String {
-    let text = format!("{value:?}");
-    // Rust writes 1e-7 where TOML agrees, and 1e16 likewise.
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

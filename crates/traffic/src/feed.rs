@@ -94,12 +94,6 @@ impl Feed {
         Ok(feed)
     }
 
-    /// When the next flow starts, ps.
-    #[must_use]
-    pub fn peek_start_ps(&self) -> Option<u64> {
-        self.order.peek().map(|&Reverse((start_ps, _))| start_ps)
-    }
-
     /// Flows of the whole feed, those already taken included, where known without drawing.
     #[must_use]
     pub const fn known_len(&self) -> Option<u64> {

@@ -4,7 +4,6 @@
 //! on average when joined by lines and 2.43 MB when taken as steps. So the interpolation is part
 //! of the distribution, as are its origin and its unit.
 
-use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use crate::csv::{self, Columns, Field};
@@ -210,40 +209,6 @@ impl Distribution {
     pub fn is_csv(text: &str) -> bool {
         let first = csv::lines(text).next().map_or("", |(_, line)| line);
         first.contains(',') && !first.contains('=')
-    }
-
-    /// The distribution in the format that [`Distribution::parse`] reads.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        let mut text = format!("name = {}\norigin = {}\n", self.name, self.origin);
-        let unit = match self.unit_bytes {
-            1 => "bytes".to_owned(),
-            packet => format!("{packet} bytes"),
-        };
-        let _ = writeln!(
-            text,
-            "unit = {unit}\ninterpolation = {}",
-            self.interpolation.as_str()
-        );
-        if let Some(mode) = self.origin_interpolation {
-            let _ = writeln!(text, "origin-interpolation = {}", mode.as_str());
-        }
-        if let Some(mean) = self.declared_mean_bytes {
-            let _ = writeln!(text, "mean = {mean}");
-        }
-        for (key, value) in [
-            ("source", &self.source),
-            ("note", &self.note),
-            ("redrawn", &self.redrawn),
-        ] {
-            if let Some(value) = value {
-                let _ = writeln!(text, "{key} = {value}");
-            }
-        }
-        for (bytes, cdf) in &self.points {
-            let _ = writeln!(text, "{} {cdf}", bytes / self.unit_bytes);
-        }
-        text
     }
 }
 

@@ -238,13 +238,6 @@ impl SourceSpec {
         self.expected_arrivals() * self.mean_arrival_bytes(hosts)
     }
 
-    /// Payload offered per second of the window, bits, as [`SourceSpec::expected_arrivals`].
-    #[must_use]
-    pub fn offered_bps(&self, hosts: u32) -> f64 {
-        let window_ps = self.window_to_ps.saturating_sub(self.window_from_ps);
-        self.expected_bytes(hosts) * 8.0 * 1e12 / window_ps as f64
-    }
-
     /// The number of flows, where it is known without drawing.
     #[must_use]
     pub fn known_flows(&self, hosts: u32) -> Option<u64> {

@@ -216,8 +216,6 @@ fn every_file_is_read_and_tested() {
             distribution.full_name()
         );
         assert!(distribution.declared_mean_bytes.is_some() && distribution.source.is_some());
-        let text = distribution.to_text();
-        assert_eq!(Distribution::parse(&text).as_ref(), Ok(&**distribution));
     }
 }
 
@@ -307,8 +305,7 @@ fn percentiles_are_the_published_ones() {
 #[test]
 fn interpolation_decides_the_mean() {
     let linear = find("web-search@hpcc").expect("known");
-    let step = linear
-        .to_text()
+    let step = include_str!("../data/web-search@hpcc.dist")
         .replace("= linear", "= step")
         .replace("mean = 1711250", "mean = 2434900");
     let step = Distribution::parse(&step).expect("valid");
@@ -392,7 +389,6 @@ fn sizes_in_packets_are_scaled() {
     let text = "name = p\norigin = me\nunit = 1460 bytes\ninterpolation = step\n1 0.5\n10 1\n";
     let packets = Distribution::parse(text).expect("valid");
     assert_eq!(packets.points(), [(1460, 0.5), (14600, 1.0)]);
-    assert_eq!(packets.to_text(), text);
 }
 
 const HEAD: &str = "name = a\norigin = b\nunit = bytes\ninterpolation = linear\n";
@@ -521,8 +517,7 @@ fn valid() -> impl Strategy<Value = Distribution> {
 
 proptest! {
     #[test]
-    fn valid_files_round_trip(distribution in valid()) {
-        prop_assert_eq!(&Distribution::parse(&distribution.to_text()).expect("own text"), &distribution);
+    fn the_mean_lies_between_zero_and_the_largest_size(distribution in valid()) {
         let mean = distribution.mean();
         prop_assert!(mean >= 0.0 && mean <= distribution.max() as f64 * (1.0 + 1e-12));
     }

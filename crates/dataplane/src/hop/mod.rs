@@ -440,11 +440,6 @@ pub(crate) trait HopScheme: Sized {
         None
     }
 
-    /// Destinations for which something is held back, and bytes of all.
-    fn held_now(&self) -> Option<(u32, u64)> {
-        None
-    }
-
     /// The VOQ of a destination, and the packets of the destination in it; `None`: it has no VOQ.
     fn voq_of(&self, _dst: u32) -> Option<(u32, u32)> {
         None

@@ -95,16 +95,9 @@ impl Arena {
         has_one.then(|| self.stacks.telemetry(id, room))
     }
 
-    /// Adds to the INT stack of a packet what switch `switch` says, see [`IntStack::push`]. `None`
-    /// if the packet has no stack.
-    pub fn push_hop(&mut self, id: PacketId, switch: u32, hop: IntHop) -> Option<bool> {
-        let has_one = self.hot(id).has(flag::INT);
-        has_one.then(|| self.push_hop_on(id, switch, hop))
-    }
-
-    /// The same for a packet that has a stack.
+    /// Adds a hop to the INT stack of a packet that has one, see [`IntStack::push`].
     #[inline(always)]
-    pub(crate) fn push_hop_on(&mut self, id: PacketId, switch: u32, hop: IntHop) -> bool {
+    pub(crate) fn push_hop(&mut self, id: PacketId, switch: u32, hop: IntHop) -> bool {
         self.stacks.push(id, switch, hop)
     }
 

@@ -656,12 +656,6 @@ impl Switch {
         Some((held, most.max(self.queued(port).1)))
     }
 
-    /// VOQs in use, and bytes in them.
-    #[must_use]
-    pub fn voqs(&self) -> Option<(u32, u64)> {
-        ask!(&self.hop, hop => hop.held_now(), None)
-    }
-
     /// The VOQ of a destination, and the packets of the destination in it; `None`: it has no VOQ.
     #[must_use]
     pub fn voq_of(&self, dst: u32) -> Option<(u32, u32)> {

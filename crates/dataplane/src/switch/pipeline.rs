@@ -424,7 +424,7 @@ impl Pipeline {
                         .min(u64::from(u32::MAX)) as u32,
                     rate_mbps: telemetry.rate_mbps,
                 };
-                let fits = arena.push_hop_on(id, self.path_id, hop);
+                let fits = arena.push_hop(id, self.path_id, hop);
                 self.counters.int_hops += 1;
                 if !PLAIN && fits && self.int_as.is_some() {
                     self.rewrite_int(port, id, arena);

@@ -40,14 +40,13 @@ fn an_ack_returns_time_and_telemetry_of_its_packet() {
     b.now = US;
     let (hot, cold) = data(4, 0, 9);
     let id = b.arena.alloc(hot, cold);
-    b.arena.attach_stack(id);
     let hop = IntHop {
         ts_ps: 5,
         tx_bytes: 6,
         qlen_bytes: 7,
         rate_mbps: 8,
     };
-    b.arena.push_hop(id, 1, hop);
+    b.arena.set_stack(id, 1, &[hop]);
     b.nic.receive(b.now, 0, id, &mut b.arena, &mut b.ears);
     let reply = b.send_id().unwrap();
     let (hot, cold) = (*b.arena.hot(reply), *b.arena.cold(reply));

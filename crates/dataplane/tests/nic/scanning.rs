@@ -196,14 +196,13 @@ fn hpcc_moves_a_start_that_is_set_and_the_alarm_with_it() {
             ..Packet::new(Kind::Ack, 1, 60)
         };
         let id = b.arena.alloc(packet, Cold::default());
-        b.arena.attach_stack(id);
         let hop = IntHop {
             ts_ps: b.now,
             tx_bytes,
             qlen_bytes: 0,
             rate_mbps: 100_000,
         };
-        b.arena.push_hop(id, 1, hop);
+        b.arena.set_stack(id, 1, &[hop]);
         b.nic.receive(b.now, 0, id, &mut b.arena, &mut b.ears);
     };
     for ns in 0..3 {

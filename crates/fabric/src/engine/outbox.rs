@@ -244,15 +244,13 @@ mod tests {
         if like.has_list() {
             arena.set_list(id, &(0..hops).map(|n| n * psn).collect::<Vec<_>>());
         } else if hops > 0 {
-            arena.attach_stack(id);
-            for switch in 0..hops {
-                let hop = IntHop {
-                    ts_ps: u64::from(psn),
-                    qlen_bytes: switch,
-                    ..IntHop::default()
-                };
-                assert_eq!(arena.push_hop(id, 10 + switch, hop), Some(true));
-            }
+            let hop = |switch| IntHop {
+                ts_ps: u64::from(psn),
+                qlen_bytes: switch,
+                ..IntHop::default()
+            };
+            let hops: Vec<IntHop> = (0..hops).map(hop).collect();
+            arena.set_stack(id, 10, &hops);
         }
         id
     }

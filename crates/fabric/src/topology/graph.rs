@@ -641,12 +641,6 @@ impl Graph {
         }
     }
 
-    /// Round-trip propagation to the neighbour at a port: twice the delay of its link. // TOP-10
-    #[must_use]
-    pub fn one_hop_rtt_ps(&self, index: usize) -> Time {
-        2 * self.links[self.link[index] as usize].delay_ps
-    }
-
     /// Number of groups: switches with hosts.
     #[must_use]
     pub fn groups(&self) -> u32 {

@@ -727,10 +727,6 @@ impl HopScheme for Floodgate {
         Some((of.held_bytes, of.max_bytes))
     }
 
-    fn held_now(&self) -> Option<(u32, u64)> {
-        Some((self.pool.counts.in_use, self.pool.counts.bytes))
-    }
-
     fn voq_of(&self, dst: u32) -> Option<(u32, u32)> {
         self.pool.held(dst).map(|held| (held.voq, held.packets))
     }
