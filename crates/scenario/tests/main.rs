@@ -1,5 +1,6 @@
 //! The tests of scenarios, in one program so that they share the code of the engine.
 
+mod allocations;
 mod bad_input;
 mod blame;
 mod configurations;

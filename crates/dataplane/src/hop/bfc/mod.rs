@@ -8,6 +8,8 @@ mod config;
 mod frames;
 mod spec;
 
+use std::ops::Range;
+
 use super::{Counter, Cx, Egress, HopScheme, Site};
 use crate::config::{Classify, SwitchConfig};
 use crate::mixed::MixedMap;
@@ -62,6 +64,8 @@ pub(crate) struct Bfc {
     /// Pairs of (ingress, egress) that may be held; `None`: all.
     allowed: Option<Pairs>,
     counted: Counted,
+    /// Reused space for lists of counters, so that a bitmap allocates nothing.
+    listed: Vec<Held>,
 }
 
 /// What was told.
@@ -124,6 +128,7 @@ impl Bfc {
             rows,
             allowed: None,
             counted: Counted::default(),
+            listed: Vec::new(),
         }
     }
 
@@ -192,8 +197,10 @@ impl Bfc {
     fn under(&mut self, packet: &Packet) -> bool {
         let key = self.key(packet);
         let Some(counter) = self.counters.get_mut(&key) else {
+            debug_assert!(false, "a packet over the threshold has a pause counter"); // BFC-05
             return false;
         };
+        debug_assert!(*counter > 0, "a pause counter of 0 is not stored"); // BFC-06
         *counter -= 1;
         let last = *counter == 0;
         if last {
@@ -202,22 +209,13 @@ impl Bfc {
         last
     }
 
-    /// What is held now, in order of ingress ports and numbers.
-    fn holding(&self) -> Vec<Held> {
-        let mut held: Vec<Held> = self.counters.keys().map(|&key| Held::of(key)).collect();
-        held.sort_unstable();
-        held
-    }
-
-    /// Queues upstream of one ingress that are held now, in order.
-    fn holding_at(&self, ingress: u16) -> Vec<u32> {
+    /// Replaces the content of `listed` by the queues or flows upstream of `ports` that are paused,
+    /// in order of ingress ports and numbers.
+    fn list(&self, ports: Range<u16>, listed: &mut Vec<Held>) {
         let of = self.counters.keys().map(|&key| Held::of(key));
-        let mut held: Vec<u32> = of
-            .filter(|h| h.ingress == ingress)
-            .map(|h| h.what)
-            .collect();
-        held.sort_unstable();
-        held
+        listed.clear();
+        listed.extend(of.filter(|held| ports.contains(&held.ingress)));
+        listed.sort_unstable();
     }
 
     /// Tells the upstream to resume what a packet names, or to pause it, because of this packet in its queue.
@@ -237,8 +235,8 @@ impl Bfc {
         {
             // BFC-43
             if pause.is_none() {
-                let held = self.holding_at(packet.ingress);
-                self.tell_bitmap(cx, packet.ingress, bitmap.frame_bytes, &held);
+                let port = packet.ingress;
+                self.send_bitmaps(cx, port..port + 1, bitmap.frame_bytes);
             }
             return;
         }
@@ -262,13 +260,24 @@ impl Bfc {
         }
     }
 
-    fn tell_bitmap<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, bytes: u16, queues: &[u32]) {
-        if cx.core.is_dead(port) {
-            return; // LNK-21
+    /// Sends a bitmap of its paused queues to the upstream of each of these ports.
+    // BFC-30, BFC-43
+    fn send_bitmaps<S: Sink>(&mut self, cx: &mut Cx<'_, S>, ports: Range<u16>, bytes: u16) {
+        let mut listed = std::mem::take(&mut self.listed);
+        self.list(ports.clone(), &mut listed);
+        let mut rest = listed.as_slice();
+        for port in ports {
+            let (here, others) = rest.split_at(rest.partition_point(|h| h.ingress <= port));
+            rest = others;
+            if cx.core.is_dead(port) {
+                continue; // LNK-21
+            }
+            self.counted.bitmaps += 1;
+            let id = cx.emit(port, Bitmap.packet(bytes));
+            let queues = here.iter().map(|held| held.what);
+            cx.arena.new_list(id).extend(queues);
         }
-        self.counted.bitmaps += 1;
-        let id = cx.emit(port, Bitmap.packet(bytes));
-        cx.arena.set_list(id, queues);
+        self.listed = listed;
     }
 
     /// A packet that was over the threshold is gone from its queue.
@@ -355,16 +364,7 @@ impl HopScheme for Bfc {
         let Some(bitmap) = self.config.bitmap else {
             return;
         };
-        let held = self.holding();
-        let mut rest = held.as_slice();
-        let mut queues = Vec::new();
-        for port in 0..cx.core.ports() {
-            let here = rest.partition_point(|h| h.ingress <= port);
-            queues.clear();
-            queues.extend(rest[..here].iter().map(|h| h.what));
-            rest = &rest[here..];
-            self.tell_bitmap(cx, port, bitmap.frame_bytes, &queues);
-        }
+        self.send_bitmaps(cx, 0..cx.core.ports(), bitmap.frame_bytes);
     }
 
     // LNK-21
@@ -407,7 +407,9 @@ impl HopScheme for Bfc {
             PauseBy::Queue => "queue",
             PauseBy::Flow => "flow",
         };
-        for held in self.holding() {
+        let mut listed = Vec::new();
+        self.list(0..u16::MAX, &mut listed);
+        for held in listed {
             say(format!(
                 "port {} holds {what} {} of its upstream by BFC",
                 held.ingress, held.what
@@ -572,8 +574,10 @@ mod tests {
         assert!(b.over(&p));
         assert!(!b.over(&p));
         assert!(b.over(&other), "another queue has a counter of its own");
+        let mut listed = Vec::new();
+        b.list(0..2, &mut listed);
         assert_eq!(
-            b.holding(),
+            listed,
             [
                 Held {
                     ingress: 1,

@@ -1,0 +1,130 @@
+//! The path of a packet allocates nothing, in any preset: longer flows take more packets, but no more
+//! allocations.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::path::Path;
+
+use fabric::engine::{Plan, Simulation, Threads};
+use scenario::{Changes, PRESETS, Scenario};
+
+/// The system's allocator, which counts the allocations of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // A thread that ends may allocate after its counter is gone.
+    let _ = ALLOCATIONS.try_with(|counter| counter.set(counter.get() + 1));
+}
+
+// SAFETY: all calls go to the system's allocator with unchanged arguments; a count is a number of this
+// thread and allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        count();
+        unsafe { System.realloc(pointer, layout, bytes) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Takes no notes.
+struct Nobody;
+
+impl fabric::record::Recorder for Nobody {
+    fn rows(&mut self, _: &dyn fabric::record::Rows) {}
+}
+
+/// Two leaves and two spines: each host of one leaf sends to the same host of the other leaf, and to a
+/// host of its own.
+fn network(flow_kilobytes: u32) -> String {
+    let mut text = "name = \"allocations\"\nseed = 3\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\n\
+        hosts_per_leaf = 4\nlink = { rate = \"100Gbps\", delay = \"1us\" }\n[switch]\nbuffer = \"2MB\"\n\
+        [[traffic]]\nname = \"flows\"\npattern = \"list\"\nflows = [\n"
+        .to_owned();
+    for src in 0..4 {
+        for dst in [4, 4 + src] {
+            text += &format!(
+                "{{ start = \"{src}us\", src = {src}, dst = {dst}, bytes = \"{flow_kilobytes}KB\" }},\n"
+            );
+        }
+    }
+    text + "]\n[run]\nuntil = \"100ms\"\n"
+}
+
+/// Packet hops and allocations of a run with flows of this size.
+fn run(preset: &str, set: &[&str], flow_kilobytes: u32) -> (u64, u64) {
+    let changes = Changes {
+        scheme: Some(preset.to_owned()),
+        set: set.iter().map(|s| (*s).to_owned()).collect(),
+        ..Changes::default()
+    };
+    let text = network(flow_kilobytes);
+    let scenario = Scenario::parse(&text, "x.toml", Path::new("."), &changes)
+        .unwrap_or_else(|errors| panic!("{preset} {set:?}: {errors}"));
+    let plan = Plan {
+        threads: Threads {
+            asked: 1,
+            forced: false,
+        },
+        ..scenario.build().expect("a sound scenario").plan
+    };
+    let simulation = Simulation::new(plan);
+    let before = ALLOCATIONS.get();
+    let outcome = simulation.run(&mut Nobody, &mut |_| true);
+    let allocations = ALLOCATIONS.get() - before;
+    assert_eq!(outcome.violations, [], "{preset} {set:?}");
+    assert_eq!(outcome.finished, 8, "{preset} {set:?}");
+    (outcome.counters.packet_hops, allocations)
+}
+
+/// Compares two runs after their warm-up, the second with flows four times as long. Queues and lists may
+/// still double their space now and then, so a run may have one allocation per `HOPS` more hops.
+fn allocates_nothing_per_packet(preset: &str, set: &[&str]) -> Result<(), String> {
+    const HOPS: u64 = 2_000;
+    let (hops, allocations) = run(preset, set, 1_600);
+    let (more_hops, more_allocations) = run(preset, set, 6_400);
+    let packets = more_hops - hops;
+    let grown = more_allocations.saturating_sub(allocations);
+    assert!(packets > 100_000, "{preset}: {packets} hops");
+    match grown <= packets / HOPS {
+        true => Ok(()),
+        false => Err(format!(
+            "{preset} {set:?}: {allocations} allocations in {hops} hops, {more_allocations} in {more_hops}"
+        )),
+    }
+}
+
+/// Options that change what happens per packet, and a preset that has each.
+const OPTIONS: [(&str, &[&str]); 6] = [
+    ("bfc", &["scheme.bfc.tell=bitmap"]),
+    ("bfc", &["scheme.bfc.tell=edges+bitmap"]),
+    ("bfc", &["scheme.bfc.pause=flow"]),
+    ("dcqcn", &["scheme.pfc.pause=quanta"]),
+    ("dcqcn", &["scheme.backpressure=floodgate"]),
+    ("hpcc", &["scheme.hpcc.alpha_fair=2"]),
+];
+
+#[test]
+fn no_preset_allocates_per_packet() {
+    let presets = PRESETS.iter().map(|preset| (preset.name, &[][..]));
+    let failed: Vec<String> = presets
+        .chain(OPTIONS)
+        .filter_map(|(preset, set)| allocates_nothing_per_packet(preset, set).err())
+        .collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
