@@ -444,6 +444,11 @@ impl Cbfc {
         let full = self.full_frame;
         let channel = &mut self.channels[at];
         channel.consumed = advance(channel.consumed, credits);
+        // CBFC-03: a frame starts only with credits.
+        debug_assert!(
+            channel.in_use() <= channel.limit,
+            "port {port} sends without credits"
+        );
         if channel.in_use() + full > channel.limit {
             self.counted.waits += 1;
             ports.hold_class(port, packet.class(), true);
@@ -478,6 +483,11 @@ impl Cbfc {
         // CBFC-16
         let stale = channel.stale.min(credits);
         channel.stale -= stale;
+        // CBFC-05: only credits that a frame has taken are returned.
+        debug_assert!(
+            channel.held() >= credits - stale,
+            "port {port} returns unused credits"
+        );
         channel.returned = advance(channel.returned, credits - stale);
         if credits > stale {
             self.tell(ports, at);

@@ -518,6 +518,7 @@ impl Egress {
         let flow = &mut self.flows[slot as usize];
         let port = &mut self.ports[flow.start.port as usize];
         let queue = &mut port.queues[flow.queue as usize];
+        debug_assert!(queue.users > 0, "flow {slot} ends on a queue without flows");
         queue.users -= 1;
         match flow.state {
             State::Ready => flow.state = State::Leaving,

@@ -76,7 +76,11 @@ impl Nic {
         self.hop = HostHop::of(&switch.hop, &host);
     }
 
-    /// A flow begins, on a queue pair of its own.
+    /// Starts a flow on a queue pair of its own.
+    ///
+    /// # Panics
+    /// If the flow has no bytes or more than
+    /// [`MAX_FLOW_PACKETS`](flow::MAX_FLOW_PACKETS), or its port or class is not one of this NIC.
     pub fn start<S: Sink>(&mut self, now: Time, flow: &FlowStart, sink: &mut S) {
         self.start_on(now, flow, None, sink);
     }
@@ -91,6 +95,12 @@ impl Nic {
         pair: Option<u32>,
         sink: &mut S,
     ) {
+        let packets = flow.bytes.div_ceil(u64::from(self.common.config.mtu));
+        debug_assert!(
+            (1..=flow::MAX_FLOW_PACKETS).contains(&packets),
+            "flow {} has {packets} packets", // NIC-54
+            flow.flow
+        );
         each!(&mut self.half, half => half.start(now, &mut self.common, flow, pair, sink));
     }
 
@@ -126,7 +136,13 @@ impl Nic {
         }
     }
 
-    /// A frame arrived, whole, by `port`.
+    /// Handles a frame that has arrived completely by `port`.
+    ///
+    /// # Panics
+    /// The driver guarantees that `port` is a port of this NIC. Of an ACK, NAK or CNP it also
+    /// guarantees that `slot` is a place of this NIC and that the flow there has the acknowledged
+    /// packets; of data that payload and remaining bytes belong to one flow. Debug builds check
+    /// this. A driver of real frames checks it first. Frames between neighbours may have any content.
     #[inline]
     pub fn receive<S: Sink>(
         &mut self,
@@ -136,6 +152,10 @@ impl Nic {
         arena: &mut Arena,
         sink: &mut S,
     ) {
+        debug_assert!(
+            usize::from(port) < self.common.egress.ports.len(),
+            "port {port}"
+        );
         if arena.hot(id).is_frame() {
             return self.obey(now, port, id, arena, sink);
         }
@@ -203,7 +223,10 @@ impl Nic {
         each!(&mut self.half, half => half.reply(common, port, id, arena, sink));
     }
 
-    /// The port's link is free: what leaves now?
+    /// Takes the next packet of a port whose link is free.
+    ///
+    /// # Panics
+    /// If the NIC has no such port.
     #[inline]
     pub fn transmit<S: Sink>(
         &mut self,
@@ -222,7 +245,8 @@ impl Nic {
         sent
     }
 
-    /// The time has come that the NIC gave to [`Sink::wake`].
+    /// Does what is due at `now`. The driver calls this at each time that the NIC gave to
+    /// [`Sink::wake`]; a call at another time does nothing. It has no preconditions.
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         if self.host.is_some() {
             self.process(now, arena, sink);

@@ -444,6 +444,13 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         if cold.sent_ps >= flow.asked_ps {
             flow.asked_ps = NEVER; // NIC-09: this answers the packet that asked, or a later one.
         }
+        debug_assert!(
+            packet.psn <= flow.packets,
+            "flow {} has {} packets, and {} are acknowledged",
+            packet.flow,
+            flow.packets,
+            packet.psn
+        );
         if packet.psn > flow.acked {
             flow.acked = packet.psn;
             flow.next = flow.next.max(flow.acked);
@@ -484,6 +491,8 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
             // NS3-23
             control.on_cnp(parameters, &flow.start.path, now);
         }
+        // NIC-20, REC-11: acknowledged packets were sent, and sent packets exist.
+        debug_assert!(flow.acked <= flow.next && flow.next <= flow.packets);
         if flow.acked == flow.packets {
             let end = flow
                 .start

@@ -393,6 +393,11 @@ impl FlowTable {
         let index = self.index(port, packet);
         // A packet that is here keeps its entry.
         if let Some(entry) = self.entries.get_mut(index) {
+            debug_assert!(
+                entry.size > 0,
+                "port {port}: the entry of flow {} has no packet",
+                packet.flow
+            );
             entry.size -= 1;
             entry.last_ps = now;
         }

@@ -298,6 +298,11 @@ impl Mmu {
     pub fn set_told(&mut self, port: u16, class: u8, xoff: bool) {
         let at = self.at(port, class);
         let ingress = &mut self.ingress[at];
+        // SW-13, SW-14: XOFF and XON alternate.
+        debug_assert_ne!(
+            ingress.xoff, xoff,
+            "port {port}, class {class}: XOFF twice or XON twice"
+        );
         ingress.xoff = xoff;
         ingress.lagging &= xoff;
         ingress.settle(self.calm_below);
@@ -418,6 +423,15 @@ impl Mmu {
             Space::Headroom => {
                 ingress.headroom += size;
                 self.headroom_used += size;
+                // SW-56: an ingress has its own limit, and all together have the pool.
+                debug_assert!(
+                    ingress.headroom <= ingress.headroom_limit,
+                    "headroom of port {port}"
+                );
+                debug_assert!(
+                    self.headroom_used <= self.headroom_pool,
+                    "headroom of all ports"
+                );
                 ingress.settle(self.calm_below);
                 self.max_headroom = self.max_headroom.max(ingress.headroom);
             }
@@ -431,6 +445,11 @@ impl Mmu {
     /// Lets a packet go that came in by `port`.
     #[inline(always)]
     pub fn leave<const PLAIN: bool>(&mut self, port: u16, class: u8, size: u64) -> Tell {
+        debug_assert!(
+            self.used >= size,
+            "{size} B leave a buffer with {} B",
+            self.used
+        );
         self.used -= size;
         if !PLAIN && let Some(books) = &mut self.ns3 {
             return books.leave(port, class, size);
@@ -438,17 +457,35 @@ impl Mmu {
         let at = self.at(port, class);
         let ingress = &mut self.ingress[at];
         if ingress.bytes < u64::from(ingress.calm_below) {
+            debug_assert!(
+                ingress.bytes >= size,
+                "{size} B leave an ingress with {} B",
+                ingress.bytes
+            );
             ingress.bytes -= size; // nothing was in the pool
             return Tell::Nothing;
         }
         let before = ingress.bytes.saturating_sub(self.reserved);
         // SW-14: what leaves frees the headroom first.
         let from_headroom = ingress.headroom.min(size);
+        debug_assert!(
+            self.headroom_used >= from_headroom,
+            "headroom of all ingresses"
+        );
+        debug_assert!(
+            ingress.bytes >= size - from_headroom,
+            "{size} B leave an ingress with {} B",
+            ingress.bytes
+        );
         ingress.headroom -= from_headroom;
         self.headroom_used -= from_headroom;
         ingress.bytes -= size - from_headroom;
         ingress.settle(self.calm_below);
         let after = ingress.bytes.saturating_sub(self.reserved);
+        debug_assert!(
+            self.shared_used >= before - after,
+            "shared pool of all ingresses"
+        );
         self.shared_used -= before - after;
         if !self.ingress[at].xoff || self.ingress[at].headroom > 0 {
             return Tell::Nothing;

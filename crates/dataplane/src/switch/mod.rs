@@ -198,7 +198,13 @@ impl Switch {
         Some(port)
     }
 
-    /// A frame arrived, whole, by `in_port`.
+    /// Handles a frame that has arrived completely by `in_port`.
+    ///
+    /// # Panics
+    /// The driver guarantees, and debug builds check, that `in_port` is a port of this switch, that
+    /// the packet's class is configured, and that its source and destination are endpoints of
+    /// the network. A driver of real frames checks them first. Frames between neighbours may have
+    /// any content.
     // SW-01, SW-04: nothing but a count changes before the packet is accepted.
     #[inline]
     pub fn receive<S: Sink>(
@@ -244,6 +250,17 @@ impl Switch {
             self.obey(now, in_port, id, arena, sink);
             return;
         }
+        debug_assert!(in_port < self.ports(), "port {in_port} of {}", self.ports());
+        debug_assert!(
+            (packet.dst as usize) < self.core.routes.endpoints().group.len(),
+            "endpoint {} is not in the network",
+            packet.dst
+        );
+        debug_assert!(
+            packet.class() < self.core.queueing.classes(),
+            "class {} is not configured",
+            packet.class()
+        );
         packet.ingress = in_port;
         self.core.counters.received += 1;
         let mut held = false;
@@ -417,7 +434,8 @@ impl Switch {
         }
     }
 
-    /// The time that the switch requested has come.
+    /// Does what is due at `now`. The driver calls this at each time that the switch gave to
+    /// [`Sink::wake`]; a call at another time does nothing. It has no preconditions.
     // BFC-30, BFC-38, QNT-03, QNT-05
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         if let Some(shaper) = &mut self.shaper {
@@ -445,7 +463,10 @@ impl Switch {
         }
     }
 
-    /// The port's link is free: what leaves now? `None` changes nothing.
+    /// Takes the next packet of a port whose link is free. `None` changes nothing.
+    ///
+    /// # Panics
+    /// If the switch has no such port.
     #[inline]
     pub fn transmit<S: Sink>(
         &mut self,

@@ -376,6 +376,7 @@ impl Pipeline {
         }
         if self.class.int & 1 != 0 {
             let telemetry = &mut self.queueing.ports[port as usize].telemetry;
+            debug_assert!(telemetry.int_bytes >= size, "bytes for INT of a port");
             telemetry.int_bytes -= size;
             telemetry.int_tx += size;
         }
@@ -385,6 +386,10 @@ impl Pipeline {
     pub fn frame_withdrawn(&mut self, port: u16, frame: &Packet) {
         if self.class.int & 1 != 0 {
             let telemetry = &mut self.queueing.ports[port as usize].telemetry;
+            debug_assert!(
+                telemetry.int_bytes >= u64::from(frame.size),
+                "bytes for INT of a port"
+            );
             telemetry.int_bytes -= u64::from(frame.size);
         }
     }
@@ -408,9 +413,11 @@ impl Pipeline {
         let size = u64::from(packet.size);
         let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.ecn & bit != 0 {
+            debug_assert!(telemetry.ecn_bytes >= size, "bytes for ECN of a port");
             telemetry.ecn_bytes -= size;
         }
         if self.class.int & bit != 0 {
+            debug_assert!(telemetry.int_bytes >= size, "bytes for INT of a port");
             telemetry.int_bytes -= size;
             let sent_before = telemetry.int_tx;
             telemetry.int_tx += size;
@@ -493,9 +500,11 @@ impl Pipeline {
         let size = u64::from(packet.size);
         let telemetry = &mut self.queueing.ports[port as usize].telemetry;
         if self.class.ecn & bit != 0 {
+            debug_assert!(telemetry.ecn_bytes >= size, "bytes for ECN of a port");
             telemetry.ecn_bytes -= size;
         }
         if self.class.int & bit != 0 {
+            debug_assert!(telemetry.int_bytes >= size, "bytes for INT of a port");
             telemetry.int_bytes -= size;
         }
     }

@@ -694,6 +694,7 @@ impl Queueing {
             self.levels[at] &= !(1 << (q.number - self.offsets[q.class as usize]));
         }
         let round = &mut self.rounds[at];
+        debug_assert!(round.open > 0, "queue {queue} is not open");
         round.open -= 1;
         if round.open == 0 {
             self.ports[q.port as usize].ready &= !(1 << q.class);
@@ -854,6 +855,7 @@ impl Queueing {
             number: q.number,
             id,
         };
+        debug_assert_ne!(id, NO_PACKET, "queue {queue} is empty");
         let packet = arena.hot(id);
         q.head = packet.next;
         q.note_taken(u64::from(packet.size));
@@ -864,6 +866,10 @@ impl Queueing {
         } else {
             arena.prefetch_waiting(q.head);
         }
+        debug_assert!(
+            self.ports[port].bytes >= u64::from(packet.size),
+            "bytes of port {port}"
+        );
         self.ports[port].bytes -= u64::from(packet.size);
         let by_number = matches!(self.schedule, Schedule::Cyclic | Schedule::Strict);
         if by_number || self.schedule == Schedule::ShortestRemaining || self.held_flows.is_some() {
@@ -929,6 +935,10 @@ impl Queueing {
         }
         q.paused = paused;
         let held = &mut self.ports[q.port as usize].held;
+        debug_assert!(
+            paused || *held > 0,
+            "queue {queue} resumes, and its port has no paused queue"
+        );
         *held = if paused { *held + 1 } else { *held - 1 };
         if q.head == NO_PACKET {
             return false;

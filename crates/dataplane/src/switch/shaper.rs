@@ -57,6 +57,11 @@ impl Shaper {
 
     /// A packet joined the queue of a port.
     pub fn joined<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
+        // XP-03: the credit queue has a limit.
+        debug_assert!(
+            !self.is_full(port),
+            "port {port}: more shaped packets than the limit"
+        );
         self.ports[port as usize].waiting += 1;
         self.shape(now, port, queues, sink);
     }
@@ -64,6 +69,7 @@ impl Shaper {
     /// A packet left the queue of a port.
     pub fn left<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
         let p = &mut self.ports[port as usize];
+        debug_assert!(p.waiting > 0, "port {port}: no shaped packet waits");
         p.waiting -= 1;
         p.bucket.take(now);
         self.shape(now, port, queues, sink);
@@ -72,6 +78,10 @@ impl Shaper {
     /// A packet is taken out of the queue of a port, but does not leave by it: that costs no token.
     // LNK-28
     pub fn withdrawn(&mut self, port: u16) {
+        debug_assert!(
+            self.ports[port as usize].waiting > 0,
+            "port {port}: no shaped packet waits"
+        );
         self.ports[port as usize].waiting -= 1;
     }
 

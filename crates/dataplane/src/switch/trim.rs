@@ -48,6 +48,10 @@ impl Trimmer {
 
     pub fn left(&mut self, port: u16, class: u8) {
         let at = self.at(port, class);
+        debug_assert!(
+            class < DATA_CLASS || self.waiting[at] > 0,
+            "port {port}: no packet of class {class} waits"
+        );
         self.waiting[at] -= u16::from(class >= DATA_CLASS);
     }
 }

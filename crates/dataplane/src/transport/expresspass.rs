@@ -594,6 +594,7 @@ impl ExpressPass {
                 let (mut hot, mut cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
                 cold.credit = credit;
                 cold.stamp = Stamp::credit(credit_ps);
+                debug_assert!(flow.let_go > 0, "no credit permits this packet"); // XP-01
                 flow.let_go -= 1;
                 if flow.let_go == 0 {
                     cx.sink.flow_waits(&flow.start, Wait::Receiver);

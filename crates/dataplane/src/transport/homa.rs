@@ -237,6 +237,10 @@ impl Homa {
             // A repetition is no news: what is missing is still missing.
             flow.heard_ps = cx.now;
             flow.received += 1;
+            debug_assert!(
+                flow.remaining >= u64::from(cold.payload),
+                "more bytes than the message has"
+            );
             flow.remaining -= u64::from(cold.payload);
             cx.counters.delivered_bytes += u64::from(cold.payload);
         } else {

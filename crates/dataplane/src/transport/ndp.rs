@@ -361,6 +361,7 @@ impl Ndp {
                 continue; // It is complete.
             };
             flow.pulls += 1;
+            debug_assert!(flow.pending > 0, "no pull is pending");
             flow.pending -= 1;
             if flow.pending > 0 {
                 p.pulls.push_back((slot, number));
@@ -415,6 +416,7 @@ impl Ndp {
                     continue;
                 }
             };
+            debug_assert!(flow.allowance > 0, "no packet is allowed");
             flow.allowance -= 1;
             flow.flight.push_back((psn, cx.now));
             flow.waits = flow.allowance > 0 && flow.has_something();

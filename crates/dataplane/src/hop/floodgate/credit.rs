@@ -142,6 +142,11 @@ impl Credits {
         let nth = self.debt(port, dst);
         let debt = &mut self.debts[nth as usize];
         if numbered {
+            // FG-31: the number of a credit names what has left.
+            debug_assert!(
+                debt.resident >= units,
+                "units of destination {dst} in this switch"
+            );
             debt.resident -= units;
         }
         let ingress = &mut self.ports[port as usize];
@@ -150,6 +155,10 @@ impl Credits {
         }
         debt.units += units;
         debt.bytes += u64::from(bytes);
+        debug_assert!(
+            self.resident >= u64::from(units),
+            "units of all destinations in this switch"
+        );
         self.resident -= u64::from(units);
         self.owed += u64::from(units);
         if withheld {
@@ -232,6 +241,10 @@ impl Credits {
                 units: debt.units,
                 number: debt.seen.wrapping_sub(debt.resident),
             });
+            debug_assert!(
+                *owed >= u64::from(debt.units),
+                "units that no credit was sent for"
+            );
             *owed -= u64::from(debt.units);
             *told += u64::from(debt.units);
             debt.units = 0;
@@ -261,6 +274,10 @@ impl Credits {
         }
         let units = std::mem::take(&mut debt.units);
         debt.bytes = 0;
+        debug_assert!(
+            self.owed >= u64::from(units),
+            "units that no credit was sent for"
+        );
         self.owed -= u64::from(units);
         self.told += u64::from(units);
         self.ports[port as usize].due.retain(|&due| due != nth);

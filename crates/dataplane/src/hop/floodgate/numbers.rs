@@ -95,6 +95,7 @@ impl Numbers {
             return 0; // older than what is known
         }
         stream.credited = number;
+        debug_assert!(self.in_flight >= u64::from(units), "units in flight"); // FG-31
         self.in_flight -= u64::from(units);
         units
     }
@@ -110,6 +111,7 @@ impl Numbers {
             }
             let units = stream.sent.wrapping_sub(stream.credited);
             stream.credited = stream.sent;
+            debug_assert!(self.in_flight >= u64::from(units), "units in flight");
             self.in_flight -= u64::from(units);
             if units > 0 {
                 over.push((stream.dst, units));

@@ -30,6 +30,7 @@ impl Paused {
     pub fn remove(&mut self, port: u16, dst: u32) -> bool {
         let there = self.pairs.remove(&pair(port, dst)).is_some();
         if there && let Some(count) = self.ports.get_mut(&dst) {
+            debug_assert!(*count > 0, "destination {dst} is not paused at any port");
             *count -= 1;
             if *count == 0 {
                 self.ports.remove(&dst);

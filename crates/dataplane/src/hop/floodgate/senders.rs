@@ -31,6 +31,10 @@ impl Senders {
         let Some(bytes) = self.bytes.get_mut(&key) else {
             return 0;
         };
+        debug_assert!(
+            *bytes >= size_bytes && self.total_bytes >= size_bytes,
+            "bytes of a pair"
+        );
         *bytes -= size_bytes;
         self.total_bytes -= size_bytes;
         let rest = *bytes;

@@ -200,9 +200,18 @@ impl Pool {
         let hot = arena.hot(id);
         v.head = hot.next;
         let size = u64::from(hot.size);
+        debug_assert!(
+            self.counts.packets > 0 && self.counts.bytes >= size,
+            "packets in all VOQs"
+        );
         self.counts.packets -= 1;
         self.counts.bytes -= size;
         let held = self.held.get_mut(&hot.dst)?;
+        // FG-12: a packet is in the VOQ of its destination.
+        debug_assert!(
+            held.packets > 0 && held.bytes >= size,
+            "packets of a destination"
+        );
         held.packets -= 1;
         held.bytes -= size;
         held.behind += u32::from(behind);
@@ -213,6 +222,10 @@ impl Pool {
     // FG-15
     pub fn left_behind(&mut self, dst: u32) -> bool {
         self.held.get_mut(&dst).is_some_and(|held| {
+            debug_assert!(
+                held.behind > 0,
+                "destination {dst} has no packet behind others"
+            ); // FG-15
             held.behind -= 1;
             held.is_gone()
         })
@@ -226,6 +239,11 @@ impl Pool {
         };
         debug_assert!(held.is_gone(), "nothing of it is held");
         let v = &mut self.voqs[held.voq as usize];
+        debug_assert!(
+            v.users > 0 && self.counts.in_use > 0,
+            "VOQ {} has no destination",
+            held.voq
+        );
         v.users -= 1;
         if v.users == 0 {
             self.free[held.voq as usize / 64] |= 1 << (held.voq % 64);

@@ -142,6 +142,7 @@ impl Windows {
         };
         let units = u64::from(units).min(window.in_flight);
         window.in_flight -= units;
+        debug_assert!(self.in_flight >= units, "units in flight of all windows");
         self.in_flight -= units;
     }
 

@@ -216,6 +216,10 @@ impl Pfc {
         let frame = queueing.take_frame(port, cx.arena, is_resume)?;
         cx.core.frame_withdrawn(port, cx.arena.hot(frame));
         cx.arena.free(frame);
+        debug_assert!(
+            cx.pfc.resumes > 0,
+            "the resume was counted when it was sent"
+        );
         cx.pfc.resumes -= 1;
         Some(paused)
     }

@@ -155,7 +155,8 @@ impl Thresholds {
         if tell != Tell::Compare {
             return tell;
         }
-        let (inside, _) = mmu.level(port, class);
+        let (inside, headroom) = mmu.level(port, class);
+        debug_assert_eq!(headroom, 0, "port {port}: XON with packets in the headroom"); // SW-14
         let below = inside + self.xon_offset <= self.xoff_threshold(mmu);
         // SPFC-04
         if inside == 0 || below && mmu.room_for_last_frames() {

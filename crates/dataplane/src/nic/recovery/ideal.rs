@@ -24,6 +24,7 @@ impl Ideal {
 
     pub fn sent_again(&mut self) {
         if let Some((_, payload)) = self.lost.pop_front() {
+            debug_assert!(self.bytes >= payload, "lost bytes");
             self.bytes -= payload;
         }
     }

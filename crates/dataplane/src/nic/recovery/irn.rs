@@ -84,6 +84,7 @@ impl Irn {
         if let Some(psn) = reply.beyond_gap.filter(|&psn| psn >= at.acked)
             && self.sacked.insert(psn)
         {
+            debug_assert!(psn < at.next, "packet {psn} was not sent"); // REC-11
             self.top = self.top.max(psn + 1);
             newly += u64::from(at.mtu);
         }
