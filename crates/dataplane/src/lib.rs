@@ -15,6 +15,7 @@ pub mod classes;
 pub mod config;
 pub mod flow_slot;
 pub mod hop;
+pub mod ids;
 pub mod int;
 mod mixed;
 pub mod nic;

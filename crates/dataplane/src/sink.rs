@@ -1,6 +1,7 @@
 //! What a state machine may ask of its driver.
 
 use crate::classes::ClassSet;
+use crate::ids::QueueId;
 use crate::nic::flow::{FlowEnd, FlowStart};
 use crate::nic::wait::Wait;
 use crate::packet::{Packet, PacketId};
@@ -82,7 +83,7 @@ pub trait Sink {
     fn pfc_resume_sent(&mut self, _port: u16, _class: u8, _frame: PacketId) {}
     /// A switch has queued a pause for the upstream of a port that names a queue or a flow there, as `queue` of
     /// its own port `egress` is too long: `frame`, whose cold part is free for a driver that follows pauses.
-    fn hold_sent(&mut self, _frame: PacketId, _egress: u16, _queue: u32) {}
+    fn hold_sent(&mut self, _frame: PacketId, _egress: u16, _queue: QueueId) {}
     /// A frame that names a queue or a flow by this number holds it at `port`, or lets it go.
     fn hold_received(&mut self, _port: u16, _number: u32, _on: bool) {}
     /// A packet that a hop scheme held back has joined a queue.

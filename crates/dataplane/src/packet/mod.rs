@@ -9,6 +9,7 @@ mod frame;
 pub use arena::Arena;
 pub use frame::{Frame, SchemeNumber, SchemeSet, Words};
 
+use crate::ids::QueueId;
 use crate::units::{NEVER, Time};
 
 /// Index of a packet in its [`Arena`].
@@ -137,8 +138,8 @@ impl Location {
     /// In a queue of the switch or NIC, by its index there.
     #[inline]
     #[must_use]
-    pub const fn in_queue(queue: u32) -> Self {
-        Self(queue)
+    pub const fn in_queue(queue: QueueId) -> Self {
+        Self(queue.bits())
     }
 
     /// In a VOQ, or held in another way by a hop scheme, for this egress port.
@@ -159,8 +160,8 @@ impl Location {
     /// Index of the queue of an enqueued packet.
     #[inline]
     #[must_use]
-    pub const fn queue(self) -> u32 {
-        self.0
+    pub const fn queue(self) -> QueueId {
+        QueueId::new(self.0 as usize)
     }
 
     /// Egress port of a packet that a hop scheme holds.

@@ -5,13 +5,14 @@ use super::Switch;
 use super::queueing::HeldBy;
 use crate::classes::ClassSet;
 use crate::hop::{Hop, HopScheme, ask};
+use crate::ids::QueueId;
 use crate::packet::{Arena, Packet, flag};
 
 /// A queue with packets that a pause holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StuckQueue {
     /// Index among the queues of its switch.
-    pub queue: u32,
+    pub queue: QueueId,
     /// Its class.
     pub class: u8,
     /// Bytes that wait.
@@ -43,20 +44,20 @@ impl Switch {
 
     /// The port of a queue.
     #[must_use]
-    pub fn port_of(&self, queue: u32) -> u16 {
+    pub fn port_of(&self, queue: QueueId) -> u16 {
         self.core.queueing.get(queue).port
     }
 
     /// The class of a queue.
     #[must_use]
-    pub fn class_of(&self, queue: u32) -> u8 {
+    pub fn class_of(&self, queue: QueueId) -> u8 {
         self.core.queueing.get(queue).class
     }
 
     /// What keeps a queue that holds packets from sending.
     // BLM-22
     #[must_use]
-    pub fn held_by(&self, queue: u32, arena: &Arena) -> Option<HeldBy> {
+    pub fn held_by(&self, queue: QueueId, arena: &Arena) -> Option<HeldBy> {
         self.core.queueing.held_by(queue, arena)
     }
 
@@ -116,7 +117,7 @@ impl Switch {
     /// Calls `visit` with (ingress, what it holds of the neighbour there, queue, flow) for every
     /// packet in this switch that holds something.
     // LNK-41
-    pub fn for_each_hold(&self, arena: &Arena, mut visit: impl FnMut(u16, Holds, u32, u32)) {
+    pub fn for_each_hold(&self, arena: &Arena, mut visit: impl FnMut(u16, Holds, QueueId, u32)) {
         let holding = self.holding();
         for port in 0..self.ports() {
             self.for_each_queued(port, arena, |id| {
@@ -160,7 +161,7 @@ impl Holding<'_> {
     pub fn any_in(
         &self,
         arena: &Arena,
-        mut which: impl FnMut(u32) -> bool,
+        mut which: impl FnMut(QueueId) -> bool,
         mut visit: impl FnMut(u16, Holds) -> bool,
     ) -> bool {
         let mut enough = false;

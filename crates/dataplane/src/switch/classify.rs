@@ -2,11 +2,12 @@
 
 use crate::classes::DATA_CLASS;
 use crate::config::{Classify, SwitchConfig};
+use crate::ids::QueueId;
 use crate::mixed::MixedMap;
 use crate::packet::{Kind, Packet};
 use crate::switch::flow_table::{FlowTable, sticky_ps};
 use crate::switch::place::{Place, hashed};
-use crate::switch::queueing::{NO_QUEUE, Queueing};
+use crate::switch::queueing::Queueing;
 use crate::units::{Rate, Time};
 
 /// The classifier of a switch.
@@ -15,7 +16,7 @@ pub(crate) enum Classifier {
     Fifo,
     Hash { queues: u16 },
     Dynamic(Box<FlowTable>),
-    PerFlow(Box<MixedMap<u64, u32>>), // SW-25
+    PerFlow(Box<MixedMap<u64, QueueId>>), // SW-25
     Priority { levels: u16 },
 }
 
@@ -83,7 +84,7 @@ impl Classifier {
                 flows
                     .get(&flow_key(port, packet))
                     .copied()
-                    .unwrap_or(NO_QUEUE),
+                    .unwrap_or(QueueId::NONE),
             ),
         }
     }
@@ -123,14 +124,14 @@ impl Classifier {
         place: Place,
         counted: bool,
         queueing: &mut Queueing,
-    ) -> (u32, bool) {
+    ) -> (QueueId, bool) {
         match self {
             Self::Fifo => (place.queue, false),
             Self::Dynamic(table) if packet.class() >= DATA_CLASS => {
                 let alone = table.commit(now, packet, place, counted, queueing);
                 (place.queue, alone)
             }
-            Self::PerFlow(flows) if place.queue == NO_QUEUE => {
+            Self::PerFlow(flows) if place.queue == QueueId::NONE => {
                 let queue = queueing.make(port, packet.class());
                 flows.insert(flow_key(port, packet), queue);
                 (queue, false)
@@ -149,7 +150,7 @@ impl Classifier {
     }
 
     /// The queue that a flow has to itself.
-    pub fn own_queue(&self, port: u16, flow: u32) -> Option<u32> {
+    pub fn own_queue(&self, port: u16, flow: u32) -> Option<QueueId> {
         match self {
             Self::PerFlow(flows) => flows.get(&flow_at(port, flow)).copied(),
             _ => None,
@@ -163,7 +164,7 @@ impl Classifier {
         now: Time,
         port: u16,
         packet: &Packet,
-        queue: u32,
+        queue: QueueId,
         counted: bool,
         queueing: &mut Queueing,
     ) {

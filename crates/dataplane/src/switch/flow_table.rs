@@ -2,6 +2,7 @@
 //! §3.3.1). The rules are in `specs/bfc.md`.
 
 use crate::config::{AssignBy, AssignConfig, Classify, SearchStart, SwitchConfig, WhenFull};
+use crate::ids::QueueId;
 use crate::packet::{Packet, flag};
 use crate::route::mix32;
 use crate::switch::c_random;
@@ -110,12 +111,12 @@ impl EmptyMap {
         }
     }
 
-    fn get(&self, pipeline: usize, queue: u32) -> bool {
-        self.bits[pipeline][queue as usize / 64] >> (queue % 64) & 1 != 0
+    fn get(&self, pipeline: usize, queue: QueueId) -> bool {
+        self.bits[pipeline][queue.index() / 64] >> (queue.index() % 64) & 1 != 0
     }
 
-    fn take(&mut self, pipeline: usize, queue: u32) {
-        self.bits[pipeline][queue as usize / 64] &= !(1 << (queue % 64));
+    fn take(&mut self, pipeline: usize, queue: QueueId) {
+        self.bits[pipeline][queue.index() / 64] &= !(1 << (queue.index() % 64));
     }
 
     fn refresh(&mut self, queueing: &Queueing) {
@@ -280,7 +281,7 @@ impl FlowTable {
         entry: u64,
         queueing: &Queueing,
         draw: &mut dyn FnMut() -> u64,
-    ) -> (u32, Assigned) {
+    ) -> (QueueId, Assigned) {
         let class = packet.class();
         let first = self.apart();
         let among = self.queues - first;
@@ -319,7 +320,7 @@ impl FlowTable {
     }
 
     #[inline]
-    fn is_free(&self, queue: u32, pipeline: usize, queueing: &Queueing) -> bool {
+    fn is_free(&self, queue: QueueId, pipeline: usize, queueing: &Queueing) -> bool {
         let q = queueing.get(queue);
         let empty = match &self.empty {
             None => q.is_empty(),
@@ -469,7 +470,7 @@ mod tests {
     #[test]
     fn new_flows_take_different_empty_queues_then_share() {
         let (mut t, mut q, mut a) = table(4);
-        let mut seen: Vec<u32> = (0..4)
+        let mut seen: Vec<QueueId> = (0..4)
             .map(|f| arrive(&mut t, &mut q, &mut a, 0, packet(f)).queue)
             .collect();
         seen.sort_unstable();
@@ -573,7 +574,7 @@ mod tests {
             assert_eq!(place.assigned, Assigned::Shared);
             place.queue
         };
-        let queues: Vec<u32> = (0..40).map(|flow| shared(0, flow)).collect();
+        let queues: Vec<QueueId> = (0..40).map(|flow| shared(0, flow)).collect();
         assert!((0..40).all(|flow| shared(u64::MAX, flow) == queues[flow as usize]));
         assert!((0..4).all(|nth| queues.contains(&q.queue_of(0, 2, nth))));
         // The entry is one of its port: at another the same flows are dealt out otherwise.
@@ -583,8 +584,10 @@ mod tests {
             q.push(queue, id, &mut a);
         }
         let elsewhere = |flow: u32| t.place(0, 1, &packet(flow), &q, &mut || 0).queue;
-        let first = q.queue_of(1, 2, 0) - q.queue_of(0, 2, 0);
-        assert!((0..40).any(|flow| elsewhere(flow) - first != queues[flow as usize]));
+        let first = q.queue_of(1, 2, 0).index() - q.queue_of(0, 2, 0).index();
+        assert!(
+            (0..40).any(|flow| elsewhere(flow).index() - first != queues[flow as usize].index())
+        );
     }
 
     // BFCC-06
@@ -622,7 +625,7 @@ mod tests {
         for nth in 0..36_u128 {
             let mut draw = || ((nth << 64) / 36 + 1) as u64; // just above nth/36 of the way
             let place = t.place(0, 0, &packet(1), &q, &mut draw);
-            found[(place.queue - q.queue_of(0, 2, 0)) as usize] += 1;
+            found[place.queue.index() - q.queue_of(0, 2, 0).index()] += 1;
         }
         assert_eq!((found[0], &found[1..]), (6, &[1; 30][..]));
     }

@@ -8,6 +8,7 @@ use super::{Pairs, Switch, cx};
 use crate::classes::ClassSet;
 use crate::hop::pfc::Pfc;
 use crate::hop::{Cx, Hop, HopScheme, ask};
+use crate::ids::QueueId;
 use crate::packet::{Arena, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::{DropCause, Sink};
@@ -110,7 +111,7 @@ impl Switch {
         &mut self,
         now: Time,
         port: u16,
-        queue: u32,
+        queue: QueueId,
         id: PacketId,
         arena: &mut Arena,
         sink: &mut S,

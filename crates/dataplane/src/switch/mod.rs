@@ -28,6 +28,7 @@ mod trim;
 use crate::config::{Assist, Classify};
 use crate::hop::pfc::Pfc;
 use crate::hop::{CreditBooks, Cx, Hop, HopCounters, HopScheme, Site, ask};
+use crate::ids::QueueId;
 use crate::packet::{Arena, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::{DropCause, Sink};
@@ -292,7 +293,7 @@ impl Switch {
         let core = &mut self.core;
         if core.class.buffered >> class & 1 != 0 {
             if !core.mmu.enter_reserve(in_port, class, size) {
-                let waiting = if core.mmu.per_queue() && place.queue != queueing::NO_QUEUE {
+                let waiting = if core.mmu.per_queue() && place.queue != QueueId::NONE {
                     core.queueing.get(place.queue).bytes()
                 } else {
                     core.queueing.ports[port as usize].bytes

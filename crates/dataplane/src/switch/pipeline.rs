@@ -10,6 +10,7 @@ use super::queueing::Queueing;
 use super::signal::{self, Marker};
 use crate::classes::ClassSet;
 use crate::config::{IntConfig, Scope, SwitchConfig};
+use crate::ids::QueueId;
 use crate::int::{IntFormat, IntHop, wire};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::pause_time::TimedPauses;
@@ -93,7 +94,7 @@ pub(crate) struct Found {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Left<'a> {
     pub port: u16,
-    pub queue: u32,
+    pub queue: QueueId,
     pub id: PacketId,
     /// Its record as it was in the queue.
     pub packet: &'a Packet,
@@ -345,7 +346,7 @@ impl Pipeline {
     pub fn enqueue<S: Sink>(
         &mut self,
         port: u16,
-        queue: u32,
+        queue: QueueId,
         (id, packet): (PacketId, &Packet),
         arena: &mut Arena,
         sink: &mut S,
@@ -460,7 +461,7 @@ impl Pipeline {
     fn mark<S: Sink>(
         &mut self,
         port: u16,
-        queue: u32,
+        queue: QueueId,
         id: PacketId,
         at_dequeue: bool,
         arena: &mut Arena,
@@ -516,7 +517,7 @@ impl Pipeline {
         now: Time,
         port: u16,
         packet: &Packet,
-        queue: u32,
+        queue: QueueId,
     ) {
         if PLAIN || !self.queueing.is_behind(queue) {
             let counted = PLAIN || self.counts(packet);

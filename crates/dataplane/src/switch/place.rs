@@ -1,14 +1,14 @@
 //! Where a packet goes in a switch, as the classifier says it.
 
+use crate::ids::QueueId;
 use crate::packet::Packet;
 use crate::route::mix32;
-use crate::switch::queueing::NO_QUEUE;
 
 /// Where a packet is to go; `commit` makes it so.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// [`NO_QUEUE`]: a queue of its own that does not exist yet.
-    pub queue: u32,
+    /// [`QueueId::NONE`]: a queue of its own that does not exist yet.
+    pub queue: QueueId,
     /// Entry of the flow table, where there is one.
     pub entry: u64,
     /// The flow gets its queue with this packet.
@@ -28,9 +28,9 @@ pub(crate) enum Assigned {
 
 impl Place {
     /// Of a packet that is held: none yet.
-    pub const HELD: Self = Self::at(NO_QUEUE);
+    pub const HELD: Self = Self::at(QueueId::NONE);
 
-    pub const fn at(queue: u32) -> Self {
+    pub const fn at(queue: QueueId) -> Self {
         Self {
             queue,
             entry: 0,

@@ -3,6 +3,7 @@
 //! Every (port, class) keeps a *round*: the queues that hold packets and are not paused, in the
 //! order in which they will be served. A pick therefore costs the same for 1 queue or 10 000.
 
+use crate::ids::QueueId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -13,9 +14,6 @@ use crate::mixed::MixedMap;
 use crate::packet::{Arena, Location, NO_PACKET, Packet, PacketId};
 use crate::prefetch::prefetch;
 use crate::switch::needs::Needs;
-
-/// No queue; ends a round.
-pub(crate) const NO_QUEUE: u32 = u32::MAX;
 
 /// In a queue's account: one packet more was taken from it.
 const TAKEN: u64 = 1 << 40;
@@ -28,7 +26,7 @@ pub(crate) struct Queue {
     account: u64,
     head: PacketId,
     tail: PacketId,
-    next_in_round: u32,
+    next_in_round: QueueId,
     deficit: u32,
     pub port: u16,
     /// Its number at the port, which its packets carry one hop further.
@@ -44,7 +42,7 @@ impl Queue {
             account: 0,
             head: NO_PACKET,
             tail: NO_PACKET,
-            next_in_round: NO_QUEUE,
+            next_in_round: QueueId::NONE,
             deficit: 0,
             port,
             number,
@@ -74,7 +72,7 @@ impl Queue {
 /// A packet that was taken out of its queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
-    pub queue: u32,
+    pub queue: QueueId,
     /// The queue's number at the port.
     pub number: u16,
     pub id: PacketId,
@@ -95,7 +93,7 @@ pub enum HeldBy {
 #[derive(Clone, Copy, Debug)]
 pub struct QueueState {
     /// Which one of the switch.
-    pub queue: u32,
+    pub queue: QueueId,
     /// Bytes in it.
     pub bytes: u64,
     /// Its first packet.
@@ -123,8 +121,8 @@ impl QueueState {
 /// The queues of one (port, class) that may send, in order of service.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    head: u32,
-    tail: u32,
+    head: QueueId,
+    tail: QueueId,
     /// Queues with packets that are not paused. Paused ones leave the list when they reach its
     /// head, so this, not the list, says whether there is anything to send.
     open: u32,
@@ -139,7 +137,7 @@ struct Round {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Next {
     remaining: u64,
-    queue: u32,
+    queue: QueueId,
     head: PacketId,
 }
 
@@ -242,7 +240,7 @@ pub(crate) struct Queueing {
     /// (port, flow) pairs that are held, where pauses name flows (BFC-37).
     held_flows: Option<MixedMap<u64, ()>>,
     /// Queues that were made for single flows and are free again.
-    spare: Vec<u32>,
+    spare: Vec<QueueId>,
     /// Per (port, class), where the schedule needs it.
     shortest: Vec<Shortest>,
     /// Per (port, class), where the schedule needs it: open queues, as bits.
@@ -286,8 +284,8 @@ impl Queueing {
             }
         }
         let round = Round {
-            head: NO_QUEUE,
-            tail: NO_QUEUE,
+            head: QueueId::NONE,
+            tail: QueueId::NONE,
             open: 0,
             served: false,
             last: 0,
@@ -356,8 +354,8 @@ impl Queueing {
 
     /// The `nth` queue of a class at a port.
     #[inline]
-    pub fn queue_of(&self, port: u16, class: u8, nth: u16) -> u32 {
-        (self.base(port) + (self.offsets[class as usize] + nth) as usize) as u32
+    pub fn queue_of(&self, port: u16, class: u8, nth: u16) -> QueueId {
+        QueueId::new(self.base(port) + usize::from(self.offsets[class as usize] + nth))
     }
 
     /// Number of the first queue of a class at every port.
@@ -367,8 +365,8 @@ impl Queueing {
     }
 
     /// The queue that has this number at its port, if there is one.
-    pub fn by_number(&self, port: u16, number: u16) -> Option<u32> {
-        (number < self.stride).then(|| (self.base(port) + usize::from(number)) as u32)
+    pub fn by_number(&self, port: u16, number: u16) -> Option<QueueId> {
+        (number < self.stride).then(|| QueueId::new(self.base(port) + usize::from(number)))
     }
 
     /// Queues that exist from the start, of all ports.
@@ -406,16 +404,16 @@ impl Queueing {
 
     /// Prefetches a queue.
     #[inline]
-    pub fn prefetch_queue(&self, queue: u32) {
-        prefetch(&self.queues, queue as usize);
+    pub fn prefetch_queue(&self, queue: QueueId) {
+        prefetch(&self.queues, queue.index());
     }
 
     /// The queue of a port's last class that sends next, or a number that no queue has.
     #[inline]
-    fn first_to_send(&self, port: u16) -> u32 {
+    fn first_to_send(&self, port: u16) -> QueueId {
         let at = self.at(port, self.classes as u8 - 1);
         match self.single {
-            true => at as u32,
+            true => QueueId::new(at),
             false => self.rounds[at].head,
         }
     }
@@ -442,21 +440,21 @@ impl Queueing {
     /// Prefetches the packet of a port's last class that is sent next.
     #[inline]
     pub fn prefetch_first_packet(&self, port: u16, arena: &Arena) {
-        if let Some(q) = self.queues.get(self.first_to_send(port) as usize) {
+        if let Some(q) = self.queues.get(self.first_to_send(port).index()) {
             arena.prefetch_waiting(q.head);
         }
     }
 
     #[inline]
-    pub fn get(&self, queue: u32) -> &Queue {
-        &self.queues[queue as usize]
+    pub fn get(&self, queue: QueueId) -> &Queue {
+        &self.queues[queue.index()]
     }
 
     /// A queue for a single flow, which [`Queueing::release`] gives back.
-    pub fn make(&mut self, port: u16, class: u8) -> u32 {
+    pub fn make(&mut self, port: u16, class: u8) -> QueueId {
         let new = Queue::new(port, u16::MAX, class);
         if let Some(id) = self.spare.pop() {
-            let queue = &mut self.queues[id as usize];
+            let queue = &mut self.queues[id.index()];
             debug_assert!(!queue.in_round, "a spare queue stands in no round");
             // A probe that follows it by the packets taken sees that all it knew of is gone.
             let account = queue.account;
@@ -464,13 +462,13 @@ impl Queueing {
             id
         } else {
             self.queues.push(new);
-            self.queues.len() as u32 - 1
+            QueueId::new(self.queues.len() - 1)
         }
     }
 
     /// Gives back an empty queue of a single flow.
-    pub fn release(&mut self, queue: u32) {
-        debug_assert!(self.queues[queue as usize].is_empty());
+    pub fn release(&mut self, queue: QueueId) {
+        debug_assert!(self.queues[queue.index()].is_empty());
         self.spare.push(queue);
     }
 
@@ -482,16 +480,16 @@ impl Queueing {
 
     /// The queue of a port that packets of a class join which were held elsewhere.
     // FG-15
-    pub fn behind(&self, port: u16, class: u8) -> u32 {
+    pub fn behind(&self, port: u16, class: u8) -> QueueId {
         self.queue_of(port, class + self.behind, 0)
     }
 
     /// Whether it is such a queue.
-    pub fn is_behind(&self, queue: u32) -> bool {
+    pub fn is_behind(&self, queue: QueueId) -> bool {
         self.behind > 0
             && self
                 .queues
-                .get(queue as usize)
+                .get(queue.index())
                 .is_some_and(|q| u16::from(q.class) >= self.classes - u16::from(self.behind))
     }
 
@@ -527,8 +525,8 @@ impl Queueing {
 
     /// Appends a packet to a queue.
     #[inline(always)]
-    pub fn push(&mut self, queue: u32, id: PacketId, arena: &mut Arena) {
-        let q = &mut self.queues[queue as usize];
+    pub fn push(&mut self, queue: QueueId, id: PacketId, arena: &mut Arena) {
+        let q = &mut self.queues[queue.index()];
         let hot = arena.hot_mut(id);
         hot.next = NO_PACKET;
         hot.location = Location::in_queue(queue);
@@ -547,7 +545,7 @@ impl Queueing {
             if self.held_flows.is_some() {
                 self.look_at_head(queue, arena);
             }
-            if !self.queues[queue as usize].paused {
+            if !self.queues[queue.index()].paused {
                 self.enter_round(queue, arena);
             }
         } else {
@@ -558,10 +556,10 @@ impl Queueing {
 
     /// A queue has packets and is not paused: it takes part from now on, at the end of the round.
     // SW-26
-    fn enter_round(&mut self, queue: u32, arena: &Arena) {
-        let q = &self.queues[queue as usize];
+    fn enter_round(&mut self, queue: QueueId, arena: &Arena) {
+        let q = &self.queues[queue.index()];
         let at = self.at(q.port, q.class);
-        let q = &mut self.queues[queue as usize];
+        let q = &mut self.queues[queue.index()];
         let round = &mut self.rounds[at];
         round.open += 1;
         self.ports[q.port as usize].ready |= 1 << q.class;
@@ -576,20 +574,20 @@ impl Queueing {
         }
         if !q.in_round {
             q.in_round = true;
-            q.next_in_round = NO_QUEUE;
+            q.next_in_round = QueueId::NONE;
             let tail = round.tail;
             round.tail = queue;
-            if tail == NO_QUEUE {
+            if tail == QueueId::NONE {
                 round.head = queue;
             } else {
-                self.queues[tail as usize].next_in_round = queue;
+                self.queues[tail.index()].next_in_round = queue;
             }
         }
     }
 
     /// SW-51: a queue is open with a new first packet, or open again.
-    fn enter_shortest(&mut self, at: usize, queue: u32, arena: &Arena) {
-        let head = self.queues[queue as usize].head;
+    fn enter_shortest(&mut self, at: usize, queue: QueueId, arena: &Arena) {
+        let head = self.queues[queue.index()].head;
         let remaining = arena.cold(head).remaining;
         self.shortest[at].push(Reverse(Next {
             remaining,
@@ -608,7 +606,7 @@ impl Queueing {
 
     /// Whether an entry of [`Shortest`] still says what is.
     fn is_open(&self, at: usize, next: &Next, arena: &Arena) -> bool {
-        let q = &self.queues[next.queue as usize];
+        let q = &self.queues[next.queue.index()];
         !q.paused
             && q.head == next.head
             && self.at(q.port, q.class) == at
@@ -617,8 +615,8 @@ impl Queueing {
 
     /// BFC-37: where pauses name flows, a queue of data waits while its first packet's flow is held.
     /// Frames between neighbours and ACKs name flows too; they go on (BFC-14).
-    fn look_at_head(&mut self, queue: u32, arena: &Arena) {
-        let q = &mut self.queues[queue as usize];
+    fn look_at_head(&mut self, queue: QueueId, arena: &Arena) {
+        let q = &mut self.queues[queue.index()];
         if q.class < DATA_CLASS {
             return;
         }
@@ -639,7 +637,7 @@ impl Queueing {
         port: u16,
         flow: u32,
         on: bool,
-        own: Option<u32>,
+        own: Option<QueueId>,
         arena: &Arena,
     ) -> bool {
         let Some(held) = &mut self.held_flows else {
@@ -655,7 +653,7 @@ impl Queueing {
             self.hold_head(queue, flow, on, arena);
         } else {
             for number in self.offsets[DATA_CLASS as usize]..self.stride {
-                let queue = self.base(port) as u32 + u32::from(number);
+                let queue = QueueId::new(self.base(port) + usize::from(number));
                 self.hold_head(queue, flow, on, arena);
             }
         }
@@ -663,8 +661,8 @@ impl Queueing {
     }
 
     /// Pauses or resumes a queue whose first packet belongs to the flow.
-    fn hold_head(&mut self, queue: u32, flow: u32, on: bool, arena: &Arena) {
-        let head = self.queues[queue as usize].head;
+    fn hold_head(&mut self, queue: QueueId, flow: u32, on: bool, arena: &Arena) {
+        let head = self.queues[queue.index()].head;
         if head != NO_PACKET && arena.hot(head).flow == flow {
             self.set_paused(queue, on, arena);
         }
@@ -680,21 +678,21 @@ impl Queueing {
         let mut freed = false;
         for number in 0..u32::from(self.stride) {
             let on = named.next_if_eq(&number).is_some();
-            let queue = self.base(port) as u32 + number;
+            let queue = QueueId::new(self.base(port) + number as usize);
             freed |= self.set_paused(queue, on, arena);
         }
         freed
     }
 
     /// A queue got empty or paused.
-    fn close(&mut self, queue: u32) {
-        let q = &self.queues[queue as usize];
+    fn close(&mut self, queue: QueueId) {
+        let q = &self.queues[queue.index()];
         let at = self.at(q.port, q.class);
         if self.schedule == Schedule::Strict {
             self.levels[at] &= !(1 << (q.number - self.offsets[q.class as usize]));
         }
         let round = &mut self.rounds[at];
-        debug_assert!(round.open > 0, "queue {queue} is not open");
+        debug_assert!(round.open > 0, "{queue:?} is not open");
         round.open -= 1;
         if round.open == 0 {
             self.ports[q.port as usize].ready &= !(1 << q.class);
@@ -704,15 +702,15 @@ impl Queueing {
     /// Takes the queue at the head out of its round.
     fn leave_round(&mut self, at: usize) {
         let queue = self.rounds[at].head;
-        let q = &mut self.queues[queue as usize];
+        let q = &mut self.queues[queue.index()];
         q.in_round = false;
         q.deficit = 0;
         let next = q.next_in_round;
         let round = &mut self.rounds[at];
         round.head = next;
         round.served = false;
-        if next == NO_QUEUE {
-            round.tail = NO_QUEUE;
+        if next == QueueId::NONE {
+            round.tail = QueueId::NONE;
         }
     }
 
@@ -725,10 +723,10 @@ impl Queueing {
         }
         let queue = round.head;
         let tail = round.tail;
-        round.head = self.queues[queue as usize].next_in_round;
+        round.head = self.queues[queue.index()].next_in_round;
         round.tail = queue;
-        self.queues[tail as usize].next_in_round = queue;
-        self.queues[queue as usize].next_in_round = NO_QUEUE;
+        self.queues[tail.index()].next_in_round = queue;
+        self.queues[queue.index()].next_in_round = QueueId::NONE;
     }
 
     /// Takes the packet that the port sends next out of its queue.
@@ -753,7 +751,7 @@ impl Queueing {
     /// The queue of this round that sends next. The round has an open queue.
     // SW-20, SW-23, BFC-12
     #[inline(always)]
-    fn pick(&mut self, at: usize, arena: &Arena) -> u32 {
+    fn pick(&mut self, at: usize, arena: &Arena) -> QueueId {
         match self.schedule {
             Schedule::ShortestRemaining => return self.pick_shortest(at, arena),
             Schedule::Cyclic => return self.pick_cyclic(at),
@@ -762,7 +760,7 @@ impl Queueing {
         }
         loop {
             let queue = self.rounds[at].head;
-            let q = &mut self.queues[queue as usize];
+            let q = &mut self.queues[queue.index()];
             if q.paused || q.head == NO_PACKET {
                 self.leave_round(at);
                 continue;
@@ -785,7 +783,7 @@ impl Queueing {
     }
 
     /// SW-27: the open queue whose number comes next after that which sent last.
-    fn pick_cyclic(&mut self, at: usize) -> u32 {
+    fn pick_cyclic(&mut self, at: usize) -> QueueId {
         let (port, class) = self.port_and_class(at);
         let base = self.base(port);
         let (first, end) = (
@@ -800,18 +798,18 @@ impl Queueing {
         let next = (last + 1..end).chain(first..=last).find(open);
         let number = next.unwrap_or(first); // a class that is ready has an open queue
         self.rounds[at].last = number;
-        (base + number as usize) as u32
+        QueueId::new(base + usize::from(number))
     }
 
     /// HOM-03: the open queue with the lowest number.
-    fn pick_strict(&self, at: usize) -> u32 {
+    fn pick_strict(&self, at: usize) -> QueueId {
         let (port, class) = self.port_and_class(at);
         let nth = self.levels[at].trailing_zeros() as u16;
         self.queue_of(port, class, nth)
     }
 
     /// SW-51, BFC-33: the open queue whose first packet's flow has the least left.
-    fn pick_shortest(&mut self, at: usize, arena: &Arena) -> u32 {
+    fn pick_shortest(&mut self, at: usize, arena: &Arena) -> QueueId {
         while let Some(&Reverse(next)) = self.shortest[at].peek() {
             if self.is_open(at, &next, arena) {
                 return next.queue;
@@ -839,7 +837,7 @@ impl Queueing {
             arena.prefetch_waiting(q.head);
         }
         Taken {
-            queue: at as u32,
+            queue: QueueId::new(at),
             number: q.number,
             id,
         }
@@ -847,15 +845,15 @@ impl Queueing {
 
     /// Takes the first packet of the queue at the head of its round.
     #[inline(always)]
-    fn take(&mut self, at: usize, queue: u32, arena: &Arena) -> Taken {
-        let q = &mut self.queues[queue as usize];
+    fn take(&mut self, at: usize, queue: QueueId, arena: &Arena) -> Taken {
+        let q = &mut self.queues[queue.index()];
         let id = q.head;
         let taken = Taken {
             queue,
             number: q.number,
             id,
         };
-        debug_assert_ne!(id, NO_PACKET, "queue {queue} is empty");
+        debug_assert_ne!(id, NO_PACKET, "{queue:?} is empty");
         let packet = arena.hot(id);
         q.head = packet.next;
         q.note_taken(u64::from(packet.size));
@@ -887,8 +885,8 @@ impl Queueing {
 
     /// Takes the last packet out of a queue of several; `None` where there are fewer.
     // NDP-01
-    pub fn take_last(&mut self, queue: u32, arena: &mut Arena) -> Option<PacketId> {
-        let q = &mut self.queues[queue as usize];
+    pub fn take_last(&mut self, queue: QueueId, arena: &mut Arena) -> Option<PacketId> {
+        let q = &mut self.queues[queue.index()];
         if q.head == NO_PACKET || q.head == q.tail {
             return None;
         }
@@ -906,9 +904,9 @@ impl Queueing {
 
     /// What follows on [`Queueing::take`] where the new first packet has to be looked at.
     // BFC-37, SW-51
-    fn after_take(&mut self, at: usize, queue: u32, arena: &Arena) {
+    fn after_take(&mut self, at: usize, queue: QueueId, arena: &Arena) {
         self.look_at_head(queue, arena);
-        let q = &self.queues[queue as usize];
+        let q = &self.queues[queue.index()];
         let (empty, paused) = (q.is_empty(), q.paused);
         if empty || paused {
             self.close(queue);
@@ -928,8 +926,8 @@ impl Queueing {
     }
 
     /// Pauses or resumes a queue. Returns whether it may send now and could not before.
-    pub fn set_paused(&mut self, queue: u32, paused: bool, arena: &Arena) -> bool {
-        let q = &mut self.queues[queue as usize];
+    pub fn set_paused(&mut self, queue: QueueId, paused: bool, arena: &Arena) -> bool {
+        let q = &mut self.queues[queue.index()];
         if q.paused == paused || self.single {
             return false;
         }
@@ -937,7 +935,7 @@ impl Queueing {
         let held = &mut self.ports[q.port as usize].held;
         debug_assert!(
             paused || *held > 0,
-            "queue {queue} resumes, and its port has no paused queue"
+            "{queue:?} resumes, and its port has no paused queue"
         );
         *held = if paused { *held + 1 } else { *held - 1 };
         if q.head == NO_PACKET {
@@ -964,7 +962,7 @@ impl Queueing {
         let standing = self.standing();
         for queue in self.own(port).chain(standing..self.queues.len()) {
             if self.queues[queue].port == port {
-                self.set_paused(queue as u32, false, arena);
+                self.set_paused(QueueId::new(queue), false, arena);
             }
         }
     }
@@ -991,7 +989,7 @@ impl Queueing {
         arena: &mut Arena,
         mut wanted: impl FnMut(&Packet) -> bool,
     ) -> Option<PacketId> {
-        let queue = self.queue_of(port, 0, 0) as usize;
+        let queue = self.queue_of(port, 0, 0).index();
         let (mut before, mut id) = (NO_PACKET, self.queues[queue].head);
         while id != NO_PACKET && !wanted(arena.hot(id)) {
             (before, id) = (id, arena.hot(id).next);
@@ -1021,7 +1019,7 @@ impl Queueing {
 
     /// The number under which a pause of the neighbour names a queue that holds packets: its own, or the flow of
     /// its first packet.
-    pub fn name(&self, queue: u32, arena: &Arena) -> u32 {
+    pub fn name(&self, queue: QueueId, arena: &Arena) -> u32 {
         let q = self.get(queue);
         match self.holds_flows() {
             true => arena.hot(q.head).flow,
@@ -1036,7 +1034,7 @@ impl Queueing {
     }
 
     /// What keeps a queue from sending. Of one without packets, pauses of queues and flows say nothing.
-    pub fn held_by(&self, queue: u32, arena: &Arena) -> Option<HeldBy> {
+    pub fn held_by(&self, queue: QueueId, arena: &Arena) -> Option<HeldBy> {
         let q = self.get(queue);
         let (paused, shaped) = self.held_classes(q.port);
         if (paused | paused << self.behind) >> q.class & 1 != 0 {
@@ -1075,7 +1073,7 @@ impl Queueing {
             let q = &self.queues[at];
             if q.port == port && !q.is_empty() {
                 visit(&QueueState {
-                    queue: at as u32,
+                    queue: QueueId::new(at),
                     bytes: q.bytes(),
                     head: q.head,
                     taken: (q.account / TAKEN) as u32,

@@ -5,6 +5,7 @@
 //! such a circle never is, and others only while something is paused. A run that stalled is searched once
 //! more, with all its ports, to say who waits for whom.
 
+use dataplane::ids::QueueId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub enum OnDeadlock {
 }
 
 /// A queue of a switch: the switch (its number among nodes), and the index of the queue.
-type QueueAt = (u32, u32);
+type QueueAt = (u32, QueueId);
 
 /// What holds something at an ingress of a switch.
 type HeldAt = (u32, u16, Holds);
@@ -413,6 +414,11 @@ impl Waiting {
 mod tests {
     use super::*;
 
+    /// The queue of a network in which each switch has one, with the same number.
+    fn of_port(number: u32) -> QueueAt {
+        (number, QueueId::new(number as usize))
+    }
+
     fn held_by(peer: u32) -> HeldAt {
         (peer, 0, Holds::Class(2))
     }
@@ -427,8 +433,8 @@ mod tests {
                 bytes: 1,
                 held: vec![held_by(queue)],
             };
-            waiting.stuck.insert((queue, queue), of);
-            let at: BTreeSet<QueueAt> = waits_for.iter().map(|&to| (to, to)).collect();
+            waiting.stuck.insert(of_port(queue), of);
+            let at: BTreeSet<QueueAt> = waits_for.iter().map(|&to| of_port(to)).collect();
             if !at.is_empty() {
                 waiting.holders.insert(held_by(queue), at);
             }
@@ -481,8 +487,8 @@ mod tests {
         let waiting = case(&[(0, &[1]), (1, &[3]), (2, &[1]), (3, &[2])]);
         let dead = waiting.never_again();
         let found = waiting.circle(&dead, &BTreeSet::new());
-        assert_eq!(found, Some(vec![(1, 1), (3, 3), (2, 2)]));
-        let before: BTreeSet<QueueAt> = [(1, 1), (2, 2), (3, 3)].into();
+        assert_eq!(found, Some([1, 3, 2].map(of_port).to_vec()));
+        let before: BTreeSet<QueueAt> = [1, 2, 3].map(of_port).into();
         assert_eq!(waiting.circle(&dead, &before), None, "0 only waits");
     }
 }

@@ -1,5 +1,6 @@
 //! What state machines say to an account of where flows spend their time (`measure/blame.rs`).
 
+use dataplane::ids::QueueId;
 use dataplane::nic::Wait;
 use dataplane::packet::PacketId;
 use dataplane::sink::DropCause;
@@ -28,7 +29,7 @@ pub(super) enum Heard {
         node: u32,
         frame: PacketId,
         egress: u16,
-        queue: u32,
+        queue: QueueId,
     },
     /// A frame holds what it names at a port, or lets it go; the port that this goes back to, if it is known.
     HoldReceived {

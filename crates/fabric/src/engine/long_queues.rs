@@ -1,6 +1,7 @@
 //! What long queues hold, kept from one look to the next: only packets that joined or left are visited, not the
 //! ten thousand that are still there.
 
+use dataplane::ids::QueueId;
 use std::collections::VecDeque;
 use std::hash::Hash;
 
@@ -147,7 +148,7 @@ impl<K: Counted> KnownQueue<K> {
 /// The long queues of all switches, by port and queue.
 #[derive(Debug)]
 pub(super) struct LongQueues<K> {
-    known: MixedMap<(u32, u32), KnownQueue<K>>,
+    known: MixedMap<(u32, QueueId), KnownQueue<K>>,
 }
 
 impl<K> Default for LongQueues<K> {
@@ -168,7 +169,7 @@ impl<K: Counted> LongQueues<K> {
     }
 
     /// What this queue held when it was last read, in no order.
-    pub fn counts(&self, port: u32, queue: u32) -> impl Iterator<Item = (K, u64)> {
+    pub fn counts(&self, port: u32, queue: QueueId) -> impl Iterator<Item = (K, u64)> {
         let contents = self.known.get(&(port, queue));
         contents
             .into_iter()
@@ -201,7 +202,7 @@ impl<K: Counted> LongQueues<K> {
     }
 
     /// A queue is short: forgets it.
-    pub fn forget(&mut self, port: u32, queue: u32) {
+    pub fn forget(&mut self, port: u32, queue: QueueId) {
         if !self.known.is_empty() {
             self.known.remove(&(port, queue));
         }
@@ -222,7 +223,7 @@ struct Open<'a, K> {
 /// packet of a queue waits for memory; several queues are read in turn, so that their waits overlap.
 #[derive(Debug)]
 pub(super) struct Reader<'a, K> {
-    known: &'a mut MixedMap<(u32, u32), KnownQueue<K>>,
+    known: &'a mut MixedMap<(u32, QueueId), KnownQueue<K>>,
     open: Vec<Open<'a, K>>,
 }
 
@@ -325,7 +326,7 @@ mod tests {
         let mut arena = Arena::new();
         let (mut flows, mut bytes) = (LongQueues::default(), LongQueues::default());
         let state = QueueState {
-            queue: 3,
+            queue: QueueId::new(3),
             bytes: 0,
             head: NO_PACKET,
             taken: QueueState::TURN - 1_000,

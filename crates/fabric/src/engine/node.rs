@@ -2,6 +2,7 @@
 //! partition.
 
 use dataplane::classes::{ClassSet, MAX_CLASSES, classes_of};
+use dataplane::ids::QueueId;
 use dataplane::nic::{FlowEnd, FlowStart, Wait};
 use dataplane::packet::{Kind, Packet, PacketId};
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
@@ -295,7 +296,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         announced
     }
 
-    fn hold_sent(&mut self, frame: PacketId, egress: u16, queue: u32) {
+    fn hold_sent(&mut self, frame: PacketId, egress: u16, queue: QueueId) {
         let node = self.node;
         self.core.hear(Heard::HoldSent {
             node,

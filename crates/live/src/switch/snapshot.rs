@@ -177,7 +177,7 @@ impl PortState {
         switch.for_each_queue(port, |queue| {
             queues.push(QueueOf {
                 class: traffic_class(switch.class_of(queue.queue)),
-                queue: queue.queue,
+                queue: queue.queue.index() as u32,
                 bytes: queue.bytes,
             });
         });

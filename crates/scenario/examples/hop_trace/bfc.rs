@@ -1,5 +1,6 @@
 //! Prints what BFC does at a switch.
 
+use dataplane::ids::QueueId;
 use std::collections::HashMap;
 
 use dataplane::config::{Classify, Schedule};
@@ -16,7 +17,7 @@ struct Inside {
     ingress: u16,
     hash: u32,
     upstream: u16,
-    queue: u32,
+    queue: QueueId,
     is_over: bool,
 }
 
@@ -83,9 +84,9 @@ impl BfcTrace {
     }
 
     /// Number of a queue among the data queues of its port.
-    fn number(&self, queue: u32) -> u32 {
+    fn number(&self, queue: QueueId) -> u32 {
         let first = u32::from(DATA_CLASS);
-        queue % (first + self.queues) - first
+        queue.index() as u32 % (first + self.queues) - first
     }
 
     /// Prints the state at the end.
@@ -107,7 +108,7 @@ impl BfcTrace {
             println!("counter {ingress} {queue} {count}");
         }
         for inside in self.inside.values() {
-            let port = inside.queue / (u32::from(DATA_CLASS) + self.queues);
+            let port = inside.queue.index() as u32 / (u32::from(DATA_CLASS) + self.queues);
             println!("inside {} {port} {}", inside.ingress, inside.hash);
         }
         match switch.audit(arena).first() {

@@ -1,5 +1,6 @@
 //! Carries packets between the hosts and switches of a network, and reports what one switch does.
 
+use dataplane::ids::QueueId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -51,7 +52,7 @@ impl Sink for Requests {
         self.random
     }
     fn pfc_received(&mut self, _port: u16, _before: ClassSet, _after: ClassSet) {}
-    fn hold_sent(&mut self, _frame: PacketId, _egress: u16, _queue: u32) {
+    fn hold_sent(&mut self, _frame: PacketId, _egress: u16, _queue: QueueId) {
         self.pauses = true;
     }
     fn released(&mut self, id: PacketId) {

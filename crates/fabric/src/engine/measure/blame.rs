@@ -12,6 +12,7 @@ mod journey;
 mod part;
 mod ports;
 
+use dataplane::ids::QueueId;
 use std::collections::BTreeMap;
 
 use dataplane::classes::ClassSet;
@@ -304,7 +305,7 @@ impl Roots {
     }
 
     /// What holds the packets of a queue at a port, and the port that this goes back to.
-    fn obstacle(&self, link: u32, queue: u32, view: &View<'_>) -> Obstacle {
+    fn obstacle(&self, link: u32, queue: QueueId, view: &View<'_>) -> Obstacle {
         let Some(switch) = view.switch(view.links.near[link as usize].node) else {
             return Obstacle::NONE;
         };

@@ -3,6 +3,7 @@
 //! What holds a queue is noted with the queue, and what a port sends with the port. A packet looks both up when it
 //! leaves. Only packets that may wait behind others of their own flow are gone through at each change.
 
+use dataplane::ids::QueueId;
 use std::collections::VecDeque;
 
 use dataplane::packet::{PacketId, flag};
@@ -42,7 +43,7 @@ impl Obstacle {
 #[derive(Clone, Copy, Debug)]
 struct Stay {
     link: u32,
-    queue: u32,
+    queue: QueueId,
     since_ps: Time,
     /// What holds it; unless it is the only packet of its flow and in a queue, which says that.
     obstacle: Obstacle,
@@ -63,7 +64,7 @@ impl Stay {
 /// A queue with packets that are followed, each the only one of its flow.
 #[derive(Debug)]
 struct Queue {
-    queue: u32,
+    queue: QueueId,
     /// What keeps its packets from leaving.
     obstacle: Obstacle,
     /// What did before, as far as one of the packets has waited since then.
@@ -85,7 +86,7 @@ struct Change {
 }
 
 impl Queue {
-    fn new(queue: u32, obstacle: Obstacle) -> Self {
+    fn new(queue: QueueId, obstacle: Obstacle) -> Self {
         Self {
             queue,
             obstacle,
@@ -139,7 +140,7 @@ impl Queue {
 pub(super) struct Place {
     pub link: u32,
     /// `queue` of its record.
-    pub queue: u32,
+    pub queue: QueueId,
     pub obstacle: Obstacle,
 }
 
@@ -346,7 +347,7 @@ impl Journeys {
         now: Time,
         link: u32,
         port: &Port,
-        obstacle: impl Fn(u32) -> Obstacle,
+        obstacle: impl Fn(QueueId) -> Obstacle,
         is_there: impl Fn(PacketId) -> bool,
     ) {
         for queue in &mut self.queues[link as usize] {

@@ -1,0 +1,37 @@
+//! Identifiers that are indices, each with a type of its own.
+
+/// Index of a queue among all queues of a switch. It is not the queue's number at its port, which
+/// frames between neighbours name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct QueueId(u32);
+
+impl QueueId {
+    /// No queue; ends a list of queues.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// The queue with this index.
+    ///
+    /// # Panics
+    /// Debug builds panic if the index has more than 32 bits.
+    #[inline]
+    #[must_use]
+    pub const fn new(index: usize) -> Self {
+        debug_assert!(index <= u32::MAX as usize);
+        Self(index as u32)
+    }
+
+    /// The index.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The index as the 32 bits that a packet stores.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+}
