@@ -54,7 +54,7 @@ async def pipeline(dut: Any) -> None:
         for _ in range(2):
             await bench.advance(IDLE)
         for nth, (external, vup_tick) in enumerate(steps):
-            is_due = vup_tick and with_vup and not model.due_vups
+            is_due = vup_tick and with_vup
             inputs = {**IDLE, **inputs_of(external), "vup_tick": int(is_due)}
             turn = model.turn()
             queue = model.queue(turn) if turn is not None else ()
@@ -109,7 +109,7 @@ async def pipeline(dut: Any) -> None:
                 return Credit(dst, rng.choice(back))
             return None
 
-        steps = [(one(nth), rng.random() < 0.05) for nth in range(count)]
+        steps = [(one(nth), rng.random() < 0.2) for nth in range(count)]
         return rng.choice(windows), rng.choice(windows), steps
 
     await follow_long(follow, drawn)
