@@ -62,7 +62,7 @@ TESTS = {
     "hpcc_reciprocal": "hpcc_table",
     "hpcc_scheduler": "hpcc_scheduler",
     "hpcc_sender": "hpcc_sender and paper",
-    "hpcc_window": "hpcc_sender and paper",
+    "hpcc_window": "hpcc_sender_at or hpcc_sender and paper",
     "fg_emitting_counters": "credits_of_floodgate",
     "fg_hash": "operations_of_a_floodgate_pipeline",
     "fg_held_table": "operations_of_a_floodgate_pipeline",

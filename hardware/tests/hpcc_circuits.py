@@ -336,6 +336,22 @@ async def records_that_do_not_count(dut: Any) -> None:
 
 
 @cocotb.test
+async def utilisation_at_the_target(dut: Any) -> None:
+    """Check that U equal to eta multiplies: incStage stays 0, and is 1 with a higher eta."""
+    ppm = parameter(dut, "EPSILON_PPM")
+    for eta in (1 << 20, (1 << 20) + 1):
+        constants = constants_of(100_000, 100_000, ppm, 16, eta=eta, per_eta=1 << 20)
+        path, cycles = Path(), [start_of(0)]
+        for nth in range(2):
+            # A queue of B*T, and a time that is too short to change U, which starts at 1.
+            record = path.record(0, (1, 0, 15_630, 2), 16)
+            cycles += cycles_of(Ack(0, 3, (record,), 1_000 * nth + 1_000, 1_000))
+        await follow_sender(dut, constants, cycles)
+        assert int(dut.measure_inflight.utilisations[0].value) == 1 << 20
+        assert int(dut.compute_wind.stages[0].value) == (eta > 1 << 20)
+
+
+@cocotb.test
 async def sender_trace(dut: Any) -> None:
     """Check every window and rate of a trace of the dataplane, in order, and the final state."""
     config: dict[str, list[int]] = {}

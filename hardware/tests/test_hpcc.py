@@ -44,6 +44,11 @@ def test_hpcc_sender_ignores_records_that_do_not_fit(tmp_path: Path) -> None:
     simulate("hpcc_sender", "records_that_do_not_count", tmp_path, {"FLOWS": 2})
 
 
+# HPCC-16, HPCC-17
+def test_hpcc_sender_at_the_target(tmp_path: Path) -> None:
+    simulate("hpcc_sender", "utilisation_at_the_target", tmp_path, {"FLOWS": 2})
+
+
 # HPCC-06, HPCC-07
 @pytest.mark.parametrize("parameters", [{"FLOWS": 3, "MTU": 100}, {"FLOWS": 8, "CYCLE_NS": 40}])
 def test_hpcc_scheduler(parameters: Mapping[str, int], tmp_path: Path) -> None:
