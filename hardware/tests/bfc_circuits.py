@@ -316,7 +316,8 @@ async def frames(dut: Any) -> None:
                     assert (seen["frame_on"], seen["frame_queue"]) == frame[1:], at
             model.step(None if change is None else (on, port, queue), tick, ready)
         paused = sum(1 << port * upstream + queue for port, queue in model.paused)
-        assert values(dut, "paused", "waiting") == [paused, len(model.changes)]
+        state = [paused, len(model.changes), model.sent]
+        assert values(dut, "paused", "waiting", "head") == state
         assert values(dut, "owed") == [sum(1 << port for port in model.owed)]
 
     change = st.tuples(st.integers(0, ports - 1), st.integers(0, upstream - 1))

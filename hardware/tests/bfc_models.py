@@ -247,6 +247,7 @@ class PauseFrames:
     paused: set[tuple[int, int]] = field(default_factory=set)
     owed: set[int] = field(default_factory=set)
     changes: deque[tuple[bool, int, int]] = field(default_factory=deque)
+    sent: int = 0
 
     def first(self) -> tuple[int, bool, int] | tuple[int, int] | None:
         """Return the frame that leaves next: (port, on, queue), or (port, bitmap)."""
@@ -265,6 +266,7 @@ class PauseFrames:
         if ready and frame is not None:
             if len(frame) == 3:
                 self.changes.popleft()
+                self.sent = (self.sent + 1) % self.depth
             else:
                 self.owed.discard(frame[0])
         if change is not None:
