@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tools import program
+from tools import PATIENCE, program
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 FLAGS = [
@@ -30,7 +30,6 @@ FLAGS = [
     "--remote-allow-origins=*",
     "--window-size=1280,1000",
 ]
-PATIENCE_S = 90
 
 
 def chromium() -> str:
@@ -65,7 +64,7 @@ class Tab:
     async def _exchange(self, number: int, message: str) -> dict[str, Any]:
         await self._socket.write_message(message)
         while True:
-            said = await asyncio.wait_for(_read(self._socket), PATIENCE_S)
+            said = await asyncio.wait_for(_read(self._socket), PATIENCE)
             if said.get("id") == number:
                 if "navigated" in said.get("error", {}).get("message", ""):
                     raise Gone(message)
@@ -101,7 +100,7 @@ class Tab:
 
     def wait_for(self, condition: str) -> None:
         """Wait until a condition of the page holds."""
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + PATIENCE
         while not self._holds(condition):
             assert time.monotonic() < until, f"never came true: {condition}; {self.errors}"
             time.sleep(0.03)
@@ -216,13 +215,13 @@ def browser() -> Iterator[Tab]:
             socket.close()
         finally:
             started.terminate()
-            started.wait(PATIENCE_S)
+            started.wait(PATIENCE)
             loop.run_until_complete(asyncio.sleep(0))
             loop.close()
 
 
 async def _connect(profile: Path, started: subprocess.Popen[bytes]) -> WebSocketClientConnection:
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + PATIENCE
     said = profile / "DevToolsActivePort"
     while not (said.exists() and said.read_text()):
         assert started.poll() is None, "the browser ended at once"

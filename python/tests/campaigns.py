@@ -7,6 +7,9 @@ from pathlib import Path
 from backwater.campaign import Outcome, Task
 from backwater.results import Run
 
+SHORT_S = 5.0
+"""A limit in seconds that a short run keeps on a busy machine and an endless run does not."""
+
 SHORT = """\
 name = "short"
 topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }

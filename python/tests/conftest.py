@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tools import PATIENCE
 
 import backwater
 from backwater.workloads import Workload
@@ -81,7 +82,7 @@ def command() -> Backwater:
             capture_output=True,
             text=True,
             cwd=cwd,
-            timeout=600,
+            timeout=PATIENCE,
             check=False,
             env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
         )

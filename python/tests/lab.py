@@ -8,10 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tools import absent, program
-
-PATIENCE = 600
-"""Seconds to wait for an event that must happen. Only a fault makes a test wait so long."""
+from tools import PATIENCE, absent, program
 
 
 def wait_until(happened: Callable[[], bool]) -> None:

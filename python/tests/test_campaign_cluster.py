@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaigns import SHORT, by_seed, short, substance, tasks
+from campaigns import SHORT, SHORT_S, by_seed, short, substance, tasks
 
 import backwater
 from backwater.campaign import Status, Store, Task, run_tasks
@@ -68,7 +68,7 @@ def test_a_cluster_gets_files_limits_and_a_client(cluster: Any, tmp_path: Path) 
     good, slow = Task(listed), Task(endless)
     with distributed.Client(cluster, set_as_default=False) as client:
         outcome = run_tasks(
-            [good, slow], Store(tmp_path / "store"), scheduler=client, timeout_s=1.0
+            [good, slow], Store(tmp_path / "store"), scheduler=client, timeout_s=SHORT_S
         )
         assert client.status == "running"
     assert outcome.failed[slow].kind == "timeout"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaigns import SHORT, short
+from campaigns import SHORT, SHORT_S, short
 from conftest import Backwater
 from hypothesis import given
 from hypothesis import strategies as st
@@ -437,17 +437,17 @@ def test_failures_are_told_and_the_end_is_not_zero(command: Backwater, tmp_path:
         'scenario = "short.toml"\n[axes]\ntraffic.web.window = [["0us", "10us"], ["0us", "20s"]]\n'
     )
     out = tmp_path / "out"
-    done = command("sweep", sweep, "-o", out, "--timeout", "1s", "--jobs", "1")
+    done = command("sweep", sweep, "-o", out, "--timeout", f"{SHORT_S:g}s", "--jobs", "1")
     assert done.returncode == 1
     assert done.stdout == "2 runs, 1 finished, 1 failed\n"
-    assert "error: timeout: took longer than 1 s\n  backwater run" in done.stderr
+    assert "error: timeout: took longer than 5 s\n  backwater run" in done.stderr
     campaign = backwater.load(out)
     assert isinstance(campaign, Campaign)
     assert campaign.table["state"].to_list() == ["done", "failed"]
     assert not campaign.ok
-    assert "took longer than 1 s" in (out / "report.html").read_text(encoding="utf-8")
+    assert "took longer than 5 s" in (out / "report.html").read_text(encoding="utf-8")
     # What failed is not tried again, and said again.
-    again = backwater.sweep(sweep, out=out, timeout_s=1.0, report=False)
+    again = backwater.sweep(sweep, out=out, timeout_s=SHORT_S, report=False)
     assert [failure.kind for failure in again.failed.values()] == ["timeout"]
 
 

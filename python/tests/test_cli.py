@@ -19,6 +19,7 @@ from pathlib import Path
 import click
 import pytest
 from conftest import COMMAND, Backwater
+from tools import PATIENCE
 
 import backwater
 from backwater.cli import app
@@ -325,7 +326,7 @@ def within(limit: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -408,7 +409,7 @@ def test_one_failure_does_not_lose_the_others(
 
 def wait_for(part: Path, process: subprocess.Popen[str]) -> None:
     """Wait until a command has begun to write."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not part.exists():
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < deadline
@@ -423,7 +424,7 @@ def interrupted(words: list[str], part: Path) -> tuple[int, str, str]:
     ) as process:
         wait_for(part, process)
         process.send_signal(signal.SIGINT)
-        said, errors = process.communicate(timeout=60)
+        said, errors = process.communicate(timeout=PATIENCE)
     return process.returncode, said, errors
 
 
@@ -476,10 +477,12 @@ def test_two_runs_do_not_share_a_directory(long: Path, tmp_path: Path) -> None:
     words = [str(w) for w in (COMMAND, "run", long, "-o", out)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as first:
         wait_for(out / "flows.parquet.part", first)
-        second = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        second = subprocess.run(
+            words, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
         # Batch systems stop a job with SIGTERM: as Ctrl-C.
         first.send_signal(signal.SIGTERM)
-        _, said = first.communicate(timeout=60)
+        _, said = first.communicate(timeout=PATIENCE)
     assert second.returncode == 1
     assert "another run is writing here" in second.stderr
     assert first.returncode == 130
@@ -498,13 +501,17 @@ def test_nothing_that_a_shell_can_say_gives_a_traceback(tiny: Path, tmp_path: Pa
         ]
         for words, stdout, code in cases:
             done = subprocess.run(
-                words, stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False
+                words, stdout=stdout, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
             )
             assert done.returncode == code, done.stderr
             assert done.stderr
             assert b"Traceback" not in done.stderr
     closed = subprocess.run(
-        f"{COMMAND} list schemes >&-", shell=True, capture_output=True, timeout=60, check=False
+        f"{COMMAND} list schemes >&-",
+        shell=True,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert (closed.returncode, closed.stderr) == (0, b"")
 

@@ -11,6 +11,7 @@ import nbclient
 import nbformat
 import pytest
 from sources import ROOT
+from tools import PATIENCE
 
 import backwater
 from backwater import notebook
@@ -40,7 +41,10 @@ def test_notebook_runs(path: Path, tmp_path: Path) -> None:
     # Outputs are made when the site is built, and are not kept in the repository.
     assert [cell.outputs for cell in code if cell.outputs] == []
     nbclient.NotebookClient(
-        book, timeout=100, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+        book,
+        timeout=PATIENCE,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
     ).execute()
     shown = [output for cell in code for output in cell.outputs if "data" in output]
     pages = [output["data"]["text/html"] for output in shown if "text/html" in output["data"]]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND, TINY
+from tools import PATIENCE
 
 import backwater
 
@@ -115,7 +116,7 @@ def test_a_file_gets_no_bars(scenario: Path, tmp_path: Path) -> None:
         [COMMAND, "run", scenario, "-o", tmp_path / "out"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
     )
     assert "hops/s" not in done.stderr

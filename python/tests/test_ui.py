@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 import pytest
 from browser import browser
 from conftest import COMMAND
+from tools import PATIENCE
 
 import backwater
 from backwater.ui.server import MOST_BYTES, Server
@@ -65,7 +66,7 @@ def send(
     **headers: str,
 ) -> Answer:
     """Send a request as a page of the server does, but for what is said otherwise."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     connection.putrequest(method, path, skip_host=True)
     connection.putheader("Host", host if host is not None else f"127.0.0.1:{server.port}")
     if cookie is not None:
@@ -204,7 +205,7 @@ def test_it_lists_and_reports(server: Server) -> None:
 
 
 def wait_for(server: Server, state: str) -> str:
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while True:
         _, _, page = send(server, "/work")
         if f"<td>{state}</td>" in page:
@@ -266,7 +267,7 @@ def test_a_run_is_stopped_and_keeps_what_it_computed(
     shutil.copytree(results / "both/bfc", results / "slow")
     shutil.copyfile(long, results / "slow/resolved.toml")
     submit(server, "/rerun", path="slow", name="stopped")
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while not (results / "stopped").exists():
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -291,7 +292,7 @@ def test_the_command_listens_on_loopback_alone_and_ends_cleanly(results: Path) -
             with pytest.raises((ConnectionError, TimeoutError)):
                 socket.create_connection((str(other), port), timeout=2).close()
     os.kill(started.pid, signal.SIGINT)
-    _, said = started.communicate(timeout=60)
+    _, said = started.communicate(timeout=PATIENCE)
     assert started.returncode == 0
     assert said.endswith("Stopped.\n")
     assert "Traceback" not in said
@@ -301,7 +302,7 @@ def test_bad_places_are_refused(tmp_path: Path, server: Server) -> None:
     none, taken = (str(tmp_path / "none"),), (str(tmp_path), "--port", str(server.port))
     for words, code in ((none, 2), (taken, 1)):
         done = subprocess.run(
-            [COMMAND, "ui", *words], capture_output=True, text=True, timeout=60, check=False
+            [COMMAND, "ui", *words], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
         assert done.returncode == code
         assert done.stderr.startswith("error: ")

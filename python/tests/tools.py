@@ -1,4 +1,4 @@
-"""Programs that only tests use; `.ci/tools` lists them."""
+"""What many tests use: programs (`.ci/tools` lists them), and how long they wait."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 import shutil
 
 import pytest
+
+PATIENCE = 600
+"""Seconds to wait for an event that must happen. Only a fault makes a test wait so long."""
 
 
 def absent(name: str) -> None:
