@@ -224,7 +224,7 @@ def require_all(runs: Mapping[str, Run], path: Path) -> None:
         return
     first = missing[0]
     raise InputError(
-        f"{path}: it was not recorded where the time of flows went; record it by\n"
+        f"{path}: this run has no delay breakdown; record it by\n"
         f"  backwater explain {path} --record\n"
         "which gives the same runs beside these, or when you run a scenario, such as by\n"
         f"  backwater run {first.path / 'resolved.toml'} --set '{RECORD}' -o {again(first)}"
@@ -373,6 +373,8 @@ def _check_number(run: Run, flow: int) -> None:
     if found and found[0] is not None:
         return
     why = f"flow {flow} has not finished" if found else f"there is no flow {flow}"
+    if found and (losses := _losses(run, flow, *_names(run))):
+        why += f" ({', '.join(loss.text() for loss in losses[:NAMED_LOSSES])})"
     spans = flows.group_by("source").agg(number.min(), last=number.max(), flows=pl.len())
     lines = [f"{run.path}: {why}. The flows of this run are"]
     for source, first, last, height in spans.sort("id").iter_rows():
@@ -402,9 +404,7 @@ def explain(run: Run, numbers: Sequence[int]) -> list[Explanation]:
     hops = run.blame_hops.filter(chosen)
     whole = {row["flow"]: row for row in run.blame.filter(chosen).iter_rows(named=True)}
     flows = run.flows.filter(pl.col("id").is_in(list(numbers)))
-    ports = run.ports.select("node", "port", pl.col("name", "peer_name").cast(pl.String))
-    name = dict(ports.select("node", "name").unique().iter_rows())
-    port = {(node, at): f"{own} -> {peer}" for node, at, own, peer in ports.iter_rows()}
+    name, port = _names(run)
     found = {}
     for row in flows.iter_rows(named=True):
         reasons = [
@@ -425,6 +425,15 @@ def explain(run: Run, numbers: Sequence[int]) -> list[Explanation]:
             reasons=tuple(sorted(reasons, key=lambda r: -r.spent_ps)),
         )
     return [found[number] for number in numbers]
+
+
+def _names(run: Run) -> tuple[dict[int, str], dict[tuple[int, int], str]]:
+    """Return the names of nodes, and of ports by node and port number, as ``node -> peer``."""
+    import polars as pl
+
+    ports = run.ports.select("node", "port", pl.col("name", "peer_name").cast(pl.String))
+    name = dict(ports.select("node", "name").unique().iter_rows())
+    return name, {(node, at): f"{own} -> {peer}" for node, at, own, peer in ports.iter_rows()}
 
 
 def _losses(

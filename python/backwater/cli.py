@@ -195,7 +195,7 @@ def check(
         bool, Option("--json", help="Print the messages as JSON, each with its code.")
     ] = False,
 ) -> None:
-    """Say what is wrong or doubtful in a scenario."""
+    """Check a scenario for errors and warnings."""
     from backwater import simulate
 
     problems = simulate.check(
@@ -217,8 +217,9 @@ def check(
     if explain:
         _explain(scenario, scheme, overrides, seed, profile)
     if not (resolved or explain):
-        doubts = f", {len(problems)} doubtful" if problems else ""
-        print(f"{scenario}: good{doubts}")
+        count = len(problems)
+        warnings = f", {count} warning{'s' if count > 1 else ''}" if count else ""
+        print(f"{scenario}: ok{warnings}")
 
 
 def _explain(

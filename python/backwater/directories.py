@@ -120,7 +120,7 @@ def _refuse_results(path: Path, file: str, key: str) -> None:
     """Refuse a directory whose results, which ``file`` describes, have another key."""
     if (path / file).exists() and _kept(path / file, "key") != key:
         raise RunError(
-            f"{path}: holds results of another run, or of another version of it; {_WAYS_OUT}"
+            f"{path}: holds results with another seed, scenario, option or version; {_WAYS_OUT}"
         )
 
 

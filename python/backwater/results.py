@@ -389,7 +389,7 @@ class Run:
 
     @contextmanager
     def _own_files(self) -> Iterator[None]:
-        """Refuse what was read meanwhile if the directory holds another run now.
+        """Raise ``InputError`` if another run replaced the directory while it was read.
 
         Files are read late, and another run may have replaced them since the summary was read.
         """

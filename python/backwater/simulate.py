@@ -205,10 +205,17 @@ def resources(
     full packets if it has only workloads. ``destinations`` is the number of hosts for which
     Floodgate has memory; without it, those of the network.
     """
+    fits = fitting(scenario, [scheme, *SYSTEMS.values()], overrides, seed, profile)
 
-    def load(scheme: str | None) -> dict[str, Any]:
+    def load(chosen: str | None) -> dict[str, Any]:
         answer = _core.resources(
-            str(scenario), list(overrides), seed, scheme, packet_bytes, profile, destinations
+            str(scenario),
+            fits[chosen].overrides,
+            seed,
+            chosen,
+            packet_bytes,
+            profile,
+            destinations,
         )
         loaded: dict[str, Any] = json.loads(answer)
         return loaded

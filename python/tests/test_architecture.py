@@ -100,7 +100,7 @@ LISTS = {
     "scenario/src/presets.rs": "the presets, each a file of values under crates/scenario/presets",
 }
 
-REPORT = "a report of what schemes need in switches, whose names users know"
+REPORT = "a report on the resources of switches, which prints the names of schemes"
 WORDS = "the words of an axis and their sentences, which say what a word is known from"
 
 EXCEPTIONS: dict[str, tuple[set[str], str]] = {

@@ -139,6 +139,10 @@ def test_a_recovery_names_the_link_that_lost_packets(tmp_path: Path, command: Co
     told = json.loads(command("explain", run.path, "--flow", "0", "--json").stdout)
     (lost,) = [reason["lost"] for reason in told[0]["reasons"] if "lost" in reason]
     assert {loss["at"] for loss in lost} == {"s -> b", "b -> s"}
+    # A flow that has not finished has no breakdown, but losses.
+    cut = tmp_path / "cut"
+    backwater.run(tmp_path / "loss.toml", overrides=["run.until=80us"], out=cut)
+    assert "lost on the link s -> b" in command("explain", cut, "--flow", "0").stderr
 
 
 def test_flows_are_picked_by_class_and_percentile(crowd: backwater.Comparison) -> None:

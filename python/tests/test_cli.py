@@ -129,7 +129,7 @@ def test_compare_prints_json(command: Backwater, tiny: Path, tmp_path: Path) -> 
 
 def test_check_says_that_all_is_well(command: Backwater, tiny: Path) -> None:
     done = command("check", tiny)
-    assert (done.returncode, done.stdout) == (0, f"{tiny}: good\n")
+    assert (done.returncode, done.stdout) == (0, f"{tiny}: ok\n")
 
 
 def test_check_prints_every_value_on_request(command: Backwater, tiny: Path) -> None:

@@ -134,6 +134,10 @@ def test_the_state_of_a_port(command: Backwater, tmp_path: Path) -> None:
     [switch] = json.loads(command(*words, *own).stdout)["systems"]["spfc"]["switches"]
     assert switch["bits_per_port"] == 16 + 6 + 1 + 1
     # 996 far destinations: an address and a VOQ each, 100 VOQs of two pointers and a length.
+    # A key of one system does not keep the others from being counted.
+    of_bfc = ("--scheme", "bfc", "--set", "scheme.bfc.threshold=2")
+    changed = json.loads(command(*words, *of_bfc).stdout)["systems"]
+    assert not any("problem" in found for found in changed.values())
     [switch] = systems["floodgate"]["switches"]
     assert switch["counters"] == 996
     assert switch["registers"] == 2 * 996 + 3 * 100

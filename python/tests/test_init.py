@@ -36,7 +36,7 @@ def test_a_first_scenario_passes_the_check_and_names_the_next_commands(
     (tmp_path / "few").mkdir()
     short = [*compare[1].split(), "--set", "run.until=10us", "-o", tmp_path / "few"]
     assert command(*short).returncode == 0
-    assert command("check", path).stdout == f"{path}: good\n"
+    assert command("check", path).stdout == f"{path}: ok\n"
     again = command("init", path)
     assert (again.returncode, "is there already" in again.stderr) == (2, True)
     assert command("init", path, "--force").returncode == 0

@@ -68,7 +68,7 @@ def test_links_says_what_is_down_when_and_whom_that_cuts_off(command: Backwater,
     assert said.returncode == 0
     lines = said.stdout.splitlines()
     assert lines[0] == "from the start: leaf0--spine1, leaf3--spine0 down"
-    assert lines[1].startswith("  can wait in a circle: ")
+    assert lines[1].startswith("  cyclic buffer dependency: ")
     ports = lines[1].split(": ")[1].split(", ")
     assert ports[0] == ports[-1]
     assert len(ports) == 5
@@ -79,7 +79,9 @@ def test_links_says_what_is_down_when_and_whom_that_cuts_off(command: Backwater,
     assert [epoch["at_ps"] for epoch in told] == [0, 150_000_000, 200_000_000]
     assert told[1]["cut_off"] == ["host0"]
     whole = command("links", pod, "--set", "topology.failures=[]")
-    assert whole.stdout == "from the start: every link is up\n  no circle: no deadlock\n"
+    assert whole.stdout == (
+        "from the start: every link is up\n  no cyclic buffer dependency: no deadlock\n"
+    )
 
 
 def test_links_tells_when_links_fail_and_when_routes_follow(command: Backwater, pod: Path) -> None:

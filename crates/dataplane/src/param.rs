@@ -101,7 +101,7 @@ pub enum InNetwork {
     HostTarget,
     /// A time for each switch on the path, which is added to the target under this key.
     PerHop(&'static str),
-    /// A period after which a control acts. It should be shorter than the time in which measured flows start.
+    /// Period of a timer of the control. It should be shorter than the window in which measured flows start.
     Period,
     /// The default is for hosts of this rate, in bits per second, and scales with the rate of the hosts.
     AtRate(u64),

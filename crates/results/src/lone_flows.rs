@@ -19,7 +19,7 @@ pub(crate) struct LoneFlows {
 }
 
 impl LoneFlows {
-    /// Takes the next row.
+    /// Adds the next flow record.
     pub fn add(&mut self, record: &FlowRecord) {
         let start_ps = record.flow.start_ps;
         let overlaps = |other: &FlowRecord| other.acked_ps.is_none_or(|end_ps| end_ps > start_ps);

@@ -337,7 +337,7 @@ fn thresholds(
     }
 }
 
-/// Warns of a pool of headroom that is smaller than what ports and classes may use together.
+/// Warns of a pool of headroom that is smaller or larger than what all ports and classes can use together.
 // SW-56
 fn shared_headroom(
     name: &str,
@@ -351,6 +351,18 @@ fn shared_headroom(
     };
     let of_ports = ports.iter().map(|&link| headroom_of(config, pfc, link));
     let all = of_ports.sum::<u64>() * pausable_classes(config) as u64;
+    if pool > all {
+        findings.warn(
+            &["scheme.pfc.headroom_pool"],
+            format!(
+                "the ports of {name} share {} of headroom, and can use {} at most: the rest of the buffer is smaller \
+                 by the difference",
+                show_size(pool),
+                show_size(all)
+            ),
+            &format!("lower it to {}", show_size(all)),
+        );
+    }
     if pool >= all {
         return;
     }

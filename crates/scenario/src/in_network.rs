@@ -131,16 +131,17 @@ fn target(
         let hops = longest_path(graph, from) as u64;
         total_ps = given_ps.saturating_add(per_hop_ps.saturating_mul(hops));
         said = format!(
-            "{path} and {} come to {} on a path of {hops} switches",
+            "{path} and {} come to {} on a path with {hops} {}",
             per_hop.path(),
-            show_time(total_ps)
+            show_time(total_ps),
+            if hops == 1 { "switch" } else { "switches" }
         );
     }
     if total_ps > rtt_ps {
         return;
     }
     let message = format!(
-        "{said}, and the largest base round trip of the network is {}: a flow slows down even if it is alone",
+        "{said}, and the largest base round trip of the network is {}: a flow can slow down even if it is alone",
         show_rounded(rtt_ps)
     );
     let hint = format!("raise it by more than {}", show_rounded(rtt_ps - total_ps));

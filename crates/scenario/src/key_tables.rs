@@ -210,7 +210,7 @@ fn in_network(param: &Param) -> String {
     match (param.network, param.fallback) {
         (InNetwork::Timeout, Fallback::Value(toml)) if !toml.contains("off") => {
             format!(
-                " The default is at least {TIMEOUT_ROUND_TRIPS} of the largest base round trip."
+                " The default is at least {TIMEOUT_ROUND_TRIPS} times the largest base round trip."
             )
         }
         (InNetwork::AtRate(bps), _) => format!(

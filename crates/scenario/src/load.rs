@@ -86,7 +86,14 @@ impl Scenario {
             merge(&mut root, &user);
             let scenario = read_root(&mut root, &source, base, &context);
             let found = match changes.scheme {
-                Some(_) => inapplicable(&context),
+                Some(_) => {
+                    let mut found = inapplicable(&context);
+                    if !found.is_empty() {
+                        let own = conflicts_of_own_preset(&source, base, changes);
+                        found.retain(|one| !own.contains(one));
+                    }
+                    found
+                }
                 None => Vec::new(),
             };
             // A problem that is still there is not about a key that can be left out.
@@ -139,6 +146,33 @@ fn inapplicable(context: &Context) -> Vec<(At, String)> {
             .then(|| (at.clone(), problem.message.clone()))
     });
     own.collect()
+}
+
+/// Returns the conflicts between keys of the scenario that exist also with its own preset.
+///
+/// They are errors of the scenario, whatever preset is chosen.
+// PRE-291
+fn conflicts_of_own_preset(
+    source: &Arc<Source>,
+    base: &Path,
+    changes: &Changes,
+) -> Vec<(At, String)> {
+    let Ok(user) = parse(source) else {
+        return Vec::new();
+    };
+    let own = Changes {
+        scheme: None,
+        ..changes.clone()
+    };
+    let context = Context::default();
+    let mut root = defaults();
+    merge(&mut root, &with_changes(user, &own, &[], &context));
+    let _ = read_root(&mut root, source, base, &context);
+    let problems = context.problems.borrow();
+    let conflicts = problems.iter().filter(|p| p.code == Code::ImpossibleSet);
+    conflicts
+        .filter_map(|p| Some((p.at.clone()?, p.message.clone())))
+        .collect()
 }
 
 /// Applies what the command line says. `idle` are keys of `[scheme]` that do not apply to the chosen preset.

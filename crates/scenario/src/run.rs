@@ -298,6 +298,7 @@ impl Scenario {
             return Err(RunError::Traffic(message.clone()));
         }
         let mut warnings = self.idle(&outcome);
+        name_the_key(&mut outcome);
         if self.spec.run.may_lose {
             warnings.extend(allowed_losses(&mut outcome));
         }
@@ -321,8 +322,8 @@ impl Scenario {
             let lost = counters.drops[DropCause::Link as usize];
             if lost > 0 {
                 warnings.push(format!(
-                    "the run stalled after links lost {lost} frames, and {} repeats no pauses and resumes that \
-                     are lost: set {repair}",
+                    "the run stalled after links lost {lost} frames, and {} does not repeat lost pauses and \
+                     resumes: {repair}",
                     hop.name()
                 ));
             }
@@ -365,12 +366,21 @@ impl Scenario {
     }
 }
 
+/// Names the key that allows losses in the messages about broken promises of no loss.
+// AUD-05: run.on_loss
+fn name_the_key(outcome: &mut Outcome) {
+    for violation in &mut outcome.violations {
+        if violation.check == "lossless" {
+            violation.message += "; run.on_loss = \"warn\" allows that";
+        }
+    }
+}
+
 /// Takes the broken promises of no loss out of the violations and returns them as warnings.
 // AUD-05: run.on_loss = "warn"
 fn allowed_losses(outcome: &mut Outcome) -> Vec<String> {
     let lost = outcome.violations.extract_if(.., |v| v.check == "lossless");
-    lost.map(|v| format!("{}; run.on_loss = \"warn\" allows that", v.message))
-        .collect()
+    lost.map(|v| v.message).collect()
 }
 
 /// What links did, or did not do, in a run.

@@ -1320,6 +1320,22 @@ fn another_scheme_leaves_the_first_ones_axes_out() {
     assert_eq!(scenario.warnings, []);
 }
 
+// PRE-291: a contradiction under the own preset is an error under each preset
+#[test]
+fn another_scheme_does_not_hide_a_contradiction_of_the_scenario() {
+    let text = format!("{GOOD}\n[scheme.ecn]\nkmin = \"400KB\"\nkmax = \"100KB\"\n")
+        .replace("preset = \"bfc\"\nqueues = 32", "preset = \"dcqcn\"");
+    for scheme in [None, Some("dcqcn+win".to_owned())] {
+        let changes = Changes {
+            scheme,
+            ..Changes::default()
+        };
+        let error = Scenario::parse(&text, "test.toml", Path::new("."), &changes).unwrap_err();
+        let found = error.problems.iter().find(|p| p.code == Code::ImpossibleSet);
+        assert!(found.is_some_and(|p| p.key.starts_with("scheme.ecn")), "{error}");
+    }
+}
+
 // PRE-291
 #[test]
 fn another_scheme_keeps_the_parameters_that_it_has() {

@@ -13,7 +13,7 @@ impl Columns {
         self.required.iter().chain(self.optional).copied()
     }
 
-    /// Which columns there are, for messages.
+    /// Describes the required and optional columns, for messages.
     fn described(&self) -> String {
         let required = self.required.join(", ");
         match self.optional {

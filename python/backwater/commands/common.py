@@ -53,7 +53,7 @@ Capture = Annotated[
 ]
 Force = Annotated[
     bool,
-    Option("--force", help="Write into DIR even if it holds other things, or another's results."),
+    Option("--force", help="Write into DIR even if it is not empty or has results of another run."),
 ]
 Json = Annotated[bool, Option("--json", help="Print the summary as JSON.")]
 

@@ -50,7 +50,7 @@ def _lines(epoch: dict[str, Any]) -> list[str]:
         more = f" and {len(cut_off) - _LISTED} more" if len(cut_off) > _LISTED else ""
         lines.append(f"  cut off: {', '.join(cut_off[:_LISTED])}{more}")
     if circle:
-        lines.append(f"  can wait in a circle: {', '.join([*circle, circle[0]])}")
+        lines.append(f"  cyclic buffer dependency: {', '.join([*circle, circle[0]])}")
     else:
-        lines.append("  no circle: no deadlock")
+        lines.append("  no cyclic buffer dependency: no deadlock")
     return lines

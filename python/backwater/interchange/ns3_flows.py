@@ -28,7 +28,7 @@ class Form:
     """What the lines of a list of flows hold."""
 
     first: int
-    """Words of the first line."""
+    """Number of words in the first line."""
     columns: tuple[str, ...]
 
     @property

@@ -59,7 +59,7 @@ pub trait Declaration {
     fn repeats_pauses(&self) -> bool {
         false
     }
-    /// The setting with which it repeats pauses that were lost, if it does not repeat them.
+    /// Advice how to repeat lost pauses; `None` if the scheme repeats them already.
     fn repair(&self) -> Option<&'static str> {
         None
     }

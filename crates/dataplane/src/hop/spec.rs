@@ -80,7 +80,7 @@ pub(crate) fn lost_pauses(what: &str, repair: &str) -> Finding {
         &["topology"],
         &format!("links also lose the pauses and resumes of {what}, and nothing repeats them"),
         &format!(
-            "what a lost resume paused stays paused until the next one; {repair} repeats them"
+            "a queue or flow whose resume is lost stays paused until the next resume; {repair}"
         ),
     )
 }

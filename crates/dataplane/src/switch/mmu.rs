@@ -88,7 +88,7 @@ pub(crate) struct Mmu {
     ports: u64,
     /// Bytes in the headroom of all ingresses together.
     headroom_used: u64,
-    /// Most bytes that they may hold together.
+    /// Upper limit of `headroom_used` in bytes; `u64::MAX` without a shared pool.
     headroom_pool: u64,
     /// Most headroom bytes that any ingress ever used.
     pub max_headroom: u64,

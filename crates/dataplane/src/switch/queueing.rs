@@ -181,7 +181,7 @@ pub(crate) struct PortQueues {
 
 const _: () = assert!(size_of::<PortQueues>() == 64);
 
-/// Why classes of a port may not send. A frame reads only their union, `PortQueues::blocked`.
+/// Blocked classes of a port, by reason. Sending a frame reads only their union, `PortQueues::blocked`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Blocked {
     /// Classes that the neighbour has paused.

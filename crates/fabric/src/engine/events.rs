@@ -264,7 +264,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// A time has come at which a node is to be called, or obeys a frame that was put off.
+    /// Handles a timer: calls the node, or applies a pause frame after its response time.
     fn call(&mut self, number: u32, what: u32) {
         if let Some(link) = number.checked_sub(self.core.nodes.len() as u32) {
             return self.obey_late(link, what - 1);

@@ -75,7 +75,7 @@ impl Row for PortRecord {
         column(
             "peer_name",
             Value::PeerName(|r| (r.node, r.port, r.peer)),
-            "Its name, with the number of the link if there are several.",
+            "Name of the neighbour, followed by `#n` if several links join the two nodes.",
         ),
         column("peer_tier", Value::NodeTier(|r| r.peer), "Its tier."),
         column(

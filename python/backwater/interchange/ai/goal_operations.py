@@ -66,7 +66,7 @@ def convert(name: str, schedule: Schedule, host: Host, findings: Findings) -> Wo
 
 
 def nics(schedule: Schedule) -> int:
-    """Return how many NICs of a rank the messages of a schedule name, 0 being the first."""
+    """Return the number of NICs per rank: the highest NIC number of a message plus 1."""
     messages = (o for rank in schedule.ranks for o in rank.operations if o.kind is not Kind.CALC)
     return 1 + max((operation.nic for operation in messages), default=0)
 

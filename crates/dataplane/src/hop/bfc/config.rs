@@ -74,7 +74,10 @@ impl BfcConfig {
 }
 
 /// The setting with which lost pauses and resumes are repeated.
-const REPAIR: &str = "scheme.bfc.tell = \"edges+bitmap\"";
+const REPAIR_QUEUES: &str = "set scheme.bfc.tell = \"edges+bitmap\" to repeat them";
+/// A bitmap has a bit for each queue, so it cannot repeat pauses of flows.
+const REPAIR_FLOWS: &str = "set scheme.bfc.pause = \"queue\", scheme.classify = \"dynamic\" and \
+                            scheme.bfc.tell = \"edges+bitmap\" to repeat them";
 
 impl Declaration for BfcConfig {
     fn name(&self) -> &'static str {
@@ -102,7 +105,10 @@ impl Declaration for BfcConfig {
     }
 
     fn repair(&self) -> Option<&'static str> {
-        self.bitmap.is_none().then_some(REPAIR)
+        self.bitmap.is_none().then_some(match self.by {
+            PauseBy::Queue => REPAIR_QUEUES,
+            PauseBy::Flow => REPAIR_FLOWS,
+        })
     }
 
     fn can_deadlock(&self) -> bool {
@@ -110,8 +116,8 @@ impl Declaration for BfcConfig {
     }
 
     fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
-        if facts.lossy && self.bitmap.is_none() {
-            say(lost_pauses("BFC", REPAIR)); // BFC-31
+        if let (true, Some(repair)) = (facts.lossy, self.repair()) {
+            say(lost_pauses("BFC", repair)); // BFC-31: a lost resume stays lost
         }
     }
 }

@@ -402,7 +402,7 @@ impl Measure for Blame {
     type Spec = Spec;
     const KEY: &'static str = "blame";
     const EXAMPLE: &'static str = "blame = {}";
-    const ABOUT: &'static str = "Where the time of each flow went, and its packets were lost: `blame.parquet`, `blame_hops.parquet`, \
+    const ABOUT: &'static str = "Where the time of each flow went and where its packets were lost: `blame.parquet`, `blame_hops.parquet`, \
          `blame_losses.parquet`.";
     const PARAMS: &'static [Param] = &[Param::flag("hops")
         .default("true", "BLM-03", "our choice")
