@@ -22,12 +22,13 @@ DEPENDENCIES := $(VENV)/.dependencies
 DOCUMENTATION := $(VENV)/.documentation
 HARDWARE := $(VENV)/.hardware
 EXTENSION := $(VENV)/.extension
+TEST_EXTENSION := $(VENV)/.test-extension
 WHEEL_VENV := $(VENV)-wheels
 WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup build dev demo fuzz front-page live-demo test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
+.PHONY: help setup any-extension build dev demo fuzz front-page live-demo test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -57,9 +58,22 @@ $(WHEELS): requirements-wheels.txt
 	touch $@
 
 $(EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
+	rm -f $(TEST_EXTENSION)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) CARGO_TARGET_DIR=target-maturin PIP_QUIET=1 \
 		$(BIN)/maturin develop --release --locked --quiet
 	touch $@
+
+# With the code that `cargo test` has compiled, and with its assertions.
+$(TEST_EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
+	rm -f $(EXTENSION)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) CARGO_TARGET_DIR=target PIP_QUIET=1 \
+		$(BIN)/maturin develop --locked --quiet
+	touch $@
+	@echo "$(BIN)/backwater is now compiled for tests and slow; make setup compiles it for use"
+
+# Tests and lints take the extension of `make setup` if it is current. It takes longer to build.
+any-extension:
+	@$(MAKE) --no-print-directory -q $(EXTENSION) || $(MAKE) --no-print-directory $(TEST_EXTENSION)
 
 build: $(EXTENSION) ## Build the extension module in release mode, and all crates
 	cargo build --release --locked
@@ -96,10 +110,10 @@ test: test-rust test-python ## Run all tests
 test-rust: ## Run the tests of the crates
 	cargo test --locked
 
-test-python: $(EXTENSION) ## Run the tests of the package and of the command
+test-python: any-extension ## Run the tests of the package and of the command
 	$(BIN)/python -m pytest
 
-lint: $(EXTENSION) ## Check formats, lints, types, documentation and licences; warnings are errors
+lint: any-extension ## Check formats, lints, types, documentation and licences; warnings are errors
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings

@@ -85,8 +85,9 @@ impl TableFile {
     /// Completes the file, makes sure that it is on the disk, and returns its final name.
     pub(crate) fn close(mut self, names: &Names) -> Result<String, Error> {
         let path = self.path.clone();
-        let file = self.encode(names).and_then(|()| self.writer.into_inner());
-        let file = file.map_err(|e| Error::parquet(&path, e))?;
+        let finished = self.encode(names).and_then(|()| self.writer.finish());
+        finished.map_err(|e| Error::parquet(&path, e))?;
+        let file = self.writer.inner();
         file.sync_data()
             .map_err(|e| Error::io(&path, "write", &e))?;
         Ok(self.table.file())

@@ -70,6 +70,7 @@ fn scenarios_of_the_benchmarks_are_sound() {
         "permutation-1024",
         "permutation-8192",
         "ring-1024",
+        "training-64",
     ];
     assert_eq!(names, expected);
 }
