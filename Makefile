@@ -72,7 +72,7 @@ $(TEST_EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
 	@echo "$(BIN)/backwater is now compiled for tests and slow; make setup compiles it for use"
 
 # Tests and lints take the extension of `make setup` if it is current. It takes longer to build.
-any-extension:
+any-extension: ## Build the Python extension for tests and lints, unless that of make setup is current
 	@$(MAKE) --no-print-directory -q $(EXTENSION) || $(MAKE) --no-print-directory $(TEST_EXTENSION)
 
 build: $(EXTENSION) ## Build the extension module in release mode, and all crates
