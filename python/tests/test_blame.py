@@ -259,7 +259,7 @@ def test_an_account_beside_the_run_is_used_only_with_its_digest(
     assert other.digest != backwater.Run(beside).digest
     refused = command("explain", run.path)
     assert refused.returncode == 2
-    assert "was not recorded" in refused.stderr
+    assert "--record" in refused.stderr
 
 
 def test_figures_show_it_where_it_was_recorded(crowd: backwater.Comparison) -> None:
