@@ -1331,8 +1331,14 @@ fn another_scheme_does_not_hide_a_contradiction_of_the_scenario() {
             ..Changes::default()
         };
         let error = Scenario::parse(&text, "test.toml", Path::new("."), &changes).unwrap_err();
-        let found = error.problems.iter().find(|p| p.code == Code::ImpossibleSet);
-        assert!(found.is_some_and(|p| p.key.starts_with("scheme.ecn")), "{error}");
+        let found = error
+            .problems
+            .iter()
+            .find(|p| p.code == Code::ImpossibleSet);
+        assert!(
+            found.is_some_and(|p| p.key.starts_with("scheme.ecn")),
+            "{error}"
+        );
     }
 }
 
