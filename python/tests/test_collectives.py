@@ -343,7 +343,7 @@ def test_links_that_made_a_collective_late_are_named(tmp_path: Path, command: Ba
     # Without the account nothing is claimed.
     plain = backwater.load(tmp_path / "out")
     assert isinstance(plain, backwater.Run)
-    with pytest.raises(backwater.RunError, match="was not recorded"):
+    with pytest.raises(backwater.RunError, match="--record"):
         critical.links(plain, sends)
 
 
