@@ -80,7 +80,7 @@ impl Nic {
     ///
     /// # Panics
     /// If the flow has no bytes or more than
-    /// [`MAX_FLOW_PACKETS`](flow::MAX_FLOW_PACKETS), or its port or class is not one of this NIC.
+    /// [`MAX_FLOW_PACKETS`], or its port or class is not one of this NIC.
     pub fn start<S: Sink>(&mut self, now: Time, flow: &FlowStart, sink: &mut S) {
         self.start_on(now, flow, None, sink);
     }
