@@ -13,6 +13,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from pathlib import Path
 
 HARDWARE = Path(__file__).resolve().parent
 PER_MODULE = 10
+LIMIT_S = 1800
+"""Seconds after which a changed circuit counts as noticed: it waits for an event for ever."""
 
 # What is replaced by what. `<=` is a comparison only outside of clocked assignments.
 CHANGES = (
@@ -124,12 +127,18 @@ def noticed(path: Path, nth: int, changed: str, tests: str) -> str | None:
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-c", str(HARDWARE / "pytest.ini")]
         command += [str(HARDWARE / "tests"), "-k", tests]
         environment = {**os.environ, "HARDWARE_SOURCES": str(tree)}
-        ended = subprocess.run(
-            command, capture_output=True, text=True, check=False, env=environment
-        )
-    if ended.returncode == 0:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
+        ) as process:
+            try:
+                printed, _ = process.communicate(timeout=LIMIT_S)
+            except subprocess.TimeoutExpired:
+                # The simulator is a child of the tests.
+                os.killpg(process.pid, signal.SIGKILL)
+                return "does not end"
+    if process.returncode == 0:
         return None
-    found = re.search(r"^FAILED \S*::(\S+)", ended.stdout, re.MULTILINE)
+    found = re.search(r"^FAILED \S*::(\S+)", printed, re.MULTILINE)
     return found[1] if found else "does not build"
 
 
