@@ -18,7 +18,7 @@ from statistics import mean, quantiles
 HARDWARE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HARDWARE / "tests"))
 
-from simulator import ROOT, example  # noqa: E402
+from simulator import ROOT, trace_program  # noqa: E402
 
 SCENARIO = ROOT / "python/backwater/paper/figures/hpcc/scenarios/incast-7.toml"
 WIRE = ["scheme.base_rtt=9us", "scheme.int.format=wire"]
@@ -52,7 +52,7 @@ class Measured:
 
 def measure(program: Path, values: list[str]) -> Measured:
     """Run the dataplane and read its trace."""
-    command = [str(program), str(SCENARIO), "hpcc", "40000", *values]
+    command = [str(program), "hpcc", str(SCENARIO), "hpcc", "40000", *values]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     measured = Measured([], [], [])
     for line in text.splitlines():
@@ -70,7 +70,7 @@ def measure(program: Path, values: list[str]) -> Measured:
 
 def main() -> None:
     """Print the table."""
-    program = example("hpcc_trace")
+    program = trace_program()
     columns = ("arithmetic", "mean error of W", "99th percentile", "largest error")
     columns += ("largest queue", "mean queue after 2 ms", "mean time of the seven flows")
     print(f"| {' | '.join(columns)} |")

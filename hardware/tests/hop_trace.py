@@ -1,4 +1,4 @@
-"""Reads the output of the program `hop_trace` (crates/scenario/examples)."""
+"""Reads traces of BFC and Floodgate, which the program `hardware_trace` writes."""
 
 from __future__ import annotations
 

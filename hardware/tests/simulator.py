@@ -1,4 +1,4 @@
-"""Runs tests inside the logic simulator, and builds the programs that write traces."""
+"""Runs tests inside the logic simulator, and builds the program that writes traces."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from cocotb_tools.check_results import get_results
@@ -47,12 +48,24 @@ def simulate(
     assert (ran, failed) == (1, 0), f"see the output above; {ran} tests ran, {failed} failed"
 
 
-def example(name: str) -> Path:
-    """Build an example of the scenario crate, which writes traces of the dataplane."""
+@cache
+def trace_program() -> Path:
+    """Build the program that writes traces of the dataplane, and return its file."""
     command = ["cargo", "build", "--locked", "--quiet", "-p", "backwater-scenario"]
-    subprocess.run([*command, "--example", name], cwd=ROOT, check=True)
+    subprocess.run([*command, "--example", "hardware_trace"], cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "debug" / "examples" / name
+    return target / "debug" / "examples" / "hardware_trace"
+
+
+def write_trace(
+    folder: Path, kind: str, scenario: Path, scheme: str, values: list[str], events: int = EVENTS
+) -> Path:
+    """Run the dataplane and return the file of its trace."""
+    path = folder / "trace.txt"
+    command = [str(trace_program()), kind, str(scenario), scheme, str(events), *values]
+    with path.open("w", encoding="utf-8") as file:
+        subprocess.run(command, check=True, stdout=file)
+    return path
 
 
 def memory_bits(top: str, parameters: Mapping[str, int]) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from hop_trace import read
-from simulator import EVENTS, example, memory_bits, simulate
+from simulator import memory_bits, simulate, write_trace
 
 # Small tables and narrow counters: all of them reach their limits, and times wrap around.
 SMALL = {
@@ -116,21 +115,13 @@ TRACES = {
 }
 
 
-@pytest.fixture(scope="session")
-def program() -> Path:
-    """Build the program that writes traces of the dataplane."""
-    return example("hop_trace")
-
-
 # BFC-01 to BFC-10, BFC-12, BFC-30, BFC-38
 @pytest.mark.parametrize("name", TRACES)
-def test_bfc_switch_against_the_dataplane(name: str, program: Path, tmp_path: Path) -> None:
+def test_bfc_switch_against_the_dataplane(name: str, tmp_path: Path) -> None:
     text, switch, changes = TRACES[name]
-    scenario, path = tmp_path / "scenario.toml", tmp_path / "trace.txt"
+    scenario = tmp_path / "scenario.toml"
     scenario.write_text(text, encoding="utf-8")
-    with path.open("w", encoding="utf-8") as file:
-        command = [str(program), str(scenario), "bfc", str(switch), str(EVENTS), *changes]
-        subprocess.run(command, check=True, stdout=file)
+    path = write_trace(tmp_path, f"bfc:{switch}", scenario, "bfc", changes)
     trace = read(path)
     assert any(numbers[-1] for numbers in trace.all("enqueue")), "the scenario pauses"
     assert any(numbers[-1] for numbers in trace.all("dequeue")), "and resumes"
@@ -146,13 +137,11 @@ def test_bfc_switch_against_the_dataplane(name: str, program: Path, tmp_path: Pa
 
 
 # BFC-16, BFC-53, BFC-54
-def test_bfc_memory_is_what_backwater_resources_counts(program: Path, tmp_path: Path) -> None:
+def test_bfc_memory_is_what_backwater_resources_counts(tmp_path: Path) -> None:
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(INCAST, encoding="utf-8")
-    path = tmp_path / "trace.txt"
-    with path.open("w", encoding="utf-8") as file:
-        command = [str(program), str(scenario), "bfc", "0", "1", "scheme.dynamic.pipelines=4"]
-        subprocess.run(command, check=True, stdout=file)
+    pipelined = ["scheme.dynamic.pipelines=4"]
+    path = write_trace(tmp_path, "bfc:0", scenario, "bfc", pipelined, events=1)
     config = read(path).config
     ports, pipelines = config["ports"], config["pipelines"]
     entries = ports * config["per_port"]

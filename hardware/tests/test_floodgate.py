@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from hop_trace import read
-from simulator import EVENTS, example, simulate
+from simulator import simulate, write_trace
 
 # Few destinations and VOQs: VOQs are shared, and all lists wrap around.
 SMALL = {
@@ -116,21 +115,14 @@ TRACES = {
 }
 
 
-@pytest.fixture(scope="session")
-def program() -> Path:
-    """Build the program that writes traces of the dataplane."""
-    return example("hop_trace")
-
-
 # FG-01 to FG-05, FG-10, FG-11, FG-13, FG-14, FG-20, FG-21, FG-23, FG-26, FG-60, FG-61
 @pytest.mark.parametrize("name", TRACES)
-def test_floodgate_switch_against_the_dataplane(name: str, program: Path, tmp_path: Path) -> None:
+def test_floodgate_switch_against_the_dataplane(name: str, tmp_path: Path) -> None:
     text, switch, has_groups, changes = TRACES[name]
-    scenario, path = tmp_path / "scenario.toml", tmp_path / "trace.txt"
+    scenario = tmp_path / "scenario.toml"
     scenario.write_text(text, encoding="utf-8")
-    with path.open("w", encoding="utf-8") as file:
-        command = [str(program), str(scenario), "dcqcn+floodgate", str(switch), str(EVENTS)]
-        subprocess.run([*command, *CIRCUIT, *changes], check=True, stdout=file)
+    values = [*CIRCUIT, *changes]
+    path = write_trace(tmp_path, f"floodgate:{switch}", scenario, "dcqcn+floodgate", values)
     trace = read(path)
     config = trace.config
     assert any(numbers[-1] for numbers in trace.all("packet")), "the scenario fills VOQs"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from simulator import EVENTS, example, simulate
+from simulator import simulate, write_trace
 
 STATES = {
     "counted": {},
@@ -91,27 +90,18 @@ TRACES = {
 }
 
 
-@pytest.fixture(scope="session")
-def program() -> Path:
-    """Build the program that writes traces of the dataplane."""
-    return example("hardware_trace")
-
-
-def trace(program: Path, name: str, folder: Path, events: int = EVENTS) -> Path:
+def trace(name: str, folder: Path) -> Path:
     """Write the trace of a scheme and return its file."""
     scheme, values = TRACES[name]
-    scenario, path = folder / "unit.toml", folder / "trace.txt"
+    scenario = folder / "unit.toml"
     scenario.write_text(UNIT, encoding="utf-8")
-    with path.open("w", encoding="utf-8") as file:
-        command = [str(program), str(scenario), scheme, str(events), *values]
-        subprocess.run(command, check=True, stdout=file)
-    return path
+    return write_trace(folder, "buffer", scenario, scheme, values)
 
 
 # Fig. 4 and Fig. 5 of SPFC
 @pytest.mark.parametrize("name", [name for name in TRACES if name != "quanta"])
-def test_buffer_against_the_dataplane(name: str, program: Path, tmp_path: Path) -> None:
-    path = trace(program, name, tmp_path)
+def test_buffer_against_the_dataplane(name: str, tmp_path: Path) -> None:
+    path = trace(name, tmp_path)
     text = path.read_text(encoding="utf-8")
     assert " xoff" in text, "the scenario pauses"
     assert " xon" in text, "and resumes"
@@ -120,8 +110,8 @@ def test_buffer_against_the_dataplane(name: str, program: Path, tmp_path: Path) 
 
 
 # QNT-01, QNT-02, QNT-04
-def test_pauses_against_the_dataplane(program: Path, tmp_path: Path) -> None:
-    path = trace(program, "quanta", tmp_path)
+def test_pauses_against_the_dataplane(tmp_path: Path) -> None:
+    path = trace("quanta", tmp_path)
     simulate(
         "pfc_pause_timer", "pause_trace", tmp_path, {"CYCLES": 64}, {"HARDWARE_TRACE": str(path)}
     )

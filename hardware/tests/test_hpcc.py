@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import simulator
-from simulator import EVENTS, ROOT
+from simulator import EVENTS, ROOT, write_trace
 
 simulate = partial(simulator.simulate, module="hpcc_circuits")
 
@@ -90,21 +89,6 @@ base_rtt = "14us"
 FIXED = ["scheme.hpcc.arithmetic=fixed", "scheme.hpcc.division=table", "scheme.int.format=wire"]
 
 
-@pytest.fixture(scope="session")
-def program() -> Path:
-    """Build the program that writes traces of the dataplane."""
-    return simulator.example("hpcc_trace")
-
-
-def trace(program: Path, folder: Path, scenario: Path, events: int, *values: str) -> Path:
-    """Write a trace and return its file."""
-    path = folder / "trace.txt"
-    with path.open("w", encoding="utf-8") as file:
-        command = [str(program), str(scenario), "hpcc", str(events), *values]
-        subprocess.run(command, check=True, stdout=file)
-    return path
-
-
 def tree(folder: Path) -> Path:
     """Write the scenario of a fat-tree and return its file."""
     path = folder / "tree.toml"
@@ -114,18 +98,19 @@ def tree(folder: Path) -> Path:
 
 # HPCC-41: Fig. 9c, paths of one to five switches, and packets over changing paths.
 @pytest.mark.parametrize("name", ["incast", "tree", "spray"])
-def test_hpcc_sender_against_the_dataplane(name: str, program: Path, tmp_path: Path) -> None:
+def test_hpcc_sender_against_the_dataplane(name: str, tmp_path: Path) -> None:
     values = [*FIXED, "scheme.path=packet"] if name == "spray" else FIXED
     scenario = INCAST if name == "incast" else tree(tmp_path)
     if name == "incast":
         values = [*values, "scheme.base_rtt=9us"]
-    path = trace(program, tmp_path, scenario, EVENTS, *values)
+    path = write_trace(tmp_path, "hpcc", scenario, "hpcc", values)
     environment = {"HARDWARE_TRACE": str(path)}
     simulate("hpcc_sender", "sender_trace", tmp_path, {"FLOWS": 8}, environment)
 
 
 # HPCC-01, HPCC-02, HPCC-03, HPCC-30
-def test_hpcc_egress_against_the_dataplane(program: Path, tmp_path: Path) -> None:
-    path = trace(program, tmp_path, tree(tmp_path), EVENTS // 2, "scheme.int.format=exact")
+def test_hpcc_egress_against_the_dataplane(tmp_path: Path) -> None:
+    exact = ["scheme.int.format=exact"]
+    path = write_trace(tmp_path, "hpcc", tree(tmp_path), "hpcc", exact, EVENTS // 2)
     environment = {"HARDWARE_TRACE": str(path), "HARDWARE_HOSTS": "16"}
     simulate("hpcc_int_egress", "egress_trace", tmp_path, {}, environment)

@@ -1,4 +1,4 @@
-"""Reads the output of the program `hardware_trace` (crates/scenario/examples)."""
+"""Reads traces of a buffer, which the program `hardware_trace` writes."""
 
 from __future__ import annotations
 

@@ -1,15 +1,29 @@
 //! Prints what Floodgate does at a switch.
+//!
+//! Times are in ps and sizes in bytes.
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `config SYSTEM.counters.PORTS VALUE`, also `registers` and `bits` | state of a switch with PORTS ports, as `backwater resources` counts it |
+//! | `packet TIME DST BELOW LAST_HOP SIZE HELD` | a data packet arrives; HELD is 1 if the switch puts it into a VOQ |
+//! | `credit TIME PORT [DST UNITS]...` | a frame of credits arrives from the next hop |
+//! | `released TIME DST` | because of the line before, a packet leaves its VOQ |
+//! | `earn TIME INGRESS DST SIZE` | a packet leaves that came from a switch |
+//! | `sent TIME PORT [DST UNITS]...` | a frame of credits leaves |
+//! | `timer TIME 0` | the timer of the switch runs out |
+//! | `window UNITS`, `voq DST VOQ PACKETS` | state at the end: sum of all in flight, VOQs |
+//! | `end TIME` | the end |
 
-use dataplane::hop::HopConfig;
-use dataplane::hop::floodgate::{Amount, Credit, Credits, FloodgateConfig, Voqs, WindowUnit};
-use dataplane::packet::{Arena, Frame, Kind, Packet, PacketId, flag};
-use dataplane::switch::Switch;
-use fabric::engine::{Plan, upward};
-use fabric::topology::Graph;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::network::{Trace, View};
+use dataplane::hop::HopConfig;
+use dataplane::hop::floodgate::{Amount, Credit, Credits, FloodgateConfig, Voqs, WindowUnit};
+use dataplane::packet::{Frame, Kind, Packet, PacketId, flag};
+use fabric::engine::{Plan, upward};
+use fabric::topology::Graph;
+
+use crate::network::{Network, Trace, View};
 
 /// A data packet in the switch.
 struct Inside {
@@ -91,24 +105,13 @@ impl FloodgateTrace {
             println!("released {} {}", view.now, view.arena.hot(id).dst);
         }
     }
-
-    /// Prints the state at the end.
-    pub fn print_state(&self, switch: &Switch, arena: &Arena) -> Result<(), String> {
-        let books = switch.credit_books();
-        println!("window {}", books.map_or(0, |books| books.in_flight));
-        for dst in 0..self.graph.endpoints() {
-            if let Some((voq, packets)) = switch.voq_of(dst) {
-                println!("voq {dst} {voq} {packets}");
-            }
-        }
-        match switch.audit(arena).first() {
-            Some(broken) => Err(broken.clone()),
-            None => Ok(()),
-        }
-    }
 }
 
 impl Trace for FloodgateTrace {
+    fn follows(&self, node: u32) -> bool {
+        node == self.node
+    }
+
     fn arrived(&mut self, view: &View<'_>, port: u16, id: PacketId, packet: &Packet, list: &[u32]) {
         let now = view.now;
         let credits: Vec<Credit> = match Credit::read(packet) {
@@ -165,6 +168,18 @@ impl Trace for FloodgateTrace {
 
     fn events(&self) -> u64 {
         self.events
+    }
+
+    fn print_state(&self, network: &Network) -> Result<(), String> {
+        let switch = network.switch(self.node);
+        let books = switch.credit_books();
+        println!("window {}", books.map_or(0, |books| books.in_flight));
+        for dst in 0..self.graph.endpoints() {
+            if let Some((voq, packets)) = switch.voq_of(dst) {
+                println!("voq {dst} {voq} {packets}");
+            }
+        }
+        network.print_end(self.node)
     }
 }
 

@@ -1,18 +1,19 @@
-//! Carries packets between the hosts and switches of a network, and reports what one switch does.
+//! Carries packets between the hosts and switches of a network, and reports what they do to a
+//! trace.
 
-use dataplane::ids::QueueId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use dataplane::classes::ClassSet;
-use dataplane::nic::{FlowEnd, Nic};
+use dataplane::ids::QueueId;
+use dataplane::nic::{FlowEnd, FlowStart, Nic};
 use dataplane::packet::{Arena, Packet, PacketId};
-use dataplane::sink::{DropCause, Sink};
+use dataplane::sink::{DropCause, Level, Sink};
 use dataplane::switch::Switch;
-use dataplane::units::{NEVER, Rate, Time};
+use dataplane::units::{NEVER, Time};
 use fabric::engine::{Plan, SingleHost, upward};
 use fabric::topology::Graph;
-use std::sync::Arc;
 use traffic::Flow;
 
 /// What a state machine requests of the driver during one call.
@@ -22,13 +23,19 @@ pub struct Requests {
     timers: Vec<Time>,
     /// The packet was dropped.
     pub dropped: bool,
-    /// A pause was sent that names a queue.
+    /// A pause frame that names a queue was sent.
     pub pauses: bool,
+    /// A PFC frame that pauses was sent.
+    pub xoff: bool,
+    /// A PFC frame that resumes was sent.
+    pub xon: bool,
     /// Packets that were released, in order.
     pub released: Vec<PacketId>,
     /// The last random number, in its upper 16 bits; 0: none was drawn.
     pub random: u64,
     state: u64,
+    /// Paused classes before and after a PFC frame or the end of a pause time.
+    paused: Option<(ClassSet, ClassSet)>,
 }
 
 impl Sink for Requests {
@@ -51,7 +58,15 @@ impl Sink for Requests {
         self.random = mixed >> 48 << 48;
         self.random
     }
-    fn pfc_received(&mut self, _port: u16, _before: ClassSet, _after: ClassSet) {}
+    fn pfc_received(&mut self, _port: u16, before: ClassSet, after: ClassSet) {
+        self.paused = Some((before, after));
+    }
+    fn pfc_sent(&mut self, _: u16, _: u8, _: PacketId, _: impl FnOnce() -> Level) {
+        self.xoff = true;
+    }
+    fn pfc_resume_sent(&mut self, _: u16, _: u8, _: PacketId) {
+        self.xon = true;
+    }
     fn hold_sent(&mut self, _frame: PacketId, _egress: u16, _queue: QueueId) {
         self.pauses = true;
     }
@@ -61,10 +76,12 @@ impl Sink for Requests {
     fn finished(&mut self, _end: FlowEnd) {}
 }
 
-/// The switch that is followed, before or after a step.
+/// A switch after a step.
 pub struct View<'a> {
     /// The time, in ps.
     pub now: Time,
+    /// Number of the switch among all nodes.
+    pub node: u32,
     /// The switch.
     pub switch: &'a Switch,
     /// All packets.
@@ -73,16 +90,47 @@ pub struct View<'a> {
     pub requests: &'a Requests,
 }
 
-/// Prints what the switch does.
+/// Prints what hosts and switches do.
 pub trait Trace {
-    /// A packet or frame has arrived, and the switch has handled it. `packet` is its record before that.
-    fn arrived(&mut self, view: &View<'_>, port: u16, id: PacketId, packet: &Packet, list: &[u32]);
-    /// A packet or frame has left.
-    fn left(&mut self, view: &View<'_>, port: u16, id: PacketId);
-    /// The switch's timer was called.
-    fn timer(&mut self, view: &View<'_>);
-    /// Events that were printed.
+    /// Returns true if the trace has what this switch does.
+    fn follows(&self, _switch: u32) -> bool {
+        true
+    }
+    /// A flow starts. An error ends the run.
+    fn starts(&mut self, _now: Time, _flow: &FlowStart) -> Result<(), String> {
+        Ok(())
+    }
+    /// A packet or frame has arrived at a host, and the host has not handled it yet.
+    fn host_receives(&mut self, _now: Time, _host: u32, _id: PacketId, _arena: &Arena) {}
+    /// A host sends a packet or frame. An error ends the run.
+    fn host_sends(&mut self, _now: Time, _packet: &Packet) -> Result<(), String> {
+        Ok(())
+    }
+    /// The paused classes of a host have changed to `paused`.
+    fn host_paused(&mut self, _now: Time, _host: u32, _paused: ClassSet) {}
+    /// A packet or frame has arrived at a switch, and the switch has handled it.
+    /// `packet` and `list` are its record and its list before that.
+    fn arrived(
+        &mut self,
+        _view: &View<'_>,
+        _port: u16,
+        _id: PacketId,
+        _packet: &Packet,
+        _list: &[u32],
+    ) {
+    }
+    /// A packet or frame has left a switch.
+    fn left(&mut self, _view: &View<'_>, _port: u16, _id: PacketId) {}
+    /// A switch has handled its timer.
+    fn timer(&mut self, _view: &View<'_>) {}
+    /// A node has dropped a packet. An error ends the run.
+    fn dropped(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+    /// Returns the number of events until now.
     fn events(&self) -> u64;
+    /// Prints the state at the end.
+    fn print_state(&self, network: &Network) -> Result<(), String>;
 }
 
 /// Events of one instant, in this order.
@@ -98,14 +146,13 @@ enum Event {
 
 /// Hosts, switches and links.
 pub struct Network {
-    now: Time,
+    /// The time, in ps.
+    pub now: Time,
     /// All packets.
     pub arena: Arena,
     graph: Arc<Graph>,
     nics: Vec<Nic>,
     switches: Vec<Switch>,
-    /// Number of the node that is followed.
-    watched: u32,
     /// Of every port of the network: the time at which its link is free.
     free: Vec<Time>,
     calendar: BinaryHeap<Reverse<(Time, Event, u64)>>,
@@ -114,8 +161,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of a plan, whose switch number `watched` is followed.
-    pub fn new(plan: &Plan, host: &SingleHost, watched: u32) -> Self {
+    /// Creates the network of a plan.
+    pub fn new(plan: &Plan, host: &SingleHost) -> Self {
         let hosts = plan.graph.hosts();
         let switches = (0..plan.graph.switches()).map(|nth| {
             let node = hosts + nth;
@@ -130,7 +177,6 @@ impl Network {
             arena: Arena::new(),
             nics: (0..hosts).map(|number| host.nic(plan, number)).collect(),
             switches: switches.collect(),
-            watched: hosts + watched,
             free: vec![0; plan.graph.port_count() as usize],
             graph: Arc::clone(&plan.graph),
             calendar: BinaryHeap::new(),
@@ -139,14 +185,18 @@ impl Network {
         }
     }
 
-    /// The switch that is followed.
-    pub fn switch(&self) -> &Switch {
-        &self.switches[(self.watched - self.graph.hosts()) as usize]
+    /// Returns a switch by its number among all nodes.
+    pub fn switch(&self, node: u32) -> &Switch {
+        &self.switches[(node - self.graph.hosts()) as usize]
     }
 
-    /// The time, in ps.
-    pub const fn now(&self) -> Time {
-        self.now
+    /// Audits a switch and prints the time of the end.
+    pub fn print_end(&self, node: u32) -> Result<(), String> {
+        if let Some(broken) = self.switch(node).audit(&self.arena).first() {
+            return Err(broken.clone());
+        }
+        println!("end {}", self.now);
+        Ok(())
     }
 
     fn schedule(&mut self, at: Time, event: Event) {
@@ -157,11 +207,12 @@ impl Network {
     fn prepare(&mut self) {
         let requests = &mut self.requests;
         (requests.dropped, requests.pauses, requests.random) = (false, false, 0);
+        (requests.xoff, requests.xon) = (false, false);
         requests.released.clear();
     }
 
-    /// Schedules what the last call of a node requested.
-    fn serve(&mut self, node: u32) {
+    /// Schedules what the last call of a node requested, and reports changes of a host's pauses.
+    fn serve(&mut self, node: u32, trace: &mut dyn Trace) {
         for at in std::mem::take(&mut self.requests.timers) {
             if at != NEVER {
                 self.schedule(at, Event::Timer(node));
@@ -170,9 +221,15 @@ impl Network {
         for port in std::mem::take(&mut self.requests.kicks) {
             self.schedule(self.now, Event::Egress(node, port));
         }
+        if let Some((before, after)) = self.requests.paused.take()
+            && before != after
+            && self.switch_index(node).is_none()
+        {
+            trace.host_paused(self.now, node, after);
+        }
     }
 
-    /// Index of a switch among the switches; `None`: the node is a host.
+    /// Returns the index of a switch among the switches, or `None` if the node is a host.
     fn switch_index(&self, node: u32) -> Option<usize> {
         node.checked_sub(self.graph.hosts()).map(|nth| nth as usize)
     }
@@ -188,28 +245,31 @@ impl Network {
         let (arena, requests) = (&mut self.arena, &mut self.requests);
         if let Some(index) = index {
             self.switches[index].receive(now, port, id, arena, requests);
-            if node == self.watched {
-                trace.arrived(&self.view(), port, id, &packet, &list);
+            if trace.follows(node) {
+                trace.arrived(&self.view(node), port, id, &packet, &list);
             }
         } else {
+            trace.host_receives(now, node, id, arena);
             self.nics[node as usize].receive(now, port, id, arena, requests);
         }
-        self.serve(node);
+        self.serve(node, trace);
     }
 
-    fn view(&self) -> View<'_> {
+    fn view(&self, node: u32) -> View<'_> {
         View {
             now: self.now,
-            switch: self.switch(),
+            node,
+            switch: self.switch(node),
             arena: &self.arena,
             requests: &self.requests,
         }
     }
 
-    fn transmit(&mut self, node: u32, port: u16, trace: &mut dyn Trace) {
+    fn transmit(&mut self, node: u32, port: u16, trace: &mut dyn Trace) -> Result<(), String> {
         let from = self.graph.port_index(node, port);
         if self.free[from] > self.now {
-            return self.schedule(self.free[from], Event::Egress(node, port));
+            self.schedule(self.free[from], Event::Egress(node, port));
+            return Ok(());
         }
         self.prepare();
         let (now, index) = (self.now, self.switch_index(node));
@@ -219,28 +279,33 @@ impl Network {
             None => self.nics[node as usize].transmit(now, port, arena, requests),
         };
         if let Some(id) = sent {
-            if node == self.watched {
-                trace.left(&self.view(), port, id);
+            let packet = self.arena.hot(id);
+            let size = u64::from(packet.size);
+            if index.is_none() {
+                trace.host_sends(now, packet)?;
+            } else if trace.follows(node) {
+                trace.left(&self.view(node), port, id);
             }
-            let link: (Rate, Time) = self.graph.links(node)[port as usize];
-            let size = u64::from(self.arena.hot(id).size);
-            let free = now + link.0.serialisation_ps(size);
+            let link = self.graph.port(from);
+            let free = now + link.rate.serialisation_ps(size);
             self.free[from] = free;
             self.schedule(free, Event::Egress(node, port));
-            let to = self.graph.port(from);
-            self.schedule(free + link.1, Event::Arrival(to.peer, to.peer_port, id));
+            let arrival = Event::Arrival(link.peer, link.peer_port, id);
+            self.schedule(free + link.delay_ps, arrival);
         }
-        self.serve(node);
+        self.serve(node, trace);
+        Ok(())
     }
 
-    /// Runs until the trace has this number of events, or no event is left.
+    /// Runs until the trace has this number of events, no event is left, or the trace returns an
+    /// error.
     pub fn run(
         &mut self,
         host: &mut SingleHost,
         feed: &mut dyn Iterator<Item = Flow>,
         trace: &mut dyn Trace,
         events: u64,
-    ) {
+    ) -> Result<(), String> {
         let mut next = feed.next();
         if let Some(flow) = &next {
             self.schedule(flow.start_ps, Event::Start);
@@ -252,27 +317,28 @@ impl Network {
             self.now = now;
             match event {
                 Event::Arrival(node, port, id) => self.arrive(node, port, id, trace),
-                Event::Egress(node, port) => self.transmit(node, port, trace),
+                Event::Egress(node, port) => self.transmit(node, port, trace)?,
                 Event::Timer(node) => {
                     self.prepare();
                     let index = self.switch_index(node);
                     let (arena, requests) = (&mut self.arena, &mut self.requests);
                     if let Some(index) = index {
                         self.switches[index].timer(now, arena, requests);
-                        if node == self.watched {
-                            trace.timer(&self.view());
+                        if trace.follows(node) {
+                            trace.timer(&self.view(node));
                         }
                     } else {
                         self.nics[node as usize].timer(now, arena, requests);
                     }
-                    self.serve(node);
+                    self.serve(node, trace);
                 }
                 Event::Start => {
                     while let Some(flow) = next.take_if(|flow| flow.start_ps <= now) {
                         let (start, _) = host.flow(&flow, started);
                         started += 1;
+                        trace.starts(now, &start)?;
                         self.nics[flow.src as usize].start(now, &start, &mut self.requests);
-                        self.serve(flow.src);
+                        self.serve(flow.src, trace);
                         next = feed.next();
                     }
                     if let Some(flow) = &next {
@@ -280,6 +346,10 @@ impl Network {
                     }
                 }
             }
+            if std::mem::take(&mut self.requests.dropped) {
+                trace.dropped()?;
+            }
         }
+        Ok(())
     }
 }

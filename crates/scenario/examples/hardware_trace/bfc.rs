@@ -1,16 +1,30 @@
 //! Prints what BFC does at a switch.
+//!
+//! Times are in ps and sizes in bytes. Queues are numbered from 0, except in frames, which have the
+//! numbers of the neighbour.
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `config SYSTEM.counters.PORTS VALUE`, also `registers` and `bits` | state of a switch with PORTS ports, as `backwater resources` counts it |
+//! | `enqueue TIME INGRESS EGRESS HASH UPSTREAM SIZE RANDOM QUEUE OVER PAUSE` | a data packet from the queue UPSTREAM joins QUEUE; RANDOM was drawn for it |
+//! | `dequeue TIME INGRESS EGRESS HASH UPSTREAM SIZE QUEUE OVER RESUME` | a data packet leaves |
+//! | `pause TIME PORT QUEUE ON`, `bitmap TIME PORT QUEUE...` | a frame of the downstream neighbour arrives |
+//! | `sent TIME PORT QUEUE ON`, `bits TIME PORT QUEUE...` | a frame to the upstream neighbour leaves |
+//! | `timer TIME TICK` | the timer of the switch runs out; `TICK` is 1 if the switch sends its bitmaps |
+//! | `bytes PORT QUEUE BYTES`, `counter INGRESS UPSTREAM COUNT`, `inside INGRESS EGRESS HASH` | state at the end: queues, pause counters, packets |
+//! | `end TIME` | the end |
 
-use dataplane::ids::QueueId;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use dataplane::config::{Classify, Schedule};
 use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::{BfcConfig, Bitmap, PauseQueue, pause_thresholds};
-use dataplane::packet::{Arena, Frame, Packet, PacketId, flag};
+use dataplane::ids::QueueId;
+use dataplane::packet::{Frame, Packet, PacketId, flag};
 use dataplane::switch::{DATA_CLASS, Holds, Switch, sticky_ps};
 use fabric::engine::Plan;
 
-use crate::network::{Trace, View};
+use crate::network::{Network, Trace, View};
 
 /// A data packet in the switch.
 struct Inside {
@@ -23,7 +37,9 @@ struct Inside {
 
 /// BFC at the switch that is followed.
 pub struct BfcTrace {
-    inside: HashMap<PacketId, Inside>,
+    /// Number of the node that is followed.
+    node: u32,
+    inside: BTreeMap<PacketId, Inside>,
     /// Data queues of a port, and the number of the first one.
     queues: u32,
     events: u64,
@@ -75,7 +91,8 @@ impl BfcTrace {
             println!("config threshold.{port} {bytes}");
         }
         Ok(Self {
-            inside: HashMap::new(),
+            node,
+            inside: BTreeMap::new(),
             queues: queues.into(),
             events: 0,
             resumes: 0,
@@ -88,37 +105,13 @@ impl BfcTrace {
         let first = u32::from(DATA_CLASS);
         queue.index() as u32 % (first + self.queues) - first
     }
-
-    /// Prints the state at the end.
-    pub fn print_state(&self, switch: &Switch, arena: &Arena) -> Result<(), String> {
-        for port in 0..switch.ports() {
-            switch.for_each_queue(port, |state| {
-                if switch.class_of(state.queue) == DATA_CLASS {
-                    println!("bytes {port} {} {}", self.number(state.queue), state.bytes);
-                }
-            });
-        }
-        let mut counters: HashMap<(u16, u32), u32> = HashMap::new();
-        switch.for_each_hold(arena, |ingress, holds, _, _| {
-            if let Holds::Named(queue) = holds {
-                *counters.entry((ingress, queue)).or_default() += 1;
-            }
-        });
-        for ((ingress, queue), count) in counters {
-            println!("counter {ingress} {queue} {count}");
-        }
-        for inside in self.inside.values() {
-            let port = inside.queue.index() as u32 / (u32::from(DATA_CLASS) + self.queues);
-            println!("inside {} {port} {}", inside.ingress, inside.hash);
-        }
-        match switch.audit(arena).first() {
-            Some(broken) => Err(broken.clone()),
-            None => Ok(()),
-        }
-    }
 }
 
 impl Trace for BfcTrace {
+    fn follows(&self, node: u32) -> bool {
+        node == self.node
+    }
+
     fn arrived(&mut self, view: &View<'_>, port: u16, id: PacketId, packet: &Packet, list: &[u32]) {
         let now = view.now;
         if let Some(PauseQueue { on, queue }) = PauseQueue::read(packet) {
@@ -186,6 +179,31 @@ impl Trace for BfcTrace {
 
     fn events(&self) -> u64 {
         self.events
+    }
+
+    fn print_state(&self, network: &Network) -> Result<(), String> {
+        let (switch, arena) = (network.switch(self.node), &network.arena);
+        for port in 0..switch.ports() {
+            switch.for_each_queue(port, |state| {
+                if switch.class_of(state.queue) == DATA_CLASS {
+                    println!("bytes {port} {} {}", self.number(state.queue), state.bytes);
+                }
+            });
+        }
+        let mut counters: BTreeMap<(u16, u32), u32> = BTreeMap::new();
+        switch.for_each_hold(arena, |ingress, holds, _, _| {
+            if let Holds::Named(queue) = holds {
+                *counters.entry((ingress, queue)).or_default() += 1;
+            }
+        });
+        for ((ingress, queue), count) in counters {
+            println!("counter {ingress} {queue} {count}");
+        }
+        for inside in self.inside.values() {
+            let port = inside.queue.index() as u32 / (u32::from(DATA_CLASS) + self.queues);
+            println!("inside {} {port} {}", inside.ingress, inside.hash);
+        }
+        network.print_end(self.node)
     }
 }
 
