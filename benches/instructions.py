@@ -64,7 +64,7 @@ def revision() -> str:
 
 
 def compare(now: list[dict[str, Any]], record: dict[str, Any]) -> bool:
-    """Print the counts beside the record; return true if no cell grew too much."""
+    """Print the counts and the recorded counts; return true if all cells are within the limit."""
     good = True
     for cell, new, old in zip(CELLS, now, record["rows"], strict=True):
         growth = new["per_hop"] / old["per_hop"] - 1

@@ -40,7 +40,7 @@ BYTES = 500_000
 
 @dataclass
 class Measured:
-    """What a trace has."""
+    """Windows of all ACKs of a trace."""
 
     errors: list[float]
     """Error of the window at each ACK, of the window in real numbers."""

@@ -75,6 +75,7 @@ TESTS = {
     "fg_voq_scheduler": "operations_of_a_floodgate_pipeline",
     "fg_vup": "operations_of_a_floodgate_pipeline",
     "fg_window_table": "operations_of_a_floodgate_pipeline",
+    "keyed_memory": "operations_of_a_floodgate_pipeline",
     "next_bit": "queues_of_a_bfc_port",
     "pfc_generator": "sends",
     "pfc_ingress": "decision",

@@ -49,18 +49,10 @@ module bfc_flow_table #(
 );
   localparam int WIDTH = QUEUE + SIZE + TIME;
 
-  logic [WIDTH-1:0] memory[ENTRIES];
-
-  logic [WIDTH-1:0] read;
-  logic [INDEX-1:0] clearing;
   // The header of the last cycle.
   logic enqueued;
   logic dequeued;
-  logic [INDEX-1:0] index_1;
   logic [TIME-1:0] now_1;
-  // The header before it wrote the same entry.
-  logic forward;
-  logic [WIDTH-1:0] written;
 
   logic [WIDTH-1:0] entry;
   logic [QUEUE-1:0] entry_queue;
@@ -72,7 +64,6 @@ module bfc_flow_table #(
   logic [WIDTH-1:0] entry_next;
   logic [TIME-1:0] age;
 
-  assign entry = forward ? written : read;
   assign {entry_queue, size, last} = entry;
   assign age = now_1 - last;
 
@@ -92,24 +83,23 @@ module bfc_flow_table #(
   assign entry_next = {queue_next, size_next, now_1};
 
   always_ff @(posedge clk) begin
-    read <= memory[index];
-    if (!ready) memory[clearing] <= {{QUEUE{1'b1}}, {(SIZE + TIME) {1'b0}}};
-    else if (write) memory[index_1] <= entry_next;
-  end
-
-  always_ff @(posedge clk) begin
-    index_1 <= index;
     now_1 <= now;
     enqueued <= enqueue;
     dequeued <= dequeue;
-    written <= entry_next;
-    forward <= write && index == index_1;
-    if (rst) begin
-      ready <= 1'b0;
-      clearing <= '0;
-    end else if (!ready) begin
-      clearing <= clearing + INDEX'(1);
-      if (clearing == INDEX'(ENTRIES - 1)) ready <= 1'b1;
-    end
   end
+
+  keyed_memory #(
+      .ENTRIES(ENTRIES),
+      .KEY(INDEX),
+      .WIDTH(WIDTH)
+  ) memory (
+      .clk(clk),
+      .rst(rst),
+      .ready(ready),
+      .empty({{QUEUE{1'b1}}, {(SIZE + TIME) {1'b0}}}),
+      .key(index),
+      .entry(entry),
+      .write(write),
+      .next(entry_next)
+  );
 endmodule

@@ -28,42 +28,31 @@ module bfc_pause_counters #(
     output logic           resume,
     output logic [KEY-1:0] result_key
 );
-  logic [COUNTER-1:0] memory[ENTRIES];
-
-  logic [COUNTER-1:0] read;
-  logic [KEY-1:0] key_1;
-  logic [KEY-1:0] clearing;
-  logic forward;
-  logic [COUNTER-1:0] written;
   logic [COUNTER-1:0] counter;
   logic [COUNTER-1:0] counter_next;
   logic write;
 
-  assign counter = forward ? written : read;
   assign counted = up && counter != {COUNTER{1'b1}};
   assign pause = up && counter == '0;
   assign resume = down && counter == COUNTER'(1);
-  assign result_key = key_1;
 
   assign write = counted || down;
   assign counter_next = down ? counter - COUNTER'(1) : counter + COUNTER'(1);
 
-  always_ff @(posedge clk) begin
-    read <= memory[key];
-    if (!ready) memory[clearing] <= '0;
-    else if (write) memory[key_1] <= counter_next;
-  end
+  keyed_memory #(
+      .ENTRIES(ENTRIES),
+      .KEY(KEY),
+      .WIDTH(COUNTER)
+  ) memory (
+      .clk(clk),
+      .rst(rst),
+      .ready(ready),
+      .empty('0),
+      .key(key),
+      .entry(counter),
+      .write(write),
+      .next(counter_next)
+  );
 
-  always_ff @(posedge clk) begin
-    key_1 <= key;
-    written <= counter_next;
-    forward <= write && key == key_1;
-    if (rst) begin
-      ready <= 1'b0;
-      clearing <= '0;
-    end else if (!ready) begin
-      clearing <= clearing + KEY'(1);
-      if (clearing == KEY'(ENTRIES - 1)) ready <= 1'b1;
-    end
-  end
+  always_ff @(posedge clk) result_key <= key;
 endmodule

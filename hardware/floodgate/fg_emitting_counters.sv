@@ -52,7 +52,6 @@ module fg_emitting_counters #(
   localparam int COUNT = $clog2(MOST + 1);
   localparam int LENGTH = DST + 1;
 
-  logic [UNITS-1:0] counters[PORTS*DESTINATIONS];
   // Destinations with credits, a ring for each port.
   logic [DST-1:0] due[PORTS*DESTINATIONS];
   logic is_withheld[DESTINATIONS];
@@ -70,7 +69,8 @@ module fg_emitting_counters #(
   logic [COUNT-1:0] in_frame;
   logic sent;
 
-  logic [PLACE-1:0] clearing;
+  // Destinations whose state of withholding is cleared after a reset.
+  logic [DST-1:0] clearing;
   logic is_due;
   logic fetch;
   logic visit;
@@ -79,15 +79,11 @@ module fg_emitting_counters #(
 
   // First and second cycle of an operation.
   logic [PLACE-1:0] place;
-  logic [PLACE-1:0] place_1;
   logic earned;
   logic visited;
   logic [PORT-1:0] port_1;
   logic [DST-1:0] dst_1;
   logic [UNITS-1:0] units_1;
-  logic [UNITS-1:0] read;
-  logic forward;
-  logic [UNITS-1:0] written;
   logic [UNITS-1:0] counter;
   logic [UNITS-1:0] next;
   logic write;
@@ -107,7 +103,6 @@ module fg_emitting_counters #(
   assign next_port = busy && !visited && !fetched && !fetch && (!starting || !is_due);
 
   assign place = visit ? place_of(at, due_dst) : place_of(port, dst);
-  assign counter = forward ? written : read;
   assign withheld = visited && waits;
   assign credit = visited && !waits;
   assign credit_port = port_1;
@@ -122,11 +117,20 @@ module fg_emitting_counters #(
   assign tail = behind >= LENGTH'(DESTINATIONS) ?
       DST'(behind - LENGTH'(DESTINATIONS)) : behind[DST-1:0];
 
-  always_ff @(posedge clk) begin
-    read <= counters[place];
-    if (!ready) counters[clearing] <= '0;
-    else if (write) counters[place_1] <= next;
-  end
+  keyed_memory #(
+      .ENTRIES(PORTS * DESTINATIONS),
+      .KEY(PLACE),
+      .WIDTH(UNITS)
+  ) counters (
+      .clk(clk),
+      .rst(rst),
+      .ready(ready),
+      .empty('0),
+      .key(place),
+      .entry(counter),
+      .write(write),
+      .next(next)
+  );
 
   always_ff @(posedge clk) begin
     due_dst <= fetch ? due[place_of(at, head[at])] : due_dst;
@@ -135,7 +139,7 @@ module fg_emitting_counters #(
 
   always_ff @(posedge clk) begin
     waits <= is_withheld[due_dst];
-    if (!ready) is_withheld[clearing[DST-1:0]] <= 1'b0;
+    if (!ready) is_withheld[clearing] <= 1'b0;
     else if (changes) is_withheld[changed] <= changed_bytes > delay_bytes;
   end
 
@@ -157,14 +161,10 @@ module fg_emitting_counters #(
   end
 
   always_ff @(posedge clk) begin
-    place_1 <= place;
     port_1 <= visit ? at : port;
     dst_1 <= visit ? due_dst : dst;
     units_1 <= units;
-    written <= next;
-    forward <= write && place == place_1;
     if (rst) begin
-      ready <= 1'b0;
       clearing <= '0;
       earned <= 1'b0;
       visited <= 1'b0;
@@ -200,10 +200,7 @@ module fg_emitting_counters #(
         if (at == PORT'(PORTS - 1)) busy <= 1'b0;
         else at <= at + PORT'(1);
       end
-      if (!ready) begin
-        clearing <= clearing + PLACE'(1);
-        if (clearing == PLACE'(PORTS * DESTINATIONS - 1)) ready <= 1'b1;
-      end
+      clearing <= clearing + DST'(1);
     end
   end
 endmodule

@@ -43,13 +43,7 @@ module fg_held_table #(
 );
   localparam int WIDTH = 2 + VOQ + PACKETS + BYTES;
 
-  logic [WIDTH-1:0] memory[DESTINATIONS];
-
-  logic [WIDTH-1:0] read;
-  logic [DST-1:0] dst_1;
-  logic [DST-1:0] clearing;
-  logic forward;
-  logic [WIDTH-1:0] written;
+  logic [WIDTH-1:0] entry;
   logic listed;
   logic [PACKETS-1:0] packets;
   logic [BYTES-1:0] bytes_before;
@@ -61,7 +55,7 @@ module fg_held_table #(
   logic write;
   logic [WIDTH-1:0] next;
 
-  assign {held, listed, voq, packets, bytes_before} = forward ? written : read;
+  assign {held, listed, voq, packets, bytes_before} = entry;
   assign is_last = leave && packets == PACKETS'(1);
   assign frees = WITH_VUP ? vup && held && packets == '0 : is_last;
   assign drains = WITH_VUP && is_last && !listed;
@@ -84,22 +78,18 @@ module fg_held_table #(
   assign write = join_ || leave || vup;
   assign next = {held_next, listed_next, voq_next, packets_next, bytes};
 
-  always_ff @(posedge clk) begin
-    read <= memory[dst];
-    if (!ready) memory[clearing] <= '0;
-    else if (write) memory[dst_1] <= next;
-  end
-
-  always_ff @(posedge clk) begin
-    dst_1 <= dst;
-    written <= next;
-    forward <= write && dst == dst_1;
-    if (rst) begin
-      ready <= 1'b0;
-      clearing <= '0;
-    end else if (!ready) begin
-      clearing <= clearing + DST'(1);
-      if (clearing == DST'(DESTINATIONS - 1)) ready <= 1'b1;
-    end
-  end
+  keyed_memory #(
+      .ENTRIES(DESTINATIONS),
+      .KEY(DST),
+      .WIDTH(WIDTH)
+  ) memory (
+      .clk(clk),
+      .rst(rst),
+      .ready(ready),
+      .empty('0),
+      .key(dst),
+      .entry(entry),
+      .write(write),
+      .next(next)
+  );
 endmodule

@@ -27,18 +27,10 @@ module fg_window_table #(
     input  logic             charge,
     input  logic             restore
 );
-  logic [UNITS-1:0] memory[DESTINATIONS];
-
-  logic [UNITS-1:0] read;
-  logic [DST-1:0] dst_1;
-  logic [DST-1:0] clearing;
-  logic forward;
-  logic [UNITS-1:0] written;
   logic [UNITS-1:0] in_flight;
   logic [UNITS-1:0] next;
   logic write;
 
-  assign in_flight = forward ? written : read;
   assign room = {1'b0, in_flight} + {1'b0, units} <= {1'b0, initial_window};
   assign write = charge || restore;
   always_comb begin
@@ -46,22 +38,18 @@ module fg_window_table #(
     if (restore) next = in_flight > units ? in_flight - units : '0;
   end
 
-  always_ff @(posedge clk) begin
-    read <= memory[dst];
-    if (!ready) memory[clearing] <= '0;
-    else if (write) memory[dst_1] <= next;
-  end
-
-  always_ff @(posedge clk) begin
-    dst_1 <= dst;
-    written <= next;
-    forward <= write && dst == dst_1;
-    if (rst) begin
-      ready <= 1'b0;
-      clearing <= '0;
-    end else if (!ready) begin
-      clearing <= clearing + DST'(1);
-      if (clearing == DST'(DESTINATIONS - 1)) ready <= 1'b1;
-    end
-  end
+  keyed_memory #(
+      .ENTRIES(DESTINATIONS),
+      .KEY(DST),
+      .WIDTH(UNITS)
+  ) memory (
+      .clk(clk),
+      .rst(rst),
+      .ready(ready),
+      .empty('0),
+      .key(dst),
+      .entry(in_flight),
+      .write(write),
+      .next(next)
+  );
 endmodule

@@ -145,7 +145,7 @@ async def pipeline(dut: Any) -> None:
         model.step(None, now, status, False)
         await bench.cycle(IDLE)
         model.step(None, now, status, False)
-        table = dut.flow_table.memory
+        table = dut.flow_table.memory.entries
         none = (1 << widths.table_queue) - 1
         for port in range(widths.ports):
             for slot in range(widths.per_port):
@@ -160,7 +160,9 @@ async def pipeline(dut: Any) -> None:
                     assert (queue, packets, last) == (entry.queue, entry.packets, entry.last)
         for ingress in range(ingresses):
             for upstream in range(widths.upstream):
-                counter = int(dut.counters.memory[ingress * widths.upstream + upstream].value)
+                counter = int(
+                    dut.counters.memory.entries[ingress * widths.upstream + upstream].value
+                )
                 assert counter == model.counters.get((ingress, upstream), 0)
 
     sizes = st.sampled_from([64, 100, 300, 1500])
@@ -551,7 +553,7 @@ def check_state(dut: Any, trace: HopTrace, switch: Switch) -> None:
     upstream = switch.parameters["UPSTREAM"]
     for ingress in range(config["ports"]):
         pipeline, local = divmod(ingress, switch.ingresses)
-        memory = dut.pipelines[pipeline].pipeline.counters.memory
+        memory = dut.pipelines[pipeline].pipeline.counters.memory.entries
         for queue in range(upstream):
             count = int(memory[local * upstream + queue].value)
             assert count == counters.get((ingress, queue), 0), f"counter {ingress}, {queue}"
@@ -561,7 +563,7 @@ def check_state(dut: Any, trace: HopTrace, switch: Switch) -> None:
         slot = egress * per_port + (hash_ * per_port >> 32)
         packets[ingress // switch.ingresses, slot] += 1
     for pipeline in range(config["pipelines"]):
-        memory = dut.pipelines[pipeline].pipeline.flow_table.memory
+        memory = dut.pipelines[pipeline].pipeline.flow_table.memory.entries
         for slot in range(config["ports"] * per_port):
             size = int(memory[slot].value) >> time & (1 << switch.parameters["TABLE_SIZE"]) - 1
             assert size == packets[pipeline, slot], f"entry {slot} of pipeline {pipeline}"

@@ -77,8 +77,8 @@ async def pipeline(dut: Any) -> None:
         await bench.advance(IDLE)
         model.step(None, False)
         for dst in range(destinations):
-            assert int(dut.windows.memory[dst].value) == model.in_flight.get(dst, 0)
-            held = int(dut.held_table.memory[dst].value) >> len(dut.held_table.next) - 1
+            assert int(dut.windows.memory.entries[dst].value) == model.in_flight.get(dst, 0)
+            held = int(dut.held_table.memory.entries[dst].value) >> len(dut.held_table.next) - 1
             assert held == (dst in model.voq_of)
         if model.second is None:
             assert values(dut.scheduler, "last_served") == [model.last_served]
@@ -185,7 +185,7 @@ async def emitter(dut: Any) -> None:
                 assert int(dut.length[port].value) == len(model.line(port))
                 assert int(dut.age[port].value) == model.age.get(port, 0)
                 for dst in range(destinations):
-                    counter = int(dut.counters[port * destinations + dst].value)
+                    counter = int(dut.counters.entries[port * destinations + dst].value)
                     assert counter == model.counts.get((port, dst), 0)
 
     earn = st.tuples(
@@ -228,7 +228,7 @@ class Switch:
         self.next_tick = self.config["generator_ps"]
 
     async def cycle(self, inputs: dict[str, int], packet: tuple[int, int, int] | None) -> bool:
-        """Do one cycle and return whether nothing is left to do."""
+        """Do one cycle and return true if the circuit is idle."""
         queue = self.queues[int(self.dut.turn.value)]
         head = {"head": 1, **dict(zip(HEAD, queue[0], strict=True))} if queue else {}
         seen = await self.bench.cycle({**self.idle, **head, **inputs})
@@ -248,7 +248,7 @@ class Switch:
         return bool(seen["idle"]) and not seen["busy"]
 
     async def settle(self) -> list[int]:
-        """Wait until nothing is left to do, and return the destinations of released packets."""
+        """Wait until the circuit is idle, and return the destinations of released packets."""
         for _ in range(100_000):
             if await self.cycle({}, None) and await self.cycle({}, None):
                 break
@@ -319,12 +319,12 @@ async def switch_trace(dut: Any) -> None:
         assert frames[: len(sent)] == sent, f"frames of port {port}"
         assert len(frames) - len(sent) <= 1, f"frames of port {port}"
     destinations = range(config["destinations"])
-    in_flight = [int(dut.pipeline.windows.memory[dst].value) for dst in destinations]
+    in_flight = [int(dut.pipeline.windows.memory.entries[dst].value) for dst in destinations]
     assert [sum(in_flight)] == trace.state["window"][0]
     packets, bytes_, voq = values(dut, "PACKETS", "BYTES", "VOQ")
     held = []
     for dst in destinations:
-        entry = int(dut.pipeline.held_table.memory[dst].value) >> bytes_
+        entry = int(dut.pipeline.held_table.memory.entries[dst].value) >> bytes_
         if entry >> packets + voq + 1:
             number = entry >> packets & (1 << voq) - 1
             held.append([dst, number, entry & (1 << packets) - 1])

@@ -531,7 +531,7 @@ async def scheduler(dut: Any) -> None:
 
 @cocotb.test
 async def rates_of_fifty_flows(dut: Any) -> None:
-    """Check that each of 50 flows sends what its rate says, to within a packet and a round.
+    """Check that each of 50 flows sends at its rate, to within a packet and a round.
 
     A flow alone reaches 25 Gbps.
     """

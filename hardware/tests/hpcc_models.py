@@ -1,4 +1,4 @@
-"""What the circuits of HPCC have to do, in plain Python, by the rules of `specs/hpcc.md`."""
+"""Models of the circuits of HPCC in plain Python, by the rules of `specs/hpcc.md`."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class Egress:
 
 @dataclass
 class Turn:
-    """What the scheduler keeps of a flow."""
+    """State of a flow in the scheduler."""
 
     window: int = 0
     rate: int = 0

@@ -24,7 +24,7 @@ KILLS = 10
 
 
 def test_a_campaign_that_is_killed_many_times(tmp_path: Path) -> None:
-    """SIGKILL, at moments that chance chooses; nothing is lost, doubled or changed."""
+    """SIGKILL at random times does not lose, double or change a result."""
     short(tmp_path)
     sweep = tmp_path / "sweep.toml"
     sweep.write_text(

@@ -1,4 +1,4 @@
-"""What many tests use: programs (`.ci/tools` lists them), and how long they wait."""
+"""Helpers of many tests: programs that `.ci/tools` lists, and the longest time to wait."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ pub enum Error {
         /// Names of all switches.
         known: Vec<String>,
     },
-    /// The network has several switches, and none was named.
+    /// The network has several switches, and the user did not name one.
     SeveralSwitches {
         /// Names of all switches.
         known: Vec<String>,
@@ -42,9 +42,9 @@ pub enum Error {
     NeedsMoreThanFrames(&'static str),
     /// The switches of a receiver-driven transport shape and trim.
     ReceiverDriven,
-    /// The hop scheme of this name sends only what the neighbour has promised room for.
+    /// The hop scheme of this name sends only with credit of its neighbour.
     NeedsCredit(&'static str),
-    /// The buffer has no room for what is set apart in it.
+    /// The buffer is smaller than the headroom and the reserve of all ports.
     Buffer {
         /// The buffer, bytes.
         buffer: u64,
@@ -59,7 +59,7 @@ pub enum Error {
     Class(u8),
     /// The thread cannot give up capabilities.
     Capabilities(caps::errors::CapsError),
-    /// There is no Ethernet interface of this name.
+    /// The network namespace has no Ethernet interface of this name.
     NoInterface {
         /// The name.
         interface: String,

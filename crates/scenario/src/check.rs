@@ -1,12 +1,13 @@
 //! What can only be said when the network, the traffic and the scheme are seen together.
 
-use dataplane::hop::spec::NetworkFacts;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::config::{
     Admission, BaseRtt, IntConfig, PathChoice, PauseTime, Pfc, PfcThreshold, Recovery,
 };
+use dataplane::hop::spec::NetworkFacts;
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::pause_time::QUANTUM_BYTES;
 use dataplane::switch::{SwitchConfig, division, headroom_of, pausable_classes};
@@ -351,33 +352,26 @@ fn shared_headroom(
     };
     let of_ports = ports.iter().map(|&link| headroom_of(config, pfc, link));
     let all = of_ports.sum::<u64>() * pausable_classes(config) as u64;
-    if pool > all {
-        findings.warn(
-            &["scheme.pfc.headroom_pool"],
+    let (share, use_of_all) = (show_size(pool), show_size(all));
+    let (message, hint) = match pool.cmp(&all) {
+        Ordering::Equal => return,
+        Ordering::Greater => (
             format!(
-                "the ports of {name} share {} of headroom, and can use {} at most: the rest of the buffer is smaller \
-                 by the difference",
-                show_size(pool),
-                show_size(all)
+                "the ports of {name} share {share} of headroom, and can use {use_of_all} at most: the rest of the \
+                 buffer is smaller by the difference"
             ),
-            &format!("lower it to {}", show_size(all)),
-        );
-    }
-    if pool >= all {
-        return;
-    }
-    let message = format!(
-        "the ports of {name} share {} of headroom, and may use {} together ({:.1} times as much): packets can be \
-         dropped if many are paused at once",
-        show_size(pool),
-        show_size(all),
-        all as f64 / pool as f64
-    );
-    findings.warn(
-        &["scheme.pfc.headroom_pool"],
-        message,
-        "run.on_loss = \"warn\" reports drops without ending as an error",
-    );
+            format!("lower it to {use_of_all}"),
+        ),
+        Ordering::Less => (
+            format!(
+                "the ports of {name} share {share} of headroom, and may use {use_of_all} together ({:.1} times as \
+                 much): packets can be dropped if many are paused at once",
+                all as f64 / pool as f64
+            ),
+            "run.on_loss = \"warn\" reports drops without ending as an error".to_owned(),
+        ),
+    };
+    findings.warn(&["scheme.pfc.headroom_pool"], message, &hint);
 }
 
 /// A headroom that is too small for what may still come after a pause.

@@ -78,24 +78,30 @@ impl Scenario {
             Ok(table) => table,
             Err(problems) => return Err(ScenarioError { problems }),
         };
-        let mut idle = Vec::new();
-        loop {
+        let read = |changes: &Changes, idle: &[(At, String)]| {
             let context = Context::default();
-            let user = with_changes(user.clone(), changes, &idle, &context);
+            let user = with_changes(user.clone(), changes, idle, &context);
             let mut root = defaults();
             merge(&mut root, &user);
             let scenario = read_root(&mut root, &source, base, &context);
-            let found = match changes.scheme {
-                Some(_) => {
-                    let mut found = inapplicable(&context);
-                    if !found.is_empty() {
-                        let own = conflicts_of_own_preset(&source, base, changes);
-                        found.retain(|one| !own.contains(one));
-                    }
-                    found
-                }
+            (scenario, root, context)
+        };
+        let mut idle = Vec::new();
+        loop {
+            let (scenario, root, context) = read(changes, &idle);
+            let mut found = match changes.scheme {
+                Some(_) => own_errors(&context, &[Code::UselessKey, Code::ImpossibleSet]),
                 None => Vec::new(),
             };
+            if !found.is_empty() {
+                // PRE-291: a conflict under the own preset is an error under every preset.
+                let own = Changes {
+                    scheme: None,
+                    ..changes.clone()
+                };
+                let conflicts = own_errors(&read(&own, &[]).2, &[Code::ImpossibleSet]);
+                found.retain(|one| !conflicts.contains(one));
+            }
             // A problem that is still there is not about a key that can be left out.
             if found.iter().all(|one| idle.contains(one)) {
                 return finish(scenario, &root, context);
@@ -132,47 +138,18 @@ fn read_text(path: &Path) -> Result<String, ScenarioError> {
     })
 }
 
-/// Returns the keys of the scenario's own `[scheme]` that do not apply to the chosen preset, each with the reason.
-///
-/// Such a key would be an error in a scenario with this preset. What the command line sets is not among them.
+/// Returns the keys of the scenario's own `[scheme]` with an error of one of these kinds, each with the message.
+/// Keys that the command line sets are not among them.
 // PRE-291
-fn inapplicable(context: &Context) -> Vec<(At, String)> {
+fn own_errors(context: &Context, codes: &[Code]) -> Vec<(At, String)> {
     let problems = context.problems.borrow();
     let own = problems.iter().filter_map(|problem| {
         let at = problem.at.as_ref()?;
-        let is_idle = matches!(problem.code, Code::UselessKey | Code::ImpossibleSet);
         let is_own = problem.key.starts_with("scheme.") && at.source.kind == SourceKind::File;
-        (is_idle && is_own && problem.severity == Severity::Error)
-            .then(|| (at.clone(), problem.message.clone()))
+        let is_error = problem.severity == Severity::Error && codes.contains(&problem.code);
+        (is_own && is_error).then(|| (at.clone(), problem.message.clone()))
     });
     own.collect()
-}
-
-/// Returns the conflicts between keys of the scenario that exist also with its own preset.
-///
-/// They are errors of the scenario, whatever preset is chosen.
-// PRE-291
-fn conflicts_of_own_preset(
-    source: &Arc<Source>,
-    base: &Path,
-    changes: &Changes,
-) -> Vec<(At, String)> {
-    let Ok(user) = parse(source) else {
-        return Vec::new();
-    };
-    let own = Changes {
-        scheme: None,
-        ..changes.clone()
-    };
-    let context = Context::default();
-    let mut root = defaults();
-    merge(&mut root, &with_changes(user, &own, &[], &context));
-    let _ = read_root(&mut root, source, base, &context);
-    let problems = context.problems.borrow();
-    let conflicts = problems.iter().filter(|p| p.code == Code::ImpossibleSet);
-    conflicts
-        .filter_map(|p| Some((p.at.clone()?, p.message.clone())))
-        .collect()
 }
 
 /// Applies what the command line says. `idle` are keys of `[scheme]` that do not apply to the chosen preset.

@@ -1,4 +1,4 @@
-//! The path of a packet allocates nothing, in any preset: longer flows take more packets, but no more
+//! Tests that no preset allocates memory per packet: longer flows need more packets, but not more
 //! allocations.
 #![allow(unsafe_code)]
 
@@ -93,9 +93,9 @@ fn run(preset: &str, set: &[&str], flow_kilobytes: u32) -> (u64, u64) {
     (outcome.counters.packet_hops, allocations)
 }
 
-/// Compares two runs after their warm-up, the second with flows four times as long. Queues may still double
-/// their space now and then, and each record of the arena allocates the first list that a frame has in
-/// it, so a run may have one allocation per `HOPS` more hops.
+/// Compares two runs after their warm-up. The second run has flows four times as long, and may have one
+/// more allocation for `HOPS` more hops. These are vectors that double, and the first list of a frame in
+/// each record of the arena.
 fn allocates_nothing_per_packet(preset: &str, set: &[&str]) -> Result<(), String> {
     const HOPS: u64 = 500;
     let (hops, allocations) = run(preset, set, 1_600);

@@ -78,13 +78,13 @@ impl Layout {
         64 - TS_BITS - TX_BITS - self.qlen_bits as u32
     }
 
-    /// Bytes that one unit of the counter stands for.
+    /// Bytes per unit of the transmitted-bytes counter.
     #[must_use]
     pub const fn tx_unit(self) -> u64 {
         TX_UNIT * self.multiplier as u64
     }
 
-    /// Bytes that one unit of the queue length stands for.
+    /// Bytes per unit of the queue length.
     #[must_use]
     pub const fn qlen_unit(self) -> u64 {
         QLEN_UNIT * self.multiplier as u64

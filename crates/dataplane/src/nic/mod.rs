@@ -79,8 +79,8 @@ impl Nic {
     /// Starts a flow on a queue pair of its own.
     ///
     /// # Panics
-    /// If the flow has no bytes or more than
-    /// [`MAX_FLOW_PACKETS`], or its port or class is not one of this NIC.
+    /// If the flow has no bytes or more than [`MAX_FLOW_PACKETS`], or its port or class is not one of
+    /// this NIC.
     pub fn start<S: Sink>(&mut self, now: Time, flow: &FlowStart, sink: &mut S) {
         self.start_on(now, flow, None, sink);
     }
@@ -245,8 +245,8 @@ impl Nic {
         sent
     }
 
-    /// Does what is due at `now`. The driver calls this at each time that the NIC gave to
-    /// [`Sink::wake`]; a call at another time does nothing. It has no preconditions.
+    /// Handles all timers that have expired at `now`. The driver calls this at each time that the NIC
+    /// passed to [`Sink::wake`]. A call at another time has no effect.
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         if self.host.is_some() {
             self.process(now, arena, sink);

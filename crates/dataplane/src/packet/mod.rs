@@ -112,7 +112,7 @@ pub struct Packet {
     pub dst: u32,
     /// Next packet of the queue it stands in.
     pub next: PacketId,
-    /// Where the packet is: in a queue, in a VOQ, or on a link.
+    /// The queue, VOQ or link with the packet.
     pub location: Location,
     /// Bytes on the wire.
     pub size: u16,
@@ -128,29 +128,28 @@ pub struct Packet {
     pub flags: u8,
 }
 
-/// Where a packet is. The three variants share four bytes, because [`Packet`] has no room for a tag:
-/// the node that holds the packet determines which accessor is valid.
+/// The place of a packet: a queue, a VOQ or a link. The variants share four bytes, because [`Packet`]
+/// has no room for a tag. The node that stores the packet uses the accessor of its own variant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Location(u32);
 
 impl Location {
-    /// In a queue of the switch or NIC, by its index there.
+    /// The packet is in a queue. The index is that of the queue in its switch or NIC.
     #[inline]
     #[must_use]
     pub const fn in_queue(queue: QueueId) -> Self {
         Self(queue.bits())
     }
 
-    /// In a VOQ, or held in another way by a hop scheme, for this egress port.
+    /// The packet is in a VOQ, or stored in another way by a hop scheme, and will leave by this port.
     #[inline]
     #[must_use]
     pub const fn in_voq(egress: u16) -> Self {
         Self(egress as u32)
     }
 
-    /// On a link, with the sequence number that the hop scheme of the sending switch gave it; 0
-    /// without such a scheme.
+    /// The packet is on a link. The number is the sequence number of the hop scheme, 0 without one.
     #[inline]
     #[must_use]
     pub const fn on_link(number: u32) -> Self {

@@ -202,10 +202,9 @@ impl Switch {
     /// Handles a frame that has arrived completely by `in_port`.
     ///
     /// # Panics
-    /// The driver guarantees, and debug builds check, that `in_port` is a port of this switch, that
-    /// the packet's class is configured, and that its source and destination are endpoints of
-    /// the network. A driver of real frames checks them first. Frames between neighbours may have
-    /// any content.
+    /// The driver must guarantee that `in_port` is a port of this switch, that the packet's class is
+    /// configured, and that its source and destination are endpoints of the network. Debug builds
+    /// check this. Frames between neighbours may have any content.
     // SW-01, SW-04: nothing but a count changes before the packet is accepted.
     #[inline]
     pub fn receive<S: Sink>(
@@ -435,8 +434,8 @@ impl Switch {
         }
     }
 
-    /// Does what is due at `now`. The driver calls this at each time that the switch gave to
-    /// [`Sink::wake`]; a call at another time does nothing. It has no preconditions.
+    /// Handles all timers that have expired at `now`. The driver calls this at each time that the
+    /// switch passed to [`Sink::wake`]. A call at another time has no effect.
     // BFC-30, BFC-38, QNT-03, QNT-05
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         if let Some(shaper) = &mut self.shaper {
@@ -464,7 +463,8 @@ impl Switch {
         }
     }
 
-    /// Takes the next packet of a port whose link is free. `None` changes nothing.
+    /// Removes the next packet to send from a port whose link is free. Returns `None`, without a change of
+    /// state, if the port has no packet that may leave.
     ///
     /// # Panics
     /// If the switch has no such port.

@@ -27,7 +27,7 @@ pub(crate) enum Assigned {
 }
 
 impl Place {
-    /// Of a packet that is held: none yet.
+    /// Place of a packet that a hop scheme stores: it has no queue yet.
     pub const HELD: Self = Self::at(QueueId::NONE);
 
     pub const fn at(queue: QueueId) -> Self {

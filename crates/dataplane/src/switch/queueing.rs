@@ -3,13 +3,13 @@
 //! Every (port, class) keeps a *round*: the queues that hold packets and are not paused, in the
 //! order in which they will be served. A pick therefore costs the same for 1 queue or 10 000.
 
-use crate::ids::QueueId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use crate::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS};
 use crate::config::{Assist, Classify, MAX_CLASSES, Schedule, SwitchConfig};
+use crate::ids::QueueId;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Location, NO_PACKET, Packet, PacketId};
 use crate::prefetch::prefetch;
@@ -484,7 +484,7 @@ impl Queueing {
         self.queue_of(port, class + self.behind, 0)
     }
 
-    /// Whether it is such a queue.
+    /// True if the queue is one that [`Queueing::behind`] returns.
     pub fn is_behind(&self, queue: QueueId) -> bool {
         self.behind > 0
             && self
@@ -1033,7 +1033,7 @@ impl Queueing {
         (paused, shaped)
     }
 
-    /// What keeps a queue from sending. Of one without packets, pauses of queues and flows say nothing.
+    /// Returns why a queue cannot send. An empty queue is never reported as paused by a queue or flow.
     pub fn held_by(&self, queue: QueueId, arena: &Arena) -> Option<HeldBy> {
         let q = self.get(queue);
         let (paused, shaped) = self.held_classes(q.port);

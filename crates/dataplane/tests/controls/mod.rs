@@ -1,5 +1,5 @@
-//! The senders' controls against the rules of `specs/`: worked examples with numbers made by
-//! hand, and properties that hold for whatever the network says.
+//! Tests of congestion controls against the rules of `specs/`: examples with numbers computed by
+//! hand, and properties that hold for all feedback.
 
 mod dcqcn;
 mod dctcp;
@@ -28,7 +28,7 @@ fn path(gbps: f64) -> PathInfo {
     }
 }
 
-/// An ACK that says nothing but how far things are.
+/// Returns an ACK with sequence numbers only: no mark, no telemetry, no round-trip time.
 fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
     AckInfo {
         now: 0,

@@ -97,7 +97,7 @@ impl Bench {
             .transmit(self.now, 0, &mut self.arena, &mut self.ears)
     }
 
-    /// What port 0 sends now.
+    /// Returns the packet that port 0 sends now.
     fn send(&mut self) -> Option<Packet> {
         let id = self.send_id()?;
         let packet = *self.arena.hot(id);

@@ -118,7 +118,7 @@ impl Bench {
             .receive(self.now, port, id, &mut self.arena, &mut self.ears);
     }
 
-    /// What a port sends now.
+    /// Returns the packet that a port sends now.
     fn send(&mut self, port: u16) -> Option<Packet> {
         let id = self
             .switch

@@ -5,12 +5,12 @@
 //! such a circle never is, and others only while something is paused. A run that stalled is searched once
 //! more, with all its ports, to say who waits for whom.
 
-use dataplane::ids::QueueId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use std::sync::Arc;
 
 use dataplane::config::{Admission, PathChoice};
+use dataplane::ids::QueueId;
 use dataplane::switch::{Holds, Pairs};
 use dataplane::units::Time;
 use kernel::calendar::Calendar;

@@ -58,7 +58,7 @@ pub trait Carrier: Send {
 /// Error of a run in lockstep.
 #[derive(Debug)]
 pub enum Error {
-    /// The nodes need more from each other than their frames carry: the reason.
+    /// Frames do not carry everything that this plan needs. The text is the reason.
     Refused(&'static str),
     /// A packet does not fit into a frame.
     Unwritable {
@@ -66,14 +66,14 @@ pub enum Error {
         link: String,
         /// When the transmission of the packet began, ps.
         begun_ps: Time,
-        /// What does not fit.
+        /// The part that does not fit.
         why: Unfit,
     },
     /// A link does not carry frames as it must.
     Link {
         /// The link, named by both ends.
         link: String,
-        /// What went wrong.
+        /// Error of the link.
         why: LinkError,
     },
 }
@@ -110,7 +110,7 @@ pub enum LinkError {
     Unreadable {
         /// When the transmission of the frame began, ps.
         begun_ps: Time,
-        /// What is wrong in the frame.
+        /// Error in the frame.
         why: Malformed,
     },
     /// A frame arrived with fewer bytes than were sent, and so before events that have happened.
@@ -305,7 +305,7 @@ impl Meeting {
         }
     }
 
-    /// One node cannot go on: none does.
+    /// Stops all nodes, because one of them cannot continue.
     fn give_up(&self, why: Error) -> Broken {
         // Only the first reason counts: the others follow from it.
         let _ = self.failure.set(why);

@@ -1,10 +1,10 @@
 //! What long queues hold, kept from one look to the next: only packets that joined or left are visited, not the
 //! ten thousand that are still there.
 
-use dataplane::ids::QueueId;
 use std::collections::VecDeque;
 use std::hash::Hash;
 
+use dataplane::ids::QueueId;
 use dataplane::packet::{Arena, Kind, NO_PACKET, PacketId, flag};
 use dataplane::switch::{MixedMap, QueueState};
 
@@ -168,7 +168,7 @@ impl<K: Counted> LongQueues<K> {
         }
     }
 
-    /// What this queue held when it was last read, in no order.
+    /// Returns the contents of a queue when it was last read, in any order.
     pub fn counts(&self, port: u32, queue: QueueId) -> impl Iterator<Item = (K, u64)> {
         let contents = self.known.get(&(port, queue));
         contents

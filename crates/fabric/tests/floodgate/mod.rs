@@ -13,7 +13,7 @@ use fabric::record::Outcome;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use traffic::Flow;
 
-/// The leaves and spines of these tests: fast links above, 600 ns each.
+/// Link of a host. Links between leaves and spines are faster. Each has a delay of 600 ns.
 const HOST: LinkSpec = LinkSpec {
     rate: GBPS_100,
     delay_ps: 600_000,
@@ -37,7 +37,7 @@ fn fabric(leaves: u32, spines: u32, hosts_per_leaf: u32) -> TopologySpec {
     }
 }
 
-/// The same with frames lost between switches, data and credits alike.
+/// Returns a leaf-spine network whose links between switches lose data and credit frames.
 fn lossy(leaves: u32, spines: u32, hosts_per_leaf: u32, loss: Loss) -> TopologySpec {
     TopologySpec::LeafSpine {
         leaves,
@@ -74,7 +74,7 @@ fn incast(first: u32, senders: u32, per_leaf: u32, at: Time, bytes: u64) -> Vec<
         .collect()
 }
 
-/// Most bytes queued at or held for a port of any node in `nodes`.
+/// Returns the largest number of bytes in the queues and VOQs of one port, over the ports of `nodes`.
 fn fullest(outcome: &Outcome, nodes: std::ops::Range<u32>) -> u64 {
     let ports = outcome.ports.iter().filter(|p| nodes.contains(&p.node));
     ports.map(|p| p.max_port_bytes).max().unwrap_or(0)

@@ -62,7 +62,7 @@ impl Setup {
         self
     }
 
-    /// On several threads, whatever it gains.
+    /// Sets several threads, also where they do not make the run faster.
     fn divided(&self) -> Self {
         Self {
             threads: forced(3),
@@ -114,7 +114,7 @@ fn busy(hosts: u32, n: u32, over_ps: Time, largest: u64, seed: u64) -> Vec<Flow>
     flows
 }
 
-/// What the port of one named node that leads to another counted.
+/// Returns the counters of the port of node `from` that leads to node `to`.
 fn port<'a>(
     outcome: &'a Outcome,
     graph: &Arc<Graph>,

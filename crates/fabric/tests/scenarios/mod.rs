@@ -51,7 +51,7 @@ fn named(hosts: u32, switches: u32, links: Vec<(u32, u32, LinkSpec)>) -> Topolog
     }
 }
 
-/// What the port of `node` that leads to `peer` counted.
+/// Returns the counters of the port of `node` that leads to `peer`.
 fn port(outcome: &Outcome, node: u32, peer: u32) -> &fabric::record::PortRecord {
     let mut ports = outcome.ports.iter();
     ports

@@ -22,7 +22,7 @@ use flows::OwnFlow;
 use node::Node;
 pub use snapshot::{PortState, Snapshot, Totals, Unfinished};
 
-/// Interfaces of a host, and what the user chooses besides the scenario.
+/// Interfaces and options of a host.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Names of the interfaces, in the order of the ports.

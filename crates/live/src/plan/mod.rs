@@ -18,10 +18,10 @@ use crate::host::{self, Ended};
 use crate::switch::plan::{SwitchDescription, check_scheme};
 use crate::wall::NodeDescription;
 
-/// Describes a switch of a plan; without a name, the only one.
+/// Describes a switch of a plan. Without a name it is the only switch.
 ///
 /// # Errors
-/// There is no such switch.
+/// The plan has no such switch.
 // WSW-20: scheme, buffer, rates and delays are those of the scenario
 pub fn switch_of(plan: &Plan, name: Option<&str>) -> Result<SwitchDescription, Error> {
     let graph = &plan.graph;
@@ -39,7 +39,7 @@ pub fn switch_of(plan: &Plan, name: Option<&str>) -> Result<SwitchDescription, E
 /// Describes a host of a plan.
 ///
 /// # Errors
-/// There is no such host, or the scenario needs more than frames.
+/// The plan has no such host, or the scenario cannot run on real frames.
 // HST-01, HST-03
 pub fn host_of(plan: Plan, name: &str) -> Result<HostDescription, Error> {
     let graph = plan.graph.clone();
@@ -67,7 +67,7 @@ pub fn host_of(plan: Plan, name: &str) -> Result<HostDescription, Error> {
     })
 }
 
-/// Where a host writes its results.
+/// Directory and content of the results of a host.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// The directory.

@@ -23,7 +23,7 @@ use node::Node;
 use plan::{Choices, SwitchDescription, switch_plan};
 pub use snapshot::{PortState, QueueOf, Snapshot};
 
-/// Interfaces of a switch, and what the user chooses besides the scenario.
+/// Interfaces and options of a switch.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Classes and frame sizes.

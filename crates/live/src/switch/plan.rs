@@ -27,9 +27,9 @@ pub struct SwitchDescription {
     pub node: NodeDescription,
     /// Number of the node in the network.
     pub number: u32,
-    /// Its configuration.
+    /// Configuration of the switch.
     pub config: SwitchConfig,
-    /// Its routes.
+    /// Routes of the switch.
     pub routes: Routes,
     /// By port, true if the link leads to a higher tier.
     pub upward: Vec<bool>,
@@ -37,7 +37,7 @@ pub struct SwitchDescription {
     pub floods: Vec<bool>,
 }
 
-/// What the user chooses besides the scenario.
+/// Options of the user that are not part of the scenario.
 #[derive(Clone, Debug)]
 pub struct Choices {
     /// Traffic class of each priority.

@@ -77,7 +77,7 @@ pub trait Machine {
 /// Opens interfaces, in the order of a node's ports. Returns their sockets and addresses.
 ///
 /// # Errors
-/// There is no such interface, or the system refuses the socket.
+/// An interface does not exist, or the system refuses the socket.
 pub(crate) fn open_ports(names: &[String]) -> Result<(Vec<PortSocket>, Vec<Mac>), Error> {
     let opened = names.iter().map(|name| {
         let (socket, interface) = PortSocket::open(name)?;

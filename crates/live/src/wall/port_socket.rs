@@ -31,7 +31,7 @@ impl PortSocket {
     /// Opens an interface.
     ///
     /// # Errors
-    /// There is no such interface, or the system refuses the socket.
+    /// The interface does not exist, or the system refuses the socket.
     pub fn open(name: &str) -> Result<(Self, Interface), Error> {
         let found = look_up(name).map_err(|why| match why {
             Errno::ENODEV => Error::NoInterface {
@@ -55,11 +55,11 @@ impl PortSocket {
         Ok((port, found))
     }
 
-    /// Returns the next received frame, including its tag, and the work that its sender left to a
-    /// network card.
+    /// Returns the next received frame with its VLAN tag, and the offloads (checksum, segmentation)
+    /// that are still to be done for it.
     ///
     /// # Errors
-    /// `EAGAIN`: there is no frame; `ENETDOWN`: the interface is down.
+    /// `EAGAIN` if no frame is waiting, `ENETDOWN` if the interface is down.
     pub fn receive(&mut self) -> Result<(&mut [u8], LeftUndone), Errno> {
         self.socket.receive()
     }

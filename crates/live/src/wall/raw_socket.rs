@@ -1,5 +1,5 @@
-//! Raw sockets (AF_PACKET) of the wall clock: whole frames of an interface, with the data that the
-//! kernel keeps apart from them (removed tags, checksums that are not written yet).
+//! Raw sockets (AF_PACKET) that receive and send complete frames of an interface. The kernel delivers some
+//! data beside a frame: a removed VLAN tag, and a checksum that is not computed yet.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -116,11 +116,11 @@ impl RawSocket {
         Ok(opened)
     }
 
-    /// Returns the next received frame, including its tag, and the work that its sender left to a
-    /// network card.
+    /// Returns the next received frame with its VLAN tag, and the offloads (checksum, segmentation)
+    /// that are still to be done for it.
     ///
     /// # Errors
-    /// `EAGAIN`: there is no frame; `ENETDOWN`: the interface is down.
+    /// `EAGAIN` if no frame is waiting, `ENETDOWN` if the interface is down.
     pub fn receive(&mut self) -> Result<(&mut [u8], LeftUndone), Errno> {
         // Room for a tag in front of the place where it belongs.
         let mut parts = [IoSliceMut::new(&mut self.place[TAG_ROOM..])];

@@ -1,4 +1,4 @@
-//! A test of every key of `[scheme]`: each extreme value is refused or runs, and nothing panics.
+//! Tests each key of `[scheme]` with its smallest and largest value. The scenario is refused or runs without a panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::NETWORK;
 use scenario::scheme::{AXES, tables};
 use scenario::{Changes, Scenario};
 
-/// What a run records: each frame, and each wait of a flow.
+/// The recorders of each run: captured frames and the delay breakdown of flows.
 const RECORDERS: &str = r#"[run]
 until = "200us"
 [record]
@@ -96,7 +96,7 @@ fn tables_of(params: &[Param]) -> Vec<String> {
     vec![table(|ends| ends.first()), table(|ends| ends.last())]
 }
 
-/// What must be set beside a parameter of a table so that the parameter acts.
+/// Returns the other settings that a parameter needs in order to act.
 fn beside(table: &str, params: &[Param], param: &Param) -> Vec<String> {
     let word = match param.acts {
         Acts::With(other) => Some((other.key, other.words[0])),

@@ -63,7 +63,7 @@ fn run(text: &str, preset: &str, folder: &Folder) -> Result<(), String> {
     }
 }
 
-/// All recorders at once under each preset, and each recorder alone.
+/// Runs each preset with all recorders, and with each recorder alone.
 #[test]
 fn every_preset_runs_with_every_recorder() {
     let folder = Folder::new("recorders");

@@ -73,7 +73,7 @@ impl BfcConfig {
     };
 }
 
-/// The setting with which lost pauses and resumes are repeated.
+/// Advice how to repeat lost pauses and resumes of queues.
 const REPAIR_QUEUES: &str = "set scheme.bfc.tell = \"edges+bitmap\" to repeat them";
 /// A bitmap has a bit for each queue, so it cannot repeat pauses of flows.
 const REPAIR_FLOWS: &str = "set scheme.bfc.pause = \"queue\", scheme.classify = \"dynamic\" and \

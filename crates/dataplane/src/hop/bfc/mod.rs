@@ -64,7 +64,7 @@ pub(crate) struct Bfc {
     /// Pairs of (ingress, egress) that may be held; `None`: all.
     allowed: Option<Pairs>,
     counted: Counted,
-    /// Reused space for lists of counters, so that a bitmap allocates nothing.
+    /// Buffer for the list of paused queues. It is reused, so that sending a bitmap does not allocate.
     listed: Vec<Held>,
 }
 
@@ -260,7 +260,7 @@ impl Bfc {
         }
     }
 
-    /// Sends a bitmap of its paused queues to the upstream of each of these ports.
+    /// Sends to the upstream neighbour of each of these ports a bitmap of the paused queues of the neighbour.
     // BFC-30, BFC-43
     fn send_bitmaps<S: Sink>(&mut self, cx: &mut Cx<'_, S>, ports: Range<u16>, bytes: u16) {
         let mut listed = std::mem::take(&mut self.listed);

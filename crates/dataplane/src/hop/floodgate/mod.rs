@@ -380,12 +380,12 @@ impl Floodgate {
         if !self.is_open(packet, way, routes) {
             return None;
         }
+        let held_bytes = &mut self.ports[usize::from(packet.location.voq_egress())].held_bytes;
         debug_assert!(
-            self.ports[usize::from(packet.location.voq_egress())].held_bytes
-                >= u64::from(packet.size),
+            *held_bytes >= u64::from(packet.size),
             "bytes in VOQs of a port"
         );
-        self.ports[usize::from(packet.location.voq_egress())].held_bytes -= u64::from(packet.size);
+        *held_bytes -= u64::from(packet.size);
         let behind = self.config.release == Release::Behind;
         let (id, held) = self.pool.pop(voq, behind, arena)?;
         self.counters.released += 1;

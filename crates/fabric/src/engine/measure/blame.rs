@@ -12,11 +12,11 @@ mod journey;
 mod part;
 mod ports;
 
-use dataplane::ids::QueueId;
 use std::collections::BTreeMap;
 
 use dataplane::classes::ClassSet;
 use dataplane::config::Recovery;
+use dataplane::ids::QueueId;
 use dataplane::nic::Wait;
 use dataplane::packet::{Cold, Kind, PacketId, flag};
 use dataplane::param::{Param, Values};
@@ -304,7 +304,7 @@ impl Roots {
         self.named.get(&name_at(link, number)).copied()
     }
 
-    /// What holds the packets of a queue at a port, and the port that this goes back to.
+    /// Returns why a queue at a port cannot send, and the port where this began.
     fn obstacle(&self, link: u32, queue: QueueId, view: &View<'_>) -> Obstacle {
         let Some(switch) = view.switch(view.links.near[link as usize].node) else {
             return Obstacle::NONE;

@@ -3,9 +3,9 @@
 //! What holds a queue is noted with the queue, and what a port sends with the port. A packet looks both up when it
 //! leaves. Only packets that may wait behind others of their own flow are gone through at each change.
 
-use dataplane::ids::QueueId;
 use std::collections::VecDeque;
 
+use dataplane::ids::QueueId;
 use dataplane::packet::{PacketId, flag};
 use dataplane::prefetch::prefetch_whole;
 use dataplane::switch::MixedMap;
