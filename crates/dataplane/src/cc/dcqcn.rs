@@ -7,8 +7,7 @@
 //! early once they change nothing, so a long silence costs no more than the way back to line rate.
 
 use super::{
-    ARITHMETIC, AckInfo, Control, LossInfo, Needs, Notification, PathInfo, Scheme, WINDOW,
-    floor_window,
+    ARITHMETIC, Control, Feedback, Needs, Notification, PathInfo, Scheme, WINDOW, floor_window,
 };
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{NEVER, Time};
@@ -249,9 +248,16 @@ impl Control for Dcqcn {
     }
 
     #[inline]
-    fn on_ack(&mut self, _config: &DcqcnConfig, _path: &PathInfo, _ack: &AckInfo<'_>) {}
-
-    fn on_cnp(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
+    fn on_feedback(
+        &mut self,
+        config: &DcqcnConfig,
+        path: &PathInfo,
+        now: Time,
+        feedback: &Feedback<'_>,
+    ) {
+        if !matches!(feedback, Feedback::Cnp) {
+            return;
+        }
         self.advance(config, path, now); // DCQCN-18
         match config.reaction {
             CnpReaction::Immediate => self.react(config, path, now),
@@ -276,8 +282,6 @@ impl Control for Dcqcn {
             self.byte_stage = self.byte_stage.saturating_add(1);
         }
     }
-
-    fn on_loss(&mut self, _config: &DcqcnConfig, _path: &PathInfo, _loss: &LossInfo) {}
 
     #[inline]
     fn rate_bps(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) -> f64 {

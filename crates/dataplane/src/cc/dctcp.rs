@@ -2,7 +2,7 @@
 //! `specs/dctcp.md`).
 
 use super::{
-    ARITHMETIC_OF_A_WINDOW, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window,
+    ARITHMETIC_OF_A_WINDOW, Ack, Control, Feedback, Needs, PathInfo, Scheme, floor_window,
 };
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
@@ -127,32 +127,19 @@ impl Control for Dctcp {
         }
     }
 
-    fn on_ack(&mut self, config: &DctcpConfig, path: &PathInfo, ack: &AckInfo<'_>) {
-        self.acked_bytes += ack.newly;
-        if ack.marked {
-            self.marked_bytes += ack.newly; // DCTCP-03
-        }
-        if self.reduced && ack.seq > self.reduced_until {
-            self.reduced = false;
-        }
-        let round_over = self.end_round(config, ack);
-        if ack.marked && !self.reduced {
-            self.reduce(1.0 - self.alpha / 2.0, config, path, ack.snd_nxt); // DCTCP-06
-        } else if !ack.marked && self.window_bytes < self.slow_start_bytes {
-            self.window_bytes = limit(self.window_bytes + ack.newly as f64, config, path); // DCTCP-09
-        } else if round_over && !self.reduced {
-            self.window_bytes = limit(self.window_bytes + step_bytes(config, path), config, path); // DCTCP-08
-        }
-    }
-
-    fn on_cnp(&mut self, _config: &DctcpConfig, _path: &PathInfo, _now: Time) {}
-
-    #[inline]
-    fn on_send(&mut self, _config: &DctcpConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
-
-    fn on_loss(&mut self, config: &DctcpConfig, path: &PathInfo, loss: &LossInfo) {
-        if !self.reduced {
-            self.reduce(0.5, config, path, loss.snd_nxt); // DCTCP-12
+    fn on_feedback(
+        &mut self,
+        config: &DctcpConfig,
+        path: &PathInfo,
+        _now: Time,
+        feedback: &Feedback<'_>,
+    ) {
+        match feedback {
+            Feedback::Ack(ack) => self.acknowledged(config, path, ack),
+            Feedback::Loss(loss) if !self.reduced => {
+                self.reduce(0.5, config, path, loss.snd_nxt); // DCTCP-12
+            }
+            _ => {}
         }
     }
 
@@ -172,6 +159,24 @@ impl Control for Dctcp {
 }
 
 impl Dctcp {
+    fn acknowledged(&mut self, config: &DctcpConfig, path: &PathInfo, ack: &Ack<'_>) {
+        self.acked_bytes += ack.newly;
+        if ack.marked {
+            self.marked_bytes += ack.newly; // DCTCP-03
+        }
+        if self.reduced && ack.seq > self.reduced_until {
+            self.reduced = false;
+        }
+        let round_over = self.end_round(config, ack);
+        if ack.marked && !self.reduced {
+            self.reduce(1.0 - self.alpha / 2.0, config, path, ack.snd_nxt); // DCTCP-06
+        } else if !ack.marked && self.window_bytes < self.slow_start_bytes {
+            self.window_bytes = limit(self.window_bytes + ack.newly as f64, config, path); // DCTCP-09
+        } else if round_over && !self.reduced {
+            self.window_bytes = limit(self.window_bytes + step_bytes(config, path), config, path); // DCTCP-08
+        }
+    }
+
     /// α, the smoothed share of marked bytes.
     #[must_use]
     pub fn alpha(&self) -> f64 {
@@ -179,7 +184,7 @@ impl Dctcp {
     }
 
     /// Once per window of data: α takes in the share of marked bytes. True if a window ended.
-    fn end_round(&mut self, config: &DctcpConfig, ack: &AckInfo<'_>) -> bool {
+    fn end_round(&mut self, config: &DctcpConfig, ack: &Ack<'_>) -> bool {
         if ack.seq <= self.window_end {
             return false;
         }

@@ -4,7 +4,7 @@
 //!
 //! The rules are in `specs/bfc.md`.
 
-use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window};
+use super::{Control, Feedback, Needs, PathInfo, Scheme, floor_window};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
@@ -74,7 +74,16 @@ impl Control for DelayWindow {
     /// Algorithm 1, for each packet that an ACK acknowledges first.
     // BFC-34
     #[inline]
-    fn on_ack(&mut self, _config: &DelayWindowConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+    fn on_feedback(
+        &mut self,
+        _config: &DelayWindowConfig,
+        path: &PathInfo,
+        _now: Time,
+        feedback: &Feedback<'_>,
+    ) {
+        let Feedback::Ack(ack) = feedback else {
+            return;
+        };
         if ack.rtt_ps == 0 {
             return;
         }
@@ -83,13 +92,6 @@ impl Control for DelayWindow {
         let window = self.window_bytes + change * ack.newly as f64;
         self.window_bytes = window.clamp(f64::from(path.mtu).min(self.most_bytes), self.most_bytes);
     }
-
-    fn on_cnp(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _now: Time) {}
-
-    #[inline]
-    fn on_send(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
-
-    fn on_loss(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _loss: &LossInfo) {}
 
     #[inline]
     fn rate_bps(&mut self, _config: &DelayWindowConfig, _path: &PathInfo, _now: Time) -> f64 {
@@ -105,6 +107,7 @@ impl Control for DelayWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Ack;
     use crate::sets::DELAY_WINDOW;
     use crate::units::US;
 
@@ -118,9 +121,8 @@ mod tests {
         class: 0,
     };
 
-    fn ack(rtt_ps: u64, newly: u64) -> AckInfo<'static> {
-        AckInfo {
-            now: 0,
+    fn ack(rtt_ps: u64, newly: u64) -> Feedback<'static> {
+        Feedback::Ack(Ack {
             seq: 0,
             newly,
             snd_nxt: 0,
@@ -129,14 +131,14 @@ mod tests {
             remote_host_ps: 0,
             local_host_ps: 0,
             int: None,
-        }
+        })
     }
 
     /// One round trip of ACKs at a constant RTT.
     fn round(w: &mut DelayWindow, rtt_ps: u64) {
         let config = DELAY_WINDOW;
         for _ in 0..w.window(&config, &PATH, 0) / 1000 {
-            w.on_ack(&config, &PATH, &ack(rtt_ps, 1000));
+            w.on_feedback(&config, &PATH, 0, &ack(rtt_ps, 1000));
         }
     }
 
@@ -146,7 +148,7 @@ mod tests {
         let config = DELAY_WINDOW;
         let mut w = DelayWindow::new(&config, &PATH, 0);
         assert_eq!(w.window(&config, &PATH, 0), 100_000, "one BDP at first");
-        w.on_ack(&config, &PATH, &ack(20 * US, 1000));
+        w.on_feedback(&config, &PATH, 0, &ack(20 * US, 1000));
         assert_eq!(
             w.window(&config, &PATH, 0),
             100_000,
@@ -158,8 +160,8 @@ mod tests {
         assert_eq!(w.window(&config, &PATH, 0), 100_000);
         // An ACK for several packets counts as those.
         let (mut one, mut four) = (w.clone(), w.clone());
-        (0..4).for_each(|_| one.on_ack(&config, &PATH, &ack(40 * US, 1000)));
-        four.on_ack(&config, &PATH, &ack(40 * US, 4000));
+        (0..4).for_each(|_| one.on_feedback(&config, &PATH, 0, &ack(40 * US, 1000)));
+        four.on_feedback(&config, &PATH, 0, &ack(40 * US, 4000));
         assert_eq!(
             one.window(&config, &PATH, 0),
             four.window(&config, &PATH, 0)
@@ -171,16 +173,16 @@ mod tests {
     fn the_window_stays_between_a_packet_and_what_the_line_sends_in_the_target() {
         let config = DELAY_WINDOW;
         let mut w = DelayWindow::new(&config, &PATH, 0);
-        (0..1000).for_each(|_| w.on_ack(&config, &PATH, &ack(8 * US, 1000)));
+        (0..1000).for_each(|_| w.on_feedback(&config, &PATH, 0, &ack(8 * US, 1000)));
         assert_eq!(w.window(&config, &PATH, 0), 250_000);
-        (0..10_000).for_each(|_| w.on_ack(&config, &PATH, &ack(800 * US, 1000)));
+        (0..10_000).for_each(|_| w.on_feedback(&config, &PATH, 0, &ack(800 * US, 1000)));
         assert_eq!(w.window(&config, &PATH, 0), 1000);
         let free = DelayWindowConfig {
             capped: false,
             ..config
         };
         let mut w = DelayWindow::new(&free, &PATH, 0);
-        (0..1000).for_each(|_| w.on_ack(&free, &PATH, &ack(8 * US, 1000)));
+        (0..1000).for_each(|_| w.on_feedback(&free, &PATH, 0, &ack(8 * US, 1000)));
         assert_eq!(w.window(&free, &PATH, 0), 1_600_000);
     }
 }

@@ -1,7 +1,7 @@
 //! A window that never changes: a flow sends as fast as its port while fewer bytes than that are in
 //! flight.
 
-use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme};
+use super::{Control, Feedback, Needs, PathInfo, Scheme};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 use crate::units::Time;
 
@@ -50,14 +50,7 @@ impl Control for FixedWindow {
     }
 
     #[inline]
-    fn on_ack(&mut self, _config: &FixedWindowConfig, _path: &PathInfo, _ack: &AckInfo<'_>) {}
-
-    fn on_cnp(&mut self, _config: &FixedWindowConfig, _path: &PathInfo, _now: Time) {}
-
-    #[inline]
-    fn on_send(&mut self, _config: &FixedWindowConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
-
-    fn on_loss(&mut self, _config: &FixedWindowConfig, _path: &PathInfo, _loss: &LossInfo) {}
+    fn on_feedback(&mut self, _: &FixedWindowConfig, _: &PathInfo, _: Time, _: &Feedback<'_>) {}
 
     #[inline]
     fn rate_bps(&mut self, _config: &FixedWindowConfig, _path: &PathInfo, _now: Time) -> f64 {

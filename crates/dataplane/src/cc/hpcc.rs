@@ -14,7 +14,7 @@ mod registers;
 
 use std::sync::Arc;
 
-use super::{ADDITIVE_INCREASE, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window};
+use super::{ADDITIVE_INCREASE, Ack, Control, Feedback, Needs, PathInfo, Scheme, floor_window};
 use crate::int::{Counter, IntConfig, IntFormat, IntHop, MAX_HOPS, Telemetry};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
@@ -326,7 +326,16 @@ impl Control for Hpcc {
     }
 
     /// Procedure NewAck.
-    fn on_ack(&mut self, config: &HpccConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+    fn on_feedback(
+        &mut self,
+        config: &HpccConfig,
+        path: &PathInfo,
+        _now: Time,
+        feedback: &Feedback<'_>,
+    ) {
+        let Feedback::Ack(ack) = feedback else {
+            return; // HPCC-25: losses do not change the window.
+        };
         let Some(stack) = ack.int.filter(|stack| !stack.hops.is_empty()) else {
             return; // HPCC-04
         };
@@ -340,14 +349,6 @@ impl Control for Hpcc {
             self.react(config, path, ack, stack);
         }
     }
-
-    fn on_cnp(&mut self, _config: &HpccConfig, _path: &PathInfo, _now: Time) {}
-
-    #[inline]
-    fn on_send(&mut self, _config: &HpccConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
-
-    // HPCC-25
-    fn on_loss(&mut self, _config: &HpccConfig, _path: &PathInfo, _loss: &LossInfo) {}
 
     #[inline]
     fn rate_bps(&mut self, _config: &HpccConfig, _path: &PathInfo, _now: Time) -> f64 {
@@ -394,13 +395,7 @@ impl Hpcc {
         }
     }
 
-    fn react(
-        &mut self,
-        config: &HpccConfig,
-        path: &PathInfo,
-        ack: &AckInfo<'_>,
-        stack: Telemetry<'_>,
-    ) {
+    fn react(&mut self, config: &HpccConfig, path: &PathInfo, ack: &Ack<'_>, stack: Telemetry<'_>) {
         // The ACK of a packet that was sent after the last update of the reference.
         let newer = ack.seq > self.last_update_seq;
         if config.reaction == Reaction::PerRtt && !newer {

@@ -1,6 +1,6 @@
 //! No congestion control: a flow sends as fast as its port, without a window.
 
-use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme};
+use super::{Control, Feedback, Needs, PathInfo, Scheme};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
@@ -36,14 +36,7 @@ impl Control for LineRate {
     }
 
     #[inline]
-    fn on_ack(&mut self, _config: &LineRateConfig, _path: &PathInfo, _ack: &AckInfo<'_>) {}
-
-    fn on_cnp(&mut self, _config: &LineRateConfig, _path: &PathInfo, _now: Time) {}
-
-    #[inline]
-    fn on_send(&mut self, _config: &LineRateConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
-
-    fn on_loss(&mut self, _config: &LineRateConfig, _path: &PathInfo, _loss: &LossInfo) {}
+    fn on_feedback(&mut self, _: &LineRateConfig, _: &PathInfo, _: Time, _: &Feedback<'_>) {}
 
     #[inline]
     fn rate_bps(&mut self, _config: &LineRateConfig, _path: &PathInfo, _now: Time) -> f64 {

@@ -3,7 +3,7 @@
 //! A NIC with one control for all flows has none of this: it is compiled for its control, and its flows
 //! are as small as that.
 
-use super::{AckInfo, Control, ControlConfig, LossInfo, PathInfo, controls};
+use super::{Control, ControlConfig, Feedback, PathInfo, controls};
 use crate::units::Time;
 
 /// The control of each traffic class; classes beyond the last have that of the last.
@@ -67,20 +67,20 @@ macro_rules! define {
                 }
             }
 
-            fn on_ack(&mut self, config: &PerClass, path: &PathInfo, ack: &AckInfo<'_>) {
-                each!(self, config, path, (control, own) => control.on_ack(own, path, ack));
-            }
-
-            fn on_cnp(&mut self, config: &PerClass, path: &PathInfo, now: Time) {
-                each!(self, config, path, (control, own) => control.on_cnp(own, path, now));
+            fn on_feedback(
+                &mut self,
+                config: &PerClass,
+                path: &PathInfo,
+                now: Time,
+                feedback: &Feedback<'_>,
+            ) {
+                each!(self, config, path, (control, own) => {
+                    control.on_feedback(own, path, now, feedback);
+                });
             }
 
             fn on_send(&mut self, config: &PerClass, path: &PathInfo, now: Time, bytes: u64) {
                 each!(self, config, path, (control, own) => control.on_send(own, path, now, bytes));
-            }
-
-            fn on_loss(&mut self, config: &PerClass, path: &PathInfo, loss: &LossInfo) {
-                each!(self, config, path, (control, own) => control.on_loss(own, path, loss));
             }
 
             fn rate_bps(&mut self, config: &PerClass, path: &PathInfo, now: Time) -> f64 {

@@ -8,6 +8,7 @@
 pub mod dcqcn;
 pub mod dctcp;
 pub mod delay_window;
+mod feedback;
 pub mod fixed_window;
 pub mod hpcc;
 pub mod line_rate;
@@ -19,9 +20,10 @@ pub mod timely;
 
 use std::fmt::Debug;
 
-use crate::int::{Counter, IntFormat, Telemetry};
+use crate::int::{Counter, IntFormat};
 use crate::param::{Conflict, Kind, MAX_RATE_BPS, Param, Values};
 use crate::units::{NEVER, Time};
+pub use feedback::{Ack, Feedback, Loss};
 pub use mixed::{Mixed, PerClass};
 
 /// The list of all controls, handed to the macro `$then`: the name of the type, and its module. A new
@@ -44,8 +46,7 @@ macro_rules! controls {
 }
 pub(crate) use controls;
 
-/// The control of one flow. A hook that a scheme has no use for is empty there: none has a default, so
-/// that none is forgotten.
+/// The congestion control of one flow.
 pub trait Control: Debug + Sized {
     /// The parameters of the scheme.
     type Config: Clone + Debug + PartialEq;
@@ -54,17 +55,19 @@ pub trait Control: Debug + Sized {
     /// thing that they hear from the network.
     fn new(config: &Self::Config, path: &PathInfo, now: Time) -> Self;
 
-    /// An acknowledgement came back.
-    fn on_ack(&mut self, config: &Self::Config, path: &PathInfo, ack: &AckInfo<'_>);
+    /// Handles what the sender learned about its packets. A control ignores the kinds that do not
+    /// concern it, so that a new kind changes no existing control.
+    fn on_feedback(
+        &mut self,
+        config: &Self::Config,
+        path: &PathInfo,
+        now: Time,
+        feedback: &Feedback<'_>,
+    );
 
-    /// A congestion notification packet came back.
-    fn on_cnp(&mut self, config: &Self::Config, path: &PathInfo, now: Time);
-
-    /// A packet of `bytes` payload bytes starts its transmission.
-    fn on_send(&mut self, config: &Self::Config, path: &PathInfo, now: Time, bytes: u64);
-
-    /// Packets were lost.
-    fn on_loss(&mut self, config: &Self::Config, path: &PathInfo, loss: &LossInfo);
+    /// A packet of `bytes` payload bytes starts its transmission. Most controls do not count bytes.
+    #[inline]
+    fn on_send(&mut self, _config: &Self::Config, _path: &PathInfo, _now: Time, _bytes: u64) {}
 
     /// Pacing rate at `now` in bits per second; infinity means the port's own speed.
     fn rate_bps(&mut self, config: &Self::Config, path: &PathInfo, now: Time) -> f64;
@@ -296,40 +299,6 @@ const BITS_PS_PER_BYTE_S: f64 = 8e12;
 pub(crate) fn floor_window(bytes: f64) -> u64 {
     // Signed: processors convert to that in one step.
     (bytes as i64).max(1) as u64
-}
-
-/// What a sender knows of a loss.
-#[derive(Clone, Copy, Debug)]
-pub struct LossInfo {
-    /// When it heard of it.
-    pub now: Time,
-    /// First byte not yet sent, as it was before the flow goes back.
-    pub snd_nxt: u64,
-    /// Nothing came for a retransmission timeout; else a NAK or a notice came.
-    pub timeout: bool,
-}
-
-/// What an acknowledgement says. Sequence numbers are in payload bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct AckInfo<'a> {
-    /// When it arrived at the sender.
-    pub now: Time,
-    /// Everything below is acknowledged.
-    pub seq: u64,
-    /// Bytes that this ACK acknowledges first.
-    pub newly: u64,
-    /// First byte not yet sent.
-    pub snd_nxt: u64,
-    /// The acknowledged packet carried congestion experienced.
-    pub marked: bool,
-    /// From the start of the packet's transmission to the arrival of its ACK, in ps.
-    pub rtt_ps: Time,
-    /// How much of that the receiver's host took before it acknowledged, in ps (NIC-42).
-    pub remote_host_ps: Time,
-    /// How much of that the sender's host took before it looked at the ACK, in ps (NIC-42).
-    pub local_host_ps: Time,
-    /// Telemetry of the packet as the receiver returned it, if there is any (HPCC-04).
-    pub int: Option<Telemetry<'a>>,
 }
 
 macro_rules! define {

@@ -2,7 +2,7 @@
 //! arrives there and of what it holds (rules in `specs/powertcp.md`). What it shares with θ-PowerTCP,
 //! which takes the power from round trips (`theta_powertcp.rs`), stands first.
 
-use super::{ADDITIVE_INCREASE, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window};
+use super::{ADDITIVE_INCREASE, Control, Feedback, Needs, PathInfo, Scheme, floor_window};
 use crate::int::{IntFormat, IntHop, MAX_HOPS, Telemetry};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
@@ -337,7 +337,16 @@ impl Control for PowerTcp {
         }
     }
 
-    fn on_ack(&mut self, config: &PowerTcpConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+    fn on_feedback(
+        &mut self,
+        config: &PowerTcpConfig,
+        path: &PathInfo,
+        now: Time,
+        feedback: &Feedback<'_>,
+    ) {
+        let Feedback::Ack(ack) = feedback else {
+            return; // POWER-09: losses do not change the window.
+        };
         let Some(stack) = ack.int.filter(|stack| !stack.hops.is_empty()) else {
             return;
         };
@@ -358,7 +367,7 @@ impl Control for PowerTcp {
         }
         self.window
             .update(&config.power, path, self.reference_bytes);
-        links.past.record(ack.now, ack.snd_nxt, self.window.bytes);
+        links.past.record(now, ack.snd_nxt, self.window.bytes);
         if ack.seq > self.round_end {
             self.round_end = ack.snd_nxt;
             if config.per_round_trip {
@@ -366,14 +375,6 @@ impl Control for PowerTcp {
             }
         }
     }
-
-    fn on_cnp(&mut self, _config: &PowerTcpConfig, _path: &PathInfo, _now: Time) {}
-
-    #[inline]
-    fn on_send(&mut self, _config: &PowerTcpConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
-
-    // POWER-09
-    fn on_loss(&mut self, _config: &PowerTcpConfig, _path: &PathInfo, _loss: &LossInfo) {}
 
     #[inline]
     fn rate_bps(&mut self, _config: &PowerTcpConfig, path: &PathInfo, _now: Time) -> f64 {

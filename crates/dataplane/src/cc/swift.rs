@@ -1,7 +1,7 @@
 //! Swift's sender: two windows, one of which keeps the delay in the network near its target, the other
 //! the delay in hosts; below one packet the flow is paced (rules in `specs/swift.md`).
 
-use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme};
+use super::{Ack, Control, Feedback, Loss, Needs, PathInfo, Scheme};
 use crate::param::{Conflict, InNetwork, Param, Values};
 use crate::units::{Time, US};
 
@@ -267,44 +267,17 @@ impl Control for Swift {
         }
     }
 
-    fn on_ack(&mut self, config: &SwiftConfig, path: &PathInfo, ack: &AckInfo<'_>) {
-        self.timeouts = 0; // SWIFT-18
-        self.rtt_ps = ack.rtt_ps;
-        let most = most(config, path);
-        let acked = Acked {
-            now: ack.now,
-            rtt_ps: ack.rtt_ps, // SWIFT-01, SWIFT-03
-            packets: ack.newly as f64 / f64::from(path.mtu),
-        };
-        // SWIFT-02
-        let endpoint_ps = ack.remote_host_ps + ack.local_host_ps;
-        let fabric_ps = ack.rtt_ps.saturating_sub(endpoint_ps);
-        let target_ps = fabric_target_ps(config, path, self.fabric.cwnd);
-        self.fabric
-            .on_delay(config, most, &acked, fabric_ps as f64, target_ps);
-        let target_ps = config.endpoint_target_ps as f64; // SWIFT-15
-        self.endpoint
-            .on_delay(config, most, &acked, endpoint_ps as f64, target_ps);
-    }
-
-    // SWIFT-20
-    fn on_cnp(&mut self, _config: &SwiftConfig, _path: &PathInfo, _now: Time) {}
-
-    #[inline]
-    fn on_send(&mut self, _config: &SwiftConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
-
-    fn on_loss(&mut self, config: &SwiftConfig, path: &PathInfo, loss: &LossInfo) {
-        let most = most(config, path);
-        self.timeouts = if loss.timeout { self.timeouts + 1 } else { 0 };
-        if self.timeouts >= config.retransmit_reset.max(1) {
-            // SWIFT-18
-            for window in [&mut self.fabric, &mut self.endpoint] {
-                let before = window.cwnd;
-                window.cwnd = config.min_cwnd;
-                window.limit(config, most, loss.now, before);
-            }
-        } else {
-            self.fabric.on_loss(config, most, loss.now, self.rtt_ps); // SWIFT-18, SWIFT-19
+    fn on_feedback(
+        &mut self,
+        config: &SwiftConfig,
+        path: &PathInfo,
+        now: Time,
+        feedback: &Feedback<'_>,
+    ) {
+        match feedback {
+            Feedback::Ack(ack) => self.acknowledged(config, path, now, ack),
+            Feedback::Loss(loss) => self.lost(config, path, now, loss),
+            _ => {} // SWIFT-20: notices change nothing.
         }
     }
 
@@ -327,6 +300,41 @@ impl Control for Swift {
 }
 
 impl Swift {
+    fn acknowledged(&mut self, config: &SwiftConfig, path: &PathInfo, now: Time, ack: &Ack<'_>) {
+        self.timeouts = 0; // SWIFT-18
+        self.rtt_ps = ack.rtt_ps;
+        let most = most(config, path);
+        let acked = Acked {
+            now,
+            rtt_ps: ack.rtt_ps, // SWIFT-01, SWIFT-03
+            packets: ack.newly as f64 / f64::from(path.mtu),
+        };
+        // SWIFT-02
+        let endpoint_ps = ack.remote_host_ps + ack.local_host_ps;
+        let fabric_ps = ack.rtt_ps.saturating_sub(endpoint_ps);
+        let target_ps = fabric_target_ps(config, path, self.fabric.cwnd);
+        self.fabric
+            .on_delay(config, most, &acked, fabric_ps as f64, target_ps);
+        let target_ps = config.endpoint_target_ps as f64; // SWIFT-15
+        self.endpoint
+            .on_delay(config, most, &acked, endpoint_ps as f64, target_ps);
+    }
+
+    fn lost(&mut self, config: &SwiftConfig, path: &PathInfo, now: Time, loss: &Loss) {
+        let most = most(config, path);
+        self.timeouts = if loss.timeout { self.timeouts + 1 } else { 0 };
+        if self.timeouts >= config.retransmit_reset.max(1) {
+            // SWIFT-18
+            for window in [&mut self.fabric, &mut self.endpoint] {
+                let before = window.cwnd;
+                window.cwnd = config.min_cwnd;
+                window.limit(config, most, now, before);
+            }
+        } else {
+            self.fabric.on_loss(config, most, now, self.rtt_ps); // SWIFT-18, SWIFT-19
+        }
+    }
+
     /// The window in force, in packets.
     // SWIFT-04
     #[inline]

@@ -2,7 +2,7 @@
 //! gradient (rules in `specs/powertcp.md`).
 
 use super::powertcp::{BETA, ETA, FLOOR, GAMMA, MIN_RATE, Measured, PowerConfig, PowerWindow};
-use super::{AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, floor_window};
+use super::{Ack, Control, Feedback, Needs, PathInfo, Scheme, floor_window};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
@@ -48,11 +48,20 @@ impl Control for ThetaPowerTcp {
         }
     }
 
-    fn on_ack(&mut self, config: &PowerConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+    fn on_feedback(
+        &mut self,
+        config: &PowerConfig,
+        path: &PathInfo,
+        now: Time,
+        feedback: &Feedback<'_>,
+    ) {
+        let Feedback::Ack(ack) = feedback else {
+            return; // POWER-09: losses do not change the window.
+        };
         if self.last.is_none() {
             self.round_end = ack.snd_nxt; // POWER-13
         }
-        let Some(measured) = self.measure(config, path, ack) else {
+        let Some(measured) = self.measure(config, path, now, ack) else {
             return;
         };
         self.window.smooth(path, measured);
@@ -62,14 +71,6 @@ impl Control for ThetaPowerTcp {
             self.round_end = ack.snd_nxt;
         }
     }
-
-    fn on_cnp(&mut self, _config: &PowerConfig, _path: &PathInfo, _now: Time) {}
-
-    #[inline]
-    fn on_send(&mut self, _config: &PowerConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
-
-    // POWER-09
-    fn on_loss(&mut self, _config: &PowerConfig, _path: &PathInfo, _loss: &LossInfo) {}
 
     #[inline]
     fn rate_bps(&mut self, _config: &PowerConfig, path: &PathInfo, _now: Time) -> f64 {
@@ -94,13 +95,14 @@ impl ThetaPowerTcp {
         &mut self,
         config: &PowerConfig,
         path: &PathInfo,
-        ack: &AckInfo<'_>,
+        now: Time,
+        ack: &Ack<'_>,
     ) -> Option<Measured> {
         let mut least_ps = path.base_rtt_ps.min(ack.rtt_ps).max(1);
         let mut measured = None;
         if let Some(last) = self.last {
             least_ps = least_ps.min(last.least_ps); // POWER-15
-            let elapsed_ps = (ack.now - last.at_ps) as f64;
+            let elapsed_ps = (now - last.at_ps) as f64;
             if elapsed_ps == 0.0 {
                 return None; // POWER-13
             }
@@ -113,7 +115,7 @@ impl ThetaPowerTcp {
         }
         self.last = Some(RoundTrip {
             rtt_ps: ack.rtt_ps,
-            at_ps: ack.now,
+            at_ps: now,
             least_ps,
         });
         measured

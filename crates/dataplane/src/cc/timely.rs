@@ -1,9 +1,7 @@
 //! TIMELY's sender: the rate follows the slope of the round-trip time (rules in
 //! `specs/timely.md`).
 
-use super::{
-    ARITHMETIC, AckInfo, Control, LossInfo, Needs, PathInfo, Scheme, WINDOW, floor_window,
-};
+use super::{ARITHMETIC, Control, Feedback, Needs, PathInfo, Scheme, WINDOW, floor_window};
 use crate::param::{Conflict, InNetwork, Param, Values};
 use crate::units::{Time, US};
 
@@ -217,7 +215,16 @@ impl Control for Timely {
         }
     }
 
-    fn on_ack(&mut self, config: &TimelyConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+    fn on_feedback(
+        &mut self,
+        config: &TimelyConfig,
+        path: &PathInfo,
+        _now: Time,
+        feedback: &Feedback<'_>,
+    ) {
+        let Feedback::Ack(ack) = feedback else {
+            return; // TIMELY-17: losses do not change the rate.
+        };
         if ack.seq <= self.last_update_seq {
             return; // TIMELY-02
         }
@@ -229,14 +236,6 @@ impl Control for Timely {
         self.measured = true; // TIMELY-04
         self.last_rtt_ps = rtt_ps;
     }
-
-    fn on_cnp(&mut self, _config: &TimelyConfig, _path: &PathInfo, _now: Time) {}
-
-    #[inline]
-    fn on_send(&mut self, _config: &TimelyConfig, _path: &PathInfo, _now: Time, _bytes: u64) {}
-
-    // TIMELY-17
-    fn on_loss(&mut self, _config: &TimelyConfig, _path: &PathInfo, _loss: &LossInfo) {}
 
     #[inline]
     fn rate_bps(&mut self, _config: &TimelyConfig, _path: &PathInfo, _now: Time) -> f64 {

@@ -7,7 +7,7 @@ use super::half::{Common, SendingHalf};
 use super::pairs::{Alone, Beside, Pairing};
 use super::recovery::Reply;
 use super::wait::Wait;
-use crate::cc::{AckInfo, Control, Listed, LossInfo, Mixed, PerClass};
+use crate::cc::{Ack, Control, Feedback, Listed, Loss, Mixed, PerClass};
 use crate::config::{NicConfig, Sending};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::prefetch::prefetch_whole;
@@ -136,12 +136,11 @@ fn lost_something<C: Chosen>(
     timeout: bool,
 ) {
     flow.asked_ps = NEVER; // NIC-09: what asked may be what was lost.
-    let loss = LossInfo {
-        now,
+    let loss = Feedback::Loss(Loss {
         snd_nxt: first_unsent(flow, config, beside),
         timeout,
-    };
-    control.on_loss(C::parameters(config), &flow.start.path, &loss);
+    });
+    control.on_feedback(C::parameters(config), &flow.start.path, now, &loss);
 }
 
 /// NIC-20, NIC-21: send again from the first packet that is not acknowledged.
@@ -474,8 +473,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
             // REC-19
             let mut room = None;
             let int = arena.telemetry(id, &mut room);
-            let ack = AckInfo {
-                now,
+            let ack = Feedback::Ack(Ack {
                 seq: self.pairs.acknowledged(slot, beside.before + seq),
                 newly,
                 snd_nxt: first_unsent(flow, config, beside),
@@ -484,12 +482,12 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
                 remote_host_ps: cold.remote_host_ps,
                 local_host_ps: cold.local_host_ps,
                 int,
-            };
-            control.on_ack(parameters, &flow.start.path, &ack);
+            });
+            control.on_feedback(parameters, &flow.start.path, now, &ack);
         }
         if config.host.cnp_on_ack && packet.has(flag::CE) {
             // NS3-23
-            control.on_cnp(parameters, &flow.start.path, now);
+            control.on_feedback(parameters, &flow.start.path, now, &Feedback::Cnp);
         }
         // NIC-20, REC-11: acknowledged packets were sent, and sent packets exist.
         debug_assert!(flow.acked <= flow.next && flow.next <= flow.packets);
@@ -516,7 +514,8 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         let flow = &nic.egress.flows[slot as usize];
         if flow.is_open(number) {
             let parameters = C::parameters(&nic.config);
-            self.controls[self.pairs.place(slot)].on_cnp(parameters, &flow.start.path, now);
+            let control = &mut self.controls[self.pairs.place(slot)];
+            control.on_feedback(parameters, &flow.start.path, now, &Feedback::Cnp);
         }
     }
 

@@ -6,7 +6,7 @@
 //! for one that only waits for its pace.
 
 use super::integer::{Control, Tick};
-use crate::cc::{AckInfo, ControlConfig};
+use crate::cc::{Ack, ControlConfig};
 use crate::config::{NicConfig, Recovery, Sending};
 use crate::nic::counters::NicCounters;
 use crate::nic::egress::Egress;
@@ -292,8 +292,7 @@ impl Scan {
         }
         let seq = pair.start.bytes_below(pair.acked, config.mtu);
         let mut room = None;
-        let ack = AckInfo {
-            now,
+        let ack = Ack {
             seq,
             newly: seq - had,
             snd_nxt: pair.start.bytes_below(pair.next, config.mtu),

@@ -1,9 +1,9 @@
 use super::{close, path};
 use crate::sets::{DcqcnSets, PAPER_CNP_INTERVAL_PS};
-use dataplane::cc::Control;
 use dataplane::cc::PathInfo;
 use dataplane::cc::dcqcn::Dcqcn;
 use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
+use dataplane::cc::{Control, Feedback};
 use proptest::prelude::*;
 
 const US: u64 = 1_000_000;
@@ -26,7 +26,8 @@ impl Flow {
     }
 
     fn cnp(&mut self, us: u64) {
-        self.dcqcn.on_cnp(&self.config, &self.path, us * US);
+        self.dcqcn
+            .on_feedback(&self.config, &self.path, us * US, &Feedback::Cnp);
     }
 
     fn send(&mut self, us: u64, bytes: u64) {

@@ -2,7 +2,7 @@ use super::{ack, close, loss, path};
 use crate::sets::DctcpSets;
 use dataplane::cc::dctcp::Dctcp;
 use dataplane::cc::dctcp::DctcpConfig;
-use dataplane::cc::{AckInfo, Control};
+use dataplane::cc::{Ack, Control, Feedback};
 
 /// A flow of 100 Gb/s: BDP 100 000 bytes, packets of 1 000.
 struct Flow {
@@ -35,11 +35,11 @@ impl Flow {
     /// One packet is acknowledged while `snd_nxt` is next to be sent.
     fn ack(&mut self, marked: bool, snd_nxt: u64) -> u64 {
         self.seq += 1_000;
-        let ack = AckInfo {
+        let ack = Feedback::Ack(Ack {
             marked,
             ..ack(self.seq, snd_nxt)
-        };
-        self.dctcp.on_ack(&self.config, &path(100.0), &ack);
+        });
+        self.dctcp.on_feedback(&self.config, &path(100.0), 0, &ack);
         self.window()
     }
 }
@@ -166,7 +166,8 @@ fn a_loss_halves_once() {
     let mut flow = Flow::at_line_rate();
     flow.ack(false, 5_000);
     for _ in 0..3 {
-        flow.dctcp.on_loss(&flow.config, &path(100.0), &loss(5_000));
+        flow.dctcp
+            .on_feedback(&flow.config, &path(100.0), 0, &loss(5_000));
         assert_eq!(flow.window(), 50_000);
     }
     // Nor does a mark cut again before byte 5 000 is passed.
@@ -175,7 +176,7 @@ fn a_loss_halves_once() {
     flow.ack(false, 20_000);
     let window = flow.window();
     flow.dctcp
-        .on_loss(&flow.config, &path(100.0), &loss(20_000));
+        .on_feedback(&flow.config, &path(100.0), 0, &loss(20_000));
     assert_eq!(flow.window(), window / 2);
 }
 

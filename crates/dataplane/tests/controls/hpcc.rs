@@ -2,7 +2,7 @@ use super::{ack, close, loss, path};
 use crate::sets::HpccSets;
 use dataplane::cc::hpcc::Hpcc;
 use dataplane::cc::hpcc::HpccConfig;
-use dataplane::cc::{AckInfo, Control};
+use dataplane::cc::{Ack, Control, Feedback};
 use dataplane::int::{IntHop, IntStack, MAX_HOPS, padding_bytes};
 
 const US: u64 = 1_000_000;
@@ -44,11 +44,11 @@ impl Flow {
     }
 
     pub fn ack(&mut self, seq: u64, snd_nxt: u64, int: &IntStack) {
-        let ack = AckInfo {
+        let ack = Feedback::Ack(Ack {
             int: Some(int.telemetry()),
             ..ack(seq, snd_nxt)
-        };
-        self.hpcc.on_ack(&self.config, &path(100.0), &ack);
+        });
+        self.hpcc.on_feedback(&self.config, &path(100.0), 0, &ack);
     }
 
     pub fn window(&self) -> u64 {
@@ -312,7 +312,8 @@ fn window_and_rate_are_clipped() {
 fn no_telemetry_no_change() {
     let mut flow = Flow::new();
     flow.ack(1, 2, &IntStack::default());
-    flow.hpcc.on_ack(&flow.config, &path(100.0), &ack(3, 4));
+    flow.hpcc
+        .on_feedback(&flow.config, &path(100.0), 0, &Feedback::Ack(ack(3, 4)));
     assert_eq!(flow.window(), 100_000);
     // Neither of them was the first record.
     flow.ack(5, 6, &stack(&[port(0, 0, 0)]));
@@ -324,7 +325,7 @@ fn no_telemetry_no_change() {
 fn a_loss_changes_nothing() {
     let config = HpccConfig::paper(1e11);
     let mut control = Hpcc::new(&config, &path(100.0), 0);
-    control.on_loss(&config, &path(100.0), &loss(50_000));
+    control.on_feedback(&config, &path(100.0), 0, &loss(50_000));
     assert_eq!(control.window(&config, &path(100.0), 0), 100_000);
 }
 

@@ -13,7 +13,7 @@ mod swift;
 mod timely;
 mod wire;
 
-use dataplane::cc::{AckInfo, LossInfo, PathInfo};
+use dataplane::cc::{Ack, Feedback, Loss, PathInfo};
 
 /// 8 µs at `gbps`: 100 000 bytes at 100 Gb/s.
 fn path(gbps: f64) -> PathInfo {
@@ -29,9 +29,8 @@ fn path(gbps: f64) -> PathInfo {
 }
 
 /// Returns an ACK with sequence numbers only: no mark, no telemetry, no round-trip time.
-fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
-    AckInfo {
-        now: 0,
+fn ack(seq: u64, snd_nxt: u64) -> Ack<'static> {
+    Ack {
         seq,
         newly: 1000,
         snd_nxt,
@@ -44,12 +43,11 @@ fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
 }
 
 /// A NAK that finds this byte next to be sent.
-fn loss(snd_nxt: u64) -> LossInfo {
-    LossInfo {
-        now: 0,
+fn loss(snd_nxt: u64) -> Feedback<'static> {
+    Feedback::Loss(Loss {
         snd_nxt,
         timeout: false,
-    }
+    })
 }
 
 /// Equal but for rounding.

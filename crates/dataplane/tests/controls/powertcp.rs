@@ -1,7 +1,7 @@
 use super::{ack, close, path};
 use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcp, PowerTcpConfig};
 use dataplane::cc::theta_powertcp::ThetaPowerTcp;
-use dataplane::cc::{AckInfo, Control, LossInfo};
+use dataplane::cc::{Ack, Control, Feedback, Loss};
 use dataplane::int::{IntHop, IntStack};
 use dataplane::units::US;
 
@@ -62,12 +62,12 @@ impl Flow {
     /// Each ACK is of the packet that ends where the next one begins.
     fn ack_with(&mut self, int: Option<&IntStack>) -> f64 {
         self.seq += 1000;
-        let ack = AckInfo {
-            now: self.now,
+        let ack = Feedback::Ack(Ack {
             int: int.map(IntStack::telemetry),
             ..ack(self.seq, self.seq)
-        };
-        self.power.on_ack(&self.config, &path(100.0), &ack);
+        });
+        self.power
+            .on_feedback(&self.config, &path(100.0), self.now, &ack);
         self.window()
     }
 }
@@ -190,12 +190,11 @@ fn power_of_round_trips() {
     let mut round_trip = |newer: bool, after_ns: u64, rtt_us: u64| {
         now += after_ns * 1000;
         seq += 1000;
-        let ack = AckInfo {
-            now,
+        let ack = Feedback::Ack(Ack {
             rtt_ps: rtt_us * US,
             ..ack(if newer { seq } else { 0 }, seq)
-        };
-        theta.on_ack(&config, &path(100.0), &ack);
+        });
+        theta.on_feedback(&config, &path(100.0), now, &ack);
         let window = theta.rate_bps(&config, &path(100.0), 0) * 8e-6 / 8.0;
         (window, theta.power())
     };
@@ -220,13 +219,13 @@ fn power_of_round_trips() {
 #[test]
 fn losses_change_nothing() {
     let mut flow = Flow::new();
-    let loss = LossInfo {
-        now: 0,
+    let loss = Feedback::Loss(Loss {
         snd_nxt: 0,
         timeout: true,
-    };
-    flow.power.on_loss(&flow.config, &path(100.0), &loss);
-    flow.power.on_cnp(&flow.config, &path(100.0), 0);
+    });
+    flow.power.on_feedback(&flow.config, &path(100.0), 0, &loss);
+    flow.power
+        .on_feedback(&flow.config, &path(100.0), 0, &Feedback::Cnp);
     close(flow.window(), 100_000.0);
 }
 

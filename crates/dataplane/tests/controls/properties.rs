@@ -12,7 +12,7 @@ use dataplane::cc::line_rate::LineRateConfig;
 use dataplane::cc::powertcp::{PowerConfig, PowerTcpConfig};
 use dataplane::cc::swift::SwiftConfig;
 use dataplane::cc::timely::TimelyConfig;
-use dataplane::cc::{AckInfo, Control, LossInfo, Mixed, PathInfo, PerClass};
+use dataplane::cc::{Ack, Control, Feedback, Loss, Mixed, PathInfo, PerClass};
 use dataplane::config::ControlConfig;
 use dataplane::int::{IntHop, IntStack};
 use proptest::prelude::*;
@@ -113,8 +113,7 @@ fn apply(control: &mut Mixed, config: &PerClass, path: &PathInfo, now: u64, op: 
             for hop in hops {
                 stack.push(*switch, *hop);
             }
-            let ack = AckInfo {
-                now,
+            let ack = Feedback::Ack(Ack {
                 seq: *seq,
                 newly: *newly,
                 snd_nxt: *snd_nxt,
@@ -123,18 +122,17 @@ fn apply(control: &mut Mixed, config: &PerClass, path: &PathInfo, now: u64, op: 
                 remote_host_ps: 0,
                 local_host_ps: 0,
                 int: Some(stack.telemetry()),
-            };
-            control.on_ack(config, path, &ack);
+            });
+            control.on_feedback(config, path, now, &ack);
         }
-        Op::Cnp => control.on_cnp(config, path, now),
+        Op::Cnp => control.on_feedback(config, path, now, &Feedback::Cnp),
         Op::Send(bytes) => control.on_send(config, path, now, *bytes),
         Op::Loss(snd_nxt) => {
-            let loss = LossInfo {
-                now,
+            let loss = Feedback::Loss(Loss {
+                snd_nxt: *snd_nxt,
                 timeout: snd_nxt % 2 == 0,
-                ..loss(*snd_nxt)
-            };
-            control.on_loss(config, path, &loss);
+            });
+            control.on_feedback(config, path, now, &loss);
         }
     }
 }
@@ -235,7 +233,7 @@ fn the_class_of_a_flow_names_its_control() {
             ..path(100.0)
         };
         let mut control = Mixed::new(&config, &path, 0);
-        control.on_loss(&config, &path, &loss(50_000));
+        control.on_feedback(&config, &path, 0, &loss(50_000));
         control.window(&config, &path, 0)
     });
     assert_eq!(windows, [u64::MAX, 5_000, 50_000, 50_000]);

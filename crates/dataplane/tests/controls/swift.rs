@@ -1,6 +1,6 @@
 use super::{ack, close, path};
 use dataplane::cc::swift::{FlowScaling, Swift, SwiftConfig};
-use dataplane::cc::{AckInfo, Control, LossInfo, PathInfo};
+use dataplane::cc::{Ack, Control, Feedback, Loss, PathInfo};
 use dataplane::units::US;
 
 /// The defaults, for a path of three switches at 100 Gb/s: a base round trip of 8 µs, a target of 26 µs
@@ -42,16 +42,16 @@ impl Flow {
         let newly = (packets * 1000.0) as u64;
         self.seq += newly;
         let host_ps = (hosts_us * US as f64) as u64;
-        let ack = AckInfo {
-            now: self.now,
+        let ack = Feedback::Ack(Ack {
             newly,
             rtt_ps: (rtt_us * US as f64) as u64,
             remote_host_ps: host_ps / 2,
             local_host_ps: host_ps - host_ps / 2,
             marked: true,
             ..ack(self.seq, self.seq + 1000)
-        };
-        self.swift.on_ack(&self.config, &self.path, &ack);
+        });
+        self.swift
+            .on_feedback(&self.config, &self.path, self.now, &ack);
         self.swift.cwnd()
     }
 
@@ -62,12 +62,12 @@ impl Flow {
 
     fn lost(&mut self, after_us: u64, timeout: bool) -> f64 {
         self.now += after_us * US;
-        let loss = LossInfo {
-            now: self.now,
+        let loss = Feedback::Loss(Loss {
             snd_nxt: self.seq,
             timeout,
-        };
-        self.swift.on_loss(&self.config, &self.path, &loss);
+        });
+        self.swift
+            .on_feedback(&self.config, &self.path, self.now, &loss);
         self.swift.cwnd()
     }
 }
@@ -271,6 +271,7 @@ fn losses_and_timeouts() {
 #[test]
 fn marks_and_notices_change_nothing() {
     let mut flow = Flow::with_cwnd(10.0);
-    flow.swift.on_cnp(&flow.config, &flow.path, 0);
+    flow.swift
+        .on_feedback(&flow.config, &flow.path, 0, &Feedback::Cnp);
     close(flow.swift.cwnd(), 10.0);
 }

@@ -2,7 +2,7 @@ use super::{ack, close, loss, path};
 use crate::sets::{PATCHED, TimelySets};
 use dataplane::cc::timely::Timely;
 use dataplane::cc::timely::TimelyConfig;
-use dataplane::cc::{AckInfo, Control};
+use dataplane::cc::{Ack, Control, Feedback};
 
 const US: u64 = 1_000_000;
 
@@ -26,11 +26,11 @@ impl Flow {
     /// Rate in Mb/s after a completion with a round trip of `rtt_us`.
     fn rtt(&mut self, rtt_us: u64) -> f64 {
         self.seq += 1_000;
-        let ack = AckInfo {
+        let ack = Feedback::Ack(Ack {
             rtt_ps: rtt_us * US,
             ..ack(self.seq + 1, self.seq + 1_000)
-        };
-        self.timely.on_ack(&self.config, &path(10.0), &ack);
+        });
+        self.timely.on_feedback(&self.config, &path(10.0), 0, &ack);
         self.rate_bps() / 1e6
     }
 
@@ -141,11 +141,11 @@ fn hyperactive_below_t_low() {
 fn once_per_round_trip() {
     let mut flow = Flow::new();
     let mut on = |seq, snd_nxt, rtt_us| {
-        let ack = AckInfo {
+        let ack = Feedback::Ack(Ack {
             rtt_ps: rtt_us * US,
             ..ack(seq, snd_nxt)
-        };
-        flow.timely.on_ack(&flow.config, &path(10.0), &ack);
+        });
+        flow.timely.on_feedback(&flow.config, &path(10.0), 0, &ack);
         flow.rate_bps()
     };
     on(1_000, 50_000, 60);
@@ -189,7 +189,7 @@ fn parameter_sets() {
 fn a_loss_changes_nothing() {
     let config = TimelyConfig::paper();
     let mut control = Timely::new(&config, &path(10.0), 0);
-    control.on_loss(&config, &path(10.0), &loss(50_000));
+    control.on_feedback(&config, &path(10.0), 0, &loss(50_000));
     close(control.rate_bps(&config, &path(10.0), 0), 10e9);
 }
 

@@ -4,7 +4,7 @@ use super::{ack, close, path};
 use crate::sets::HpccSets;
 use dataplane::cc::hpcc::Hpcc;
 use dataplane::cc::hpcc::HpccConfig;
-use dataplane::cc::{AckInfo, Control};
+use dataplane::cc::{Ack, Control, Feedback};
 use dataplane::config::IntConfig;
 use dataplane::int::wire::{self, WireError};
 use dataplane::int::{IntFormat, IntHop, IntStack, Layout, MAX_HOPS};
@@ -195,11 +195,11 @@ fn a_sender_measures_across_a_wrap() {
             1,
             PAPER.decode(PAPER.encode(&hop(ts_ns * 1000, tx_bytes, 0))),
         );
-        let ack = AckInfo {
+        let ack = Feedback::Ack(Ack {
             int: Some(stack.telemetry()),
             ..ack(1, 100_000)
-        };
-        flow.on_ack(&config, &path(100.0), &ack);
+        });
+        flow.on_feedback(&config, &path(100.0), 0, &ack);
         flow.utilisation()
     };
     // 8 µs before the wrap of the stamp; 62 720 bytes (490 units) in those 8 µs, 0.6272 of the link.

@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 
 use dataplane::cc::hpcc::{Arithmetic, Constants, Division, Hpcc, HpccConfig};
-use dataplane::cc::{AckInfo, Control, ControlConfig};
+use dataplane::cc::{Ack, Control, ControlConfig, Feedback};
 use dataplane::config::Sending;
 use dataplane::int::wire::{RECORD_BYTES, append, header};
 use dataplane::int::{IntFormat, IntStack, Layout, MAX_HOPS};
@@ -82,8 +82,7 @@ impl HpccTrace {
         };
         flow.acked = flow.acked.max(packet.psn);
         flow.next = flow.next.max(flow.acked);
-        let ack = AckInfo {
-            now,
+        let ack = Ack {
             seq: self.bytes_below(&flow, flow.acked),
             newly: 0,
             snd_nxt: self.bytes_below(&flow, flow.next),
@@ -95,8 +94,10 @@ impl HpccTrace {
         };
         let path = flow.start.path;
         let mut real = flow.control.clone();
-        real.on_ack(&self.real, &path, &ack);
-        flow.control.on_ack(&self.config, &path, &ack);
+        let feedback = Feedback::Ack(ack);
+        real.on_feedback(&self.real, &path, now, &feedback);
+        flow.control
+            .on_feedback(&self.config, &path, now, &feedback);
         if let (IntFormat::Wire(layout), Some(stack)) = (self.config.telemetry.format, &stack) {
             let window = (flow.control.window_bytes() * 64.0) as u64;
             let rate = flow.control.rate_bps(&self.config, &path, now) / 8e9;

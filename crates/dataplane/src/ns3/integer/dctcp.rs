@@ -2,7 +2,7 @@
 
 use super::{increase_bps, line_bps, times};
 use crate::cc::dctcp::DctcpConfig;
-use crate::cc::{AckInfo, PathInfo};
+use crate::cc::{Ack, PathInfo};
 
 #[derive(Clone, Debug)]
 pub(super) struct Dctcp {
@@ -35,7 +35,7 @@ impl Dctcp {
         rate_bps: &mut u64,
         config: &DctcpConfig,
         path: &PathInfo,
-        ack: &AckInfo<'_>,
+        ack: &Ack<'_>,
     ) {
         self.marked += u64::from(ack.marked);
         let new_batch = ack.seq > self.last_update_seq;
@@ -61,7 +61,7 @@ impl Dctcp {
         }
     }
 
-    fn end_batch(&mut self, config: &DctcpConfig, path: &PathInfo, ack: &AckInfo<'_>) {
+    fn end_batch(&mut self, config: &DctcpConfig, path: &PathInfo, ack: &Ack<'_>) {
         let packets = |bytes: u64| bytes / u64::from(path.mtu) + 1;
         if self.last_update_seq == 0 {
             self.batch = packets(ack.snd_nxt);

@@ -2,7 +2,7 @@
 
 use super::{increase_bps, line_bps, ns};
 use crate::cc::hpcc::{HpccConfig, Reaction};
-use crate::cc::{AckInfo, PathInfo};
+use crate::cc::{Ack, PathInfo};
 use crate::int::{IntHop, MAX_HOPS, Telemetry};
 
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Hpcc {
         rate_bps: &mut u64,
         config: &HpccConfig,
         path: &PathInfo,
-        ack: &AckInfo<'_>,
+        ack: &Ack<'_>,
     ) -> bool {
         let Some(stack) = ack.int else { return false };
         if self.last_update_seq == 0 {

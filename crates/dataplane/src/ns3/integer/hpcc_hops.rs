@@ -2,7 +2,7 @@
 
 use super::{hpcc, increase_bps, line_bps, ns};
 use crate::cc::hpcc::{HpccConfig, Reaction};
-use crate::cc::{AckInfo, PathInfo};
+use crate::cc::{Ack, PathInfo};
 use crate::int::{IntHop, MAX_HOPS};
 
 /// What is kept for a hop.
@@ -44,7 +44,7 @@ impl HpccHops {
         rate_bps: &mut u64,
         config: &HpccConfig,
         path: &PathInfo,
-        ack: &AckInfo<'_>,
+        ack: &Ack<'_>,
     ) -> bool {
         let Some(stack) = ack.int else { return false };
         if self.last_update_seq == 0 {
@@ -159,9 +159,8 @@ mod tests {
         stack
     }
 
-    fn ack<'a>(stack: &'a IntStack, seq: u64, snd_nxt: u64) -> AckInfo<'a> {
-        AckInfo {
-            now: 0,
+    fn ack<'a>(stack: &'a IntStack, seq: u64, snd_nxt: u64) -> Ack<'a> {
+        Ack {
             seq,
             newly: 0,
             snd_nxt,

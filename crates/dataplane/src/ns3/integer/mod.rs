@@ -10,7 +10,7 @@ mod hpcc;
 mod hpcc_hops;
 mod timely;
 
-use crate::cc::{AckInfo, ControlConfig, PathInfo};
+use crate::cc::{Ack, ControlConfig, PathInfo};
 use crate::units::{NS, Time};
 pub(super) use dcqcn::Tick;
 
@@ -81,7 +81,7 @@ impl Control {
 
     /// An acknowledgement came back. Says whether the scheme moves a start that is set already
     /// when it sets the rate, and has set it (only HPCC does).
-    pub fn on_ack(&mut self, config: &ControlConfig, path: &PathInfo, ack: &AckInfo<'_>) -> bool {
+    pub fn on_ack(&mut self, config: &ControlConfig, path: &PathInfo, ack: &Ack<'_>) -> bool {
         let rate = &mut self.rate_bps;
         match (&mut self.scheme, config) {
             (Scheme::Hpcc(x), ControlConfig::Hpcc(c)) => return x.on_ack(rate, c, path, ack),
@@ -163,9 +163,8 @@ mod tests {
     };
     const LINE: u64 = 100_000_000_000;
 
-    fn ack(seq: u64, snd_nxt: u64, marked: bool, rtt_ps: Time) -> AckInfo<'static> {
-        AckInfo {
-            now: 0,
+    fn ack(seq: u64, snd_nxt: u64, marked: bool, rtt_ps: Time) -> Ack<'static> {
+        Ack {
             seq,
             newly: 0,
             snd_nxt,
@@ -305,7 +304,7 @@ mod tests {
         });
         let mut control = Control::new(&config, &PATH);
         let mut on = |seq, stack: &IntStack| {
-            let ack = AckInfo {
+            let ack = Ack {
                 int: Some(stack.telemetry()),
                 ..ack(seq, seq + 50_000, false, 0)
             };

@@ -2,7 +2,7 @@
 
 use super::{line_bps, ns, times};
 use crate::cc::timely::TimelyConfig;
-use crate::cc::{AckInfo, PathInfo};
+use crate::cc::{Ack, PathInfo};
 
 #[derive(Clone, Debug)]
 pub(super) struct Timely {
@@ -28,7 +28,7 @@ impl Timely {
         rate_bps: &mut u64,
         config: &TimelyConfig,
         path: &PathInfo,
-        ack: &AckInfo<'_>,
+        ack: &Ack<'_>,
     ) {
         if ack.seq <= self.last_update_seq {
             return;

@@ -1,0 +1,45 @@
+//! What a sender learns about its packets from the network.
+
+use crate::int::Telemetry;
+use crate::units::Time;
+
+/// One piece of information for the congestion control of a flow.
+#[derive(Clone, Copy, Debug)]
+pub enum Feedback<'a> {
+    /// An acknowledgement arrived.
+    Ack(Ack<'a>),
+    /// A congestion notification packet arrived, or a marked ACK where those count as one.
+    Cnp,
+    /// Packets were lost.
+    Loss(Loss),
+}
+
+/// The content of an acknowledgement. Sequence numbers are in payload bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// All bytes below this number are acknowledged.
+    pub seq: u64,
+    /// Bytes that were not acknowledged before.
+    pub newly: u64,
+    /// First byte not yet sent.
+    pub snd_nxt: u64,
+    /// The acknowledged packet carried an ECN mark.
+    pub marked: bool,
+    /// Time from the start of the packet's transmission to the arrival of its ACK, in ps.
+    pub rtt_ps: Time,
+    /// Part of `rtt_ps` that the receiver's host took before it acknowledged, in ps (NIC-42).
+    pub remote_host_ps: Time,
+    /// Part of `rtt_ps` that the sender's host took before it processed the ACK, in ps (NIC-42).
+    pub local_host_ps: Time,
+    /// Telemetry of the packet as the receiver returned it, if there is any (HPCC-04).
+    pub int: Option<Telemetry<'a>>,
+}
+
+/// The content of a loss report.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// First byte not yet sent, before the flow goes back.
+    pub snd_nxt: u64,
+    /// True after a retransmission timeout, false after a NAK or a drop notice.
+    pub timeout: bool,
+}
