@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::common::{Random, mutate, repair};
+use dataplane::ids::FlowSlot;
 use dataplane::packet::Arena;
 use dataplane::units::{MS, NS, Time, US};
 use live::Error;
@@ -219,7 +220,7 @@ fn answers_to_what_was_not_sent_change_nothing() {
         match fault {
             0 => arena.hot_mut(id).psn = 51,
             1 => arena.hot_mut(id).flow ^= 1,
-            2 => arena.cold_mut(id).slot = 4_000_000,
+            2 => arena.cold_mut(id).slot = FlowSlot::from_bits(4_000_000),
             3 => arena.cold_mut(id).sent_ps = 3600 * 1000 * MS,
             4 => arena.cold_mut(id).local_host_ps = 3600 * 1000 * MS,
             _ => arena.cold_mut(id).src = 2,

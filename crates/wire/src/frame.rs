@@ -6,6 +6,7 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 use dataplane::classes::{CONTROL_CLASS, DATA_CLASS, traffic_class};
 
+use dataplane::ids::FlowSlot;
 use dataplane::int::IntFormat;
 use dataplane::packet::{Arena, Cold, Kind, Location, Packet, PacketId, Stamp, flag};
 use dataplane::units::NEVER;
@@ -349,7 +350,7 @@ fn answer_header(kind: Kind, marked: bool, packet: &Packet, cold: &Cold) -> Bth 
         },
         partition: PARTITION,
         backward: marked || kind == Kind::Cnp,
-        queue_pair: cold.slot & LARGEST_24,
+        queue_pair: cold.slot.bits() & LARGEST_24,
         psn: packet.psn & LARGEST_24,
         ..Bth::default()
     }
@@ -389,7 +390,7 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
         flow: packet.flow,
         number: packet.psn,
         hash: packet.hash,
-        slot: cold.slot,
+        slot: cold.slot.bits(),
         queue: packet.upstream_queue,
         level: if_any(grant || request, cold.level.into()) as u16,
         link_number: (network.link_numbers && data).then_some(packet.location.link_number()),
@@ -514,7 +515,7 @@ fn decode_flow(
         remote_host_ps: 0,
         local_host_ps: it.host_ps,
         src,
-        slot: it.slot,
+        slot: FlowSlot::from_bits(it.slot),
         remaining: it.remaining,
         arrived_below: it.arrived_below,
         payload: found.payload,

@@ -11,6 +11,7 @@ use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
 use dataplane::hop::pfc::PauseClasses;
+use dataplane::ids::FlowSlot;
 use dataplane::int::{IntFormat, IntHop, Layout};
 use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, Stamp, flag};
 use wire::frame::MOST_BYTES;
@@ -57,7 +58,7 @@ fn flow(name: &'static str, kind: Kind, opcode: Option<u64>) -> Sample {
     };
     let cold = Cold {
         src: 258,
-        slot: 12,
+        slot: FlowSlot::new(12),
         sent_ps: 123_456_789_012_345,
         remaining: 5_000,
         payload: 301,

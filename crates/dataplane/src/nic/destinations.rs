@@ -1,10 +1,8 @@
 //! Pauses of a NIC that name a destination (dstPause): its flows to that endpoint wait, all others
 //! go on.
 
+use crate::ids::FlowSlot;
 use crate::mixed::MixedMap;
-
-/// No flow.
-const NONE: u32 = u32::MAX;
 
 /// Destinations that are paused at the ports of a NIC, and the flows that wait for each: lists of
 /// slots, linked by their owner.
@@ -12,7 +10,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(crate) struct Destinations {
     /// First waiting slot by (port, destination).
-    paused: MixedMap<u64, u32>,
+    paused: MixedMap<u64, FlowSlot>,
 }
 
 #[inline]
@@ -44,25 +42,25 @@ impl Destinations {
         let mut news = false;
         self.paused.entry(at(port, dst)).or_insert_with(|| {
             news = true;
-            NONE
+            FlowSlot::NONE
         });
         news
     }
 
     /// Resumes a destination. Returns the first of the slots that waited for it; `None` where that
     /// changed nothing.
-    pub fn resume(&mut self, port: u16, dst: u32) -> Option<u32> {
+    pub fn resume(&mut self, port: u16, dst: u32) -> Option<FlowSlot> {
         self.paused.remove(&at(port, dst))
     }
 
     /// A slot joins those that wait for a paused destination. Returns the slot that follows it.
-    pub fn wait(&mut self, port: u16, dst: u32, slot: u32) -> u32 {
+    pub fn wait(&mut self, port: u16, dst: u32, slot: FlowSlot) -> FlowSlot {
         let first = self.paused.insert(at(port, dst), slot);
-        first.unwrap_or(NONE)
+        first.unwrap_or(FlowSlot::NONE)
     }
 
     /// The first slot that waits for a destination, to take it out of the list.
-    pub fn first_mut(&mut self, port: u16, dst: u32) -> Option<&mut u32> {
+    pub fn first_mut(&mut self, port: u16, dst: u32) -> Option<&mut FlowSlot> {
         self.paused.get_mut(&at(port, dst))
     }
 }
@@ -77,9 +75,9 @@ mod tests {
         let mut d = Destinations::default();
         assert!(d.pause(0, 7) && !d.pause(0, 7));
         assert!(d.is_paused(0, 7) && !d.is_paused(1, 7) && !d.is_paused(0, 8));
-        assert_eq!(d.wait(0, 7, 3), NONE);
-        assert_eq!(d.wait(0, 7, 5), 3);
-        assert_eq!(d.resume(0, 7), Some(5));
+        assert_eq!(d.wait(0, 7, FlowSlot::new(3)), FlowSlot::NONE);
+        assert_eq!(d.wait(0, 7, FlowSlot::new(5)), FlowSlot::new(3));
+        assert_eq!(d.resume(0, 7), Some(FlowSlot::new(5)));
         assert_eq!(d.resume(0, 7), None);
     }
 }

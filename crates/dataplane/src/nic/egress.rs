@@ -6,6 +6,7 @@
 //! would lead to its receiver, or finished.
 
 use crate::classes::ClassSet;
+use crate::ids::FlowSlot;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -25,7 +26,6 @@ use crate::sink::Sink;
 use crate::units::{NEVER, Rate, Time};
 
 /// No flow.
-pub(super) const NO_SLOT: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -52,7 +52,7 @@ pub(super) struct Flow {
     pub start: FlowStart,
     pub state: State,
     /// Next slot in the ring, among the parked flows of its queue, or among the free slots.
-    pub link: u32,
+    pub link: FlowSlot,
     /// Class of its frames.
     pub class: u8,
     /// Queue of the NIC that it uses.
@@ -141,7 +141,7 @@ pub(crate) struct Alarm {
     pub at: Time,
     pub flow: u32,
     pub kind: AlarmKind,
-    pub slot: u32,
+    pub slot: FlowSlot,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -155,8 +155,8 @@ pub(crate) enum AlarmKind {
 /// A circular list of flows, served one packet at a time.
 #[derive(Clone, Copy, Debug)]
 struct Ring {
-    head: u32,
-    tail: u32,
+    head: FlowSlot,
+    tail: FlowSlot,
 }
 
 #[derive(Clone, Debug)]
@@ -183,14 +183,14 @@ pub(super) struct Port {
 pub(super) struct NicQueue {
     users: u32,
     /// First parked flow.
-    pub parked: u32,
+    pub parked: FlowSlot,
     pub paused: bool,
 }
 
 impl NicQueue {
     const NEW: Self = Self {
         users: 0,
-        parked: NO_SLOT,
+        parked: FlowSlot::NONE,
         paused: false,
     };
 }
@@ -199,7 +199,7 @@ impl NicQueue {
 #[derive(Debug)]
 pub(crate) struct Egress {
     pub(super) flows: Vec<Flow>,
-    free: u32,
+    free: FlowSlot,
     pub(super) ports: Vec<Port>,
     alarms: BinaryHeap<Reverse<Alarm>>,
     /// First timeouts of flows: they come in order of time, and most flows are gone by then.
@@ -221,8 +221,8 @@ impl Egress {
     /// The ports have these rates, for frames of `classes` classes.
     pub fn new(config: &NicConfig, classes: usize, rates: &[Rate]) -> Self {
         let ring = Ring {
-            head: NO_SLOT,
-            tail: NO_SLOT,
+            head: FlowSlot::NONE,
+            tail: FlowSlot::NONE,
         };
         let port = |&rate: &Rate| Port {
             rate,
@@ -238,7 +238,7 @@ impl Egress {
         let ports = rates.iter().map(port).collect();
         Self {
             flows: Vec::new(),
-            free: NO_SLOT,
+            free: FlowSlot::NONE,
             ports,
             alarms: BinaryHeap::new(),
             timeouts: VecDeque::new(),
@@ -324,11 +324,11 @@ impl Egress {
         config: &NicConfig,
         start: &FlowStart,
         sink: &mut S,
-    ) -> u32 {
+    ) -> FlowSlot {
         let flow = Flow {
             start: *start,
             state: State::Blocked,
-            link: NO_SLOT,
+            link: FlowSlot::NONE,
             class: config.data_class + start.class,
             queue: self.take_queue(config, start),
             packets: start.bytes.div_ceil(u64::from(config.mtu)) as u32, // NIC-01
@@ -342,13 +342,13 @@ impl Egress {
             rising: false,
             repair: Repair::new(&config.recovery),
         };
-        let slot = if self.free == NO_SLOT {
+        let slot = if self.free == FlowSlot::NONE {
             self.flows.push(flow);
-            self.flows.len() as u32 - 1
+            FlowSlot::new(self.flows.len() - 1)
         } else {
             let slot = self.free;
-            self.free = self.flows[slot as usize].link;
-            self.flows[slot as usize] = flow;
+            self.free = self.flows[slot.index()].link;
+            self.flows[slot.index()] = flow;
             slot
         };
         if let Some(timeout_ps) = config.recovery.shortest_timeout_ps() {
@@ -391,8 +391,8 @@ impl Egress {
     }
 
     /// Asks to be called for a flow.
-    pub fn alarm<S: Sink>(&mut self, at: Time, kind: AlarmKind, slot: u32, sink: &mut S) {
-        let flow = self.flows[slot as usize].start.flow;
+    pub fn alarm<S: Sink>(&mut self, at: Time, kind: AlarmKind, slot: FlowSlot, sink: &mut S) {
+        let flow = self.flows[slot.index()].start.flow;
         let alarm = Alarm {
             at,
             flow,
@@ -406,11 +406,11 @@ impl Egress {
     }
 
     /// A flow that may send joins the end of its ring, or takes its place in the order that there is instead.
-    pub fn enter_ring<S: Sink>(&mut self, slot: u32, sink: &mut S) {
-        let flow = &mut self.flows[slot as usize];
+    pub fn enter_ring<S: Sink>(&mut self, slot: FlowSlot, sink: &mut S) {
+        let flow = &mut self.flows[slot.index()];
         flow.state = State::Ready;
         sink.flow_waits(&flow.start, Wait::Turn);
-        flow.link = NO_SLOT;
+        flow.link = FlowSlot::NONE;
         let class = flow.class;
         let port = &mut self.ports[flow.start.port as usize];
         if let Some(ordered) = port.ordered.get_mut(class as usize) {
@@ -421,17 +421,17 @@ impl Egress {
         let ring = &mut port.rings[class as usize];
         let tail = ring.tail;
         ring.tail = slot;
-        if tail == NO_SLOT {
+        if tail == FlowSlot::NONE {
             ring.head = slot;
             port.ring_mask |= 1 << class;
         } else {
-            self.flows[tail as usize].link = slot;
+            self.flows[tail.index()].link = slot;
         }
     }
 
     /// The time of a flow that waited for its pace may have come.
-    pub fn pace<S: Sink>(&mut self, now: Time, slot: u32, sink: &mut S) {
-        let flow = &self.flows[slot as usize];
+    pub fn pace<S: Sink>(&mut self, now: Time, slot: FlowSlot, sink: &mut S) {
+        let flow = &self.flows[slot.index()];
         if flow.state == State::Paced && flow.next_ps <= now {
             let port = flow.start.port;
             self.enter_ring(slot, sink);
@@ -441,16 +441,16 @@ impl Egress {
 
     /// Whether a flow whose receiver was out of reach can be sent again; it is blocked then.
     // LNK-13
-    pub fn rejoin(&mut self, slot: u32) -> bool {
-        let back = self.flows[slot as usize].state == State::Cut && !self.is_cut(slot);
+    pub fn rejoin(&mut self, slot: FlowSlot) -> bool {
+        let back = self.flows[slot.index()].state == State::Cut && !self.is_cut(slot);
         if back {
-            self.flows[slot as usize].state = State::Blocked;
+            self.flows[slot.index()].state = State::Blocked;
         }
         back
     }
 
     /// Takes the flow whose turn it is out of its ring.
-    pub fn leave_ring(&mut self, port: u16, class: u8) -> Option<u32> {
+    pub fn leave_ring(&mut self, port: u16, class: u8) -> Option<FlowSlot> {
         let p = &mut self.ports[port as usize];
         if let Some(ordered) = p.ordered.get_mut(class as usize) {
             let next = ordered.pop();
@@ -461,12 +461,12 @@ impl Egress {
         }
         let ring = &mut p.rings[class as usize];
         let slot = ring.head;
-        if slot == NO_SLOT {
+        if slot == FlowSlot::NONE {
             return None;
         }
-        ring.head = self.flows[slot as usize].link;
-        if ring.head == NO_SLOT {
-            ring.tail = NO_SLOT;
+        ring.head = self.flows[slot.index()].link;
+        if ring.head == FlowSlot::NONE {
+            ring.tail = FlowSlot::NONE;
             p.ring_mask &= !(1 << class);
         }
         Some(slot)
@@ -488,7 +488,7 @@ impl Egress {
 
     /// Fetches what they look at then, the rings of the port, and returns the flow of the next alarm.
     #[inline]
-    pub fn prefetch_rings(&self, port: u16) -> Option<u32> {
+    pub fn prefetch_rings(&self, port: u16) -> Option<FlowSlot> {
         if let Some(port) = self.ports.get(port as usize) {
             prefetch(&port.rings, 0);
             prefetch(&port.queues, 0);
@@ -500,8 +500,8 @@ impl Egress {
 
     /// Fetches a flow.
     #[inline]
-    pub fn prefetch(&self, slot: u32) {
-        if let Some(flow) = self.flows.get(slot as usize) {
+    pub fn prefetch(&self, slot: FlowSlot) {
+        if let Some(flow) = self.flows.get(slot.index()) {
             prefetch_whole(flow);
         }
     }
@@ -514,11 +514,14 @@ impl Egress {
     }
 
     /// A flow of which everything is acknowledged gives its place back.
-    pub fn finish(&mut self, slot: u32) {
-        let flow = &mut self.flows[slot as usize];
+    pub fn finish(&mut self, slot: FlowSlot) {
+        let flow = &mut self.flows[slot.index()];
         let port = &mut self.ports[flow.start.port as usize];
         let queue = &mut port.queues[flow.queue as usize];
-        debug_assert!(queue.users > 0, "flow {slot} ends on a queue without flows");
+        debug_assert!(
+            queue.users > 0,
+            "flow {slot:?} ends on a queue without flows"
+        );
         queue.users -= 1;
         match flow.state {
             State::Ready => flow.state = State::Leaving,
@@ -529,10 +532,10 @@ impl Egress {
                     queue.parked = link;
                 } else {
                     let mut at = queue.parked;
-                    while self.flows[at as usize].link != slot {
-                        at = self.flows[at as usize].link;
+                    while self.flows[at.index()].link != slot {
+                        at = self.flows[at.index()].link;
                     }
-                    self.flows[at as usize].link = link;
+                    self.flows[at.index()].link = link;
                 }
                 self.release(slot);
             }
@@ -543,10 +546,10 @@ impl Egress {
                         *first = link;
                     } else {
                         let mut at = *first;
-                        while self.flows[at as usize].link != slot {
-                            at = self.flows[at as usize].link;
+                        while self.flows[at.index()].link != slot {
+                            at = self.flows[at.index()].link;
                         }
-                        self.flows[at as usize].link = link;
+                        self.flows[at.index()].link = link;
                     }
                 }
                 self.release(slot);
@@ -556,8 +559,8 @@ impl Egress {
     }
 
     /// Frees a slot that nothing links to any more.
-    pub fn release(&mut self, slot: u32) {
-        let flow = &mut self.flows[slot as usize];
+    pub fn release(&mut self, slot: FlowSlot) {
+        let flow = &mut self.flows[slot.index()];
         flow.state = State::Free;
         flow.link = self.free;
         self.free = slot;
@@ -671,9 +674,9 @@ impl Egress {
         let Some(queue) = queues.get_mut(nth) else {
             return true;
         };
-        let mut slot = std::mem::replace(&mut queue.parked, NO_SLOT);
-        while slot != NO_SLOT {
-            let flow = &mut self.flows[slot as usize];
+        let mut slot = std::mem::replace(&mut queue.parked, FlowSlot::NONE);
+        while slot != FlowSlot::NONE {
+            let flow = &mut self.flows[slot.index()];
             let next = flow.link;
             if flow.start.flow == number {
                 self.enter_ring(slot, sink);
@@ -703,8 +706,8 @@ impl Egress {
         let Some(mut slot) = self.destinations.resume(port, dst) else {
             return false;
         };
-        while slot != NO_SLOT {
-            let next = self.flows[slot as usize].link;
+        while slot != FlowSlot::NONE {
+            let next = self.flows[slot.index()].link;
             self.enter_ring(slot, sink);
             slot = next;
         }
@@ -717,9 +720,9 @@ impl Egress {
     pub fn unpark<S: Sink>(&mut self, port: u16, sink: &mut S) {
         for queue in 0..self.ports[port as usize].queues.len() {
             let queue = &mut self.ports[port as usize].queues[queue];
-            let mut slot = std::mem::replace(&mut queue.parked, NO_SLOT);
-            while slot != NO_SLOT {
-                let next = self.flows[slot as usize].link;
+            let mut slot = std::mem::replace(&mut queue.parked, FlowSlot::NONE);
+            while slot != FlowSlot::NONE {
+                let next = self.flows[slot.index()].link;
                 self.enter_ring(slot, sink);
                 slot = next;
             }
@@ -748,9 +751,9 @@ impl Egress {
         q.paused = on;
         sink.hold_received(port, queue.into(), on);
         if !on {
-            let mut slot = std::mem::replace(&mut q.parked, NO_SLOT);
-            while slot != NO_SLOT {
-                let next = self.flows[slot as usize].link;
+            let mut slot = std::mem::replace(&mut q.parked, FlowSlot::NONE);
+            while slot != FlowSlot::NONE {
+                let next = self.flows[slot.index()].link;
                 self.enter_ring(slot, sink);
                 slot = next;
             }
@@ -761,7 +764,7 @@ impl Egress {
 
     /// Whether the flow of an alarm has finished.
     fn is_gone(&self, alarm: &Alarm) -> bool {
-        !self.flows[alarm.slot as usize].is_open(alarm.flow)
+        !self.flows[alarm.slot.index()].is_open(alarm.flow)
     }
 
     /// Takes the earliest alarm if it is due, else asks to be called at its time. Forgets first timeouts of flows that have finished.
@@ -813,11 +816,11 @@ impl Egress {
 
     /// Calls `visit` with every unfinished flow.
     pub fn for_each_flow(&self, mtu: u16, mut visit: impl FnMut(&Unfinished)) {
-        for (slot, flow) in (0..).zip(&self.flows) {
+        for flow in &self.flows {
             let why = match flow.state {
                 State::Leaving | State::Free => continue,
                 State::Cut => OUT_OF_REACH,
-                _ if self.is_cut(slot) => OUT_OF_REACH,
+                _ if self.cuts(&flow.start) => OUT_OF_REACH,
                 State::Ready => "ready to send",
                 State::Paced => "waits for its pace",
                 State::Blocked => "waits for an acknowledgement",
@@ -842,8 +845,8 @@ impl Egress {
     }
 
     /// Whether the receiver of a flow is out of reach.
-    pub fn is_cut(&self, slot: u32) -> bool {
-        self.cuts(&self.flows[slot as usize].start)
+    pub fn is_cut(&self, slot: FlowSlot) -> bool {
+        self.cuts(&self.flows[slot.index()].start)
     }
 
     /// Whether the receiver of a flow is out of reach, whatever sends the flow.

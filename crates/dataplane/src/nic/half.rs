@@ -7,6 +7,7 @@ use super::egress::Egress;
 use super::flow::{FlowStart, Unfinished};
 use super::receiver::Receiver;
 use crate::config::NicConfig;
+use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
@@ -135,7 +136,7 @@ pub(crate) trait SendingHalf {
     fn settle<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _sink: &mut S) {}
 
     /// Fetches what an acknowledgement of the flow in this slot will touch. Changes nothing.
-    fn prefetch(&self, _nic: &Common, _slot: u32) {}
+    fn prefetch(&self, _nic: &Common, _slot: FlowSlot) {}
 
     /// Calls `visit` with every unfinished flow.
     fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(&Unfinished));

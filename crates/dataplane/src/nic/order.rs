@@ -7,6 +7,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 use super::flow::FlowStart;
 use crate::config::FlowOrder;
+use crate::ids::FlowSlot;
 use crate::route::mix32;
 
 /// Flows that may send, in order.
@@ -22,7 +23,7 @@ pub(super) enum Ordered {
 pub(super) struct Remaining {
     bytes: u64,
     flow: u32,
-    slot: u32,
+    slot: FlowSlot,
 }
 
 /// Flows that are ready by their numbers, and whose turn it was.
@@ -38,7 +39,7 @@ pub(super) struct Cyclic {
 struct Numbered {
     number: u32,
     flow: u32,
-    slot: u32,
+    slot: FlowSlot,
 }
 
 impl Ordered {
@@ -52,7 +53,7 @@ impl Ordered {
     }
 
     /// Adds the flow in a slot that has this much left.
-    pub fn push(&mut self, start: &FlowStart, bytes: u64, slot: u32) {
+    pub fn push(&mut self, start: &FlowStart, bytes: u64, slot: FlowSlot) {
         let flow = start.flow;
         match self {
             Self::Shortest(heap) => heap.push(Reverse(Remaining { bytes, flow, slot })),
@@ -67,7 +68,7 @@ impl Ordered {
     }
 
     /// Takes out the flow whose turn it is; returns its slot.
-    pub fn pop(&mut self) -> Option<u32> {
+    pub fn pop(&mut self) -> Option<FlowSlot> {
         match self {
             Self::Shortest(heap) => heap.pop().map(|next| next.0.slot),
             Self::Cyclic(cyclic) => {

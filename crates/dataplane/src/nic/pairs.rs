@@ -6,6 +6,7 @@ use std::fmt::Debug;
 
 use super::egress::Flow;
 use super::flow::FlowStart;
+use crate::ids::FlowSlot;
 use crate::mixed::MixedMap;
 use crate::units::Time;
 
@@ -36,32 +37,32 @@ pub(super) trait Pairing: Debug {
 
     /// The flow has this slot; `pair` is its queue pair, `None` one of its own. Returns whether its
     /// control is new.
-    fn begin(&mut self, flow: &mut Flow, slot: u32, pair: Option<u32>) -> bool;
+    fn begin(&mut self, flow: &mut Flow, slot: FlowSlot, pair: Option<u32>) -> bool;
 
     /// Where the control of the flow in a slot is.
-    fn place(&self, slot: u32) -> usize;
+    fn place(&self, slot: FlowSlot) -> usize;
 
     /// What else its queue pair has.
-    fn beside(&self, flows: &[Flow], slot: u32, mtu: u16) -> Beside;
+    fn beside(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> Beside;
 
     /// The highest of the acknowledged bytes of the queue pair, of which one is `seq`.
-    fn acknowledged(&mut self, slot: u32, seq: u64) -> u64;
+    fn acknowledged(&mut self, slot: FlowSlot, seq: u64) -> u64;
 
     /// Notes when the queue pair may send next.
-    fn sent(&mut self, slot: u32, next_ps: Time);
+    fn sent(&mut self, slot: FlowSlot, next_ps: Time);
 
     /// When it may.
-    fn next_ps(&self, slot: u32) -> Time;
+    fn next_ps(&self, slot: FlowSlot) -> Time;
 
     /// The nth of the flows under way on the queue pair of a slot.
-    fn nth(&self, slot: u32, nth: usize) -> Option<u32>;
+    fn nth(&self, slot: FlowSlot, nth: usize) -> Option<FlowSlot>;
 
     /// The flow in a slot has sent everything, or finished: the one that can begin now, and its queue
     /// pair.
-    fn next(&mut self, flows: &[Flow], slot: u32) -> Option<(FlowStart, u32)>;
+    fn next(&mut self, flows: &[Flow], slot: FlowSlot) -> Option<(FlowStart, u32)>;
 
     /// The flow in a slot has finished.
-    fn end(&mut self, slot: u32);
+    fn end(&mut self, slot: FlowSlot);
 
     /// Calls `visit` with every flow that has not begun.
     fn for_each_waiting(&self, visit: impl FnMut(&FlowStart, &'static str));
@@ -84,45 +85,45 @@ impl Pairing for Alone {
     }
 
     #[inline]
-    fn begin(&mut self, _: &mut Flow, _: u32, _: Option<u32>) -> bool {
+    fn begin(&mut self, _: &mut Flow, _: FlowSlot, _: Option<u32>) -> bool {
         true
     }
 
     #[inline]
-    fn place(&self, slot: u32) -> usize {
-        slot as usize
+    fn place(&self, slot: FlowSlot) -> usize {
+        slot.index()
     }
 
     #[inline]
-    fn beside(&self, _: &[Flow], _: u32, _: u16) -> Beside {
+    fn beside(&self, _: &[Flow], _: FlowSlot, _: u16) -> Beside {
         Beside::default()
     }
 
     #[inline]
-    fn acknowledged(&mut self, _: u32, seq: u64) -> u64 {
+    fn acknowledged(&mut self, _: FlowSlot, seq: u64) -> u64 {
         seq
     }
 
     #[inline]
-    fn sent(&mut self, _: u32, _: Time) {}
+    fn sent(&mut self, _: FlowSlot, _: Time) {}
 
     #[inline]
-    fn next_ps(&self, _: u32) -> Time {
+    fn next_ps(&self, _: FlowSlot) -> Time {
         0
     }
 
     #[inline]
-    fn nth(&self, slot: u32, nth: usize) -> Option<u32> {
+    fn nth(&self, slot: FlowSlot, nth: usize) -> Option<FlowSlot> {
         (nth == 0).then_some(slot)
     }
 
     #[inline]
-    fn next(&mut self, _: &[Flow], _: u32) -> Option<(FlowStart, u32)> {
+    fn next(&mut self, _: &[Flow], _: FlowSlot) -> Option<(FlowStart, u32)> {
         None
     }
 
     #[inline]
-    fn end(&mut self, _: u32) {}
+    fn end(&mut self, _: FlowSlot) {}
 
     fn for_each_waiting(&self, _: impl FnMut(&FlowStart, &'static str)) {}
 }
@@ -131,7 +132,7 @@ impl Pairing for Alone {
 #[derive(Debug, Default)]
 struct Pair {
     /// Messages that have begun and not finished, in this order: slots, and the bytes before them.
-    open: Vec<(u32, u64)>,
+    open: Vec<(FlowSlot, u64)>,
     /// Messages that have not begun.
     waiting: VecDeque<FlowStart>,
     /// Bytes of all messages that have begun.
@@ -148,7 +149,7 @@ impl Pair {
     /// The message that began last has sent everything.
     fn is_free(&self, flows: &[Flow]) -> bool {
         let last = self.open.last();
-        last.is_none_or(|open| flows[open.0 as usize].has_sent_all())
+        last.is_none_or(|open| flows[open.0.index()].has_sent_all())
     }
 }
 
@@ -165,12 +166,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    fn of(&self, slot: u32) -> &Pair {
+    fn of(&self, slot: FlowSlot) -> &Pair {
         &self.pairs[self.place(slot)]
     }
 
-    fn of_mut(&mut self, slot: u32) -> &mut Pair {
-        &mut self.pairs[self.of_slot[slot as usize] as usize]
+    fn of_mut(&mut self, slot: FlowSlot) -> &mut Pair {
+        &mut self.pairs[self.of_slot[slot.index()] as usize]
     }
 
     /// The queue pair with this number, or a new one; and whether it is new.
@@ -224,12 +225,12 @@ impl Pairing for Shared {
         !waits
     }
 
-    fn begin(&mut self, flow: &mut Flow, slot: u32, pair: Option<u32>) -> bool {
+    fn begin(&mut self, flow: &mut Flow, slot: FlowSlot, pair: Option<u32>) -> bool {
         let (at, new) = self.find(pair);
-        if self.of_slot.len() <= slot as usize {
-            self.of_slot.resize(slot as usize + 1, at);
+        if self.of_slot.len() <= slot.index() {
+            self.of_slot.resize(slot.index() + 1, at);
         }
-        self.of_slot[slot as usize] = at;
+        self.of_slot[slot.index()] = at;
         let pair = &mut self.pairs[at as usize];
         pair.open.push((slot, pair.bytes));
         pair.bytes += flow.start.bytes;
@@ -238,12 +239,12 @@ impl Pairing for Shared {
     }
 
     #[inline]
-    fn place(&self, slot: u32) -> usize {
-        self.of_slot[slot as usize] as usize
+    fn place(&self, slot: FlowSlot) -> usize {
+        self.of_slot[slot.index()] as usize
     }
 
     // NIC-51, NIC-52
-    fn beside(&self, flows: &[Flow], slot: u32, mtu: u16) -> Beside {
+    fn beside(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> Beside {
         let mut beside = Beside::default();
         let mut later = false;
         for &(other, before) in &self.of(slot).open {
@@ -252,7 +253,7 @@ impl Pairing for Shared {
                 later = true;
                 continue;
             }
-            let flow = &flows[other as usize];
+            let flow = &flows[other.index()];
             let sent = flow.start.bytes_below(flow.next, mtu);
             beside.in_flight += sent - flow.start.bytes_below(flow.acked, mtu);
             beside.after += if later { sent } else { 0 };
@@ -260,33 +261,33 @@ impl Pairing for Shared {
         beside
     }
 
-    fn acknowledged(&mut self, slot: u32, seq: u64) -> u64 {
+    fn acknowledged(&mut self, slot: FlowSlot, seq: u64) -> u64 {
         let pair = self.of_mut(slot);
         pair.acknowledged = pair.acknowledged.max(seq);
         pair.acknowledged
     }
 
-    fn sent(&mut self, slot: u32, next_ps: Time) {
+    fn sent(&mut self, slot: FlowSlot, next_ps: Time) {
         self.of_mut(slot).next_ps = next_ps;
     }
 
-    fn next_ps(&self, slot: u32) -> Time {
+    fn next_ps(&self, slot: FlowSlot) -> Time {
         self.of(slot).next_ps
     }
 
-    fn nth(&self, slot: u32, nth: usize) -> Option<u32> {
+    fn nth(&self, slot: FlowSlot, nth: usize) -> Option<FlowSlot> {
         self.of(slot).open.get(nth).map(|open| open.0)
     }
 
-    fn next(&mut self, flows: &[Flow], slot: u32) -> Option<(FlowStart, u32)> {
+    fn next(&mut self, flows: &[Flow], slot: FlowSlot) -> Option<(FlowStart, u32)> {
         let pair = self.of_mut(slot);
         let number = pair.number?;
         let next = pair.is_free(flows).then(|| pair.waiting.pop_front());
         Some((next.flatten()?, number))
     }
 
-    fn end(&mut self, slot: u32) {
-        let at = self.of_slot[slot as usize];
+    fn end(&mut self, slot: FlowSlot) {
+        let at = self.of_slot[slot.index()];
         let pair = &mut self.pairs[at as usize];
         pair.open.retain(|open| open.0 != slot);
         if pair.number.is_none() {

@@ -9,6 +9,7 @@ use super::recovery::Reply;
 use super::wait::Wait;
 use crate::cc::{Ack, Control, Feedback, Listed, Loss, Mixed, PerClass};
 use crate::config::{NicConfig, Sending};
+use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::prefetch::prefetch_whole;
 use crate::sink::Sink;
@@ -173,10 +174,10 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         flow: &FlowStart,
         pair: Option<u32>,
         sink: &mut S,
-    ) -> u32 {
+    ) -> FlowSlot {
         let config = &*nic.config;
         let slot = nic.egress.start(now, config, flow, sink);
-        let is_new = (self.pairs).begin(&mut nic.egress.flows[slot as usize], slot, pair);
+        let is_new = (self.pairs).begin(&mut nic.egress.flows[slot.index()], slot, pair);
         if is_new {
             let control = C::new(C::parameters(config), &flow.path, now);
             match self.controls.get_mut(self.pairs.place(slot)) {
@@ -194,7 +195,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         &mut self,
         (now, by_ps): (Time, Time),
         nic: &mut Common,
-        slot: u32,
+        slot: FlowSlot,
         sink: &mut S,
     ) -> Option<u16> {
         let (flow, pair) = self.pairs.next(&nic.egress.flows, slot)?;
@@ -206,7 +207,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
     /// The same for all flows of the queue pair of a slot: they share a window.
     // NIC-51
     #[inline]
-    fn revive_pair<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: u32, sink: &mut S) {
+    fn revive_pair<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
         if !P::SHARED {
             return self.revive(now, nic, slot, sink);
         }
@@ -219,9 +220,9 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
 
     /// Puts a blocked flow where it belongs, if it may send again.
     #[inline]
-    fn revive<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: u32, sink: &mut S) {
+    fn revive<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
         if self.join(now, now, nic, slot, sink) {
-            sink.kick(nic.egress.flows[slot as usize].start.port);
+            sink.kick(nic.egress.flows[slot.index()].start.port);
         }
     }
 
@@ -231,14 +232,14 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         now: Time,
         by_ps: Time,
         nic: &mut Common,
-        slot: u32,
+        slot: FlowSlot,
         sink: &mut S,
     ) -> bool {
-        if nic.egress.flows[slot as usize].state != State::Blocked {
+        if nic.egress.flows[slot.index()].state != State::Blocked {
             return false;
         }
         let beside = self.beside(nic, slot);
-        let flow = &mut nic.egress.flows[slot as usize];
+        let flow = &mut nic.egress.flows[slot.index()];
         let control = &mut self.controls[self.pairs.place(slot)];
         let parameters = C::parameters(&nic.config);
         if !may_send(flow, control, &nic.config, parameters, beside, now) {
@@ -256,15 +257,15 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
 
     /// What else the queue pair of a flow has.
     #[inline]
-    fn beside(&self, nic: &Common, slot: u32) -> Beside {
+    fn beside(&self, nic: &Common, slot: FlowSlot) -> Beside {
         (self.pairs).beside(&nic.egress.flows, slot, nic.config.mtu)
     }
 
     /// A flow that its window holds back looks again when its control's timer may have opened it.
     // NIC-08
     #[inline]
-    fn await_rise<S: Sink>(&mut self, nic: &mut Common, slot: u32, sink: &mut S) {
-        let flow = &mut nic.egress.flows[slot as usize];
+    fn await_rise<S: Sink>(&mut self, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
+        let flow = &mut nic.egress.flows[slot.index()];
         let control = &self.controls[self.pairs.place(slot)];
         let at = control.rises_ps(C::parameters(&nic.config), &flow.start.path);
         if at == NEVER || flow.rising || flow.next >= flow.packets {
@@ -276,8 +277,8 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
 
     /// A flow waits until its pace lets it send.
     #[inline]
-    fn wait_for_pace<S: Sink>(&self, nic: &mut Common, slot: u32, sink: &mut S) {
-        let flow = &mut nic.egress.flows[slot as usize];
+    fn wait_for_pace<S: Sink>(&self, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
+        let flow = &mut nic.egress.flows[slot.index()];
         flow.state = State::Paced;
         let at = flow.next_ps;
         sink.flow_waits(&flow.start, Wait::Pace(at));
@@ -297,7 +298,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         while let Some(slot) = nic.egress.leave_ring(port, class) {
             let egress = &mut nic.egress;
             let cut = egress.reach.is_some() && egress.is_cut(slot);
-            let flow = &mut egress.flows[slot as usize];
+            let flow = &mut egress.flows[slot.index()];
             let queue = &mut egress.ports[port as usize].queues[flow.queue as usize];
             if flow.state == State::Leaving {
                 egress.release(slot);
@@ -322,7 +323,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
                 self.wait_for_pace(nic, slot, sink);
             } else {
                 let beside = self.beside(nic, slot);
-                let flow = &mut nic.egress.flows[slot as usize];
+                let flow = &mut nic.egress.flows[slot.index()];
                 let control = &mut self.controls[self.pairs.place(slot)];
                 let parameters = C::parameters(&nic.config);
                 if may_send(flow, control, &nic.config, parameters, beside, now) {
@@ -341,7 +342,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         now: Time,
         nic: &mut Common,
         port: u16,
-        slot: u32,
+        slot: FlowSlot,
         arena: &mut Arena,
         sink: &mut S,
     ) -> PacketId {
@@ -349,7 +350,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         let config = &*nic.config;
         let parameters = C::parameters(config);
         let rate = nic.egress.ports[port as usize].rate;
-        let flow = &mut nic.egress.flows[slot as usize];
+        let flow = &mut nic.egress.flows[slot.index()];
         let control = &mut self.controls[self.pairs.place(slot)];
         if flow.next == flow.acked {
             flow.progress_ps = now;
@@ -410,7 +411,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         } else {
             self.wait_for_pace(nic, slot, sink);
         }
-        if P::SHARED && nic.egress.flows[slot as usize].has_sent_all() {
+        if P::SHARED && nic.egress.flows[slot.index()].has_sent_all() {
             self.begin_next((now, now + on_wire), nic, slot, sink);
         }
         let id = arena.alloc(hot, cold);
@@ -431,12 +432,12 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
     ) {
         let (packet, cold) = (arena.hot(id), arena.cold(id));
         let slot = cold.slot;
-        if !nic.egress.flows[slot as usize].is_open(packet.flow) {
+        if !nic.egress.flows[slot.index()].is_open(packet.flow) {
             return; // NIC-22: the flow has finished; this is an echo of a packet that was sent twice.
         }
         let beside = self.beside(nic, slot);
         let config = &*nic.config;
-        let flow = &mut nic.egress.flows[slot as usize];
+        let flow = &mut nic.egress.flows[slot.index()];
         let control = &mut self.controls[self.pairs.place(slot)];
         let parameters = C::parameters(config);
         let had = flow.start.bytes_below(flow.acked, config.mtu);
@@ -510,8 +511,8 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
     }
 
     /// A CNP came back.
-    fn notified(&mut self, now: Time, nic: &mut Common, number: u32, slot: u32) {
-        let flow = &nic.egress.flows[slot as usize];
+    fn notified(&mut self, now: Time, nic: &mut Common, number: u32, slot: FlowSlot) {
+        let flow = &nic.egress.flows[slot.index()];
         if flow.is_open(number) {
             let parameters = C::parameters(&nic.config);
             let control = &mut self.controls[self.pairs.place(slot)];
@@ -520,10 +521,10 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
     }
 
     /// NIC-21: nothing moved for the whole timeout though something is in flight.
-    fn timeout<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: u32, sink: &mut S) {
+    fn timeout<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
         let beside = self.beside(nic, slot);
         let config = &*nic.config;
-        let flow = &mut nic.egress.flows[slot as usize];
+        let flow = &mut nic.egress.flows[slot.index()];
         let recovery = &config.recovery;
         let (Some(timeout_ps), Some(shortest_ps)) = (
             recovery.timeout_ps(flow.next - flow.acked),
@@ -631,7 +632,7 @@ impl<C: Chosen, P: Pairing> SendingHalf for Sender<C, P> {
                 AlarmKind::Pace => nic.egress.pace(now, alarm.slot, sink),
                 AlarmKind::Timeout => self.timeout(now, nic, alarm.slot, sink),
                 AlarmKind::Rise => {
-                    nic.egress.flows[alarm.slot as usize].rising = false;
+                    nic.egress.flows[alarm.slot.index()].rising = false;
                     self.revive(now, nic, alarm.slot, sink);
                 }
             }
@@ -646,11 +647,11 @@ impl<C: Chosen, P: Pairing> SendingHalf for Sender<C, P> {
         cold: &Cold,
         sink: &mut S,
     ) {
-        if !nic.egress.flows[cold.slot as usize].is_open(packet.flow) {
+        if !nic.egress.flows[cold.slot.index()].is_open(packet.flow) {
             return;
         }
         let beside = self.beside(nic, cold.slot);
-        let flow = &mut nic.egress.flows[cold.slot as usize];
+        let flow = &mut nic.egress.flows[cold.slot.index()];
         if let Some(repair) = &mut flow.repair {
             repair.told(packet.psn, u64::from(cold.payload));
             let control = &mut self.controls[self.pairs.place(cold.slot)];
@@ -660,7 +661,7 @@ impl<C: Chosen, P: Pairing> SendingHalf for Sender<C, P> {
     }
 
     fn reach_changed<S: Sink>(&mut self, now: Time, nic: &mut Common, sink: &mut S) {
-        for slot in 0..nic.egress.flows.len() as u32 {
+        for slot in (0..nic.egress.flows.len()).map(FlowSlot::new) {
             if nic.egress.rejoin(slot) {
                 self.revive(now, nic, slot, sink);
             }
@@ -668,12 +669,12 @@ impl<C: Chosen, P: Pairing> SendingHalf for Sender<C, P> {
     }
 
     #[inline]
-    fn prefetch(&self, nic: &Common, slot: u32) {
+    fn prefetch(&self, nic: &Common, slot: FlowSlot) {
         nic.egress.prefetch(slot);
         if P::SHARED {
             return;
         }
-        if let Some(control) = self.controls.get(slot as usize) {
+        if let Some(control) = self.controls.get(slot.index()) {
             prefetch_whole(control);
         }
     }

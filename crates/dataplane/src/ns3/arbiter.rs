@@ -8,6 +8,7 @@
 use super::integer::{Control, Tick};
 use crate::cc::{Ack, ControlConfig};
 use crate::config::{NicConfig, Recovery, Sending};
+use crate::ids::FlowSlot;
 use crate::nic::counters::NicCounters;
 use crate::nic::egress::Egress;
 use crate::nic::fifo::Fifo;
@@ -91,9 +92,9 @@ const WHICH: u32 = (1 << WHAT_SHIFT) - 1;
 #[derive(Debug)]
 pub(crate) struct Scan {
     pairs: Vec<Pair>,
-    free: Vec<u32>,
+    free: Vec<FlowSlot>,
     /// Slots of the queue pairs in the order in which they came.
-    list: Vec<u32>,
+    list: Vec<FlowSlot>,
     /// Place of the one that sent last.
     last: usize,
     replies: Fifo,
@@ -128,7 +129,7 @@ impl Scan {
         let mut first_finished = count;
         for step in 1..=count {
             let place = (self.last + step) % count;
-            let pair = &self.pairs[self.list[place] as usize];
+            let pair = &self.pairs[self.list[place].index()];
             let open =
                 paused >> pair.class & 1 == 0 && !egress.destinations.is_paused(0, pair.start.dst); // FG-42
             if open && pair.unsent() && !pair.held_by_window(config) {
@@ -152,8 +153,8 @@ impl Scan {
         let mut moved = found;
         for place in from..self.list.len() {
             let slot = self.list[place];
-            if self.pairs[slot as usize].finished() {
-                self.pairs[slot as usize].listed = false;
+            if self.pairs[slot.index()].finished() {
+                self.pairs[slot.index()].listed = false;
                 self.release(slot);
                 continue;
             }
@@ -168,8 +169,8 @@ impl Scan {
     }
 
     /// Frees the slot of a finished flow when nothing refers to it any more.
-    fn release(&mut self, slot: u32) {
-        let pair = &self.pairs[slot as usize];
+    fn release(&mut self, slot: FlowSlot) {
+        let pair = &self.pairs[slot.index()];
         if pair.finished() && !pair.listed && pair.clocks == 0 {
             self.free.push(slot);
         }
@@ -181,7 +182,7 @@ impl Scan {
         if self.wake_ps.is_some() {
             return;
         }
-        let pairs = self.list.iter().map(|&slot| &self.pairs[slot as usize]);
+        let pairs = self.list.iter().map(|&slot| &self.pairs[slot.index()]);
         let earliest = pairs.filter(|p| p.unsent()).map(|p| p.next_ps).min();
         if let Some(at) = earliest.filter(|&at| at > now) {
             self.wake_at(at, sink);
@@ -192,7 +193,7 @@ impl Scan {
     // BLM-11
     fn note_waits<S: Sink>(&self, nic: &Common, sink: &mut S) {
         if sink.follows_flows() {
-            for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
+            for pair in self.list.iter().map(|&slot| &self.pairs[slot.index()]) {
                 sink.flow_waits(&pair.start, pair.wait(&nic.config, &nic.egress));
             }
         }
@@ -208,11 +209,11 @@ impl Scan {
         &mut self,
         now: Time,
         config: &NicConfig,
-        slot: u32,
+        slot: FlowSlot,
         arena: &mut Arena,
         counters: &mut NicCounters,
     ) -> PacketId {
-        let pair = &mut self.pairs[slot as usize];
+        let pair = &mut self.pairs[slot.index()];
         let psn = pair.next;
         let before = pair.start.bytes_below(psn, config.mtu);
         let payload = (pair.start.bytes - before).min(u64::from(config.mtu)) as u16;
@@ -267,7 +268,7 @@ impl Scan {
     ) {
         let (packet, cold) = (arena.hot(id), arena.cold(id));
         let slot = cold.slot;
-        let pair = &mut self.pairs[slot as usize];
+        let pair = &mut self.pairs[slot.index()];
         if pair.start.flow != packet.flow || pair.finished() {
             return;
         }
@@ -310,8 +311,8 @@ impl Scan {
     }
 
     /// NS3-35: a start that was set at the old rate moves to where the new rate would have put it.
-    fn repace<S: Sink>(&mut self, now: Time, slot: u32, old_bps: u64, sink: &mut S) {
-        let pair = &mut self.pairs[slot as usize];
+    fn repace<S: Sink>(&mut self, now: Time, slot: FlowSlot, old_bps: u64, sink: &mut S) {
+        let pair = &mut self.pairs[slot.index()];
         let takes = |bps| cut_serialisation_ps(u64::from(pair.last_bytes), bps);
         pair.next_ps = pair.next_ps + takes(pair.control.rate_bps()) - takes(old_bps);
         let at = pair.next_ps;
@@ -322,14 +323,14 @@ impl Scan {
 
     fn schedule<S: Sink>(
         pair: &mut Pair,
-        slot: u32,
+        slot: FlowSlot,
         ticks: [Option<(Time, Tick)>; 2],
         sink: &mut S,
     ) {
         for (at, tick) in ticks.into_iter().flatten() {
             let what = TICKS.iter().position(|&t| t == tick).unwrap_or(0) as u32;
             pair.clocks += 1;
-            sink.call(at, (WAKE + 1 + what) << WHAT_SHIFT | slot);
+            sink.call(at, (WAKE + 1 + what) << WHAT_SHIFT | slot.bits());
         }
     }
 }
@@ -360,11 +361,11 @@ impl SendingHalf for Scan {
             listed: true,
         };
         let slot = if let Some(slot) = self.free.pop() {
-            self.pairs[slot as usize] = pair;
+            self.pairs[slot.index()] = pair;
             slot
         } else {
             self.pairs.push(pair);
-            self.pairs.len() as u32 - 1
+            FlowSlot::new(self.pairs.len() - 1)
         };
         self.list.push(slot);
         sink.kick(0);
@@ -454,28 +455,30 @@ impl SendingHalf for Scan {
             }
             return;
         }
-        let pair = &mut self.pairs[which as usize];
+        let slot = FlowSlot::from_bits(which);
+        let pair = &mut self.pairs[slot.index()];
+        debug_assert!(pair.clocks > 0, "a timer of {slot:?} fires and none is set");
         pair.clocks -= 1;
         if pair.finished() {
-            self.release(which);
+            self.release(slot);
             return;
         }
         let tick = TICKS[(what - WAKE - 1) as usize];
         let path = pair.start.path;
         let next = pair.control.tick(control(&nic.config), &path, now, tick);
-        Self::schedule(pair, which, next, sink);
+        Self::schedule(pair, slot, next, sink);
         self.note_waits(nic, sink);
     }
 
     #[inline]
-    fn prefetch(&self, _nic: &Common, slot: u32) {
-        prefetch(&self.pairs, slot as usize);
+    fn prefetch(&self, _nic: &Common, slot: FlowSlot) {
+        prefetch(&self.pairs, slot.index());
     }
 
     fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(&Unfinished)) {
         let (config, egress) = (&*nic.config, &nic.egress);
         let paused = egress.paused_classes(0);
-        for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
+        for pair in self.list.iter().map(|&slot| &self.pairs[slot.index()]) {
             let why = if pair.finished() {
                 continue;
             } else if !pair.unsent() || pair.held_by_window(config) {
@@ -500,7 +503,7 @@ impl SendingHalf for Scan {
         class: u8,
         visit: &mut dyn FnMut(&FlowStart),
     ) {
-        for pair in self.list.iter().map(|&slot| &self.pairs[slot as usize]) {
+        for pair in self.list.iter().map(|&slot| &self.pairs[slot.index()]) {
             if pair.unsent() && pair.class == class {
                 visit(&pair.start);
             }

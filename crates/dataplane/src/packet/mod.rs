@@ -9,6 +9,7 @@ mod frame;
 pub use arena::Arena;
 pub use frame::{Frame, SchemeNumber, SchemeSet, Words};
 
+use crate::ids::FlowSlot;
 use crate::ids::QueueId;
 use crate::units::{NEVER, Time};
 
@@ -232,7 +233,7 @@ pub struct Cold {
     /// Sending endpoint.
     pub src: u32,
     /// Slot of the flow in the sender's NIC, echoed by ACK, NAK and CNP.
-    pub slot: u32,
+    pub slot: FlowSlot,
     /// Payload bytes left in the flow, including this packet (shortest remaining first). An ACK or
     /// NAK keeps the value of the packet that it answers.
     pub remaining: u64,
@@ -243,8 +244,9 @@ pub struct Cold {
     pub payload: u16,
     /// Priority level that a grant sets.
     pub level: u16,
-    /// On data of a receiver-driven transport: the number of the credit that let it go, or how many packets of
-    /// the flow need no grant.
+    /// On data of a receiver-driven transport: the number of the credit that permitted it, or how
+    /// many packets of the flow need no grant. On a pause frame whose cause is recorded: the number
+    /// of the pause, at least 1.
     pub credit: u32,
     /// Of data that its sender sends: what `cookie` of the flow says. On a link nobody knows it.
     pub cookie: u32,

@@ -4,6 +4,7 @@
 mod pacing;
 
 use crate::classes::ClassSet;
+use crate::ids::FlowSlot;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -145,7 +146,7 @@ struct Incoming {
     peer: u32,
     own: u32,
     /// Place of the flow at its sender.
-    peer_slot: u32,
+    peer_slot: FlowSlot,
     hash: u32,
     packets: u32,
     /// Everything below has arrived.
@@ -244,15 +245,14 @@ struct Alarm {
     at: Time,
     flow: u32,
     kind: AlarmKind,
-    slot: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum AlarmKind {
-    /// The sender has heard nothing.
-    Timeout,
-    /// The bucket of the port `slot` opens.
-    Bucket,
+    /// The sender of a flow received nothing for a timeout.
+    Timeout(FlowSlot),
+    /// The bucket of a port opens.
+    Bucket(u16),
 }
 
 /// ExpressPass at one NIC.
@@ -263,10 +263,10 @@ pub struct ExpressPass {
     /// long not after that.
     ended: MixedMap<u32, (Time, Time)>,
     /// Per (port, class): place and number of the flow, and what of it is to be sent.
-    jobs: Turns<VecDeque<(u32, u32, Job)>>,
+    jobs: Turns<VecDeque<(FlowSlot, u32, Job)>>,
     incoming: Slots<Incoming>,
     /// Places of incoming flows by their numbers.
-    known: MixedMap<u32, u32>,
+    known: MixedMap<u32, FlowSlot>,
     /// NIC-32: flows that are complete, and since when.
     complete: MixedMap<u32, Time>,
     arrivals: Arrivals,
@@ -281,7 +281,7 @@ impl ExpressPass {
         &mut self,
         cx: &mut Context<'_, S>,
         start: &FlowStart,
-        slot: u32,
+        slot: FlowSlot,
         job: Job,
     ) {
         let class = cx.frames.data_class + start.class;
@@ -361,7 +361,7 @@ impl ExpressPass {
 
     /// The receiver misses a packet.
     // XP-20
-    fn complained<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, slot: u32) {
+    fn complained<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, slot: FlowSlot) {
         if let Some(flow) = self.outgoing.get_mut(slot, packet.flow) {
             flow.heard_ps = cx.now;
             if packet.psn < flow.next && !flow.lost.contains(&packet.psn) {
@@ -460,7 +460,7 @@ impl ExpressPass {
     }
 
     /// A flow that is complete gets no more credits.
-    fn forget(&mut self, slot: u32, flow: u32, done_ps: Time) {
+    fn forget(&mut self, slot: FlowSlot, flow: u32, done_ps: Time) {
         self.incoming.remove(slot, flow);
         self.known.remove(&flow);
         self.complete.insert(flow, done_ps);
@@ -470,7 +470,7 @@ impl ExpressPass {
         &mut self,
         cx: &mut Context<'_, S>,
         port: u16,
-        slot: u32,
+        slot: FlowSlot,
         flow: u32,
         psn: u32,
         arena: &mut Arena,
@@ -560,7 +560,7 @@ impl ExpressPass {
     fn build<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
-        slot: u32,
+        slot: FlowSlot,
         number: u32,
         job: Job,
         arena: &mut Arena,
@@ -612,7 +612,7 @@ impl ExpressPass {
     /// A sender has heard nothing of a flow for a while: it asks again, and begins again with what
     /// is not known to have arrived.
     // XP-21
-    fn timeout<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
+    fn timeout<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32) {
         let timeout_ps = cx.config.timeout_ps;
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;
@@ -634,8 +634,7 @@ impl ExpressPass {
         self.alarms.push(Reverse(Alarm {
             at,
             flow: number,
-            kind: AlarmKind::Timeout,
-            slot,
+            kind: AlarmKind::Timeout(slot),
         }));
     }
 }
@@ -814,8 +813,7 @@ impl Transport for ExpressPass {
         self.alarms.push(Reverse(Alarm {
             at: cx.now + cx.config.timeout_ps,
             flow: start.flow,
-            kind: AlarmKind::Timeout,
-            slot,
+            kind: AlarmKind::Timeout(slot),
         }));
         self.ask_for_call(cx);
     }
@@ -891,10 +889,10 @@ impl Transport for ExpressPass {
             }
             self.alarms.pop();
             match alarm.kind {
-                AlarmKind::Timeout => self.timeout(cx, alarm.slot, alarm.flow),
-                AlarmKind::Bucket => {
-                    self.ports[alarm.slot as usize].armed = false;
-                    self.await_bucket(cx, alarm.slot as u16);
+                AlarmKind::Timeout(slot) => self.timeout(cx, slot, alarm.flow),
+                AlarmKind::Bucket(port) => {
+                    self.ports[port as usize].armed = false;
+                    self.await_bucket(cx, port);
                 }
             }
         }
@@ -1001,7 +999,7 @@ mod tests {
             flow: 1,
             peer: 0,
             own: 1,
-            peer_slot: 0,
+            peer_slot: FlowSlot::default(),
             hash: 0,
             packets: 100,
             expected: 0,

@@ -3,6 +3,7 @@
 //! (`specs/homa.md`).
 
 use crate::classes::ClassSet;
+use crate::ids::FlowSlot;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -96,7 +97,7 @@ impl Outgoing {
 struct Next {
     remaining: u64,
     flow: u32,
-    slot: u32,
+    slot: FlowSlot,
 }
 
 /// A message at its receiver.
@@ -105,7 +106,7 @@ struct Incoming {
     port: u16,
     peer: u32,
     own: u32,
-    peer_slot: u32,
+    peer_slot: FlowSlot,
     hash: u32,
     packets: u32,
     /// Packets that are let go beyond those that have arrived.
@@ -127,7 +128,7 @@ struct Alarm {
     flow: u32,
     /// Of a message that arrives here; else of one that is sent.
     incoming: bool,
-    slot: u32,
+    slot: FlowSlot,
 }
 
 /// Homa at one NIC.
@@ -137,7 +138,7 @@ pub struct Homa {
     /// Per (port, class): messages with something to send.
     ready: Turns<BinaryHeap<Reverse<Next>>>,
     incoming: Slots<Incoming>,
-    known: MixedMap<u32, u32>,
+    known: MixedMap<u32, FlowSlot>,
     /// NIC-32: messages that are complete, and since when.
     complete: MixedMap<u32, Time>,
     arrivals: Arrivals,
@@ -158,7 +159,7 @@ impl Homa {
     }
 
     /// Puts a message that has something to send among those that do.
-    fn revive<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
+    fn revive<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32) {
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;
         };
@@ -298,7 +299,7 @@ impl Homa {
         port: u16,
         packet: &Packet,
         cold: &Cold,
-    ) -> (u32, bool) {
+    ) -> (FlowSlot, bool) {
         if let Some(&slot) = self.known.get(&packet.flow) {
             return (slot, false);
         }
@@ -382,7 +383,7 @@ impl Homa {
     fn miss<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
-        slot: u32,
+        slot: FlowSlot,
         number: u32,
         arena: &mut Arena,
     ) {
@@ -410,7 +411,7 @@ impl Homa {
     /// A sender that hears nothing sends its first packet again: the receiver may not know of the
     /// message, or its acknowledgement may be lost.
     // HOM-11
-    fn probe<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
+    fn probe<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32) {
         if let Some(flow) = self.outgoing.get_mut(slot, number)
             && !flow.has_something()
         {

@@ -8,6 +8,7 @@ pub mod homa;
 pub mod ndp;
 
 use crate::classes::ClassSet;
+use crate::ids::FlowSlot;
 use std::fmt::Debug;
 
 use self::assist::Assist;
@@ -324,7 +325,7 @@ pub(crate) trait Transport: Declared + Debug + Sized {
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     places: Vec<Option<(u32, T)>>,
-    free: Vec<u32>,
+    free: Vec<FlowSlot>,
 }
 
 impl<T> Slots<T> {
@@ -336,32 +337,32 @@ impl<T> Slots<T> {
     }
 
     /// Puts a flow in and returns its place.
-    pub fn insert(&mut self, flow: u32, value: T) -> u32 {
+    pub fn insert(&mut self, flow: u32, value: T) -> FlowSlot {
         let place = Some((flow, value));
         match self.free.pop() {
             Some(slot) => {
-                self.places[slot as usize] = place;
+                self.places[slot.index()] = place;
                 slot
             }
             None => {
                 self.places.push(place);
-                self.places.len() as u32 - 1
+                FlowSlot::new(self.places.len() - 1)
             }
         }
     }
 
     /// The flow at a place, if it is still this one.
-    pub fn get_mut(&mut self, slot: u32, flow: u32) -> Option<&mut T> {
-        match self.places.get_mut(slot as usize) {
+    pub fn get_mut(&mut self, slot: FlowSlot, flow: u32) -> Option<&mut T> {
+        match self.places.get_mut(slot.index()) {
             Some(Some((number, value))) if *number == flow => Some(value),
             _ => None,
         }
     }
 
-    pub fn remove(&mut self, slot: u32, flow: u32) -> Option<T> {
+    pub fn remove(&mut self, slot: FlowSlot, flow: u32) -> Option<T> {
         self.get_mut(slot, flow)?;
         self.free.push(slot);
-        self.places[slot as usize].take().map(|(_, value)| value)
+        self.places[slot.index()].take().map(|(_, value)| value)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
@@ -490,7 +491,7 @@ pub(crate) fn data_packet(
     now: Time,
     frames: &Frames,
     start: &FlowStart,
-    slot: u32,
+    slot: FlowSlot,
     psn: u32,
 ) -> (Packet, Cold) {
     let before = u64::from(psn) * u64::from(frames.mtu);

@@ -2,6 +2,7 @@
 //! header, makes the receiver pull one more, at the pace of its link (`specs/ndp.md`).
 
 use crate::classes::ClassSet;
+use crate::ids::FlowSlot;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -110,7 +111,7 @@ impl Outgoing {
 struct Incoming {
     peer: u32,
     own: u32,
-    peer_slot: u32,
+    peer_slot: FlowSlot,
     /// Hash of the last packet: pulls go back by its path.
     hash: u32,
     packets: u32,
@@ -126,7 +127,7 @@ struct Port {
     /// Time of a full frame on the link: the distance of pulls.
     frame_ps: Time,
     /// Flows with pulls to be sent, each once.
-    pulls: VecDeque<(u32, u32)>,
+    pulls: VecDeque<(FlowSlot, u32)>,
     next_pull_ps: Time,
     armed: bool,
 }
@@ -134,9 +135,15 @@ struct Port {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Alarm {
     at: Time,
-    flow: u32,
-    /// The place of a flow, or with `u32::MAX` as flow a port.
-    slot: u32,
+    kind: AlarmKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum AlarmKind {
+    /// The sender of a flow received nothing for a timeout.
+    Timeout { flow: u32, slot: FlowSlot },
+    /// A port may send its next pull.
+    Pull { port: u16 },
 }
 
 /// NDP at one NIC.
@@ -144,9 +151,9 @@ struct Alarm {
 pub struct Ndp {
     outgoing: Slots<Outgoing>,
     /// Per (port, class): flows that may send, in turn.
-    rings: Turns<VecDeque<(u32, u32)>>,
+    rings: Turns<VecDeque<(FlowSlot, u32)>>,
     incoming: Slots<Incoming>,
-    known: MixedMap<u32, u32>,
+    known: MixedMap<u32, FlowSlot>,
     /// NIC-32: flows that are complete, and since when.
     complete: MixedMap<u32, Time>,
     arrivals: Arrivals,
@@ -156,8 +163,8 @@ pub struct Ndp {
 }
 
 impl Ndp {
-    fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, at: Time, flow: u32, slot: u32) {
-        let alarm = Alarm { at, flow, slot };
+    fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, at: Time, kind: AlarmKind) {
+        let alarm = Alarm { at, kind };
         if self.alarms.peek().is_none_or(|top| alarm < top.0) {
             cx.sink.wake(at);
         }
@@ -165,7 +172,7 @@ impl Ndp {
     }
 
     /// A flow may send this many packets more.
-    fn allow<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32, more: u32) {
+    fn allow<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32, more: u32) {
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;
         };
@@ -286,7 +293,7 @@ impl Ndp {
         self.await_pull(cx, port);
     }
 
-    fn incoming_slot(&mut self, packet: &Packet, cold: &Cold, frames: &Frames) -> u32 {
+    fn incoming_slot(&mut self, packet: &Packet, cold: &Cold, frames: &Frames) -> FlowSlot {
         if let Some(&slot) = self.known.get(&packet.flow) {
             return slot;
         }
@@ -340,7 +347,7 @@ impl Ndp {
         } else if !p.armed {
             p.armed = true;
             let at = p.next_pull_ps;
-            self.alarm(cx, at, u32::MAX, port.into());
+            self.alarm(cx, at, AlarmKind::Pull { port });
         }
     }
 
@@ -437,7 +444,7 @@ impl Ndp {
 
     /// Packets of which nothing was heard for too long are sent again, unasked.
     // NDP-15
-    fn timeout<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: u32, number: u32) {
+    fn timeout<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32) {
         let timeout_ps = cx.config.timeout_ps;
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;
@@ -464,7 +471,7 @@ impl Ndp {
         }
         let at = flow.deadline(timeout_ps).max(cx.now + 1);
         self.allow(cx, slot, number, more);
-        self.alarm(cx, at, number, slot);
+        self.alarm(cx, at, AlarmKind::Timeout { flow: number, slot });
     }
 }
 
@@ -609,7 +616,8 @@ impl Transport for Ndp {
         let window = window_packets(settings.window, &start.path, cx.frames);
         let at = cx.now + settings.timeout_ps;
         self.allow(cx, slot, start.flow, window);
-        self.alarm(cx, at, start.flow, slot);
+        let flow = start.flow;
+        self.alarm(cx, at, AlarmKind::Timeout { flow, slot });
     }
 
     fn receive<S: Sink>(
@@ -665,11 +673,12 @@ impl Transport for Ndp {
                 break;
             }
             self.alarms.pop();
-            if alarm.flow == u32::MAX {
-                self.ports[alarm.slot as usize].armed = false;
-                self.await_pull(cx, alarm.slot as u16);
-            } else {
-                self.timeout(cx, alarm.slot, alarm.flow);
+            match alarm.kind {
+                AlarmKind::Timeout { flow, slot } => self.timeout(cx, slot, flow),
+                AlarmKind::Pull { port } => {
+                    self.ports[port as usize].armed = false;
+                    self.await_pull(cx, port);
+                }
             }
         }
     }

@@ -21,6 +21,7 @@ use dataplane::hop::Scheme;
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::hop::floodgate::PauseDestination;
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
+use dataplane::ids::FlowSlot;
 use dataplane::nic::{FlowEnd, FlowStart, Nic};
 use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId, SchemeSet, Stamp, flag};
 use dataplane::sink::{DropCause, Sink};
@@ -129,7 +130,7 @@ impl Bench {
             ..Packet::new(kind, 1, 60)
         };
         let cold = Cold {
-            slot,
+            slot: FlowSlot::from_bits(slot),
             stamp: Stamp::INCOMPLETE,
             ..Cold::default()
         };

@@ -14,7 +14,7 @@ fn data(flow: u32, psn: u32, packets: u32) -> (Packet, Cold) {
     };
     let cold = Cold {
         src: 3,
-        slot: 6,
+        slot: FlowSlot::new(6),
         sent_ps: 11,
         remaining: 1000 * u64::from(packets - psn),
         payload: 1000,
@@ -55,7 +55,7 @@ fn an_ack_returns_time_and_telemetry_of_its_packet() {
         (Kind::Ack, 1, 4, 1)
     );
     assert_eq!((hot.size, hot.dst, cold.src), (102, 3, 5));
-    assert_eq!((cold.sent_ps, cold.slot), (11, 6));
+    assert_eq!((cold.sent_ps, cold.slot), (11, FlowSlot::new(6)));
     assert_eq!(b.arena.stack(reply).unwrap().hops(), [hop]);
 }
 

@@ -218,6 +218,7 @@ mod tests {
     use super::*;
     use dataplane::hop::bfc::Bitmap;
     use dataplane::hop::pfc::PauseClasses;
+    use dataplane::ids::FlowSlot;
     use dataplane::packet::{Frame, Kind};
 
     const DATA: Packet = Packet::new(Kind::Data, 2, 100);
@@ -231,7 +232,7 @@ mod tests {
         };
         let cold = Cold {
             sent_ps: 1000 + u64::from(psn),
-            slot: psn,
+            slot: FlowSlot::from_bits(psn),
             ..Cold::default()
         };
         (packet, cold)
@@ -295,7 +296,10 @@ mod tests {
             let (packet, cold) = (there.hot(id), there.cold(id));
             assert_eq!((packet.tag, packet.psn, packet.flow), (like.tag, psn, 7));
             assert_eq!(packet.upstream_queue, like.upstream_queue);
-            assert_eq!((cold.sent_ps, cold.slot), (1000 + u64::from(psn), psn));
+            assert_eq!(
+                (cold.sent_ps, cold.slot),
+                (1000 + u64::from(psn), FlowSlot::from_bits(psn))
+            );
             if like.has_list() {
                 let named: Vec<u32> = (0..hops).map(|n| n * psn).collect();
                 assert_eq!(there.list(id), named);

@@ -71,7 +71,7 @@ impl<C> Partition<C> {
         self.core.reading = None;
         // BLM-32
         let cold = self.arena.cold(id);
-        self.core.reading_root = (cold.slot != 0).then_some(cold.src);
+        self.core.reading_root = (cold.credit != 0).then_some(cold.src);
         if pfc::said(self.arena.hot(id)).is_some() {
             let now = self.core.now;
             let number = self

@@ -1,5 +1,6 @@
 //! The flows of a host: those to come, those under way, and what became of each.
 
+use dataplane::ids::FlowSlot;
 use dataplane::nic::{FlowEnd, FlowStart};
 use dataplane::packet::{Cold, Packet};
 use dataplane::units::Time;
@@ -15,7 +16,7 @@ pub struct OwnFlow {
     /// How long it takes alone in the network until the last acknowledgement, ps.
     pub ideal_ps: Time,
     /// Where the NIC keeps it, once a packet has left.
-    slot: Option<u32>,
+    slot: Option<FlowSlot>,
     /// Packets that have left.
     sent: u32,
     /// When the last acknowledgement came.

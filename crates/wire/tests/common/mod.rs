@@ -5,6 +5,7 @@ use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
+use dataplane::ids::FlowSlot;
 use dataplane::int::{IntFormat, IntHop, Layout};
 use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, PacketId, Stamp, flag};
 use dataplane::units::NEVER;
@@ -146,7 +147,7 @@ pub fn flow_packet(
         remote_host_ps: random.next(),
         local_host_ps: random.some(64),
         src: random.some(end) as u32,
-        slot: random.some(32) as u32,
+        slot: FlowSlot::from_bits(random.some(32) as u32),
         remaining: random.some(64),
         arrived_below: random.some(32) as u32,
         payload,

@@ -10,6 +10,7 @@ use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::{Alarm, AlarmKind, CREDIT_CLASS, Context, ExpressPass, ExpressPassConfig};
+use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::sink::Sink;
 use crate::transport::bucket::Bucket;
@@ -21,7 +22,7 @@ use crate::units::{NEVER, Rate, Time};
 struct Due {
     at: Time,
     flow: u32,
-    slot: u32,
+    slot: FlowSlot,
 }
 
 /// The receiver's side of one port.
@@ -30,7 +31,7 @@ pub(super) struct Port {
     pub bucket: Bucket,
     pub gap_ps: Time,
     /// Credits that wait: place and number of the flow, number of the credit.
-    pub credits: VecDeque<(u32, u32, u32)>,
+    pub credits: VecDeque<(FlowSlot, u32, u32)>,
     /// An alarm for the bucket is set.
     pub armed: bool,
     /// The next credit of each flow that gets some.
@@ -56,7 +57,7 @@ impl Port {
 impl ExpressPass {
     /// A flow gets credits from now on.
     // XP-10
-    pub(super) fn begin_credits(&mut self, at: Time, port: u16, slot: u32, flow: u32) {
+    pub(super) fn begin_credits(&mut self, at: Time, port: u16, slot: FlowSlot, flow: u32) {
         let due = Due { at, flow, slot };
         self.ports[port as usize].due.push(Reverse(due));
     }
@@ -135,8 +136,7 @@ impl ExpressPass {
             self.alarms.push(Reverse(Alarm {
                 at,
                 flow: u32::MAX,
-                kind: AlarmKind::Bucket,
-                slot: port.into(),
+                kind: AlarmKind::Bucket(port),
             }));
         }
     }

@@ -533,7 +533,7 @@ impl Measure for Blame {
                 let class = switch.class_of(queue);
                 let root = by.and_then(|by| self.roots.of(link, class, by));
                 return Some(Cold {
-                    slot: 1,
+                    credit: 1,
                     src: root.unwrap_or(link),
                     ..Cold::default()
                 });

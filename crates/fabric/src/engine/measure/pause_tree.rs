@@ -87,12 +87,12 @@ impl PauseTree {
             PauseFrame::Xoff(_) => {}
             PauseFrame::Refresh => return (*last, None),
             PauseFrame::Xon => {
-                let slot = last.slot;
+                let credit = last.credit;
                 let cold = *view.arena.cold(sent.frame);
-                return (Cold { slot, ..cold }, None);
+                return (Cold { credit, ..cold }, None);
             }
         }
-        let number = last.slot + 1;
+        let number = last.credit + 1;
         let (egress, egress_bytes) = self.fullest(sent, view);
         let egress_link = view.link(sent.node, egress);
         let parent = self
@@ -109,7 +109,7 @@ impl PauseTree {
             root,
         };
         let cold = Cold {
-            slot: number,
+            credit: number,
             src: root,
             payload: depth,
             ..Cold::default()
@@ -153,7 +153,7 @@ impl PauseTree {
         view: &View<'_>,
     ) -> Arrived {
         let (packet, cold) = (view.arena.hot(frame), view.arena.cold(frame));
-        let number = cold.slot;
+        let number = cold.credit;
         let mut over = None;
         if let Some((on, classes)) = pfc::said(packet) {
             let class = classes.trailing_zeros() as u8;
