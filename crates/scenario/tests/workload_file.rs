@@ -381,13 +381,23 @@ fn what_cannot_be_is_refused() {
 #[test]
 fn a_damaged_file_is_refused() {
     let path = std::env::temp_dir().join(format!("backwater-damaged-{}", std::process::id()));
-    for file in [
-        include_bytes!("workload_file/negative_range.parquet").as_slice(),
-        include_bytes!("workload_file/row_count.parquet"),
+    for (file, expected) in [
+        (
+            include_bytes!("workload_file/negative_range.parquet").as_slice(),
+            "row group 0",
+        ),
+        (
+            include_bytes!("workload_file/row_count.parquet"),
+            "row group 0",
+        ),
+        (
+            include_bytes!("workload_file/levels.parquet"),
+            "the file is damaged",
+        ),
     ] {
         std::fs::write(&path, file).unwrap();
         let error = WorkloadFile::open(&path).unwrap_err().to_string();
-        assert!(error.contains("row group 0"), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
     std::fs::remove_file(&path).unwrap();
 }

@@ -456,6 +456,10 @@ fn decode_flow(
             (roce::PORT, rest)
         }
         MD_PORT => {
+            if network.telemetry != IntFormat::Exact {
+                let found = udp.to.into();
+                return Err(wrong("UDP header", 2, "port", found, "no INT-MD"));
+            }
             let (said, rest) = int::parse_md(payload)?;
             let port = said.port;
             md = Some(said);

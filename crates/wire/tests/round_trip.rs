@@ -5,7 +5,7 @@ use crate::common::{
 };
 use dataplane::classes::{CONTROL_CLASS, DATA_CLASS};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
-use dataplane::int::IntFormat;
+use dataplane::int::{IntFormat, IntHop, Layout};
 use dataplane::packet::{
     Arena, Cold, Frame, Kind, Location, NO_PACKET, Packet, PacketId, Stamp, flag,
 };
@@ -234,7 +234,7 @@ fn the_icrc_covers_what_it_should() {
         ..Cold::default()
     };
     let id = arena.alloc(hot, cold);
-    arena.set_stack(id, 5, &[dataplane::int::IntHop::default()]);
+    arena.set_stack(id, 5, &[IntHop::default()]);
     let mut place = [0; 400];
     let bytes = encode(&link(&network), &arena, id, &mut place).unwrap();
     let transport = 18 + 20 + 8 + 16 + 24;
@@ -249,6 +249,38 @@ fn the_icrc_covers_what_it_should() {
             Err(error) => assert!(masked && error.header == "BTH", "bit {bit}: {error}"),
         }
         place[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+/// A network has one form of telemetry. Records of 8 bytes could not repeat what INT-MD says exactly.
+#[test]
+fn telemetry_of_the_other_form_is_refused() {
+    let exact = Network {
+        telemetry: IntFormat::Exact,
+        ..network(&mut Random::new(1))
+    };
+    let short = Network {
+        telemetry: IntFormat::Wire(Layout::new(1, 16)),
+        ..exact
+    };
+    let hot = Packet {
+        dst: 9,
+        ..Packet::new(Kind::Data, 3, 148)
+    };
+    let cold = Cold {
+        payload: 100,
+        remaining: 4_000,
+        ..Cold::default()
+    };
+    let mut arena = Arena::new();
+    let mut place = [0; 400];
+    for (sender, receiver) in [(exact, short), (short, exact)] {
+        let id = arena.alloc(hot, cold);
+        arena.set_stack(id, 5, &[IntHop::default()]);
+        let bytes = encode(&link(&sender), &arena, id, &mut place).unwrap();
+        assert!(decode(&sender, &place[..bytes], &mut arena).is_ok());
+        let error = decode(&receiver, &place[..bytes], &mut arena).unwrap_err();
+        assert_eq!(error.header, "UDP header");
     }
 }
 

@@ -14,8 +14,10 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
     RowSelector,
 };
+use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use traffic::Error;
@@ -81,6 +83,13 @@ fn check_ranges(metadata: &ParquetMetaData, length: u64) -> Result<(), String> {
     Ok(())
 }
 
+/// Calls a function of the `parquet` crate. A damaged file can violate assertions of that crate, whose
+/// panics become errors here.
+fn without_panic<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(ParquetError::General("the file is damaged".into())))
+}
+
 impl WorkloadFile {
     /// Opens a file and checks all of it.
     ///
@@ -91,7 +100,7 @@ impl WorkloadFile {
         let file = File::open(path).map_err(|error| wrong(format!("cannot read: {error}")))?;
         // Types are those of Parquet, not those that the writing program had in memory.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let metadata = ArrowReaderMetadata::load(&file, options)
+        let metadata = without_panic(|| ArrowReaderMetadata::load(&file, options))
             .map_err(|error| wrong(format!("this is no Parquet file: {error}")))?;
         let length = file
             .metadata()
@@ -279,13 +288,8 @@ impl WorkloadFile {
             let mask = ProjectionMask::columns(builder.parquet_schema(), [column]);
             builder = builder.with_projection(mask);
         }
-        let read = || {
-            builder
-                .build()?
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(Into::into)
-        };
-        read().map_err(|error: parquet::errors::ParquetError| {
+        let read = || Ok(builder.build()?.collect::<Result<Vec<_>, _>>()?);
+        without_panic(read).map_err(|error| {
             self.wrong(format!(
                 "cannot read: {error}; compress it with Snappy or not at all"
             ))
