@@ -9,9 +9,10 @@ use crate::classes::ClassSet;
 pub use crate::classes::MAX_CLASSES;
 pub use crate::int::IntConfig;
 use crate::packet::SchemeSet;
+pub use crate::reliability::{IrnConfig, IrnWindow, Recovery};
 pub use crate::transport::TransportConfig;
 pub use crate::transport::assist::{Assist, CreditQueue, TrimConfig};
-use crate::units::{NEVER, Rate, Time, US};
+use crate::units::{Rate, Time};
 
 /// How a class of traffic is treated by every switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -491,102 +492,6 @@ impl From<TransportConfig> for Sending {
     }
 }
 
-/// What a NIC does when a packet is lost (`specs/recovery.md`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
-    /// Go-back-N: NAK on a gap, timeout for the rest.
-    GoBackN {
-        /// Without progress for this long, send again from the first unacknowledged packet, ps;
-        /// [`NEVER`]: no timeout.
-        timeout_ps: Time,
-    },
-    /// IRN: the receiver takes packets in any order, the sender repeats single ones.
-    Irn(IrnConfig),
-    /// The node that drops a packet tells its sender, which sends it again; nothing else is needed.
-    Ideal {
-        /// The news takes this long, in ps; `None`: the propagation of the way back.
-        delay_ps: Option<Time>,
-    },
-    /// Nothing can be lost or overtaken, so nothing is resent.
-    None,
-    /// The receiver-driven transport repairs what is lost itself.
-    Own,
-}
-
-impl Recovery {
-    /// Silence that means loss, with this many packets in flight; `None`: no silence does.
-    #[inline]
-    #[must_use]
-    pub const fn timeout_ps(&self, in_flight: u32) -> Option<Time> {
-        match self {
-            Self::GoBackN { timeout_ps } if *timeout_ps != NEVER => Some(*timeout_ps),
-            // REC-16
-            Self::Irn(irn) if in_flight < irn.few => Some(irn.rto_low_ps),
-            Self::Irn(irn) => Some(irn.rto_high_ps),
-            _ => None,
-        }
-    }
-
-    /// The shortest silence that can mean loss.
-    #[inline]
-    #[must_use]
-    pub const fn shortest_timeout_ps(&self) -> Option<Time> {
-        match self {
-            Self::Irn(irn) if irn.rto_low_ps < irn.rto_high_ps => Some(irn.rto_low_ps),
-            Self::Irn(irn) => Some(irn.rto_high_ps),
-            _ => self.timeout_ps(u32::MAX),
-        }
-    }
-
-    /// Whether a receiver only counts packets, in whatever order they come: nothing comes twice.
-    #[inline]
-    #[must_use]
-    pub const fn counts(&self) -> bool {
-        matches!(self, Self::None | Self::Ideal { .. })
-    }
-}
-
-/// The limit that IRN itself puts on what is in flight (BDP-FC).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IrnWindow {
-    /// One BDP of the path.
-    Bdp,
-    /// This many payload bytes.
-    Bytes(u64),
-    /// None.
-    Off,
-}
-
-/// IRN's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IrnConfig {
-    /// Limit of what is in flight.
-    pub window: IrnWindow,
-    /// Timeout with few packets in flight, ps.
-    pub rto_low_ps: Time,
-    /// Timeout else, ps.
-    pub rto_high_ps: Time,
-    /// Fewer packets in flight than this are few.
-    pub few: u32,
-    /// A packet counts as lost once one that is this many numbers higher has arrived, at least 1.
-    pub lost_after: u32,
-}
-
-impl IrnConfig {
-    /// IRN as published, for links of 40 Gb/s.
-    #[must_use]
-    pub const fn paper() -> Self {
-        // REC-21
-        Self {
-            window: IrnWindow::Bdp,
-            rto_low_ps: 100 * US,
-            rto_high_ps: 320 * US,
-            few: 3,
-            lost_after: 1,
-        }
-    }
-}
-
 /// How a NIC finds the flow that sends next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arbiter {
@@ -620,10 +525,6 @@ pub struct HostConfig {
     pub cnp_on_ack: bool,
     /// The intervals of CNPs run from a flow's first packet on, and a CNP tells of the one that is over.
     pub cnp_cycle: bool,
-    /// Complain again about the same missing packet after this long, in ps; `None`: never.
-    pub nak_interval_ps: Option<Time>,
-    /// Acknowledge packets that were had before.
-    pub ack_repeats: bool,
     /// `hash` of a packet holds its ports ([`crate::route::ports`]), and an ACK swaps them.
     pub ports_in_hash: bool,
     /// Time that the host takes for each frame of a flow; `None`: none.
@@ -646,8 +547,6 @@ impl Default for HostConfig {
             ack_pausable: true,
             cnp_on_ack: false,
             cnp_cycle: false,
-            nak_interval_ps: None,
-            ack_repeats: true,
             ports_in_hash: false,
             processing: None,
         }

@@ -24,6 +24,7 @@ pub mod packet;
 pub mod param;
 pub mod pause_time;
 pub mod prefetch;
+pub mod reliability;
 pub mod route;
 pub mod sink;
 pub mod switch;

@@ -197,13 +197,11 @@ fn what_was_lost_is_in_the_account_of_its_flow() {
         setup.nic.recovery = recovery;
         setup
     };
-    let go_back = Recovery::GoBackN {
-        timeout_ps: 100 * US,
-    };
+    let go_back = Recovery::go_back_n(100 * US);
     for recovery in [
         go_back,
         Recovery::Irn(IrnConfig::paper()),
-        Recovery::Ideal { delay_ps: None },
+        Recovery::ideal(None),
     ] {
         let setup = small(hpcc(leaf_spine(4, 2, 4), busy()), 150_000, recovery);
         let keep = blamed(setup);
@@ -245,9 +243,7 @@ fn what_a_link_lost_names_the_link_and_not_the_host_that_repairs_it() {
         links: vec![(0, 2, LINK), (1, 2, lossy)],
     };
     let mut setup = line_rate(topology, vec![flow(0, 0, 0, 1, 1_000_000)]);
-    setup.nic.recovery = Recovery::GoBackN {
-        timeout_ps: 100 * US,
-    };
+    setup.nic.recovery = Recovery::go_back_n(100 * US);
     setup.record.blame = Some(Blame { hops: true });
     let threads = forced(2);
     let one = setup.clone().run();

@@ -238,7 +238,7 @@ fn pauses_are_followed_by_one_thread_with_the_same_result() {
 fn sprayed_flows_are_not_named() {
     let mut setup = with_threshold(line_rate(leaf_spine(2, 2, 4), busy(1)), 10_000);
     setup.switch.path = PathChoice::Packet;
-    setup.nic.recovery = dataplane::config::Recovery::None;
+    setup.nic.recovery = dataplane::config::Recovery::NONE;
     let (_, keep) = setup.run();
     assert!(!keep.causes.is_empty() && keep.held_flows.is_empty());
 }

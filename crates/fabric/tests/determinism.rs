@@ -104,7 +104,7 @@ fn cases() -> Vec<Case> {
             s.nic.recovery = recovery;
         }
     };
-    let go_back = |s: &mut Setup| s.nic.recovery = Recovery::GoBackN { timeout_ps: 4 * MS };
+    let go_back = |s: &mut Setup| s.nic.recovery = Recovery::go_back_n(4 * MS);
     let mut all = vec![
         Case::of("hpcc", hpcc, &short, unchanged, no_control),
         Case::of("dcqcn", dcqcn, &short, unchanged, no_control),
@@ -130,13 +130,7 @@ fn cases() -> Vec<Case> {
             lossy(Recovery::Irn(IrnConfig::paper())),
             go_back,
         ),
-        Case::of(
-            "ideal",
-            hpcc,
-            &short,
-            lossy(Recovery::Ideal { delay_ps: None }),
-            go_back,
-        ),
+        Case::of("ideal", hpcc, &short, lossy(Recovery::ideal(None)), go_back),
         Case::of("swift", swift, &long, unchanged, no_control),
         Case::of("powertcp", powertcp, &short, unchanged, no_control),
         Case::of(

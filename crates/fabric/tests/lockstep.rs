@@ -203,9 +203,7 @@ fn losses_failing_links_and_ways_back_need_no_more_than_frames_say() {
     for preset in [hpcc, bfc, expresspass] {
         let mut setup = preset(lossy.clone(), flows(5, 12, 100));
         if setup.nic.recovery != Recovery::Own {
-            setup.nic.recovery = Recovery::GoBackN {
-                timeout_ps: 500 * US,
-            };
+            setup.nic.recovery = Recovery::go_back_n(500 * US);
         }
         let ended = same("lossy", &setup);
         assert!(ended.outcome.counters.drops.iter().sum::<u64>() > 0);
@@ -221,9 +219,7 @@ fn losses_failing_links_and_ways_back_need_no_more_than_frames_say() {
     });
     let down: Vec<LinkFailure> = down.collect();
     failing.link_failures = Some(LinkFailures::new(&graph, &down, 2 * US));
-    failing.nic.recovery = Recovery::GoBackN {
-        timeout_ps: 500 * US,
-    };
+    failing.nic.recovery = Recovery::go_back_n(500 * US);
     let ended = same("failing links", &failing);
     assert!(ended.outcome.counters.link_changes > 0);
 
@@ -314,7 +310,7 @@ fn link_error(error: &Error) -> (&str, &LinkError) {
 #[test]
 fn what_frames_cannot_say_is_refused() {
     let mut ideal = of(dcqcn);
-    ideal.nic.recovery = Recovery::Ideal { delay_ps: Some(0) };
+    ideal.nic.recovery = Recovery::ideal(Some(0));
     let why = refused(&ideal);
     assert!(why.starts_with("ideal retransmission"), "{why}");
     let mut in_order = of(dcqcn);

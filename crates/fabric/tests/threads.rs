@@ -218,9 +218,7 @@ fn all_shapes_give_the_same_on_any_number_of_threads() {
     for (name, topology) in shapes() {
         for preset in [hpcc, bfc] {
             let mut setup = preset(topology.clone(), flows(5, 16, 150));
-            setup.nic.recovery = Recovery::GoBackN {
-                timeout_ps: 500 * US,
-            };
+            setup.nic.recovery = Recovery::go_back_n(500 * US);
             let outcome = same_with(&setup, &[2, 4]);
             assert!(outcome.threads.used > 1, "{name}");
             assert_eq!(outcome.ending, Ending::Drained, "{name}");
@@ -310,9 +308,7 @@ fn held_packets_credits_and_failing_links_are_the_same_on_any_number_of_threads(
     });
     let link_failures: Vec<LinkFailure> = link_failures.collect();
     failing.link_failures = Some(LinkFailures::new(&graph, &link_failures, 2 * US));
-    failing.nic.recovery = Recovery::GoBackN {
-        timeout_ps: 500 * US,
-    };
+    failing.nic.recovery = Recovery::go_back_n(500 * US);
     let outcome = same_with(&failing, &[2, 4]);
     assert!(outcome.counters.link_changes > 0 && outcome.counters.retransmissions > 0);
 }
@@ -333,7 +329,7 @@ fn a_run_ends_at_the_same_time_whatever_ends_it() {
 
     // Lost for good: nobody sends again.
     let mut stalled = line_rate(shapes().pop().unwrap().1, flows(3, 16, 400));
-    stalled.nic.recovery = Recovery::None;
+    stalled.nic.recovery = Recovery::NONE;
     let outcome = same_with(&stalled, &[2, 4]);
     assert_eq!(outcome.ending, Ending::Stalled);
     assert!(!outcome.stall.is_empty());
@@ -450,7 +446,7 @@ fn one_thread_does_it_where_several_would_not_be_faster_and_says_why() {
     assert!(said.unwrap().contains("order of scheduling"));
 
     let mut oracle = hpcc(leaf_spine(4, 2, 4), few());
-    oracle.nic.recovery = Recovery::Ideal { delay_ps: None };
+    oracle.nic.recovery = Recovery::ideal(None);
     let (used, said) = why(oracle.clone(), 2);
     assert_eq!(used, 1);
     assert!(said.unwrap().contains("ideal retransmission"));
@@ -562,7 +558,7 @@ fn large_networks_have_lanes_and_small_ones_and_those_that_need_one_order_have_n
     };
     assert_eq!(run(some(recorded)).0, 1);
     let mut oracle = small;
-    oracle.nic.recovery = Recovery::Ideal { delay_ps: None };
+    oracle.nic.recovery = Recovery::ideal(None);
     assert_eq!(run(some(oracle)).0, 1);
 }
 

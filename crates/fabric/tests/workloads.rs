@@ -172,7 +172,7 @@ fn closed_form_ps(
 fn sprayed(topology: TopologySpec) -> Setup {
     let mut setup = network(topology);
     setup.switch.path = PathChoice::Packet;
-    setup.nic.recovery = Recovery::None;
+    setup.nic.recovery = Recovery::NONE;
     setup
 }
 
@@ -339,10 +339,7 @@ fn pairs(mut work: Job, queue_pairs: QueuePairs) -> Job {
 fn queue_pairs_that_messages_share_give_the_same_on_any_number_of_threads() {
     let mut digests = Vec::new();
     for queue_pairs in [QueuePairs::PerChannel, QueuePairs::PerMessage] {
-        for recovery in [
-            Recovery::GoBackN { timeout_ps: MS },
-            Recovery::Irn(IrnConfig::paper()),
-        ] {
+        for recovery in [Recovery::go_back_n(MS), Recovery::Irn(IrnConfig::paper())] {
             let mut setup = dcqcn(leaf_spine(4, 2, 4), (0..40).map(background).collect());
             setup.nic.recovery = recovery;
             setup.switch.mmu.buffer_bytes = 60_000;

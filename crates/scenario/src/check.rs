@@ -4,9 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::config::{
-    Admission, BaseRtt, IntConfig, PathChoice, PauseTime, Pfc, PfcThreshold, Recovery,
-};
+use dataplane::config::{Admission, BaseRtt, IntConfig, PathChoice, PauseTime, Pfc, PfcThreshold};
 use dataplane::hop::spec::NetworkFacts;
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::pause_time::QUANTUM_BYTES;
@@ -522,7 +520,7 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if lossy.count() == 0 {
         return;
     }
-    if config.nic.recovery == Recovery::None {
+    if !config.nic.recovery.properties().repairs {
         findings.error(
             &["scheme.recovery", "scheme.preset", "topology"],
             "links lose frames, and what is lost is not sent again".to_owned(),
@@ -547,7 +545,7 @@ fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let mut ports = 0..graph.port_count() as usize;
     let facts = NetworkFacts {
         // What is lost and not sent again is refused.
-        lossy: config.nic.recovery != Recovery::None
+        lossy: config.nic.recovery.properties().repairs
             && ports.any(|index| graph.loss(index) != Loss::NONE),
         racks: graph.groups(),
         classes: config.switch.classes.len(),

@@ -1,9 +1,9 @@
 //! What links that fail mean for a scenario: who is cut off, what is not sent again, and whether
 //! ports can come to wait for each other in a circle.
 
-use dataplane::config::{Admission, PathChoice, Recovery};
+use dataplane::config::{Admission, PathChoice};
 use dataplane::nic::CUT_OFF;
-use dataplane::units::{NEVER, Time};
+use dataplane::units::Time;
 use fabric::backpressure_graph::{circles, shortest_circle, used_pairs};
 use fabric::link_failures::{LinkFailures, parts};
 use fabric::routing::routes;
@@ -94,20 +94,21 @@ fn repair(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Fi
     if link_failures.changes().is_empty() {
         return;
     }
-    match config.nic.recovery {
-        Recovery::None => findings.error(
+    let recovery = config.nic.recovery;
+    if !recovery.properties().repairs {
+        findings.error(
             &["scheme.recovery", "scheme.preset", "topology.failures"],
             "links fail during the run, and what is lost with them is not sent again".to_owned(),
             "set scheme.recovery, or let them fail from the start on (no `at`, no `until`)",
-        ),
-        Recovery::GoBackN { timeout_ps } if timeout_ps >= NEVER / 2 => findings.warn(
+        );
+    } else if recovery.lacks_timeout() {
+        findings.warn(
             &["scheme.go-back-n.timeout", "topology.failures"],
             "links fail during the run, and without a timeout a flow waits for ever if the last of its \
              packets are lost with them"
                 .to_owned(),
             "set scheme.go-back-n.timeout",
-        ),
-        _ => {}
+        );
     }
 }
 

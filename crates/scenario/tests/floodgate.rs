@@ -8,8 +8,9 @@ use dataplane::hop::floodgate::{
 use std::path::Path;
 
 use dataplane::config::{
-    Accounting, Admission, Alpha, Arbiter, BaseRtt, ControlConfig, PathChoice, Sending,
+    Accounting, Admission, Alpha, Arbiter, BaseRtt, ControlConfig, PathChoice, Recovery, Sending,
 };
+use dataplane::reliability::GoBackNConfig;
 use dataplane::units::{MS, NEVER, US};
 use scenario::{Changes, Scenario, SchemeConfig, surroundings};
 
@@ -267,10 +268,12 @@ fn the_profile_of_the_authors_code() {
         (Arbiter::Scan, true)
     );
     assert_eq!(c.switch.path, PathChoice::Tuple);
-    assert_eq!(
-        c.nic.recovery,
-        dataplane::config::Recovery::GoBackN { timeout_ps: NEVER }
-    );
+    let go_back_n = GoBackNConfig {
+        nak_interval_ps: Some(500 * US),
+        acknowledges_repeats: false,
+        ..GoBackNConfig::new(NEVER)
+    };
+    assert_eq!(c.nic.recovery, Recovery::GoBackN(go_back_n));
     let Admission::Pfc(pfc) = c.switch.mmu.admission else {
         panic!("no PFC")
     };

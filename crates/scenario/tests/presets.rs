@@ -184,12 +184,7 @@ fn bfc() {
         c.nic.control,
         Sending::Control(ControlConfig::LineRate(LineRateConfig))
     );
-    assert_eq!(
-        c.nic.recovery,
-        Recovery::GoBackN {
-            timeout_ps: 10 * MS
-        }
-    );
+    assert_eq!(c.nic.recovery, Recovery::go_back_n(10 * MS));
     assert_eq!(c.nic.ack_class, 1);
     assert!(c.nic.obeys.contains(Scheme::Bfc.number()));
     assert_eq!(c.nic.queues, 1024);
@@ -308,7 +303,7 @@ fn the_code_of_the_bfc_paper() {
     );
     assert_eq!(
         (c.switch.mmu.admission, c.nic.recovery),
-        (Admission::Unlimited, Recovery::None)
+        (Admission::Unlimited, Recovery::NONE)
     );
     let Classify::Dynamic { queues, table, .. } = c.switch.classify else {
         panic!()
@@ -538,7 +533,7 @@ fn ideal_and_plain() {
             Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
                 window: None
             })),
-            Recovery::None
+            Recovery::NONE
         )
     );
     assert_eq!(c.nic.ack_class, 1);
@@ -888,7 +883,7 @@ fn recoveries() {
     };
     assert_eq!(
         of(&["scheme.go-back-n.timeout=off"]),
-        Recovery::GoBackN { timeout_ps: NEVER }
+        Recovery::go_back_n(NEVER)
     );
     let irn = |set: &str| match of(&["scheme.recovery=irn", set]) {
         Recovery::Irn(irn) => irn,
@@ -907,11 +902,8 @@ fn recoveries() {
         all.extend(set);
         of(&all)
     };
-    assert_eq!(ideal(&[]), Recovery::Ideal { delay_ps: None });
-    assert_eq!(
-        ideal(&["scheme.ideal.delay=0us"]),
-        Recovery::Ideal { delay_ps: Some(0) }
-    );
+    assert_eq!(ideal(&[]), Recovery::ideal(None));
+    assert_eq!(ideal(&["scheme.ideal.delay=0us"]), Recovery::ideal(Some(0)));
 }
 
 // PRE-64
@@ -936,7 +928,7 @@ fn hpcc_without_pfc() {
             c.switch.mmu.admission,
             Admission::EgressDynamic { .. }
         ));
-        assert_eq!(c.nic.recovery, Recovery::Ideal { delay_ps: None });
+        assert_eq!(c.nic.recovery, Recovery::ideal(None));
         assert!(
             matches!(c.nic.control, Sending::Control(ControlConfig::Hpcc(_)))
                 && c.switch.int.is_some()

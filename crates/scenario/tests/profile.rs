@@ -6,6 +6,7 @@ use dataplane::config::{
     Accounting, Admission, Arbiter, BaseRtt, ControlConfig, PathChoice, Recovery, Scope, Sending,
 };
 use dataplane::int::{IntFormat, Layout};
+use dataplane::reliability::GoBackNConfig;
 use dataplane::units::{NEVER, NS, US};
 use fabric::engine;
 use fabric::record::{FlowRecord, Recorder, Rows};
@@ -103,9 +104,13 @@ fn what_it_sets() {
         (1090, 88)
     );
     // NS3-21, NS3-22
-    assert!(hpcc.nic.host.ack_pausable && !hpcc.nic.host.ack_repeats);
-    assert_eq!(hpcc.nic.host.nak_interval_ps, Some(500 * US));
-    assert_eq!(hpcc.nic.recovery, Recovery::GoBackN { timeout_ps: NEVER });
+    assert!(hpcc.nic.host.ack_pausable);
+    let go_back_n = GoBackNConfig {
+        timeout_ps: NEVER,
+        nak_interval_ps: Some(500 * US),
+        acknowledges_repeats: false,
+    };
+    assert_eq!(hpcc.nic.recovery, Recovery::GoBackN(go_back_n));
     assert_eq!(hpcc.nic.host.arbiter, Arbiter::Scan);
     assert!(hpcc.nic.host.ports_in_hash && hpcc.switch.path == PathChoice::Tuple);
     assert_eq!(hpcc.base_rtt, BaseRtt::Ns3Network);

@@ -1,4 +1,6 @@
-//! What a NIC counts of what its mechanisms did.
+//! Counters of a NIC.
+
+use crate::packet::{Packet, flag};
 
 /// What the mechanisms of one NIC did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +31,19 @@ pub struct NicCounters {
     pub repeated_pauses: u64,
     /// Of receiver-driven transports.
     pub driven: DrivenCounters,
+}
+
+impl NicCounters {
+    /// Counts a data packet that the NIC sends.
+    #[inline]
+    pub(crate) fn count_sent(&mut self, hot: &Packet, payload: u16) {
+        self.data_packets += 1;
+        if hot.has(flag::RETRANSMITTED) {
+            self.retransmissions += 1;
+        } else {
+            self.payload_bytes += u64::from(payload);
+        }
+    }
 }
 
 /// What receiver-driven transports did at one NIC.

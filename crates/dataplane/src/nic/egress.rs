@@ -15,13 +15,13 @@ use super::fifo::Fifo;
 use super::flow::{FlowStart, Unfinished};
 use super::order::Ordered;
 use super::reach::{OUT_OF_REACH, Reach};
-use super::recovery::{Progress, Repair};
 use super::wait::Wait;
 use crate::config::NicConfig;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, PacketId};
 use crate::pause_time::TimedPauses;
 use crate::prefetch::{prefetch, prefetch_whole};
+use crate::reliability::{Progress, Repair};
 use crate::sink::Sink;
 use crate::units::{NEVER, Rate, Time};
 
@@ -75,8 +75,8 @@ pub(super) struct Flow {
     pub asked_ps: Time,
     /// An [`AlarmKind::Rise`] is set.
     pub rising: bool,
-    /// What is known of single packets, where the recovery wants to know.
-    pub repair: Option<Box<Repair>>,
+    /// State of the loss recovery.
+    pub repair: Repair,
 }
 
 impl Flow {
@@ -106,10 +106,8 @@ impl Flow {
 
     /// The number of the next packet, which is now sent: a lost one, or a new one.
     pub fn take_number(&mut self, now: Time) -> u32 {
-        if let Some(repair) = &mut self.repair
-            && let Some(psn) = repair.lost(self.acked)
-        {
-            repair.sent_again(now, psn);
+        if let Some(psn) = self.repair.next_lost(self.acked) {
+            self.repair.sent_again(now, psn);
             return psn;
         }
         self.next += 1;
@@ -129,6 +127,7 @@ impl Flow {
         Progress {
             acked: self.acked,
             next: self.next,
+            packets: self.packets,
             mtu,
         }
     }
@@ -340,7 +339,7 @@ impl Egress {
             progress_ps: now,
             asked_ps: NEVER,
             rising: false,
-            repair: Repair::new(&config.recovery),
+            repair: Repair::new(&config.recovery, &start.path),
         };
         let slot = if self.free == FlowSlot::NONE {
             self.flows.push(flow);

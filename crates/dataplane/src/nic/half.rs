@@ -30,23 +30,6 @@ impl Common {
             counters: NicCounters::default(),
         }
     }
-
-    /// Takes a data packet, and queues the replies that it causes.
-    pub fn receive_data<S: Sink>(
-        &mut self,
-        now: Time,
-        port: u16,
-        id: PacketId,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) {
-        let config = &self.config;
-        let counters = &mut self.counters;
-        let replies = self.receiver.data(now, config, id, arena, counters, sink);
-        for reply in replies.into_iter().flatten() {
-            self.egress.push_reply(port, reply, arena, sink);
-        }
-    }
 }
 
 /// What decides when the packets of flows are sent. There is one for each control of senders, one for
@@ -64,7 +47,8 @@ pub(crate) trait SendingHalf {
         sink: &mut S,
     );
 
-    /// A frame that does not concern neighbours arrived by `port`.
+    /// A reply to a flow of this NIC arrived by `port`. A receiver-driven transport also gets all other
+    /// frames of flows.
     fn receive<S: Sink>(
         &mut self,
         now: Time,

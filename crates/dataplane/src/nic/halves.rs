@@ -42,6 +42,12 @@ macro_rules! define_with {
                     Sending::Paired(_) => Self::Paired(Box::new(Sender::new())),
                 }
             }
+
+            /// True if a receiver-driven transport takes the place of the receiver.
+            #[inline]
+            pub const fn receives(&self) -> bool {
+                matches!(self, $(Self::$other(_))|*)
+            }
         }
 
         /// Calls a method of whichever half it is.

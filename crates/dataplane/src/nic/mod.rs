@@ -1,10 +1,10 @@
 //! The NIC: which flow sends next, how fast, and what happens when something is lost.
 //!
-//! `egress.rs` holds ports, flows, their schedule and what pauses them, `receiver.rs` what arrives.
-//! Between them stands a sending half (`half.rs`), which decides when packets are sent: one for each
-//! control of senders (`sender.rs`, with the controls of `cc/`), one for each receiver-driven transport
-//! (`driven.rs`, with `transport/`), and that of the ns-3 simulator (`ns3/`). The rules are in
-//! `specs/nic.md`.
+//! `egress.rs` holds ports, flows, their schedule and what pauses them. `receiver.rs` receives data and makes
+//! the replies. A sending half (`half.rs`) decides when packets are sent and handles the replies: one for
+//! each control of senders (`sender.rs`, with `cc/` and `reliability/`), and that of the ns-3 simulator
+//! (`ns3/`). Each receiver-driven transport has a sending half that also receives (`driven.rs`, with
+//! `transport/`). The rules are in `specs/nic.md`.
 
 pub(crate) mod counters;
 pub(crate) mod destinations;
@@ -21,7 +21,6 @@ mod order;
 mod pairs;
 mod reach;
 mod receiver;
-pub(crate) mod recovery;
 mod sender;
 pub(crate) mod wait;
 
@@ -182,7 +181,14 @@ impl Nic {
             self.note_arrival(now, port, id, arena, sink);
         }
         let common = &mut self.common;
-        each!(&mut self.half, half => half.receive(now, common, port, id, arena, sink));
+        if arena.hot(id).kind() != Kind::Data || self.half.receives() {
+            return each!(&mut self.half, half => half.receive(now, common, port, id, arena, sink));
+        }
+        let (config, counters) = (&*common.config, &mut common.counters);
+        let replies = (common.receiver).data(now, config, id, arena, counters, sink);
+        for reply in replies.into_iter().flatten() {
+            each!(&mut self.half, half => half.reply(common, port, reply, arena, sink));
+        }
     }
 
     /// Acts on the frames that the host has processed, and asks to be called for the next.

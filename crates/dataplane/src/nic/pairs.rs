@@ -22,6 +22,8 @@ pub(super) struct Beside {
     pub before: u64,
     /// Bytes of later messages that have been sent.
     pub after: u64,
+    /// Highest acknowledged byte of all messages.
+    pub acknowledged: u64,
 }
 
 /// Which flows of a NIC share a queue pair.
@@ -45,8 +47,8 @@ pub(super) trait Pairing: Debug {
     /// What else its queue pair has.
     fn beside(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> Beside;
 
-    /// The highest of the acknowledged bytes of the queue pair, of which one is `seq`.
-    fn acknowledged(&mut self, slot: FlowSlot, seq: u64) -> u64;
+    /// All bytes of the queue pair below `seq` are acknowledged.
+    fn acknowledged(&mut self, slot: FlowSlot, seq: u64);
 
     /// Notes when the queue pair may send next.
     fn sent(&mut self, slot: FlowSlot, next_ps: Time);
@@ -100,9 +102,7 @@ impl Pairing for Alone {
     }
 
     #[inline]
-    fn acknowledged(&mut self, _: FlowSlot, seq: u64) -> u64 {
-        seq
-    }
+    fn acknowledged(&mut self, _: FlowSlot, _: u64) {}
 
     #[inline]
     fn sent(&mut self, _: FlowSlot, _: Time) {}
@@ -245,7 +245,10 @@ impl Pairing for Shared {
 
     // NIC-51, NIC-52
     fn beside(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> Beside {
-        let mut beside = Beside::default();
+        let mut beside = Beside {
+            acknowledged: self.of(slot).acknowledged,
+            ..Beside::default()
+        };
         let mut later = false;
         for &(other, before) in &self.of(slot).open {
             if other == slot {
@@ -261,10 +264,9 @@ impl Pairing for Shared {
         beside
     }
 
-    fn acknowledged(&mut self, slot: FlowSlot, seq: u64) -> u64 {
+    fn acknowledged(&mut self, slot: FlowSlot, seq: u64) {
         let pair = self.of_mut(slot);
         pair.acknowledged = pair.acknowledged.max(seq);
-        pair.acknowledged
     }
 
     fn sent(&mut self, slot: FlowSlot, next_ps: Time) {

@@ -1,40 +1,31 @@
-//! What a NIC does with data that arrives: deliver, acknowledge, complain, notify.
+//! The receiving side of a NIC: it delivers data and sends the replies (ACK, NAK, CNP).
 
 use super::counters::NicCounters;
-use super::recovery::arrivals::Arrivals;
-use crate::config::{NicConfig, Recovery};
+use crate::config::NicConfig;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
+use crate::reliability::arrivals::Arrivals;
+use crate::reliability::{Answer, Data, Received};
 use crate::route::mix32;
 use crate::sink::Sink;
 use crate::units::{NEVER, Time};
 
-/// One flow at its receiver, until its last byte is there.
+/// One flow at its receiver, until its last byte has arrived.
 #[derive(Clone, Copy, Debug)]
 struct Incoming {
-    /// Next packet number in order (or packets had, where order does not matter).
-    expected: u32,
-    /// Packets since the last ACK.
-    unacknowledged: u32,
-    /// Packet number of the last NAK; `u32::MAX`: none.
-    complained: u32,
-    /// When that was, in ps.
-    complained_ps: Time,
-    /// A marked packet came since the last ACK.
+    received: Received,
+    /// A marked packet arrived since the last ACK.
     marked: bool,
-    /// A marked packet came in the interval of CNPs that runs (DCQCN-32).
+    /// A marked packet arrived in the current interval of CNPs (DCQCN-32).
     noted: bool,
-    /// Last CNP, or where intervals run from the first packet on, when the one that runs began;
+    /// Time of the last CNP, or start of the current interval if intervals run from the first packet on;
     /// [`NEVER`]: none yet.
     notified_ps: Time,
 }
 
 impl Incoming {
     const NEW: Self = Self {
-        expected: 0,
-        unacknowledged: 0,
-        complained: u32::MAX,
-        complained_ps: 0,
+        received: Received::NEW,
         marked: false,
         noted: false,
         notified_ps: NEVER,
@@ -79,95 +70,6 @@ impl Incoming {
         }
         self.noted |= marked;
         due
-    }
-
-    /// What a data packet calls for: an answer, and whether the flow is complete with it.
-    fn take(
-        &mut self,
-        now: Time,
-        config: &NicConfig,
-        packet: &Packet,
-        cold: &Cold,
-        counters: &mut NicCounters,
-    ) -> (Option<Kind>, bool) {
-        // NIC-12: where nothing is lost, packets may overtake each other and are counted.
-        let in_order = packet.psn == self.expected || config.recovery.counts();
-        if in_order {
-            // NIC-18: a later packet came before this one, which was not lost.
-            let overtaken = self.complained == packet.psn && !packet.has(flag::RETRANSMITTED);
-            counters.overtaken += u64::from(overtaken);
-            self.expected += 1;
-            self.unacknowledged += 1;
-            counters.delivered_bytes += u64::from(cold.payload);
-            // NIC-17: packet number and remaining bytes say where the flow ends, also out of order.
-            let last = self.expected == packets_in_all(packet, cold, config.mtu);
-            if !last && !packet.has(flag::ASKS) && self.unacknowledged < config.ack_every {
-                return (None, false);
-            }
-            self.unacknowledged = 0;
-            counters.acks += 1;
-            return (Some(Kind::Ack), last);
-        }
-        counters.discarded += 1;
-        if packet.psn < self.expected {
-            if !config.host.ack_repeats {
-                return (None, false); // NS3-22
-            }
-            // NIC-14: had before; the ACK may have been lost, so say it again.
-            counters.acks += 1;
-            (Some(Kind::Ack), false)
-        } else if self.complained == self.expected && !self.complains_again(now, config) {
-            (None, false)
-        } else {
-            // NIC-13: one complaint for each packet that is missing.
-            self.complained = self.expected;
-            self.complained_ps = now;
-            counters.naks += 1;
-            (Some(Kind::Nak), false)
-        }
-    }
-
-    /// NS3-22: whether the last complaint about the same packet is so old that it may be lost.
-    fn complains_again(&self, now: Time, config: &NicConfig) -> bool {
-        config
-            .host
-            .nak_interval_ps
-            .is_some_and(|interval| now - self.complained_ps >= interval)
-    }
-
-    /// The same where packets are taken in any order and told apart (IRN).
-    fn take_any(
-        &mut self,
-        config: &NicConfig,
-        packet: &Packet,
-        cold: &Cold,
-        arrivals: &mut Arrivals,
-        counters: &mut NicCounters,
-    ) -> (Option<Kind>, bool) {
-        let before = self.expected;
-        let (fresh, expected) = arrivals.take(packet.flow, packet.psn, before);
-        self.expected = expected;
-        if fresh {
-            counters.delivered_bytes += u64::from(cold.payload);
-        } else {
-            counters.discarded += 1;
-        }
-        if packet.psn > before {
-            // REC-11
-            counters.naks += 1;
-            return (Some(Kind::Nak), false);
-        }
-        let last = fresh && expected == packets_in_all(packet, cold, config.mtu);
-        self.unacknowledged += expected - before;
-        // REC-11: where something is or was missing, the sender waits for the news.
-        let awaited = last || packet.has(flag::ASKS);
-        let urgent = awaited || expected != before + 1 || arrivals.has_gap(packet.flow);
-        if !urgent && self.unacknowledged < config.ack_every {
-            return (None, false);
-        }
-        self.unacknowledged = 0;
-        counters.acks += 1;
-        (Some(Kind::Ack), last)
     }
 }
 
@@ -215,7 +117,7 @@ pub(crate) struct Receiver {
     /// NIC-32: flows that are complete, and since when. A repetition may still come for them, but
     /// most never appear again, so they lie apart from those that every packet looks for.
     complete: MixedMap<u32, Time>,
-    /// IRN: what came too early.
+    /// Packets that arrived beyond a gap.
     arrivals: Arrivals,
 }
 
@@ -258,24 +160,26 @@ impl Receiver {
         };
         flow.marked |= packet.has(flag::CE); // NIC-16
         let notify = flow.notify(now, config, &packet);
-        let selective = matches!(config.recovery, Recovery::Irn(_))
-            && (packet.psn != flow.expected || !self.arrivals.is_empty());
         let cold = arena.cold(id);
-        let (reply, last) = if selective {
-            flow.take_any(config, &packet, cold, &mut self.arrivals, counters)
-        } else {
-            flow.take(now, config, &packet, cold, counters)
+        let data = Data {
+            now,
+            packet: &packet,
+            remaining: cold.remaining,
+            mtu: config.mtu,
+            ack_every: config.ack_every,
         };
+        let answer = (config.recovery).on_data(&mut flow.received, &mut self.arrivals, &data);
+        count(counters, &answer, cold.payload);
         counters.cnps += u64::from(notify);
-        let expected = flow.expected;
+        let expected = flow.received.expected;
         let echo = flow.marked;
-        flow.marked &= reply.is_none();
-        if last {
+        flow.marked &= answer.reply.is_none();
+        if answer.last {
             sink.delivered(packet.flow);
             if !is_new {
                 self.flows.remove(packet.flow);
             }
-            if !config.recovery.counts() {
+            if config.recovery.properties().repeats {
                 self.complete.insert(packet.flow, now);
             }
         } else if is_new {
@@ -285,11 +189,11 @@ impl Receiver {
             let (hot, cold) = notification(config, &packet, arena.cold(id));
             arena.alloc(hot, cold)
         });
-        let Some(kind) = reply else {
+        let Some(kind) = answer.reply else {
             arena.free(id);
             return [None, cnp];
         };
-        let done_ps = if last { now } else { NEVER };
+        let done_ps = if answer.last { now } else { NEVER };
         become_reply(config, kind, id, expected, echo, done_ps, arena);
         [Some(id), cnp]
     }
@@ -305,7 +209,7 @@ impl Receiver {
         counters: &mut NicCounters,
     ) -> Replies {
         counters.discarded += 1;
-        if !config.host.ack_repeats {
+        if !config.recovery.acknowledges_repeats() {
             arena.free(id);
             return [None, None]; // NS3-22
         }
@@ -314,6 +218,22 @@ impl Receiver {
         let echo = packet.has(flag::CE);
         become_reply(config, Kind::Ack, id, all, echo, done_ps, arena);
         [Some(id), None]
+    }
+}
+
+/// Counts a data packet by the decision of the receiver.
+#[inline]
+fn count(counters: &mut NicCounters, answer: &Answer, payload: u16) {
+    if answer.fresh {
+        counters.delivered_bytes += u64::from(payload);
+    } else {
+        counters.discarded += 1;
+    }
+    counters.overtaken += u64::from(answer.overtaken);
+    match answer.reply {
+        Some(Kind::Ack) => counters.acks += 1,
+        Some(_) => counters.naks += 1,
+        None => {}
     }
 }
 

@@ -5,13 +5,13 @@ use super::egress::{AlarmKind, Flow, State};
 use super::flow::{FlowStart, Unfinished};
 use super::half::{Common, SendingHalf};
 use super::pairs::{Alone, Beside, Pairing};
-use super::recovery::Reply;
 use super::wait::Wait;
 use crate::cc::{Ack, Control, Feedback, Listed, Loss, Mixed, PerClass};
 use crate::config::{NicConfig, Sending};
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::prefetch::prefetch_whole;
+use crate::reliability::{Lost, News, Reply};
 use crate::sink::Sink;
 use crate::units::{NEVER, Time};
 
@@ -49,112 +49,177 @@ pub(super) struct Sender<C, P = Alone> {
     pairs: P,
 }
 
-/// NIC-04, NIC-09: its window lets the flow send, or no acknowledgement would come that could open it.
-#[inline]
-fn may_send<C: Chosen>(
-    flow: &Flow,
-    control: &mut C,
-    config: &NicConfig,
-    parameters: &C::Config,
+/// A flow with everything that decides whether it sends.
+struct Active<'a, C: Chosen> {
+    flow: &'a mut Flow,
+    control: &'a mut C,
+    parameters: &'a C::Config,
+    config: &'a NicConfig,
     beside: Beside,
-    now: Time,
-) -> bool {
-    fits(flow, control, config, parameters, beside, now) || config.ack_every > 1 && flow.must_ask()
 }
 
-/// NIC-04: something unsent, and less in flight than the window.
-#[inline]
-fn fits<C: Chosen>(
-    flow: &Flow,
-    control: &mut C,
-    config: &NicConfig,
-    parameters: &C::Config,
-    beside: Beside,
-    now: Time,
-) -> bool {
-    // REC-14, REC-31: a lost packet has its place in the window already.
-    if let Some(repair) = &flow.repair
-        && repair.lost(flow.acked).is_some()
-    {
-        return true;
+impl<C: Chosen> Active<'_, C> {
+    /// True if the window lets the flow send, or if otherwise no acknowledgement would arrive that could
+    /// open it.
+    // NIC-04, NIC-09
+    #[inline]
+    fn may_send(&mut self, now: Time) -> bool {
+        self.fits(now) || self.config.ack_every > 1 && self.flow.must_ask()
     }
-    if flow.next >= flow.packets {
-        return false;
+
+    /// True if the flow has a packet to send, and less in flight than its window.
+    // NIC-04
+    #[inline]
+    fn fits(&mut self, now: Time) -> bool {
+        let (flow, mtu) = (&*self.flow, self.config.mtu);
+        // REC-14, REC-31: a lost packet has its place in the window already.
+        if flow.repair.next_lost(flow.acked).is_some() {
+            return true;
+        }
+        if flow.next >= flow.packets {
+            return false;
+        }
+        let own = flow.start.bytes_below(flow.next, mtu) - flow.start.bytes_below(flow.acked, mtu);
+        let window = (self.control).window(self.parameters, &flow.start.path, now);
+        let in_flight = own + self.beside.in_flight; // NIC-51
+        let (in_flight, window) = flow.repair.flight(in_flight, window);
+        in_flight < window
     }
-    let own = flow.start.bytes_below(flow.next, config.mtu)
-        - flow.start.bytes_below(flow.acked, config.mtu);
-    let mut in_flight = own + beside.in_flight; // NIC-51
-    let mut window = control.window(parameters, &flow.start.path, now);
-    if let Some(repair) = &flow.repair {
-        (in_flight, window) = repair.flight(&config.recovery, &flow.start.path, in_flight, window);
+
+    /// The first byte of the queue pair that has not been sent.
+    // NIC-52
+    #[inline]
+    fn first_unsent(&self) -> u64 {
+        let own = self.flow.start.bytes_below(self.flow.next, self.config.mtu);
+        self.beside.before + own + self.beside.after
     }
-    in_flight < window
-}
 
-/// What an ACK or NAK says of single packets. Returns the bytes that are newly known to have arrived,
-/// `newly` of them by the cumulative acknowledgement.
-fn read_reply<C: Chosen>(
-    flow: &mut Flow,
-    control: &mut C,
-    config: &NicConfig,
-    beside: Beside,
-    (nak, cold): (bool, &Cold),
-    now: Time,
-    newly: u64,
-) -> u64 {
-    let at = flow.progress(config.mtu);
-    // REC-11: the bytes left in the flow name the packet that is answered.
-    let left = cold.remaining.div_ceil(u64::from(config.mtu)) as u32;
-    let reply = Reply {
-        beyond_gap: nak.then_some(flow.packets - left),
-        sent_ps: cold.sent_ps,
-        newly,
-    };
-    let Some(repair) = &mut flow.repair else {
-        return newly;
-    };
-    let news = repair.replied(&at, &reply);
-    if news.loss {
-        lost_something(flow, control, config, beside, now, false);
+    /// Passes feedback to the congestion control.
+    #[inline]
+    fn inform(&mut self, now: Time, feedback: &Feedback<'_>) {
+        let path = &self.flow.start.path;
+        self.control
+            .on_feedback(self.parameters, path, now, feedback);
     }
-    news.newly
-}
 
-/// The first byte of the flow's queue pair that has not been sent.
-// NIC-52
-#[inline]
-fn first_unsent(flow: &Flow, config: &NicConfig, beside: Beside) -> u64 {
-    beside.before + flow.start.bytes_below(flow.next, config.mtu) + beside.after
-}
+    /// The next packet of the flow, which is now sent.
+    #[inline]
+    fn next_packet(&mut self, now: Time, slot: FlowSlot) -> (Packet, Cold) {
+        let (flow, config) = (&mut *self.flow, self.config);
+        if flow.next == flow.acked {
+            flow.progress_ps = now;
+        }
+        let psn = flow.take_number(now);
+        let before = flow.start.bytes_below(psn, config.mtu);
+        let payload = (flow.start.bytes - before).min(u64::from(config.mtu)) as u16;
+        let mut flags = if flow.start.incast { flag::INCAST } else { 0 };
+        if psn < flow.reached {
+            flags |= flag::RETRANSMITTED;
+            flow.retransmitted += 1;
+        } else {
+            flow.reached = flow.next;
+        }
+        let hot = Packet {
+            flow: flow.start.flow,
+            psn,
+            hash: flow.start.hash,
+            dst: flow.start.dst,
+            upstream_queue: flow.queue,
+            flags,
+            ..Packet::new(Kind::Data, flow.class, config.data_bytes(payload))
+        };
+        let cold = Cold {
+            sent_ps: now,
+            stamp: Stamp::default(),
+            src: flow.start.src,
+            slot,
+            cookie: flow.start.cookie,
+            remaining: flow.start.bytes - before,
+            payload,
+            ..Cold::default()
+        };
+        (hot, cold)
+    }
 
-/// The control hears of a loss: when, and whether by a timeout.
-fn lost_something<C: Chosen>(
-    flow: &mut Flow,
-    control: &mut C,
-    config: &NicConfig,
-    beside: Beside,
-    now: Time,
-    timeout: bool,
-) {
-    flow.asked_ps = NEVER; // NIC-09: what asked may be what was lost.
-    let loss = Feedback::Loss(Loss {
-        snd_nxt: first_unsent(flow, config, beside),
-        timeout,
-    });
-    control.on_feedback(C::parameters(config), &flow.start.path, now, &loss);
-}
+    /// Least time between the start of this packet and that of the next at the pace of the control, in ps.
+    #[inline]
+    fn gap_ps(&mut self, now: Time, hot: &Packet, cold: &Cold) -> f64 {
+        let (path, parameters) = (&self.flow.start.path, self.parameters);
+        self.control
+            .on_send(parameters, path, now, u64::from(cold.payload));
+        f64::from(hot.size) * 8e12 / self.control.rate_bps(parameters, path, now)
+    }
 
-/// NIC-20, NIC-21: send again from the first packet that is not acknowledged.
-fn go_back<C: Chosen>(
-    flow: &mut Flow,
-    control: &mut C,
-    config: &NicConfig,
-    beside: Beside,
-    now: Time,
-    timeout: bool,
-) {
-    lost_something(flow, control, config, beside, now, timeout);
-    flow.next = flow.acked;
+    /// A packet after which the flow must wait: it requests an acknowledgement if not every packet gets one.
+    // NIC-09
+    #[inline]
+    fn ask(&mut self, now: Time, mut hot: Packet) -> Packet {
+        if self.config.ack_every > 1 {
+            hot.flags |= flag::ASKS;
+            self.flow.asked_ps = now;
+        }
+        hot
+    }
+
+    /// Payload bytes of the flow that are acknowledged.
+    #[inline]
+    fn acked_bytes(&self) -> u64 {
+        self.flow
+            .start
+            .bytes_below(self.flow.acked, self.config.mtu)
+    }
+
+    /// All bytes of the queue pair below this number are acknowledged.
+    // NIC-52
+    #[inline]
+    fn acked_bytes_of_pair(&self) -> u64 {
+        let own = self.beside.before + self.acked_bytes();
+        own.max(self.beside.acknowledged)
+    }
+
+    /// Reads the numbers of an ACK or NAK.
+    #[inline]
+    fn read(&mut self, now: Time, packet: &Packet, cold: &Cold) -> News {
+        let before = self.acked_bytes();
+        let flow = &mut *self.flow;
+        if cold.sent_ps >= flow.asked_ps {
+            flow.asked_ps = NEVER; // NIC-09: this answers the packet that asked, or a later one.
+        }
+        debug_assert!(
+            packet.psn <= flow.packets,
+            "flow {} has {} packets, and {} are acknowledged",
+            packet.flow,
+            flow.packets,
+            packet.psn
+        );
+        if packet.psn > flow.acked {
+            flow.acked = packet.psn;
+            flow.next = flow.next.max(flow.acked);
+            flow.progress_ps = now;
+        }
+        let reply = Reply {
+            nak: packet.kind() == Kind::Nak,
+            expected: packet.psn,
+            remaining: cold.remaining,
+            sent_ps: cold.sent_ps,
+            newly: self.acked_bytes() - before,
+        };
+        let at = self.flow.progress(self.config.mtu);
+        self.flow.repair.on_reply(&at, &reply)
+    }
+
+    /// Reports a loss to the congestion control, and goes back if everything is sent again.
+    fn lose(&mut self, now: Time, lost: Lost, timeout: bool) {
+        if lost == Lost::Nothing {
+            return;
+        }
+        self.flow.asked_ps = NEVER; // NIC-09: the packet that asked may be the one that is lost.
+        let snd_nxt = self.first_unsent();
+        self.inform(now, &Feedback::Loss(Loss { snd_nxt, timeout }));
+        if lost == Lost::All {
+            self.flow.next = self.flow.acked;
+        }
+    }
 }
 
 impl<C: Chosen, P: Pairing> Sender<C, P> {
@@ -238,14 +303,11 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         if nic.egress.flows[slot.index()].state != State::Blocked {
             return false;
         }
-        let beside = self.beside(nic, slot);
-        let flow = &mut nic.egress.flows[slot.index()];
-        let control = &mut self.controls[self.pairs.place(slot)];
-        let parameters = C::parameters(&nic.config);
-        if !may_send(flow, control, &nic.config, parameters, beside, now) {
+        if !self.active(nic, slot).may_send(now) {
             self.await_rise(nic, slot, sink);
             return false;
         }
+        let flow = &mut nic.egress.flows[slot.index()];
         flow.next_ps = flow.next_ps.max(self.pairs.next_ps(slot)); // NIC-51
         if flow.next_ps > by_ps {
             self.wait_for_pace(nic, slot, sink);
@@ -255,10 +317,17 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         true
     }
 
-    /// What else the queue pair of a flow has.
+    /// The flow in a slot with its control, and with the rest of its queue pair.
     #[inline]
-    fn beside(&self, nic: &Common, slot: FlowSlot) -> Beside {
-        (self.pairs).beside(&nic.egress.flows, slot, nic.config.mtu)
+    fn active<'a>(&'a mut self, nic: &'a mut Common, slot: FlowSlot) -> Active<'a, C> {
+        let (config, flows) = (&*nic.config, &mut nic.egress.flows);
+        Active {
+            beside: self.pairs.beside(flows, slot, config.mtu),
+            flow: &mut flows[slot.index()],
+            control: &mut self.controls[self.pairs.place(slot)],
+            parameters: C::parameters(config),
+            config,
+        }
     }
 
     /// A flow that its window holds back looks again when its control's timer may have opened it.
@@ -322,13 +391,11 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
                 flow.next_ps = self.pairs.next_ps(slot); // NIC-51
                 self.wait_for_pace(nic, slot, sink);
             } else {
-                let beside = self.beside(nic, slot);
-                let flow = &mut nic.egress.flows[slot.index()];
-                let control = &mut self.controls[self.pairs.place(slot)];
-                let parameters = C::parameters(&nic.config);
-                if may_send(flow, control, &nic.config, parameters, beside, now) {
+                let mut active = self.active(nic, slot);
+                if active.may_send(now) {
                     return Some(self.send_one(now, nic, port, slot, arena, sink));
                 }
+                let flow = active.flow;
                 flow.state = State::Blocked;
                 sink.flow_waits(&flow.start, flow.blocked_by());
                 self.await_rise(nic, slot, sink);
@@ -337,6 +404,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         None
     }
 
+    /// Sends the next packet of a flow, and puts the flow where it waits then.
     fn send_one<S: Sink>(
         &mut self,
         now: Time,
@@ -346,67 +414,25 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         arena: &mut Arena,
         sink: &mut S,
     ) -> PacketId {
-        let beside = self.beside(nic, slot);
-        let config = &*nic.config;
-        let parameters = C::parameters(config);
         let rate = nic.egress.ports[port as usize].rate;
-        let flow = &mut nic.egress.flows[slot.index()];
-        let control = &mut self.controls[self.pairs.place(slot)];
-        if flow.next == flow.acked {
-            flow.progress_ps = now;
-        }
-        let psn = flow.take_number(now);
-        let before = flow.start.bytes_below(psn, config.mtu);
-        let payload = (flow.start.bytes - before).min(u64::from(config.mtu)) as u16;
-        let size = config.data_bytes(payload);
-        let mut flags = if flow.start.incast { flag::INCAST } else { 0 };
-        nic.counters.data_packets += 1;
-        if psn < flow.reached {
-            flags |= flag::RETRANSMITTED;
-            flow.retransmitted += 1;
-            nic.counters.retransmissions += 1;
-        } else {
-            flow.reached = flow.next;
-            nic.counters.payload_bytes += u64::from(payload);
-        }
-        let mut hot = Packet {
-            flow: flow.start.flow,
-            psn,
-            hash: flow.start.hash,
-            dst: flow.start.dst,
-            upstream_queue: flow.queue,
-            flags,
-            ..Packet::new(Kind::Data, flow.class, size)
-        };
-        let cold = Cold {
-            sent_ps: now,
-            stamp: Stamp::default(),
-            src: flow.start.src,
-            slot,
-            cookie: flow.start.cookie,
-            remaining: flow.start.bytes - before,
-            payload,
-            ..Cold::default()
-        };
-        let path = &flow.start.path;
-        control.on_send(parameters, path, now, u64::from(payload));
+        let mut active = self.active(nic, slot);
+        let (hot, cold) = active.next_packet(now, slot);
         // NIC-05: the rate of this moment sets the earliest start of the next packet.
-        let on_wire = rate.serialisation_ps(u64::from(size));
-        let paced = control.rate_bps(parameters, path, now);
-        let apart = f64::from(size) * 8e12 / paced;
-        flow.next_ps = now + (on_wire as i64).max(apart as i64) as Time;
-        self.pairs.sent(slot, flow.next_ps);
-        let int = config.int > 0;
-        if !fits(flow, control, config, parameters, beside, now) {
-            if config.ack_every > 1 {
-                // NIC-09
-                hot.flags |= flag::ASKS;
-                flow.asked_ps = now;
-            }
+        let on_wire = rate.serialisation_ps(u64::from(hot.size));
+        let apart = active.gap_ps(now, &hot, &cold);
+        let next_ps = now + (on_wire as i64).max(apart as i64) as Time;
+        active.flow.next_ps = next_ps;
+        let fits = active.fits(now);
+        let hot = if fits { hot } else { active.ask(now, hot) };
+        let int = active.config.int > 0;
+        nic.counters.count_sent(&hot, cold.payload);
+        self.pairs.sent(slot, next_ps);
+        if !fits {
+            let flow = &mut nic.egress.flows[slot.index()];
             flow.state = State::Blocked;
             sink.flow_waits(&flow.start, flow.blocked_by());
             self.await_rise(nic, slot, sink);
-        } else if flow.next_ps <= now + on_wire {
+        } else if next_ps <= now + on_wire {
             nic.egress.enter_ring(slot, sink);
         } else {
             self.wait_for_pace(nic, slot, sink);
@@ -421,8 +447,8 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         id
     }
 
-    /// An ACK or NAK came back.
-    fn acknowledged<S: Sink>(
+    /// Handles an ACK or NAK.
+    fn replied<S: Sink>(
         &mut self,
         now: Time,
         nic: &mut Common,
@@ -435,97 +461,61 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         if !nic.egress.flows[slot.index()].is_open(packet.flow) {
             return; // NIC-22: the flow has finished; this is an echo of a packet that was sent twice.
         }
-        let beside = self.beside(nic, slot);
-        let config = &*nic.config;
-        let flow = &mut nic.egress.flows[slot.index()];
-        let control = &mut self.controls[self.pairs.place(slot)];
-        let parameters = C::parameters(config);
-        let had = flow.start.bytes_below(flow.acked, config.mtu);
-        if cold.sent_ps >= flow.asked_ps {
-            flow.asked_ps = NEVER; // NIC-09: this answers the packet that asked, or a later one.
-        }
-        debug_assert!(
-            packet.psn <= flow.packets,
-            "flow {} has {} packets, and {} are acknowledged",
-            packet.flow,
-            flow.packets,
-            packet.psn
-        );
-        if packet.psn > flow.acked {
-            flow.acked = packet.psn;
-            flow.next = flow.next.max(flow.acked);
-            flow.progress_ps = now;
-        }
-        let seq = flow.start.bytes_below(flow.acked, config.mtu);
-        let nak = packet.kind() == Kind::Nak;
-        let newly = match flow.repair {
-            None => seq - had,
-            Some(_) => {
-                let reply = (nak, cold);
-                read_reply(flow, control, config, beside, reply, now, seq - had)
-            }
-        };
-        if nak && flow.repair.is_none() {
-            // NIC-20
-            if packet.psn >= flow.acked && flow.next > flow.acked {
-                go_back(flow, control, config, beside, now, false);
-            }
-        } else {
-            // REC-19
+        let mut active = self.active(nic, slot);
+        let news = active.read(now, packet, cold);
+        active.lose(now, news.lost, false);
+        let seq = active.acked_bytes_of_pair();
+        if news.acknowledges {
             let mut room = None;
-            let int = arena.telemetry(id, &mut room);
-            let ack = Feedback::Ack(Ack {
-                seq: self.pairs.acknowledged(slot, beside.before + seq),
-                newly,
-                snd_nxt: first_unsent(flow, config, beside),
+            let ack = Ack {
+                seq,
+                newly: news.newly,
+                snd_nxt: active.first_unsent(),
                 marked: packet.has(flag::CE),
                 rtt_ps: now - cold.sent_ps,
                 remote_host_ps: cold.remote_host_ps,
                 local_host_ps: cold.local_host_ps,
-                int,
-            });
-            control.on_feedback(parameters, &flow.start.path, now, &ack);
+                int: arena.telemetry(id, &mut room),
+            };
+            active.inform(now, &Feedback::Ack(ack));
         }
-        if config.host.cnp_on_ack && packet.has(flag::CE) {
-            // NS3-23
-            control.on_feedback(parameters, &flow.start.path, now, &Feedback::Cnp);
+        if active.config.host.cnp_on_ack && packet.has(flag::CE) {
+            active.inform(now, &Feedback::Cnp); // NS3-23
         }
+        if news.acknowledges {
+            self.pairs.acknowledged(slot, seq);
+        }
+        let flow = &nic.egress.flows[slot.index()];
         // NIC-20, REC-11: acknowledged packets were sent, and sent packets exist.
         debug_assert!(flow.acked <= flow.next && flow.next <= flow.packets);
-        if flow.acked == flow.packets {
-            let end = flow
-                .start
-                .end(cold.stamp.completion_ps(), now, flow.retransmitted);
-            sink.finished(end);
-            nic.egress.finish(slot);
-            if P::SHARED {
-                self.pairs.end(slot);
-                if let Some(port) = self.begin_next((now, now), nic, slot, sink) {
-                    sink.kick(port);
-                }
-                self.revive_pair(now, nic, slot, sink);
+        if flow.acked < flow.packets {
+            return self.revive_pair(now, nic, slot, sink);
+        }
+        let done_ps = cold.stamp.completion_ps();
+        sink.finished(flow.start.end(done_ps, now, flow.retransmitted));
+        nic.egress.finish(slot);
+        if P::SHARED {
+            self.pairs.end(slot);
+            if let Some(port) = self.begin_next((now, now), nic, slot, sink) {
+                sink.kick(port);
             }
-        } else {
             self.revive_pair(now, nic, slot, sink);
         }
     }
 
-    /// A CNP came back.
+    /// Handles a CNP.
     fn notified(&mut self, now: Time, nic: &mut Common, number: u32, slot: FlowSlot) {
-        let flow = &nic.egress.flows[slot.index()];
-        if flow.is_open(number) {
-            let parameters = C::parameters(&nic.config);
-            let control = &mut self.controls[self.pairs.place(slot)];
-            control.on_feedback(parameters, &flow.start.path, now, &Feedback::Cnp);
+        if nic.egress.flows[slot.index()].is_open(number) {
+            self.active(nic, slot).inform(now, &Feedback::Cnp);
         }
     }
 
-    /// NIC-21: nothing moved for the whole timeout though something is in flight.
+    /// Handles the timer of a flow. If nothing moved for the whole timeout although packets are in flight,
+    /// they are lost.
+    // NIC-21
     fn timeout<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
-        let beside = self.beside(nic, slot);
-        let config = &*nic.config;
-        let flow = &mut nic.egress.flows[slot.index()];
-        let recovery = &config.recovery;
+        let active = self.active(nic, slot);
+        let (flow, recovery) = (active.flow, &active.config.recovery);
         let (Some(timeout_ps), Some(shortest_ps)) = (
             recovery.timeout_ps(flow.next - flow.acked),
             recovery.shortest_timeout_ps(),
@@ -544,18 +534,13 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
             nic.egress.alarm(again, AlarmKind::Timeout, slot, sink);
             return;
         }
-        nic.counters.timeouts += 1;
         sink.flow_waits(&flow.start, Wait::TimedOut);
         flow.progress_ps = now;
-        let at = flow.progress(config.mtu);
-        let control = &mut self.controls[self.pairs.place(slot)];
-        match &mut flow.repair {
-            Some(repair) => {
-                repair.timed_out(&at);
-                lost_something(flow, control, config, beside, now, true);
-            }
-            None => go_back(flow, control, config, beside, now, true),
-        }
+        let mut active = self.active(nic, slot);
+        let at = active.flow.progress(active.config.mtu);
+        let lost = active.flow.repair.on_timeout(&at);
+        active.lose(now, lost, true);
+        nic.counters.timeouts += 1;
         let again = now + shortest_ps;
         nic.egress.alarm(again, AlarmKind::Timeout, slot, sink);
         self.revive_pair(now, nic, slot, sink);
@@ -582,15 +567,14 @@ impl<C: Chosen, P: Pairing> SendingHalf for Sender<C, P> {
         &mut self,
         now: Time,
         nic: &mut Common,
-        port: u16,
+        _port: u16,
         id: PacketId,
         arena: &mut Arena,
         sink: &mut S,
     ) {
         match arena.hot(id).kind() {
-            Kind::Data => nic.receive_data(now, port, id, arena, sink),
             Kind::Ack | Kind::Nak => {
-                self.acknowledged(now, nic, id, arena, sink);
+                self.replied(now, nic, id, arena, sink);
                 arena.free(id);
             }
             Kind::Cnp => {
@@ -650,14 +634,11 @@ impl<C: Chosen, P: Pairing> SendingHalf for Sender<C, P> {
         if !nic.egress.flows[cold.slot.index()].is_open(packet.flow) {
             return;
         }
-        let beside = self.beside(nic, cold.slot);
-        let flow = &mut nic.egress.flows[cold.slot.index()];
-        if let Some(repair) = &mut flow.repair {
-            repair.told(packet.psn, u64::from(cold.payload));
-            let control = &mut self.controls[self.pairs.place(cold.slot)];
-            lost_something(flow, control, &nic.config, beside, now, false);
-            self.revive_pair(now, nic, cold.slot, sink);
-        }
+        let mut active = self.active(nic, cold.slot);
+        let payload = u64::from(cold.payload);
+        let lost = active.flow.repair.on_drop_notice(packet.psn, payload);
+        active.lose(now, lost, false);
+        self.revive_pair(now, nic, cold.slot, sink);
     }
 
     fn reach_changed<S: Sink>(&mut self, now: Time, nic: &mut Common, sink: &mut S) {

@@ -7,7 +7,7 @@
 
 use super::integer::{Control, Tick};
 use crate::cc::{Ack, ControlConfig};
-use crate::config::{NicConfig, Recovery, Sending};
+use crate::config::{NicConfig, Sending};
 use crate::ids::FlowSlot;
 use crate::nic::counters::NicCounters;
 use crate::nic::egress::Egress;
@@ -282,7 +282,7 @@ impl Scan {
                 .start
                 .end(cold.stamp.completion_ps(), now, pair.retransmitted);
             sink.finished(end);
-        } else if packet.kind() == Kind::Nak && config.recovery != Recovery::None {
+        } else if packet.kind() == Kind::Nak && config.recovery.properties().repairs {
             pair.next = pair.acked; // NS3-22
         }
         let marked = packet.has(flag::CE);
@@ -376,20 +376,13 @@ impl SendingHalf for Scan {
         &mut self,
         now: Time,
         nic: &mut Common,
-        port: u16,
+        _port: u16,
         id: PacketId,
         arena: &mut Arena,
         sink: &mut S,
     ) {
         let config = &*nic.config;
         match arena.hot(id).kind() {
-            Kind::Data => {
-                let counters = &mut nic.counters;
-                let replies = nic.receiver.data(now, config, id, arena, counters, sink);
-                for reply in replies.into_iter().flatten() {
-                    self.reply(nic, port, reply, arena, sink);
-                }
-            }
             Kind::Ack | Kind::Nak => {
                 self.acknowledged(now, config, id, arena, sink);
                 self.note_waits(nic, sink);

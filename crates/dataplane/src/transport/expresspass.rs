@@ -16,10 +16,10 @@ use super::{
 };
 use crate::mixed::MixedMap;
 use crate::nic::flow::{FlowStart, Unfinished};
-use crate::nic::recovery::arrivals::Arrivals;
 use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{Conflict, Param, Values};
+use crate::reliability::arrivals::Arrivals;
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
 use crate::units::{Rate, Time};

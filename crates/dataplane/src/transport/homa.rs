@@ -13,10 +13,10 @@ use super::{
 };
 use crate::mixed::MixedMap;
 use crate::nic::flow::{FlowStart, Unfinished};
-use crate::nic::recovery::arrivals::Arrivals;
 use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{self, Conflict, Param, Value, Values};
+use crate::reliability::arrivals::Arrivals;
 use crate::sink::Sink;
 use crate::switch::{CONTROL_CLASS, DATA_CLASS};
 use crate::units::{Rate, Time};

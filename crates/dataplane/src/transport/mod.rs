@@ -519,13 +519,10 @@ pub(crate) fn data_packet(
 
 /// Counts a data packet that a NIC sends; of a repeated one also marks it.
 pub(crate) fn count_sent(counters: &mut NicCounters, hot: &mut Packet, payload: u16, again: bool) {
-    counters.data_packets += 1;
     if again {
         hot.flags |= flag::RETRANSMITTED;
-        counters.retransmissions += 1;
-    } else {
-        counters.payload_bytes += u64::from(payload);
     }
+    counters.count_sent(hot, payload);
 }
 
 /// Packets of a flow of this many bytes.

@@ -15,7 +15,7 @@ fn both(ring: bool) -> NicConfig {
         control: Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
             window: Some(1 << 30),
         })),
-        recovery: Recovery::GoBackN { timeout_ps: NEVER },
+        recovery: Recovery::go_back_n(NEVER),
         host: HostConfig {
             arbiter: Arbiter::Scan,
             ..HostConfig::default()

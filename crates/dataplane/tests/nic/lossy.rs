@@ -274,10 +274,8 @@ impl World {
     }
 }
 
-const BACK: Recovery = Recovery::GoBackN {
-    timeout_ps: 300 * US,
-};
-const IDEAL: Recovery = Recovery::Ideal { delay_ps: None };
+const BACK: Recovery = Recovery::go_back_n(300 * US);
+const IDEAL: Recovery = Recovery::ideal(None);
 
 fn path(data: u64, replies: u64) -> Path {
     Path {

@@ -190,7 +190,7 @@ fn config() -> NicConfig {
         cnp_interval_ps: None,
         cnp_classes: ClassSet::MAX,
         control: Sending::Control(ControlConfig::LineRate(LineRateConfig)),
-        recovery: Recovery::GoBackN { timeout_ps: MS },
+        recovery: Recovery::go_back_n(MS),
         host: HostConfig::default(),
         queues: 4,
         order: FlowOrder::Ring,

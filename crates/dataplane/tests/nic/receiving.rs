@@ -172,7 +172,7 @@ fn cnps_may_tell_of_intervals_from_the_first_packet_on() {
 #[test]
 fn without_recovery_packets_count_in_any_order() {
     let mut b = Bench::new(&NicConfig {
-        recovery: Recovery::None,
+        recovery: Recovery::NONE,
         ..config()
     });
     let acks: Vec<u32> = [2, 0, 3, 1]
@@ -249,8 +249,8 @@ fn the_echo_covers_all_packets_since_the_last_reply() {
 #[test]
 fn a_packet_that_asks_is_acknowledged_at_once() {
     for recovery in [
-        Recovery::None,
-        Recovery::GoBackN { timeout_ps: MS },
+        Recovery::NONE,
+        Recovery::go_back_n(MS),
         Recovery::Irn(IrnConfig::paper()),
     ] {
         let mut b = Bench::new(&NicConfig {

@@ -19,7 +19,7 @@ fn with_irn(irn: IrnConfig) -> NicConfig {
 
 fn ideal() -> NicConfig {
     NicConfig {
-        recovery: Recovery::Ideal { delay_ps: None },
+        recovery: Recovery::ideal(None),
         ..config()
     }
 }
@@ -461,7 +461,7 @@ fn a_tiny_window_never_closes_for_good() {
             hai_bps: 0.0,
             ..DcqcnConfig::paper()
         })),
-        recovery: Recovery::None,
+        recovery: Recovery::NONE,
         ..config()
     });
     b.start(0, 5_000);

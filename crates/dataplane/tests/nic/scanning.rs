@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sets::{DcqcnSets, HpccSets};
+use dataplane::reliability::GoBackNConfig;
 use dataplane::units::NS;
 
 /// Whole rates, a window of `window` bytes at line rate, times cut to ns.
@@ -10,12 +11,14 @@ fn scan(window: u64) -> NicConfig {
         control: Sending::Control(ControlConfig::FixedWindow(FixedWindowConfig {
             window: Some(window),
         })),
-        recovery: Recovery::GoBackN { timeout_ps: NEVER },
+        recovery: Recovery::GoBackN(GoBackNConfig {
+            nak_interval_ps: Some(500 * US),
+            acknowledges_repeats: false,
+            ..GoBackNConfig::new(NEVER)
+        }),
         ack_class: 2,
         host: HostConfig {
             arbiter: Arbiter::Scan,
-            nak_interval_ps: Some(500 * US),
-            ack_repeats: false,
             ..HostConfig::default()
         },
         ..config()

@@ -3,9 +3,7 @@
 use dataplane::classes::ClassSet;
 use std::sync::Arc;
 
-use dataplane::config::{
-    Accounting, Admission, Assist, NicConfig, PathChoice, PauseTime, Recovery,
-};
+use dataplane::config::{Accounting, Admission, Assist, NicConfig, PathChoice, PauseTime};
 use dataplane::hop::pfc;
 use dataplane::nic::Nic;
 use dataplane::packet::Arena;
@@ -457,7 +455,7 @@ impl<C: Calendar> Simulation<C> {
             deadlock_search,
             repeats_pauses: (plan.switch.hop.declaration()).is_some_and(|hop| hop.repeats_pauses()),
             spraying: sprays(&plan.switch),
-            owns_repair: plan.nic.recovery == Recovery::Own,
+            owns_repair: plan.nic.recovery.is_own(),
             violations: Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::thread::available_parallelism;
 
-use dataplane::config::{NicConfig, Recovery};
+use dataplane::config::NicConfig;
 use dataplane::hop::pfc;
 use dataplane::switch::SwitchConfig;
 use dataplane::units::Time;
@@ -194,7 +194,7 @@ pub(super) fn needs_order(plan: &Plan) -> Option<&'static str> {
     if let Some(why) = plan.record.one_thread() {
         return Some(why);
     }
-    if matches!(plan.nic.recovery, Recovery::Ideal { .. }) {
+    if plan.nic.recovery.notices().is_some() {
         return Some("ideal retransmission tells senders of a loss past all links between");
     }
     None

@@ -1,6 +1,5 @@
 //! A run from its first event to its end: probes, progress, when it is over.
 
-use dataplane::config::Recovery;
 use dataplane::units::Time;
 use kernel::Fifo;
 use kernel::calendar::Calendar;
@@ -141,7 +140,8 @@ impl<C: Calendar + Send> Simulation<C> {
     /// always in flight; what else was, has arrived.
     // ENG-14, QNT-12
     fn is_stuck(&self, until: Time) -> bool {
-        let Recovery::GoBackN { timeout_ps } = self.net.parts[0].parameters.nic.recovery else {
+        let recovery = &self.net.parts[0].parameters.nic.recovery;
+        let Some(timeout_ps) = recovery.resend_all_ps() else {
             return false;
         };
         // SW-45: a resume may still be put off

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use dataplane::config::{NicConfig, Recovery};
+use dataplane::config::NicConfig;
 use dataplane::packet::{Arena, Packet, PacketId};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
@@ -39,13 +39,10 @@ pub(super) struct Notices {
 
 impl Notices {
     pub fn new(nic: &NicConfig) -> Self {
-        let delay_ps = match nic.recovery {
-            Recovery::Ideal { delay_ps } => Some(delay_ps),
-            _ => None,
-        };
+        let notices = nic.recovery.notices();
         Self {
-            on: delay_ps.is_some(),
-            delay_ps: delay_ps.flatten(),
+            on: notices.is_some(),
+            delay_ps: notices.and_then(|ideal| ideal.delay_ps),
             dropped: Vec::new(),
             under_way: BinaryHeap::new(),
         }

@@ -243,7 +243,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         cnp_interval_ps: None,
         cnp_classes: u16::MAX,
         control: Sending::Control(ControlConfig::LineRate(LineRateConfig)),
-        recovery: Recovery::GoBackN { timeout_ps: 4 * MS },
+        recovery: Recovery::go_back_n(4 * MS),
         host: HostConfig::default(),
         queues: 1,
         order: FlowOrder::Ring,

@@ -144,7 +144,7 @@ fn two_pods(voqs: Voqs) -> Setup {
     };
     let mut setup = with(line_rate(topology, flows), config);
     setup.switch.mmu.buffer_bytes = 100_000_000;
-    setup.nic.recovery = Recovery::None;
+    setup.nic.recovery = Recovery::NONE;
     setup.until_ps = 100 * MS;
     setup
 }

@@ -68,9 +68,7 @@ fn repairs_what_a_link_took(name: &str, s: Setup) -> Outcome {
 fn down_and_up_again_loses_what_was_under_way_and_recovery_repairs_it() {
     for (name, preset) in PRESETS {
         let mut s = preset(fabric(), busy(16, 150, 300 * US, 200_000, 2));
-        s.nic.recovery = Recovery::GoBackN {
-            timeout_ps: 200 * US,
-        };
+        s.nic.recovery = Recovery::go_back_n(200 * US);
         let outcome = repairs_what_a_link_took(name, s);
         let c = outcome.counters;
         assert_eq!((c.link_changes, c.reroutes), (2, 2), "{name}");
@@ -157,9 +155,7 @@ const ARRIVES: Time = 83_840 + US;
 fn a_frame_is_lost_if_its_link_fails_before_it_has_arrived_or_then() {
     let run = |at_ps: Time, until_ps: Time| {
         let mut s = line_rate(star(2), vec![flow(0, 0, 0, 1, 1000)]);
-        s.nic.recovery = Recovery::GoBackN {
-            timeout_ps: 50 * US,
-        };
+        s.nic.recovery = Recovery::go_back_n(50 * US);
         s.failing("host0", "switch0", at_ps, Some(until_ps))
             .run_twice()
     };
@@ -185,9 +181,7 @@ fn a_frame_is_lost_if_its_link_fails_before_it_has_arrived_or_then() {
 #[test]
 fn a_link_that_is_back_sends_what_waited_and_not_before_its_last_frame_would_have_left() {
     let mut s = line_rate(star(2), vec![flow(0, 0, 0, 1, 3000)]);
-    s.nic.recovery = Recovery::GoBackN {
-        timeout_ps: 50 * US,
-    };
+    s.nic.recovery = Recovery::go_back_n(50 * US);
     // In the middle of the first frame; the other two wait in the NIC.
     let (outcome, keep) = s
         .failing("host0", "switch0", 40_000, Some(40_001))
@@ -203,9 +197,7 @@ fn a_link_that_is_back_sends_what_waited_and_not_before_its_last_frame_would_hav
 fn incast(mut s: Setup) -> Setup {
     s.switch.mmu.buffer_bytes = 800_000;
     s.switch.mmu.reserved_bytes = 0;
-    s.nic.recovery = Recovery::GoBackN {
-        timeout_ps: 400 * US,
-    };
+    s.nic.recovery = Recovery::go_back_n(400 * US);
     s
 }
 
@@ -274,9 +266,7 @@ fn an_ingress_with_much_of_before_is_held_when_its_link_is_back() {
 fn until_routes_follow_packets_are_dropped_or_wait() {
     let run = |delay_ps, stranded| {
         let mut s = line_rate(fabric(), busy(16, 80, 50 * US, 200_000, 3));
-        s.nic.recovery = Recovery::GoBackN {
-            timeout_ps: 300 * US,
-        };
+        s.nic.recovery = Recovery::go_back_n(300 * US);
         let link = link_of(&s.graph(), "leaf1", "spine1");
         let link_failure = LinkFailure {
             link,
@@ -318,9 +308,7 @@ fn flows_to_hosts_out_of_reach_wait_and_are_named_or_go_on_later() {
         };
         let setup = || {
             let mut s = preset(fabric(), flows());
-            s.nic.recovery = Recovery::GoBackN {
-                timeout_ps: 100 * US,
-            };
+            s.nic.recovery = Recovery::go_back_n(100 * US);
             s
         };
         let (outcome, _) = setup().failing("host5", "leaf1", 20 * US, None).run_twice();
@@ -364,9 +352,7 @@ fn flows_to_hosts_out_of_reach_wait_and_are_named_or_go_on_later() {
 #[test]
 fn a_network_that_falls_apart_goes_on_in_its_parts() {
     let mut s = line_rate(fabric(), busy(16, 100, 200 * US, 50_000, 4));
-    s.nic.recovery = Recovery::GoBackN {
-        timeout_ps: 100 * US,
-    };
+    s.nic.recovery = Recovery::go_back_n(100 * US);
     let graph = Arc::new(s.graph());
     let link_failures: Vec<LinkFailure> = ["spine0", "spine1"]
         .into_iter()
@@ -397,7 +383,7 @@ fn a_network_that_falls_apart_goes_on_in_its_parts() {
 fn whoever_loses_a_frame_to_a_link_tells_its_sender() {
     for stranded in [Stranded::Drop, Stranded::Wait] {
         let mut s = line_rate(fabric(), busy(16, 100, 200 * US, 50_000, 5));
-        s.nic.recovery = Recovery::Ideal { delay_ps: None };
+        s.nic.recovery = Recovery::ideal(None);
         let link = link_of(&s.graph(), "leaf0", "spine0");
         let link_failure = LinkFailure {
             link,
@@ -463,9 +449,7 @@ fn a_host_with_two_ports_does_not_use_one_that_never_works() {
 #[test]
 fn without_pfc_a_dead_port_gives_its_buffer_back() {
     let mut s = bfc(fabric(), busy(16, 200, 100 * US, 300_000, 6));
-    s.nic.recovery = Recovery::GoBackN {
-        timeout_ps: 300 * US,
-    };
+    s.nic.recovery = Recovery::go_back_n(300 * US);
     s.switch.mmu.admission = Admission::SharedPool;
     s.switch.mmu.buffer_bytes = 300_000;
     let (outcome, _) = s

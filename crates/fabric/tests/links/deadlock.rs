@@ -100,7 +100,7 @@ fn eager(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         panic!("this is PFC")
     };
     pfc.threshold = PfcThreshold::Static(20_000);
-    s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
+    s.nic.recovery = Recovery::go_back_n(MS);
     s
 }
 
@@ -230,7 +230,7 @@ fn pairs_that_new_routes_could_deadlock_hold_nobody_from_then_on() {
             table: 100,
             sticky_ps: 4 * US,
         };
-        s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
+        s.nic.recovery = Recovery::go_back_n(MS);
         let link_failures = failures(&s.graph(), 5 * US, None);
         let mut s = s.with(&link_failures, 0, Stranded::Drop);
         if let Some(link_failures) = &mut s.link_failures {

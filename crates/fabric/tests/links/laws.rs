@@ -43,15 +43,13 @@ fn link_failure() -> impl Strategy<Value = (u32, Time, Option<Time>)> {
 
 fn recovery() -> impl Strategy<Value = Recovery> {
     prop_oneof![
-        Just(Recovery::GoBackN {
-            timeout_ps: 200 * US
-        }),
+        Just(Recovery::go_back_n(200 * US)),
         Just(Recovery::Irn(IrnConfig {
             rto_low_ps: 60 * US,
             rto_high_ps: 200 * US,
             ..IrnConfig::paper()
         })),
-        Just(Recovery::Ideal { delay_ps: None }),
+        Just(Recovery::ideal(None)),
     ]
 }
 
@@ -231,9 +229,7 @@ proptest! {
 fn pauses_and_resumes_leave_by_a_port_that_holds_the_flow_they_name() {
     let seed = 51_020_324_062_777_006;
     let mut s = random(bfc, leaf_spine(2, 3, 1), 45, seed);
-    s.nic.recovery = Recovery::GoBackN {
-        timeout_ps: 200 * US,
-    };
+    s.nic.recovery = Recovery::go_back_n(200 * US);
     vary(&mut s, 0); // pauses name flows
     let failed = (link_of(&s.graph(), "leaf1", "spine0"), 2_923_914, None);
     let outcome = keeps_the_laws("bfc", 45, s, vec![failed], (29_982_692, true)).unwrap();
@@ -253,9 +249,7 @@ fn what_leaves_by_a_port_that_routes_do_not_name_releases_the_next() {
         19,
         9_253_317_397_611_733_175,
     );
-    s.nic.recovery = Recovery::GoBackN {
-        timeout_ps: 200 * US,
-    };
+    s.nic.recovery = Recovery::go_back_n(200 * US);
     vary(&mut s, 5); // Floodgate's ideal design
     s.switch.mmu.buffer_bytes += 79_147;
     let failed = vec![
@@ -281,9 +275,7 @@ fn a_next_hop_of_old_routes_holds_no_destination() {
         uplink: LINK,
     };
     let mut s = random(line_rate, topology, 46, 11_000_881_182_543_755_295);
-    s.nic.recovery = Recovery::GoBackN {
-        timeout_ps: 200 * US,
-    };
+    s.nic.recovery = Recovery::go_back_n(200 * US);
     vary(&mut s, 6); // PFC with tag
     s.switch.mmu.buffer_bytes += 77_027;
     let graph = s.graph();

@@ -136,7 +136,7 @@ fn a_circle_of_pauses_stops_a_run_that_names_it_and_goes_on_without() {
     assert!(said.contains("s0->s1") && said.contains("s4->s0"), "{said}");
     // Also where nothing is sent again, and so no timer is left.
     let mut plain = setup.clone();
-    plain.nic.recovery = Recovery::None;
+    plain.nic.recovery = Recovery::NONE;
     assert_eq!(plain.run_raw().0.ending, Ending::Stalled);
 
     let (_, found) = graph_of(&setup.topology);

@@ -155,7 +155,7 @@ proptest! {
         let mut s = line_rate(topology, flows(hosts, n, 100_000, seed));
         s.switch.mmu.admission = Admission::Unlimited;
         s.switch.path = PathChoice::Packet;
-        s.nic.recovery = Recovery::None;
+        s.nic.recovery = Recovery::NONE;
         let (outcome, _) = s.run_raw();
         prop_assert_eq!(&outcome.violations, &[]);
         prop_assert_eq!(outcome.ending, Ending::Drained);

@@ -319,7 +319,7 @@ fn several_classes_share_a_small_buffer() {
     let mut s = classes(line_rate(star(9), flows));
     s.switch.mmu.reserved_bytes = 2000;
     s.switch.mmu.buffer_bytes = 600_000;
-    s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
+    s.nic.recovery = Recovery::go_back_n(MS);
     let (outcome, _) = s.run();
     assert_eq!(outcome.finished, 90);
     assert!(

@@ -61,7 +61,7 @@ fn a_lost_tail_is_sent_again_after_the_timeout() {
     s.switch.mmu.reserved_bytes = 0;
     s.switch.mmu.buffer_bytes = 4 * FRAME;
     s.switch.mmu.admission = Admission::SharedPool;
-    s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
+    s.nic.recovery = Recovery::go_back_n(MS);
     let (outcome, keep) = s.run();
     let c = outcome.counters;
     assert_eq!(c.drops[DropCause::Buffer as usize], 1);
@@ -84,9 +84,9 @@ fn sprayed(recovery: Recovery) -> (Outcome, Keep) {
 // NIC-12, NIC-13
 #[test]
 fn sprayed_packets_overtake_and_are_taken_once_each() {
-    let (ordered, _) = sprayed(Recovery::GoBackN { timeout_ps: 4 * MS });
+    let (ordered, _) = sprayed(Recovery::go_back_n(4 * MS));
     assert!(ordered.counters.naks > 0, "spraying changes the order");
-    let (any, keep) = sprayed(Recovery::None);
+    let (any, keep) = sprayed(Recovery::NONE);
     let c = any.counters;
     assert_eq!((c.naks, c.discarded, c.retransmissions), (0, 0, 0));
     assert_eq!((c.data_packets, c.acks), (4000, 4000));
@@ -106,7 +106,7 @@ fn a_run_that_stalls_says_so() {
     s.switch.mmu.reserved_bytes = 0;
     s.switch.mmu.buffer_bytes = 20 * FRAME;
     s.switch.mmu.admission = Admission::SharedPool;
-    s.nic.recovery = Recovery::None;
+    s.nic.recovery = Recovery::NONE;
     let (outcome, keep) = s.run();
     assert_eq!(outcome.ending, Ending::Stalled);
     assert!(outcome.finished < 4);
@@ -147,7 +147,7 @@ fn lossy_bfc(seed: u64, bitmap: Option<BitmapConfig>) -> Setup {
     let mut s = bfc(topology, flows);
     s.seed = seed;
     s.until_ps = 1000 * MS;
-    s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
+    s.nic.recovery = Recovery::go_back_n(MS);
     s.switch.hop.bfc_mut().expect("this is BFC").bitmap = bitmap;
     s
 }

@@ -100,9 +100,7 @@ impl Corner {
         }
         // No ACK disturbs the grid before the last, and no timeout the silence.
         s.nic.ack_every = 1 << 20;
-        s.nic.recovery = Recovery::GoBackN {
-            timeout_ps: 900 * MS,
-        };
+        s.nic.recovery = Recovery::go_back_n(900 * MS);
         s
     }
 

@@ -110,7 +110,7 @@ fn lossy(seed: u64, pause: PauseTime) -> Setup {
     flows.extend((0..16).map(|src| flow(16 + src, 60 * MS, src, (src + 5) % 16, 50_000)));
     let mut s = tight(topology, flows, pause);
     s.seed = seed;
-    s.nic.recovery = Recovery::GoBackN { timeout_ps: MS };
+    s.nic.recovery = Recovery::go_back_n(MS);
     s
 }
 

@@ -86,9 +86,7 @@ fn active_flows(load: f64, seed: u64, fair: bool) -> Vec<f64> {
         s.switch.schedule = Schedule::Drr { quantum: 1048 };
     }
     s.nic.ack_every = 1 << 20;
-    s.nic.recovery = dataplane::config::Recovery::GoBackN {
-        timeout_ps: 900 * MS,
-    };
+    s.nic.recovery = dataplane::config::Recovery::go_back_n(900 * MS);
     s.until_ps = until;
     // A port is looked at by every eighth probe.
     s.probe_ps = 10 * US / 8;

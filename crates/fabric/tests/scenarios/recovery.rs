@@ -11,9 +11,9 @@ use fabric::record::Ending;
 use proptest::prelude::*;
 use traffic::Flow;
 
-const GO_BACK_N: Recovery = Recovery::GoBackN { timeout_ps: 4 * MS };
+const GO_BACK_N: Recovery = Recovery::go_back_n(4 * MS);
 const IRN: Recovery = Recovery::Irn(IrnConfig::paper());
-const IDEAL: Recovery = Recovery::Ideal { delay_ps: None };
+const IDEAL: Recovery = Recovery::ideal(None);
 
 /// `s` without PFC: an egress may take as much as is free.
 fn lossy(mut s: Setup, buffer_bytes: u64, recovery: Recovery) -> Setup {
@@ -108,7 +108,7 @@ fn the_news_of_a_drop_takes_its_time() {
     let run = |delay_ps| {
         let flows = (0..3).map(|i| flow(i, 0, i, 3, 1000)).collect();
         let s = line_rate(topology.clone(), flows);
-        let mut s = lossy(s, 2 * FRAME, Recovery::Ideal { delay_ps });
+        let mut s = lossy(s, 2 * FRAME, Recovery::ideal(delay_ps));
         s.switch.mmu.admission = Admission::SharedPool;
         let (outcome, keep) = s.run();
         assert_eq!(outcome.counters.drops.iter().sum::<u64>(), 1);
@@ -229,7 +229,7 @@ fn sprayed_packets_are_repeated_for_nothing_unless_irn_waits() {
 #[test]
 fn without_a_timeout_a_lost_tail_is_lost() {
     let flows = vec![flow(0, 0, 0, 2, 4000), flow(1, 0, 1, 2, 4000)];
-    let recovery = Recovery::GoBackN { timeout_ps: NEVER };
+    let recovery = Recovery::go_back_n(NEVER);
     let mut s = lossy(line_rate(star(3), flows), 4 * FRAME, recovery);
     s.switch.mmu.admission = Admission::SharedPool;
     let (outcome, _) = s.run_raw();
@@ -247,7 +247,7 @@ fn windows_smaller_than_the_packets_of_an_ack_wait_for_nothing() {
                 .map(|i| flow(i, u64::from(i % 5) * US, i % 8, 8, 300_000))
                 .collect();
             let mut s = preset(star(9), flows);
-            s.nic.recovery = Recovery::GoBackN { timeout_ps: NEVER };
+            s.nic.recovery = Recovery::go_back_n(NEVER);
             let each = {
                 let mut s = s.clone();
                 s.nic.ack_every = 1;
@@ -280,7 +280,7 @@ proptest! {
             Just(GO_BACK_N),
             Just(IRN),
             Just(IDEAL),
-            Just(Recovery::Ideal { delay_ps: Some(0) }),
+            Just(Recovery::ideal(Some(0))),
         ],
         shape in prop_oneof![
             Just(star(6)),
@@ -338,9 +338,9 @@ proptest! {
 #[test]
 fn flows_that_do_not_end_count_what_they_repeat() {
     let recoveries = [
-        Recovery::GoBackN { timeout_ps: MS },
+        Recovery::go_back_n(MS),
         Recovery::Irn(IrnConfig::paper()),
-        Recovery::Ideal { delay_ps: None },
+        Recovery::ideal(None),
     ];
     for recovery in recoveries {
         let mut s = incast(50_000_000, 500_000, recovery);

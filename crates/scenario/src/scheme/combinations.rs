@@ -3,13 +3,13 @@
 use super::receivers::receivers;
 use super::{ClassifySpec, ScheduleSpec, SchemeSpec};
 use crate::reader::Section;
-use dataplane::config::{Accounting, Admission, Arbiter, PathChoice, Recovery, Sending};
+use dataplane::config::{Accounting, Admission, Arbiter, PathChoice, Sending};
 use dataplane::hop::Scheme;
 use dataplane::hop::spec::{Around, Beside, Finding, Queues};
 use dataplane::ns3;
 use dataplane::param::Conflict;
+use dataplane::reliability::Surroundings;
 use dataplane::switch::DATA_CLASS;
-use dataplane::units::NEVER;
 
 /// What of the ns-3 simulator's ways cannot go without, or with, something else.
 // NS3-60
@@ -31,7 +31,7 @@ fn simulator(s: &Section<'_>, x: &SchemeSpec) {
             "set clock = \"ns\", or ties = \"phases\"",
         );
     }
-    if scan && matches!(x.recovery, Recovery::Irn(_) | Recovery::Ideal { .. }) {
+    if scan && x.recovery.properties().selective && !x.recovery.is_own() {
         s.complain_of(
             &["nic", "recovery"],
             "nic.arbiter = \"scan\" goes back to the first missing packet, or loses none",
@@ -181,14 +181,21 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
     );
     let hop = x.hop.configure(&Around::default());
     let lossy = drops && !hop.declaration().is_some_and(|hop| hop.is_lossless());
-    if x.recovery == Recovery::None && lossy {
+    if !x.recovery.properties().repairs && lossy {
         s.complain_of(
             &["recovery", "admission"],
             "packets can be dropped under this `admission`, and nothing would send them again",
             "set recovery = \"go-back-n\", \"irn\" or \"ideal\", or admission to \"pfc\" or \"unlimited\"",
         );
     }
-    recoveries(s, x, lossy);
+    let around = Surroundings {
+        sprays: x.path == PathChoice::Packet,
+        drops: lossy,
+        pfc: matches!(x.admission, Admission::Pfc(_)),
+    };
+    if let Some(warning) = x.recovery.warning(around) {
+        s.warn_of(warning.keys, warning.message, warning.hint);
+    }
     if matches!(x.admission, Admission::Pfc(_)) && !x.obeys.contains(Scheme::Pfc.number()) {
         s.complain_of(
             &["nic", "admission"],
@@ -246,33 +253,4 @@ fn hop(s: &Section<'_>, x: &SchemeSpec) {
     };
     let victims = x.victims.and_then(|victims| victims.beside(pfc));
     victims.into_iter().for_each(say);
-}
-
-/// Doubtful choices of the recovery.
-fn recoveries(s: &Section<'_>, x: &SchemeSpec, lossy: bool) {
-    let sprays = x.path == PathChoice::Packet;
-    match x.recovery {
-        Recovery::GoBackN { .. } if sprays => s.warn_of(
-            &["path", "recovery"],
-            "go-back-N takes every packet that overtakes another for a loss",
-            "set recovery = \"none\" on a lossless network, or \"irn\" or \"ideal\", which take packets in any order",
-        ),
-        Recovery::GoBackN { timeout_ps: NEVER } if lossy => s.warn_of(
-            &["go-back-n", "admission"],
-            "without a timeout a flow whose last packet is dropped waits for ever",
-            "give go-back-n.timeout a time",
-        ),
-        // REC-20
-        Recovery::Irn(irn) if sprays && irn.lost_after == 1 => s.warn_of(
-            &["path", "recovery"],
-            "IRN sends every packet again that another overtakes",
-            "raise irn.lost_after to how far packets of a flow get out of order",
-        ),
-        Recovery::Irn(_) if matches!(x.admission, Admission::Pfc(_)) => s.warn_of(
-            &["recovery", "admission"],
-            "with PFC nothing is lost, but IRN's timeouts send packets again that pauses hold up",
-            "set admission = \"egress-dynamic\", or raise irn.rto_low and irn.rto_high",
-        ),
-        _ => {}
-    }
 }

@@ -256,7 +256,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let hop = read_backpressure(s, &axes);
     let (ecn, int) = read_signal(s, &axes);
     let control = read_control(s);
-    let (recovery, naks) = read_recovery(s, &axes);
+    let recovery = read_recovery(s, &axes);
     let ack = read_ack(s);
     let nic = read_nic(s, hop.as_ref());
     s.finish();
@@ -265,7 +265,6 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         return None;
     }
     let (nic_queues, obeys, (arbiter, nic_order), processing) = nic?;
-    let (nak_interval_ps, ack_repeats) = naks?;
     let path = match axes.word("path") {
         "flow" => PathChoice::Flow,
         "packet" => PathChoice::Packet,
@@ -279,8 +278,6 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         ack_pausable,
         cnp_on_ack: control.cnp_on_ack,
         cnp_cycle: control.cnp_cycle,
-        nak_interval_ps,
-        ack_repeats,
         ports_in_hash: path == PathChoice::Tuple,
         processing,
     };

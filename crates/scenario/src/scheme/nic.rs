@@ -3,143 +3,27 @@
 use super::FrameClass;
 use crate::params;
 use crate::reader::Section;
-use crate::units::TIME;
-use dataplane::config::{Arbiter, FlowOrder, IrnConfig, IrnWindow, Processing, Recovery};
+use dataplane::config::{Arbiter, FlowOrder, Processing, Recovery};
 use dataplane::hop::{HopSpec, IGNORABLE, NIC_QUEUES, NO_NIC_QUEUES, OBEYS};
 use dataplane::packet::SchemeSet;
-use dataplane::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Value, Values};
-use dataplane::units::{NEVER, Rate, Time, US};
+use dataplane::param::{Param, Value, Values};
+use dataplane::reliability::{Declaration, RECOVERIES};
+use dataplane::units::Rate;
 
-/// How often a missing packet is complained about, and whether repeated ones are acknowledged.
-type Naks = (Option<Time>, bool);
-
-pub(super) fn read_recovery(s: &Section<'_>, axes: &Values) -> (Option<Recovery>, Option<Naks>) {
+/// Reads the scheme of loss recovery and its parameters.
+pub(super) fn read_recovery(s: &Section<'_>, axes: &Values) -> Option<Recovery> {
     let axis = "recovery";
-    let go_back = params::of_word(s, axes, axis, "go-back-n", GO_BACK_N, go_back_n);
-    let irn = params::of_word(s, axes, axis, "irn", IRN, irn);
-    let ideal = params::of_word(s, axes, axis, "ideal", IDEAL, |v| Ok(v.some_time("delay")));
-    let plain = Some((None, true));
-    match axes.some_word(axis) {
-        None => (None, plain),
-        Some("go-back-n") => (
-            go_back.map(|(timeout_ps, _)| Recovery::GoBackN { timeout_ps }),
-            go_back.map(|(_, naks)| naks),
-        ),
-        Some("irn") => (irn.map(Recovery::Irn), plain),
-        Some("ideal") => (ideal.map(|delay_ps| Recovery::Ideal { delay_ps }), plain),
-        Some("none") => (Some(Recovery::None), plain),
-        Some(_) => (Some(Recovery::Own), plain),
-    }
-}
-
-/// Parameters of go-back-N.
-pub(super) const GO_BACK_N: &[Param] = &[
-    Param::time("timeout", US)
-        .or(&["off"])
-        .default(
-            "\"10ms\"",
-            "PRE-08",
-            "longer than any queue of these networks, our choice",
-        )
-        .about("Silence after which everything that is not acknowledged is sent again.")
-        .in_network(InNetwork::Timeout),
-    Param::time("nak_interval", 1)
-        .or(&["off"])
-        .default(
-            "\"off\"",
-            "PRE-85",
-            "one NAK per missing packet, the timeout does the rest, our choice",
-        )
-        .about("After this time the receiver may complain about the same packet again.")
-        .in_network(InNetwork::Timeout),
-    Param::word("repeats", &["acknowledge", "ignore"])
-        .default(
-            "\"acknowledge\"",
-            "PRE-85",
-            "a packet had before is acknowledged again, our choice",
-        )
-        .about("What the receiver does with packets that it had before."),
-];
-
-/// Parameters of the ideal recovery.
-pub(super) const IDEAL: &[Param] = &[Param::time("delay", 0)
-    .or(&["path"])
-    .default(
-        "\"path\"",
-        "PRE-61",
-        "the news comes back at the speed of light, our choice",
-    )
-    .about("Delay of the news of a drop; `\"path\"`: the propagation of the path back.")];
-
-// NS3-22
-fn go_back_n(values: &Values) -> Result<(Time, Naks), Conflict> {
-    let naks = (
-        values.some_time("nak_interval"),
-        values.is("repeats", "acknowledge"),
-    );
-    Ok((values.some_time("timeout").unwrap_or(NEVER), naks))
-}
-
-/// Parameters of IRN.
-pub(super) const IRN: &[Param] = &[
-    Param::size("window", 1, MAX_SIZE_BYTES)
-        .or(&["bdp", "off"])
-        .default(
-            "\"bdp\"",
-            "PRE-60",
-            "of the longest path, in flight (IRN paper 3.2)",
-        )
-        .about(
-            "Most bytes in flight; `\"bdp\"`: one BDP of the path, `\"off\"`: no limit of its own.",
-        ),
-    Param::time("rto_low", US)
-        .default(
-            "\"100us\"",
-            "PRE-60",
-            "with few packets in flight (IRN paper 4.1)",
-        )
-        .about("Timeout while fewer than `few` packets are in flight.")
-        .in_network(InNetwork::Timeout),
-    Param::time("rto_high", US)
-        .default("\"320us\"", "PRE-60", "else (IRN paper 4.1)")
-        .about("Timeout otherwise.")
-        .in_network(InNetwork::Timeout),
-    Param::count("few", 0, 1_000_000)
-        .default("3", "PRE-60", "packets, fewer are few (IRN paper 3.1)")
-        .about("With fewer packets in flight than this, `rto_low` holds."),
-    Param::count("lost_after", 1, 1_000_000)
-        .default(
-            "1",
-            "PRE-60",
-            "a packet is lost once a later one is there (IRN paper 3.1)",
-        )
-        .about("A packet counts as lost once one that is this many later has arrived."),
-];
-
-fn irn(values: &Values) -> Result<IrnConfig, Conflict> {
-    let (low, high) = (values.time("rto_low"), values.time("rto_high"));
-    if low > high {
-        return Err(Conflict::new(
-            &["rto_low"],
-            format!(
-                "rto_low {} is above rto_high {}",
-                TIME.show(low),
-                TIME.show(high)
-            ),
-            "rto_low is for flows with few packets in flight, whose queues are short",
-        ));
-    }
-    Ok(IrnConfig {
-        window: match values.get("window") {
-            Some(&Value::Size(bytes)) => IrnWindow::Bytes(bytes),
-            _ if values.is("window", "bdp") => IrnWindow::Bdp,
-            _ => IrnWindow::Off,
-        },
-        rto_low_ps: low,
-        rto_high_ps: high,
-        few: values.count("few") as u32,
-        lost_after: values.count("lost_after") as u32,
-    })
+    let read = |scheme: &Declaration| {
+        if scheme.params.is_empty() {
+            return (scheme.configure)(axes)
+                .ok()
+                .filter(|_| axes.is(axis, scheme.name));
+        }
+        params::of_word(s, axes, axis, scheme.name, scheme.params, scheme.configure)
+    };
+    // Each is read, so that the table of a scheme that was not chosen is refused.
+    let chosen = RECOVERIES.iter().filter_map(read).last();
+    chosen.or_else(|| axes.is(axis, "own").then_some(Recovery::Own))
 }
 
 /// Bytes, class, packets per ACK; whether PFC holds it at the host, and whether it goes back the

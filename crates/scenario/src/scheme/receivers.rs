@@ -2,7 +2,7 @@
 
 use super::{ClassifySpec, FrameClass, ScheduleSpec, SchemeSpec};
 use crate::reader::Section;
-use dataplane::config::{Arbiter, FlowOrder, PathChoice, Recovery};
+use dataplane::config::{Arbiter, FlowOrder, PathChoice};
 use dataplane::hop::spec::Around;
 use dataplane::transport::{Declaration, Needs, TRANSPORTS};
 
@@ -47,7 +47,7 @@ pub(super) fn receivers(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     let Some(transport) = transport else {
-        if x.recovery == Recovery::Own {
+        if x.recovery.is_own() {
             let names = listed(|_| true, |t| t.name.to_owned());
             s.complain_of(
                 &["recovery", "control"],
@@ -70,7 +70,7 @@ fn whole(s: &Section<'_>, x: &SchemeSpec, name: &str) {
         }
     };
     refuse(
-        x.recovery != Recovery::Own,
+        !x.recovery.is_own(),
         &["recovery", "control"],
         format!("{name} repeats what is lost in its own way"),
         "set recovery = \"own\"",

@@ -6,6 +6,7 @@ use dataplane::cc::CONTROLS;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_ABOUT, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
+use dataplane::reliability::{RECOVERIES, Recovery};
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::NS;
 
@@ -18,13 +19,11 @@ pub fn tables() -> impl Iterator<Item = Declared> {
     switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
 }
 
-/// The tables of the words of `control`, as far as these have parameters.
+/// The tables of the values of `control` and `recovery` that have parameters.
 fn of_lists() -> impl Iterator<Item = Declared> {
-    let with_parameters = |(_, params): &Declared| !params.is_empty();
-    CONTROLS_AND_TRANSPORTS
-        .iter()
-        .copied()
-        .filter(with_parameters)
+    let recoveries = RECOVERIES.iter().map(|scheme| (scheme.name, scheme.params));
+    let all = CONTROLS_AND_TRANSPORTS.iter().copied().chain(recoveries);
+    all.filter(|(_, params)| !params.is_empty())
 }
 
 const SCHEMES: usize = CONTROLS.len() + TRANSPORTS.len();
@@ -71,12 +70,7 @@ const BEFORE_HOP: &[Declared] = &[
 ];
 
 /// Those of senders and receivers.
-const AFTER_HOP: &[Declared] = &[
-    ("go-back-n", nic::GO_BACK_N),
-    ("irn", nic::IRN),
-    ("ideal", nic::IDEAL),
-    ("nic", nic::NIC),
-];
+const AFTER_HOP: &[Declared] = &[("nic", nic::NIC)];
 
 /// Words of `classify` with which a port has queues that are counted.
 const SEVERAL_QUEUES: &[&str] = &["hash", "dynamic"];
@@ -187,7 +181,7 @@ pub const AXES: &[Param] = &[
             "Congestion control of the senders, or a receiver-driven transport (see below); a list: the control of \
              each traffic class.",
         ),
-    Param::word("recovery", &["go-back-n", "irn", "ideal", "none", "own"])
+    Param::word("recovery", Recovery::NAMES)
         .default("\"go-back-n\"", "PRE-08", "go-back-N (BFC paper 6.2.1)")
         .about(
             "What repeats lost packets (see below); `\"own\"`: that of a receiver-driven transport.",

@@ -15,7 +15,6 @@ mod ports;
 use std::collections::BTreeMap;
 
 use dataplane::classes::ClassSet;
-use dataplane::config::Recovery;
 use dataplane::ids::QueueId;
 use dataplane::nic::Wait;
 use dataplane::packet::{Cold, Kind, PacketId, flag};
@@ -431,10 +430,7 @@ impl Measure for Blame {
 
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         let ports = setup.graph.port_count() as usize;
-        let in_order = matches!(
-            setup.nic.recovery,
-            Recovery::None | Recovery::GoBackN { .. }
-        );
+        let in_order = !setup.nic.recovery.properties().selective;
         Self {
             accounts: Accounts::new(setup.graph.endpoints() as usize),
             journeys: Journeys::new(ports, !setup.links_fail),

@@ -1,0 +1,164 @@
+//! Go-back-N: the receiver accepts packets in order only and reports a gap by a NAK. The sender then sends
+//! everything from the first missing packet on again, and also after a timeout.
+
+use super::Surroundings;
+use super::arrivals::Arrivals;
+use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
+use crate::cc::PathInfo;
+use crate::packet::{Kind, flag};
+use crate::param::{Conflict, InNetwork, Param, Values};
+use crate::units::{NEVER, Time, US};
+
+/// Parameters of go-back-N.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoBackNConfig {
+    /// Timeout without progress, in ps; [`NEVER`]: no timeout.
+    pub timeout_ps: Time,
+    /// The receiver sends a NAK for the same packet again after this time, in ps; `None`: never.
+    pub nak_interval_ps: Option<Time>,
+    /// The receiver acknowledges repeated packets.
+    pub acknowledges_repeats: bool,
+}
+
+impl GoBackNConfig {
+    /// One NAK for each missing packet, and ACKs for repeated packets.
+    #[must_use]
+    pub const fn new(timeout_ps: Time) -> Self {
+        Self {
+            timeout_ps,
+            nak_interval_ps: None,
+            acknowledges_repeats: true,
+        }
+    }
+}
+
+/// The sender needs no state beside the flow's own counters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GoBackN;
+
+impl Reliability for GoBackN {
+    type Config = GoBackNConfig;
+    const NAME: &'static str = "go-back-n";
+    const PARAMS: &'static [Param] = &[
+        Param::time("timeout", US)
+            .or(&["off"])
+            .default(
+                "\"10ms\"",
+                "PRE-08",
+                "longer than any queue of these networks, our choice",
+            )
+            .about("Silence after which everything that is not acknowledged is sent again.")
+            .in_network(InNetwork::Timeout),
+        Param::time("nak_interval", 1)
+            .or(&["off"])
+            .default(
+                "\"off\"",
+                "PRE-85",
+                "one NAK per missing packet, the timeout does the rest, our choice",
+            )
+            .about("After this time the receiver may complain about the same packet again.")
+            .in_network(InNetwork::Timeout),
+        Param::word("repeats", &["acknowledge", "ignore"])
+            .default(
+                "\"acknowledge\"",
+                "PRE-85",
+                "a packet had before is acknowledged again, our choice",
+            )
+            .about("What the receiver does with packets that it had before."),
+    ];
+    const PROPERTIES: Properties = Properties {
+        repairs: true,
+        any_order: false,
+        repeats: true,
+        selective: false,
+    };
+
+    // NS3-22
+    fn configure(values: &Values) -> Result<GoBackNConfig, Conflict> {
+        Ok(GoBackNConfig {
+            timeout_ps: values.some_time("timeout").unwrap_or(NEVER),
+            nak_interval_ps: values.some_time("nak_interval"),
+            acknowledges_repeats: values.is("repeats", "acknowledge"),
+        })
+    }
+
+    fn warning(config: &GoBackNConfig, around: Surroundings) -> Option<Conflict> {
+        if around.sprays {
+            return Some(Conflict::new(
+                &["path", "recovery"],
+                "go-back-N takes every packet that overtakes another for a loss",
+                "set recovery = \"none\" on a lossless network, or \"irn\" or \"ideal\", which take packets in any order",
+            ));
+        }
+        (config.timeout_ps == NEVER && around.drops).then(|| {
+            Conflict::new(
+                &["go-back-n", "admission"],
+                "without a timeout a flow whose last packet is dropped waits for ever",
+                "give go-back-n.timeout a time",
+            )
+        })
+    }
+
+    #[inline]
+    fn timeout_ps(config: &GoBackNConfig, _in_flight: u32) -> Option<Time> {
+        Some(config.timeout_ps).filter(|&timeout_ps| timeout_ps != NEVER)
+    }
+
+    fn new(_config: &GoBackNConfig, _path: &PathInfo) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn on_reply(&mut self, at: &Progress, reply: &Reply) -> News {
+        if !reply.nak {
+            return News::acknowledged(reply.newly);
+        }
+        // NIC-20
+        let missing = reply.expected >= at.acked && at.next > at.acked;
+        News {
+            newly: reply.newly,
+            acknowledges: false,
+            lost: if missing { Lost::All } else { Lost::Nothing },
+        }
+    }
+
+    // NIC-21
+    fn on_timeout(&mut self, _at: &Progress) -> Lost {
+        Lost::All
+    }
+
+    #[inline]
+    fn on_data(
+        config: &GoBackNConfig,
+        flow: &mut Received,
+        _arrivals: &mut Arrivals,
+        data: &Data<'_>,
+    ) -> Answer {
+        let psn = data.packet.psn;
+        if psn == flow.expected {
+            // NIC-18: a later packet came before this one, which was not lost.
+            let overtaken = flow.reported == psn && !data.packet.has(flag::RETRANSMITTED);
+            return Answer {
+                overtaken,
+                ..flow.accept(data)
+            };
+        }
+        if psn < flow.expected {
+            // NIC-14: the last ACK may have been lost, so it is sent again.
+            return Answer::discard(config.acknowledges_repeats.then_some(Kind::Ack));
+        }
+        // NS3-22: the last NAK for the same packet may have been lost.
+        let again = |interval_ps| data.now - flow.reported_ps >= interval_ps;
+        if flow.reported == flow.expected && !config.nak_interval_ps.is_some_and(again) {
+            return Answer::discard(None);
+        }
+        // NIC-13: one NAK for each missing packet.
+        flow.reported = flow.expected;
+        flow.reported_ps = data.now;
+        Answer::discard(Some(Kind::Nak))
+    }
+
+    fn acknowledges_repeats(config: &GoBackNConfig) -> bool {
+        config.acknowledges_repeats
+    }
+}

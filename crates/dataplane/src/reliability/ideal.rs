@@ -1,0 +1,98 @@
+//! Ideal retransmission: the node that drops a packet notifies the sender, which sends this packet again
+//! and no other. The receiver counts packets, in whatever order they arrive.
+
+use std::collections::VecDeque;
+
+use super::arrivals::Arrivals;
+use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
+use crate::cc::PathInfo;
+use crate::param::{Conflict, Param, Values};
+use crate::units::Time;
+
+/// Parameters of ideal retransmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdealConfig {
+    /// Delay of the notice, in ps; `None`: the propagation delay of the path back.
+    pub delay_ps: Option<Time>,
+}
+
+/// Packets that are known to be lost and have not been sent again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ideal {
+    /// Number and payload of each, in the order of the notices.
+    lost: VecDeque<(u32, u64)>,
+    bytes: u64,
+}
+
+impl Reliability for Ideal {
+    type Config = IdealConfig;
+    const NAME: &'static str = "ideal";
+    const PARAMS: &'static [Param] = &[Param::time("delay", 0)
+        .or(&["path"])
+        .default(
+            "\"path\"",
+            "PRE-61",
+            "the news comes back at the speed of light, our choice",
+        )
+        .about("Delay of the news of a drop; `\"path\"`: the propagation of the path back.")];
+
+    const PROPERTIES: Properties = Properties {
+        repairs: true,
+        any_order: true,
+        repeats: false,
+        selective: true,
+    };
+
+    fn configure(values: &Values) -> Result<IdealConfig, Conflict> {
+        Ok(IdealConfig {
+            delay_ps: values.some_time("delay"),
+        })
+    }
+
+    fn new(_config: &IdealConfig, _path: &PathInfo) -> Self {
+        Self::default()
+    }
+
+    #[inline]
+    fn on_reply(&mut self, _at: &Progress, reply: &Reply) -> News {
+        News::acknowledged(reply.newly)
+    }
+
+    fn on_timeout(&mut self, _at: &Progress) -> Lost {
+        Lost::Nothing
+    }
+
+    // REC-30
+    fn on_drop_notice(&mut self, psn: u32, payload: u64) -> Lost {
+        self.lost.push_back((psn, payload));
+        self.bytes += payload;
+        Lost::Some
+    }
+
+    fn next_lost(&self, _acked: u32) -> Option<u32> {
+        self.lost.front().map(|&(psn, _)| psn)
+    }
+
+    fn sent_again(&mut self, _now: Time, _psn: u32) {
+        if let Some((_, payload)) = self.lost.pop_front() {
+            debug_assert!(self.bytes >= payload, "lost bytes");
+            self.bytes -= payload;
+        }
+    }
+
+    // REC-32: lost packets are not in flight.
+    fn flight(&self, in_flight: u64, window: u64) -> (u64, u64) {
+        (in_flight.saturating_sub(self.bytes), window)
+    }
+
+    // NIC-12: nothing arrives twice, so counting is enough.
+    #[inline]
+    fn on_data(
+        _config: &IdealConfig,
+        flow: &mut Received,
+        _arrivals: &mut Arrivals,
+        data: &Data<'_>,
+    ) -> Answer {
+        flow.accept(data)
+    }
+}

@@ -1,0 +1,300 @@
+//! IRN: the receiver accepts packets in any order and reports each that arrives beyond a gap. The sender
+//! sends single packets again (rules in `specs/recovery.md`).
+
+use super::Surroundings;
+use super::arrivals::Arrivals;
+use super::numbers::Numbers;
+use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
+use crate::cc::PathInfo;
+use crate::packet::Kind;
+use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Value, Values};
+use crate::units::{NEVER, Time, US};
+
+/// The limit that IRN itself puts on what is in flight (BDP-FC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IrnWindow {
+    /// One BDP of the path.
+    Bdp,
+    /// This many payload bytes.
+    Bytes(u64),
+    /// None.
+    Off,
+}
+
+/// IRN's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IrnConfig {
+    /// Limit of what is in flight.
+    pub window: IrnWindow,
+    /// Timeout with few packets in flight, ps.
+    pub rto_low_ps: Time,
+    /// Timeout else, ps.
+    pub rto_high_ps: Time,
+    /// Fewer packets in flight than this are few.
+    pub few: u32,
+    /// A packet counts as lost once one that is this many numbers higher has arrived, at least 1.
+    pub lost_after: u32,
+}
+
+impl IrnConfig {
+    /// IRN as published, for links of 40 Gb/s.
+    #[must_use]
+    pub const fn paper() -> Self {
+        // REC-21
+        Self {
+            window: IrnWindow::Bdp,
+            rto_low_ps: 100 * US,
+            rto_high_ps: 320 * US,
+            few: 3,
+            lost_after: 1,
+        }
+    }
+}
+
+/// State of one flow at its sender.
+#[derive(Clone, Debug)]
+pub(crate) struct Irn {
+    /// Packets that have arrived beyond the first gap.
+    sacked: Numbers,
+    /// One above the highest number that ever arrived beyond a gap.
+    top: u32,
+    lost_after: u32,
+    /// Most payload bytes in flight.
+    cap_bytes: u64,
+    /// In recovery while something below this is not acknowledged.
+    until: u32,
+    /// Since the last timeout all lost packets below this have been sent again.
+    looked: u32,
+    /// A timeout requests the first unacknowledged packet.
+    head: bool,
+    /// When the packet that a timeout requested was sent; [`NEVER`]: none is on its way.
+    probe_ps: Time,
+    /// First number that had not been sent at the last timeout.
+    probed: u32,
+    /// What is below and has not arrived is lost: an answered probe has overtaken it.
+    overtaken: u32,
+}
+
+impl Reliability for Irn {
+    type Config = IrnConfig;
+    const NAME: &'static str = "irn";
+    const PARAMS: &'static [Param] = &[
+    Param::size("window", 1, MAX_SIZE_BYTES)
+        .or(&["bdp", "off"])
+        .default(
+            "\"bdp\"",
+            "PRE-60",
+            "of the longest path, in flight (IRN paper 3.2)",
+        )
+        .about(
+            "Most bytes in flight; `\"bdp\"`: one BDP of the path, `\"off\"`: no limit of its own.",
+        ),
+    Param::time("rto_low", US)
+        .default(
+            "\"100us\"",
+            "PRE-60",
+            "with few packets in flight (IRN paper 4.1)",
+        )
+        .about("Timeout while fewer than `few` packets are in flight.")
+        .in_network(InNetwork::Timeout),
+    Param::time("rto_high", US)
+        .default("\"320us\"", "PRE-60", "else (IRN paper 4.1)")
+        .about("Timeout otherwise.")
+        .in_network(InNetwork::Timeout),
+    Param::count("few", 0, 1_000_000)
+        .default("3", "PRE-60", "packets, fewer are few (IRN paper 3.1)")
+        .about("With fewer packets in flight than this, `rto_low` holds."),
+    Param::count("lost_after", 1, 1_000_000)
+        .default(
+            "1",
+            "PRE-60",
+            "a packet is lost once a later one is there (IRN paper 3.1)",
+        )
+        .about("A packet counts as lost once one that is this many later has arrived."),
+];
+    const PROPERTIES: Properties = Properties {
+        repairs: true,
+        any_order: true,
+        repeats: true,
+        selective: true,
+    };
+
+    fn configure(values: &Values) -> Result<IrnConfig, Conflict> {
+        let (low, high) = (values.time("rto_low"), values.time("rto_high"));
+        if low > high {
+            return Err(Conflict::new(
+                &["rto_low"],
+                "rto_low is above rto_high",
+                "rto_low is for flows with few packets in flight, whose queues are short",
+            ));
+        }
+        Ok(IrnConfig {
+            window: match values.get("window") {
+                Some(&Value::Size(bytes)) => IrnWindow::Bytes(bytes),
+                _ if values.is("window", "bdp") => IrnWindow::Bdp,
+                _ => IrnWindow::Off,
+            },
+            rto_low_ps: low,
+            rto_high_ps: high,
+            few: values.count("few") as u32,
+            lost_after: values.count("lost_after") as u32,
+        })
+    }
+
+    fn warning(config: &IrnConfig, around: Surroundings) -> Option<Conflict> {
+        // REC-20
+        if around.sprays && config.lost_after == 1 {
+            return Some(Conflict::new(
+                &["path", "recovery"],
+                "IRN sends every packet again that another overtakes",
+                "raise irn.lost_after to how far packets of a flow get out of order",
+            ));
+        }
+        around.pfc.then(|| {
+            Conflict::new(
+                &["recovery", "admission"],
+                "with PFC nothing is lost, but IRN's timeouts send packets again that pauses hold up",
+                "set admission = \"egress-dynamic\", or raise irn.rto_low and irn.rto_high",
+            )
+        })
+    }
+
+    // REC-16
+    fn timeout_ps(config: &IrnConfig, in_flight: u32) -> Option<Time> {
+        let few = in_flight < config.few;
+        Some(if few {
+            config.rto_low_ps
+        } else {
+            config.rto_high_ps
+        })
+    }
+
+    fn shortest_timeout_ps(config: &IrnConfig) -> Option<Time> {
+        Some(config.rto_low_ps.min(config.rto_high_ps))
+    }
+
+    fn new(config: &IrnConfig, path: &PathInfo) -> Self {
+        Self {
+            sacked: Numbers::default(),
+            top: 0,
+            lost_after: config.lost_after.max(1),
+            // REC-15
+            cap_bytes: match config.window {
+                IrnWindow::Bdp => path.initial_window_bytes() as u64,
+                IrnWindow::Bytes(bytes) => bytes,
+                IrnWindow::Off => u64::MAX,
+            },
+            until: 0,
+            looked: 0,
+            head: false,
+            probe_ps: NEVER,
+            probed: 0,
+            overtaken: 0,
+        }
+    }
+
+    fn next_lost(&self, acked: u32) -> Option<u32> {
+        if self.head {
+            return Some(acked); // REC-17
+        }
+        // REC-13, REC-18
+        let limit = self.top.saturating_sub(self.lost_after).max(self.overtaken);
+        let from = self.looked.max(acked);
+        if from >= limit {
+            return None;
+        }
+        Some(self.sacked.first_absent(from)).filter(|&psn| psn < limit)
+    }
+
+    fn sent_again(&mut self, now: Time, psn: u32) {
+        self.looked = psn + 1; // REC-14
+        if self.head {
+            self.head = false;
+            self.probe_ps = now;
+        }
+    }
+
+    fn on_reply(&mut self, at: &Progress, reply: &Reply) -> News {
+        let known = u64::from(self.sacked.forget_below(at.acked)) * u64::from(at.mtu);
+        let mut newly = reply.newly.saturating_sub(known);
+        // REC-11: the bytes left in the flow name the packet that is answered.
+        let left = reply.remaining.div_ceil(u64::from(at.mtu)) as u32;
+        let psn = at.packets - left;
+        if reply.nak && psn >= at.acked && self.sacked.insert(psn) {
+            debug_assert!(psn < at.next, "packet {psn} was not sent"); // REC-11
+            self.top = self.top.max(psn + 1);
+            newly += u64::from(at.mtu);
+        }
+        // REC-18
+        if reply.sent_ps >= self.probe_ps {
+            self.probe_ps = NEVER;
+            self.overtaken = self.probed;
+        }
+        // REC-12
+        let loss = at.acked >= self.until && self.next_lost(at.acked).is_some();
+        if loss {
+            self.until = at.next;
+        }
+        News {
+            newly,
+            acknowledges: true, // REC-19
+            lost: if loss { Lost::Some } else { Lost::Nothing },
+        }
+    }
+
+    // REC-17
+    fn on_timeout(&mut self, at: &Progress) -> Lost {
+        self.head = true;
+        self.looked = at.acked;
+        self.until = at.next;
+        self.probed = at.next;
+        self.probe_ps = NEVER;
+        Lost::Some
+    }
+
+    // REC-15
+    fn flight(&self, in_flight: u64, window: u64) -> (u64, u64) {
+        (in_flight, window.min(self.cap_bytes))
+    }
+
+    #[inline]
+    fn on_data(
+        _config: &IrnConfig,
+        flow: &mut Received,
+        arrivals: &mut Arrivals,
+        data: &Data<'_>,
+    ) -> Answer {
+        if data.packet.psn == flow.expected && arrivals.is_empty() {
+            return flow.accept(data);
+        }
+        around_gaps(flow, arrivals, data)
+    }
+}
+
+/// Decides on a packet if it leaves, closes or may close a gap.
+fn around_gaps(flow: &mut Received, arrivals: &mut Arrivals, data: &Data<'_>) -> Answer {
+    let (number, psn, before) = (data.packet.flow, data.packet.psn, flow.expected);
+    let (fresh, expected) = arrivals.take(number, psn, before);
+    flow.expected = expected;
+    // REC-11: each packet beyond a gap causes a NAK.
+    let beyond_gap = psn > before;
+    let last = !beyond_gap && fresh && expected == data.packets();
+    if !beyond_gap {
+        flow.unacknowledged += expected - before;
+    }
+    // REC-11: while a packet is missing, the sender waits for each ACK.
+    let urgent = last || data.asks() || expected != before + 1 || arrivals.has_gap(number);
+    let due = !beyond_gap && (urgent || flow.unacknowledged >= data.ack_every);
+    if due {
+        flow.unacknowledged = 0;
+    }
+    Answer {
+        reply: match beyond_gap {
+            true => Some(Kind::Nak),
+            false => due.then_some(Kind::Ack),
+        },
+        fresh,
+        last,
+        overtaken: false,
+    }
+}

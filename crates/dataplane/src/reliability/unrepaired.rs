@@ -1,0 +1,54 @@
+//! No recovery: for networks that lose nothing. The receiver counts packets, in whatever order they arrive.
+
+use super::arrivals::Arrivals;
+use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
+use crate::cc::PathInfo;
+use crate::param::{Conflict, Param, Values};
+
+/// There are no parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnrepairedConfig;
+
+/// The sender needs no state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unrepaired;
+
+impl Reliability for Unrepaired {
+    type Config = UnrepairedConfig;
+    const NAME: &'static str = "none";
+    const PARAMS: &'static [Param] = &[];
+    const PROPERTIES: Properties = Properties {
+        repairs: false,
+        any_order: true,
+        repeats: false,
+        selective: false,
+    };
+
+    fn configure(_values: &Values) -> Result<UnrepairedConfig, Conflict> {
+        Ok(UnrepairedConfig)
+    }
+
+    fn new(_config: &UnrepairedConfig, _path: &PathInfo) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn on_reply(&mut self, _at: &Progress, reply: &Reply) -> News {
+        News::acknowledged(reply.newly)
+    }
+
+    fn on_timeout(&mut self, _at: &Progress) -> Lost {
+        Lost::Nothing
+    }
+
+    // NIC-12: nothing arrives twice, so counting is enough.
+    #[inline]
+    fn on_data(
+        _config: &UnrepairedConfig,
+        flow: &mut Received,
+        _arrivals: &mut Arrivals,
+        data: &Data<'_>,
+    ) -> Answer {
+        flow.accept(data)
+    }
+}
