@@ -14,7 +14,6 @@ use traffic::{Feed, Flow, Hosts};
 
 use crate::loads::{racks, source};
 use crate::spec::Scenario;
-use crate::surroundings::surroundings;
 
 /// Why a checked scenario cannot be built after all.
 #[derive(Debug)]
@@ -131,10 +130,7 @@ impl Scenario {
     /// # Errors
     /// The network is too large, or the flows cannot be made.
     pub fn build(&self) -> Result<Built, BuildError> {
-        let config = self
-            .spec
-            .scheme
-            .configure(&surroundings(&self.spec, &self.graph));
+        let config = self.spec.configure(&self.graph);
         let feed = self.feed()?;
         let flows = feed.known_len();
         let traffic_error = Arc::new(OnceLock::new());
@@ -146,6 +142,7 @@ impl Scenario {
         let plan = Plan {
             graph: self.graph.clone(),
             switch: config.switch,
+            switch_at: config.switch_at,
             nic: config.nic,
             base_rtt: config.base_rtt,
             feed: Box::new(Heard {

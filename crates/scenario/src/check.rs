@@ -24,9 +24,8 @@ use crate::in_network::{self, longest_path};
 use crate::loads::{racks, source};
 use crate::problem::{At, Problem};
 use crate::reader::Context;
-use crate::scheme::SchemeConfig;
+use crate::scheme::{SchemeAt, SchemeConfig};
 use crate::spec::Spec;
-use crate::surroundings::surroundings;
 use crate::thresholds::together;
 use crate::units::{RATE, show_size, show_time};
 
@@ -41,13 +40,14 @@ pub(crate) fn network(
         places,
         problems: Vec::new(),
     };
-    let config = spec.scheme.configure(&surroundings(spec, graph));
+    let config = spec.configure(graph);
     traffic(spec, graph, config.nic.mtu, &mut findings);
-    buffers(graph, &config.switch, &mut findings);
+    buffers(graph, &config, &mut findings);
     symmetry(spec, graph, &mut findings);
     telemetry(spec, graph, &config, &mut findings);
     losses(graph, &config, &mut findings);
     hop(graph, &config, &mut findings);
+    mixed(spec, graph, &mut findings);
     check_links::links(spec, graph, &config, &mut findings);
     queue_pairs(spec, &config, &mut findings);
     if let Some(facts) = context.network.get() {
@@ -200,7 +200,7 @@ fn blame(message: &str) -> &'static str {
         .map_or("", |(_, key)| key)
 }
 
-fn buffers(graph: &Graph, config: &SwitchConfig, findings: &mut Findings<'_>) {
+fn buffers(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let mut seen = BTreeSet::new();
     for node in graph.hosts()..graph.nodes() {
         if graph.kind(node) != NodeKind::Switch {
@@ -210,8 +210,8 @@ fn buffers(graph: &Graph, config: &SwitchConfig, findings: &mut Findings<'_>) {
         // Switches with the same ports are judged once.
         let mut kinds: Vec<(u64, Time)> = ports.iter().map(|p| (p.0.bps(), p.1)).collect();
         kinds.sort_unstable();
-        if seen.insert(kinds) {
-            one_buffer(&graph.name(node), config, &ports, findings);
+        if seen.insert((kinds, config.switch_at.kind(node))) {
+            one_buffer(&graph.name(node), config.switch_of(node), &ports, findings);
         }
     }
 }
@@ -538,6 +538,34 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
             "a port whose resume is lost stays paused until the next one; scheme.pfc.pause = \"quanta\" repairs that",
         );
     }
+}
+
+/// Warns where neighbouring switches do not know each other's frames.
+// PRE-292
+fn mixed(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
+    let base = &spec.scheme.hop;
+    let others = || {
+        let differ = |at: &&SchemeAt| at.scheme.hop.scheme() != base.scheme();
+        spec.scheme_at.iter().filter(differ)
+    };
+    let Some(other) = others().next() else {
+        return;
+    };
+    let count: usize = others().map(|at| at.switches.len()).sum();
+    let named = other.switches.first().map(|&node| graph.name(node));
+    findings.warn(
+        &["scheme.at"],
+        format!(
+            "{count} of {} switches ({}, ..) have backpressure = \"{}\" and the others \"{}\": a switch ignores pauses \
+             of a scheme that it does not have, so its neighbour's buffer takes what it goes on sending",
+            graph.switches(),
+            named.unwrap_or_default(),
+            other.scheme.hop.word(),
+            base.word()
+        ),
+        "limit the bytes in flight of each flow (control = \"fixed-window\"; BFC paper, section 5), or check that the \
+         buffer suffices",
+    );
 }
 
 /// What the hop scheme says to the network.

@@ -30,6 +30,7 @@ pub fn key_tables() -> Vec<(String, String)> {
         named("record", fabric::measure::PARAMS),
         ("files".to_owned(), files()),
         named("scheme", scheme::AXES),
+        named("at", scheme::AT),
         ("codes".to_owned(), codes()),
     ];
     for (name, params) in scheme::tables() {

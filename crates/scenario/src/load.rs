@@ -185,6 +185,7 @@ const CHOICES: &[&str] = &[
     "signal",
     "control",
     "recovery",
+    "at",
 ];
 
 /// Sets a word of `[scheme]` as an option of the command line says.
@@ -303,7 +304,11 @@ fn read_root(
         let facts = in_network::facts(graph, draft, failures.as_ref());
         context.network.set(Some(facts));
     }
-    let scheme = s.section("scheme").and_then(|inner| scheme::read(&inner));
+    let section = s.section("scheme");
+    let scheme = section.as_ref().and_then(scheme::read);
+    let scheme_at = section
+        .zip(scheme.as_ref())
+        .and_then(|(inner, scheme)| scheme::read_at(&inner, scheme, graph.as_deref()));
     let switch = read_switch(&s);
     let names = host_names(topology.as_ref());
     let traffic = traffic_spec::read(
@@ -340,6 +345,7 @@ fn read_root(
         run: run?,
         record: record?,
         scheme: scheme?,
+        scheme_at: scheme_at?,
     };
     Some((spec, graph?))
 }

@@ -66,3 +66,24 @@ pub(crate) fn port_between(a: &str, b: &str, graph: &Graph) -> Read<usize> {
         ),
     )
 }
+
+/// The nodes whose names are like a pattern, ascending. A name without `*` and `?` must exist.
+pub(crate) fn nodes_like(pattern: &str, graph: &Graph) -> Read<Vec<u32>> {
+    if !pattern.contains(['*', '?']) {
+        return Ok(vec![find(pattern, graph)?]);
+    }
+    let fits = |&node: &u32| is_like(graph.name(node).as_bytes(), pattern.as_bytes());
+    Ok((0..graph.nodes()).filter(fits).collect())
+}
+
+/// Whether a name is like a pattern, in which `*` stands for any letters and `?` for one.
+fn is_like(name: &[u8], pattern: &[u8]) -> bool {
+    match (pattern.split_first(), name.split_first()) {
+        (None, first) => first.is_none(),
+        (Some((b'*', rest)), _) => (0..=name.len()).any(|from| is_like(&name[from..], rest)),
+        (Some((letter, rest)), Some((first, others))) => {
+            (*letter == b'?' || letter == first) && is_like(others, rest)
+        }
+        (Some(_), None) => false,
+    }
+}

@@ -6,7 +6,7 @@ use fabric::measure::{Declaration, MEASURES, RecordSpec};
 use fabric::topology::{Graph, NodeKind};
 
 use crate::document::{Node, Value};
-use crate::names::{find, port_between};
+use crate::names::{nodes_like, port_between};
 use crate::params;
 use crate::reader::{Read, Section, array, refuse, string, time_window};
 use crate::spec::RunSpec;
@@ -172,12 +172,10 @@ fn matching(text: &str, graph: &Graph) -> Read<Vec<(u32, u16)>> {
         None => true,
     };
     let of = |pattern: &str| -> Read<Vec<bool>> {
-        if !pattern.contains(['*', '?']) {
-            let named = find(pattern, graph)?;
-            return Ok((0..graph.nodes()).map(|node| node == named).collect());
-        }
-        let fits = |node| is_like(graph.name(node).as_bytes(), pattern.as_bytes());
-        Ok((0..graph.nodes()).map(fits).collect())
+        let named = nodes_like(pattern, graph)?;
+        Ok((0..graph.nodes())
+            .map(|node| named.binary_search(&node).is_ok())
+            .collect())
     };
     let (senders, receivers) = (of(from)?, of(to)?);
     let joins = |a: u32, b: u32| senders[a as usize] && receivers[b as usize];
@@ -202,18 +200,6 @@ fn matching(text: &str, graph: &Graph) -> Read<Vec<(u32, u16)>> {
         );
     }
     Ok(found)
-}
-
-/// Whether a name is like a pattern, in which `*` stands for any letters and `?` for one.
-fn is_like(name: &[u8], pattern: &[u8]) -> bool {
-    match (pattern.split_first(), name.split_first()) {
-        (None, first) => first.is_none(),
-        (Some((b'*', rest)), _) => (0..=name.len()).any(|from| is_like(&name[from..], rest)),
-        (Some((letter, rest)), Some((first, others))) => {
-            (*letter == b'?' || letter == first) && is_like(others, rest)
-        }
-        (Some(_), None) => false,
-    }
 }
 
 /// The port of a switch that is named by both ends of its link.

@@ -10,7 +10,6 @@ use dataplane::units::{Rate, Time};
 
 use crate::messages::for_each_size;
 use crate::spec::Scenario;
-use crate::surroundings::surroundings;
 
 /// Bytes of a header that goes back: the smallest frame. With it, the limit below is met by packets
 /// of 533 bytes on average, where the paper says 500.
@@ -120,11 +119,7 @@ impl Scenario {
     // BFC-16, BFC-53
     #[must_use]
     pub fn resources(&self, mean_bytes: f64) -> Vec<SwitchResources> {
-        let config = self
-            .spec
-            .scheme
-            .configure(&surroundings(&self.spec, &self.graph))
-            .switch;
+        let config = self.spec.configure(&self.graph).switch;
         let kinds = self.switch_kinds().into_iter();
         kinds.map(|kind| one(kind, &config, mean_bytes)).collect()
     }

@@ -313,8 +313,7 @@ impl Scenario {
         let scheme = &self.spec.scheme;
         let counters = &outcome.counters;
         let mut warnings = link_warnings(outcome, self.info().paths_change);
-        let around = crate::surroundings::surroundings(&self.spec, &self.graph);
-        let hop = scheme.configure(&around).switch.hop;
+        let hop = self.spec.configure(&self.graph).switch.hop;
         // BFC-31
         if let (Ending::Stalled, Some(hop)) = (outcome.ending, hop.declaration())
             && let Some(repair) = hop.repair()

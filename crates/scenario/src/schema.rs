@@ -36,6 +36,13 @@ pub fn schema() -> Value {
         let about = format!("Parameters of {name}.");
         scheme["properties"][name] = described(object(params), &about);
     }
+    let mut at = object(scheme::AT);
+    for key in scheme::keys_at() {
+        at["properties"][key] = scheme["properties"][key].clone();
+    }
+    let at = json!({ "type": "array", "items": at });
+    scheme["properties"]["at"] =
+        described(at, "Switches whose scheme differs from that of the others.");
     let about = "A preset, and any axis set alone. The table of a word is for scenarios in which that word is chosen.";
     top["properties"]["scheme"] = described(scheme, about);
     top["required"] = json!(["name", "topology"]);

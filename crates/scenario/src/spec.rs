@@ -9,7 +9,7 @@ use fabric::topology::{Graph, TopologySpec};
 
 use crate::failures::FailuresSpec;
 use crate::problem::Problem;
-use crate::scheme::SchemeSpec;
+use crate::scheme::{SchemeAt, SchemeSpec};
 use crate::traffic_spec::TrafficSpec;
 use crate::workload_spec::WorkloadSpec;
 
@@ -58,6 +58,8 @@ pub struct Spec {
     pub record: RecordSpec,
     /// One answer per axis.
     pub scheme: SchemeSpec,
+    /// Switches whose answers differ.
+    pub scheme_at: Vec<SchemeAt>,
 }
 
 /// A checked scenario.

@@ -10,7 +10,7 @@ use fabric::topology::Graph;
 use traffic::Pattern;
 
 use crate::messages::around;
-use crate::scheme::Surroundings;
+use crate::scheme::{SchemeAt, SchemeConfig, SchemeSpec, Surroundings};
 use crate::spec::Spec;
 use crate::traffic_spec::TrafficSpec;
 use crate::workload_spec::WorkloadSpec;
@@ -33,21 +33,47 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
             .unwrap_or(0),
         _ => t.class,
     };
+    let max_class = spec
+        .traffic
+        .iter()
+        .map(highest)
+        .chain(spec.workloads.iter().map(WorkloadSpec::max_class))
+        .max()
+        .unwrap_or(0);
     Surroundings {
         rates: rates.into_iter().map(Rate::from_bps).collect(),
         max_delay_ps,
-        max_class: spec
-            .traffic
-            .iter()
-            .map(highest)
-            .chain(spec.workloads.iter().map(WorkloadSpec::max_class))
-            .max()
-            .unwrap_or(0),
+        max_class,
         buffer_bytes: spec.buffer_bytes,
         reserved_bytes: spec.reserved_bytes,
         nic_bps: nic_bps(graph),
         transport: around(spec, graph),
         base_rtt_ps: base_rtt_ps(spec, graph),
+        upstream_queues: spec
+            .schemes()
+            .map(|scheme| scheme.upstream_queues(max_class))
+            .max()
+            .unwrap_or(0),
+    }
+}
+
+impl Spec {
+    /// The schemes of the switches: that of most, and those of `[[scheme.at]]`.
+    pub(crate) fn schemes(&self) -> impl Iterator<Item = &SchemeSpec> {
+        let others = self.scheme_at.iter().map(|at| &at.scheme);
+        std::iter::once(&self.scheme).chain(others)
+    }
+
+    /// What switches and NICs are in this network.
+    #[must_use]
+    pub fn configure(&self, graph: &Arc<Graph>) -> SchemeConfig {
+        let around = surroundings(self, graph);
+        let mut config = self.scheme.configure(&around);
+        for SchemeAt { switches, scheme } in &self.scheme_at {
+            let switch = scheme.switch(&around);
+            config.switch_at.add(switches.iter().copied(), switch);
+        }
+        config
     }
 }
 
@@ -55,7 +81,8 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
 // SPFC-18
 fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
     let scheme = &spec.scheme;
-    let needed = scheme.victims.filter(|victims| victims.needs_base_rtt());
+    let victims = spec.schemes().find_map(|scheme| scheme.victims);
+    let needed = victims.filter(|victims| victims.needs_base_rtt());
     match (needed, scheme.base_rtt) {
         (None, _) => 0,
         (Some(_), BaseRtt::Fixed(given)) => given,

@@ -10,7 +10,6 @@ use dataplane::units::{Rate, Time};
 
 use crate::resources::SwitchKind;
 use crate::spec::Scenario;
-use crate::surroundings::surroundings;
 
 /// Widths of HPCC's record of an egress port (HPCC paper 4.1): speed, time stamp, bytes sent, queue.
 // HPCC-40: a counter and three registers per port
@@ -54,11 +53,7 @@ impl Scenario {
     /// for which Floodgate has memory (`None`: those of the network).
     #[must_use]
     pub fn switch_states(&self, destinations: Option<u64>) -> Vec<SystemState> {
-        let config = self
-            .spec
-            .scheme
-            .configure(&surroundings(&self.spec, &self.graph))
-            .switch;
+        let config = self.spec.configure(&self.graph).switch;
         let kinds = self.switch_kinds();
         let mut found = Vec::new();
         if config.hop.bfc().is_some() {

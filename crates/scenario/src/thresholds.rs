@@ -12,8 +12,8 @@ use fabric::paths::Paths;
 use fabric::topology::{Graph, NodeKind};
 use serde_json::{Value, json};
 
+use crate::scheme::SchemeConfig;
 use crate::spec::Scenario;
-use crate::surroundings::surroundings;
 
 /// The thresholds of a network and what they are compared with.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +88,7 @@ impl Scenario {
     #[must_use]
     pub fn thresholds(&self) -> Thresholds {
         let (spec, graph) = (&self.spec, &self.graph);
-        let config = spec.scheme.configure(&surroundings(spec, graph));
+        let config = spec.configure(graph);
         let frame_bytes = spec.scheme.mtu + spec.scheme.header;
         let mut paths = Paths::new(Arc::clone(graph));
         let base_rtt_ps = paths.max_base_rtt_ps(frame_bytes, spec.scheme.ack_bytes);
@@ -106,7 +106,7 @@ impl Scenario {
             timeout_ps: spec.scheme.recovery.shortest_timeout_ps(),
             admission: config.switch.mmu.admission,
             pausable_classes: pausable_classes(&config.switch),
-            switches: switches(graph, &config.switch),
+            switches: switches(graph, &config),
         }
     }
 }
@@ -182,8 +182,8 @@ fn slowest_host(graph: &Graph) -> u64 {
 
 type Kind = (u64, Time, bool);
 
-fn switches(graph: &Graph, config: &SwitchConfig) -> Vec<SwitchThresholds> {
-    let mut kinds: BTreeMap<Vec<Kind>, (u32, u32)> = BTreeMap::new();
+fn switches(graph: &Graph, config: &SchemeConfig) -> Vec<SwitchThresholds> {
+    let mut kinds: BTreeMap<(Vec<Kind>, usize), (u32, u32)> = BTreeMap::new();
     for node in (graph.hosts()..graph.nodes()).filter(|&n| graph.kind(n) == NodeKind::Switch) {
         let of = |index| {
             let port = graph.port(index);
@@ -192,13 +192,18 @@ fn switches(graph: &Graph, config: &SwitchConfig) -> Vec<SwitchThresholds> {
         };
         let mut kind: Vec<Kind> = graph.port_range(node).map(of).collect();
         kind.sort_unstable();
-        let entry = kinds.entry(kind).or_insert((node, 0));
+        let entry = kinds
+            .entry((kind, config.switch_at.kind(node)))
+            .or_insert((node, 0));
         entry.0 = entry.0.min(node);
         entry.1 += 1;
     }
     let mut found: Vec<(u32, SwitchThresholds)> = kinds
         .iter()
-        .map(|(kind, &(node, count))| (node, one(graph.name(node), count, kind, config)))
+        .map(|((kind, _), &(node, count))| {
+            let switch = config.switch_of(node);
+            (node, one(graph.name(node), count, kind, switch))
+        })
         .collect();
     found.sort_by_key(|(node, _)| *node);
     found.into_iter().map(|(_, switch)| switch).collect()

@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Takes no notes.
-struct Nobody;
+pub struct Nobody;
 
 impl fabric::record::Recorder for Nobody {
     fn rows(&mut self, _: &dyn fabric::record::Rows) {}

@@ -13,6 +13,7 @@ mod ns3;
 mod presets;
 mod profile;
 mod receivers;
+mod scheme_at;
 #[path = "../../dataplane/tests/sets/mod.rs"]
 mod sets;
 mod utilisation;

@@ -603,6 +603,15 @@ macro_rules! hop_schemes {
                 }
             }
 
+            /// A switch with the scheme works beside neighbours without it, which ignore its frames.
+            #[must_use]
+            pub fn works_beside_others(&self) -> bool {
+                match self {
+                    Self::None => true,
+                    $(Self::$Said(said) => said.works_beside_others(),)*
+                }
+            }
+
             /// Its pauses name queues of NICs.
             #[must_use]
             pub fn names_nic_queues(&self) -> bool {
@@ -850,6 +859,14 @@ impl Index<&str> for HopCounters {
 }
 
 impl Hop {
+    /// Whether a switch with this scheme acts on a frame. All switches know PFC; a frame of a scheme that the switch
+    /// does not have is ignored.
+    // SW-46: frames of unknown schemes are ignored
+    pub fn knows(&self, frame: &Packet) -> bool {
+        let scheme = frame.scheme();
+        scheme == Some(Scheme::Pfc.number()) || scheme == self.number()
+    }
+
     /// A frame came from the neighbour at a port. Returns whether the scheme has done all that it says.
     pub fn receive<S: Sink>(
         &mut self,

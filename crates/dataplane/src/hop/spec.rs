@@ -114,6 +114,12 @@ pub trait Said: Sized {
         false
     }
 
+    /// A switch with the scheme works beside neighbours without it, which ignore its frames.
+    // PRE-292
+    fn works_beside_others(&self) -> bool {
+        false
+    }
+
     /// Its pauses name queues of NICs.
     fn names_nic_queues(&self) -> bool {
         false

@@ -562,8 +562,9 @@ impl Switch {
         sink: &mut S,
     ) {
         let frame = *arena.hot(id);
+        let is_known = self.hop.knows(&frame);
         let cx = cx!(self, now, arena, sink);
-        if !self.hop.receive(cx, port, id, &frame) {
+        if is_known && !self.hop.receive(cx, port, id, &frame) {
             let mut egress = PortEgress {
                 now,
                 core: cx.core,

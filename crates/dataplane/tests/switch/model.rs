@@ -764,7 +764,10 @@ fn step(bench: &mut Bench, model: &mut Model, psn: u32, op: Op) {
             if let Some(q) = model.ports[port as usize].queues.get(queue as usize) {
                 let on = !q.paused;
                 bench.receive(port, pause_queue(on, queue));
-                model.set_queue_paused(port, queue, on);
+                // SW-46: a switch without BFC ignores its pauses.
+                if model.config.hop != HopConfig::None {
+                    model.set_queue_paused(port, queue, on);
+                }
             }
         }
         Op::Wait { ps } => {

@@ -397,9 +397,21 @@ fn a_repeated_pause_is_noticed() {
     b.sound();
     b.receive(0, pause_classes(true, 4));
     assert_eq!(b.switch.counters().repeated_pauses, 1);
-    b.receive(0, pause_queue(false, 2));
+    b.receive(0, pause_classes(false, 8));
     assert_eq!(b.switch.counters().repeated_pauses, 2);
     // Whether that is an error says who knows whether links lose frames: the network's audit.
+    b.sound();
+}
+
+// SW-46
+#[test]
+fn a_switch_without_bfc_ignores_its_pauses() {
+    let mut b = Bench::new(&config());
+    // Class 2 has queue 2.
+    b.receive(2, pause_queue(true, 2));
+    b.receive(0, data(1, 2, 0));
+    assert_eq!(b.all(2).len(), 1);
+    assert_eq!(b.switch.counters().repeated_pauses, 0);
     b.sound();
 }
 

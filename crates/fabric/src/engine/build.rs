@@ -166,14 +166,15 @@ pub(super) fn nic(plan: &Plan, config: &Arc<NicConfig>, host: u32) -> Nic {
     let links = rates(plan, host);
     let rates: Vec<Rate> = links.iter().map(|link| link.0).collect();
     let mut nic = Nic::new(config, plan.switch.classes.len(), &rates);
-    nic.set_neighbour(&plan.switch, &links);
+    let edge = plan.graph.port(plan.graph.port_index(host, 0)).peer;
+    nic.set_neighbour(plan.switch_of(edge), &links);
     nic
 }
 
 fn switch(plan: &Plan, tables: &mut Tables, node: u32) -> Option<Switch> {
     let index = (node - plan.graph.hosts()) as usize;
     let routes = tables.routes.get_mut(index)?.take()?;
-    let mut switch = Switch::new(node, &plan.switch, &rates(plan, node), routes);
+    let mut switch = Switch::new(node, plan.switch_of(node), &rates(plan, node), routes);
     switch.set_upward(&upward(&plan.graph, node));
     // BFC-35
     if let Some(pairs) = tables.pairs[index].take() {
@@ -201,10 +202,11 @@ const fn pauses_run_out(switch: &SwitchConfig) -> bool {
 
 /// Whether what holds a port of a network whose links do not fail can change without a frame that comes there.
 fn holds_itself(plan: &Plan) -> bool {
-    let hop = plan.switch.hop.declaration();
-    hop.is_some_and(|hop| hop.holds_by_sending())
-        || pauses_run_out(&plan.switch)
-        || plan.nic.host.processing.is_some()
+    let by_sending = |switch: &SwitchConfig| {
+        let hop = switch.hop.declaration();
+        hop.is_some_and(|hop| hop.holds_by_sending()) || pauses_run_out(switch)
+    };
+    plan.switch_configs().any(by_sending) || plan.nic.host.processing.is_some()
 }
 
 /// How many bytes packets take on their links, by what they are.
@@ -225,7 +227,10 @@ fn sizes(plan: &Plan) -> wire::Sizes {
             _ => nic.ack,
         },
         request: nic.ack,
-        pause: pfc::frame_bytes(&plan.switch).unwrap_or(0),
+        pause: plan
+            .switch_configs()
+            .find_map(pfc::frame_bytes)
+            .unwrap_or(0),
     }
 }
 
@@ -240,7 +245,7 @@ pub(super) fn wire_network(plan: &Plan) -> wire::Network {
             .declaration()
             .is_some_and(|hop| hop.numbers_data()),
         ways: plan.switch.acks_return,
-        timed_pauses: pauses_run_out(&plan.switch),
+        timed_pauses: plan.switch_configs().any(pauses_run_out),
         sizes: sizes(plan),
     }
 }
@@ -287,7 +292,10 @@ fn partition<C: Calendar>(
         links: Links::new(graph, plan.clock, places, part),
         nodes: places.nodes(part).iter().map(|&n| node(plan, n)).collect(),
         drops: [0; DROP_CAUSES],
-        lossless: lossless_classes(&plan.switch, !losses.none()),
+        lossless: plan
+            .switch_configs()
+            .map(|switch| lossless_classes(switch, !losses.none()))
+            .fold(ClassSet::MAX, |all, of_switch| all & of_switch),
         links_fail: link_states.is_some(),
         broken_promises: 0,
         late_frames: 0,
@@ -342,7 +350,11 @@ fn partition<C: Calendar>(
             elide: plan.elide,
             starts_first: plan.starts_first,
             spraying: sprays(&plan.switch),
-            pause_response_ps: pause_response_ps(&plan.switch),
+            pause_response_ps: plan
+                .switch_configs()
+                .map(pause_response_ps)
+                .max()
+                .unwrap_or(0),
         },
     };
     partition.schedule_link_failures(part);
@@ -426,12 +438,18 @@ impl<C: Calendar> Simulation<C> {
             .collect();
         let losing = !parts[0].faults.losses.none();
         let deadlock_search = DeadlockSearch::new(&plan);
-        let lossless = match plan.switch.mmu.admission {
-            _ if matches!(plan.switch.assist, Some(Assist::Trim(_))) => false,
+        let is_lossless = |switch: &SwitchConfig| match switch.mmu.admission {
+            _ if matches!(switch.assist, Some(Assist::Trim(_))) => false,
             Admission::Unlimited => true,
             Admission::Pfc(pfc) => !losing && pfc.accounting == Accounting::Pool, // NS3-10
-            _ => is_lossless_by_hop(&plan.switch, losing),
+            _ => is_lossless_by_hop(switch, losing),
         };
+        let lossless = plan.switch_configs().all(is_lossless);
+        let pauses_run_out = plan.switch_configs().any(pauses_run_out);
+        let repeats_pauses = plan
+            .switch_configs()
+            .filter_map(|switch| switch.hop.declaration())
+            .any(|hop| hop.repeats_pauses());
         let collectives = Collectives::new(&plan);
         Self {
             probes: Probes::new(&plan.graph),
@@ -450,10 +468,10 @@ impl<C: Calendar> Simulation<C> {
             probe_ps: plan.probe_ps.max(1),
             lossless,
             losing,
-            pauses_run_out: pauses_run_out(&plan.switch),
+            pauses_run_out,
             links_change: (plan.link_failures.as_ref()).is_some_and(|o| !o.changes().is_empty()),
             deadlock_search,
-            repeats_pauses: (plan.switch.hop.declaration()).is_some_and(|hop| hop.repeats_pauses()),
+            repeats_pauses,
             spraying: sprays(&plan.switch),
             owns_repair: plan.nic.recovery.is_own(),
             violations: Vec::new(),

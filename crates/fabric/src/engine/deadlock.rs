@@ -74,11 +74,13 @@ pub(super) struct DeadlockSearch {
 impl DeadlockSearch {
     /// `None`: no queues can hold each other in a circle.
     pub fn new(plan: &Plan) -> Option<Box<Self>> {
-        let (graph, switch) = (&plan.graph, &plan.switch);
-        let classes = match switch.mmu.admission {
-            Admission::Pfc(_) => switch.classes.iter().any(|c| c.buffered && c.pausable),
-            _ => false,
-        };
+        let graph = &plan.graph;
+        let classes = plan
+            .switch_configs()
+            .any(|switch| match switch.mmu.admission {
+                Admission::Pfc(_) => switch.classes.iter().any(|c| c.buffered && c.pausable),
+                _ => false,
+            });
         let link_failures = plan
             .link_failures
             .clone()
@@ -87,8 +89,10 @@ impl DeadlockSearch {
             Some(link_failures) => link_failures.elide_backpressure,
             None => plan.backpressure.is_some(),
         };
-        let declaration = switch.hop.declaration();
-        let names = declaration.is_some_and(|hop| hop.can_deadlock());
+        let names = plan
+            .switch_configs()
+            .filter_map(|switch| switch.hop.declaration())
+            .any(|hop| hop.can_deadlock());
         // Regular shapes route up, then down, which closes no circle.
         let possible =
             (classes || names && !elided) && (link_failures.is_some() || !graph.is_regular());
@@ -104,7 +108,7 @@ impl DeadlockSearch {
                 epochs: epochs.unwrap_or_else(|| vec![(0, Vec::new())]).into(),
                 changes: 0,
                 seed: plan.seed,
-                choice: switch.path,
+                choice: plan.switch.path,
                 used: (0..graph.switches()).map(none).collect(),
                 ports: Vec::new(),
                 dead: BTreeSet::new(),

@@ -3,7 +3,6 @@
 use std::num::NonZero;
 use std::thread::available_parallelism;
 
-use dataplane::config::NicConfig;
 use dataplane::hop::pfc;
 use dataplane::switch::SwitchConfig;
 use dataplane::units::Time;
@@ -58,12 +57,17 @@ const SMALLEST_BYTES: u16 = 16;
 
 /// Bytes that no frame of a plan falls below. That none does is checked whenever one crosses.
 // PAR-02
-pub(super) fn smallest_frame(switch: &SwitchConfig, nic: &NicConfig) -> u64 {
-    let hop = switch.hop.declaration();
-    let hop = hop.map(|scheme| scheme.smallest_frame_bytes());
-    let frames = [SMALLEST_BYTES, nic.header + 1, nic.ack, nic.cnp];
-    let own = frames.into_iter().chain(pfc::frame_bytes(switch));
-    let smallest = own.chain(hop).min();
+pub(super) fn smallest_frame(plan: &Plan) -> u64 {
+    let nic = &plan.nic;
+    let of_switch = |switch: &SwitchConfig| {
+        let hop = switch.hop.declaration();
+        let hop = hop.map(|scheme| scheme.smallest_frame_bytes());
+        pfc::frame_bytes(switch).into_iter().chain(hop)
+    };
+    let frames = [SMALLEST_BYTES, nic.header + 1, nic.ack, nic.cnp].into_iter();
+    let smallest = frames
+        .chain(plan.switch_configs().flat_map(of_switch))
+        .min();
     smallest.unwrap_or(1).max(1).into()
 }
 
@@ -97,7 +101,7 @@ pub(super) fn divide(plan: &Plan) -> (Option<(Cut, Division)>, ThreadUse) {
     if most == 1 {
         return one("this machine has one processor".to_owned());
     }
-    let smallest = smallest_frame(&plan.switch, &plan.nic);
+    let smallest = smallest_frame(plan);
     let Some(cut) = cut(&plan.graph, plan.clock, smallest, most) else {
         return one("the network cannot be cut into parts with about the same work".to_owned());
     };
@@ -153,7 +157,7 @@ pub(super) fn lanes(plan: &Plan) -> Option<Cut> {
     if most < 2 || needs_order || needs_one(plan).is_some() {
         return None;
     }
-    let smallest = smallest_frame(&plan.switch, &plan.nic);
+    let smallest = smallest_frame(plan);
     cut(&plan.graph, plan.clock, smallest, most)
 }
 

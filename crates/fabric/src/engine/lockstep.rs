@@ -208,7 +208,7 @@ pub fn run(
     if let Some(why) = refusal(&plan) {
         return Err(Error::Refused(why));
     }
-    let smallest = smallest_frame(&plan.switch, &plan.nic);
+    let smallest = smallest_frame(&plan);
     let cut = cut_all(&plan.graph, plan.clock, smallest);
     let meeting = Meeting::new(&plan, &cut);
     let simulation = Simulation::of_single_nodes(plan, &cut);

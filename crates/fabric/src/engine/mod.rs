@@ -59,6 +59,7 @@ mod rank_events;
 mod ranks;
 mod recording;
 mod single_host;
+mod switches_at;
 mod upcoming_flows;
 mod workers;
 
@@ -89,6 +90,7 @@ use merge::Merged;
 use network::Network;
 use probe::Probes;
 pub use single_host::SingleHost;
+pub use switches_at::SwitchesAt;
 use upcoming_flows::Traffic;
 
 /// Everything that a run needs.
@@ -97,8 +99,10 @@ pub struct Plan {
     pub graph: Arc<Graph>,
     /// Routes of every switch, in order of switches.
     pub routes: Vec<Routes>,
-    /// What every switch is.
+    /// Every switch that is not in `switch_at`.
     pub switch: SwitchConfig,
+    /// Switches with a configuration of their own.
+    pub switch_at: SwitchesAt,
     /// What every NIC is.
     pub nic: NicConfig,
     /// Where T and BDP of the controls come from.
@@ -138,6 +142,19 @@ pub struct Plan {
     pub lanes: Option<u32>,
     /// Leave out port-free events that nothing waits for. Changes speed, never a result.
     pub elide: bool,
+}
+
+impl Plan {
+    /// The configuration of a switch.
+    #[must_use]
+    pub fn switch_of(&self, node: u32) -> &SwitchConfig {
+        self.switch_at.get(node).unwrap_or(&self.switch)
+    }
+
+    /// Each configuration that a switch may have.
+    pub fn switch_configs(&self) -> impl Iterator<Item = &SwitchConfig> {
+        std::iter::once(&self.switch).chain(self.switch_at.configs())
+    }
 }
 
 impl std::fmt::Debug for Plan {

@@ -27,7 +27,7 @@ use dataplane::config::{
 use dataplane::switch::{Pairs, SwitchConfig};
 use dataplane::transport::homa::HomaConfig;
 use dataplane::units::{MS, Rate, Time, US};
-use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, Threads};
+use fabric::engine::{Clock, OnDeadlock, Plan, Simulation, SwitchesAt, Threads};
 use fabric::link_failures::LinkFailures;
 use fabric::measure::{
     BlameHopRecord, BlameLossRecord, BlameRecord, CauseRecord, DelayBin, HeldFlowRecord,
@@ -109,6 +109,7 @@ impl Keep {
 pub struct Setup {
     pub topology: TopologySpec,
     pub switch: SwitchConfig,
+    pub switch_at: SwitchesAt,
     pub nic: NicConfig,
     pub base_rtt: BaseRtt,
     pub flows: Vec<Flow>,
@@ -263,6 +264,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         elide: true,
         threads: Threads::ONE,
         lanes: None,
+        switch_at: SwitchesAt::default(),
         clock: Clock::Exact,
         in_order: false,
         starts_first: false,
@@ -466,6 +468,7 @@ impl Setup {
             graph,
             routes,
             switch: self.switch,
+            switch_at: self.switch_at,
             nic: self.nic,
             base_rtt: self.base_rtt,
             flows: Some(self.flows.len() as u64),

@@ -29,7 +29,7 @@ pub fn switch_of(plan: &Plan, name: Option<&str>) -> Result<SwitchDescription, E
     Ok(SwitchDescription {
         node: node_of(plan, node),
         number: node,
-        config: plan.switch.clone(),
+        config: plan.switch_of(node).clone(),
         routes: plan.routes[(node - graph.hosts()) as usize].clone(),
         upward: upward(graph, node),
         floods: flooding_ports(graph, node),
@@ -143,7 +143,7 @@ fn check(plan: &Plan) -> Result<(), Error> {
     if let Some(why) = lockstep::refusal(plan) {
         return Err(Error::NeedsMoreThanFrames(why));
     }
-    check_scheme(&plan.switch)
+    plan.switch_configs().try_for_each(check_scheme)
 }
 
 /// The ports of a switch to which it floods frames: those to hosts, and those of a spanning tree of the switches.

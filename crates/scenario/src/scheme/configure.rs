@@ -14,6 +14,7 @@ use dataplane::hop::spec::Around;
 use dataplane::int::Counter;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::units::{Rate, Time};
+use fabric::engine::SwitchesAt;
 
 impl SchemeSpec {
     fn int_bytes(&self) -> u16 {
@@ -31,17 +32,18 @@ impl SchemeSpec {
     pub fn configure(&self, around: &Surroundings) -> SchemeConfig {
         SchemeConfig {
             switch: self.switch(around),
+            switch_at: SwitchesAt::default(),
             nic: self.nic(around),
             base_rtt: self.base_rtt,
         }
     }
 
-    fn switch(&self, around: &Surroundings) -> SwitchConfig {
+    pub(crate) fn switch(&self, around: &Surroundings) -> SwitchConfig {
         let data_queues = self.data_queues(around.max_class);
         let max_frame = self.max_frame();
         let hop = self.hop.configure(&Around {
             max_frame,
-            upstream_queues: self.upstream_queues(data_queues, around.max_class),
+            upstream_queues: around.upstream_queues,
         });
         let needs = hop.declaration().map(|hop| hop.needs());
         let hrtt_ps = needs
@@ -157,7 +159,8 @@ impl SchemeSpec {
     }
 
     /// Queue numbers that a neighbour may put on its packets: a NIC's, or a switch's of all classes.
-    fn upstream_queues(&self, data_queues: u16, max_class: u8) -> u16 {
+    pub(crate) fn upstream_queues(&self, max_class: u8) -> u16 {
+        let data_queues = self.data_queues(max_class);
         let data = data_queues.saturating_mul(u16::from(max_class) + 1);
         let of_switch = data.saturating_add(u16::from(DATA_CLASS));
         of_switch.max(self.nic_queues)

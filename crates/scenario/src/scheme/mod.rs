@@ -3,6 +3,7 @@
 //! An axis is a word (`control = "fixed-window"`); its parameters are a table of that word
 //! (`fixed-window = { window = "64KB" }`). A table whose word was not chosen would do nothing, so it is refused.
 
+mod at;
 mod combinations;
 mod configure;
 mod control;
@@ -14,6 +15,8 @@ mod tables;
 
 use crate::params;
 use crate::reader::Section;
+pub use at::SchemeAt;
+pub(crate) use at::{AT, keys_at, read as read_at};
 use combinations::combinations;
 use control::read_control;
 use dataplane::config::{
@@ -27,6 +30,7 @@ use dataplane::packet::SchemeSet;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::transport::Around;
 use dataplane::units::{Rate, Time};
+use fabric::engine::SwitchesAt;
 use nic::{read_ack, read_nic, read_recovery};
 use signal::read_signal;
 use switch::{read_admission, read_backpressure, read_classify, read_schedule, read_victims};
@@ -216,12 +220,22 @@ pub struct SchemeSpec {
 /// What the engine needs to know of a scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeConfig {
-    /// Every switch.
+    /// Every switch that is not in `switch_at`.
     pub switch: SwitchConfig,
+    /// Switches with a scheme of their own.
+    pub switch_at: SwitchesAt,
     /// Every NIC.
     pub nic: NicConfig,
     /// Round trip of T and BDP.
     pub base_rtt: BaseRtt,
+}
+
+impl SchemeConfig {
+    /// The configuration of a switch.
+    #[must_use]
+    pub fn switch_of(&self, node: u32) -> &SwitchConfig {
+        self.switch_at.get(node).unwrap_or(&self.switch)
+    }
 }
 
 /// What the scheme has to know of the network that it runs in.
@@ -243,6 +257,8 @@ pub struct Surroundings {
     pub transport: Around,
     /// Largest base round trip, ps, where the scheme needs it.
     pub base_rtt_ps: Time,
+    /// Queue numbers that a neighbour may put on its packets, in any scheme of the network.
+    pub upstream_queues: u16,
 }
 
 /// Reads a complete `[scheme]` (preset and overrides already merged).
@@ -259,6 +275,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let recovery = read_recovery(s, &axes);
     let ack = read_ack(s);
     let nic = read_nic(s, hop.as_ref());
+    s.has("at");
     s.finish();
     let (ack_bytes, ack_class, ack_every, (ack_pausable, acks_return)) = ack?;
     if !good {

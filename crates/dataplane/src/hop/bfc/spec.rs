@@ -238,6 +238,11 @@ impl Said for BfcSpec {
         self.elide
     }
 
+    // BFC paper, section 5: partial deployment.
+    fn works_beside_others(&self) -> bool {
+        true
+    }
+
     fn names_nic_queues(&self) -> bool {
         true
     }

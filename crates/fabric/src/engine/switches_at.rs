@@ -1,0 +1,39 @@
+//! Switches whose configuration differs from that of the others.
+
+use std::collections::BTreeMap;
+
+use dataplane::switch::SwitchConfig;
+
+/// The switches of a network that do not have its common configuration.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SwitchesAt {
+    configs: Vec<SwitchConfig>,
+    of: BTreeMap<u32, usize>,
+}
+
+impl SwitchesAt {
+    /// Gives switches, by their nodes, another configuration.
+    pub fn add(&mut self, nodes: impl IntoIterator<Item = u32>, config: SwitchConfig) {
+        let index = self.configs.len();
+        self.configs.push(config);
+        self.of.extend(nodes.into_iter().map(|node| (node, index)));
+    }
+
+    /// The configuration of a switch, if it is not the common one.
+    #[must_use]
+    pub fn get(&self, node: u32) -> Option<&SwitchConfig> {
+        self.of.get(&node).map(|&index| &self.configs[index])
+    }
+
+    /// Number of a switch's configuration: 0 is the common one.
+    #[must_use]
+    pub fn kind(&self, node: u32) -> usize {
+        self.of.get(&node).map_or(0, |index| index + 1)
+    }
+
+    /// All configurations besides the common one.
+    #[must_use]
+    pub fn configs(&self) -> &[SwitchConfig] {
+        &self.configs
+    }
+}

@@ -1,0 +1,238 @@
+//! `[[scheme.at]]`: switches whose scheme differs from that of all others, as during an upgrade of a part of the
+//! network (BFC paper, section 5).
+
+use std::sync::Arc;
+
+use dataplane::config::Admission;
+use dataplane::hop::HopSpec;
+use dataplane::hop::pfc::VICTIM_WORD;
+use dataplane::param::{Kind, Param};
+use fabric::topology::{Graph, NodeKind};
+
+use super::SchemeSpec;
+use crate::document::{Entry, Node, Table, Value};
+use crate::layers::merge;
+use crate::names::nodes_like;
+use crate::problem::{Code, Severity, Source, SourceKind};
+use crate::reader::{Context, Read, Section, array, refuse_as, string};
+
+/// The keys of an entry that are not keys of `[scheme]`.
+pub(crate) const AT: &[Param] = &[Param::list("switches", &Kind::Text)
+    .needed("[\"spine*\"]")
+    .about("Names of switches; `*` stands for any letters and `?` for one.")];
+
+/// Keys of `[scheme]` that an entry may set, besides the tables of hop schemes.
+// PRE-292
+const KEYS: &[&str] = &[
+    "classify",
+    "queues",
+    "queues_per",
+    "schedule",
+    "admission",
+    "victims",
+    "backpressure",
+    "dynamic",
+    "drr",
+    "pfc",
+    VICTIM_WORD,
+    "egress-dynamic",
+    "per-port",
+];
+
+/// The keys of `[scheme]` that an entry may set.
+pub(crate) fn keys_at() -> impl Iterator<Item = &'static str> {
+    let hops = HopSpec::WORDS.iter().map(|&(word, _)| word);
+    KEYS.iter().copied().chain(hops)
+}
+
+/// The scheme of some switches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeAt {
+    /// Their nodes, ascending.
+    pub switches: Vec<u32>,
+    /// Their scheme. Only what it says of switches counts.
+    pub scheme: SchemeSpec,
+}
+
+/// Reads the entries of `[[scheme.at]]`; `s` is `[scheme]`.
+// PRE-292
+pub(crate) fn read(
+    s: &Section<'_>,
+    base: &SchemeSpec,
+    graph: Option<&Graph>,
+) -> Option<Vec<SchemeAt>> {
+    let Some(entry) = s.entry("at") else {
+        return Some(Vec::new());
+    };
+    let items = match array(&entry.node, "an array of tables") {
+        Ok(items) => items,
+        Err(refusal) => {
+            let message = format!("`at`: {}", refusal.message);
+            s.complain("at", message, "write [[scheme.at]]");
+            return None;
+        }
+    };
+    s.context.note(&s.child("at"), &entry.node.at);
+    let mut all: Vec<SchemeAt> = Vec::new();
+    let mut good = true;
+    for (i, item) in items.iter().enumerate() {
+        let path = s.child(&format!("at.{i}"));
+        let Value::Table(table) = &item.value else {
+            let message = format!("an entry of `at` is a table, not {}", item.kind());
+            let hint = "{ switches = [\"spine*\"], backpressure = \"none\" }".to_owned();
+            s.context
+                .error(Code::WrongType, &item.at, &path, message, Some(hint));
+            good = false;
+            continue;
+        };
+        let inner = Section::new(s.context, table, path, item.at.clone());
+        match one(&inner, s.table, base, graph, &all) {
+            Some(at) => all.push(at),
+            None => good = false,
+        }
+    }
+    good.then_some(all)
+}
+
+fn one(
+    s: &Section<'_>,
+    base_table: &Table,
+    base: &SchemeSpec,
+    graph: Option<&Graph>,
+    earlier: &[SchemeAt],
+) -> Option<SchemeAt> {
+    let switches = s.required("switches", "[\"spine*\"]", |node| named(node, graph));
+    for key in keys_at() {
+        s.has(key);
+    }
+    s.finish();
+    let scheme = scheme_of(s, base_table)?;
+    let switches = switches?;
+    if let Some(twice) = switches
+        .iter()
+        .find(|node| earlier.iter().any(|at| at.switches.contains(node)))
+    {
+        let name = graph.map_or_else(String::new, |graph| graph.name(*twice));
+        let message = format!("{name} is named by two entries of [[scheme.at]]");
+        s.complain("switches", message, "name each switch once");
+        return None;
+    }
+    fits(s, base, &scheme).then_some(SchemeAt { switches, scheme })
+}
+
+/// The switches that a list of patterns names.
+fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<u32>> {
+    let patterns = array(node, "a list of names of switches")?;
+    let mut found = Vec::new();
+    for pattern in patterns {
+        let text = string(pattern)?;
+        let Some(graph) = graph else { continue };
+        let before = found.len();
+        let nodes = nodes_like(&text, graph)?;
+        found.extend(
+            nodes
+                .into_iter()
+                .filter(|&node| graph.kind(node) == NodeKind::Switch),
+        );
+        if found.len() == before {
+            return refuse_as(
+                Code::UnknownName,
+                format!("\"{text}\" names no switch"),
+                "`backwater graph` lists the switches of a scenario",
+            );
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// The complete scheme of an entry: `[scheme]` with the keys of the entry.
+fn scheme_of(s: &Section<'_>, base: &Table) -> Option<SchemeSpec> {
+    let mut full = base.clone();
+    full.entries.retain(|entry| entry.key != "at");
+    // What `[scheme]` says for the other switches may be useless here.
+    let mut built_in = Vec::new();
+    set_built_in(&mut full, &mut built_in);
+    let mut own = s.table.clone();
+    own.entries.retain(|entry| entry.key != "switches");
+    merge(&mut full, &own);
+    let scratch = Context::default();
+    scratch.network.set(s.context.network.get());
+    let inner = Section::new(&scratch, &full, s.path.clone(), s.at.clone());
+    let scheme = super::read(&inner);
+    for problem in scratch.problems.take() {
+        let is_own = (problem.at.as_ref())
+            .is_some_and(|at| at.source.kind != SourceKind::BuiltIn || at == &s.at);
+        if is_own || problem.severity == Severity::Error {
+            s.context.problems.borrow_mut().push(problem);
+        }
+    }
+    note(s.context, &own, &s.path);
+    scheme
+}
+
+/// Marks all entries of a table as built in.
+fn set_built_in(table: &mut Table, known: &mut Vec<(Arc<Source>, Arc<Source>)>) {
+    let mut marked = |source: &Arc<Source>| {
+        if let Some((_, marked)) = known.iter().find(|(old, _)| Arc::ptr_eq(old, source)) {
+            return Arc::clone(marked);
+        }
+        let marked = Arc::new(Source {
+            kind: SourceKind::BuiltIn,
+            ..Source::clone(source)
+        });
+        known.push((Arc::clone(source), Arc::clone(&marked)));
+        marked
+    };
+    for Entry { key_at, node, .. } in &mut table.entries {
+        key_at.source = marked(&key_at.source);
+        node.at.source = marked(&node.at.source);
+    }
+    for Entry { node, .. } in &mut table.entries {
+        if let Value::Table(inner) = &mut node.value {
+            set_built_in(inner, known);
+        }
+    }
+}
+
+/// Notes where each key of an entry was read.
+fn note(context: &Context, table: &Table, path: &str) {
+    for entry in &table.entries {
+        let path = format!("{path}.{}", entry.key);
+        context.note(&path, &entry.node.at);
+        if let Value::Table(inner) = &entry.node.value {
+            note(context, inner, &path);
+        }
+    }
+}
+
+/// Checks that a scheme works beside the scheme of the other switches.
+// PRE-292
+fn fits(s: &Section<'_>, base: &SchemeSpec, own: &SchemeSpec) -> bool {
+    if own.hop.scheme() != base.hop.scheme() {
+        let hops = [&own.hop, &base.hop];
+        if let Some(hop) = hops.into_iter().find(|hop| !hop.works_beside_others()) {
+            let message = format!(
+                "switches with `backpressure = \"{}\"` need neighbours that have it too, and others have \"{}\"",
+                hop.word(),
+                match hop == &own.hop {
+                    true => base.hop.word(),
+                    false => own.hop.word(),
+                }
+            );
+            let hint = "give all switches the same `backpressure`";
+            s.complain("backpressure", message, hint);
+            return false;
+        }
+    }
+    if let (Admission::Pfc(all), Admission::Pfc(mine)) = (&base.admission, &own.admission)
+        && (all.pause, all.response_ps, all.frame_bytes)
+            != (mine.pause, mine.response_ps, mine.frame_bytes)
+    {
+        let message = "all switches with PFC need the same pause frames: `pause`, `response` and `frame` of [scheme.pfc]";
+        s.complain("pfc", message, "set them in [scheme.pfc]");
+        return false;
+    }
+    true
+}
