@@ -208,7 +208,7 @@ fuzz: ## Feed mutated frames, scenarios and files to their readers (nightly Rust
 	for target in $(FUZZ_TARGETS); do \
 		mkdir -p fuzz/corpus/$$target; \
 		cargo +nightly fuzz run -s none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
-			-max_total_time=$$((60 * $(or $(MINUTES),10))) -timeout=60 -rss_limit_mb=4096 || exit 1; \
+			-max_total_time=$$((60 * $(or $(MINUTES),10))) -timeout=300 -rss_limit_mb=4096 || exit 1; \
 	done
 
 bench-micro: ## Cost of calendar, buffer, queues and schedules, each alone

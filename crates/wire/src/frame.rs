@@ -427,6 +427,10 @@ fn decode_flow(
         let found = ip.protocol.into();
         return Err(wrong("IP header", 9, "protocol", found, "17 (UDP)"));
     }
+    if matches!(ip.ends, Ends::V6 { .. }) != network.v6 {
+        let (found, expected) = if network.v6 { (4, "6") } else { (6, "4") };
+        return Err(wrong("IP header", 0, "version", found, expected));
+    }
     let (src, dst) = endpoints(&ip.ends).ok_or_else(|| {
         wrong(
             "IP header",

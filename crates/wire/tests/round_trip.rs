@@ -284,6 +284,29 @@ fn telemetry_of_the_other_form_is_refused() {
     }
 }
 
+/// A network has one version of IP: numbers of endpoints with IPv6 may not fit IPv4.
+#[test]
+fn the_other_version_of_ip_is_refused() {
+    let six = Network {
+        v6: true,
+        ..network(&mut Random::new(1))
+    };
+    let four = Network { v6: false, ..six };
+    let mut arena = Arena::new();
+    let mut place = [0; 400];
+    for (sender, receiver) in [(four, six), (six, four)] {
+        let hot = Packet {
+            dst: 9,
+            ..Packet::new(Kind::Cnp, 1, 64)
+        };
+        let id = arena.alloc(hot, Cold::default());
+        let bytes = encode(&link(&sender), &arena, id, &mut place).unwrap();
+        assert!(decode(&sender, &place[..bytes], &mut arena).is_ok());
+        let error = decode(&receiver, &place[..bytes], &mut arena).unwrap_err();
+        assert_eq!(error.header, "IP header");
+    }
+}
+
 #[test]
 fn a_pause_of_the_standard_is_read_and_what_no_record_says_is_refused() {
     let mut arena = Arena::new();
