@@ -85,15 +85,17 @@ SCHEMES = (
     *("bfc", "floodgate", "spfc", "cbfc"),
     *("hpcc", "dcqcn", "timely", "dctcp", "swift", "powertcp"),
     *("expresspass", "ndp", "homa"),
+    "reps",
 )
-"""What is open for more: hop schemes, controls, transports. Answers of closed axes are no schemes:
-the ways to repair a loss (go-back-N, IRN, ideal) are an enum that switch and NIC match on."""
+"""Open axes: hop schemes, controls, transports, path policies of senders. The other path policies
+and the schemes of loss recovery (go-back-N, IRN, ideal) have ordinary words as names."""
 
 LISTS = {
     "dataplane/src/cc/mod.rs": "the controls of a sender",
     "dataplane/src/hop/mod.rs": "what neighbours tell and obey",
     "dataplane/src/hop/pfc/mod.rs": "the thresholds of PFC",
     "dataplane/src/transport/mod.rs": "the receiver-driven transports",
+    "dataplane/src/paths/mod.rs": "the path policies of senders",
     "dataplane/src/ns3/integer/mod.rs": "what the replay of ns-3 puts in their place",
     "dataplane/src/ns3/mod.rs": "which of them that simulator has",
     "wire/src/neighbour/mod.rs": "whose frames have a format of our own",
@@ -113,7 +115,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "scenario/src/resources.rs": ({"bfc"}, REPORT),
     "scenario/src/switch_state.rs": ({"bfc", "floodgate", "hpcc", "spfc"}, REPORT),
     "scenario/src/scheme/switch.rs": ({"bfc"}, WORDS),
-    "scenario/src/scheme/tables.rs": ({"bfc", "expresspass", "homa", "ndp"}, WORDS),
+    "scenario/src/scheme/tables.rs": ({"bfc", "expresspass", "homa", "ndp", "reps"}, WORDS),
 }
 """Files that name schemes for another reason, with the names and the reason."""
 

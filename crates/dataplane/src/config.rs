@@ -9,6 +9,8 @@ use crate::classes::ClassSet;
 pub use crate::classes::MAX_CLASSES;
 pub use crate::int::IntConfig;
 use crate::packet::SchemeSet;
+use crate::paths::ENTROPY_BITS;
+pub use crate::paths::SprayConfig;
 pub use crate::reliability::{IrnConfig, IrnWindow, Recovery};
 pub use crate::transport::TransportConfig;
 pub use crate::transport::assist::{Assist, CreditQueue, TrimConfig};
@@ -377,6 +379,26 @@ pub enum PathChoice {
     Symmetric,
     /// As the sender says, packet by packet ([`Packet::hash`](crate::packet::Packet::hash) is a label).
     Label,
+    /// By a hash of the flow and of an entropy value that the sender chooses for each packet.
+    Entropy,
+}
+
+impl PathChoice {
+    /// True if the packets of a flow take several paths.
+    #[must_use]
+    pub const fn sprays(self) -> bool {
+        matches!(self, Self::Packet | Self::Label | Self::Entropy)
+    }
+
+    /// The bits of [`Packet::hash`](crate::packet::Packet::hash) that all packets of a flow share.
+    // SPR-05
+    #[must_use]
+    pub const fn flow_bits(self) -> u32 {
+        match self {
+            Self::Entropy => !ENTROPY_BITS,
+            _ => u32::MAX,
+        }
+    }
 }
 
 /// A switch: one choice per axis. `H` is the answer to what neighbours tell each other (`hop`), of which
@@ -582,6 +604,8 @@ pub struct NicConfig {
     pub control: Sending,
     /// Loss recovery.
     pub recovery: Recovery,
+    /// The path policy of senders; `None`: the network chooses paths.
+    pub spray: Option<SprayConfig>,
     /// What else the host does in its own way.
     pub host: HostConfig,
     /// Queues that the NIC tells apart towards its switch; flows beyond share them.

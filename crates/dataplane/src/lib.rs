@@ -22,6 +22,7 @@ pub mod nic;
 pub mod ns3;
 pub mod packet;
 pub mod param;
+pub mod paths;
 pub mod pause_time;
 pub mod prefetch;
 pub mod reliability;

@@ -245,7 +245,8 @@ impl Routes {
             ((u64::from(h) * n as u64) >> 32) as usize
         };
         match self.choice {
-            PathChoice::Flow | PathChoice::Symmetric => hashed(packet.hash), // XP-05
+            // XP-05, SPR-02
+            PathChoice::Flow | PathChoice::Symmetric | PathChoice::Entropy => hashed(packet.hash),
             PathChoice::Packet => hashed(packet.hash ^ mix32(packet.psn.wrapping_add(0x9e37_79b9))),
             PathChoice::Tuple => self.by_tuple(packet, src(), n),
             PathChoice::Label => (packet.hash / self.paths_below) as usize % n, // NDP-05

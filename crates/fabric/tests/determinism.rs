@@ -8,11 +8,12 @@ use dataplane::cc::CONTROLS;
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::cc::line_rate::LineRateConfig;
 use dataplane::config::{
-    Admission, Alpha, Beside, Classify, ControlConfig, Departures, IrnConfig, PfcThreshold,
-    Recovery, Schedule, Sending, VictimConfig,
+    Admission, Alpha, Beside, Classify, ControlConfig, Departures, IrnConfig, PathChoice,
+    PfcThreshold, Recovery, Schedule, Sending, SprayConfig, VictimConfig,
 };
 use dataplane::hop::floodgate::FloodgateConfig;
 use dataplane::hop::{HopConfig, HopSpec};
+use dataplane::paths::{POLICIES, PermutationConfig};
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::{MS, US};
 use fabric::engine::Simulation;
@@ -188,6 +189,30 @@ fn cases() -> Vec<Case> {
         ),
         Case::of("spfc", line_rate, &long, spfc, victims(None)),
     ]);
+    let sprayed = |spray: SprayConfig| {
+        move |s: &mut Setup| {
+            s.nic.recovery = Recovery::Irn(IrnConfig {
+                lost_after: 128,
+                ..IrnConfig::paper()
+            });
+            s.nic.spray = Some(spray);
+            s.switch.path = match spray.has_labels() {
+                true => PathChoice::Label,
+                false => PathChoice::Entropy,
+            };
+        }
+    };
+    let policies = [
+        ("permutation", SprayConfig::Permutation(PermutationConfig)),
+        ("reps", REPS),
+        ("bitmap", BITMAP),
+        ("oblivious", OBLIVIOUS),
+    ];
+    all.extend(policies.map(|(name, spray)| {
+        Case::of(name, dctcp, &long, sprayed(spray), |s: &mut Setup| {
+            (s.switch.path, s.nic.spray) = (PathChoice::Flow, None);
+        })
+    }));
     all
 }
 
@@ -303,6 +328,7 @@ fn every_scheme_of_the_lists_has_a_pinned_digest() {
         .iter()
         .map(|control| control.name)
         .chain(TRANSPORTS.iter().map(|transport| transport.name))
+        .chain(POLICIES.iter().map(|policy| policy.name))
         .chain(HopSpec::WORDS.iter().map(|(word, _)| *word))
         .chain(["pfc", "spfc"]) // They are no entries of a list.
         .filter(|name| !pinned.contains(name))

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dataplane::config::PathChoice;
 use dataplane::sink::DropCause;
 use dataplane::transport::Acted;
 use fabric::engine::{self, Plan, Threads};
@@ -235,7 +234,7 @@ impl Scenario {
             asked: asked.collect(),
             resolved: self.resolved.clone(),
             warnings: self.warnings.iter().map(one_line).collect(),
-            sprays: matches!(spec.scheme.path, PathChoice::Packet | PathChoice::Label),
+            sprays: spec.scheme.path.sprays(),
             not_modelled: not_modelled(self),
         }
     }

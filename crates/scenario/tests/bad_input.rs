@@ -973,6 +973,35 @@ fn impossible_schemes() {
         "packets can be dropped",
         "go-back-n",
     );
+    // SPR-07
+    scheme_refused(
+        "bfc",
+        "path = \"reps\"\n",
+        31,
+        "go-back-N takes each overtaken one for a loss",
+        "set recovery = \"irn\" or \"ideal\"",
+    );
+    scheme_refused(
+        "reps",
+        "path = \"permutation\"\nclassify = \"hash\"\n",
+        31,
+        "puts labels in the place of the hash",
+        "path = \"oblivious\"",
+    );
+    scheme_refused(
+        "reps",
+        "path = \"oblivious\"\noblivious.values = 65\n",
+        32,
+        "65 is not a power of two",
+        "set values = 128",
+    );
+    scheme_refused(
+        "dcqcn",
+        "oblivious.values = 64\n",
+        31,
+        "`oblivious` would do nothing",
+        "take it out",
+    );
     scheme_refused(
         "dcqcn",
         "irn.few = 2\n",

@@ -19,9 +19,10 @@ use dataplane::cc::timely::TimelyBand;
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignBy, BaseRtt, Beside, Classify, ControlConfig, Departures,
     FlowOrder, HostConfig, IntConfig, IrnConfig, IrnWindow, PathChoice, Pfc, PfcThreshold,
-    Recovery, Schedule, Sending,
+    Recovery, Schedule, Sending, SprayConfig,
 };
 use dataplane::int::{Counter, IntFormat, Layout};
+use dataplane::paths::{self, ObliviousConfig, RepsConfig};
 use dataplane::sink::DropCause;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{MS, NEVER, US};
@@ -144,7 +145,9 @@ fn common() {
             preset.name
         );
         assert_eq!(c.nic.ack, if told { 46 } else { 60 }, "{}", preset.name); // PRE-19, PRE-202
-        assert_eq!(c.switch.path, PathChoice::Flow);
+        // PRE-210
+        let of_sender = c.nic.spray.is_some();
+        assert_eq!(c.switch.path == PathChoice::Flow, !of_sender);
         assert_eq!(c.base_rtt, BaseRtt::Network);
         assert_eq!(
             (c.switch.mmu.buffer_bytes, c.switch.mmu.reserved_bytes),
@@ -1097,6 +1100,43 @@ fn swift() {
         panic!("{:?}", plain.nic.control);
     };
     assert_eq!(plain.scaling, None);
+}
+
+// PRE-210, PRE-211, PRE-212, SPR-10, SPR-13, SPR-20, SPR-30, SPR-31
+#[test]
+fn reps_and_the_other_path_policies() {
+    let c = config("reps", &[]);
+    assert_eq!(c.switch.path, PathChoice::Entropy);
+    let reps = RepsConfig {
+        values: 65_536,
+        ring: 8,
+        freeze_ps: 10 * MS,
+    };
+    assert_eq!(c.nic.spray, Some(SprayConfig::Reps(reps)));
+    assert!(matches!(c.nic.recovery, Recovery::Irn(irn) if irn.lost_after == 128));
+    assert!(matches!(
+        c.switch.mmu.admission,
+        Admission::EgressDynamic { .. }
+    ));
+    let spray = |set: &str| config("reps", &[set]).nic.spray;
+    let oblivious = ObliviousConfig { values: 64 };
+    assert_eq!(
+        spray("scheme.path=oblivious"),
+        Some(SprayConfig::Oblivious(oblivious))
+    );
+    let bitmap = paths::BitmapConfig {
+        values: 64,
+        mark: 1,
+        loss: 4,
+        timeout: 15,
+    };
+    assert_eq!(
+        spray("scheme.path=bitmap"),
+        Some(SprayConfig::Bitmap(bitmap))
+    );
+    let permutation = config("reps", &["scheme.path=permutation"]);
+    assert_eq!(permutation.switch.path, PathChoice::Label);
+    assert_eq!(config("dctcp", &[]).nic.spray, None);
 }
 
 // PRE-201.

@@ -203,10 +203,11 @@ fn what_cannot_work_is_refused() {
         "that of expresspass, ndp and homa",
     );
     refused(
-        "hpcc",
+        "expresspass",
         &["scheme.path=permutation"],
-        "only NDP's senders choose one",
+        "expresspass sends packets by itself",
     );
+    refused("ndp", &["scheme.path=reps"], "ndp sends packets by itself");
     refused(
         "hpcc",
         &["scheme.classify=priority", "scheme.schedule=strict"],

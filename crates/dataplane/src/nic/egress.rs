@@ -19,6 +19,7 @@ use super::wait::Wait;
 use crate::config::NicConfig;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, PacketId};
+use crate::paths::Spray;
 use crate::pause_time::TimedPauses;
 use crate::prefetch::{prefetch, prefetch_whole};
 use crate::reliability::{Progress, Repair};
@@ -77,6 +78,8 @@ pub(super) struct Flow {
     pub rising: bool,
     /// State of the loss recovery.
     pub repair: Repair,
+    /// Paths of the packets, if the sender chooses them.
+    pub spray: Option<Box<Spray>>,
 }
 
 impl Flow {
@@ -340,6 +343,8 @@ impl Egress {
             asked_ps: NEVER,
             rising: false,
             repair: Repair::new(&config.recovery, &start.path),
+            spray: (config.spray.as_ref())
+                .map(|spray| Box::new(Spray::new(spray, start.hash, start.ways))),
         };
         let slot = if self.free == FlowSlot::NONE {
             self.flows.push(flow);

@@ -14,6 +14,8 @@ use crate::units::{NEVER, Time};
 #[derive(Clone, Copy, Debug)]
 struct Incoming {
     received: Received,
+    /// One above the highest packet number that arrived, if the sender sprays.
+    highest: u32,
     /// A marked packet arrived since the last ACK.
     marked: bool,
     /// A marked packet arrived in the current interval of CNPs (DCQCN-32).
@@ -26,6 +28,7 @@ struct Incoming {
 impl Incoming {
     const NEW: Self = Self {
         received: Received::NEW,
+        highest: 0,
         marked: false,
         noted: false,
         notified_ps: NEVER,
@@ -169,6 +172,11 @@ impl Receiver {
             ack_every: config.ack_every,
         };
         let answer = (config.recovery).on_data(&mut flow.received, &mut self.arrivals, &data);
+        if config.spray.is_some() && answer.fresh {
+            let late = packet.psn < flow.highest && !packet.has(flag::RETRANSMITTED);
+            counters.overtaken += u64::from(late); // SPR-06
+            flow.highest = flow.highest.max(packet.psn + 1);
+        }
         count(counters, &answer, cold.payload);
         counters.cnps += u64::from(notify);
         let expected = flow.received.expected;
@@ -245,6 +253,9 @@ fn packets_in_all(packet: &Packet, cold: &Cold, mtu: u16) -> u32 {
 /// The hash of the way back, which may take other links than the way there.
 // NIC-15
 const fn backward(config: &NicConfig, hash: u32) -> u32 {
+    if config.spray.is_some() {
+        return hash; // SPR-03
+    }
     if config.host.ports_in_hash {
         return hash.rotate_left(16); // NS3-41
     }

@@ -104,12 +104,21 @@ impl<C: Chosen> Active<'_, C> {
 
     /// The next packet of the flow, which is now sent.
     #[inline]
-    fn next_packet(&mut self, now: Time, slot: FlowSlot) -> (Packet, Cold) {
+    fn next_packet(
+        &mut self,
+        now: Time,
+        slot: FlowSlot,
+        draw: &mut impl FnMut() -> u64,
+    ) -> (Packet, Cold) {
         let (flow, config) = (&mut *self.flow, self.config);
         if flow.next == flow.acked {
             flow.progress_ps = now;
         }
         let psn = flow.take_number(now);
+        let hash = match &mut flow.spray {
+            Some(spray) => spray.next(now, psn, flow.acked, draw),
+            None => flow.start.hash,
+        };
         let before = flow.start.bytes_below(psn, config.mtu);
         let payload = (flow.start.bytes - before).min(u64::from(config.mtu)) as u16;
         let mut flags = if flow.start.incast { flag::INCAST } else { 0 };
@@ -122,7 +131,7 @@ impl<C: Chosen> Active<'_, C> {
         let hot = Packet {
             flow: flow.start.flow,
             psn,
-            hash: flow.start.hash,
+            hash,
             dst: flow.start.dst,
             upstream_queue: flow.queue,
             flags,
@@ -196,6 +205,9 @@ impl<C: Chosen> Active<'_, C> {
             flow.acked = packet.psn;
             flow.next = flow.next.max(flow.acked);
             flow.progress_ps = now;
+        }
+        if let Some(spray) = &mut flow.spray {
+            spray.returned(now, packet.hash, packet.has(flag::CE));
         }
         let reply = Reply {
             nak: packet.kind() == Kind::Nak,
@@ -416,7 +428,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
     ) -> PacketId {
         let rate = nic.egress.ports[port as usize].rate;
         let mut active = self.active(nic, slot);
-        let (hot, cold) = active.next_packet(now, slot);
+        let (hot, cold) = active.next_packet(now, slot, &mut || sink.draw());
         // NIC-05: the rate of this moment sets the earliest start of the next packet.
         let on_wire = rate.serialisation_ps(u64::from(hot.size));
         let apart = active.gap_ps(now, &hot, &cold);
@@ -539,6 +551,9 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         let mut active = self.active(nic, slot);
         let at = active.flow.progress(active.config.mtu);
         let lost = active.flow.repair.on_timeout(&at);
+        if let Some(spray) = &mut active.flow.spray {
+            spray.timed_out(now, at.acked);
+        }
         active.lose(now, lost, true);
         nic.counters.timeouts += 1;
         let again = now + shortest_ps;

@@ -7,6 +7,9 @@ use crate::mixed::MixedMap;
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
     beyond: MixedMap<u32, Numbers>,
+    /// Empty sets of flows whose gap was closed, kept for the next gap: packets that overtake each other
+    /// open gaps all the time, and no gap may allocate.
+    spare: Vec<Numbers>,
 }
 
 impl Arrivals {
@@ -29,7 +32,10 @@ impl Arrivals {
             return (false, expected);
         }
         if psn > expected {
-            return (self.beyond.entry(flow).or_default().insert(psn), expected);
+            let spare = &mut self.spare;
+            let beyond = self.beyond.entry(flow);
+            let beyond = beyond.or_insert_with(|| spare.pop().unwrap_or_default());
+            return (beyond.insert(psn), expected);
         }
         let Some(beyond) = self.beyond.get_mut(&flow) else {
             return (true, expected + 1);
@@ -37,7 +43,7 @@ impl Arrivals {
         let expected = beyond.first_absent(expected + 1);
         beyond.forget_below(expected);
         if beyond.is_empty() {
-            self.beyond.remove(&flow);
+            self.spare.extend(self.beyond.remove(&flow));
         }
         (true, expected)
     }

@@ -14,7 +14,7 @@ use crate::units::{Rate, Time};
 #[derive(Debug)]
 pub(crate) enum Classifier {
     Fifo,
-    Hash { queues: u16 },
+    Hash { queues: u16, flow_bits: u32 },
     Dynamic(Box<FlowTable>),
     PerFlow(Box<MixedMap<u64, QueueId>>), // SW-25
     Priority { levels: u16 },
@@ -42,15 +42,16 @@ impl Classifier {
     ) -> Self {
         match config.classify {
             Classify::Fifo => Self::Fifo,
-            Classify::Hash { queues } => Self::Hash { queues },
-            Classify::Dynamic { queues, table, .. } => Self::Dynamic(Box::new(FlowTable::new(
-                ports.len(),
+            Classify::Hash { queues } => Self::Hash {
                 queues,
-                table,
-                sticky_ps(config, hop_rtt_ps, ports),
-                config.assign,
-                queueing,
-            ))),
+                flow_bits: config.path.flow_bits(),
+            },
+            Classify::Dynamic { queues, table, .. } => {
+                let sticky_ps = sticky_ps(config, hop_rtt_ps, ports);
+                let assign = config.assign;
+                let table = FlowTable::new(ports.len(), queues, table, sticky_ps, assign, queueing);
+                Self::Dynamic(Box::new(table.with_flow_bits(config.path.flow_bits())))
+            }
             Classify::PerFlow => Self::PerFlow(Box::default()),
             Classify::Priority { levels } => Self::Priority { levels },
         }
@@ -70,8 +71,9 @@ impl Classifier {
         match self {
             Self::Fifo => Place::at(queueing.queue_of(port, class, 0)),
             _ if class < DATA_CLASS => Place::at(queueing.queue_of(port, class, 0)),
-            Self::Hash { queues } => {
-                Place::at(queueing.queue_of(port, class, hashed(packet, *queues)))
+            Self::Hash { queues, flow_bits } => {
+                let number = hashed(packet.hash & flow_bits, *queues);
+                Place::at(queueing.queue_of(port, class, number))
             }
             Self::Dynamic(table) => table.place(now, port, packet, queueing, draw),
             // HOM-03

@@ -139,6 +139,8 @@ pub(crate) struct FlowTable {
     most: usize,
     /// Entries of an egress port in one pipeline.
     per_port: u32,
+    /// The bits of a packet's hash that all packets of a flow share.
+    flow_bits: u32,
     queues: u16,
     sticky_ps: Time,
     assign: AssignConfig,
@@ -175,6 +177,7 @@ impl FlowTable {
             entries: Entries::new(Entry::IDLE),
             most: LEAST_SWEEP,
             per_port: (per_port / u32::from(pipelines)).max(1),
+            flow_bits: u32::MAX,
             queues,
             sticky_ps,
             start: start.collect(),
@@ -191,6 +194,12 @@ impl FlowTable {
             shared: 0,
             stale: 0,
         }
+    }
+
+    /// The table if the packets of a flow share only these bits of the hash.
+    // SPR-05
+    pub fn with_flow_bits(self, flow_bits: u32) -> Self {
+        Self { flow_bits, ..self }
     }
 
     /// The ingress pipeline that handles a packet: ports are dealt out in blocks.
@@ -212,7 +221,8 @@ impl FlowTable {
     // BFC-01
     #[inline]
     fn index(&self, port: u16, packet: &Packet) -> u64 {
-        let slot = (u64::from(packet.hash) * u64::from(self.per_port)) >> 32;
+        let hash = packet.hash & self.flow_bits;
+        let slot = (u64::from(hash) * u64::from(self.per_port)) >> 32;
         self.part(port, packet) * u64::from(self.per_port) + slot
     }
 
@@ -264,7 +274,8 @@ impl FlowTable {
         }
         // BFC-47
         let apart = self.apart();
-        (self.assign.by == AssignBy::Hash).then(|| apart + hashed(packet, self.queues - apart))
+        (self.assign.by == AssignBy::Hash)
+            .then(|| apart + hashed(packet.hash & self.flow_bits, self.queues - apart))
     }
 
     /// Queues that are set apart for incasts: the first ones of a class.
@@ -695,7 +706,7 @@ mod tests {
         let mut taken = [false; 4];
         for flow in 0..40 {
             let p = packet(flow);
-            let nth = hashed(&p, 4);
+            let nth = hashed(p.hash, 4);
             taken[usize::from(nth)] = true;
             let place = arrive(&mut t, &mut q, &mut a, 0, p);
             assert_eq!(place.queue, q.queue_of(0, 2, nth), "empty or not");

@@ -1,7 +1,6 @@
 //! Where a packet goes in a switch, as the classifier says it.
 
 use crate::ids::QueueId;
-use crate::packet::Packet;
 use crate::route::mix32;
 
 /// Where a packet is to go; `commit` makes it so.
@@ -39,9 +38,9 @@ impl Place {
     }
 }
 
-/// Which of `queues` queues a flow's hash names: the same at all switches (BFC paper §3.2).
+/// Which of `queues` queues the hash of a flow names. All switches agree (BFC paper §3.2).
 // SW-24
 #[inline]
-pub(super) fn hashed(packet: &Packet, queues: u16) -> u16 {
-    ((u64::from(mix32(packet.hash ^ 0x5eed)) * u64::from(queues)) >> 32) as u16
+pub(super) fn hashed(hash: u32, queues: u16) -> u16 {
+    ((u64::from(mix32(hash ^ 0x5eed)) * u64::from(queues)) >> 32) as u16
 }

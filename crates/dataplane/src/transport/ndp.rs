@@ -16,6 +16,7 @@ use crate::nic::flow::{FlowStart, Unfinished};
 use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
+use crate::paths::permutation::Permutation;
 use crate::reliability::arrivals::Arrivals;
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
@@ -55,9 +56,8 @@ struct Outgoing {
     pulled: u32,
     /// It stands in its ring.
     waits: bool,
-    /// Paths of this round, in the order in which they are used, and how many were.
-    paths: Vec<u32>,
-    used: usize,
+    /// Paths of the packets, if the sender chooses them.
+    paths: Option<Permutation>,
     retransmitted: u32,
     /// When anything was last heard of it, or sent again for want of that.
     news_ps: Time,
@@ -85,24 +85,13 @@ impl Outgoing {
         self.flight.front().map_or(self.news_ps, |&(_, at)| at) + timeout_ps
     }
 
-    /// The path of the next packet: all in a random order, then all in another.
+    /// The label of the path of the next packet, if the sender chooses it; else the hash of the flow.
     // NDP-05
     fn path(&mut self, draw: &mut impl FnMut() -> u64) -> u32 {
-        if self.start.ways == 0 {
-            return self.start.hash;
+        match &mut self.paths {
+            Some(paths) => paths.step(draw),
+            None => self.start.hash,
         }
-        if self.used == self.paths.len() {
-            if self.paths.is_empty() {
-                self.paths.extend(0..self.start.ways);
-            }
-            self.used = 0;
-            for left in (2..=self.paths.len()).rev() {
-                let nth = ((u128::from(draw()) * left as u128) >> 64) as usize;
-                self.paths.swap(left - 1, nth);
-            }
-        }
-        self.used += 1;
-        self.paths[self.used - 1]
     }
 }
 
@@ -606,8 +595,7 @@ impl Transport for Ndp {
                 answered: 0,
                 pulled: 0,
                 waits: false,
-                paths: Vec::new(),
-                used: 0,
+                paths: (start.ways > 0).then(|| Permutation::of(start.ways)),
                 retransmitted: 0,
                 news_ps: cx.now,
             },

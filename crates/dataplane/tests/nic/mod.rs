@@ -194,6 +194,7 @@ fn config() -> NicConfig {
         host: HostConfig::default(),
         queues: 4,
         order: FlowOrder::Ring,
+        spray: None,
         obeys: SchemeSet::ALL,
     }
 }

@@ -73,11 +73,6 @@ fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> ClassSet {
     all & !credits
 }
 
-/// Whether packets of a flow take several paths.
-fn sprays(config: &SwitchConfig) -> bool {
-    matches!(config.path, PathChoice::Packet | PathChoice::Label)
-}
-
 /// With fewer ports than this all state is in the processor's caches anyway.
 const MANY_PORTS: u32 = 2048;
 
@@ -281,7 +276,7 @@ fn partition<C: Calendar>(
         graph,
         switches: places.switches(part),
         nic: &plan.nic,
-        one_path: plan.switch.path != PathChoice::Packet,
+        one_path: !matches!(plan.switch.path, PathChoice::Packet | PathChoice::Entropy),
         links_fail: link_states.is_some(),
         network: wire_network(plan),
     };
@@ -349,7 +344,7 @@ fn partition<C: Calendar>(
         settings: Settings {
             elide: plan.elide,
             starts_first: plan.starts_first,
-            spraying: sprays(&plan.switch),
+            spraying: plan.switch.path.sprays(),
             pause_response_ps: plan
                 .switch_configs()
                 .map(pause_response_ps)
@@ -472,7 +467,7 @@ impl<C: Calendar> Simulation<C> {
             links_change: (plan.link_failures.as_ref()).is_some_and(|o| !o.changes().is_empty()),
             deadlock_search,
             repeats_pauses,
-            spraying: sprays(&plan.switch),
+            spraying: plan.switch.path.sprays(),
             owns_repair: plan.nic.recovery.is_own(),
             violations: Vec::new(),
         }

@@ -23,7 +23,7 @@ pub struct FlowPaths {
 // ENG-10, ENG-11
 #[must_use]
 pub fn flow_paths(mut plan: Plan) -> Option<FlowPaths> {
-    if plan.switch.path == PathChoice::Packet {
+    if matches!(plan.switch.path, PathChoice::Packet | PathChoice::Entropy) {
         return None;
     }
     let clock = plan.clock;

@@ -22,8 +22,10 @@ use dataplane::cc::timely::TimelyConfig;
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, ClassConfig, Classify,
     ControlConfig, EcnConfig, FlowOrder, HostConfig, IntConfig, MmuConfig, NicConfig, PathChoice,
-    PauseTime, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, Sending, TransportConfig,
+    PauseTime, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, Sending, SprayConfig,
+    TransportConfig,
 };
+use dataplane::paths::{BitmapConfig, ObliviousConfig, RepsConfig};
 use dataplane::switch::{Pairs, SwitchConfig};
 use dataplane::transport::homa::HomaConfig;
 use dataplane::units::{MS, Rate, Time, US};
@@ -248,6 +250,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         host: HostConfig::default(),
         queues: 1,
         order: FlowOrder::Ring,
+        spray: None,
         obeys: SchemeSet::ALL.without(Scheme::Bfc.number()),
     };
     Setup {
@@ -433,6 +436,22 @@ pub fn theta_powertcp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.nic.control = Sending::Control(ControlConfig::ThetaPowerTcp(PowerConfig::paper(1e11)));
     s
 }
+
+/// Oblivious spraying over all values.
+pub const OBLIVIOUS: SprayConfig = SprayConfig::Oblivious(ObliviousConfig { values: 1 << 16 });
+/// REPS, frozen for a millisecond.
+pub const REPS: SprayConfig = SprayConfig::Reps(RepsConfig {
+    values: 1 << 16,
+    ring: 8,
+    freeze_ps: MS,
+});
+/// The bitmap policy with the points of its model.
+pub const BITMAP: SprayConfig = SprayConfig::Bitmap(BitmapConfig {
+    values: 64,
+    mark: 1,
+    loss: 4,
+    timeout: 15,
+});
 
 /// A preset of this file.
 pub type Preset = fn(TopologySpec, Vec<Flow>) -> Setup;

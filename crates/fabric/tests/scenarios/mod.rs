@@ -11,6 +11,7 @@ mod fairness;
 mod hpcc;
 mod loss;
 mod lossless;
+mod paths;
 mod quanta;
 mod queueing;
 mod recovery;

@@ -162,6 +162,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
     }
     simulator(s, x);
     receivers(s, x);
+    policies(s, x);
     hop(s, x);
     if let ClassifySpec::Dynamic { assign, .. } = x.classify
         && assign.incast_queue
@@ -189,7 +190,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     let around = Surroundings {
-        sprays: x.path == PathChoice::Packet,
+        sprays: x.path.sprays(),
         drops: lossy,
         pfc: matches!(x.admission, Admission::Pfc(_)),
     };
@@ -212,6 +213,55 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             &["drr"],
             message,
             "a queue then waits several rounds for one packet",
+        );
+    }
+}
+
+/// What a path policy of senders needs of the other axes.
+// SPR-07
+fn policies(s: &Section<'_>, x: &SchemeSpec) {
+    let Some(policy) = x.spray else {
+        return;
+    };
+    let name = policy.name();
+    let transport = x.control.transport();
+    if let Some(transport) = transport
+        && !(policy.has_labels() && transport.needs().chooses_paths)
+    {
+        let message = format!(
+            "path = \"{name}\" is for the congestion controls of senders, and {} sends packets by itself",
+            transport.name()
+        );
+        s.complain_of(
+            &["path", "control"],
+            message,
+            "set path = \"packet\" to spray by chance",
+        );
+    }
+    if transport.is_none() && !x.recovery.properties().any_order {
+        let message = format!(
+            "path = \"{name}\" makes packets overtake each other, and go-back-N takes each overtaken one for a loss"
+        );
+        let hint = "set recovery = \"irn\" or \"ideal\", or \"none\" on a lossless network";
+        s.complain_of(&["path", "recovery"], message, hint);
+    }
+    if x.host.arbiter == Arbiter::Scan {
+        s.complain_of(
+            &["path", "nic"],
+            format!(
+                "nic.arbiter = \"scan\" sends a flow on one path, and path = \"{name}\" on several"
+            ),
+            "set nic.arbiter = \"ring\", or path = \"flow\"",
+        );
+    }
+    let by_hash = !matches!(x.classify, ClassifySpec::Fifo | ClassifySpec::PerFlow);
+    if policy.has_labels() && by_hash && transport.is_none() {
+        s.complain_of(
+            &["path", "classify"],
+            format!(
+                "path = \"{name}\" puts labels in the place of the hash that `classify` goes by"
+            ),
+            "set path = \"oblivious\", or classify = \"fifo\"",
         );
     }
 }

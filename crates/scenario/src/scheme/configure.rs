@@ -223,6 +223,7 @@ impl SchemeSpec {
             cnp_classes: self.cnp_classes(),
             control: self.sending(around),
             recovery: self.recovery,
+            spray: self.spray,
             host: self.host,
             queues: self.nic_queues,
             order: self.nic_order,

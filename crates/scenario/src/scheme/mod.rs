@@ -21,7 +21,7 @@ use combinations::combinations;
 use control::read_control;
 use dataplane::config::{
     Admission, AssignConfig, BaseRtt, FlowOrder, HostConfig, NicConfig, PathChoice, Recovery, Red,
-    Scope, Sending,
+    Scope, Sending, SprayConfig,
 };
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VictimSpec;
@@ -31,7 +31,7 @@ use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::transport::Around;
 use dataplane::units::{Rate, Time};
 use fabric::engine::SwitchesAt;
-use nic::{read_ack, read_nic, read_recovery};
+use nic::{read_ack, read_nic, read_path, read_recovery};
 use signal::read_signal;
 use switch::{read_admission, read_backpressure, read_classify, read_schedule, read_victims};
 pub use tables::{AXES, Declared, tables};
@@ -157,8 +157,10 @@ pub struct SchemeSpec {
     pub preset: String,
     /// Whose parameters.
     pub parameters: String,
-    /// ECMP or spraying.
+    /// How switches choose among equal-cost paths.
     pub path: PathChoice,
+    /// The path policy of senders, if they choose.
+    pub spray: Option<SprayConfig>,
     /// Which other simulator is imitated, if one is.
     pub profile: Option<&'static str>,
     /// Times are cut to nanoseconds.
@@ -273,6 +275,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let (ecn, int) = read_signal(s, &axes);
     let control = read_control(s);
     let recovery = read_recovery(s, &axes);
+    let path = read_path(s, &axes);
     let ack = read_ack(s);
     let nic = read_nic(s, hop.as_ref());
     s.has("at");
@@ -282,13 +285,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         return None;
     }
     let (nic_queues, obeys, (arbiter, nic_order), processing) = nic?;
-    let path = match axes.word("path") {
-        "flow" => PathChoice::Flow,
-        "packet" => PathChoice::Packet,
-        "tuple" => PathChoice::Tuple,
-        "symmetric" => PathChoice::Symmetric,
-        _ => PathChoice::Label,
-    };
+    let (path, spray) = path?;
     let control = control?;
     let host = HostConfig {
         arbiter,
@@ -308,6 +305,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         acks_return,
         host,
         path,
+        spray,
         mtu: axes.size("mtu") as u16,
         header: axes.size("header") as u16,
         base_rtt: match axes.some_time("base_rtt") {

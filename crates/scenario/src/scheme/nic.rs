@@ -3,17 +3,18 @@
 use super::FrameClass;
 use crate::params;
 use crate::reader::Section;
-use dataplane::config::{Arbiter, FlowOrder, Processing, Recovery};
+use dataplane::config::{Arbiter, FlowOrder, PathChoice, Processing, Recovery, SprayConfig};
 use dataplane::hop::{HopSpec, IGNORABLE, NIC_QUEUES, NO_NIC_QUEUES, OBEYS};
 use dataplane::packet::SchemeSet;
 use dataplane::param::{Param, Value, Values};
-use dataplane::reliability::{Declaration, RECOVERIES};
+use dataplane::paths::{self, POLICIES};
+use dataplane::reliability::{self, RECOVERIES};
 use dataplane::units::Rate;
 
 /// Reads the scheme of loss recovery and its parameters.
 pub(super) fn read_recovery(s: &Section<'_>, axes: &Values) -> Option<Recovery> {
     let axis = "recovery";
-    let read = |scheme: &Declaration| {
+    let read = |scheme: &reliability::Declaration| {
         if scheme.params.is_empty() {
             return (scheme.configure)(axes)
                 .ok()
@@ -24,6 +25,34 @@ pub(super) fn read_recovery(s: &Section<'_>, axes: &Values) -> Option<Recovery> 
     // Each is read, so that the table of a scheme that was not chosen is refused.
     let chosen = RECOVERIES.iter().filter_map(read).last();
     chosen.or_else(|| axes.is(axis, "own").then_some(Recovery::Own))
+}
+
+/// Reads how paths are chosen: by switches, or by a policy of senders with its parameters.
+pub(super) fn read_path(
+    s: &Section<'_>,
+    axes: &Values,
+) -> Option<(PathChoice, Option<SprayConfig>)> {
+    let axis = "path";
+    let read = |policy: &paths::Declaration| {
+        if policy.params.is_empty() {
+            return (policy.configure)(axes)
+                .ok()
+                .filter(|_| axes.is(axis, policy.name));
+        }
+        params::of_word(s, axes, axis, policy.name, policy.params, policy.configure)
+    };
+    // Each is read, so that the table of a policy that was not chosen is refused.
+    let chosen = POLICIES.iter().filter_map(read).last();
+    match axes.some_word(axis)? {
+        "flow" => Some((PathChoice::Flow, None)),
+        "packet" => Some((PathChoice::Packet, None)),
+        "tuple" => Some((PathChoice::Tuple, None)),
+        "symmetric" => Some((PathChoice::Symmetric, None)),
+        _ => chosen.map(|policy| match policy.has_labels() {
+            true => (PathChoice::Label, chosen),
+            false => (PathChoice::Entropy, chosen),
+        }),
+    }
 }
 
 /// Bytes, class, packets per ACK; whether PFC holds it at the host, and whether it goes back the

@@ -36,16 +36,6 @@ pub(super) fn receivers(s: &Section<'_>, x: &SchemeSpec) {
             ),
         );
     }
-    if x.path == PathChoice::Label && !needs.chooses_paths {
-        let title = listed(|t| t.needs.chooses_paths, |t| t.title.to_owned());
-        s.complain_of(
-            &["path", "control"],
-            format!(
-                "path = \"permutation\" leaves the path to the sender, and only {title}'s senders choose one"
-            ),
-            "set path = \"packet\" to spray by chance",
-        );
-    }
     let Some(transport) = transport else {
         if x.recovery.is_own() {
             let names = listed(|_| true, |t| t.name.to_owned());

@@ -6,6 +6,7 @@ use dataplane::cc::CONTROLS;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_ABOUT, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
+use dataplane::paths::POLICIES;
 use dataplane::reliability::{RECOVERIES, Recovery};
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::NS;
@@ -19,10 +20,15 @@ pub fn tables() -> impl Iterator<Item = Declared> {
     switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
 }
 
-/// The tables of the values of `control` and `recovery` that have parameters.
+/// The tables of the values of `control`, `path` and `recovery` that have parameters.
 fn of_lists() -> impl Iterator<Item = Declared> {
+    let policies = POLICIES.iter().map(|policy| (policy.name, policy.params));
     let recoveries = RECOVERIES.iter().map(|scheme| (scheme.name, scheme.params));
-    let all = CONTROLS_AND_TRANSPORTS.iter().copied().chain(recoveries);
+    let all = CONTROLS_AND_TRANSPORTS
+        .iter()
+        .copied()
+        .chain(policies)
+        .chain(recoveries);
     all.filter(|(_, params)| !params.is_empty())
 }
 
@@ -48,6 +54,24 @@ const WORDS: [&str; SCHEMES] = {
     let mut i = 0;
     while i < SCHEMES {
         words[i] = CONTROLS_AND_TRANSPORTS[i].0;
+        i += 1;
+    }
+    words
+};
+
+/// The values of `path` with which switches choose alone.
+const PATHS_OF_SWITCHES: [&str; 4] = ["flow", "packet", "tuple", "symmetric"];
+const ALL_PATHS: usize = PATHS_OF_SWITCHES.len() + POLICIES.len();
+
+/// All values of `path`.
+const PATHS: [&str; ALL_PATHS] = {
+    let mut words = [""; ALL_PATHS];
+    let mut i = 0;
+    while i < ALL_PATHS {
+        words[i] = match i.checked_sub(PATHS_OF_SWITCHES.len()) {
+            None => PATHS_OF_SWITCHES[i],
+            Some(nth) => POLICIES[nth].name,
+        };
         i += 1;
     }
     words
@@ -103,12 +127,13 @@ pub const AXES: &[Param] = &[
             "Order of events of one instant; `\"phases\"`: fixed, `\"scheduling\"`: as they were scheduled, which needs \
              `clock = \"ns\"`, `\"scheduling, starts first\"`: that, but flows that start come before all else.",
         ),
-    Param::word("path", &["flow", "packet", "tuple", "symmetric", "permutation"])
+    Param::word("path", &PATHS)
         .default("\"flow\"", "PRE-01", "flow-level ECMP (BFC paper 6.2.1)")
         .about(
             "`\"flow\"`: ECMP, `\"packet\"`: spraying by chance, `\"tuple\"`: ECMP by addresses and ports as in ns-3, \
              `\"symmetric\"`: ECMP by a hash that brings what goes back over the same links (ExpressPass), \
-             `\"permutation\"`: the sender goes through all paths in random order (NDP).",
+             `\"permutation\"`: the sender goes through all paths in random order (NDP). With `\"reps\"`, `\"bitmap\"` and \
+             `\"oblivious\"` the sender chooses an entropy value for each packet (see below).",
         ),
     Param::size("mtu", 64, 16_000)
         .default("\"1000B\"", "PRE-02", "payload of a full packet (BFC paper 6.2.1)")

@@ -20,7 +20,7 @@ blame = {}
 "#;
 
 /// Presets that between them have every table of `[scheme]`. The test fails if one is missing.
-const PRESETS: [&str; 19] = [
+const PRESETS: [&str; 20] = [
     "bfc",
     "bfc+window",
     "hpcc",
@@ -36,6 +36,7 @@ const PRESETS: [&str; 19] = [
     "swift",
     "powertcp",
     "theta-powertcp",
+    "reps",
     "expresspass",
     "ndp",
     "homa",
@@ -117,6 +118,8 @@ fn beside(table: &str, params: &[Param], param: &Param) -> Vec<String> {
         .collect();
     match (table, param.key) {
         ("irn.", _) => set.push("scheme.recovery=irn".to_owned()),
+        ("bitmap.", _) => set.push("scheme.path=bitmap".to_owned()),
+        ("oblivious.", _) => set.push("scheme.path=oblivious".to_owned()),
         ("pfc.", "headroom_delays") => set.push("scheme.pfc.xoff=0.5".to_owned()),
         _ => {}
     }

@@ -1,0 +1,50 @@
+//! Oblivious spraying: each value once per round, in a random order, whatever happens on the paths.
+
+use super::{Policy, below, values, values_in_rounds};
+use crate::param::{Conflict, Param, Values};
+use crate::units::Time;
+
+/// Parameters of oblivious spraying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObliviousConfig {
+    /// Entropy values, a power of two.
+    pub values: u32,
+}
+
+/// The position of one flow in its round: a counter whose bits are inverted by a random pattern.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Oblivious {
+    counter: u32,
+    pattern: u32,
+}
+
+impl Oblivious {
+    /// The next of `values` values. Each round has a new pattern.
+    // SPR-20
+    pub fn step(&mut self, values: u32, draw: &mut impl FnMut() -> u64) -> u32 {
+        if self.counter == 0 {
+            self.pattern = below(values, draw);
+        }
+        let value = self.counter ^ self.pattern;
+        self.counter = (self.counter + 1) % values;
+        value
+    }
+}
+
+impl Policy for Oblivious {
+    type Config = ObliviousConfig;
+    const NAME: &'static str = "oblivious";
+    const PARAMS: &'static [Param] = &[values("64", "PRE-212", "64 paths, as in the model of UEC")];
+
+    fn configure(values: &Values) -> Result<ObliviousConfig, Conflict> {
+        values_in_rounds(values).map(|values| ObliviousConfig { values })
+    }
+
+    fn new(_config: &ObliviousConfig, _paths: u32) -> Self {
+        Self::default()
+    }
+
+    fn next(&mut self, config: &ObliviousConfig, _: Time, draw: &mut impl FnMut() -> u64) -> u32 {
+        self.step(config.values, draw)
+    }
+}

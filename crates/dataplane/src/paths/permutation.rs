@@ -1,0 +1,60 @@
+//! Permutation: the packets of a flow go through all its paths in a random order, then in another one. The
+//! values are labels of paths.
+
+use super::{Policy, below};
+use crate::param::{Conflict, Param, Values};
+use crate::units::Time;
+
+/// There are no parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PermutationConfig;
+
+/// The position of one flow in its round.
+#[derive(Clone, Debug)]
+pub(crate) struct Permutation {
+    paths: Vec<u32>,
+    used: usize,
+}
+
+impl Permutation {
+    /// A flow with this many paths.
+    pub fn of(paths: u32) -> Self {
+        Self {
+            paths: (0..paths).collect(),
+            used: 0,
+        }
+    }
+
+    /// The label of the next path.
+    // NDP-05
+    pub fn step(&mut self, draw: &mut impl FnMut() -> u64) -> u32 {
+        if self.used == 0 {
+            for left in (2..=self.paths.len()).rev() {
+                let nth = below(left as u32, draw);
+                self.paths.swap(left - 1, nth as usize);
+            }
+        }
+        let path = self.paths[self.used];
+        self.used = (self.used + 1) % self.paths.len();
+        path
+    }
+}
+
+impl Policy for Permutation {
+    type Config = PermutationConfig;
+    const NAME: &'static str = "permutation";
+    const PARAMS: &'static [Param] = &[];
+    const LABELS: bool = true;
+
+    fn configure(_values: &Values) -> Result<PermutationConfig, Conflict> {
+        Ok(PermutationConfig)
+    }
+
+    fn new(_config: &PermutationConfig, paths: u32) -> Self {
+        Self::of(paths.max(1))
+    }
+
+    fn next(&mut self, _: &PermutationConfig, _: Time, draw: &mut impl FnMut() -> u64) -> u32 {
+        self.step(draw)
+    }
+}

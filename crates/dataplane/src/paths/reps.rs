@@ -1,0 +1,95 @@
+//! REPS (recycled entropy packet spraying): values that came back without an ECN mark are used again. After
+//! a timeout the sender uses no fresh values for a while, because a path may have failed.
+
+use super::{ENTROPY_BITS, Policy, Verdict, below, values};
+use crate::param::{Conflict, Param, Values};
+use crate::units::{Time, US};
+
+/// Parameters of REPS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RepsConfig {
+    /// Entropy values.
+    pub values: u32,
+    /// Values that the ring stores, at most [`LARGEST_RING`].
+    pub ring: u32,
+    /// Time after a timeout in which no fresh value is used, in ps.
+    pub freeze_ps: Time,
+}
+
+/// Most values that a ring can store.
+pub const LARGEST_RING: u32 = 32;
+
+/// The ring of one flow.
+// SPR-10
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reps {
+    ring: [u16; LARGEST_RING as usize],
+    /// Place of the next value that comes back.
+    head: u32,
+    /// Places that have ever been filled.
+    filled: u32,
+    /// Values that came back and were not used again.
+    unused: u32,
+    /// The sender uses no fresh value before this time.
+    frozen_until: Time,
+}
+
+impl Policy for Reps {
+    type Config = RepsConfig;
+    const NAME: &'static str = "reps";
+    const PARAMS: &'static [Param] = &[
+        values("65536", "PRE-212", "16 bits, as in UEC"),
+        Param::count("ring", 1, LARGEST_RING as u64)
+            .default("8", "PRE-212", "8 values (REPS paper)")
+            .about("Good entropy values that a flow remembers."),
+        Param::time("freeze", US)
+            .default("\"10ms\"", "PRE-212", "as in the model of UEC")
+            .about("Time after a timeout in which a flow uses no fresh entropy value."),
+    ];
+
+    fn configure(values: &Values) -> Result<RepsConfig, Conflict> {
+        Ok(RepsConfig {
+            values: values.count("values") as u32,
+            ring: values.count("ring") as u32,
+            freeze_ps: values.time("freeze"),
+        })
+    }
+
+    fn new(_config: &RepsConfig, _paths: u32) -> Self {
+        Self {
+            ring: [0; LARGEST_RING as usize],
+            head: 0,
+            filled: 0,
+            unused: 0,
+            frozen_until: 0,
+        }
+    }
+
+    fn next(&mut self, config: &RepsConfig, now: Time, draw: &mut impl FnMut() -> u64) -> u32 {
+        // SPR-11: the oldest good value that was not used again.
+        if self.unused > 0 {
+            let at = (self.head + config.ring - self.unused) % config.ring;
+            self.unused -= 1;
+            return u32::from(self.ring[at as usize]);
+        }
+        // SPR-13: values of the ring in turn, although they were used already.
+        if now < self.frozen_until && self.filled > 0 {
+            self.head = (self.head + 1) % self.filled;
+            return u32::from(self.ring[self.head as usize]);
+        }
+        below(config.values, draw) // SPR-12
+    }
+
+    fn feedback(&mut self, config: &RepsConfig, now: Time, entropy: u32, verdict: Verdict) {
+        match verdict {
+            Verdict::Clean => {
+                self.ring[self.head as usize] = (entropy & ENTROPY_BITS) as u16;
+                self.filled = self.filled.max(self.head + 1);
+                self.head = (self.head + 1) % config.ring;
+                self.unused = (self.unused + 1).min(config.ring);
+            }
+            Verdict::TimedOut => self.frozen_until = now + config.freeze_ps, // SPR-13
+            Verdict::Marked | Verdict::Lost => {}                            // SPR-11
+        }
+    }
+}
