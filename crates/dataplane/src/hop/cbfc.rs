@@ -6,15 +6,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::spec::{Around, Beside, Finding, NetworkFacts, Said};
-use super::{
-    AtHost, Counter, Cx, Declaration, Egress, HopConfig, HopScheme, HostSite, Ports, Scheme, Site,
-};
+use super::{AtHost, Counter, Declaration, HopConfig, HopScheme, HostSite, Ports, Scheme, Site};
 use crate::classes::{DATA_CLASS, class_label, traffic_class};
-use crate::packet::{Arena, Frame, Packet, PacketId, SchemeNumber, Words};
+use crate::packet::{Arena, Frame, Packet, SchemeNumber, Words};
 use crate::param::{Conflict, Kind, Param, Values};
 use crate::sink::Sink;
+use crate::switch::context::Cx;
 use crate::switch::needs::Needs;
 use crate::switch::pipeline::Pipeline;
+use crate::switch::steps::{Outcome, Step, Steps};
 use crate::units::{NEVER, Rate, Time, US};
 
 /// Counters are cyclic numbers of 20 bits.
@@ -451,7 +451,7 @@ impl Cbfc {
         );
         if channel.in_use() + full > channel.limit {
             self.counted.waits += 1;
-            ports.hold_class(port, packet.class(), true);
+            ports.block_class(port, packet.class(), true);
         }
         let channel = &mut self.channels[at];
         if channel.cc_due == NEVER {
@@ -577,7 +577,7 @@ impl Cbfc {
         let closed = channel.in_use() + full > channel.limit;
         channel.freed = credits;
         if closed && channel.in_use() + full <= channel.limit {
-            ports.hold_class(port, class, false);
+            ports.block_class(port, class, false);
         }
     }
 
@@ -628,7 +628,7 @@ impl Cbfc {
                 stale,
                 ..Channel::new(channel.limit)
             };
-            ports.hold_class(port, class, false);
+            ports.block_class(port, class, false);
         }
     }
 
@@ -649,8 +649,8 @@ impl Cbfc {
     }
 }
 
-/// What a frame says to an egress: nothing, for the credits are in the node's own books.
-pub(crate) fn obey<E: Egress>(_egress: &mut E, _frame: &Packet, _list: &[u32]) {}
+/// A frame of CBFC does not act on a port directly: the scheme's own counters block classes.
+pub(crate) fn obey<P: Ports>(_ports: &mut P, _port: u16, _frame: &Packet, _list: &[u32]) {}
 
 impl HopScheme for Cbfc {
     const COUNTERS: &'static [Counter] = &[
@@ -672,12 +672,12 @@ impl HopScheme for Cbfc {
     }
 
     // CBFC-34
-    fn holds_class(&self, packet: &Packet) -> bool {
+    fn blocks_class(&self, packet: &Packet) -> bool {
         self.at(packet.ingress, packet.class()).is_some()
     }
 
     /// What waits upstream for credits waits for packets that are here.
-    fn holds_upstream(&self) -> bool {
+    fn pauses_upstream(&self) -> bool {
         false
     }
 
@@ -724,30 +724,30 @@ impl HopScheme for Cbfc {
         broken
     }
 
-    fn arrived(&mut self, _core: &Pipeline, in_port: u16, packet: &Packet) -> bool {
-        self.came(in_port, packet);
-        false
-    }
+    const WATCHES: Steps = Steps::ARRIVE.and(Steps::DEPART);
 
-    fn refused<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
-        self.left(cx, packet.ingress, packet);
-    }
-
-    fn departed<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, _id: PacketId, packet: &Packet) {
-        self.left(cx, packet.ingress, packet);
-        self.sent(cx, port, packet);
-    }
-
-    fn given_up<S: Sink>(&mut self, cx: &mut Cx<'_, S>, _port: u16, packet: &Packet) {
-        self.left(cx, packet.ingress, packet);
+    #[inline(always)]
+    fn step<S: Sink>(&mut self, cx: &mut Cx<'_, S>, step: Step<'_>) -> Outcome {
+        match step {
+            Step::Arrive(packet) => self.came(packet.ingress, packet),
+            Step::Refuse(packet) | Step::GiveUp { packet, .. } => {
+                self.left(cx, packet.ingress, packet);
+            }
+            Step::Depart { port, packet, .. } => {
+                self.left(cx, packet.ingress, packet);
+                self.sent(cx, port, packet);
+            }
+            _ => {}
+        }
+        Outcome::Continue
     }
 
     fn receive<S: Sink>(
         &mut self,
         cx: &mut Cx<'_, S>,
         port: u16,
-        _id: PacketId,
         frame: &Packet,
+        _list: &[u32],
     ) -> bool {
         self.heard(cx, port, frame)
     }

@@ -29,10 +29,11 @@ use std::ops::Index;
 use crate::packet::{Arena, Packet, PacketId, SchemeNumber};
 use crate::param::{Conflict, Kind, Param, Values};
 use crate::sink::{DropCause, Sink};
+use crate::switch::context::Cx;
 use crate::switch::needs::Needs;
 use crate::switch::pairs::Pairs;
-use crate::switch::pipeline::{Found, Pipeline};
-use crate::switch::place::Place;
+use crate::switch::pipeline::Pipeline;
+use crate::switch::steps::{Outcome, Step, Steps};
 use crate::units::{Rate, Time};
 pub use bfc::{NIC_QUEUES, NO_NIC_QUEUES};
 use pfc::Pfc;
@@ -114,7 +115,7 @@ impl Counter {
 
 /// Sums of credits, in units of the scheme. They must agree between the switches of a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CreditBooks {
+pub struct CreditSums {
     /// Units that left by a port towards a switch that credits them.
     pub sent: u64,
     /// Units that came in from switches.
@@ -137,101 +138,42 @@ pub(crate) struct Site<'a> {
     pub core: &'a Pipeline,
 }
 
-/// What a step of a packet happens in.
-pub(crate) struct Cx<'a, S> {
-    pub now: Time,
-    pub core: &'a mut Pipeline,
-    pub pfc: &'a mut Pfc,
-    pub arena: &'a mut Arena,
-    pub sink: &'a mut S,
-}
-
-impl<S: Sink> Cx<'_, S> {
-    /// The same for a call that is rarely made, so that only then it has to lie in memory.
-    #[inline(always)]
-    pub const fn again(&mut self) -> Cx<'_, S> {
-        Cx {
-            now: self.now,
-            core: self.core,
-            pfc: self.pfc,
-            arena: self.arena,
-            sink: self.sink,
-        }
-    }
-
-    /// Queues a frame for the neighbour at a port, in front of everything.
-    pub fn emit(&mut self, port: u16, frame: Packet) -> PacketId {
-        self.core.emit(port, frame, self.arena, self.sink)
-    }
-
-    /// The queue that a packet would join at a port.
-    #[inline(never)]
-    pub fn place(&mut self, port: u16, packet: &Packet) -> Place {
-        self.core.place(self.now, port, packet, self.sink)
-    }
-
-    /// Lets an admitted packet join its queue. The caller kicks the port.
-    pub fn forward(&mut self, port: u16, place: Place, id: PacketId) -> Found {
-        self.core
-            .forward(self.now, port, place, id, self.arena, self.sink)
-    }
-
-    /// Drops a packet that is in the buffer and stands in no queue any more.
-    pub fn discard(&mut self, port: u16, id: PacketId, cause: DropCause) {
-        Pfc::release(self, id);
-        self.core.drop(Some(port), id, cause, self.arena, self.sink);
-    }
-}
-
-/// What an egress can do for a frame of its neighbour: a port of a switch, or of a NIC. What changes
-/// nothing is counted as a repeated pause.
-pub(crate) trait Egress {
-    /// Holds classes, given as bits, or lets them go.
-    fn pause_classes(&mut self, classes: ClassSet, on: bool);
-    /// Holds classes, given as bits, for as long as the port takes to send this many times 512 bits.
-    fn pause_classes_for(&mut self, classes: ClassSet, quanta: u16);
-    /// Holds a queue by its number at the port, or lets it go.
-    fn pause_queue(&mut self, queue: u16, on: bool);
-    /// Holds exactly these queues, given in order.
-    fn pause_exactly(&mut self, queues: &[u32]);
-    /// Holds a flow, or lets it go; `queue` is where its packets stand at a NIC.
-    fn pause_flow(&mut self, flow: u32, queue: u16, on: bool);
-    /// Holds what goes to an endpoint, or lets it go.
-    fn pause_destination(&mut self, dst: u32, on: bool);
-}
-
-/// What a scheme can do at the ports of a node, be it a switch or a NIC.
+/// The ports of a node, a switch or a NIC, as a hop scheme acts on them. A pause that changes nothing is
+/// counted as a repeated pause.
 pub(crate) trait Ports {
-    /// The time.
+    /// Returns the time.
     fn now(&self) -> Time;
-    /// Holds a class of a port, or lets it go: nothing of it starts meanwhile. That is no pause of the
-    /// neighbour, but the scheme's own count of what the neighbour has room for.
-    fn hold_class(&mut self, port: u16, class: u8, on: bool);
-    /// Queues a frame for the neighbour at a port, in front of everything.
+    /// Queues a frame for the neighbour at a port, before all other packets.
     fn emit(&mut self, port: u16, frame: Packet);
-    /// Asks to be called at this time.
+    /// Plans a call of the scheme's timer.
     fn wake(&mut self, at: Time);
+    /// Blocks a class of a port, or unblocks it, because the neighbour lacks room. The scheme computes that
+    /// itself, so it is not a pause of the neighbour.
+    fn block_class(&mut self, port: u16, class: u8, on: bool);
+    /// Pauses or resumes classes, given as bits.
+    fn pause_classes(&mut self, port: u16, classes: ClassSet, on: bool);
+    /// Pauses classes, given as bits, for the time in which the port sends this many times 512 bits.
+    fn pause_classes_for(&mut self, port: u16, classes: ClassSet, quanta: u16);
+    /// Pauses or resumes a queue by its number at the port.
+    fn pause_queue(&mut self, port: u16, queue: u16, on: bool);
+    /// Pauses exactly these queues, given in order.
+    fn pause_exactly(&mut self, port: u16, queues: &[u32]);
+    /// Pauses or resumes a flow; `queue` is where its packets wait at a NIC.
+    fn pause_flow(&mut self, port: u16, flow: u32, queue: u16, on: bool);
+    /// Pauses or resumes an endpoint.
+    fn pause_destination(&mut self, port: u16, dst: u32, on: bool);
 }
 
-impl<S: Sink> Ports for Cx<'_, S> {
-    fn now(&self) -> Time {
-        self.now
-    }
-
-    fn hold_class(&mut self, port: u16, class: u8, on: bool) {
-        self.core.queueing.shape(port, class, on);
-        if !on {
-            self.sink.kick(port);
-        }
-    }
-
-    fn emit(&mut self, port: u16, frame: Packet) {
-        Cx::emit(self, port, frame);
-    }
-
-    fn wake(&mut self, at: Time) {
-        self.sink.wake(at);
-    }
+/// New facts about the network around a switch.
+#[derive(Clone, Debug)]
+pub(crate) enum Topology<'a> {
+    /// Only packets of these pairs of (ingress, egress) pause their upstream; `None`: all do.
+    Pairs(Option<Pairs>),
+    /// These ports lead away from the hosts. Reported before any packet.
+    Upward(&'a [bool]),
+    /// The routes of the switch have changed.
+    // LNK-27
+    Routes,
 }
 
 /// A scheme at the ports of a NIC, if it does more there than to obey pauses: one that counts what it
@@ -291,162 +233,84 @@ impl AtHost for ObeysOnly {
     }
 }
 
-/// The state of a hop scheme at a switch. Hooks without a default are those that a scheme must think of.
+/// The state of a hop scheme at a switch.
 pub(crate) trait HopScheme: Sized {
-    /// What it counts.
+    /// The counters of the scheme.
     const COUNTERS: &'static [Counter];
 
-    /// Writes what it counted at a switch in the order of [`HopScheme::COUNTERS`]. `of`: its state, if the
-    /// switch has the scheme.
+    /// Which of the steps `ARRIVE`, `ENQUEUE` and `DEPART` the scheme watches.
+    const WATCHES: Steps;
+
+    /// Writes the counts of a switch in the order of [`HopScheme::COUNTERS`]. `of` is the scheme's state, if
+    /// the switch has the scheme.
     fn count(of: Option<&Self>, core: &Pipeline, values: &mut [u64]);
 
-    /// The link at a port has failed or is back: neither side holds the other any more.
+    /// Acts on a step of a packet.
+    fn step<S: Sink>(&mut self, cx: &mut Cx<'_, S>, step: Step<'_>) -> Outcome;
+
+    /// The link at a port has failed or is back: neither end pauses the other any more.
     // LNK-21
     fn link<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16);
 
-    /// Nothing is owed to or missing from anybody, so that a run may end.
-    fn is_at_rest(&self) -> bool;
-
-    /// Something upstream is held.
-    fn holds_upstream(&self) -> bool;
-
-    /// Says who holds whom, for a run that stalled.
-    fn explain_stall(&self, say: &mut dyn FnMut(String));
-
-    /// Compares its books with the packets that are here; tells what is broken.
-    fn audit(&self, core: &Pipeline, arena: &Arena) -> Vec<String>;
-
-    /// A packet came in, whatever becomes of it. Returns whether the scheme holds it back if it is
-    /// admitted.
-    #[inline]
-    fn arrived(&mut self, _core: &Pipeline, _in_port: u16, _packet: &Packet) -> bool {
-        false
-    }
-
-    /// A packet that arrived is dropped.
-    fn refused<S: Sink>(&mut self, _cx: &mut Cx<'_, S>, _packet: &Packet) {}
-
-    /// A packet that is to leave by `port` was admitted; `place` is its queue, or nothing if it is held
-    /// back. Returns whether the scheme has taken it: held it, or let it join its queue.
-    #[inline]
-    fn admitted<S: Sink>(
-        &mut self,
-        _cx: &mut Cx<'_, S>,
-        _port: u16,
-        _place: Option<Place>,
-        _id: PacketId,
-    ) -> bool {
-        false
-    }
-
-    /// A packet that it has not taken joined its queue.
-    #[inline]
-    fn enqueued<S: Sink>(
-        &mut self,
-        _cx: &mut Cx<'_, S>,
-        _port: u16,
-        _packet: (PacketId, &Packet),
-        _found: Found,
-    ) {
-    }
-
-    /// A packet leaves by `port`. `packet` is its record as it was in the queue.
-    #[inline]
-    fn departed<S: Sink>(
-        &mut self,
-        _cx: &mut Cx<'_, S>,
-        _port: u16,
-        _id: PacketId,
-        _packet: &Packet,
-    ) {
-    }
-
-    /// What INT says of the bytes that wait in front of a packet, if not those of the port.
-    #[inline]
-    fn seen_by_int(&self, _packet: &Packet) -> Option<u64> {
-        None
-    }
-
-    /// A packet is taken out of its queue, but stays in the buffer.
-    // LNK-23, LNK-24
-    fn withdrawn<S: Sink>(&mut self, _cx: &mut Cx<'_, S>, _id: PacketId, _packet: &Packet) {}
-
-    /// A packet that was taken out of its queue at `port` is given up.
-    // LNK-23
-    fn given_up<S: Sink>(&mut self, _cx: &mut Cx<'_, S>, _port: u16, _packet: &Packet) {}
-
-    /// Where a packet that was taken out of its queue joins one at `port`, if not where all do.
-    // LNK-24
-    fn place_again(&self, _core: &Pipeline, _port: u16, _packet: &Packet) -> Option<Place> {
-        None
-    }
-
-    /// Packets of egress queues were taken out.
-    // LNK-27
-    fn emptied<S: Sink>(&mut self, _cx: &mut Cx<'_, S>) {}
-
-    /// New routes have come.
-    // LNK-27
-    fn rerouted(&mut self, _core: &Pipeline) {}
-
-    /// A frame of the scheme came from the neighbour at `port`. True: it is done; false: it says something
-    /// to the egress only.
+    /// Handles a frame of the scheme from the neighbour at `port`; `list` lies beside it. Returns false if the
+    /// frame only acts on the port.
     fn receive<S: Sink>(
         &mut self,
         _cx: &mut Cx<'_, S>,
         _port: u16,
-        _id: PacketId,
         _frame: &Packet,
+        _list: &[u32],
     ) -> bool {
         false
     }
 
-    /// The time that the switch requested has come; other things may be due then.
+    /// Handles the scheme's timers that are due. The call may come for another reason.
     fn timer<S: Sink>(&mut self, _cx: &mut Cx<'_, S>) {}
 
-    /// A multiple of [`Needs::period_ps`].
-    fn tick<S: Sink>(&mut self, _cx: &mut Cx<'_, S>) {}
+    /// Learns a fact about the network.
+    fn learn(&mut self, _core: &Pipeline, _fact: Topology<'_>) {}
 
-    /// Only packets of these pairs of (ingress, egress) hold their upstream; `None`: all do.
-    fn allow(&mut self, _pairs: Option<Pairs>) {}
+    /// True if all credits that can return have returned, so that a run may end.
+    fn is_at_rest(&self) -> bool;
 
-    /// Which ports lead up, away from the hosts. Before any packet.
-    fn set_upward(&mut self, _core: &Pipeline, _upward: &[bool]) {}
+    /// True if the scheme pauses something upstream.
+    fn pauses_upstream(&self) -> bool;
 
-    /// What a packet in a queue holds upstream by a pause that names queues or flows: its number.
+    /// Reports what waits and what is paused, for a run that stalled.
+    fn explain_stall(&self, say: &mut dyn FnMut(String));
+
+    /// Compares the scheme's counters with the packets that are here; returns the violations.
+    fn audit(&self, core: &Pipeline, arena: &Arena) -> Vec<String>;
+
+    /// Returns the number of the queue or flow upstream that a queued packet keeps paused.
     // LNK-41
-    fn holds(&self, _packet: &Packet) -> Option<u32> {
+    fn pauses_by_name(&self, _packet: &Packet) -> Option<u32> {
         None
     }
 
-    /// Whether a packet in the buffer keeps the upstream from sending its class, though nothing pauses it.
+    /// True if a packet in the buffer keeps the upstream from sending its class though no pause does.
     // LNK-41
-    fn holds_class(&self, _packet: &Packet) -> bool {
+    fn blocks_class(&self, _packet: &Packet) -> bool {
         false
     }
 
-    /// Whether a packet that was just admitted was held back, if only for the moment.
-    fn held_back(&self, _packet: &Packet) -> bool {
-        false
-    }
-
-    /// Sums that must agree between switches, if it has credits.
-    fn books(&self) -> Option<CreditBooks> {
+    /// Returns sums that must agree between switches, if the scheme has credits.
+    fn credit_sums(&self) -> Option<CreditSums> {
         None
     }
 
-    /// Bytes held back for a port, and the most that ever were queued at it and held for it together.
-    fn held_for(&self, _port: u16) -> Option<(u64, u64)> {
+    /// Returns the bytes in VOQs for a port, and the most bytes that were ever queued at it and in VOQs for it.
+    fn voq_bytes(&self, _port: u16) -> Option<(u64, u64)> {
         None
     }
 
-    /// The VOQ of a destination, and the packets of the destination in it; `None`: it has no VOQ.
+    /// Returns the VOQ of a destination and its number of packets there; `None`: it has no VOQ.
     fn voq_of(&self, _dst: u32) -> Option<(u32, u32)> {
         None
     }
 
-    /// Calls `visit` with every packet that is held back.
-    fn for_each_held(&self, _arena: &Arena, _visit: &mut dyn FnMut(PacketId)) {}
+    /// Calls `visit` with every packet in a VOQ.
+    fn for_each_parked(&self, _arena: &Arena, _visit: &mut dyn FnMut(PacketId)) {}
 }
 
 /// Makes what follows from the list: numbers on frames, configurations, state, dispatch, counters.
@@ -646,6 +510,14 @@ macro_rules! hop_schemes {
                 }
             }
 
+            /// The steps that the scheme watches.
+            pub fn watches(&self) -> Steps {
+                match self {
+                    Self::None => Steps::NONE,
+                    $(Self::$Name(_) => <$state>::WATCHES,)*
+                }
+            }
+
             /// The number of the scheme.
             fn number(&self) -> Option<SchemeNumber> {
                 match self {
@@ -729,21 +601,23 @@ macro_rules! hop_schemes {
             }
         }
 
-        /// Calls a hook of the scheme that a switch has.
-        macro_rules! ask {
+        /// Calls a method of the scheme of a switch; without a scheme the last argument is the result.
+        macro_rules! dispatch {
             ($hop:expr, $it:ident => $call:expr, $otherwise:expr) => {
                 match $hop {
-                    Hop::None => $otherwise,
-                    $(Hop::$Name($it) => $call,)*
+                    $crate::hop::Hop::None => $otherwise,
+                    $($crate::hop::Hop::$Name($it) => $call,)*
                 }
             };
         }
 
-        /// Lets an egress obey a frame of its neighbour. `list` lies beside the frame.
-        pub(crate) fn obey<E: Egress>(egress: &mut E, frame: &Packet, list: &[u32]) {
+        /// A port obeys a frame of its neighbour. `list` lies beside the frame.
+        pub(crate) fn obey<P: Ports>(ports: &mut P, port: u16, frame: &Packet, list: &[u32]) {
             match frame.scheme() {
-                Some(number) if number == Scheme::Pfc.number() => pfc::obey(egress, frame, list),
-                $(Some(number) if number == Scheme::$Name.number() => $obey(egress, frame, list),)*
+                Some(number) if number == Scheme::Pfc.number() => pfc::obey(ports, port, frame),
+                $(Some(number) if number == Scheme::$Name.number() => {
+                    $obey(ports, port, frame, list);
+                })*
                 _ => {}
             }
         }
@@ -776,7 +650,7 @@ hop_schemes! {
         "cbfc": Cbfc, cbfc::CbfcConfig => Cbfc;
     }
 }
-pub(crate) use ask;
+pub(crate) use dispatch;
 
 /// Which pauses a NIC obeys.
 pub const OBEYS: Param = Param::list("obeys", &Kind::Word(&["pfc", "bfc"]))
@@ -809,10 +683,10 @@ impl Default for HopCounters {
 
 impl HopCounters {
     /// What the schemes of a switch counted.
-    pub(crate) fn of(pfc: &Pfc, hop: &Hop, core: &Pipeline) -> Self {
+    pub(crate) fn of(hop: &Hop, core: &Pipeline) -> Self {
         let mut counters = Self::default();
         let (own, others) = counters.0.split_at_mut(Pfc::COUNTERS.len());
-        pfc.count(core, own);
+        core.pfc.count(core.timed.count(), own);
         hop.count_all(core, others);
         counters
     }
@@ -867,15 +741,38 @@ impl Hop {
         scheme == Some(Scheme::Pfc.number()) || scheme == self.number()
     }
 
-    /// A frame came from the neighbour at a port. Returns whether the scheme has done all that it says.
+    /// Reports a step of a packet to the scheme.
+    #[inline(always)]
+    pub fn step<S: Sink>(&mut self, cx: &mut Cx<'_, S>, step: Step<'_>) -> Outcome {
+        dispatch!(self, scheme => scheme.step(cx, step), Outcome::Continue)
+    }
+
+    /// Drops a packet that arrived and was not admitted.
+    pub fn refuse<S: Sink>(
+        &mut self,
+        cx: &mut Cx<'_, S>,
+        port: Option<u16>,
+        (id, packet): (PacketId, &Packet),
+        cause: DropCause,
+    ) {
+        self.step(cx, Step::Refuse(packet));
+        cx.drop(port, id, cause);
+    }
+
+    /// Reports a fact about the network to the scheme.
+    pub fn learn(&mut self, core: &Pipeline, fact: Topology<'_>) {
+        dispatch!(self, scheme => scheme.learn(core, fact), ());
+    }
+
+    /// Handles a frame of the neighbour at a port. Returns false if the frame only acts on the port.
     pub fn receive<S: Sink>(
         &mut self,
         cx: &mut Cx<'_, S>,
         port: u16,
-        id: PacketId,
         frame: &Packet,
+        list: &[u32],
     ) -> bool {
         let own = frame.scheme() == self.number();
-        own && ask!(self, hop => hop.receive(cx, port, id, frame), false)
+        own && dispatch!(self, scheme => scheme.receive(cx, port, frame, list), false)
     }
 }

@@ -4,18 +4,10 @@
 use super::Nic;
 use super::half::Common;
 use crate::classes::ClassSet;
-use crate::hop::{self, Egress, HostHop, Ports};
+use crate::hop::{self, HostHop, Ports};
 use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::sink::Sink;
 use crate::units::Time;
-
-/// A port of a NIC as frames of the neighbour see it.
-struct PortEgress<'a, S> {
-    now: Time,
-    nic: &'a mut Common,
-    port: u16,
-    sink: &'a mut S,
-}
 
 impl Nic {
     /// A frame of the neighbour at a port. What a NIC does not obey changes nothing.
@@ -36,13 +28,15 @@ impl Nic {
         let nic = &mut self.common;
         let scheme = frame.scheme();
         if scheme.is_some_and(|scheme| nic.config.obeys.contains(scheme)) {
-            let mut egress = PortEgress {
+            let list = arena.take_list(id);
+            let mut ports = HostPorts {
                 now,
                 nic,
-                port,
+                arena,
                 sink,
             };
-            hop::obey(&mut egress, &frame, arena.list(id));
+            hop::obey(&mut ports, port, &frame, &list);
+            arena.put_list(id, list);
         }
         arena.free(id);
     }
@@ -116,7 +110,7 @@ impl Nic {
     }
 }
 
-/// All ports of a NIC, for a scheme that counts what it sends.
+/// The ports of a NIC as a hop scheme acts on them.
 struct HostPorts<'a, S> {
     now: Time,
     nic: &'a mut Common,
@@ -124,16 +118,16 @@ struct HostPorts<'a, S> {
     sink: &'a mut S,
 }
 
+impl<S> HostPorts<'_, S> {
+    /// Counts a pause or resume that changed nothing.
+    fn note(&mut self, changed: bool) {
+        self.nic.counters.repeated_pauses += u64::from(!changed);
+    }
+}
+
 impl<S: Sink> Ports for HostPorts<'_, S> {
     fn now(&self) -> Time {
         self.now
-    }
-
-    fn hold_class(&mut self, port: u16, class: u8, on: bool) {
-        self.nic.egress.hold_class(port, class, on);
-        if !on {
-            self.sink.kick(port);
-        }
     }
 
     fn emit(&mut self, port: u16, frame: Packet) {
@@ -145,65 +139,62 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
     fn wake(&mut self, at: Time) {
         self.sink.wake(at);
     }
-}
 
-impl<S> PortEgress<'_, S> {
-    fn note(&mut self, changed: bool) {
-        self.nic.counters.repeated_pauses += u64::from(!changed);
-    }
-}
-
-impl<S: Sink> Egress for PortEgress<'_, S> {
-    // NIC-07
-    fn pause_classes(&mut self, classes: ClassSet, on: bool) {
-        self.sink.pfc_frame_received(self.port, on); // QNT-13: count messages
-        self.nic.egress.forget_times(self.port, classes);
-        let (before, after) = self.nic.egress.pause_classes(self.port, classes, on);
-        self.note(before != after);
-        self.sink.pfc_received(self.port, before, after);
+    fn block_class(&mut self, port: u16, class: u8, on: bool) {
+        self.nic.egress.hold_class(port, class, on);
         if !on {
-            self.sink.kick(self.port);
+            self.sink.kick(port);
+        }
+    }
+
+    // NIC-07
+    fn pause_classes(&mut self, port: u16, classes: ClassSet, on: bool) {
+        self.sink.pfc_frame_received(port, on); // QNT-13: count messages
+        self.nic.egress.forget_times(port, classes);
+        let (before, after) = self.nic.egress.pause_classes(port, classes, on);
+        self.note(before != after);
+        self.sink.pfc_received(port, before, after);
+        if !on {
+            self.sink.kick(port);
         }
     }
 
     // QNT-02
-    fn pause_classes_for(&mut self, classes: ClassSet, quanta: u16) {
-        self.sink.pfc_frame_received(self.port, true); // QNT-13: count messages
+    fn pause_classes_for(&mut self, port: u16, classes: ClassSet, quanta: u16) {
+        self.sink.pfc_frame_received(port, true); // QNT-13: count messages
         let egress = &mut self.nic.egress;
-        let (before, after, until) = egress.pause_classes_for(self.now, self.port, classes, quanta);
+        let (before, after, until) = egress.pause_classes_for(self.now, port, classes, quanta);
         self.sink.wake(until);
-        self.sink.pfc_received(self.port, before, after);
+        self.sink.pfc_received(port, before, after);
     }
 
     // BFC-10, BFC-11
-    fn pause_queue(&mut self, queue: u16, on: bool) {
+    fn pause_queue(&mut self, port: u16, queue: u16, on: bool) {
         let Common { config, egress, .. } = &mut *self.nic;
-        let changed = egress.pause_queue(config, self.port, queue, on, self.sink);
+        let changed = egress.pause_queue(config, port, queue, on, self.sink);
         self.note(changed);
     }
 
     // BFC-30
-    fn pause_exactly(&mut self, queues: &[u32]) {
+    fn pause_exactly(&mut self, port: u16, queues: &[u32]) {
         let Common { config, egress, .. } = &mut *self.nic;
-        egress.pause_exactly(config, self.port, queues, self.sink);
+        egress.pause_exactly(config, port, queues, self.sink);
     }
 
     // BFC-37
-    fn pause_flow(&mut self, flow: u32, queue: u16, on: bool) {
+    fn pause_flow(&mut self, port: u16, flow: u32, queue: u16, on: bool) {
         let egress = &mut self.nic.egress;
-        let changed = egress.pause_flow(self.port, (flow, queue), on, self.sink);
+        let changed = egress.pause_flow(port, (flow, queue), on, self.sink);
         self.note(changed);
     }
 
     // FG-42: each NIC that gets one has requested it.
-    fn pause_destination(&mut self, dst: u32, on: bool) {
-        let changed = self
-            .nic
-            .egress
-            .pause_destination(self.port, dst, on, self.sink);
+    fn pause_destination(&mut self, port: u16, dst: u32, on: bool) {
+        let egress = &mut self.nic.egress;
+        let changed = egress.pause_destination(port, dst, on, self.sink);
         self.note(changed);
         if !on {
-            self.sink.kick(self.port);
+            self.sink.kick(port);
         }
     }
 }

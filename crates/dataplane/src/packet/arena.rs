@@ -146,6 +146,20 @@ impl Arena {
         list
     }
 
+    /// Takes the list of a frame, so that the reader of the frame can change the arena meanwhile.
+    /// [`Arena::put_list`] returns its memory.
+    pub fn take_list(&mut self, id: PacketId) -> Vec<u32> {
+        let list = self.lists.get_mut(id as usize);
+        list.map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Returns a list that [`Arena::take_list`] took.
+    pub fn put_list(&mut self, id: PacketId, list: Vec<u32>) {
+        if let Some(place) = self.lists.get_mut(id as usize) {
+            *place = list;
+        }
+    }
+
     /// What [`Arena::set_list`] put beside a frame.
     #[must_use]
     pub fn list(&self, id: PacketId) -> &[u32] {

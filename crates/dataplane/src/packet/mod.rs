@@ -65,14 +65,13 @@ impl Kind {
     }
 }
 
-/// Bits of [`Packet::flags`]. Two belong to the hop scheme of the switch that holds the packet; on a link they
-/// are 0.
+/// Bits of [`Packet::flags`]. The bits of [`OF_SWITCH`](flag::OF_SWITCH) are 0 on a link.
 pub mod flag {
     /// Congestion experienced (ECN), or on an ACK the echo of it.
     pub const CE: u8 = 1 << 0;
     /// Its sender waits for the acknowledgement: nothing follows until it comes. // NIC-09
     pub const ASKS: u8 = 1 << 1;
-    /// First bit of the switch's hop scheme.
+    /// A bit of the switch's hop scheme.
     pub const HOP_A: u8 = 1 << 2;
     /// Sent again.
     pub const RETRANSMITTED: u8 = 1 << 3;
@@ -82,10 +81,10 @@ pub mod flag {
     pub const BUFFERED: u8 = 1 << 5;
     /// The packet has an INT stack.
     pub const INT: u8 = 1 << 6;
-    /// Second bit of the switch's hop scheme.
-    pub const HOP_B: u8 = 1 << 7;
-    /// What a switch notes on a packet and takes off when it leaves.
-    pub const OF_SWITCH: u8 = BUFFERED | HOP_A | HOP_B;
+    /// The packet is or was in a VOQ of the switch.
+    pub const PARKED: u8 = 1 << 7;
+    /// Bits that a switch sets and clears when the packet leaves.
+    pub const OF_SWITCH: u8 = BUFFERED | HOP_A | PARKED;
 }
 
 /// The hot part: what a hop reads and writes. 32 bytes that no cache line's end divides.

@@ -4,7 +4,7 @@
 use super::Switch;
 use super::queueing::HeldBy;
 use crate::classes::ClassSet;
-use crate::hop::{Hop, HopScheme, ask};
+use crate::hop::{HopScheme, dispatch};
 use crate::ids::QueueId;
 use crate::packet::{Arena, Packet, flag};
 
@@ -33,10 +33,10 @@ pub enum Holds {
 }
 
 impl Switch {
-    /// The port at which an admitted packet waits, and whether a hop scheme holds it back there.
+    /// Returns the port at which an admitted packet waits, and true if it is or was parked in a VOQ.
     #[must_use]
     pub fn waits_at(&self, packet: &Packet) -> (u16, bool) {
-        if ask!(&self.hop, hop => hop.held_back(packet), false) {
+        if packet.has(flag::PARKED) {
             return (packet.location.voq_egress(), true);
         }
         (self.core.queueing.get(packet.location.queue()).port, false)
@@ -146,10 +146,10 @@ impl Holding<'_> {
         let class = packet.class();
         let kept = || {
             let paused = self.pausing.binary_search(&(packet.ingress, class)).is_ok();
-            paused || ask!(hop, hop => hop.holds_class(packet), false)
+            paused || dispatch!(hop, scheme => scheme.blocks_class(packet), false)
         };
         let by_class = packet.has(flag::BUFFERED) && kept();
-        let named = ask!(hop, hop => hop.holds(packet), None);
+        let named = dispatch!(hop, scheme => scheme.pauses_by_name(packet), None);
         [
             by_class.then_some(Holds::Class(class)),
             named.map(Holds::Named),

@@ -5,7 +5,7 @@ use crate::config::{Classify, SwitchConfig};
 use crate::ids::QueueId;
 use crate::mixed::MixedMap;
 use crate::packet::{Kind, Packet};
-use crate::switch::flow_table::{FlowTable, sticky_ps};
+use crate::switch::flow_table::{FlowTable, Sampling, sticky_ps};
 use crate::switch::place::{Place, hashed};
 use crate::switch::queueing::Queueing;
 use crate::units::{Rate, Time};
@@ -116,7 +116,7 @@ impl Classifier {
     }
 
     /// The packet was accepted: keeps what `place` chose and returns the queue, and whether the
-    /// flow table knows of no other packet of its flow here. `counted`: the table counts it.
+    /// flow table knows of no other packet of its flow here. The table counts the packets of `sampling`.
     #[inline(always)]
     pub fn commit(
         &mut self,
@@ -124,12 +124,13 @@ impl Classifier {
         port: u16,
         packet: &Packet,
         place: Place,
-        counted: bool,
+        sampling: &Sampling,
         queueing: &mut Queueing,
     ) -> (QueueId, bool) {
         match self {
             Self::Fifo => (place.queue, false),
             Self::Dynamic(table) if packet.class() >= DATA_CLASS => {
+                let counted = sampling.counts(packet);
                 let alone = table.commit(now, packet, place, counted, queueing);
                 (place.queue, alone)
             }
@@ -159,7 +160,7 @@ impl Classifier {
         }
     }
 
-    /// The packet left `queue`. `counted`: the table counts it.
+    /// The packet left `queue`.
     #[inline(always)]
     pub fn departed(
         &mut self,
@@ -167,14 +168,14 @@ impl Classifier {
         port: u16,
         packet: &Packet,
         queue: QueueId,
-        counted: bool,
+        sampling: &Sampling,
         queueing: &mut Queueing,
     ) {
         if matches!(self, Self::Fifo) || packet.class() < DATA_CLASS {
             return;
         }
         match self {
-            Self::Dynamic(table) if counted => table.departed(now, port, packet),
+            Self::Dynamic(table) if sampling.counts(packet) => table.departed(now, port, packet),
             Self::PerFlow(flows) if queueing.get(queue).is_empty() => {
                 flows.remove(&flow_key(port, packet));
                 queueing.release(queue);

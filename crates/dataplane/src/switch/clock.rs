@@ -52,7 +52,7 @@ impl Ticker {
 
 /// The intervals of a switch.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     /// When a packet last came or went.
     last_ps: Time,
     /// Reads which queues are empty.
@@ -63,7 +63,7 @@ pub(super) struct Clock {
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Due {
+pub(crate) struct Due {
     /// Read which queues are empty.
     pub read: bool,
     /// Tell which queues should be paused.

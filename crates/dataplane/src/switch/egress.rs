@@ -1,85 +1,114 @@
-//! A port of a switch as frames of the neighbour see it.
+//! What frames of a neighbour do to the ports of a switch.
 
-use super::pipeline::Pipeline;
+use super::context::Cx;
 use crate::classes::ClassSet;
-use crate::hop::{self, Egress};
-use crate::packet::{Arena, Packet, PacketId};
+use crate::hop::Ports;
+use crate::packet::Packet;
 use crate::sink::Sink;
 use crate::units::Time;
 
-pub(super) struct PortEgress<'a, S> {
-    pub now: Time,
-    pub core: &'a mut Pipeline,
-    pub port: u16,
-    pub arena: &'a Arena,
-    pub sink: &'a mut S,
-}
-
-impl<S: Sink> PortEgress<'_, S> {
-    /// Obeys a frame.
-    pub fn obey(&mut self, id: PacketId, frame: &Packet) {
-        let arena = self.arena;
-        hop::obey(self, frame, arena.list(id));
+impl<S: Sink> Cx<'_, S> {
+    /// Pauses or resumes classes of a port. Returns true if that changed the port.
+    fn set_paused_classes(&mut self, port: u16, classes: ClassSet, on: bool) -> bool {
+        let before = self.core.queueing.held_classes(port).0;
+        let after = match on {
+            true => before | classes,
+            false => before & !classes,
+        };
+        self.core.queueing.pause_classes(port, after);
+        self.sink.pfc_received(port, before, after);
+        before != after
     }
 
-    /// Whether something changed is noted; what may go on is tried.
-    fn done(&mut self, changed: bool, on: bool) {
+    /// Ends the pauses that have expired, and plans the next call.
+    // QNT-03
+    pub(super) fn end_pauses(&mut self) {
+        while let Some((port, class)) = self.core.timed.expired(self.now) {
+            self.set_paused_classes(port, 1 << class, false);
+            self.sink.kick(port);
+        }
+        if let Some(next) = self.core.timed.next() {
+            self.sink.wake(next);
+        }
+    }
+
+    /// Counts a pause or resume that changed nothing. A port that was resumed may send.
+    fn finish(&mut self, port: u16, on: bool, changed: bool) {
         self.core.counters.repeated_pauses += u64::from(!changed);
         if !on {
-            self.sink.kick(self.port);
+            self.sink.kick(port);
         }
     }
 }
 
-impl<S: Sink> Egress for PortEgress<'_, S> {
+impl<S: Sink> Ports for Cx<'_, S> {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn emit(&mut self, port: u16, frame: Packet) {
+        Cx::emit(self, port, frame);
+    }
+
+    fn wake(&mut self, at: Time) {
+        self.sink.wake(at);
+    }
+
+    fn block_class(&mut self, port: u16, class: u8, on: bool) {
+        self.core.queueing.shape(port, class, on);
+        if !on {
+            self.sink.kick(port);
+        }
+    }
+
     // SW-40, SW-43
-    fn pause_classes(&mut self, classes: ClassSet, on: bool) {
-        self.sink.pfc_frame_received(self.port, on); // QNT-13: count messages
-        self.core.timed.forget(self.port, classes);
-        let changed = self.core.hold_classes(self.port, classes, on, self.sink);
-        self.done(changed, on);
+    fn pause_classes(&mut self, port: u16, classes: ClassSet, on: bool) {
+        self.sink.pfc_frame_received(port, on); // QNT-13: count messages
+        self.core.timed.forget(port, classes);
+        let changed = self.set_paused_classes(port, classes, on);
+        self.finish(port, on, changed);
     }
 
     // QNT-02
-    fn pause_classes_for(&mut self, classes: ClassSet, quanta: u16) {
-        self.sink.pfc_frame_received(self.port, true); // QNT-13: count messages
-        let until = self.core.timed.pause(self.now, self.port, classes, quanta);
+    fn pause_classes_for(&mut self, port: u16, classes: ClassSet, quanta: u16) {
+        self.sink.pfc_frame_received(port, true); // QNT-13: count messages
+        let until = self.core.timed.pause(self.now, port, classes, quanta);
         self.sink.wake(until);
-        self.core.hold_classes(self.port, classes, true, self.sink);
+        self.set_paused_classes(port, classes, true);
     }
 
     // BFC-10
-    fn pause_queue(&mut self, queue: u16, on: bool) {
+    fn pause_queue(&mut self, port: u16, queue: u16, on: bool) {
         let queueing = &mut self.core.queueing;
         let mut changed = true;
-        if let Some(queue) = queueing.by_number(self.port, queue) {
+        if let Some(queue) = queueing.by_number(port, queue) {
             self.sink
-                .hold_received(self.port, queueing.get(queue).number.into(), on);
+                .hold_received(port, queueing.get(queue).number.into(), on);
             changed = queueing.get(queue).paused != on;
             queueing.set_paused(queue, on, self.arena);
         }
-        self.done(changed, on);
+        self.finish(port, on, changed);
     }
 
     // BFC-30
-    fn pause_exactly(&mut self, queues: &[u32]) {
+    fn pause_exactly(&mut self, port: u16, queues: &[u32]) {
         let queueing = &mut self.core.queueing;
-        if queueing.replace_paused(self.port, queues, self.arena) {
-            self.sink.kick(self.port);
+        if queueing.replace_paused(port, queues, self.arena) {
+            self.sink.kick(port);
         }
     }
 
     // BFC-37
-    fn pause_flow(&mut self, flow: u32, _queue: u16, on: bool) {
-        self.sink.hold_received(self.port, flow, on);
-        let own = self.core.classifier.own_queue(self.port, flow);
+    fn pause_flow(&mut self, port: u16, flow: u32, _queue: u16, on: bool) {
+        self.sink.hold_received(port, flow, on);
+        let own = self.core.classifier.own_queue(port, flow);
         let queueing = &mut self.core.queueing;
-        let changed = queueing.hold_flow(self.port, flow, on, own, self.arena);
-        self.done(changed, on);
+        let changed = queueing.hold_flow(port, flow, on, own, self.arena);
+        self.finish(port, on, changed);
     }
 
-    /// Only a scheme that holds packets by destination obeys that, and does it itself.
-    fn pause_destination(&mut self, _dst: u32, on: bool) {
-        self.done(true, on);
+    /// Only a scheme that parks packets by destination obeys this frame, and it does so itself.
+    fn pause_destination(&mut self, port: u16, _dst: u32, on: bool) {
+        self.finish(port, on, true);
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn longest_hop_ps(ports: &[(Rate, Time)]) -> Time {
 /// Which packets the flow table counts.
 // BFC-32
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sampling {
+pub(crate) struct Sampling {
     /// In 1/65536.
     share: u32,
     seed: u32,
@@ -516,7 +516,7 @@ mod tests {
             "active"
         );
         for _ in 0..2 {
-            q.pop::<false>(0, &a).unwrap();
+            q.pop(0, &a).unwrap();
             t.departed(60 * US, 0, &p);
         }
         assert_eq!(t.packets(), 0);
@@ -545,7 +545,7 @@ mod tests {
 
     /// Takes everything out of the queues and the table.
     fn drain(t: &mut FlowTable, q: &mut Queueing, a: &Arena, now: Time) {
-        while let Some(Taken { id, .. }) = q.pop::<false>(0, a) {
+        while let Some(Taken { id, .. }) = q.pop(0, a) {
             t.departed(now, 0, a.hot(id));
         }
     }

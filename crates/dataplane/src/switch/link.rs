@@ -1,13 +1,15 @@
 //! Links that fail and come back, as the switch at one end sees it. The rules are in
 //! `specs/links.md`.
 
+use super::context::Cx;
 use super::pipeline::Stranded;
+use super::place::Place;
 use super::queueing::Taken;
 use super::shaper::SHAPED_CLASS;
+use super::steps::{Step, Steps};
 use super::{Pairs, Switch, cx};
 use crate::classes::ClassSet;
-use crate::hop::pfc::Pfc;
-use crate::hop::{Cx, Hop, HopScheme, ask};
+use crate::hop::{HopScheme, Topology, dispatch};
 use crate::ids::QueueId;
 use crate::packet::{Arena, PacketId, flag};
 use crate::route::Routes;
@@ -31,8 +33,9 @@ impl Switch {
         self.core.set_dead(port, !up, stranded);
         self.forget_neighbour(now, port, arena, sink);
         if up {
-            Pfc::hold_again(cx!(self, now, arena, sink), port); // LNK-22
-            self.shape_again(now, port, sink);
+            let cx = cx!(self, now, arena, sink);
+            cx.pause_again(port); // LNK-22
+            cx.shape_again(port);
             sink.kick(port);
         } else if stranded == Stranded::Drop {
             self.flush(now, port, arena, sink);
@@ -58,8 +61,8 @@ impl Switch {
         }
         // What we held of the neighbour.
         let cx = cx!(self, now, arena, sink);
-        ask!(&mut self.hop, hop => hop.link(cx, port), ());
-        Pfc::link(cx, port);
+        dispatch!(&mut self.hop, scheme => scheme.link(cx, port), ());
+        cx.forget_pauses(port);
     }
 
     /// Drops everything that waits at a port.
@@ -69,24 +72,16 @@ impl Switch {
             self.withdraw(now, port, queue, id, arena, sink);
             self.give_up(now, port, id, DropCause::Link, arena, sink);
         }
-        ask!(&mut self.hop, hop => hop.emptied(cx!(self, now, arena, sink)), ());
+        self.hop.step(cx!(self, now, arena, sink), Step::Emptied);
     }
 
     /// Takes the packet that a dead port would send next; no shaper holds it.
     // LNK-28
     fn pop_any(&mut self, port: u16, arena: &Arena) -> Option<Taken> {
-        if self.shaper.is_some() {
+        if self.core.steps.has(Steps::SHAPE) {
             self.core.queueing.shape(port, SHAPED_CLASS, false);
         }
-        self.core.queueing.pop::<false>(port, arena)
-    }
-
-    /// What waited in a shaped class while a link was down waits for its shaper again.
-    // LNK-28
-    fn shape_again<S: Sink>(&mut self, now: Time, port: u16, sink: &mut S) {
-        if let Some(shaper) = &mut self.shaper {
-            shaper.shape(now, port, &mut self.core.queueing, sink);
-        }
+        self.core.queueing.pop(port, arena)
     }
 
     /// Drops a packet that stood in an egress queue until now.
@@ -101,8 +96,9 @@ impl Switch {
     ) {
         let packet = *arena.hot(id);
         let cx = cx!(self, now, arena, sink);
-        ask!(&mut self.hop, hop => hop.given_up(cx, port, &packet), ());
-        cx.arena.hot_mut(id).flags &= !(flag::HOP_A | flag::HOP_B);
+        let packet = &packet;
+        self.hop.step(cx, Step::GiveUp { port, packet });
+        cx.arena.hot_mut(id).flags &= !(flag::HOP_A | flag::PARKED);
         cx.discard(port, id, cause);
     }
 
@@ -116,12 +112,10 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let packet = *arena.hot(id);
-        self.core.unsignal(port, &packet);
+        let packet = &{ *arena.hot(id) };
         let cx = cx!(self, now, arena, sink);
-        ask!(&mut self.hop, hop => hop.withdrawn(cx, id, &packet), ());
-        self.assist_withdrawn(port, packet.class());
-        self.core.unplace::<false>(now, port, &packet, queue);
+        self.hop.step(cx, Step::Withdraw { id, packet });
+        cx.withdraw(port, queue, packet);
     }
 
     /// New routes. What waits at dead ports goes where they lead. `allowed`: the pairs of ports that
@@ -138,7 +132,7 @@ impl Switch {
         self.core.routes = routes;
         self.core.note_change();
         self.allow(allowed);
-        ask!(&mut self.hop, hop => hop.rerouted(&self.core), ());
+        self.hop.learn(&self.core, Topology::Routes);
         let mut moved = Vec::new();
         for port in 0..self.ports() {
             if !self.core.is_dead(port) {
@@ -152,7 +146,7 @@ impl Switch {
         for (port, id) in moved {
             self.move_on(now, port, id, arena, sink);
         }
-        ask!(&mut self.hop, hop => hop.emptied(cx!(self, now, arena, sink)), ());
+        self.hop.step(cx!(self, now, arena, sink), Step::Emptied);
     }
 
     /// Places a packet, which is in the buffer already, again.
@@ -170,26 +164,19 @@ impl Switch {
         };
         self.core.counters.rerouted += u64::from(port != from);
         let cx = cx!(self, now, arena, sink);
-        let place = ask!(&self.hop, hop => hop.place_again(cx.core, port, &packet), None);
-        let place = place.unwrap_or_else(|| cx.place(port, &packet));
-        let found = cx.forward(port, place, id);
-        ask!(&mut self.hop, hop => hop.enqueued(cx, port, (id, &packet), found), ());
-        if self.core.assists {
-            self.assist_joined(now, port, packet.class(), sink); // LNK-28
-        }
-        sink.kick(port);
-    }
-
-    /// The books of shaped and trimmed classes about a packet that is taken out of its queue.
-    // LNK-28
-    fn assist_withdrawn(&mut self, port: u16, class: u8) {
-        if let Some(shaper) = &mut self.shaper
-            && class == SHAPED_CLASS
-        {
-            shaper.withdrawn(port);
-        }
-        if let Some(trimmer) = &mut self.trimmer {
-            trimmer.left(port, class);
-        }
+        let place = match cx.steps.has(Steps::VOQS) && packet.has(flag::PARKED) {
+            true => Place::at(cx.core.queueing.behind(port, packet.class())), // FG-15
+            false => cx.classify(port, &packet),
+        };
+        let found = cx.enqueue(port, place, id, &packet);
+        let packet = &packet;
+        let step = Step::Rejoin {
+            port,
+            id,
+            packet,
+            found,
+        };
+        self.hop.step(cx, step);
+        cx.sink.kick(port);
     }
 }

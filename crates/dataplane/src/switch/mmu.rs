@@ -444,14 +444,14 @@ impl Mmu {
 
     /// Lets a packet go that came in by `port`.
     #[inline(always)]
-    pub fn leave<const PLAIN: bool>(&mut self, port: u16, class: u8, size: u64) -> Tell {
+    pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Tell {
         debug_assert!(
             self.used >= size,
             "{size} B leave a buffer with {} B",
             self.used
         );
         self.used -= size;
-        if !PLAIN && let Some(books) = &mut self.ns3 {
+        if let Some(books) = &mut self.ns3 {
             return books.leave(port, class, size);
         }
         let at = self.at(port, class);
@@ -673,7 +673,7 @@ mod tests {
         assert_eq!(m.verdict(0, 2, 1000, 0), Err(DropCause::Buffer));
         m.enter(1, 2, 1000, Space::Headroom);
         assert_eq!(m.verdict(1, 2, 1000, 0), Err(DropCause::Buffer));
-        m.leave::<false>(0, 2, 1000);
+        m.leave(0, 2, 1000);
         assert_eq!(m.verdict(1, 2, 1000, 0), Ok(Space::Headroom));
         m.audit().unwrap();
     }
@@ -686,7 +686,7 @@ mod tests {
         assert_eq!(m.shared_used, 0);
         m.enter(0, 2, 1500, Space::Pool);
         assert_eq!(m.shared_used, 1000);
-        m.leave::<false>(0, 2, 1500);
+        m.leave(0, 2, 1500);
         assert_eq!(m.shared_used, 0);
         m.audit().unwrap();
     }

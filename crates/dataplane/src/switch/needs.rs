@@ -15,6 +15,8 @@ pub struct Needs {
     pub hop_rtt_ps: Option<Time>,
     /// While packets come and go it is called at the multiples of this time, ps.
     pub period_ps: Option<Time>,
+    /// INT of packets that it parked reports the bytes in VOQs.
+    pub int_reports_voqs: bool,
     /// Only this share of packets is counted in the flow table, in 1/65536; `None`: all are.
     pub sampling: Option<u32>,
 }

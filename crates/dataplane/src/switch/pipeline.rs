@@ -1,21 +1,23 @@
-//! What every switch has, whatever it tells its neighbours: routes, classifier, buffer, queues, signals,
-//! and the steps of a packet through them.
+//! The parts of a switch without its hop scheme: routes, classifier, buffer, PFC, queues, signals, counters.
 
 use super::classify::Classifier;
+use super::clock::Clock;
 use super::flow_table::Sampling;
 use super::mmu::Mmu;
 use super::needs::Needs;
-use super::place::Place;
 use super::queueing::Queueing;
-use super::signal::{self, Marker};
+use super::shaper::Shaper;
+use super::signal::Marker;
+use super::steps::Steps;
+use super::trim::Trimmer;
 use crate::classes::ClassSet;
-use crate::config::{IntConfig, Scope, SwitchConfig};
-use crate::ids::QueueId;
-use crate::int::{IntFormat, IntHop, wire};
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
+use crate::config::{Assist, Classify, IntConfig, SwitchConfig};
+use crate::hop::pfc::Pfc;
+use crate::int::{IntFormat, wire};
+use crate::packet::Packet;
 use crate::pause_time::TimedPauses;
 use crate::route::Routes;
-use crate::sink::{DROP_CAUSES, DropCause, Sink};
+use crate::sink::DROP_CAUSES;
 use crate::units::{Rate, Time};
 
 /// What the mechanisms of one switch did.
@@ -52,7 +54,7 @@ pub struct SwitchPortCounters {
     pub credit_bytes: u64,
     /// Packets that left marked by this port.
     pub marked: u64,
-    /// Packets dropped on their way to this port, per [`DropCause`].
+    /// Packets dropped on their way to this port, per [`DropCause`](crate::sink::DropCause).
     pub dropped: [u64; DROP_CAUSES],
 }
 
@@ -81,6 +83,18 @@ pub(crate) struct ClassBits {
     pub int: ClassSet,
 }
 
+impl ClassBits {
+    fn new<H>(config: &SwitchConfig<H>) -> Self {
+        let mut class = Self::default();
+        for (c, of) in config.classes.iter().enumerate() {
+            class.buffered |= ClassSet::from(of.buffered) << c;
+            class.ecn |= ClassSet::from(of.ecn) << c;
+            class.int |= ClassSet::from(of.int) << c;
+        }
+        class
+    }
+}
+
 /// What a packet found when it joined its queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
@@ -90,18 +104,6 @@ pub(crate) struct Found {
     pub alone: bool,
 }
 
-/// A packet that has left its queue.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Left<'a> {
-    pub port: u16,
-    pub queue: QueueId,
-    pub id: PacketId,
-    /// Its record as it was in the queue.
-    pub packet: &'a Packet,
-    /// What INT says of the bytes that wait, if not those of the port.
-    pub waits: Option<u64>,
-}
-
 /// The parts of a switch. The fields, and those of the parts, stand in the order in which most packets
 /// need them, so that they take few cache lines.
 #[derive(Debug)]
@@ -109,29 +111,32 @@ pub(crate) struct Left<'a> {
 pub(crate) struct Pipeline {
     pub routes: Routes,
     pub class: ClassBits,
-    /// A packet meets nothing here but routes, buffer, queues, ECN and exact INT.
-    pub plain: bool,
-    /// The switch has a shaped class, or trims.
-    pub assists: bool,
-    int: bool,
-    /// ACKs go back the way on which their packet came.
-    acks_return: bool,
-    /// What INT's pathID takes of the switch's number.
-    path_id: u32,
+    /// Optional steps of the switch.
+    pub steps: Steps,
+    /// INT is written on data packets.
+    pub int: bool,
+    /// The part of the switch's number that INT's pathID contains.
+    pub path_id: u32,
     pub classifier: Classifier,
     pub queueing: Queueing,
     pub mmu: Mmu,
+    pub pfc: Pfc,
     /// `None`: neither links nor routes have changed yet.
     dead: Option<Box<DeadPorts>>,
     pub counters: SwitchCounters,
     pub marker: Option<Marker>,
-    /// How INT is written, if not exactly and of what was sent.
-    int_as: Option<IntConfig>,
+    /// The form of INT records; `None`: they are exact and count sent bytes.
+    pub int_as: Option<IntConfig>,
+    /// Bytes in VOQs, if packets that were parked report these by INT.
+    pub voq_bytes: Option<u64>,
     pub port_counters: Vec<SwitchPortCounters>,
     /// Which packets the flow table counts.
-    sampling: Sampling,
-    /// Pauses of neighbours that run out.
+    pub sampling: Sampling,
+    /// Pauses of neighbours that expire.
     pub timed: Box<TimedPauses>,
+    pub clock: Option<Box<Clock>>,
+    pub shaper: Option<Box<Shaper>>,
+    pub trimmer: Option<Box<Trimmer>>,
 }
 
 impl Pipeline {
@@ -142,12 +147,6 @@ impl Pipeline {
         ports: &[(Rate, Time)],
         routes: Routes,
     ) -> Self {
-        let mut class = ClassBits::default();
-        for (c, of) in config.classes.iter().enumerate() {
-            class.buffered |= ClassSet::from(of.buffered) << c;
-            class.ecn |= ClassSet::from(of.ecn) << c;
-            class.int |= ClassSet::from(of.int) << c;
-        }
         let mut queueing = Queueing::new(config, needs, ports.len());
         let marker = config
             .ecn
@@ -157,18 +156,22 @@ impl Pipeline {
             port.telemetry.rate_mbps = (rate.bps() / 1_000_000) as u32;
             port.telemetry.unmarked_bytes = marker.as_ref().map_or(u32::MAX, |m| m.unmarked(nth));
         }
-        Self {
-            plain: false,
+        let read_ps = match config.classify {
+            Classify::Dynamic { .. } => config.assign.bitmap_ps,
+            _ => None,
+        };
+        let mut core = Self {
+            steps: Steps::NONE,
             routes,
             classifier: Classifier::new(config, needs.hop_rtt_ps, ports, &queueing),
             mmu: Mmu::new(config, ports),
+            pfc: Pfc::new(config, ports),
             queueing,
             marker,
-            assists: config.assist.is_some(),
-            class,
+            class: ClassBits::new(config),
             int: config.int.is_some(),
-            acks_return: config.acks_return,
             int_as: config.int.filter(|int| *int != IntConfig::default()),
+            voq_bytes: needs.int_reports_voqs.then_some(0),
             path_id: match config.int.unwrap_or_default().format {
                 IntFormat::Exact => id,
                 IntFormat::Wire(_) => wire::path_id(id),
@@ -178,17 +181,33 @@ impl Pipeline {
             dead: None,
             sampling: Sampling::new(needs.sampling, id),
             timed: Box::new(TimedPauses::new(ports.iter().map(|link| link.0))),
-        }
-    }
-
-    /// Whether a packet meets nothing here but routes, buffer, queues, ECN and exact INT.
-    pub fn is_plain(&self) -> bool {
-        self.dead.is_none()
-            && !self.assists
-            && !self.acks_return
-            && self.int_as.is_none()
-            && self.mmu.is_plain()
-            && self.queueing.is_plain()
+            clock: Clock::new(read_ps, needs.period_ps).map(Box::new),
+            shaper: match &config.assist {
+                Some(Assist::Credits(queue)) => Some(Box::new(Shaper::new(queue, ports))),
+                _ => None,
+            },
+            trimmer: match config.assist {
+                Some(Assist::Trim(trim)) => {
+                    let classes = config.classes.len();
+                    Some(Box::new(Trimmer::new(trim, ports.len(), classes)))
+                }
+                _ => None,
+            },
+        };
+        let marks_at_dequeue = core.marker.as_ref().map(|marker| marker.at_dequeue);
+        core.steps = Steps::NONE
+            .and_if(core.clock.is_some(), Steps::CLOCK)
+            .and_if(config.acks_return, Steps::TRAIL)
+            .and_if(core.shaper.is_some(), Steps::SHAPE)
+            .and_if(core.trimmer.is_some(), Steps::TRIM)
+            .and_if(needs.queues_behind, Steps::VOQS)
+            .and_if(
+                core.int_as.is_some() || core.voq_bytes.is_some(),
+                Steps::INT_FORMAT,
+            )
+            .and_if(marks_at_dequeue == Some(false), Steps::MARK_ENQUEUE)
+            .and_if(marks_at_dequeue == Some(true), Steps::MARK_DEPART);
+        core
     }
 
     /// How many ports there are.
@@ -201,40 +220,10 @@ impl Pipeline {
         self.dead.as_ref().is_some_and(|d| d.dead[port as usize])
     }
 
-    /// Holds classes of a port, or lets them go, for the neighbour. Returns whether that changed anything.
-    pub fn hold_classes<S: Sink>(
-        &mut self,
-        port: u16,
-        classes: ClassSet,
-        on: bool,
-        sink: &mut S,
-    ) -> bool {
-        let before = self.queueing.held_classes(port).0;
-        let after = match on {
-            true => before | classes,
-            false => before & !classes,
-        };
-        self.queueing.pause_classes(port, after);
-        sink.pfc_received(port, before, after);
-        before != after
-    }
-
-    /// Lets go what is held by pauses that have run out, and asks to be called for the next.
-    // QNT-03
-    pub fn end_pauses<S: Sink>(&mut self, now: Time, sink: &mut S) {
-        while let Some((port, class)) = self.timed.expired(now) {
-            self.hold_classes(port, 1 << class, false, sink);
-            sink.kick(port);
-        }
-        if let Some(next) = self.timed.next() {
-            sink.wake(next);
-        }
-    }
-
-    /// Links or routes change: from now on this is no plain switch.
+    /// Links or routes change: from now on the switch checks links.
     pub fn note_change(&mut self) {
         let ports = self.queueing.ports.len();
-        self.plain = false;
+        self.steps = self.steps.and(Steps::LINKS);
         self.dead.get_or_insert_with(|| {
             Box::new(DeadPorts {
                 dead: vec![false; ports],
@@ -252,13 +241,7 @@ impl Pipeline {
         }
     }
 
-    /// Whether links or routes have ever changed here.
-    #[inline]
-    pub const fn has_changed(&self) -> bool {
-        self.dead.is_some()
-    }
-
-    /// Whether a packet that is to leave by this port is lost with its link.
+    /// True if a packet that is to leave by this port is lost with its link.
     #[cold]
     #[inline(never)]
     pub fn is_lost_at(&self, port: u16) -> bool {
@@ -267,103 +250,12 @@ impl Pipeline {
             .is_some_and(|d| d.dead[port as usize] && d.stranded == Stranded::Drop)
     }
 
-    /// Where a packet goes on.
-    #[inline(always)]
-    pub fn egress<const PLAIN: bool>(
-        &self,
-        packet: &Packet,
-        id: PacketId,
-        arena: &mut Arena,
-    ) -> Option<u16> {
-        if !PLAIN
-            && self.acks_return
-            && let Some(port) = self.back(packet, id, arena)
-        {
-            return Some(port);
-        }
-        self.routes.port(packet, || arena.cold(id).src)
-    }
-
-    /// FGC-32: of an ACK the port by which its packet came in; of a data packet this is written down.
-    fn back(&self, packet: &Packet, id: PacketId, arena: &mut Arena) -> Option<u16> {
-        match packet.kind() {
-            Kind::Ack | Kind::Nak => arena.trail_mut(id).pop(),
-            Kind::Data => {
-                let first = self.routes.is_first(arena.cold(id).src);
-                let trail = arena.trail_mut(id);
-                if first {
-                    trail.clear();
-                }
-                trail.push(packet.ingress);
-                None
-            }
-            _ => None,
-        }
-    }
-
     /// Whether the flow table counts a packet. A function of the packet, so that it is the same when it
     /// leaves.
     // BFC-32
     #[inline]
     pub fn counts(&self, packet: &Packet) -> bool {
         self.sampling.counts(packet)
-    }
-
-    /// The queue that a packet would join at a port.
-    #[inline(always)]
-    pub fn place<S: Sink>(&self, now: Time, port: u16, packet: &Packet, sink: &mut S) -> Place {
-        let draw = &mut || sink.draw();
-        self.classifier
-            .place(now, port, packet, &self.queueing, draw)
-    }
-
-    /// Commits an admitted packet to its place and lets it join its queue. The caller kicks the port.
-    #[inline]
-    pub fn forward<S: Sink>(
-        &mut self,
-        now: Time,
-        port: u16,
-        place: Place,
-        id: PacketId,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) -> Found {
-        let packet = *arena.hot(id);
-        let (queue, alone) = if self.queueing.is_behind(place.queue) {
-            (place.queue, false)
-        } else {
-            let counted = self.counts(&packet);
-            self.classifier
-                .commit(now, port, &packet, place, counted, &mut self.queueing)
-        };
-        let bytes = self.enqueue(port, queue, (id, &packet), arena, sink);
-        Found { bytes, alone }
-    }
-
-    /// The packet joins its queue, and the signals look at what it finds there: the bytes that its queue
-    /// held. The caller kicks the port.
-    #[inline(always)]
-    pub fn enqueue<S: Sink>(
-        &mut self,
-        port: u16,
-        queue: QueueId,
-        (id, packet): (PacketId, &Packet),
-        arena: &mut Arena,
-        sink: &mut S,
-    ) -> u64 {
-        let found = self.queueing.get(queue).bytes();
-        self.queueing.push(queue, id, arena);
-        let bit = 1 << packet.class();
-        let size = u64::from(packet.size);
-        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
-        if self.class.int & bit != 0 {
-            telemetry.int_bytes += size;
-        }
-        if self.class.ecn & bit != 0 {
-            telemetry.ecn_bytes += size;
-            self.mark(port, queue, id, false, arena, sink);
-        }
-        found
     }
 
     /// A frame of the switch's own leaves by a port.
@@ -392,176 +284,6 @@ impl Pipeline {
                 "bytes for INT of a port"
             );
             telemetry.int_bytes -= u64::from(frame.size);
-        }
-    }
-
-    /// Marks and telemetry of a packet that has left its queue.
-    #[inline(always)]
-    pub fn signal<const PLAIN: bool, S: Sink>(
-        &mut self,
-        now: Time,
-        Left {
-            port,
-            queue,
-            id,
-            packet,
-            waits,
-        }: Left<'_>,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) {
-        let bit = 1 << packet.class();
-        let size = u64::from(packet.size);
-        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
-        if self.class.ecn & bit != 0 {
-            debug_assert!(telemetry.ecn_bytes >= size, "bytes for ECN of a port");
-            telemetry.ecn_bytes -= size;
-        }
-        if self.class.int & bit != 0 {
-            debug_assert!(telemetry.int_bytes >= size, "bytes for INT of a port");
-            telemetry.int_bytes -= size;
-            let sent_before = telemetry.int_tx;
-            telemetry.int_tx += size;
-            if self.int && packet.kind() == Kind::Data && packet.has(flag::INT) {
-                // SW-33
-                let hop = IntHop {
-                    ts_ps: now,
-                    tx_bytes: sent_before,
-                    qlen_bytes: waits
-                        .unwrap_or(telemetry.int_bytes)
-                        .min(u64::from(u32::MAX)) as u32,
-                    rate_mbps: telemetry.rate_mbps,
-                };
-                let fits = arena.push_hop(id, self.path_id, hop);
-                self.counters.int_hops += 1;
-                if !PLAIN && fits && self.int_as.is_some() {
-                    self.rewrite_int(port, id, arena);
-                }
-            }
-        }
-        if self.class.ecn & bit != 0 {
-            self.mark(port, queue, id, true, arena, sink);
-        }
-    }
-
-    /// Makes the record that a packet just got, which is exact, what the configuration says.
-    #[cold]
-    #[inline(never)]
-    fn rewrite_int(&self, port: u16, id: PacketId, arena: &mut Arena) {
-        let telemetry = &self.queueing.ports[port as usize].telemetry;
-        let arrived = telemetry.int_tx + telemetry.int_bytes;
-        if let (Some(int), Some(hop)) = (self.int_as, arena.last_hop_mut(id)) {
-            signal::rewrite(int, hop, arrived);
-        }
-    }
-
-    /// ECN at the moment that the configuration chose.
-    // SW-30, SW-32, SW-34
-    #[inline(always)]
-    fn mark<S: Sink>(
-        &mut self,
-        port: u16,
-        queue: QueueId,
-        id: PacketId,
-        at_dequeue: bool,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) {
-        let telemetry = &self.queueing.ports[port as usize].telemetry;
-        let most = telemetry.ecn_bytes + telemetry.held_bytes; // FG-50
-        if most <= u64::from(telemetry.unmarked_bytes) {
-            return;
-        }
-        let Some(marker) = &self.marker else { return };
-        if marker.at_dequeue != at_dequeue {
-            return;
-        }
-        let bytes = match marker.scope {
-            Scope::Queue => self.queueing.get(queue).bytes() + telemetry.held_bytes,
-            Scope::Port => most,
-        };
-        debug_assert!(bytes <= most, "a queue is part of its port");
-        let hot = arena.hot_mut(id);
-        let data = hot.kind() == Kind::Data;
-        // NS3-16: the draw of an ACK has no effect but on those after it.
-        if !data && !marker.replay {
-            return;
-        }
-        let marks = marker.marks(port, bytes, || sink.unit());
-        if marks && data {
-            hot.flags |= flag::CE;
-            self.counters.marks += 1;
-            self.port_counters[port as usize].marked += 1;
-        }
-    }
-
-    /// A packet is taken out of its queue without leaving: signals forget it.
-    pub fn unsignal(&mut self, port: u16, packet: &Packet) {
-        let bit = 1 << packet.class();
-        let size = u64::from(packet.size);
-        let telemetry = &mut self.queueing.ports[port as usize].telemetry;
-        if self.class.ecn & bit != 0 {
-            debug_assert!(telemetry.ecn_bytes >= size, "bytes for ECN of a port");
-            telemetry.ecn_bytes -= size;
-        }
-        if self.class.int & bit != 0 {
-            debug_assert!(telemetry.int_bytes >= size, "bytes for INT of a port");
-            telemetry.int_bytes -= size;
-        }
-    }
-
-    /// A packet left its queue: the classifier's books.
-    #[inline(always)]
-    pub fn unplace<const PLAIN: bool>(
-        &mut self,
-        now: Time,
-        port: u16,
-        packet: &Packet,
-        queue: QueueId,
-    ) {
-        if PLAIN || !self.queueing.is_behind(queue) {
-            let counted = PLAIN || self.counts(packet);
-            self.classifier
-                .departed(now, port, packet, queue, counted, &mut self.queueing);
-        }
-    }
-
-    /// Puts a frame of the switch's own in front of everything at a port.
-    // SW-42
-    pub fn emit<S: Sink>(
-        &mut self,
-        port: u16,
-        frame: Packet,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) -> PacketId {
-        if self.class.int & 1 != 0 {
-            self.queueing.ports[port as usize].telemetry.int_bytes += u64::from(frame.size);
-        }
-        let id = arena.alloc(frame, Cold::default());
-        let queue = self.queueing.queue_of(port, 0, 0);
-        self.queueing.push(queue, id, arena);
-        sink.kick(port);
-        id
-    }
-
-    /// Drops a packet that stands in no queue and holds no buffer.
-    pub fn drop<S: Sink>(
-        &mut self,
-        port: Option<u16>,
-        id: PacketId,
-        cause: DropCause,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) {
-        self.counters.dropped += 1;
-        if let Some(port) = port {
-            self.port_counters[port as usize].dropped[cause as usize] += 1;
-        }
-        sink.dropped(arena.hot(id), port, cause);
-        // SW-52
-        if !sink.keep(id, cause) {
-            arena.free(id);
         }
     }
 }

@@ -26,8 +26,8 @@ pub(crate) enum Assigned {
 }
 
 impl Place {
-    /// Place of a packet that a hop scheme stores: it has no queue yet.
-    pub const HELD: Self = Self::at(QueueId::NONE);
+    /// The place of a packet that a hop scheme parks: it has no queue yet.
+    pub const PARKED: Self = Self::at(QueueId::NONE);
 
     pub const fn at(queue: QueueId) -> Self {
         Self {

@@ -154,8 +154,8 @@ pub(crate) struct Telemetry {
     pub int_bytes: u64,
     /// Bytes sent of the classes that INT counts.
     pub int_tx: u64,
-    /// Bytes that are held elsewhere for the port, as far as ECN counts them.
-    pub held_bytes: u64,
+    /// Bytes in VOQs for the port, if ECN counts them.
+    pub voq_bytes: u64,
     pub rate_mbps: u32,
     /// This many bytes are never marked. // SW-30
     pub unmarked_bytes: u32,
@@ -386,11 +386,6 @@ impl Queueing {
     /// found by a step more.
     pub const fn has_several(&self) -> bool {
         !self.single
-    }
-
-    /// No class is shaped, waits behind another, takes turns with another, or is paused by flows.
-    pub fn is_plain(&self) -> bool {
-        self.behind == 0 && self.weight.is_none() && self.held_flows.is_none()
     }
 
     /// Prefetches the state of a port.
@@ -731,13 +726,13 @@ impl Queueing {
 
     /// Takes the packet that the port sends next out of its queue.
     #[inline(always)]
-    pub fn pop<const PLAIN: bool>(&mut self, port: u16, arena: &Arena) -> Option<Taken> {
+    pub fn pop(&mut self, port: u16, arena: &Arena) -> Option<Taken> {
         let ready = self.ports[port as usize].may_send();
         if ready == 0 {
             return None;
         }
         let mut class = ready.trailing_zeros() as u8; // SW-22
-        if !PLAIN && let Some(weight) = self.weight {
+        if let Some(weight) = self.weight {
             class = self.ports[port as usize].take_turns(ready, weight);
         }
         let at = self.at(port, class);
@@ -1113,7 +1108,7 @@ mod tests {
     fn drain(queueing: &mut Queueing, port: u16, arena: &Arena) -> Vec<u32> {
         std::iter::from_fn(|| {
             queueing
-                .pop::<false>(port, arena)
+                .pop(port, arena)
                 .map(|taken| arena.hot(taken.id).flow)
         })
         .collect()
@@ -1192,7 +1187,7 @@ mod tests {
         };
         put(&mut queueing, &mut arena, 1, 2);
         put(&mut queueing, &mut arena, 3, 2);
-        let first = queueing.pop::<false>(0, &arena).unwrap();
+        let first = queueing.pop(0, &arena).unwrap();
         assert_eq!(arena.hot(first.id).flow, 1);
         // Queue 2 comes last, and has its turn before queue 3.
         put(&mut queueing, &mut arena, 2, 1);

@@ -5,7 +5,9 @@ use crate::classes::class_label;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::context::Cx;
 use super::queueing::Queueing;
+use super::steps::Steps;
 use super::{CONTROL_CLASS, DATA_CLASS, Switch};
 use crate::config::{CreditQueue, MAX_CLASSES};
 use crate::packet::Arena;
@@ -27,7 +29,7 @@ struct Port {
 
 /// The shaped queues of a switch.
 #[derive(Debug)]
-pub(super) struct Shaper {
+pub(crate) struct Shaper {
     limit: u16,
     ports: Vec<Port>,
     /// When buckets open for which packets wait.
@@ -112,11 +114,33 @@ impl Shaper {
     }
 }
 
+impl<S: Sink> Cx<'_, S> {
+    /// Opens the shaped queues that are due, and plans the next call.
+    pub(super) fn open_shaped(&mut self) {
+        let core = &mut *self.core;
+        if let Some(shaper) = &mut core.shaper {
+            let next = shaper.timer(self.now, &mut core.queueing, self.sink);
+            if next != NEVER {
+                self.sink.wake(next);
+            }
+        }
+    }
+
+    /// Shaped packets that waited while a link was down wait for their shaper again.
+    // LNK-28
+    pub(super) fn shape_again(&mut self, port: u16) {
+        let core = &mut *self.core;
+        if let Some(shaper) = &mut core.shaper {
+            shaper.shape(self.now, port, &mut core.queueing, self.sink);
+        }
+    }
+}
+
 impl Switch {
     /// What is counted at each port for shaping and trimming is what waits there.
     // AUD-01
     pub(super) fn audit_assists(&self, arena: &Arena) -> Option<String> {
-        if !self.core.assists {
+        if !self.core.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
             return None;
         }
         (0..self.ports()).find_map(|port| {
@@ -124,7 +148,7 @@ impl Switch {
             self.for_each_queued(port, arena, |id| {
                 waiting[arena.hot(id).class() as usize] += 1
             });
-            let counted = |class: u8| match (&self.shaper, &self.trimmer) {
+            let counted = |class: u8| match (&self.core.shaper, &self.core.trimmer) {
                 (Some(shaper), _) if class == SHAPED_CLASS => {
                     Some(shaper.ports[port as usize].waiting)
                 }

@@ -1,17 +1,17 @@
 //! Trimming: a data packet that finds its queue full loses its payload; its header goes on,
 //! before the data, or back to its sender (`specs/ndp.md`).
 
-use super::pipeline::Pipeline;
-use super::{CONTROL_CLASS, DATA_CLASS};
+use super::context::Cx;
+use super::path::Verdict;
+use super::place::Place;
+use crate::classes::{CONTROL_CLASS, DATA_CLASS};
 use crate::config::TrimConfig;
-use crate::hop::Cx;
-use crate::hop::pfc::Pfc;
 use crate::packet::{Kind, PacketId, flag};
 use crate::sink::{DropCause, Sink};
 
 /// The state of trimming at a switch.
 #[derive(Debug)]
-pub(super) struct Trimmer {
+pub(crate) struct Trimmer {
     config: TrimConfig,
     classes: usize,
     /// Data packets that wait, per (port, class).
@@ -56,98 +56,92 @@ impl Trimmer {
     }
 }
 
-impl Trimmer {
-    /// Looks at a packet that is to leave by `port`. Returns whether it is to join a queue there in the
-    /// usual way; else it was trimmed, or is gone.
+impl<S: Sink> Cx<'_, S> {
+    /// Trims an arriving data packet, or the last one of its queue, if the queue is full. A control packet
+    /// needs room in the control queue.
     // NDP-01, NDP-02
-    pub fn arrives<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, id: PacketId) -> bool {
-        let packet = *cx.arena.hot(id);
+    pub(super) fn trim_or_accept(&mut self, port: u16, id: PacketId) -> Verdict {
+        let packet = *self.arena.hot(id);
         let class = packet.class();
+        let Some(trimmer) = &self.core.trimmer else {
+            return Verdict::Accept;
+        };
+        let config = trimmer.config;
         if class == CONTROL_CLASS {
-            return self.admit_control(cx, port, id);
+            return self.admit_control(&config, port, id);
         }
-        if packet.kind() != Kind::Data || !self.is_full(port, class) {
-            return true;
+        if packet.kind() != Kind::Data || !trimmer.is_full(port, class) {
+            return Verdict::Accept;
         }
-        cx.core.counters.trims += 1;
-        if self.config.either && cx.sink.draw() & 1 == 1 {
-            let queue = cx.core.queueing.queue_of(port, class, 0);
-            if let Some(last) = cx.core.queueing.take_last(queue, cx.arena) {
-                self.leave_untaken(cx, port, last);
-                self.cut(cx, port, last);
-                return true;
+        self.core.counters.trims += 1;
+        if config.either && self.sink.draw() & 1 == 1 {
+            let queue = self.core.queueing.queue_of(port, class, 0);
+            if let Some(last) = self.core.queueing.take_last(queue, self.arena) {
+                let packet = *self.arena.hot(last);
+                self.withdraw(port, queue, &packet);
+                self.release_buffer(last);
+                self.trim(&config, port, last);
+                return Verdict::Accept;
             }
         }
-        self.cut(cx, port, id);
-        false
+        self.trim(&config, port, id);
+        Verdict::Trimmed
     }
 
-    /// Takes the payload off a packet that stands in no queue; its header joins the control queue.
-    fn cut<S: Sink>(&self, cx: &mut Cx<'_, S>, port: u16, id: PacketId) {
-        let hot = cx.arena.hot_mut(id);
+    /// Removes the payload of a packet that is in no queue. Its header joins the control queue.
+    fn trim(&mut self, config: &TrimConfig, port: u16, id: PacketId) {
+        let hot = self.arena.hot_mut(id);
         hot.become_kind(Kind::Header, CONTROL_CLASS);
-        hot.size = self.config.header_bytes;
+        hot.size = config.header_bytes;
         hot.flags &= !flag::BUFFERED;
-        if self.admit_control(cx, port, id) {
-            Self::enqueue_control(cx, port, id);
+        match self.admit_control(config, port, id) {
+            Verdict::Accept => self.enqueue_control(port, id),
+            Verdict::Trimmed => {}
+            Verdict::Drop(cause) => self.drop(Some(port), id, cause),
         }
     }
 
-    fn enqueue_control<S: Sink>(cx: &mut Cx<'_, S>, port: u16, id: PacketId) {
-        let queue = cx.core.queueing.queue_of(port, CONTROL_CLASS, 0);
-        let packet = *cx.arena.hot(id);
-        cx.core
-            .enqueue(port, queue, (id, &packet), cx.arena, cx.sink);
-        cx.sink.kick(port);
+    fn enqueue_control(&mut self, port: u16, id: PacketId) {
+        let place = Place::at(self.core.queueing.queue_of(port, CONTROL_CLASS, 0));
+        let packet = *self.arena.hot(id);
+        self.enqueue(port, place, id, &packet);
+        self.sink.kick(port);
     }
 
-    fn has_room(&self, core: &Pipeline, port: u16, size: u16) -> bool {
-        let queue = core.queueing.queue_of(port, CONTROL_CLASS, 0);
-        core.queueing.get(queue).bytes() + u64::from(size) <= self.config.control_bytes
+    fn has_control_room(&self, config: &TrimConfig, port: u16, size: u16) -> bool {
+        let queueing = &self.core.queueing;
+        let queue = queueing.get(queueing.queue_of(port, CONTROL_CLASS, 0));
+        queue.bytes() + u64::from(size) <= config.control_bytes
     }
 
-    /// Whether a control packet fits the queue of its port. A header that does not goes back to its
-    /// sender; what cannot do that is dropped.
+    /// Checks that a control packet fits the control queue of its port. A header that does not fit returns to
+    /// its sender. Anything else is dropped.
     // NDP-03
-    fn admit_control<S: Sink>(&self, cx: &mut Cx<'_, S>, port: u16, id: PacketId) -> bool {
-        let packet = *cx.arena.hot(id);
-        if self.has_room(cx.core, port, packet.size) {
-            return true;
+    fn admit_control(&mut self, config: &TrimConfig, port: u16, id: PacketId) -> Verdict {
+        let packet = *self.arena.hot(id);
+        if self.has_control_room(config, port, packet.size) {
+            return Verdict::Accept;
         }
-        if packet.kind() == Kind::Header && self.config.returns {
-            let to = cx.arena.cold(id).src;
-            cx.arena.cold_mut(id).src = packet.dst;
-            let hot = cx.arena.hot_mut(id);
-            hot.become_kind(Kind::Returned, CONTROL_CLASS);
-            hot.dst = to;
-            let back = cx.core.routes.port(cx.arena.hot(id), || packet.dst);
-            if let Some(back) = back
-                && cx.core.is_lost_at(back)
-            {
-                let cause = DropCause::Link;
-                cx.core.drop(Some(back), id, cause, cx.arena, cx.sink); // LNK-23
-                return false;
-            }
-            if let Some(back) = back
-                && self.has_room(cx.core, back, packet.size)
-            {
-                cx.core.counters.returned += 1;
-                Self::enqueue_control(cx, back, id);
-                return false;
-            }
+        if packet.kind() != Kind::Header || !config.returns {
+            return Verdict::Drop(DropCause::Buffer);
         }
-        let cause = DropCause::Buffer;
-        cx.core.drop(Some(port), id, cause, cx.arena, cx.sink);
-        false
-    }
-
-    /// A packet goes out of its queue without leaving the switch: the books forget it.
-    fn leave_untaken<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, id: PacketId) {
-        let packet = *cx.arena.hot(id);
-        cx.core.unsignal(port, &packet);
-        self.left(port, packet.class());
-        Pfc::release(cx, id);
-        cx.core
-            .unplace::<false>(cx.now, port, &packet, packet.location.queue());
+        let sender = self.arena.cold(id).src;
+        self.arena.cold_mut(id).src = packet.dst;
+        let hot = self.arena.hot_mut(id);
+        hot.become_kind(Kind::Returned, CONTROL_CLASS);
+        hot.dst = sender;
+        let Some(back) = self.core.routes.port(hot, || packet.dst) else {
+            return Verdict::Drop(DropCause::Buffer);
+        };
+        if self.core.is_lost_at(back) {
+            self.drop(Some(back), id, DropCause::Link); // LNK-23
+            return Verdict::Trimmed;
+        }
+        if !self.has_control_room(config, back, packet.size) {
+            return Verdict::Drop(DropCause::Buffer);
+        }
+        self.core.counters.returned += 1;
+        self.enqueue_control(back, id);
+        Verdict::Trimmed
     }
 }

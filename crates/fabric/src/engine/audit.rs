@@ -43,7 +43,7 @@ impl<C: Calendar + Send> Simulation<C> {
                 "credits" => self
                     .net
                     .each_switch()
-                    .any(|(_, s, _)| s.credit_books().is_some()),
+                    .any(|(_, s, _)| s.credit_sums().is_some()),
                 _ => true,
             };
             if messages.is_empty() && !failed_before && applies {

@@ -1,7 +1,7 @@
 //! What hop schemes have to do with the network as a whole: which ports lead up, when a run may end, and
 //! whether the credits of all switches add up.
 
-use dataplane::hop::CreditBooks;
+use dataplane::hop::CreditSums;
 use kernel::calendar::Calendar;
 
 use super::Simulation;
@@ -30,16 +30,16 @@ impl<C: Calendar + Send> Simulation<C> {
     /// FG-28: what switches sent to each other is on links, waits, is owed, told or back; and windows
     /// are full when nothing is left. Where links lose frames only the switches' own books hold.
     pub(super) fn audit_credits(&self, drained: bool) -> Vec<String> {
-        let mut sum = CreditBooks::default();
+        let mut sum = CreditSums::default();
         let switches = self.net.each_switch();
-        for books in switches.filter_map(|(_, switch, _)| switch.credit_books()) {
+        for books in switches.filter_map(|(_, switch, _)| switch.credit_sums()) {
             sum.sent += books.sent;
             sum.arrived += books.arrived;
             sum.told += books.told;
             sum.taken += books.taken;
             sum.in_flight += books.in_flight;
         }
-        let CreditBooks {
+        let CreditSums {
             sent,
             arrived,
             told,

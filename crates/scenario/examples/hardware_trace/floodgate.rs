@@ -123,7 +123,7 @@ impl Trace for FloodgateTrace {
             println!("credit {now} {port}{}", pairs(&credits));
         } else if !packet.is_frame() && packet.kind() == Kind::Data && !view.requests.dropped {
             let here = view.arena.hot(id);
-            let is_held = here.has(flag::HOP_B);
+            let is_held = here.has(flag::PARKED);
             let src = view.arena.cold(id).src;
             let egress = view.switch.way(here, src);
             println!(
@@ -172,7 +172,7 @@ impl Trace for FloodgateTrace {
 
     fn print_state(&self, network: &Network) -> Result<(), String> {
         let switch = network.switch(self.node);
-        let books = switch.credit_books();
+        let books = switch.credit_sums();
         println!("window {}", books.map_or(0, |books| books.in_flight));
         for dst in 0..self.graph.endpoints() {
             if let Some((voq, packets)) = switch.voq_of(dst) {

@@ -10,15 +10,17 @@ mod spec;
 
 use std::ops::Range;
 
-use super::{Counter, Cx, Egress, HopScheme, Site};
+use super::{Counter, HopScheme, Ports, Site, Topology};
 use crate::config::{Classify, SwitchConfig};
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Frame, Packet, PacketId, flag};
 use crate::sink::Sink;
 use crate::switch::DATA_CLASS;
+use crate::switch::context::Cx;
 use crate::switch::flow_table::longest_hop_ps;
 use crate::switch::pairs::Pairs;
 use crate::switch::pipeline::{Found, Pipeline};
+use crate::switch::steps::{Outcome, Step, Steps};
 use crate::units::{Rate, Time};
 pub use config::{ALL_PACKETS, BfcConfig, BitmapConfig, PauseBy};
 pub use frames::{Bitmap, PauseFlow, PauseQueue};
@@ -280,7 +282,29 @@ impl Bfc {
         self.listed = listed;
     }
 
-    /// A packet that was over the threshold is gone from its queue.
+    /// A packet joined its queue: pauses its upstream if the queue was over the threshold.
+    #[inline(always)]
+    fn enqueued<S: Sink>(
+        &mut self,
+        cx: &mut Cx<'_, S>,
+        port: u16,
+        (id, packet): (PacketId, &Packet),
+        found: Found,
+    ) {
+        if !subject(packet) {
+            return;
+        }
+        // BFC-07: N_active with this packet in place. BFC-17: whatever chose the queue.
+        let active = cx.core.queueing.open(port, packet.class());
+        if self.is_over(port, active, found, packet) && cx.core.counts(packet) {
+            cx.arena.hot_mut(id).flags |= OVER;
+            if self.over(packet) {
+                self.tell(cx, packet, Some(id));
+            }
+        }
+    }
+
+    /// A packet left its queue: resumes its upstream if it was the last one over the threshold.
     #[inline(always)]
     fn gone<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
         if packet.has(OVER) && self.under(packet) {
@@ -289,15 +313,15 @@ impl Bfc {
     }
 }
 
-/// What a frame says to the egress.
+/// A port obeys a frame of BFC.
 // BFC-10, BFC-11, BFC-30, BFC-37
-pub(crate) fn obey<E: Egress>(egress: &mut E, frame: &Packet, list: &[u32]) {
+pub(crate) fn obey<P: Ports>(ports: &mut P, port: u16, frame: &Packet, list: &[u32]) {
     if let Some(PauseQueue { on, queue }) = PauseQueue::read(frame) {
-        egress.pause_queue(queue, on);
+        ports.pause_queue(port, queue, on);
     } else if let Some(PauseFlow { on, flow, queue }) = PauseFlow::read(frame) {
-        egress.pause_flow(flow, queue, on);
+        ports.pause_flow(port, flow, queue, on);
     } else if Bitmap::read(frame).is_some() {
-        egress.pause_exactly(list);
+        ports.pause_exactly(port, list);
     }
 }
 
@@ -321,50 +345,37 @@ impl HopScheme for Bfc {
         values.copy_from_slice(&[pauses, resumes, bitmaps, stale, shared, collisions]);
     }
 
+    const WATCHES: Steps = Steps::ENQUEUE.and(Steps::DEPART);
+
     #[inline(always)]
-    fn enqueued<S: Sink>(
-        &mut self,
-        cx: &mut Cx<'_, S>,
-        port: u16,
-        (id, packet): (PacketId, &Packet),
-        found: Found,
-    ) {
-        if !subject(packet) {
-            return;
-        }
-        // BFC-07: N_active with this packet in place. BFC-17: whatever chose the queue.
-        let active = cx.core.queueing.open(port, packet.class());
-        if self.is_over(port, active, found, packet) && cx.core.counts(packet) {
-            cx.arena.hot_mut(id).flags |= OVER;
-            if self.over(packet) {
-                self.tell(cx, packet, Some(id));
+    fn step<S: Sink>(&mut self, cx: &mut Cx<'_, S>, step: Step<'_>) -> Outcome {
+        match step {
+            Step::Enqueue {
+                port,
+                id,
+                packet,
+                found,
             }
+            | Step::Rejoin {
+                port,
+                id,
+                packet,
+                found,
+            } => self.enqueued(cx, port, (id, packet), found),
+            Step::Depart { packet, .. } => self.gone(cx, packet),
+            Step::Withdraw { id, packet } => {
+                cx.arena.hot_mut(id).flags &= !OVER;
+                self.gone(cx, packet);
+            }
+            // BFC-30: a bitmap on every port
+            Step::Tick => {
+                if let Some(bitmap) = self.config.bitmap {
+                    self.send_bitmaps(cx, 0..cx.core.ports(), bitmap.frame_bytes);
+                }
+            }
+            _ => {}
         }
-    }
-
-    #[inline(always)]
-    fn departed<S: Sink>(
-        &mut self,
-        cx: &mut Cx<'_, S>,
-        _port: u16,
-        _id: PacketId,
-        packet: &Packet,
-    ) {
-        self.gone(cx, packet);
-    }
-
-    fn withdrawn<S: Sink>(&mut self, cx: &mut Cx<'_, S>, id: PacketId, packet: &Packet) {
-        cx.arena.hot_mut(id).flags &= !OVER;
-        self.gone(cx, packet);
-    }
-
-    /// A bitmap on every port.
-    // BFC-30
-    fn tick<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
-        let Some(bitmap) = self.config.bitmap else {
-            return;
-        };
-        self.send_bitmaps(cx, 0..cx.core.ports(), bitmap.frame_bytes);
+        Outcome::Continue
     }
 
     // LNK-21
@@ -386,11 +397,13 @@ impl HopScheme for Bfc {
     }
 
     // BFC-35
-    fn allow(&mut self, pairs: Option<Pairs>) {
-        self.allowed = pairs;
+    fn learn(&mut self, _core: &Pipeline, fact: Topology<'_>) {
+        if let Topology::Pairs(pairs) = fact {
+            self.allowed = pairs;
+        }
     }
 
-    fn holds(&self, packet: &Packet) -> Option<u32> {
+    fn pauses_by_name(&self, packet: &Packet) -> Option<u32> {
         (packet.has(OVER) && subject(packet)).then(|| self.names(packet))
     }
 
@@ -398,7 +411,7 @@ impl HopScheme for Bfc {
         true
     }
 
-    fn holds_upstream(&self) -> bool {
+    fn pauses_upstream(&self) -> bool {
         !self.counters.is_empty()
     }
 
@@ -517,7 +530,7 @@ mod tests {
         let mut pairs = Pairs::none(2);
         pairs.insert(1, 0);
         assert_eq!((pairs.len(), pairs.is_empty()), (1, false));
-        b.allow(Some(pairs));
+        b.allowed = Some(pairs);
         assert!(b.is_over(0, 1, found(1 << 20), &from(1)));
         assert!(!b.is_over(0, 1, found(1 << 20), &from(0)));
         assert!(!b.is_over(1, 1, found(1 << 20), &from(0)));
@@ -592,6 +605,6 @@ mod tests {
         assert!(!b.under(&p));
         assert!(b.under(&p));
         assert!(b.under(&other));
-        assert!(!b.holds_upstream());
+        assert!(!b.pauses_upstream());
     }
 }

@@ -266,6 +266,7 @@ impl Declaration for FloodgateConfig {
     fn needs(&self) -> Needs {
         Needs {
             queues_behind: self.release == Release::Behind,
+            int_reports_voqs: self.int_sees_held,
             ..Needs::default()
         }
     }

@@ -1,13 +1,13 @@
 //! Links that fail and come back, as Floodgate sees it at one switch. The rules are in
 //! `specs/links.md`.
 
+use super::Floodgate;
 use super::config::{CreditAt, Release};
 use super::window::ways;
-use super::{Floodgate, HELD};
-use crate::hop::Cx;
-use crate::packet::{Arena, Kind, Packet, PacketId};
+use crate::packet::{Arena, Kind, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::{DropCause, Sink};
+use crate::switch::context::Cx;
 use crate::switch::pipeline::Pipeline;
 
 /// Whether routes do not name a port for a destination.
@@ -16,9 +16,11 @@ fn is_astray(port: u16, dst: u32, routes: &Routes) -> bool {
 }
 
 impl Floodgate {
-    /// New routes: the windows that destinations begin with. Those that have begun keep theirs.
+    /// New routes have come, and with them the windows that destinations begin with. Windows in use stay.
+    /// What was sent by a port that the routes do not name any more is over: it may return to this switch, and
+    /// would then wait for itself.
     // LNK-27
-    fn learn_routes(&mut self, routes: &Routes) {
+    pub(super) fn learn_routes(&mut self, routes: &Routes) {
         self.ways = ways(
             self.config.windows(),
             routes,
@@ -26,6 +28,7 @@ impl Floodgate {
             &self.upward,
             self.max_frame,
         );
+        self.give_back(routes, |port, dst| is_astray(port, dst, routes));
     }
 
     /// A packet has left that was queued or held before new routes came. Returns whether windows got
@@ -64,14 +67,6 @@ impl Floodgate {
         self.release_all(cx);
     }
 
-    /// New routes have come. What was sent by a port that they do not name any more is over: it may
-    /// come back to this switch, and would then wait for itself.
-    // LNK-27
-    pub(super) fn learn(&mut self, routes: &Routes) {
-        self.learn_routes(routes);
-        self.give_back(routes, |port, dst| is_astray(port, dst, routes));
-    }
-
     /// Lets every VOQ try.
     pub(super) fn release_all<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
         self.ready.clear();
@@ -90,7 +85,7 @@ impl Floodgate {
             self.left_of_host(cx, packet);
         }
         if self.config.release == Release::Behind
-            && packet.has(HELD)
+            && packet.has(flag::PARKED)
             && self.pool.left_behind(packet.dst)
             && self.config.vup_ps.is_none()
         {
@@ -106,7 +101,7 @@ impl Floodgate {
             windows.refund(packet.dst, way, units);
         }
         let at = self.config.windows().map(|w| w.credit.at);
-        let direct = at == Some(CreditAt::Voq) && !packet.has(HELD);
+        let direct = at == Some(CreditAt::Voq) && !packet.has(flag::PARKED);
         if at == Some(CreditAt::Departure) || direct {
             self.earn(cx, packet);
         }
@@ -131,7 +126,7 @@ impl Floodgate {
             self.pool.leave(packet.dst);
         }
         self.earn(cx, &packet);
-        cx.arena.hot_mut(id).flags &= !HELD;
+        cx.arena.hot_mut(id).flags &= !flag::PARKED;
         cx.discard(port, id, cause);
     }
 }

@@ -21,12 +21,13 @@ mod window;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Counter, CreditBooks, Cx, Egress, HopScheme, Site};
+use super::{Counter, CreditSums, HopScheme, Ports, Site, Topology};
 use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::Sink;
+use crate::switch::context::Cx;
 use crate::switch::pipeline::Pipeline;
-use crate::switch::place::Place;
+use crate::switch::steps::{Outcome, Step, Steps};
 use crate::units::{Rate, Time};
 pub use config::{
     Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
@@ -40,9 +41,6 @@ use senders::Senders;
 pub use spec::FloodgateSpec;
 use voq::{Held, Pool};
 use window::{Way, Windows, ways};
-
-/// The packet was held in a VOQ of the switch that it is in.
-const HELD: u8 = flag::HOP_B;
 
 /// What Floodgate did at one switch.
 // FG-70
@@ -350,7 +348,7 @@ impl Floodgate {
         arena: &mut Arena,
     ) {
         let hot = arena.hot_mut(id);
-        hot.flags |= HELD;
+        hot.flags |= flag::PARKED;
         hot.location = Location::in_voq(port);
         let (size, incast) = (u64::from(hot.size), hot.has(flag::INCAST));
         self.counters.held += 1;
@@ -455,7 +453,7 @@ impl Floodgate {
             }
             let earned = match at {
                 Some(CreditAt::Forwarding) => true,
-                Some(CreditAt::Voq) => p.has(HELD),
+                Some(CreditAt::Voq) => p.has(flag::PARKED),
                 _ => false,
             };
             if !earned && self.to_switch[p.ingress as usize] {
@@ -537,11 +535,11 @@ impl Floodgate {
     }
 }
 
-/// What a frame says to an egress: a host obeys pauses of destinations, and credits go between switches.
+/// A port obeys a frame of Floodgate. A host obeys pauses of destinations; only switches use credits.
 // FG-20, FG-42
-pub(crate) fn obey<E: Egress>(egress: &mut E, frame: &Packet, _list: &[u32]) {
+pub(crate) fn obey<P: Ports>(ports: &mut P, port: u16, frame: &Packet, _list: &[u32]) {
     if let Some(PauseDestination { on, dst }) = PauseDestination::read(frame) {
-        egress.pause_destination(dst, on);
+        ports.pause_destination(port, dst, on);
     }
 }
 
@@ -567,9 +565,7 @@ impl HopScheme for Floodgate {
         Counter::largest("floodgate_number_entries"),
     ];
 
-    fn held_back(&self, packet: &Packet) -> bool {
-        packet.has(HELD)
-    }
+    const WATCHES: Steps = Steps::ARRIVE.and(Steps::ENQUEUE).and(Steps::DEPART);
 
     // FG-70
     fn count(of: Option<&Self>, _core: &Pipeline, values: &mut [u64]) {
@@ -615,81 +611,51 @@ impl HopScheme for Floodgate {
         ]);
     }
 
-    #[inline]
-    fn arrived(&mut self, core: &Pipeline, in_port: u16, packet: &Packet) -> bool {
-        self.note_arrival(in_port, packet);
-        self.is_to_be_held(packet, &core.routes)
-    }
-
-    /// It is gone, so its upstream gets its credit.
-    // FG-34
-    #[cold]
-    fn refused<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
-        if packet.kind() == Kind::Data {
-            self.earn(cx, packet);
+    #[inline(always)]
+    fn step<S: Sink>(&mut self, cx: &mut Cx<'_, S>, step: Step<'_>) -> Outcome {
+        match step {
+            Step::Arrive(packet) => {
+                self.note_arrival(packet.ingress, packet);
+                if self.is_to_be_held(packet, &cx.core.routes) {
+                    return Outcome::Park;
+                }
+            }
+            // FG-34: a dropped packet returns its credit
+            Step::Refuse(packet) if packet.kind() == Kind::Data => self.earn(cx, packet),
+            Step::Park { port, id } => self.park(cx, port, id),
+            Step::Enqueue { port, packet, .. } => self.pass(cx, port, packet),
+            Step::Depart { port, id, packet } => self.left(cx, port, id, packet),
+            Step::GiveUp { port, packet } => self.flushed(cx, port, packet),
+            Step::Emptied => self.release_all(cx),
+            _ => {}
         }
-    }
-
-    #[inline]
-    fn admitted<S: Sink>(
-        &mut self,
-        cx: &mut Cx<'_, S>,
-        port: u16,
-        place: Option<Place>,
-        id: PacketId,
-    ) -> bool {
-        self.pass_or_hold(cx, port, place, id);
-        true
-    }
-
-    #[inline]
-    fn departed<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, id: PacketId, packet: &Packet) {
-        self.left(cx, port, id, packet);
-    }
-
-    // FG-51
-    #[inline]
-    fn seen_by_int(&self, packet: &Packet) -> Option<u64> {
-        (self.config.int_sees_held && packet.has(HELD)).then_some(self.pool.counts.bytes)
-    }
-
-    fn given_up<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, packet: &Packet) {
-        self.flushed(cx, port, packet);
-    }
-
-    // FG-15
-    fn place_again(&self, core: &Pipeline, port: u16, packet: &Packet) -> Option<Place> {
-        let behind = packet.has(HELD) && self.config.release == Release::Behind;
-        behind.then(|| Place::at(core.queueing.behind(port, packet.class())))
-    }
-
-    fn emptied<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
-        self.release_all(cx);
+        Outcome::Continue
     }
 
     fn link<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16) {
         self.forget_link(cx, port);
     }
 
-    fn rerouted(&mut self, core: &Pipeline) {
-        self.learn(&core.routes);
+    // FG-14
+    fn learn(&mut self, core: &Pipeline, fact: Topology<'_>) {
+        match fact {
+            Topology::Upward(upward) => self.set_directions(&core.routes, upward),
+            Topology::Routes => self.learn_routes(&core.routes),
+            Topology::Pairs(_) => {}
+        }
     }
 
     fn receive<S: Sink>(
         &mut self,
         cx: &mut Cx<'_, S>,
         port: u16,
-        id: PacketId,
         frame: &Packet,
+        list: &[u32],
     ) -> bool {
         if let Some(credit) = Credit::read(frame) {
             self.take_credits(cx, port, std::iter::once(credit));
         } else if Credits::read(frame).is_some() {
-            let mut words = std::mem::take(&mut self.words);
-            words.clear();
-            words.extend_from_slice(cx.arena.list(id));
-            self.take_credits(cx, port, Credits::named(&words));
-            self.words = words;
+            self.take_credits(cx, port, Credits::named(list));
         } else if let Some(syn) = SwitchSyn::read(frame) {
             self.answer_syn(cx, port, syn);
         } else if let Some(pause) = PauseDestination::read(frame) {
@@ -705,11 +671,6 @@ impl HopScheme for Floodgate {
         self.serve_alarms(cx);
     }
 
-    // FG-14
-    fn set_upward(&mut self, core: &Pipeline, upward: &[bool]) {
-        self.set_directions(&core.routes, upward);
-    }
-
     // FG-28
     fn is_at_rest(&self) -> bool {
         let owed = self.credits.as_ref().map_or(0, |c| c.owed);
@@ -717,8 +678,8 @@ impl HopScheme for Floodgate {
         owed == 0 && (self.numbers.is_none() || missing == 0)
     }
 
-    fn books(&self) -> Option<CreditBooks> {
-        Some(CreditBooks {
+    fn credit_sums(&self) -> Option<CreditSums> {
+        Some(CreditSums {
             sent: self.sent,
             arrived: self.credits.as_ref().map_or(0, |c| c.arrived),
             told: self.credits.as_ref().map_or(0, |c| c.told),
@@ -727,7 +688,7 @@ impl HopScheme for Floodgate {
         })
     }
 
-    fn held_for(&self, port: u16) -> Option<(u64, u64)> {
+    fn voq_bytes(&self, port: u16) -> Option<(u64, u64)> {
         let of = self.ports[port as usize];
         Some((of.held_bytes, of.max_bytes))
     }
@@ -736,12 +697,12 @@ impl HopScheme for Floodgate {
         self.pool.held(dst).map(|held| (held.voq, held.packets))
     }
 
-    fn for_each_held(&self, arena: &Arena, visit: &mut dyn FnMut(PacketId)) {
+    fn for_each_parked(&self, arena: &Arena, visit: &mut dyn FnMut(PacketId)) {
         self.pool.for_each(arena, visit);
     }
 
-    /// That is told by its own audit.
-    fn holds_upstream(&self) -> bool {
+    /// The scheme's own audit checks this.
+    fn pauses_upstream(&self) -> bool {
         false
     }
 

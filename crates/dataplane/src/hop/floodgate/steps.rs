@@ -5,12 +5,13 @@ use super::credit::Credits;
 use super::frames::{Credit, Credits as CreditsFrame, PauseDestination, SwitchSyn};
 use super::link::port_of_held;
 use super::numbers::Silence;
-use super::{Alarm, Floodgate, HELD};
-use crate::hop::Cx;
-use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId};
+use super::{Alarm, Floodgate};
+use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId, flag};
 use crate::sink::Sink;
+use crate::switch::context::Cx;
 use crate::switch::pipeline::Pipeline;
 use crate::switch::place::Place;
+use crate::switch::steps::Steps;
 
 /// Bytes in the egress queues of a port, frames between neighbours left out.
 fn egress_bytes(core: &Pipeline, port: u16) -> u64 {
@@ -19,30 +20,12 @@ fn egress_bytes(core: &Pipeline, port: u16) -> u64 {
 }
 
 impl Floodgate {
-    /// A packet was admitted that is to leave by `port`: it goes on to `place`, or is held.
-    // FG-04, FG-12
-    pub(super) fn pass_or_hold<S: Sink>(
-        &mut self,
-        cx: &mut Cx<'_, S>,
-        port: u16,
-        place: Option<Place>,
-        id: PacketId,
-    ) {
-        if self.senders.is_some() {
-            self.came_from_host(cx, id);
-        }
-        match place {
-            None => self.hold(cx, port, id),
-            Some(place) => self.pass(cx, port, place, id),
-        }
-    }
-
     /// A packet may be one too many of its host for its destination.
     // FGC-36
-    fn came_from_host<S: Sink>(&mut self, cx: &mut Cx<'_, S>, id: PacketId) {
+    fn came_from_host<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
         let Packet {
             ingress, dst, size, ..
-        } = *cx.arena.hot(id);
+        } = *packet;
         if let Some(senders) = &mut self.senders
             && !self.to_switch[ingress as usize]
             && senders.came(ingress, dst, u64::from(size)) >= self.thresholds[ingress as usize].off
@@ -65,23 +48,25 @@ impl Floodgate {
         }
     }
 
-    fn pass<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, place: Place, id: PacketId) {
-        let packet = *cx.arena.hot(id);
-        let data = packet.kind() == Kind::Data;
-        let way = self.way(packet.dst, &cx.core.routes);
-        if data && let Some(way) = way {
-            self.charge(&packet, way);
+    /// A packet that is not parked joined its queue.
+    // FG-04
+    pub(super) fn pass<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, packet: &Packet) {
+        if self.senders.is_some() {
+            self.came_from_host(cx, packet);
         }
-        cx.forward(port, place, id);
-        cx.sink.kick(port);
+        let is_data = packet.kind() == Kind::Data;
+        let way = self.way(packet.dst, &cx.core.routes);
+        if is_data && let Some(way) = way {
+            self.charge(packet, way);
+        }
         self.fill(port, cx.core.queueing.ports[port as usize].bytes);
-        if !data {
+        if !is_data {
             return;
         }
         if let Some(windows) = self.config.windows()
             && windows.credit.at == CreditAt::Forwarding
         {
-            self.earn(cx, &packet);
+            self.earn(cx, packet);
         }
         // FG-45: the egress queue of the last hop.
         if way.is_none() && matches!(self.config.by, HoldBy::Tags(_)) {
@@ -92,15 +77,23 @@ impl Floodgate {
         }
     }
 
-    fn hold<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, id: PacketId) {
+    /// Stores an admitted packet in the VOQ of its destination.
+    // FG-04, FG-12
+    pub(super) fn park<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, id: PacketId) {
         let packet = *cx.arena.hot(id);
+        if self.senders.is_some() {
+            self.came_from_host(cx, &packet);
+        }
         let Some(way) = self.way(packet.dst, &cx.core.routes) else {
             return;
         };
         let queued_bytes = cx.core.queueing.ports[port as usize].bytes;
         self.put_in_voq(port, id, way, queued_bytes, cx.arena);
         if self.config.ecn_sees_held {
-            cx.core.queueing.ports[port as usize].telemetry.held_bytes += u64::from(packet.size); // FG-50
+            cx.core.queueing.ports[port as usize].telemetry.voq_bytes += u64::from(packet.size); // FG-50
+        }
+        if let Some(bytes) = &mut cx.core.voq_bytes {
+            *bytes += u64::from(packet.size); // FG-51
         }
         let bytes = self.pool.bytes_of(packet.dst);
         let off = match (self.to_switch[packet.ingress as usize], self.config.by) {
@@ -153,7 +146,11 @@ impl Floodgate {
         if self.config.ecn_sees_held {
             cx.core.queueing.ports[held_for as usize]
                 .telemetry
-                .held_bytes -= u64::from(packet.size);
+                .voq_bytes -= u64::from(packet.size);
+        }
+        if let Some(bytes) = &mut cx.core.voq_bytes {
+            debug_assert!(*bytes >= u64::from(packet.size), "bytes in VOQs");
+            *bytes -= u64::from(packet.size);
         }
         let size = u64::from(packet.size);
         let port = match port_of_held(cx.core, held_for, id, cx.arena) {
@@ -177,12 +174,11 @@ impl Floodgate {
             self.vup_set = true;
             self.alarm((cx.now / vup_ps + 1) * vup_ps, Alarm::Vup, cx.sink);
         }
-        let place = if self.config.release == Release::Behind {
-            Place::at(cx.core.queueing.behind(port, packet.class())) // FG-15
-        } else {
-            cx.place(port, &packet)
+        let place = match self.config.release {
+            Release::Behind => Place::at(cx.core.queueing.behind(port, packet.class())), // FG-15
+            _ => cx.classify(port, &packet),
         };
-        cx.forward(port, place, id);
+        cx.enqueue(port, place, id, &packet);
         cx.sink.released(id);
         if self.departing != Some(port) {
             cx.sink.kick(port);
@@ -424,7 +420,7 @@ impl Floodgate {
             self.left_of_host(cx, packet);
         }
         if self.config.release == Release::Behind
-            && packet.has(HELD)
+            && packet.has(flag::PARKED)
             && self.pool.left_behind(packet.dst)
             && self.config.vup_ps.is_none()
         {
@@ -443,10 +439,10 @@ impl Floodgate {
                     }
                 }
                 let routes = &cx.core.routes;
-                astray = cx.core.has_changed() && self.forget_astray(port, packet.dst, routes);
+                astray = cx.steps.has(Steps::LINKS) && self.forget_astray(port, packet.dst, routes);
             }
             let at = self.config.windows().map(|w| w.credit.at);
-            let direct = at == Some(CreditAt::Voq) && !packet.has(HELD);
+            let direct = at == Some(CreditAt::Voq) && !packet.has(flag::PARKED);
             if at == Some(CreditAt::Departure) || direct {
                 self.earn(cx, packet);
             }

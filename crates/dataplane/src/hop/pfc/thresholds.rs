@@ -46,11 +46,6 @@ impl Thresholds {
         }
     }
 
-    /// No ports are told apart.
-    pub const fn is_plain(&self) -> bool {
-        self.victims.is_none()
-    }
-
     /// Bytes that an ingress may have in the pool before it is paused; a victim port has its own limit.
     #[inline(always)]
     fn xoff_threshold(&self, mmu: &Mmu) -> u64 {
@@ -263,7 +258,7 @@ mod tests {
 
         fn leave(&mut self, now: Time, port: u16, class: u8, size: u64) -> Tell {
             self.thresholds.departing(now, &self.mmu, port, class, size);
-            let tell = self.mmu.leave::<false>(port, class, size);
+            let tell = self.mmu.leave(port, class, size);
             self.thresholds.left(now, &mut self.mmu, port, class, tell)
         }
     }

@@ -1,0 +1,158 @@
+//! PFC at work in a switch: it pauses and resumes classes of upstream neighbours.
+
+use super::said;
+use crate::classes::{ClassSet, classes_of};
+use crate::packet::{Packet, PacketId, flag};
+use crate::sink::{DropCause, Sink};
+use crate::switch::context::Cx;
+use crate::switch::space::Tell;
+
+impl<S: Sink> Cx<'_, S> {
+    /// A packet of an ingress and class has entered the buffer.
+    #[inline(always)]
+    pub fn pfc_entered(&mut self, port: u16, class: u8, tell: Tell) {
+        let core = &mut *self.core;
+        let thresholds = &mut core.pfc.thresholds;
+        if thresholds.entered(self.now, &mut core.mmu, port, class, tell) == Tell::Xoff {
+            self.reborrow().send_pause(port, class, true);
+        }
+    }
+
+    /// Returns the buffer of a packet, if it has some.
+    pub fn release_buffer(&mut self, id: PacketId) {
+        let packet = *self.arena.hot(id);
+        self.arena.hot_mut(id).flags &= !flag::BUFFERED;
+        if self.leave_buffer(&packet) {
+            self.send_pause(packet.ingress, packet.class(), false);
+        }
+    }
+
+    /// Drops a packet that is in the buffer and in no queue.
+    pub fn discard(&mut self, port: u16, id: PacketId, cause: DropCause) {
+        self.release_buffer(id);
+        self.drop(Some(port), id, cause);
+    }
+
+    /// Sends the pause or the resume of a class to the upstream at a port. Not inlined, because few packets need it.
+    // SW-41
+    #[inline(never)]
+    pub fn send_pause(&mut self, port: u16, class: u8, xoff: bool) {
+        if self.core.is_dead(port) {
+            return; // LNK-21
+        }
+        if xoff && let Some(paused) = self.take_resume_back(port, class) {
+            return self.go_on(port, class, paused);
+        }
+        let pfc = &mut self.core.pfc;
+        if xoff {
+            pfc.pauses += 1;
+        } else {
+            pfc.resumes += 1;
+        }
+        if self
+            .core
+            .marker
+            .as_ref()
+            .is_some_and(|marker| marker.replay)
+        {
+            self.sink.unit(); // NS3-17
+        }
+        let pfc = &mut self.core.pfc;
+        let frame = pfc.frame(class, xoff);
+        if let Some(refresh) = &mut pfc.refresh {
+            if xoff {
+                self.sink.wake(refresh.sent(self.now, port, class));
+            } else {
+                refresh.stop(port, 1 << class); // QNT-06
+            }
+        }
+        let frame = self.emit(port, frame);
+        // SPFC-40
+        if xoff {
+            let core = &*self.core;
+            let level = || core.pfc.thresholds.level(&core.mmu, port, class);
+            self.sink.pfc_sent(port, class, frame, level);
+        } else {
+            self.sink.pfc_resume_sent(port, class, frame);
+        }
+    }
+
+    /// Removes the resume of a class that still waits at a port, so that the pause which it would have ended
+    /// goes on. Returns true if the pause itself still waits; `None`: no resume waits.
+    // SW-44
+    fn take_resume_back(&mut self, port: u16, class: u8) -> Option<bool> {
+        if !self.core.pfc.takes_back {
+            return None;
+        }
+        let of_class = |frame: &Packet| said(frame).filter(|said| said.1 == 1 << class);
+        let mut paused = false;
+        let is_resume = |frame: &Packet| {
+            let on = of_class(frame).map(|said| said.0);
+            paused |= on == Some(true);
+            on == Some(false)
+        };
+        let queueing = &mut self.core.queueing;
+        let frame = queueing.take_frame(port, self.arena, is_resume)?;
+        self.core.frame_withdrawn(port, self.arena.hot(frame));
+        self.arena.free(frame);
+        let resumes = &mut self.core.pfc.resumes;
+        debug_assert!(*resumes > 0, "the resume was counted when it was sent");
+        *resumes -= 1;
+        Some(paused)
+    }
+
+    /// Continues a pause whose resume was removed. A pause with a time is repeated, unless it still waits.
+    // SW-44
+    fn go_on(&mut self, port: u16, class: u8, paused: bool) {
+        let Some(refresh) = &mut self.core.pfc.refresh else {
+            return;
+        };
+        self.sink.wake(refresh.sent(self.now, port, class));
+        if !paused {
+            refresh.frames += 1;
+            self.repeat_pause(port, class);
+        }
+    }
+
+    /// Sends the pause of a class again.
+    fn repeat_pause(&mut self, port: u16, class: u8) {
+        let frame = self.core.pfc.frame(class, true);
+        let frame = self.emit(port, frame);
+        self.sink.pfc_refresh_sent(port, class, frame);
+    }
+
+    /// Repeats the pauses that are due, and plans the next call.
+    // QNT-05
+    pub fn repeat_pauses(&mut self) {
+        while let Some((port, class)) = self.core.pfc.repeats(self.now) {
+            self.repeat_pause(port, class);
+        }
+        let refresh = self.core.pfc.refresh.as_mut();
+        if let Some(next) = refresh.and_then(|refresh| refresh.next()) {
+            self.sink.wake(next);
+        }
+    }
+
+    /// The link at a port has failed or is back: the upstream there is not paused.
+    // LNK-21
+    pub fn forget_pauses(&mut self, port: u16) {
+        let core = &mut *self.core;
+        if let Some(refresh) = &mut core.pfc.refresh {
+            refresh.stop(port, ClassSet::MAX);
+        }
+        core.pfc.thresholds.forget(self.now, &mut core.mmu, port);
+    }
+
+    /// The link is back: pauses an ingress at once that still has too much in the buffer.
+    // LNK-22
+    pub fn pause_again(&mut self, port: u16) {
+        let core = &mut *self.core;
+        let classes = core
+            .pfc
+            .thresholds
+            .hold_again(self.now, &mut core.mmu, port);
+        for class in classes_of(classes) {
+            self.send_pause(port, class, true);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The audit of a switch, and the explanation of a run that stalled. Both change nothing.
+
+use super::{Classifier, DATA_CLASS, Switch, class_labels};
+use crate::hop::{HopScheme, dispatch};
+use crate::packet::{Arena, flag};
+
+impl Switch {
+    /// Explains a run that stalled: reports paused classes and queues with packets, and what this switch
+    /// pauses upstream.
+    pub fn explain_stall(&self, mut say: impl FnMut(String)) {
+        let core = &self.core;
+        for (port, p) in (0..).zip(&core.queueing.ports) {
+            if p.bytes > 0 {
+                say(format!(
+                    "port {port} has {} B queued, paused by PFC: {}",
+                    p.bytes,
+                    class_labels(core.queueing.held_classes(port).0)
+                ));
+            }
+        }
+        core.pfc.explain_stall(&core.mmu, &mut say);
+        dispatch!(&self.hop, scheme => scheme.explain_stall(&mut say), ());
+    }
+
+    /// Checks the counters against the packets that are here. Packets that entered have left, wait or were
+    /// dropped. The buffer has the bytes of the queues and VOQs. Returns the violations.
+    #[must_use]
+    pub fn audit(&self, arena: &Arena) -> Vec<String> {
+        let core = &self.core;
+        let mut broken = Vec::new();
+        let (mut packets, mut buffered, mut in_table) = (0u64, 0u64, 0u64);
+        for port in 0..core.ports() {
+            let mut bytes = 0u64;
+            core.queueing.for_each_packet(port, arena, |id| {
+                let p = arena.hot(id);
+                bytes += u64::from(p.size);
+                packets += u64::from(!p.is_frame());
+                let placed =
+                    p.class() >= DATA_CLASS && !core.queueing.is_behind(p.location.queue());
+                in_table += u64::from(placed && core.counts(p));
+                buffered += if p.has(flag::BUFFERED) {
+                    u64::from(p.size)
+                } else {
+                    0
+                };
+            });
+            if bytes != core.queueing.ports[port as usize].bytes {
+                broken.push(format!(
+                    "port {port}: {bytes} B queued, {} B counted",
+                    self.queued(port).0
+                ));
+            }
+        }
+        self.for_each_held(arena, |id| {
+            let p = arena.hot(id);
+            packets += 1;
+            buffered += u64::from(p.size) * u64::from(p.has(flag::BUFFERED));
+        });
+        broken.extend(dispatch!(&self.hop, scheme => scheme.audit(core, arena), Vec::new()));
+        broken.extend(self.audit_assists(arena));
+        let c = &core.counters;
+        if c.received != c.sent + c.dropped + packets {
+            broken.push(format!(
+                "{} packets entered, {} left, {} were dropped, {packets} wait",
+                c.received, c.sent, c.dropped
+            ));
+        }
+        if buffered != core.mmu.used {
+            broken.push(format!(
+                "queues hold {buffered} B of buffer, {} B are counted",
+                core.mmu.used
+            ));
+        }
+        broken.extend(core.mmu.audit().err());
+        broken.extend(core.pfc.audit(&core.mmu, core.ports()));
+        if let Classifier::Dynamic(table) = &core.classifier
+            && table.packets() != in_table
+        {
+            broken.push(format!(
+                "flow table counts {} packets, {in_table} wait",
+                table.packets()
+            ));
+        }
+        let pauses = dispatch!(&self.hop, scheme => scheme.pauses_upstream(), false);
+        if packets == 0 && (core.mmu.pausing().next().is_some() || pauses) {
+            broken.push("nothing waits here, but an upstream is still held".to_owned());
+        }
+        broken
+    }
+}

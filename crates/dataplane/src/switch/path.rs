@@ -1,0 +1,364 @@
+//! The path of a packet: route, classify, admit, enqueue; schedule, sign, depart. Each step is one function.
+
+use super::context::Cx;
+use super::pipeline::Found;
+use super::place::Place;
+use super::queueing::Taken;
+use super::shaper::SHAPED_CLASS;
+use super::signal;
+use super::steps::Steps;
+use crate::config::Scope;
+use crate::ids::QueueId;
+use crate::int::IntHop;
+use crate::packet::{Kind, Packet, PacketId, flag};
+use crate::sink::{DropCause, Sink};
+
+/// The result of admission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The packet joins a queue.
+    Accept,
+    /// The packet lost its payload, and its header took another path.
+    Trimmed,
+    /// The packet is dropped for this cause.
+    Drop(DropCause),
+}
+
+impl<S: Sink> Cx<'_, S> {
+    /// A packet arrived or leaves: starts the clock of the switch if it rests.
+    #[inline]
+    pub fn start_clock(&mut self) {
+        if let Some(clock) = &mut self.core.clock
+            && let Some(at) = clock.touch(self.now)
+        {
+            self.sink.wake(at);
+        }
+    }
+
+    /// Returns the port by which a packet leaves. The error has the cause of its drop, and the port if one
+    /// leads to its destination.
+    #[inline(always)]
+    pub fn route(
+        &mut self,
+        id: PacketId,
+        packet: &Packet,
+    ) -> Result<u16, (Option<u16>, DropCause)> {
+        let back = match self.steps.has(Steps::TRAIL) {
+            true => self.follow_trail(id, packet),
+            false => None,
+        };
+        let routes = &self.core.routes;
+        let port = back.or_else(|| routes.port(packet, || self.arena.cold(id).src));
+        let port = port.ok_or((None, DropCause::NoRoute))?; // SW-02
+        if self.steps.has(Steps::LINKS) && self.core.is_lost_at(port) {
+            return Err((Some(port), DropCause::Link)); // LNK-23
+        }
+        Ok(port)
+    }
+
+    /// FGC-32: returns for an ACK the port through which its packet came. Records that port for a data packet.
+    fn follow_trail(&mut self, id: PacketId, packet: &Packet) -> Option<u16> {
+        match packet.kind() {
+            Kind::Ack | Kind::Nak => self.arena.trail_mut(id).pop(),
+            Kind::Data => {
+                let is_first = self.core.routes.is_first(self.arena.cold(id).src);
+                let trail = self.arena.trail_mut(id);
+                if is_first {
+                    trail.clear();
+                }
+                trail.push(packet.ingress);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the queue that a packet will join at a port. Changes nothing but the random stream.
+    #[inline(always)]
+    pub fn classify(&mut self, port: u16, packet: &Packet) -> Place {
+        let draw = &mut || self.sink.draw();
+        let queueing = &self.core.queueing;
+        self.core
+            .classifier
+            .place(self.now, port, packet, queueing, draw)
+    }
+
+    /// Takes a packet that is to leave by `port` into the buffer, trims it, or refuses it. A refused packet
+    /// changes no table.
+    // SW-01
+    #[inline(always)]
+    pub(super) fn admit(
+        &mut self,
+        port: u16,
+        place: Place,
+        id: PacketId,
+        packet: &mut Packet,
+    ) -> Verdict {
+        let class = packet.class();
+        if self.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
+            self.arena.hot_mut(id).ingress = packet.ingress;
+            let verdict = self.admit_to_short_queue(port, class, id);
+            if verdict != Verdict::Accept {
+                return verdict;
+            }
+        }
+        if self.core.class.buffered >> class & 1 != 0 {
+            if let Err(cause) = self.enter_buffer(port, place.queue, packet) {
+                return Verdict::Drop(cause);
+            }
+            packet.flags |= flag::BUFFERED;
+        }
+        let hot = self.arena.hot_mut(id);
+        hot.ingress = packet.ingress;
+        hot.flags = packet.flags;
+        Verdict::Accept
+    }
+
+    /// Checks the limits that shaped and trimmed classes have in packets.
+    #[inline(never)]
+    fn admit_to_short_queue(&mut self, port: u16, class: u8, id: PacketId) -> Verdict {
+        let shaper = self.core.shaper.as_ref();
+        if class == SHAPED_CLASS && shaper.is_some_and(|shaper| shaper.is_full(port)) {
+            return Verdict::Drop(DropCause::CreditLimit); // XP-03
+        }
+        match self.steps.has(Steps::TRIM) {
+            true => self.trim_or_accept(port, id),
+            false => Verdict::Accept,
+        }
+    }
+
+    /// Charges a packet to its ingress. PFC then pauses the upstream if the ingress has too much.
+    #[inline(always)]
+    fn enter_buffer(
+        &mut self,
+        port: u16,
+        queue: QueueId,
+        packet: &Packet,
+    ) -> Result<(), DropCause> {
+        let (ingress, class, size) = (packet.ingress, packet.class(), u64::from(packet.size));
+        let core = &mut *self.core;
+        if core.mmu.enter_reserve(ingress, class, size) {
+            return Ok(());
+        }
+        let waiting = match core.mmu.per_queue() && queue != QueueId::NONE {
+            true => core.queueing.get(queue).bytes(),
+            false => core.queueing.ports[port as usize].bytes,
+        };
+        let space = core.mmu.verdict(ingress, class, size, waiting)?;
+        let tell = core.mmu.enter(ingress, class, size, space);
+        self.pfc_entered(ingress, class, tell);
+        Ok(())
+    }
+
+    /// Lets a packet join its queue, counts it for the signals, and returns what it found there. The caller
+    /// kicks the port.
+    #[inline(always)]
+    pub fn enqueue(&mut self, port: u16, place: Place, id: PacketId, packet: &Packet) -> Found {
+        let core = &mut *self.core;
+        let (queue, alone) =
+            match self.steps.has(Steps::VOQS) && core.queueing.is_behind(place.queue) {
+                true => (place.queue, false),
+                false => {
+                    let queueing = &mut core.queueing;
+                    core.classifier
+                        .commit(self.now, port, packet, place, &core.sampling, queueing)
+                }
+            };
+        let bytes = core.queueing.get(queue).bytes();
+        core.queueing.push(queue, id, self.arena);
+        if self.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
+            self.count_joined(port, packet.class());
+        }
+        let bit = 1 << packet.class();
+        let size = u64::from(packet.size);
+        let core = &mut *self.core;
+        let telemetry = &mut core.queueing.ports[port as usize].telemetry;
+        if core.class.int & bit != 0 {
+            telemetry.int_bytes += size;
+        }
+        if core.class.ecn & bit != 0 {
+            telemetry.ecn_bytes += size;
+            if self.steps.has(Steps::MARK_ENQUEUE) {
+                self.mark(port, queue, id);
+            }
+        }
+        Found { bytes, alone }
+    }
+
+    /// Updates the packet counts of shaped and trimmed classes.
+    #[inline(never)]
+    fn count_joined(&mut self, port: u16, class: u8) {
+        let core = &mut *self.core;
+        if let Some(shaper) = &mut core.shaper
+            && class == SHAPED_CLASS
+        {
+            shaper.joined(self.now, port, &mut core.queueing, self.sink);
+        }
+        if let Some(trimmer) = &mut core.trimmer {
+            trimmer.joined(port, class);
+        }
+    }
+
+    /// Takes the packet that a port sends next out of its queue.
+    #[inline(always)]
+    pub fn schedule(&mut self, port: u16) -> Option<Taken> {
+        self.core.queueing.pop(port, self.arena)
+    }
+
+    /// Returns the buffer that a departing packet used. True if PFC is to resume its upstream.
+    #[inline(always)]
+    pub fn leave_buffer(&mut self, packet: &Packet) -> bool {
+        packet.has(flag::BUFFERED) && {
+            let (ingress, class, size) = (packet.ingress, packet.class(), u64::from(packet.size));
+            let core = &mut *self.core;
+            core.pfc
+                .leave(self.now, &mut core.mmu, ingress, class, size)
+        }
+    }
+
+    /// Writes INT and ECN on a packet that has left its queue. `packet` is its record as it was in the queue.
+    #[inline(always)]
+    pub fn sign(&mut self, port: u16, queue: QueueId, id: PacketId, packet: &Packet) {
+        let core = &mut *self.core;
+        let bit = 1 << packet.class();
+        let size = u64::from(packet.size);
+        let telemetry = &mut core.queueing.ports[port as usize].telemetry;
+        if core.class.ecn & bit != 0 {
+            debug_assert!(telemetry.ecn_bytes >= size, "bytes for ECN of a port");
+            telemetry.ecn_bytes -= size;
+        }
+        if core.class.int & bit != 0 {
+            debug_assert!(telemetry.int_bytes >= size, "bytes for INT of a port");
+            telemetry.int_bytes -= size;
+            let sent_before = telemetry.int_tx;
+            telemetry.int_tx += size;
+            if core.int && packet.kind() == Kind::Data && packet.has(flag::INT) {
+                // SW-33
+                let hop = IntHop {
+                    ts_ps: self.now,
+                    tx_bytes: sent_before,
+                    qlen_bytes: telemetry.int_bytes.min(u64::from(u32::MAX)) as u32,
+                    rate_mbps: telemetry.rate_mbps,
+                };
+                let fits = self.arena.push_hop(id, core.path_id, hop);
+                core.counters.int_hops += 1;
+                if fits && self.steps.has(Steps::INT_FORMAT) {
+                    self.rewrite_int(port, id, packet);
+                }
+            }
+        }
+        if self.core.class.ecn & bit != 0 && self.steps.has(Steps::MARK_DEPART) {
+            self.mark(port, queue, id);
+        }
+    }
+
+    /// Changes the exact INT record of a packet to what the configuration demands.
+    #[cold]
+    #[inline(never)]
+    fn rewrite_int(&mut self, port: u16, id: PacketId, packet: &Packet) {
+        let core = &*self.core;
+        let telemetry = &core.queueing.ports[port as usize].telemetry;
+        let arrived = telemetry.int_tx + telemetry.int_bytes;
+        let Some(hop) = self.arena.last_hop_mut(id) else {
+            return;
+        };
+        // FG-51: a packet that was parked reports the bytes in VOQs
+        if let Some(bytes) = core.voq_bytes
+            && packet.has(flag::PARKED)
+        {
+            hop.qlen_bytes = bytes.min(u64::from(u32::MAX)) as u32;
+        }
+        if let Some(int) = core.int_as {
+            signal::rewrite(int, hop, arrived);
+        }
+    }
+
+    /// Marks a data packet by ECN if the bytes of its queue or port demand it.
+    // SW-30, SW-32, SW-34
+    #[inline(always)]
+    fn mark(&mut self, port: u16, queue: QueueId, id: PacketId) {
+        let core = &mut *self.core;
+        let telemetry = &core.queueing.ports[port as usize].telemetry;
+        let most = telemetry.ecn_bytes + telemetry.voq_bytes; // FG-50
+        if most <= u64::from(telemetry.unmarked_bytes) {
+            return;
+        }
+        let Some(marker) = &core.marker else { return };
+        let bytes = match marker.scope {
+            Scope::Queue => core.queueing.get(queue).bytes() + telemetry.voq_bytes,
+            Scope::Port => most,
+        };
+        debug_assert!(bytes <= most, "a queue is part of its port");
+        let hot = self.arena.hot_mut(id);
+        let is_data = hot.kind() == Kind::Data;
+        // NS3-16: the draw of an ACK affects only later draws.
+        if !is_data && !marker.replay {
+            return;
+        }
+        let marks = marker.marks(port, bytes, || self.sink.unit());
+        if marks && is_data {
+            hot.flags |= flag::CE;
+            core.counters.marks += 1;
+            core.port_counters[port as usize].marked += 1;
+        }
+    }
+
+    /// Removes a packet that has left its queue from the counts of the schedule and the classifier.
+    #[inline(always)]
+    pub fn depart(&mut self, port: u16, queue: QueueId, packet: &Packet) {
+        if self.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
+            self.count_left(port, packet.class());
+        }
+        self.unplace(port, queue, packet);
+    }
+
+    #[inline(never)]
+    fn count_left(&mut self, port: u16, class: u8) {
+        let core = &mut *self.core;
+        if let Some(shaper) = &mut core.shaper
+            && class == SHAPED_CLASS
+        {
+            shaper.left(self.now, port, &mut core.queueing, self.sink);
+        }
+        if let Some(trimmer) = &mut core.trimmer {
+            trimmer.left(port, class);
+        }
+    }
+
+    #[inline(always)]
+    fn unplace(&mut self, port: u16, queue: QueueId, packet: &Packet) {
+        let core = &mut *self.core;
+        if !(self.steps.has(Steps::VOQS) && core.queueing.is_behind(queue)) {
+            let queueing = &mut core.queueing;
+            core.classifier
+                .departed(self.now, port, packet, queue, &core.sampling, queueing);
+        }
+    }
+
+    /// Removes a packet that was taken out of its queue, and did not leave, from all counts but those of the
+    /// buffer.
+    pub fn withdraw(&mut self, port: u16, queue: QueueId, packet: &Packet) {
+        let core = &mut *self.core;
+        let class = packet.class();
+        let size = u64::from(packet.size);
+        let telemetry = &mut core.queueing.ports[port as usize].telemetry;
+        if core.class.ecn & 1 << class != 0 {
+            debug_assert!(telemetry.ecn_bytes >= size, "bytes for ECN of a port");
+            telemetry.ecn_bytes -= size;
+        }
+        if core.class.int & 1 << class != 0 {
+            debug_assert!(telemetry.int_bytes >= size, "bytes for INT of a port");
+            telemetry.int_bytes -= size;
+        }
+        // LNK-28: a shaped packet that does not leave costs no token
+        if let Some(shaper) = &mut core.shaper
+            && class == SHAPED_CLASS
+        {
+            shaper.withdrawn(port);
+        }
+        if let Some(trimmer) = &mut core.trimmer {
+            trimmer.left(port, class);
+        }
+        self.unplace(port, queue, packet);
+    }
+}

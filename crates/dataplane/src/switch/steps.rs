@@ -1,0 +1,108 @@
+//! Names of the steps of a packet through a switch: which optional steps a switch has, and what a hop
+//! scheme sees at each step.
+
+use super::pipeline::Found;
+use crate::packet::{Packet, PacketId};
+
+/// A set of optional steps. Each switch computes its set when it is made and when links change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Steps(u16);
+
+impl Steps {
+    pub const NONE: Self = Self(0);
+    /// Arrivals and departures start the timers of the switch's clock.
+    pub const CLOCK: Self = Self(1 << 0);
+    /// ACKs return by the ports through which their packet came.
+    pub const TRAIL: Self = Self(1 << 1);
+    /// Links or routes have changed.
+    pub const LINKS: Self = Self(1 << 2);
+    /// A class is shaped.
+    pub const SHAPE: Self = Self(1 << 3);
+    /// Packets that find a full queue are trimmed.
+    pub const TRIM: Self = Self(1 << 4);
+    /// Packets that leave a VOQ have queues of their own.
+    pub const VOQS: Self = Self(1 << 5);
+    /// The hop scheme watches arrivals.
+    pub const ARRIVE: Self = Self(1 << 6);
+    /// The hop scheme watches packets that join a queue.
+    pub const ENQUEUE: Self = Self(1 << 7);
+    /// The hop scheme watches departures.
+    pub const DEPART: Self = Self(1 << 8);
+    /// INT records differ from the exact ones.
+    pub const INT_FORMAT: Self = Self(1 << 9);
+    /// ECN marks packets that join a queue.
+    pub const MARK_ENQUEUE: Self = Self(1 << 10);
+    /// ECN marks packets that leave.
+    pub const MARK_DEPART: Self = Self(1 << 11);
+
+    /// The steps of both sets.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Adds a step on a condition.
+    pub const fn and_if(self, condition: bool, step: Self) -> Self {
+        match condition {
+            true => self.and(step),
+            false => self,
+        }
+    }
+
+    /// True if the set has one of these steps.
+    #[inline(always)]
+    pub const fn has(self, steps: Self) -> bool {
+        self.0 & steps.0 != 0
+    }
+}
+
+/// A step of a packet as a hop scheme sees it. Only switches whose scheme watches `Arrive`, `Enqueue` and
+/// `Depart` report these three.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step<'a> {
+    /// A packet arrived by port `ingress`. Nothing else is decided yet.
+    Arrive(&'a Packet),
+    /// A packet that arrived is dropped.
+    Refuse(&'a Packet),
+    /// A packet that the scheme parks is in the buffer. It will leave by this port.
+    Park { port: u16, id: PacketId },
+    /// A packet joined its queue.
+    Enqueue {
+        port: u16,
+        id: PacketId,
+        packet: &'a Packet,
+        found: Found,
+    },
+    /// A packet that waited at a dead port joined a queue of another port.
+    // LNK-24
+    Rejoin {
+        port: u16,
+        id: PacketId,
+        packet: &'a Packet,
+        found: Found,
+    },
+    /// A packet leaves by a port. `packet` is its record as it was in the queue.
+    Depart {
+        port: u16,
+        id: PacketId,
+        packet: &'a Packet,
+    },
+    /// A packet is taken out of its queue and stays in the buffer.
+    // LNK-23, LNK-24
+    Withdraw { id: PacketId, packet: &'a Packet },
+    /// A packet that was taken out of its queue at a port is dropped.
+    // LNK-23
+    GiveUp { port: u16, packet: &'a Packet },
+    /// Packets were taken out of queues.
+    // LNK-27
+    Emptied,
+    /// A multiple of the period that the scheme requested.
+    Tick,
+}
+
+/// What a hop scheme decides at a step. Only `Step::Arrive` can park a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Continue,
+    /// The scheme stores the packet once it is in the buffer.
+    Park,
+}
