@@ -1,13 +1,12 @@
 //! The books of the shared buffer as the ns-3 simulator of HPCC keeps them (rules in `specs/ns3.md`).
 //!
 //! They differ from `mmu.rs` in three things: a packet takes headroom when the pool's threshold
-//! is passed, told or not; a port faster than the NICs has a larger share; an ingress is paused at
+//! is passed, paused or not; a port faster than the NICs has a larger share; an ingress is paused at
 //! its threshold, not above it.
 
-use crate::classes::ClassSet;
 use crate::config::{Accounting, Pfc, PfcThreshold};
 use crate::sink::Level;
-use crate::switch::space::{Space, Tell};
+use crate::switch::space::{Excess, Space};
 use crate::units::{NS, Rate, Time};
 
 /// Headroom of a port: this many times what its link holds one way.
@@ -34,7 +33,6 @@ struct Ingress {
     /// Bytes in reserve and pool.
     bytes: u64,
     headroom: u64,
-    xoff: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -124,8 +122,8 @@ impl Books {
         }
     }
 
-    /// NS3-12, NS3-13. Returns headroom bytes of the ingress, and whether it is to be paused.
-    pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> (u64, Tell) {
+    /// NS3-12: stores a packet. Returns what its ingress then has.
+    pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> Excess {
         let at = self.at(port, class);
         let before = self.beyond(self.ingress[at].bytes);
         match space {
@@ -135,61 +133,39 @@ impl Books {
                 self.shared_used += self.beyond(self.ingress[at].bytes) - before;
             }
         }
-        let threshold = self.threshold(port);
-        let used = self.beyond(self.ingress[at].bytes);
-        let ingress = &mut self.ingress[at];
-        let over = !ingress.xoff && (ingress.headroom > 0 || used >= threshold);
-        ingress.xoff |= over;
-        (
-            ingress.headroom,
-            if over { Tell::Xoff } else { Tell::Nothing },
-        )
+        self.excess(port, class)
     }
 
-    /// NS3-14
-    pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Tell {
+    /// Removes a packet. Returns what its ingress then has.
+    pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Excess {
         let at = self.at(port, class);
         let before = self.beyond(self.ingress[at].bytes);
         let ingress = &mut self.ingress[at];
         let from_headroom = ingress.headroom.min(size);
         ingress.headroom -= from_headroom;
         ingress.bytes -= size - from_headroom;
-        let used = self.beyond(self.ingress[at].bytes);
-        self.shared_used -= before - used;
-        let threshold = self.threshold(port);
-        let ingress = &mut self.ingress[at];
-        let low = used == 0 || used + self.xon_offset <= threshold;
-        if ingress.xoff && ingress.headroom == 0 && low {
-            ingress.xoff = false;
-            Tell::Xon
-        } else {
-            Tell::Nothing
+        self.shared_used -= before - self.beyond(self.ingress[at].bytes);
+        self.excess(port, class)
+    }
+
+    /// Bytes of an ingress beyond its reserve.
+    pub fn excess(&self, port: u16, class: u8) -> Excess {
+        let ingress = &self.ingress[self.at(port, class)];
+        Excess {
+            pool: self.beyond(ingress.bytes),
+            headroom: ingress.headroom,
         }
     }
 
-    /// LNK-21: the upstream of an ingress is not paused any more; the classes, as bits, of which it was.
-    pub fn forget(&mut self, port: u16) -> ClassSet {
-        let at = self.at(port, 0);
-        let classes = self.ingress[at..at + self.classes].iter_mut().enumerate();
-        classes.fold(0, |held, (class, ingress)| {
-            held | ClassSet::from(std::mem::take(&mut ingress.xoff)) << class
-        })
+    /// NS3-13: true if an ingress with this excess is to be paused.
+    pub fn must_pause(&self, port: u16, excess: Excess) -> bool {
+        excess.headroom > 0 || excess.pool >= self.threshold(port)
     }
 
-    /// LNK-22: classes, as bits, of which an ingress has so much that they are paused from now on.
-    pub fn hold_again(&mut self, port: u16) -> ClassSet {
-        let threshold = self.threshold(port);
-        let mut held = 0;
-        for class in 0..self.classes as u8 {
-            let at = self.at(port, class);
-            let used = self.beyond(self.ingress[at].bytes);
-            let ingress = &mut self.ingress[at];
-            if ingress.headroom > 0 || used > 0 && used >= threshold {
-                ingress.xoff = true;
-                held |= 1 << class;
-            }
-        }
-        held
+    /// NS3-14: true if an ingress with this excess may be resumed.
+    pub fn may_resume(&self, port: u16, excess: Excess) -> bool {
+        let low = excess.pool == 0 || excess.pool + self.xon_offset <= self.threshold(port);
+        excess.headroom == 0 && low
     }
 
     /// What an ingress looks like.
@@ -202,14 +178,6 @@ impl Books {
             pool_bytes: self.shared_used,
             victim: false,
         }
-    }
-
-    /// Ingresses whose upstream is paused now, as (port, class).
-    pub fn pausing(&self) -> impl Iterator<Item = (u16, u8)> + '_ {
-        let classes = self.classes;
-        let all = self.ingress.iter().enumerate();
-        all.filter(|(_, ingress)| ingress.xoff)
-            .map(move |(at, _)| ((at / classes) as u16, (at % classes) as u8))
     }
 
     /// Compares the books with each other; `used` is what the buffer holds in all.
@@ -281,31 +249,34 @@ mod tests {
     #[test]
     fn at_the_threshold_it_pauses_then_fills_headroom_and_resumes_below() {
         let mut b = books(80_000, &[PLAIN, PLAIN]);
-        let mut told = Tell::Nothing;
         let mut inside = 0;
-        while told == Tell::Nothing {
+        loop {
             assert_eq!(b.verdict(0, 2, 1000), Some(Space::Pool));
-            told = b.enter(0, 2, 1000, Space::Pool).1;
+            let excess = b.enter(0, 2, 1000, Space::Pool);
             inside += 1000;
+            if b.must_pause(0, excess) {
+                break;
+            }
         }
         // used >= (80 000 - used) / 8 first holds at 8904 beyond the reserve.
-        assert_eq!((told, inside), (Tell::Xoff, 13_000));
+        assert_eq!(inside, 13_000);
         // One more would be 9904 beyond the reserve and above the threshold of 8887.
         assert_eq!(b.verdict(0, 2, 1000), Some(Space::Headroom));
         for nth in 1..=37 {
             assert_eq!(b.verdict(0, 2, 1000), Some(Space::Headroom));
-            let entered = b.enter(0, 2, 1000, Space::Headroom);
-            assert_eq!(entered, (nth * 1000, Tell::Nothing));
+            assert_eq!(b.enter(0, 2, 1000, Space::Headroom).headroom, nth * 1000);
         }
         assert_eq!(b.verdict(0, 2, 1000), None, "38 000 are more than 37 500");
         assert_eq!(b.verdict(1, 2, 1000), Some(Space::Pool));
         for _ in 0..37 {
-            assert_eq!(b.leave(0, 2, 1000), Tell::Nothing, "headroom goes first");
+            let excess = b.leave(0, 2, 1000);
+            assert!(!b.may_resume(0, excess), "headroom leaves first");
         }
         // 7904, 6904, 5904 in the pool; the last is 3072 below (80 000 - 5904) / 8 = 9262.
-        assert_eq!(b.leave(0, 2, 1000), Tell::Nothing);
-        assert_eq!(b.leave(0, 2, 1000), Tell::Nothing);
-        assert_eq!(b.leave(0, 2, 1000), Tell::Xon);
+        for may_resume in [false, false, true] {
+            let excess = b.leave(0, 2, 1000);
+            assert_eq!(b.may_resume(0, excess), may_resume);
+        }
         assert_eq!(b.shared_used, 5904);
         b.audit(10_000).unwrap();
     }

@@ -18,7 +18,7 @@ impl Switch {
                 ));
             }
         }
-        core.pfc.explain_stall(&core.mmu, &mut say);
+        core.pfc.explain_stall(&mut say);
         dispatch!(&self.hop, scheme => scheme.explain_stall(&mut say), ());
     }
 
@@ -72,7 +72,7 @@ impl Switch {
             ));
         }
         broken.extend(core.mmu.audit().err());
-        broken.extend(core.pfc.audit(&core.mmu, core.ports()));
+        broken.extend(core.pfc.audit(&core.mmu));
         if let Classifier::Dynamic(table) = &core.classifier
             && table.packets() != in_table
         {
@@ -82,7 +82,7 @@ impl Switch {
             ));
         }
         let pauses = dispatch!(&self.hop, scheme => scheme.pauses_upstream(), false);
-        if packets == 0 && (core.mmu.pausing().next().is_some() || pauses) {
+        if packets == 0 && (core.pfc.pausing().next().is_some() || pauses) {
             broken.push("nothing waits here, but an upstream is still held".to_owned());
         }
         broken

@@ -106,7 +106,7 @@ impl Switch {
     // LNK-41
     #[must_use]
     pub fn holding(&self) -> Holding<'_> {
-        let mut pausing: Vec<(u16, u8)> = self.core.mmu.pausing().collect();
+        let mut pausing: Vec<(u16, u8)> = self.core.pfc.pausing().collect();
         pausing.sort_unstable();
         Holding {
             switch: self,

@@ -1,9 +1,10 @@
-//! The shared buffer of a switch: who may enter, and when an ingress must be paused.
+//! The shared buffer of a switch: which packets may enter, and how many bytes each ingress has.
 //!
 //! Each (ingress port, class) owns a small reserve; beyond it packets live in the pool that all
-//! share; with PFC each pausable ingress has headroom for what still arrives after its XOFF.
+//! share; with PFC each pausable ingress has headroom for what still arrives after its XOFF. Which ingresses are
+//! paused is the state of `hop/pfc/`.
 
-use super::space::{Space, Tell};
+use super::space::{Excess, Space};
 use crate::classes::ClassSet;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, SwitchConfig};
 use crate::ns3::mmu::{self as ns3, Books};
@@ -44,21 +45,16 @@ struct Ingress {
     bytes: u64,
     headroom: u64,
     headroom_limit: u64,
-    /// While it holds fewer bytes than this, what comes and goes concerns nobody else: its reserve lets it in, its
-    /// headroom is empty, and its upstream was not told to stop. 0 where one of these does not hold.
+    /// Fast-path limit in bytes: below it a packet fits the reserve and the headroom is empty, so that no
+    /// threshold has to be compared. 0 disables the fast path.
     calm_below: u32,
-    /// Its upstream was told to stop.
-    xoff: bool,
-    /// Its link came back while its headroom still held packets of before.
-    lagging: bool,
 }
 
 impl Ingress {
-    /// Headroom or XOFF have changed. `calm_below`: of one that is calm.
+    /// Updates the fast-path limit after a change of the headroom. `calm_below` is the limit with empty headroom.
     #[inline]
     const fn settle(&mut self, calm_below: u32) {
-        let is_calm = self.headroom == 0 && !self.xoff;
-        self.calm_below = if is_calm { calm_below } else { 0 };
+        self.calm_below = if self.headroom == 0 { calm_below } else { 0 };
     }
 }
 
@@ -72,7 +68,7 @@ pub(crate) struct Mmu {
     /// All bytes held: reserve, pool and headroom.
     pub used: u64,
     pub max_used: u64,
-    /// [`Ingress::calm_below`] of ingresses that are calm; 0: none asks nobody, even within its reserve.
+    /// [`Ingress::calm_below`] of ingresses with empty headroom; 0: no ingress has a fast path.
     calm_below: u32,
     pausable: ClassSet,
     /// Other books in the place of these fields.
@@ -224,9 +220,13 @@ impl Mmu {
         port as usize * self.classes + class as usize
     }
 
-    /// The books are these.
-    pub const fn is_plain(&self) -> bool {
-        self.ns3.is_none()
+    /// The counters of the ns-3 replay, if they replace those of this file.
+    #[inline(always)]
+    pub const fn replay(&self) -> Option<&Books> {
+        match &self.ns3 {
+            Some(books) => Some(books),
+            None => None,
+        }
     }
 
     /// Prefetches the books of an ingress.
@@ -286,26 +286,16 @@ impl Mmu {
         self.pausable
     }
 
-    /// Bytes of an ingress in the shared pool, and in its headroom.
-    #[inline(always)]
-    pub fn level(&self, port: u16, class: u8) -> (u64, u64) {
+    /// Bytes of an ingress beyond its reserve.
+    pub fn excess(&self, port: u16, class: u8) -> Excess {
+        if let Some(books) = &self.ns3 {
+            return books.excess(port, class);
+        }
         let ingress = &self.ingress[self.at(port, class)];
-        (self.beyond(ingress.bytes), ingress.headroom)
-    }
-
-    /// The upstream of an ingress was told to stop, or to go on.
-    #[inline(always)]
-    pub fn set_told(&mut self, port: u16, class: u8, xoff: bool) {
-        let at = self.at(port, class);
-        let ingress = &mut self.ingress[at];
-        // SW-13, SW-14: XOFF and XON alternate.
-        debug_assert_ne!(
-            ingress.xoff, xoff,
-            "port {port}, class {class}: XOFF twice or XON twice"
-        );
-        ingress.xoff = xoff;
-        ingress.lagging &= xoff;
-        ingress.settle(self.calm_below);
+        Excess {
+            pool: self.beyond(ingress.bytes),
+            headroom: ingress.headroom,
+        }
     }
 
     /// What an ingress holds, beside the threshold that it is compared with.
@@ -323,8 +313,8 @@ impl Mmu {
         }
     }
 
-    /// Holds a packet that does not leave the reserve of its ingress, where no other rule can say
-    /// no and nothing changes for anybody else. False: ask [`Mmu::verdict`].
+    /// Stores a packet that fits the reserve of its ingress, if the fast path allows it. False: call
+    /// [`Mmu::verdict`].
     // SW-10
     #[inline(always)]
     pub fn enter_reserve(&mut self, port: u16, class: u8, size: u64) -> bool {
@@ -340,10 +330,10 @@ impl Mmu {
         true
     }
 
-    /// May a packet of `size` bytes enter, and where is it held? Changes nothing.
+    /// Returns where a packet of `size` bytes would be stored, or why it is dropped. Changes nothing.
     ///
-    /// `egress_bytes` is what waits already where the packet would (its queue or its port, as
-    /// the admission says).
+    /// `egress_bytes` are the bytes of its queue or port, as the admission requires. `is_paused`: PFC has
+    /// paused the ingress.
     #[inline(always)]
     pub fn verdict(
         &self,
@@ -351,6 +341,7 @@ impl Mmu {
         class: u8,
         size: u64,
         egress_bytes: u64,
+        is_paused: bool,
     ) -> Result<Space, DropCause> {
         match self.admission {
             Admission::Unlimited => return Ok(Space::Pool), // SW-17
@@ -370,14 +361,12 @@ impl Mmu {
         match self.admission {
             Admission::Pfc(_) if self.pausable & 1 << class != 0 => {
                 // SW-12: until XOFF is sent packets go to the pool, from then on to the headroom.
-                if fits && (!ingress.xoff || more == 0) {
+                if fits && (!is_paused || more == 0) {
                     Ok(Space::Pool)
                 } else if ingress.headroom + size <= ingress.headroom_limit
                     && self.headroom_used + size <= self.headroom_pool
                 {
                     Ok(Space::Headroom) // SW-56: own limit, and room in the pool
-                } else if ingress.lagging {
-                    Err(DropCause::Link) // LNK-22
                 } else {
                     Err(DropCause::Buffer)
                 }
@@ -401,15 +390,15 @@ impl Mmu {
         }
     }
 
-    /// Holds an accepted packet.
+    /// Stores an accepted packet. Returns what its ingress then has.
     #[inline(always)]
-    pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> Tell {
+    pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> Excess {
         self.used += size;
         self.max_used = self.max_used.max(self.used);
         if let Some(books) = &mut self.ns3 {
-            let (headroom, tell) = books.enter(port, class, size, space);
-            self.max_headroom = self.max_headroom.max(headroom);
-            return tell;
+            let excess = books.enter(port, class, size, space);
+            self.max_headroom = self.max_headroom.max(excess.headroom);
+            return excess;
         }
         let at = self.at(port, class);
         let before = self.beyond(self.ingress[at].bytes);
@@ -436,15 +425,17 @@ impl Mmu {
                 self.max_headroom = self.max_headroom.max(ingress.headroom);
             }
         }
-        if self.pausable & 1 << class == 0 || self.ingress[at].xoff {
-            return Tell::Nothing;
+        let ingress = &self.ingress[at];
+        Excess {
+            pool: self.beyond(ingress.bytes),
+            headroom: ingress.headroom,
         }
-        Tell::Compare
     }
 
-    /// Lets a packet go that came in by `port`.
+    /// Removes a packet that came in by `port`. Returns what its ingress then has; `None`: it had nothing beyond
+    /// its reserve.
     #[inline(always)]
-    pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Tell {
+    pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Option<Excess> {
         debug_assert!(
             self.used >= size,
             "{size} B leave a buffer with {} B",
@@ -452,7 +443,7 @@ impl Mmu {
         );
         self.used -= size;
         if let Some(books) = &mut self.ns3 {
-            return books.leave(port, class, size);
+            return Some(books.leave(port, class, size));
         }
         let at = self.at(port, class);
         let ingress = &mut self.ingress[at];
@@ -463,7 +454,7 @@ impl Mmu {
                 ingress.bytes
             );
             ingress.bytes -= size; // nothing was in the pool
-            return Tell::Nothing;
+            return None;
         }
         let before = ingress.bytes.saturating_sub(self.reserved);
         // SW-14: what leaves frees the headroom first.
@@ -487,10 +478,10 @@ impl Mmu {
             "shared pool of all ingresses"
         );
         self.shared_used -= before - after;
-        if !self.ingress[at].xoff || self.ingress[at].headroom > 0 {
-            return Tell::Nothing;
-        }
-        Tell::Compare
+        Some(Excess {
+            pool: after,
+            headroom: ingress.headroom,
+        })
     }
 
     /// Which bytes the egress threshold compares: the queue's (true) or the port's.
@@ -503,49 +494,6 @@ impl Mmu {
                 ..
             }
         )
-    }
-
-    /// The link of an ingress has failed or come back: its upstream is not paused. Returns the
-    /// classes, as bits, of which it was.
-    // LNK-21
-    pub fn forget(&mut self, port: u16) -> ClassSet {
-        let mut held = self.ns3.as_mut().map_or(0, |books| books.forget(port));
-        for class in 0..self.classes as u8 {
-            let at = self.at(port, class);
-            let ingress = &mut self.ingress[at];
-            ingress.lagging = false;
-            if std::mem::take(&mut ingress.xoff) {
-                held |= 1 << class;
-            }
-            ingress.settle(self.calm_below);
-        }
-        held
-    }
-
-    /// The link of an ingress is back: the classes, as bits, of which other books than these say that they
-    /// are paused from now on.
-    // LNK-22
-    pub fn hold_again(&mut self, port: u16) -> ClassSet {
-        self.ns3.as_mut().map_or(0, |books| books.hold_again(port))
-    }
-
-    /// An ingress is paused while its headroom still holds packets of before its link came back.
-    // LNK-22
-    pub fn set_lagging(&mut self, port: u16, class: u8) {
-        let at = self.at(port, class);
-        self.ingress[at].lagging = true;
-    }
-
-    /// Ingresses whose upstream is paused now, as (port, class).
-    pub fn pausing(&self) -> impl Iterator<Item = (u16, u8)> + '_ {
-        let classes = self.classes;
-        let own = self
-            .ingress
-            .iter()
-            .enumerate()
-            .filter(|(_, i)| i.xoff)
-            .map(move |(at, _)| ((at / classes) as u16, (at % classes) as u8));
-        own.chain(self.ns3.iter().flat_map(|books| books.pausing()))
     }
 
     /// Compares the books with each other; tells what does not add up.
@@ -662,19 +610,16 @@ mod tests {
         c.mmu.buffer_bytes = 20_000;
         c.mmu.reserved_bytes = 0;
         assert_eq!(division(&c, &[LINK; 3]), (0, 6000, 14_000));
-        for port in 0..2 {
-            m.set_told(port, 2, true);
-        }
         // One port has its 5000 B; what it leaves of the pool is for the other.
         for _ in 0..5 {
-            assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Headroom));
+            assert_eq!(m.verdict(0, 2, 1000, 0, true), Ok(Space::Headroom));
             m.enter(0, 2, 1000, Space::Headroom);
         }
-        assert_eq!(m.verdict(0, 2, 1000, 0), Err(DropCause::Buffer));
+        assert_eq!(m.verdict(0, 2, 1000, 0, true), Err(DropCause::Buffer));
         m.enter(1, 2, 1000, Space::Headroom);
-        assert_eq!(m.verdict(1, 2, 1000, 0), Err(DropCause::Buffer));
+        assert_eq!(m.verdict(1, 2, 1000, 0, true), Err(DropCause::Buffer));
         m.leave(0, 2, 1000);
-        assert_eq!(m.verdict(1, 2, 1000, 0), Ok(Space::Headroom));
+        assert_eq!(m.verdict(1, 2, 1000, 0, true), Ok(Space::Headroom));
         m.audit().unwrap();
     }
 
@@ -682,7 +627,7 @@ mod tests {
     #[test]
     fn the_reserve_is_used_before_the_pool() {
         let mut m = mmu(14_000, 2000, Admission::SharedPool, 2);
-        assert_eq!(m.enter(0, 2, 1500, Space::Pool), Tell::Nothing);
+        assert_eq!(m.enter(0, 2, 1500, Space::Pool), Excess::default());
         assert_eq!(m.shared_used, 0);
         m.enter(0, 2, 1500, Space::Pool);
         assert_eq!(m.shared_used, 1000);
@@ -696,10 +641,10 @@ mod tests {
     fn a_shared_pool_drops_only_when_exhausted() {
         let mut m = mmu(10_000, 0, Admission::SharedPool, 2);
         for _ in 0..10 {
-            assert_eq!(m.verdict(0, 2, 1000, 0), Ok(Space::Pool));
+            assert_eq!(m.verdict(0, 2, 1000, 0, false), Ok(Space::Pool));
             m.enter(0, 2, 1000, Space::Pool);
         }
-        assert_eq!(m.verdict(1, 2, 1, 0), Err(DropCause::Buffer));
+        assert_eq!(m.verdict(1, 2, 1, 0, false), Err(DropCause::Buffer));
     }
 
     // SW-15
@@ -710,18 +655,24 @@ mod tests {
             per_queue: false,
         };
         let mut m = mmu(10_000, 0, admission, 2);
-        assert_eq!(m.verdict(0, 2, 1000, 9000), Ok(Space::Pool));
-        assert_eq!(m.verdict(0, 2, 1000, 9001), Err(DropCause::EgressThreshold));
+        assert_eq!(m.verdict(0, 2, 1000, 9000, false), Ok(Space::Pool));
+        assert_eq!(
+            m.verdict(0, 2, 1000, 9001, false),
+            Err(DropCause::EgressThreshold)
+        );
         m.enter(0, 2, 4000, Space::Pool);
-        assert_eq!(m.verdict(0, 2, 1000, 5000), Ok(Space::Pool));
-        assert_eq!(m.verdict(0, 2, 1000, 5001), Err(DropCause::EgressThreshold));
+        assert_eq!(m.verdict(0, 2, 1000, 5000, false), Ok(Space::Pool));
+        assert_eq!(
+            m.verdict(0, 2, 1000, 5001, false),
+            Err(DropCause::EgressThreshold)
+        );
     }
 
     // SW-17
     #[test]
     fn an_unlimited_buffer_only_counts() {
         let mut m = mmu(10, 0, Admission::Unlimited, 1);
-        assert_eq!(m.verdict(0, 2, 1 << 40, 0), Ok(Space::Pool));
+        assert_eq!(m.verdict(0, 2, 1 << 40, 0, false), Ok(Space::Pool));
         m.enter(0, 2, 1 << 40, Space::Pool);
         assert_eq!(m.max_used, 1 << 40);
         m.audit().unwrap();

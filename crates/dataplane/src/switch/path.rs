@@ -144,9 +144,13 @@ impl<S: Sink> Cx<'_, S> {
             true => core.queueing.get(queue).bytes(),
             false => core.queueing.ports[port as usize].bytes,
         };
-        let space = core.mmu.verdict(ingress, class, size, waiting)?;
-        let tell = core.mmu.enter(ingress, class, size, space);
-        self.pfc_entered(ingress, class, tell);
+        let is_paused = core.pfc.is_paused(ingress, class);
+        let space = match core.mmu.verdict(ingress, class, size, waiting, is_paused) {
+            Ok(space) => space,
+            Err(cause) => return Err(core.pfc.drop_cause(ingress, class, cause)),
+        };
+        let excess = core.mmu.enter(ingress, class, size, space);
+        self.pause_if_over(ingress, class, excess);
         Ok(())
     }
 

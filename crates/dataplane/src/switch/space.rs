@@ -1,21 +1,18 @@
-//! What the books of the buffer say of a packet.
+//! Where the buffer stores a packet, and how much an ingress has there.
 
-/// Where an accepted packet is held.
+/// Where an accepted packet is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
-    /// The ingress' reserve, and the shared pool for what does not fit it.
+    /// The reserve of the ingress, and the shared pool for what does not fit there.
     Pool,
     Headroom,
 }
 
-/// What a packet that came or left changes for its ingress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tell {
-    Nothing,
-    /// The ingress is to be compared with its threshold.
-    Compare,
-    /// The upstream is to stop.
-    Xoff,
-    /// The upstream may go on.
-    Xon,
+/// Bytes of an ingress port and class beyond its reserve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Excess {
+    /// Bytes in the shared pool.
+    pub pool: u64,
+    /// Bytes in the headroom.
+    pub headroom: u64,
 }

@@ -1,19 +1,18 @@
 //! PFC at work in a switch: it pauses and resumes classes of upstream neighbours.
 
 use super::said;
-use crate::classes::{ClassSet, classes_of};
+use crate::classes::classes_of;
 use crate::packet::{Packet, PacketId, flag};
 use crate::sink::{DropCause, Sink};
 use crate::switch::context::Cx;
-use crate::switch::space::Tell;
+use crate::switch::space::Excess;
 
 impl<S: Sink> Cx<'_, S> {
-    /// A packet of an ingress and class has entered the buffer.
+    /// A packet entered the buffer: pauses its upstream if its ingress has too much.
     #[inline(always)]
-    pub fn pfc_entered(&mut self, port: u16, class: u8, tell: Tell) {
+    pub fn pause_if_over(&mut self, port: u16, class: u8, excess: Excess) {
         let core = &mut *self.core;
-        let thresholds = &mut core.pfc.thresholds;
-        if thresholds.entered(self.now, &mut core.mmu, port, class, tell) == Tell::Xoff {
+        if core.pfc.entered(self.now, &core.mmu, port, class, excess) {
             self.reborrow().send_pause(port, class, true);
         }
     }
@@ -136,21 +135,14 @@ impl<S: Sink> Cx<'_, S> {
     /// The link at a port has failed or is back: the upstream there is not paused.
     // LNK-21
     pub fn forget_pauses(&mut self, port: u16) {
-        let core = &mut *self.core;
-        if let Some(refresh) = &mut core.pfc.refresh {
-            refresh.stop(port, ClassSet::MAX);
-        }
-        core.pfc.thresholds.forget(self.now, &mut core.mmu, port);
+        self.core.pfc.forget(self.now, port);
     }
 
     /// The link is back: pauses an ingress at once that still has too much in the buffer.
     // LNK-22
     pub fn pause_again(&mut self, port: u16) {
         let core = &mut *self.core;
-        let classes = core
-            .pfc
-            .thresholds
-            .hold_again(self.now, &mut core.mmu, port);
+        let classes = core.pfc.pause_again(self.now, &core.mmu, port);
         for class in classes_of(classes) {
             self.send_pause(port, class, true);
         }

@@ -1,8 +1,9 @@
 //! Priority flow control (IEEE 802.1Qbb): an ingress that has too much of a class in the buffer pauses that
 //! class of its upstream.
 //!
-//! When that is so is in `thresholds.rs`, and which ports have a larger threshold in `spfc.rs`; the books
-//! of the buffer are in `switch/mmu.rs`. The rules are in `specs/switch.md` and `specs/spfc.md`.
+//! The buffer (`switch/mmu.rs`) reports the bytes of an ingress. `thresholds.rs` decides, and `spfc.rs` gives
+//! some ports a larger threshold. `act.rs` sends the frames. The rules are in `specs/switch.md` and
+//! `specs/spfc.md`.
 
 mod act;
 mod frames;
@@ -11,13 +12,13 @@ mod spfc;
 mod thresholds;
 
 use super::{Counter, Ports};
-use crate::classes::class_label;
-use crate::config::{Accounting, Admission, PauseTime, SwitchConfig};
+use crate::classes::{ClassSet, class_label, classes_of};
+use crate::config::{Accounting, Admission, ClassConfig, PauseTime, SwitchConfig};
 use crate::packet::{Frame, Packet};
 use crate::pause_time::Refresh;
-use crate::sink::Level;
+use crate::sink::{DropCause, Level};
 use crate::switch::mmu::Mmu;
-use crate::switch::space::Tell;
+use crate::switch::space::Excess;
 use crate::units::{Rate, Time};
 pub use frames::{PauseClasses, PauseFor, said};
 pub use spec::{PARAMS, from_values};
@@ -29,6 +30,12 @@ use thresholds::Thresholds;
 #[derive(Debug)]
 pub(crate) struct Pfc {
     thresholds: Thresholds,
+    /// Classes that may be paused, as bits.
+    pausable: ClassSet,
+    /// Per ingress port: the classes that are paused upstream, as bits.
+    paused: Vec<ClassSet>,
+    /// Of them those whose headroom still has packets from before the link came back. // LNK-22
+    lagging: Vec<ClassSet>,
     frame_bytes: u16,
     pauses: u64,
     resumes: u64,
@@ -55,6 +62,20 @@ pub(crate) fn obey<P: Ports>(ports: &mut P, port: u16, frame: &Packet) {
     } else if let Some(PauseFor { quanta, classes }) = PauseFor::read(frame) {
         ports.pause_classes_for(port, classes, quanta);
     }
+}
+
+/// The classes, as bits, that PFC may pause. HPCC's simulator pauses every class of the buffer.
+fn pausable<H>(config: &SwitchConfig<H>) -> ClassSet {
+    let Admission::Pfc(pfc) = &config.mmu.admission else {
+        return 0;
+    };
+    let is_pausable = |class: &ClassConfig| {
+        class.buffered && (class.pausable || pfc.accounting != Accounting::Pool)
+    };
+    let classes = config.classes.iter().enumerate();
+    classes.fold(0, |set, (nth, class)| {
+        set | ClassSet::from(is_pausable(class)) << nth
+    })
 }
 
 /// Whether a pause takes a resume back that has not left yet. HPCC's simulator sends each frame.
@@ -89,6 +110,9 @@ impl Pfc {
     pub fn new<H>(config: &SwitchConfig<H>, ports: &[(Rate, Time)]) -> Self {
         Self {
             thresholds: Thresholds::new(config, ports),
+            pausable: pausable(config),
+            paused: vec![0; ports.len()],
+            lagging: vec![0; ports.len()],
             frame_bytes: frame_bytes(config).unwrap_or(0),
             pauses: 0,
             resumes: 0,
@@ -120,8 +144,95 @@ impl Pfc {
     #[inline(always)]
     pub fn leave(&mut self, now: Time, mmu: &mut Mmu, port: u16, class: u8, size: u64) -> bool {
         self.thresholds.departing(now, mmu, port, class, size);
-        let tell = mmu.leave(port, class, size);
-        self.thresholds.left(now, mmu, port, class, tell) == Tell::Xon
+        let Some(excess) = mmu.leave(port, class, size) else {
+            debug_assert!(
+                !self.is_paused(port, class),
+                "port {port} is paused within its reserve"
+            );
+            return false;
+        };
+        if !self.is_paused(port, class) || !self.thresholds.may_resume(mmu, port, excess) {
+            return false;
+        }
+        self.resume(now, port, class);
+        true
+    }
+
+    /// True if a class of the upstream at a port is paused.
+    #[inline(always)]
+    pub fn is_paused(&self, port: u16, class: u8) -> bool {
+        self.paused[port as usize] >> class & 1 != 0
+    }
+
+    /// A packet entered the buffer, and its ingress then has this excess. Returns true if the upstream is to be
+    /// paused.
+    #[inline(always)]
+    pub fn entered(&mut self, now: Time, mmu: &Mmu, port: u16, class: u8, excess: Excess) -> bool {
+        let may_pause = self.pausable & !self.paused[port as usize];
+        if may_pause >> class & 1 == 0 || !self.thresholds.must_pause(now, mmu, port, excess) {
+            return false;
+        }
+        self.pause(now, port, class);
+        true
+    }
+
+    /// Returns the cause of a drop. Headroom that packets fill from before a link came back is a loss by the link.
+    // LNK-22
+    pub fn drop_cause(&self, port: u16, class: u8, cause: DropCause) -> DropCause {
+        match cause {
+            DropCause::Buffer if self.lagging[port as usize] >> class & 1 != 0 => DropCause::Link,
+            cause => cause,
+        }
+    }
+
+    fn pause(&mut self, now: Time, port: u16, class: u8) {
+        // SW-13, SW-14: XOFF and XON alternate.
+        debug_assert!(
+            !self.is_paused(port, class),
+            "port {port}, class {class}: XOFF twice"
+        );
+        self.paused[port as usize] |= 1 << class;
+        self.thresholds.note_pause(now, port, class);
+    }
+
+    fn resume(&mut self, now: Time, port: u16, class: u8) {
+        debug_assert!(
+            self.is_paused(port, class),
+            "port {port}, class {class}: XON twice"
+        );
+        self.paused[port as usize] &= !(1 << class);
+        self.lagging[port as usize] &= !(1 << class);
+        self.thresholds.note_resume(now, port, class);
+    }
+
+    /// The link of an ingress has failed or come back: its upstream is not paused.
+    // LNK-21
+    fn forget(&mut self, now: Time, port: u16) {
+        for class in classes_of(self.paused[port as usize]) {
+            self.resume(now, port, class);
+        }
+        if let Some(refresh) = &mut self.refresh {
+            refresh.stop(port, ClassSet::MAX);
+        }
+    }
+
+    /// The link of an ingress is back: pauses the classes of which it still has too much, and returns them as bits.
+    // LNK-22
+    fn pause_again(&mut self, now: Time, mmu: &Mmu, port: u16) -> ClassSet {
+        for class in classes_of(self.pausable) {
+            let excess = mmu.excess(port, class);
+            if excess != Excess::default() && self.entered(now, mmu, port, class, excess) {
+                let lags = excess.headroom > 0 && mmu.replay().is_none();
+                self.lagging[port as usize] |= ClassSet::from(lags) << class;
+            }
+        }
+        self.paused[port as usize]
+    }
+
+    /// Ingresses whose upstream is paused, as (port, class), in order.
+    pub fn pausing(&self) -> impl Iterator<Item = (u16, u8)> + '_ {
+        let ports = (0..).zip(&self.paused);
+        ports.flat_map(|(port, &classes)| classes_of(classes).map(move |class| (port, class)))
     }
 
     /// The frame that pauses or resumes a class of the upstream at a port.
@@ -151,8 +262,8 @@ impl Pfc {
     }
 
     /// Reports which classes of which upstream are paused.
-    pub fn explain_stall(&self, mmu: &Mmu, say: &mut dyn FnMut(String)) {
-        for (port, class) in mmu.pausing() {
+    pub fn explain_stall(&self, say: &mut dyn FnMut(String)) {
+        for (port, class) in self.pausing() {
             say(format!(
                 "port {port} pauses {} of its upstream by PFC",
                 class_label(class)
@@ -160,7 +271,167 @@ impl Pfc {
         }
     }
 
-    pub fn audit(&self, mmu: &Mmu, ports: u16) -> Option<String> {
-        self.thresholds.audit(mmu, ports)
+    pub fn audit(&self, mmu: &Mmu) -> Option<String> {
+        self.thresholds.audit(mmu, &self.paused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Pfc as Config;
+    use crate::config::tests::config as config_of_switch;
+    use crate::config::{Alpha, MmuConfig, PfcThreshold};
+    use crate::sink::DropCause;
+    use crate::switch::space::Space;
+    use crate::units::US;
+
+    const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
+
+    fn pfc(threshold: PfcThreshold) -> Config {
+        Config {
+            accounting: Accounting::Pool,
+            threshold,
+            victims: None,
+            xon_offset: 2000,
+            frame_bytes: 64,
+            headroom: Some(5000),
+            headroom_pool: None,
+            headroom_beside: false,
+            response_ps: 0,
+            pause: PauseTime::UntilResumed,
+        }
+    }
+
+    /// A buffer with its PFC.
+    struct Buffer {
+        mmu: Mmu,
+        pfc: Pfc,
+    }
+
+    impl Buffer {
+        fn verdict(&self, port: u16, size: u64) -> Result<Space, DropCause> {
+            self.mmu
+                .verdict(port, 2, size, 0, self.pfc.is_paused(port, 2))
+        }
+
+        /// Stores a packet of class 2. Returns true if its ingress is paused for it.
+        fn enter(&mut self, port: u16, size: u64, space: Space) -> bool {
+            let excess = self.mmu.enter(port, 2, size, space);
+            self.pfc.entered(0, &self.mmu, port, 2, excess)
+        }
+
+        /// Removes a packet of class 2. Returns true if its ingress is resumed for it.
+        fn leave(&mut self, port: u16, size: u64) -> bool {
+            self.pfc.leave(0, &mut self.mmu, port, 2, size)
+        }
+    }
+
+    fn buffer(bytes: u64, config: Config, ports: usize) -> Buffer {
+        let mut c = config_of_switch();
+        c.mmu = MmuConfig {
+            buffer_bytes: bytes,
+            reserved_bytes: 0,
+            admission: Admission::Pfc(config),
+        };
+        let links = vec![LINK; ports];
+        Buffer {
+            mmu: Mmu::new(&c, &links),
+            pfc: Pfc::new(&c, &links),
+        }
+    }
+
+    // SW-12, SW-13, SW-14
+    #[test]
+    fn a_static_threshold_pauses_then_fills_headroom_then_drops_and_resumes_in_reverse() {
+        let mut m = buffer(40_000, pfc(PfcThreshold::Static(3000)), 2);
+        for _ in 0..3 {
+            assert_eq!(m.verdict(0, 1000), Ok(Space::Pool));
+            assert!(!m.enter(0, 1000, Space::Pool));
+        }
+        assert_eq!(
+            m.verdict(0, 1000),
+            Ok(Space::Pool),
+            "the frame that crosses is in the pool"
+        );
+        assert!(m.enter(0, 1000, Space::Pool));
+        for _ in 0..5 {
+            assert_eq!(m.verdict(0, 1000), Ok(Space::Headroom));
+            assert!(!m.enter(0, 1000, Space::Headroom), "XOFF is sent once");
+        }
+        assert_eq!(m.verdict(0, 1000), Err(DropCause::Buffer));
+        assert_eq!(
+            m.verdict(1, 1000),
+            Ok(Space::Pool),
+            "the other ingress is not concerned"
+        );
+        assert_eq!((m.mmu.used, m.mmu.max_headroom), (9000, 5000));
+        for _ in 0..5 {
+            assert!(!m.leave(0, 1000), "headroom drains first");
+        }
+        for _ in 0..2 {
+            assert!(!m.leave(0, 1000), "above threshold - offset");
+        }
+        assert!(m.leave(0, 1000), "1000 + 2000 <= 3000");
+        assert!(!m.leave(0, 1000));
+        assert_eq!(m.mmu.used, 0);
+        m.mmu.audit().unwrap();
+    }
+
+    // SW-13
+    #[test]
+    fn a_dynamic_threshold_shrinks_as_the_pool_fills() {
+        let alpha = PfcThreshold::Dynamic(Alpha::new(1.0));
+        let mut m = buffer(110_000, pfc(alpha), 2);
+        // Two headrooms of 5000: a pool of 100 000. Alone, an ingress gets half of it.
+        let mut entered = 0;
+        while !m.enter(0, 1000, Space::Pool) {
+            entered += 1000;
+        }
+        assert_eq!(entered, 50_000);
+        // The next one gets half of the 49 000 that are free.
+        let mut entered = 0;
+        while !m.enter(1, 1000, Space::Pool) {
+            entered += 1000;
+        }
+        assert_eq!(entered, 24_000);
+    }
+
+    // SW-12
+    #[test]
+    fn the_headroom_of_a_long_fast_link_is_not_cut() {
+        let long = Config {
+            headroom: Some(6_000_000_000),
+            ..pfc(PfcThreshold::Static(0))
+        };
+        let mut m = buffer(20_000_000_000, long, 1);
+        assert!(m.enter(0, 1000, Space::Pool));
+        m.enter(0, 5_000_000_000, Space::Headroom);
+        assert_eq!(m.verdict(0, 1_000_000_000), Ok(Space::Headroom));
+        assert_eq!(m.verdict(0, 1_000_000_001), Err(DropCause::Buffer));
+        m.mmu.audit().unwrap();
+    }
+
+    // SW-18
+    #[test]
+    fn the_frame_that_crosses_finds_room_in_the_pool_however_full_it_is() {
+        // A static threshold that three ingresses together can exceed by far: the pool runs dry.
+        let mut m = buffer(15_000 + 24_000, pfc(PfcThreshold::Static(20_000)), 3);
+        assert_eq!(m.mmu.free(), 24_000);
+        let mut told = [false; 3];
+        for nth in 0..60 {
+            let port = nth % 3;
+            if !told[port as usize] {
+                assert_eq!(m.verdict(port, 1048), Ok(Space::Pool), "port {port}");
+                told[port as usize] = m.enter(port, 1048, Space::Pool);
+            }
+        }
+        assert_eq!(told, [true; 3]);
+        assert!(m.mmu.free() < 3 * 1048);
+        // Nobody is below its threshold by the offset before the last frames have room again.
+        assert!(!m.leave(0, 1048));
+        assert!(!m.leave(0, 1048));
+        assert!(m.leave(0, 1048));
+        m.mmu.audit().unwrap();
     }
 }
