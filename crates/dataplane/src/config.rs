@@ -12,8 +12,8 @@ use crate::packet::SchemeSet;
 use crate::paths::ENTROPY_BITS;
 pub use crate::paths::SprayConfig;
 pub use crate::reliability::{IrnConfig, IrnWindow, Recovery};
+pub use crate::requirements::{CreditQueue, SwitchRequirements, TrimConfig};
 pub use crate::transport::TransportConfig;
-pub use crate::transport::assist::{Assist, CreditQueue, TrimConfig};
 use crate::units::{Rate, Time};
 
 /// How a class of traffic is treated by every switch.
@@ -423,8 +423,10 @@ pub struct SwitchConfig<H> {
     pub hop: H,
     /// ECMP or spraying.
     pub path: PathChoice,
-    /// What a receiver-driven transport asks of switches, if anything.
-    pub assist: Option<Assist>,
+    /// The control class has a short queue that is shaped, if it carries credits of receivers.
+    pub shaped: Option<CreditQueue>,
+    /// Data packets that find a full queue are trimmed.
+    pub trim: Option<TrimConfig>,
     /// ACKs and NAKs go back the way on which their packet came (`trail.rs`).
     pub acks_return: bool,
     /// Largest frame in bytes (enters the headroom formula and DRR).
@@ -664,7 +666,8 @@ pub(crate) mod tests {
             int: None,
             hop: (),
             path: PathChoice::Flow,
-            assist: None,
+            shaped: None,
+            trim: None,
             acks_return: false,
             max_frame: 1048,
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dataplane::config::{
-    Admission, Assist, Classify, PathChoice, Recovery, Schedule, Sending, TransportConfig,
+    Admission, Classify, PathChoice, Recovery, Schedule, Sending, TransportConfig,
 };
 use dataplane::transport::homa::HomaConfig;
 use dataplane::units::MS;
@@ -67,16 +67,14 @@ fn expresspass() {
         (q.credit_bytes, q.frame_bytes, q.limit, q.burst),
         (84, 1538, 16, 2)
     );
-    assert_eq!(c.switch.assist, Some(Assist::Credits(q)));
+    assert_eq!(c.switch.shaped, Some(q));
     // Smaller frames need more credits.
     let c = config(
         &traffic("size = \"1MB\""),
         "expresspass",
         &["scheme.mtu=1000B"],
     );
-    let Some(Assist::Credits(q)) = c.switch.assist else {
-        panic!()
-    };
+    let Some(q) = c.switch.shaped else { panic!() };
     assert_eq!(q.frame_bytes, 1078);
 }
 
@@ -87,9 +85,7 @@ fn ndp() {
     assert_eq!((c.nic.mtu, c.nic.header, c.nic.ack), (1452, 48, 64));
     assert_eq!(c.switch.path, PathChoice::Label);
     assert_eq!(c.switch.mmu.admission, Admission::Unlimited);
-    let Some(Assist::Trim(trim)) = c.switch.assist else {
-        panic!()
-    };
+    let Some(trim) = c.switch.trim else { panic!() };
     assert_eq!((trim.packets, trim.header_bytes, trim.weight), (8, 64, 10));
     assert_eq!(trim.control_bytes, 12_000);
     assert!(trim.either && trim.returns);

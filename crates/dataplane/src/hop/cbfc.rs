@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::spec::{Around, Beside, Finding, NetworkFacts, Said};
+use super::spec::{Around, Beside, Finding, NetworkFacts, Spec};
 use super::{AtHost, Counter, Declaration, HopConfig, HopScheme, HostSite, Ports, Scheme, Site};
 use crate::classes::{DATA_CLASS, class_label, traffic_class};
 use crate::packet::{Arena, Frame, Packet, SchemeNumber, Words};
@@ -120,7 +120,7 @@ const PARAMS: &[Param] = &[
         .about("Time between two CC_Updates of a class whose credits are in use."),
 ];
 
-impl Said for CbfcConfig {
+impl Spec for CbfcConfig {
     const PARAMS: &'static [Param] = PARAMS;
     type Config = Self;
 

@@ -1,20 +1,19 @@
-//! Hop schemes: what neighbours tell each other and obey.
+//! Hop schemes: what neighbours signal to each other, and how they react.
 //!
-//! A hop scheme is one file or folder here and one line in the list below. It has two halves. The
-//! *downstream half* is state of a switch that watches each packet's steps and tells the neighbour
-//! upstream what to do (`HopScheme`). The *upstream half* obeys the frames of the neighbour downstream:
-//! the same code in switches and NICs, over the few things that an egress can do (`Egress`).
+//! A hop scheme is one file or folder here and one line in the list below. Its *downstream half* is state of a
+//! switch: it sees the steps of each packet and sends frames to the neighbour upstream (`HopScheme`). Its *upstream
+//! half* obeys the frames of the neighbour downstream. Switches and NICs share it, over the few things that a frame
+//! can do to a port (`Ports`).
 //!
-//! PFC stands beside the list: it acts on the thresholds of the buffer's ingresses, which any other
-//! scheme may have as well. All others answer one question, `backpressure`, so that a switch has at
-//! most one of them.
+//! PFC is not in the list: it acts on the thresholds of the buffer's ingresses, and other schemes can be
+//! active beside it. The others are answers to the same question, `backpressure`, so that a switch has at most one.
 //!
 //! To add one:
 //! 1. a file with its configuration (`impl Declaration`), its frames (`impl Frame`, see
-//!    [`packet`](crate::packet)), its state (`impl HopScheme`), `fn obey` for what a frame says to an egress,
-//!    and state of NICs (`impl AtHost`) if it counts what they send (`ObeysOnly` if not);
-//! 2. a line in the list, and one with the word that scenarios use for it (`impl Said`); a word may stand
-//!    for another setting of a scheme, too.
+//!    [`packet`](crate::packet)), its state (`impl HopScheme`), `fn obey` for what a frame does to a port,
+//!    and the state of NICs (`impl AtHost`) if it counts what they send (`ObeysOnly` if not);
+//! 2. a line in the list, and one with the word that scenarios use for it (`impl Spec`). Another word can name
+//!    another setting of the same scheme.
 
 pub mod bfc;
 pub mod cbfc;
@@ -37,7 +36,7 @@ use crate::switch::steps::{Outcome, Step, Steps};
 use crate::units::{Rate, Time};
 pub use bfc::{NIC_QUEUES, NO_NIC_QUEUES};
 use pfc::Pfc;
-use spec::{Around, Beside, Finding, NetworkFacts, Said};
+use spec::{Around, Beside, Finding, NetworkFacts, Spec};
 
 /// What a scheme's configuration says of itself to everything that must not know the scheme.
 pub trait Declaration {
@@ -319,7 +318,7 @@ macro_rules! hop_schemes {
         $($(#[$doc:meta])* $field:ident, $field_mut:ident: $Name:ident,
             $config:ty, $state:ty, $obey:path, $host:ty;)*
     } words {
-        $($(#[$said_doc:meta])* $word:literal: $Said:ident, $said:ty => $To:ident;)*
+        $($(#[$word_doc:meta])* $word:literal: $Word:ident, $spec:ty => $To:ident;)*
     }) => {
         /// A hop scheme. Its place in the list is its number on frames, so a new scheme comes last.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -386,19 +385,19 @@ macro_rules! hop_schemes {
             )*
         }
 
-        /// A hop scheme as a scenario says it.
+        /// Scenario-level configuration of a hop scheme.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub enum HopSpec {
             /// None.
             #[default]
             None,
-            $($(#[$said_doc])* $Said($said),)*
+            $($(#[$word_doc])* $Word($spec),)*
         }
 
         impl HopSpec {
             /// The words of the list, and the parameters of each.
             pub const WORDS: &'static [(&'static str, &'static [Param])] =
-                &[$(($word, <$said>::PARAMS)),*];
+                &[$(($word, <$spec>::PARAMS)),*];
 
             /// The words of the answer.
             pub const NAMES: &'static [&'static str] = &["none", $($word),*];
@@ -408,7 +407,7 @@ macro_rules! hop_schemes {
             pub const fn word(&self) -> &'static str {
                 match self {
                     Self::None => "none",
-                    $(Self::$Said(_) => $word,)*
+                    $(Self::$Word(_) => $word,)*
                 }
             }
 
@@ -418,7 +417,7 @@ macro_rules! hop_schemes {
             /// Values that cannot go together.
             pub fn from_values(word: &str, values: &Values) -> Result<Self, Conflict> {
                 match word {
-                    $($word => <$said>::from_values(values).map(Self::$Said),)*
+                    $($word => <$spec>::from_values(values).map(Self::$Word),)*
                     _ => Ok(Self::None),
                 }
             }
@@ -428,7 +427,7 @@ macro_rules! hop_schemes {
             pub fn configure(&self, around: &Around) -> HopConfig {
                 match self {
                     Self::None => HopConfig::None,
-                    $(Self::$Said(said) => HopConfig::$To(said.configure(around)),)*
+                    $(Self::$Word(spec) => HopConfig::$To(spec.configure(around)),)*
                 }
             }
 
@@ -437,7 +436,7 @@ macro_rules! hop_schemes {
             pub const fn scheme(&self) -> Option<Scheme> {
                 match self {
                     Self::None => None,
-                    $(Self::$Said(_) => Some(Scheme::$To),)*
+                    $(Self::$Word(_) => Some(Scheme::$To),)*
                 }
             }
 
@@ -445,7 +444,7 @@ macro_rules! hop_schemes {
             pub fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
                 match self {
                     Self::None => {}
-                    $(Self::$Said(said) => said.beside(others, say),)*
+                    $(Self::$Word(spec) => spec.beside(others, say),)*
                 }
             }
 
@@ -454,7 +453,7 @@ macro_rules! hop_schemes {
             pub fn against_transport(&self, name: &str) -> Option<String> {
                 match self {
                     Self::None => None,
-                    $(Self::$Said(said) => said.against_transport(name),)*
+                    $(Self::$Word(spec) => spec.against_transport(name),)*
                 }
             }
 
@@ -463,7 +462,7 @@ macro_rules! hop_schemes {
             pub fn elides(&self) -> bool {
                 match self {
                     Self::None => false,
-                    $(Self::$Said(said) => said.elides(),)*
+                    $(Self::$Word(spec) => spec.elides(),)*
                 }
             }
 
@@ -472,7 +471,7 @@ macro_rules! hop_schemes {
             pub fn works_beside_others(&self) -> bool {
                 match self {
                     Self::None => true,
-                    $(Self::$Said(said) => said.works_beside_others(),)*
+                    $(Self::$Word(spec) => spec.works_beside_others(),)*
                 }
             }
 
@@ -481,7 +480,7 @@ macro_rules! hop_schemes {
             pub fn names_nic_queues(&self) -> bool {
                 match self {
                     Self::None => false,
-                    $(Self::$Said(said) => said.names_nic_queues(),)*
+                    $(Self::$Word(spec) => spec.names_nic_queues(),)*
                 }
             }
 
@@ -490,7 +489,7 @@ macro_rules! hop_schemes {
                 let counted = |name: &str| counters[name];
                 match self {
                     Self::None => {}
-                    $(Self::$Said(said) => said.idle(&counted, say),)*
+                    $(Self::$Word(spec) => spec.idle(&counted, say),)*
                 }
             }
         }
@@ -748,6 +747,8 @@ impl Hop {
     }
 
     /// Drops a packet that arrived and was not admitted.
+    #[cold]
+    #[inline(never)]
     pub fn refuse<S: Sink>(
         &mut self,
         cx: &mut Cx<'_, S>,

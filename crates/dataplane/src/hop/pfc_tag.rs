@@ -5,7 +5,7 @@ use super::floodgate::params::{
     self, AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, holds, thresholds,
 };
 use super::floodgate::{FloodgateConfig, HoldBy};
-use super::spec::{Around, Beside, Finding, Said};
+use super::spec::{Around, Beside, Finding, Spec};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 
 const PARAMS: &[Param] = &[
@@ -39,7 +39,7 @@ const PARAMS: &[Param] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PfcTagSpec(pub FloodgateConfig);
 
-impl Said for PfcTagSpec {
+impl Spec for PfcTagSpec {
     const PARAMS: &'static [Param] = PARAMS;
     type Config = FloodgateConfig;
 

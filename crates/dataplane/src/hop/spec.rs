@@ -85,8 +85,8 @@ pub(crate) fn lost_pauses(what: &str, repair: &str) -> Finding {
     )
 }
 
-/// A hop scheme as a scenario says it.
-pub trait Said: Sized {
+/// Scenario-level configuration of a hop scheme.
+pub trait Spec: Sized {
     /// Its parameters.
     const PARAMS: &'static [Param];
     /// What it is in a network.

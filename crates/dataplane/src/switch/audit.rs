@@ -1,6 +1,9 @@
 //! The audit of a switch, and the explanation of a run that stalled. Both change nothing.
 
+use super::shaper::SHAPED_CLASS;
+use super::steps::Steps;
 use super::{Classifier, DATA_CLASS, Switch, class_labels};
+use crate::classes::{MAX_CLASSES, class_label};
 use crate::hop::{HopScheme, dispatch};
 use crate::packet::{Arena, flag};
 
@@ -57,7 +60,7 @@ impl Switch {
             buffered += u64::from(p.size) * u64::from(p.has(flag::BUFFERED));
         });
         broken.extend(dispatch!(&self.hop, scheme => scheme.audit(core, arena), Vec::new()));
-        broken.extend(self.audit_assists(arena));
+        broken.extend(self.audit_short_queues(arena));
         let c = &core.counters;
         if c.received != c.sent + c.dropped + packets {
             broken.push(format!(
@@ -86,5 +89,32 @@ impl Switch {
             broken.push("nothing waits here, but an upstream is still held".to_owned());
         }
         broken
+    }
+
+    /// Compares the packets counted in shaped and trimmed queues with those that wait there.
+    // AUD-01
+    fn audit_short_queues(&self, arena: &Arena) -> Option<String> {
+        let core = &self.core;
+        if !core.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
+            return None;
+        }
+        let counted = |port: u16, class: u8| match (&core.shaper, &core.trimmer) {
+            (Some(shaper), _) if class == SHAPED_CLASS => Some(shaper.waiting(port)),
+            (_, Some(trimmer)) if class >= DATA_CLASS => trimmer.waiting(port, class),
+            _ => None,
+        };
+        (0..self.ports()).find_map(|port| {
+            let mut waiting = [0u16; MAX_CLASSES];
+            self.for_each_queued(port, arena, |id| {
+                waiting[arena.hot(id).class() as usize] += 1;
+            });
+            (0u8..).zip(waiting).find_map(|(class, waiting)| {
+                let n = counted(port, class).filter(|&n| n != waiting)?;
+                let class = class_label(class);
+                Some(format!(
+                    "port {port}: {n} packets of {class} are counted, {waiting} wait"
+                ))
+            })
+        })
     }
 }

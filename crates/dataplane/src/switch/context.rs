@@ -29,6 +29,15 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
+    /// Copies the context for a switch without optional steps, so that the compiler removes them.
+    #[inline(always)]
+    pub const fn without_steps(&mut self) -> Cx<'_, S> {
+        Cx {
+            steps: Steps::NONE,
+            ..self.reborrow()
+        }
+    }
+
     /// Queues a frame for the neighbour at a port, before all other packets.
     // SW-42
     pub fn emit(&mut self, port: u16, frame: Packet) -> PacketId {

@@ -180,3 +180,14 @@ impl Switch {
         cx.sink.kick(port);
     }
 }
+
+impl<S: Sink> Cx<'_, S> {
+    /// Shaped packets that waited while a link was down wait for their shaper again.
+    // LNK-28
+    pub(super) fn shape_again(&mut self, port: u16) {
+        let core = &mut *self.core;
+        if let Some(shaper) = &mut core.shaper {
+            shaper.shape(self.now, port, &mut core.queueing, self.sink);
+        }
+    }
+}

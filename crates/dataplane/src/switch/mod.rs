@@ -27,6 +27,7 @@ mod signal;
 pub(crate) mod space;
 pub(crate) mod steps;
 mod trim;
+mod trim_counts;
 
 use crate::config::Classify;
 use crate::hop::{self, CreditSums, Hop, HopCounters, HopScheme, Site, Topology, dispatch};
@@ -176,6 +177,7 @@ impl Switch {
     /// configured, and that its source and destination are endpoints of the network. Debug builds
     /// check this. Frames between neighbours may have any content.
     // SW-01, SW-04: only a counter changes before the packet is accepted.
+    #[inline]
     pub fn receive<S: Sink>(
         &mut self,
         now: Time,
@@ -184,65 +186,15 @@ impl Switch {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        // A copy first: to read the record right after a part of it was written would stall.
-        let mut packet = *arena.hot(id);
-        if packet.is_frame() {
-            return self.receive_frame(now, in_port, id, arena, sink);
-        }
-        self.check_arrival(in_port, &packet);
-        packet.ingress = in_port;
         let cx = cx!(self, now, arena, sink);
-        cx.core.counters.received += 1;
-        if cx.steps.has(Steps::CLOCK) {
-            cx.start_clock();
+        let hop = &mut self.hop;
+        if cx.arena.hot(id).is_frame() {
+            receive_frame(hop, &mut cx.reborrow(), in_port, id);
+        } else if cx.steps == Steps::NONE {
+            receive_packet(hop, &mut cx.without_steps(), in_port, id);
+        } else {
+            receive_watched(hop, &mut cx.reborrow(), in_port, id);
         }
-        let is_parked = cx.steps.has(Steps::ARRIVE)
-            && self.hop.step(&mut cx.reborrow(), Step::Arrive(&packet)) == Outcome::Park;
-        let port = match cx.route(id, &packet) {
-            Ok(port) => port,
-            Err((port, cause)) => return self.hop.refuse(cx, port, (id, &packet), cause),
-        };
-        let place = match is_parked {
-            true => Place::PARKED,
-            false => cx.classify(port, &packet),
-        };
-        match cx.admit(port, place, id, &mut packet) {
-            Verdict::Accept => {}
-            Verdict::Trimmed => return,
-            Verdict::Drop(cause) => return self.hop.refuse(cx, Some(port), (id, &packet), cause),
-        }
-        if is_parked {
-            self.hop.step(cx, Step::Park { port, id });
-            return;
-        }
-        let found = cx.enqueue(port, place, id, &packet);
-        if cx.steps.has(Steps::ENQUEUE) {
-            let packet = &packet;
-            let step = Step::Enqueue {
-                port,
-                id,
-                packet,
-                found,
-            };
-            self.hop.step(&mut cx.reborrow(), step);
-        }
-        cx.sink.kick(port);
-    }
-
-    /// Checks the guarantees of the driver.
-    #[inline(always)]
-    fn check_arrival(&self, in_port: u16, packet: &Packet) {
-        debug_assert!(in_port < self.ports(), "port {in_port} of {}", self.ports());
-        debug_assert!(
-            (packet.dst as usize) < self.core.routes.endpoints().group.len(),
-            "endpoint {} is not in the network",
-            packet.dst
-        );
-        debug_assert!(
-            packet.class() < self.core.queueing.classes(),
-            "class {} is not configured",
-            packet.class()
-        );
     }
 
     /// Handles all timers that have expired at `now`. The driver calls this at each time that the
@@ -277,6 +229,7 @@ impl Switch {
     ///
     /// # Panics
     /// If the switch has no such port.
+    #[inline]
     pub fn transmit<S: Sink>(
         &mut self,
         now: Time,
@@ -285,53 +238,10 @@ impl Switch {
         sink: &mut S,
     ) -> Option<PacketId> {
         let cx = cx!(self, now, arena, sink);
-        let Taken { queue, number, id } = cx.schedule(port)?;
-        let hot = cx.arena.hot_mut(id);
-        let packet = *hot;
-        if packet.is_frame() {
-            cx.core.frame_left(port, &packet);
-            return Some(id);
+        match cx.steps == Steps::NONE {
+            true => transmit_packet(&mut self.hop, &mut cx.without_steps(), port),
+            false => transmit_watched(&mut self.hop, &mut cx.reborrow(), port),
         }
-        hot.upstream_queue = number;
-        hot.flags &= !flag::OF_SWITCH;
-        cx.core.counters.sent += 1;
-        if cx.steps.has(Steps::CLOCK) {
-            cx.start_clock();
-        }
-        let may_resume = cx.leave_buffer(&packet);
-        cx.sign(port, queue, id, &packet);
-        // INT counts the bytes of frames that wait, so the resume is queued after the record is written.
-        if may_resume {
-            cx.reborrow()
-                .send_pause(packet.ingress, packet.class(), false);
-        }
-        if cx.steps.has(Steps::DEPART) {
-            let packet = &packet;
-            self.hop
-                .step(&mut cx.reborrow(), Step::Depart { port, id, packet });
-        }
-        cx.depart(port, queue, &packet);
-        Some(id)
-    }
-
-    /// Handles a frame of the neighbour at a port.
-    fn receive_frame<S: Sink>(
-        &mut self,
-        now: Time,
-        port: u16,
-        id: PacketId,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) {
-        let frame = *arena.hot(id);
-        let is_known = self.hop.knows(&frame);
-        let cx = cx!(self, now, arena, sink);
-        let list = cx.arena.take_list(id);
-        if is_known && !self.hop.receive(cx, port, &frame, &list) {
-            hop::obey(cx, port, &frame, &list);
-        }
-        cx.arena.put_list(id, list);
-        cx.arena.free(id);
     }
 
     /// The port by which this switch would forward a packet from endpoint `src`; `None` where no port
@@ -456,6 +366,105 @@ impl Switch {
     pub fn for_each_queued(&self, port: u16, arena: &Arena, visit: impl FnMut(PacketId)) {
         self.core.queueing.for_each_packet(port, arena, visit);
     }
+}
+
+/// Takes an arrived packet through the switch into a queue. With a constant set of steps the compiler removes
+/// the others.
+#[inline(always)]
+fn receive_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id: PacketId) {
+    // A copy first: to read the record right after a part of it was written would stall.
+    let mut packet = *cx.arena.hot(id);
+    cx.core.check_arrival(in_port, &packet);
+    packet.ingress = in_port;
+    cx.core.counters.received += 1;
+    if cx.steps.has(Steps::CLOCK) {
+        cx.start_clock();
+    }
+    let is_parked = cx.steps.has(Steps::ARRIVE)
+        && hop.step(&mut cx.reborrow(), Step::Arrive(&packet)) == Outcome::Park;
+    let port = match cx.route(id, &packet) {
+        Ok(port) => port,
+        Err((port, cause)) => return hop.refuse(&mut cx.reborrow(), port, (id, &packet), cause),
+    };
+    let place = match is_parked {
+        true => Place::PARKED,
+        false => cx.classify(port, &packet),
+    };
+    match cx.admit(port, place, id, &mut packet) {
+        Verdict::Accept => {}
+        Verdict::Trimmed => return,
+        Verdict::Drop(cause) => {
+            return hop.refuse(&mut cx.reborrow(), Some(port), (id, &packet), cause);
+        }
+    }
+    if is_parked {
+        hop.step(&mut cx.reborrow(), Step::Park { port, id });
+        return;
+    }
+    let found = cx.enqueue(port, place, id, &packet);
+    if cx.steps.has(Steps::ENQUEUE) {
+        let packet = &packet;
+        let step = Step::Enqueue {
+            port,
+            id,
+            packet,
+            found,
+        };
+        hop.step(&mut cx.reborrow(), step);
+    }
+    cx.sink.kick(port);
+}
+
+#[inline(never)]
+fn receive_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id: PacketId) {
+    receive_packet(hop, cx, in_port, id);
+}
+
+/// Takes the packet that a port sends next out of the switch.
+#[inline(always)]
+fn transmit_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Option<PacketId> {
+    let Taken { queue, number, id } = cx.schedule(port)?;
+    let hot = cx.arena.hot_mut(id);
+    let packet = *hot;
+    if packet.is_frame() {
+        cx.core.frame_left(port, &packet);
+        return Some(id);
+    }
+    hot.upstream_queue = number;
+    hot.flags &= !flag::OF_SWITCH;
+    cx.core.counters.sent += 1;
+    if cx.steps.has(Steps::CLOCK) {
+        cx.start_clock();
+    }
+    let may_resume = cx.leave_buffer(&packet);
+    cx.sign(port, queue, id, &packet);
+    // INT counts the bytes of frames that wait, so the resume is queued after the record is written.
+    if may_resume {
+        cx.reborrow()
+            .send_pause(packet.ingress, packet.class(), false);
+    }
+    if cx.steps.has(Steps::DEPART) {
+        let packet = &packet;
+        hop.step(&mut cx.reborrow(), Step::Depart { port, id, packet });
+    }
+    cx.depart(port, queue, &packet);
+    Some(id)
+}
+
+#[inline(never)]
+fn transmit_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Option<PacketId> {
+    transmit_packet(hop, cx, port)
+}
+
+/// Handles a frame of the neighbour at a port.
+fn receive_frame<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, id: PacketId) {
+    let frame = *cx.arena.hot(id);
+    let list = cx.arena.take_list(id);
+    if hop.knows(&frame) && !hop.receive(cx, port, &frame, &list) {
+        hop::obey(cx, port, &frame, &list);
+    }
+    cx.arena.put_list(id, list);
+    cx.arena.free(id);
 }
 
 /// Data queues that a port has per class; `None`: as many as there are flows.

@@ -1,17 +1,17 @@
 //! The path of a packet: route, classify, admit, enqueue; schedule, sign, depart. Each step is one function.
 
 use super::context::Cx;
-use super::pipeline::Found;
 use super::place::Place;
 use super::queueing::Taken;
 use super::shaper::SHAPED_CLASS;
 use super::signal;
-use super::steps::Steps;
+use super::steps::{Found, Steps};
 use crate::config::Scope;
 use crate::ids::QueueId;
 use crate::int::IntHop;
 use crate::packet::{Kind, Packet, PacketId, flag};
 use crate::sink::{DropCause, Sink};
+use crate::units::NEVER;
 
 /// The result of admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) enum Verdict {
 
 impl<S: Sink> Cx<'_, S> {
     /// A packet arrived or leaves: starts the clock of the switch if it rests.
-    #[inline]
+    #[inline(always)]
     pub fn start_clock(&mut self) {
         if let Some(clock) = &mut self.core.clock
             && let Some(at) = clock.touch(self.now)
@@ -44,7 +44,7 @@ impl<S: Sink> Cx<'_, S> {
         packet: &Packet,
     ) -> Result<u16, (Option<u16>, DropCause)> {
         let back = match self.steps.has(Steps::TRAIL) {
-            true => self.follow_trail(id, packet),
+            true => self.reborrow().follow_trail(id, packet),
             false => None,
         };
         let routes = &self.core.routes;
@@ -97,7 +97,7 @@ impl<S: Sink> Cx<'_, S> {
         let class = packet.class();
         if self.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
             self.arena.hot_mut(id).ingress = packet.ingress;
-            let verdict = self.admit_to_short_queue(port, class, id);
+            let verdict = self.reborrow().admit_to_short_queue(port, class, id);
             if verdict != Verdict::Accept {
                 return verdict;
             }
@@ -171,7 +171,7 @@ impl<S: Sink> Cx<'_, S> {
         let bytes = core.queueing.get(queue).bytes();
         core.queueing.push(queue, id, self.arena);
         if self.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
-            self.count_joined(port, packet.class());
+            self.reborrow().count_joined(port, packet.class());
         }
         let bit = 1 << packet.class();
         let size = u64::from(packet.size);
@@ -182,9 +182,9 @@ impl<S: Sink> Cx<'_, S> {
         }
         if core.class.ecn & bit != 0 {
             telemetry.ecn_bytes += size;
-            if self.steps.has(Steps::MARK_ENQUEUE) {
-                self.mark(port, queue, id);
-            }
+        }
+        if core.class.marked_at_enqueue & bit != 0 {
+            self.mark(port, queue, id);
         }
         Found { bytes, alone }
     }
@@ -247,11 +247,11 @@ impl<S: Sink> Cx<'_, S> {
                 let fits = self.arena.push_hop(id, core.path_id, hop);
                 core.counters.int_hops += 1;
                 if fits && self.steps.has(Steps::INT_FORMAT) {
-                    self.rewrite_int(port, id, packet);
+                    self.reborrow().rewrite_int(port, id, packet);
                 }
             }
         }
-        if self.core.class.ecn & bit != 0 && self.steps.has(Steps::MARK_DEPART) {
+        if self.core.class.marked_at_depart & bit != 0 {
             self.mark(port, queue, id);
         }
     }
@@ -311,7 +311,7 @@ impl<S: Sink> Cx<'_, S> {
     #[inline(always)]
     pub fn depart(&mut self, port: u16, queue: QueueId, packet: &Packet) {
         if self.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
-            self.count_left(port, packet.class());
+            self.reborrow().count_left(port, packet.class());
         }
         self.unplace(port, queue, packet);
     }
@@ -336,6 +336,17 @@ impl<S: Sink> Cx<'_, S> {
             let queueing = &mut core.queueing;
             core.classifier
                 .departed(self.now, port, packet, queue, &core.sampling, queueing);
+        }
+    }
+
+    /// Opens the shaped queues that are due, and plans the next call.
+    pub(super) fn open_shaped(&mut self) {
+        let core = &mut *self.core;
+        if let Some(shaper) = &mut core.shaper {
+            let next = shaper.timer(self.now, &mut core.queueing, self.sink);
+            if next != NEVER {
+                self.sink.wake(next);
+            }
         }
     }
 

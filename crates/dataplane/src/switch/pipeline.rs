@@ -9,9 +9,9 @@ use super::queueing::Queueing;
 use super::shaper::Shaper;
 use super::signal::Marker;
 use super::steps::Steps;
-use super::trim::Trimmer;
+use super::trim_counts::TrimCounts;
 use crate::classes::ClassSet;
-use crate::config::{Assist, Classify, IntConfig, SwitchConfig};
+use crate::config::{Classify, IntConfig, SwitchConfig};
 use crate::hop::pfc::Pfc;
 use crate::int::{IntFormat, wire};
 use crate::packet::Packet;
@@ -81,6 +81,10 @@ pub(crate) struct ClassBits {
     pub buffered: ClassSet,
     pub ecn: ClassSet,
     pub int: ClassSet,
+    /// Classes that ECN marks when they join a queue.
+    pub marked_at_enqueue: ClassSet,
+    /// Classes that ECN marks when they leave.
+    pub marked_at_depart: ClassSet,
 }
 
 impl ClassBits {
@@ -91,17 +95,13 @@ impl ClassBits {
             class.ecn |= ClassSet::from(of.ecn) << c;
             class.int |= ClassSet::from(of.int) << c;
         }
+        match config.ecn.as_ref().map(|ecn| ecn.at_dequeue) {
+            Some(true) => class.marked_at_depart = class.ecn,
+            Some(false) => class.marked_at_enqueue = class.ecn,
+            None => {}
+        }
         class
     }
-}
-
-/// What a packet found when it joined its queue.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
-    /// Bytes that its queue held before it.
-    pub bytes: u64,
-    /// The flow table knows of no other packet of its flow here.
-    pub alone: bool,
 }
 
 /// The parts of a switch. The fields, and those of the parts, stand in the order in which most packets
@@ -136,7 +136,7 @@ pub(crate) struct Pipeline {
     pub timed: Box<TimedPauses>,
     pub clock: Option<Box<Clock>>,
     pub shaper: Option<Box<Shaper>>,
-    pub trimmer: Option<Box<Trimmer>>,
+    pub trimmer: Option<Box<TrimCounts>>,
 }
 
 impl Pipeline {
@@ -182,19 +182,12 @@ impl Pipeline {
             sampling: Sampling::new(needs.sampling, id),
             timed: Box::new(TimedPauses::new(ports.iter().map(|link| link.0))),
             clock: Clock::new(read_ps, needs.period_ps).map(Box::new),
-            shaper: match &config.assist {
-                Some(Assist::Credits(queue)) => Some(Box::new(Shaper::new(queue, ports))),
-                _ => None,
-            },
-            trimmer: match config.assist {
-                Some(Assist::Trim(trim)) => {
-                    let classes = config.classes.len();
-                    Some(Box::new(Trimmer::new(trim, ports.len(), classes)))
-                }
-                _ => None,
-            },
+            shaper: (config.shaped.as_ref()).map(|queue| Box::new(Shaper::new(queue, ports))),
+            trimmer: config.trim.map(|trim| {
+                let classes = config.classes.len();
+                Box::new(TrimCounts::new(trim, ports.len(), classes))
+            }),
         };
-        let marks_at_dequeue = core.marker.as_ref().map(|marker| marker.at_dequeue);
         core.steps = Steps::NONE
             .and_if(core.clock.is_some(), Steps::CLOCK)
             .and_if(config.acks_return, Steps::TRAIL)
@@ -204,10 +197,24 @@ impl Pipeline {
             .and_if(
                 core.int_as.is_some() || core.voq_bytes.is_some(),
                 Steps::INT_FORMAT,
-            )
-            .and_if(marks_at_dequeue == Some(false), Steps::MARK_ENQUEUE)
-            .and_if(marks_at_dequeue == Some(true), Steps::MARK_DEPART);
+            );
         core
+    }
+
+    /// Checks the guarantees of the driver.
+    #[inline(always)]
+    pub fn check_arrival(&self, in_port: u16, packet: &Packet) {
+        debug_assert!(in_port < self.ports(), "port {in_port} of {}", self.ports());
+        debug_assert!(
+            (packet.dst as usize) < self.routes.endpoints().group.len(),
+            "endpoint {} is not in the network",
+            packet.dst
+        );
+        debug_assert!(
+            packet.class() < self.queueing.classes(),
+            "class {} is not configured",
+            packet.class()
+        );
     }
 
     /// How many ports there are.

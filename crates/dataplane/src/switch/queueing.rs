@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use crate::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS};
-use crate::config::{Assist, Classify, MAX_CLASSES, Schedule, SwitchConfig};
+use crate::config::{Classify, MAX_CLASSES, Schedule, SwitchConfig};
 use crate::ids::QueueId;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Location, NO_PACKET, Packet, PacketId};
@@ -315,10 +315,7 @@ impl Queueing {
                 Schedule::Strict => vec![0; ports * classes],
                 _ => Vec::new(),
             },
-            weight: match config.assist {
-                Some(Assist::Trim(trim)) => Some(trim.weight),
-                _ => None,
-            },
+            weight: config.trim.map(|trim| trim.weight),
         }
     }
 

@@ -1,18 +1,14 @@
 //! A shaped class of a switch: a short queue of its own at every port, limited to a share of the link. It
 //! carries credits that let data go, which needs the rest of the link (`specs/expresspass.md`).
 
-use crate::classes::class_label;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::context::Cx;
 use super::queueing::Queueing;
-use super::steps::Steps;
-use super::{CONTROL_CLASS, DATA_CLASS, Switch};
-use crate::config::{CreditQueue, MAX_CLASSES};
-use crate::packet::Arena;
+use crate::classes::CONTROL_CLASS;
+use crate::config::CreditQueue;
+use crate::shaping::Bucket;
 use crate::sink::Sink;
-use crate::transport::bucket::Bucket;
 use crate::units::{NEVER, Rate, Time};
 
 /// The class that is shaped.
@@ -55,6 +51,11 @@ impl Shaper {
     #[inline]
     pub fn is_full(&self, port: u16) -> bool {
         self.ports[port as usize].waiting >= self.limit
+    }
+
+    /// Shaped packets that wait at a port.
+    pub fn waiting(&self, port: u16) -> u16 {
+        self.ports[port as usize].waiting
     }
 
     /// A packet joined the queue of a port.
@@ -111,62 +112,5 @@ impl Shaper {
             sink.kick(port);
         }
         NEVER
-    }
-}
-
-impl<S: Sink> Cx<'_, S> {
-    /// Opens the shaped queues that are due, and plans the next call.
-    pub(super) fn open_shaped(&mut self) {
-        let core = &mut *self.core;
-        if let Some(shaper) = &mut core.shaper {
-            let next = shaper.timer(self.now, &mut core.queueing, self.sink);
-            if next != NEVER {
-                self.sink.wake(next);
-            }
-        }
-    }
-
-    /// Shaped packets that waited while a link was down wait for their shaper again.
-    // LNK-28
-    pub(super) fn shape_again(&mut self, port: u16) {
-        let core = &mut *self.core;
-        if let Some(shaper) = &mut core.shaper {
-            shaper.shape(self.now, port, &mut core.queueing, self.sink);
-        }
-    }
-}
-
-impl Switch {
-    /// What is counted at each port for shaping and trimming is what waits there.
-    // AUD-01
-    pub(super) fn audit_assists(&self, arena: &Arena) -> Option<String> {
-        if !self.core.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
-            return None;
-        }
-        (0..self.ports()).find_map(|port| {
-            let mut waiting = [0u16; MAX_CLASSES];
-            self.for_each_queued(port, arena, |id| {
-                waiting[arena.hot(id).class() as usize] += 1
-            });
-            let counted = |class: u8| match (&self.core.shaper, &self.core.trimmer) {
-                (Some(shaper), _) if class == SHAPED_CLASS => {
-                    Some(shaper.ports[port as usize].waiting)
-                }
-                (_, Some(trimmer)) if class >= DATA_CLASS => trimmer.waiting(port, class),
-                _ => None,
-            };
-            let wrong = (0..MAX_CLASSES as u8).find_map(|class| {
-                Some((
-                    class,
-                    counted(class).filter(|&n| n != waiting[class as usize])?,
-                ))
-            });
-            let (class, n) = wrong?;
-            Some(format!(
-                "port {port}: {n} packets of {} are counted, {} wait",
-                class_label(class),
-                waiting[class as usize]
-            ))
-        })
     }
 }

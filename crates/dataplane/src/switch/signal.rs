@@ -17,7 +17,6 @@ struct Profile {
 pub(crate) struct Marker {
     profiles: Vec<Profile>,
     pub scope: Scope,
-    pub at_dequeue: bool,
     /// ACKs and pause frames draw as well.
     pub replay: bool,
 }
@@ -30,7 +29,6 @@ impl Marker {
         Self {
             profiles,
             scope: config.scope,
-            at_dequeue: config.at_dequeue,
             replay: config.replay,
         }
     }

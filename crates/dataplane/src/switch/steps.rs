@@ -1,7 +1,6 @@
 //! Names of the steps of a packet through a switch: which optional steps a switch has, and what a hop
 //! scheme sees at each step.
 
-use super::pipeline::Found;
 use crate::packet::{Packet, PacketId};
 
 /// A set of optional steps. Each switch computes its set when it is made and when links change.
@@ -30,10 +29,6 @@ impl Steps {
     pub const DEPART: Self = Self(1 << 8);
     /// INT records differ from the exact ones.
     pub const INT_FORMAT: Self = Self(1 << 9);
-    /// ECN marks packets that join a queue.
-    pub const MARK_ENQUEUE: Self = Self(1 << 10);
-    /// ECN marks packets that leave.
-    pub const MARK_DEPART: Self = Self(1 << 11);
 
     /// The steps of both sets.
     pub const fn and(self, other: Self) -> Self {
@@ -53,6 +48,15 @@ impl Steps {
     pub const fn has(self, steps: Self) -> bool {
         self.0 & steps.0 != 0
     }
+}
+
+/// What a packet found when it joined its queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    /// Bytes that its queue held before it.
+    pub bytes: u64,
+    /// The flow table knows of no other packet of its flow here.
+    pub alone: bool,
 }
 
 /// A step of a packet as a hop scheme sees it. Only switches whose scheme watches `Arrive`, `Enqueue` and

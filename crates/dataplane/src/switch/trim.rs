@@ -4,57 +4,10 @@
 use super::context::Cx;
 use super::path::Verdict;
 use super::place::Place;
-use crate::classes::{CONTROL_CLASS, DATA_CLASS};
+use crate::classes::CONTROL_CLASS;
 use crate::config::TrimConfig;
 use crate::packet::{Kind, PacketId, flag};
 use crate::sink::{DropCause, Sink};
-
-/// The state of trimming at a switch.
-#[derive(Debug)]
-pub(crate) struct Trimmer {
-    config: TrimConfig,
-    classes: usize,
-    /// Data packets that wait, per (port, class).
-    waiting: Vec<u16>,
-}
-
-impl Trimmer {
-    pub fn new(config: TrimConfig, ports: usize, classes: usize) -> Self {
-        Self {
-            config,
-            classes,
-            waiting: vec![0; ports * classes],
-        }
-    }
-
-    fn at(&self, port: u16, class: u8) -> usize {
-        port as usize * self.classes + class as usize
-    }
-
-    // NDP-01
-    pub fn is_full(&self, port: u16, class: u8) -> bool {
-        self.waiting[self.at(port, class)] >= self.config.packets
-    }
-
-    pub fn joined(&mut self, port: u16, class: u8) {
-        let at = self.at(port, class);
-        self.waiting[at] += u16::from(class >= DATA_CLASS);
-    }
-
-    /// How many are counted at a port and class, if there is such a class.
-    pub fn waiting(&self, port: u16, class: u8) -> Option<u16> {
-        (usize::from(class) < self.classes).then(|| self.waiting[self.at(port, class)])
-    }
-
-    pub fn left(&mut self, port: u16, class: u8) {
-        let at = self.at(port, class);
-        debug_assert!(
-            class < DATA_CLASS || self.waiting[at] > 0,
-            "port {port}: no packet of class {class} waits"
-        );
-        self.waiting[at] -= u16::from(class >= DATA_CLASS);
-    }
-}
 
 impl<S: Sink> Cx<'_, S> {
     /// Trims an arriving data packet, or the last one of its queue, if the queue is full. A control packet

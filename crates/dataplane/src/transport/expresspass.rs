@@ -9,7 +9,6 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use self::pacing::Port;
-use super::assist::{Assist, CreditQueue};
 use super::{
     Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent,
     data_packet, packets_of, timeout, turn,
@@ -20,6 +19,7 @@ use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{Conflict, Param, Values};
 use crate::reliability::arrivals::Arrivals;
+use crate::requirements::{CreditQueue, SwitchRequirements};
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
 use crate::units::{Rate, Time};
@@ -764,8 +764,11 @@ impl Declared for ExpressPass {
         config
     }
 
-    fn assist(config: &ExpressPassConfig) -> Option<Assist> {
-        Some(Assist::Credits(config.queue))
+    fn requires(config: &ExpressPassConfig) -> SwitchRequirements {
+        SwitchRequirements {
+            shaped: Some(config.queue),
+            ..SwitchRequirements::default()
+        }
     }
 
     fn idle(acted: &Acted) -> Option<&'static str> {

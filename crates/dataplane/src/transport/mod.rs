@@ -1,8 +1,6 @@
 //! Receiver-driven transports: sender and receiver of one kind, in the place of a control of senders. One
 //! file for each transport; here is what they share, the trait that they implement, and the list of all.
 
-pub mod assist;
-pub(crate) mod bucket;
 pub mod expresspass;
 pub mod homa;
 pub mod ndp;
@@ -11,13 +9,13 @@ use crate::classes::ClassSet;
 use crate::ids::FlowSlot;
 use std::fmt::Debug;
 
-use self::assist::Assist;
 use crate::cc::PathInfo;
 use crate::nic::counters::{DrivenCounters, NicCounters};
 use crate::nic::fifo::Fifo;
 use crate::nic::flow::{FlowStart, Unfinished};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
+use crate::requirements::SwitchRequirements;
 use crate::sink::Sink;
 use crate::units::{Rate, Time, US};
 
@@ -91,11 +89,11 @@ macro_rules! define {
                 }
             }
 
-            /// What the transport requires of switches, if anything.
+            /// Returns the answers of switches that the transport requires.
             #[must_use]
-            pub fn assist(&self) -> Option<Assist> {
+            pub fn requires(&self) -> SwitchRequirements {
                 match self {
-                    $(Self::$name(config) => $module::$name::assist(config),)*
+                    $(Self::$name(config) => $module::$name::requires(config),)*
                 }
             }
 
@@ -178,9 +176,9 @@ pub trait Declared {
         config
     }
 
-    /// What it requires of switches, if anything.
-    fn assist(_config: &Self::Config) -> Option<Assist> {
-        None
+    /// Returns the answers of switches that it requires.
+    fn requires(_config: &Self::Config) -> SwitchRequirements {
+        SwitchRequirements::default()
     }
 
     /// Priority levels of a class that its packets name.

@@ -6,7 +6,6 @@ use crate::ids::FlowSlot;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::assist::{Assist, TrimConfig};
 use super::{
     Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent,
     data_packet, packets_of, timeout, turn, window, window_packets,
@@ -18,6 +17,7 @@ use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 use crate::paths::permutation::Permutation;
 use crate::reliability::arrivals::Arrivals;
+use crate::requirements::{SwitchRequirements, TrimConfig};
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
 use crate::units::{NEVER, Rate, Time};
@@ -550,8 +550,11 @@ impl Declared for Ndp {
         config
     }
 
-    fn assist(config: &NdpConfig) -> Option<Assist> {
-        Some(Assist::Trim(config.trim))
+    fn requires(config: &NdpConfig) -> SwitchRequirements {
+        SwitchRequirements {
+            trim: Some(config.trim),
+            ..SwitchRequirements::default()
+        }
     }
 
     fn idle(acted: &Acted) -> Option<&'static str> {

@@ -192,7 +192,8 @@ fn config() -> SwitchConfig {
         int: None,
         hop: HopConfig::None,
         path: PathChoice::Flow,
-        assist: None,
+        shaped: None,
+        trim: None,
         acks_return: false,
         max_frame: 1500,
     }

@@ -1,4 +1,4 @@
-//! What receiver-driven transports ask of a switch, rule by rule.
+//! What receiver-driven transports require of a switch, rule by rule.
 
 use super::*;
 use dataplane::switch::Stranded;
@@ -6,12 +6,12 @@ use std::num::NonZeroU32;
 
 fn credits() -> SwitchConfig {
     SwitchConfig {
-        assist: Some(Assist::Credits(CreditQueue {
+        shaped: Some(CreditQueue {
             credit_bytes: 84,
             frame_bytes: 1538,
             limit: 3,
             burst: 2,
-        })),
+        }),
         ..config()
     }
 }
@@ -139,7 +139,7 @@ fn trims(change: impl FnOnce(&mut TrimConfig)) -> SwitchConfig {
     };
     change(&mut trim);
     SwitchConfig {
-        assist: Some(Assist::Trim(trim)),
+        trim: Some(trim),
         ..config()
     }
 }

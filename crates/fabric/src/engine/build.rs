@@ -3,7 +3,7 @@
 use dataplane::classes::ClassSet;
 use std::sync::Arc;
 
-use dataplane::config::{Accounting, Admission, Assist, NicConfig, PathChoice, PauseTime};
+use dataplane::config::{Accounting, Admission, NicConfig, PathChoice, PauseTime};
 use dataplane::hop::pfc;
 use dataplane::nic::Nic;
 use dataplane::packet::Arena;
@@ -55,17 +55,14 @@ fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> ClassSet {
     let by_hop = is_lossless_by_hop(config, links_lose);
     let promised = |pausable: bool| match config.mmu.admission {
         // NDP-03: what is trimmed may have to go.
-        _ if matches!(config.assist, Some(Assist::Trim(_))) => false,
+        _ if config.trim.is_some() => false,
         Admission::Unlimited => true,
         // NS3-10: its headroom is a rule of thumb.
         Admission::Pfc(pfc) => pausable && !links_lose && pfc.accounting == Accounting::Pool,
         _ => by_hop,
     };
     // XP-03: credits are there to be dropped.
-    let credits = match config.assist {
-        Some(Assist::Credits(_)) => 1 << CONTROL_CLASS,
-        _ => 0,
-    };
+    let credits = ClassSet::from(config.shaped.is_some()) << CONTROL_CLASS;
     let classes = config.classes.iter().enumerate();
     let all = classes.fold(0, |bits, (nth, class)| {
         bits | ClassSet::from(promised(class.pausable || !class.buffered)) << nth
@@ -208,19 +205,13 @@ fn holds_itself(plan: &Plan) -> bool {
 // LIV-06
 fn sizes(plan: &Plan) -> wire::Sizes {
     let nic = &plan.nic;
-    let assist = plan.switch.assist;
+    let SwitchConfig { shaped, trim, .. } = &plan.switch;
     wire::Sizes {
         data_header: nic.data_bytes(0),
         reply: nic.ack_bytes(),
         notification: nic.cnp,
-        trimmed: match assist {
-            Some(Assist::Trim(trim)) => trim.header_bytes,
-            _ => 0,
-        },
-        grant: match assist {
-            Some(Assist::Credits(queue)) => queue.credit_bytes,
-            _ => nic.ack,
-        },
+        trimmed: trim.map_or(0, |trim| trim.header_bytes),
+        grant: shaped.map_or(nic.ack, |queue| queue.credit_bytes),
         request: nic.ack,
         pause: plan
             .switch_configs()
@@ -434,7 +425,7 @@ impl<C: Calendar> Simulation<C> {
         let losing = !parts[0].faults.losses.none();
         let deadlock_search = DeadlockSearch::new(&plan);
         let is_lossless = |switch: &SwitchConfig| match switch.mmu.admission {
-            _ if matches!(switch.assist, Some(Assist::Trim(_))) => false,
+            _ if switch.trim.is_some() => false,
             Admission::Unlimited => true,
             Admission::Pfc(pfc) => !losing && pfc.accounting == Accounting::Pool, // NS3-10
             _ => is_lossless_by_hop(switch, losing),

@@ -20,9 +20,9 @@ use dataplane::cc::powertcp::{PowerConfig, PowerTcpConfig};
 use dataplane::cc::swift::SwiftConfig;
 use dataplane::cc::timely::TimelyConfig;
 use dataplane::config::{
-    Accounting, Admission, Alpha, AssignConfig, Assist, BaseRtt, ClassConfig, Classify,
-    ControlConfig, EcnConfig, FlowOrder, HostConfig, IntConfig, MmuConfig, NicConfig, PathChoice,
-    PauseTime, Pfc, PfcThreshold, Recovery, Red, Schedule, Scope, Sending, SprayConfig,
+    Accounting, Admission, Alpha, AssignConfig, BaseRtt, ClassConfig, Classify, ControlConfig,
+    EcnConfig, FlowOrder, HostConfig, IntConfig, MmuConfig, NicConfig, PathChoice, PauseTime, Pfc,
+    PfcThreshold, Recovery, Red, Schedule, Scope, Sending, SprayConfig,
     TransportConfig,
 };
 use dataplane::paths::{BitmapConfig, ObliviousConfig, RepsConfig};
@@ -229,7 +229,8 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         int: None,
         hop: HopConfig::None,
         path: PathChoice::Flow,
-        assist: None,
+        shaped: None,
+        trim: None,
         acks_return: false,
         max_frame: 1048,
     };
@@ -376,7 +377,7 @@ pub fn expresspass(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.nic.control = Sending::Transport(TransportConfig::ExpressPass(config));
     s.nic.recovery = Recovery::Own;
     s.switch.path = PathChoice::Symmetric;
-    s.switch.assist = Some(Assist::Credits(config.queue));
+    s.switch.shaped = Some(config.queue);
     s.switch.mmu.admission = Admission::PerPort { bytes: 75_000_000 };
     s.switch.max_frame = 1538;
     s
@@ -390,7 +391,7 @@ pub fn ndp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     s.nic.control = Sending::Transport(TransportConfig::Ndp(config));
     s.nic.recovery = Recovery::Own;
     s.switch.path = PathChoice::Label;
-    s.switch.assist = Some(Assist::Trim(config.trim));
+    s.switch.trim = Some(config.trim);
     s.switch.mmu.admission = Admission::Unlimited;
     s.switch.max_frame = 1500;
     s

@@ -2,7 +2,7 @@
 
 use super::*;
 use dataplane::config::{
-    Admission, Alpha, Assist, Classify, IrnConfig, Recovery, Schedule, Sending, TransportConfig,
+    Admission, Alpha, Classify, IrnConfig, Recovery, Schedule, Sending, TransportConfig,
 };
 use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::{BitmapConfig, PauseBy};
@@ -300,13 +300,13 @@ fn hurry(s: &mut Setup, variant: u8) {
         Sending::Transport(TransportConfig::ExpressPass(c)) => {
             c.timeout_ps = 150 * US;
             c.queue.limit = [16, 4, 1][usize::from(variant)];
-            s.switch.assist = Some(Assist::Credits(c.queue));
+            s.switch.shaped = Some(c.queue);
         }
         Sending::Transport(TransportConfig::Ndp(c)) => {
             c.timeout_ps = 100 * US;
             c.trim.returns = variant > 0;
             c.trim.control_bytes = [12_000, 12_000, 300][usize::from(variant)];
-            s.switch.assist = Some(Assist::Trim(c.trim));
+            s.switch.trim = Some(c.trim);
         }
         Sending::Transport(TransportConfig::Homa(c)) => c.timeout_ps = 100 * US,
         _ => unreachable!("a receiver-driven transport"),

@@ -11,7 +11,7 @@ fn with(s: Setup, change: impl FnOnce(&mut ExpressPassConfig)) -> Setup {
     let mut s = s;
     if let Sending::Transport(TransportConfig::ExpressPass(c)) = &mut s.nic.control {
         change(c);
-        s.switch.assist = Some(dataplane::config::Assist::Credits(c.queue));
+        s.switch.shaped = Some(c.queue);
     }
     s
 }

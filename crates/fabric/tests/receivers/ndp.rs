@@ -1,7 +1,7 @@
 //! NDP (`specs/ndp.md`).
 
 use super::*;
-use dataplane::config::{Assist, PathChoice, Sending, TransportConfig, TrimConfig};
+use dataplane::config::{PathChoice, Sending, TransportConfig, TrimConfig};
 use dataplane::sink::DropCause;
 use dataplane::transport::ndp::NdpConfig;
 use dataplane::units::US;
@@ -10,7 +10,7 @@ fn with(s: Setup, change: impl FnOnce(&mut NdpConfig)) -> Setup {
     let mut s = s;
     if let Sending::Transport(TransportConfig::Ndp(c)) = &mut s.nic.control {
         change(c);
-        s.switch.assist = Some(Assist::Trim(c.trim));
+        s.switch.trim = Some(c.trim);
     }
     s
 }

@@ -107,7 +107,7 @@ pub fn switch_plan(of: SwitchDescription, choices: &Choices) -> Result<SwitchPla
 /// They cannot.
 // WSW-24: receiver-driven transports and schemes with credit are refused
 pub(crate) fn check_scheme(config: &SwitchConfig) -> Result<(), Error> {
-    if config.assist.is_some() {
+    if config.shaped.is_some() || config.trim.is_some() {
         return Err(Error::ReceiverDriven);
     }
     match config.hop.declaration() {

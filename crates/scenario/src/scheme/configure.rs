@@ -45,6 +45,9 @@ impl SchemeSpec {
             max_frame,
             upstream_queues: around.upstream_queues,
         });
+        let sending = self.sending(around);
+        let required = sending.transport().map(TransportConfig::requires);
+        let required = required.unwrap_or_default();
         let needs = hop.declaration().map(|hop| hop.needs());
         let hrtt_ps = needs
             .and_then(|needs| needs.hop_rtt_ps)
@@ -103,10 +106,8 @@ impl SchemeSpec {
             }),
             hop,
             path: self.path,
-            assist: self
-                .sending(around)
-                .transport()
-                .and_then(TransportConfig::assist),
+            shaped: required.shaped,
+            trim: required.trim,
             acks_return: self.acks_return,
             max_frame,
         }

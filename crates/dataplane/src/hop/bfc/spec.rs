@@ -2,7 +2,7 @@
 
 use super::config::{BfcConfig, BitmapConfig, PauseBy};
 use crate::config::Alpha;
-use crate::hop::spec::{Around, Beside, Finding, Queues, Said};
+use crate::hop::spec::{Around, Beside, Finding, Queues, Spec};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{NS, Time};
 
@@ -121,7 +121,7 @@ const PARAMS: &[Param] = &[
         .about("Whether pairs of ports whose backpressure could close a circle hold nobody."),
 ];
 
-impl Said for BfcSpec {
+impl Spec for BfcSpec {
     const PARAMS: &'static [Param] = PARAMS;
     type Config = BfcConfig;
 

@@ -8,7 +8,7 @@ use super::params::{
     self, AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, amount, holds, period,
     thresholds,
 };
-use crate::hop::spec::{Around, Beside, Finding, Said};
+use crate::hop::spec::{Around, Beside, Finding, Spec};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{NS, US};
 
@@ -136,7 +136,7 @@ fn windows_of(values: &Values) -> WindowConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloodgateSpec(pub FloodgateConfig);
 
-impl Said for FloodgateSpec {
+impl Spec for FloodgateSpec {
     const PARAMS: &'static [Param] = PARAMS;
     type Config = FloodgateConfig;
 

@@ -12,8 +12,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::{Alarm, AlarmKind, CREDIT_CLASS, Context, ExpressPass, ExpressPassConfig};
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::shaping::Bucket;
 use crate::sink::Sink;
-use crate::transport::bucket::Bucket;
 use crate::units::{NEVER, Rate, Time};
 
 /// When the next credit of a flow is due. Those of one instant come in the order of flows.

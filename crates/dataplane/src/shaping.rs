@@ -1,6 +1,6 @@
-//! The token bucket that shapes credits, in switches and NICs alike.
+//! Shaping of a class to a share of the link, in switches and NICs alike.
 
-use super::assist::CreditQueue;
+use crate::requirements::CreditQueue;
 use crate::units::{Rate, Time};
 
 /// Lets one credit go per gap on average, and a few at once after a silence.

@@ -1,15 +1,6 @@
-//! What receiver-driven transports ask of switches.
+//! Answers of a switch that transports require: a shaped class, trimming.
 
 use crate::units::{Rate, Time};
-
-/// What a receiver-driven transport asks of switches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Assist {
-    /// Credits have a queue of their own, short and shaped.
-    Credits(CreditQueue),
-    /// Data packets that find their queue full lose their payload instead of their life.
-    Trim(TrimConfig),
-}
 
 /// The queue of credits at every port, of switches and NICs alike (`specs/expresspass.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,4 +41,13 @@ pub struct TrimConfig {
     pub either: bool,
     /// A header that finds no room goes back to its sender instead of being dropped.
     pub returns: bool,
+}
+
+/// Answers of a switch that a transport requires, beside those that a scenario chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SwitchRequirements {
+    /// The control class is shaped.
+    pub shaped: Option<CreditQueue>,
+    /// Data packets are trimmed.
+    pub trim: Option<TrimConfig>,
 }
