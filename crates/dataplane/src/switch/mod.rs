@@ -177,7 +177,7 @@ impl Switch {
     /// configured, and that its source and destination are endpoints of the network. Debug builds
     /// check this. Frames between neighbours may have any content.
     // SW-01, SW-04: only a counter changes before the packet is accepted.
-    #[inline]
+    #[inline(always)]
     pub fn receive<S: Sink>(
         &mut self,
         now: Time,
@@ -229,7 +229,7 @@ impl Switch {
     ///
     /// # Panics
     /// If the switch has no such port.
-    #[inline]
+    #[inline(always)]
     pub fn transmit<S: Sink>(
         &mut self,
         now: Time,
