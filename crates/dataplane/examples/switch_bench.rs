@@ -67,6 +67,7 @@ fn plain() -> SwitchConfig {
         hop: HopConfig::None,
         shaped: None,
         trim: None,
+        notifier: None,
         acks_return: false,
         path: PathChoice::Flow,
         max_frame: SIZE,

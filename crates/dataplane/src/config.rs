@@ -13,6 +13,7 @@ use crate::paths::ENTROPY_BITS;
 pub use crate::paths::SprayConfig;
 pub use crate::reliability::{IrnConfig, IrnWindow, Recovery};
 pub use crate::requirements::{CreditQueue, SwitchRequirements, TrimConfig};
+pub use crate::signal::NotifierConfig;
 pub use crate::transport::TransportConfig;
 use crate::units::{Rate, Time};
 
@@ -419,6 +420,8 @@ pub struct SwitchConfig<H> {
     pub ecn: Option<EcnConfig>,
     /// INT, if it is written on data packets.
     pub int: Option<IntConfig>,
+    /// What the switch signals to senders.
+    pub notifier: Option<NotifierConfig>,
     /// What is told to neighbours, beside PFC.
     pub hop: H,
     /// ECMP or spraying.
@@ -668,6 +671,7 @@ pub(crate) mod tests {
             path: PathChoice::Flow,
             shaped: None,
             trim: None,
+            notifier: None,
             acks_return: false,
             max_frame: 1048,
         }

@@ -29,6 +29,7 @@ pub mod reliability;
 pub mod requirements;
 pub mod route;
 mod shaping;
+pub mod signal;
 pub mod sink;
 pub mod switch;
 pub mod trail;

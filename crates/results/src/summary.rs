@@ -909,6 +909,7 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
         timeouts,
         discarded,
         overtaken,
+        notices,
         trims,
         returned,
         driven,
@@ -931,6 +932,7 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
     ]);
     counters.extend(hop.iter());
     counters.extend([("trims", trims), ("returned", returned)]);
+    counters.extend((notices > 0).then_some(("notices", notices)));
     counters.extend(driven_counters(&driven));
     counters
 }

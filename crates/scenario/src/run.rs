@@ -341,6 +341,10 @@ impl Scenario {
             scheme.int.is_some() && counters.int_hops == 0,
             "INT wrote nothing",
         );
+        say(
+            scheme.notifier.is_some() && counters.notices == 0,
+            "no switch sent a notice",
+        );
         scheme.hop.idle(&counters.hop, &mut |what| say(true, what));
         let victims = scheme.victims;
         if let Some(idle) = victims.and_then(|victims| victims.idle(&counters.hop)) {

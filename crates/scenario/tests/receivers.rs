@@ -288,6 +288,26 @@ fn paths_that_are_not_symmetric_earn_a_warning() {
     assert!(!said(&traffic("size = \"1MB\"")));
 }
 
+// BOLT-07, PRE-220
+#[test]
+fn receivers_need_no_notices_and_other_senders_discard_them() {
+    let text = traffic("size = \"1MB\"");
+    let set = ["scheme.notices=bolt"];
+    for scheme in ["expresspass", "ndp", "homa"] {
+        let error = parse(&text, scheme, &set).expect_err("this must be refused");
+        assert!(error.to_string().contains("notices = \"none\""), "{error}");
+    }
+    let scenario = parse(&text, "hpcc", &set).unwrap();
+    assert!(
+        scenario
+            .warnings
+            .iter()
+            .any(|w| w.message.contains("notices"))
+    );
+    let notifier = config(&text, "hpcc", &set).switch.notifier;
+    assert_eq!(notifier.map(|notifier| notifier.notice_bytes()), Some(64));
+}
+
 /// A whole run of each: flows finish, books hold, counters appear.
 #[test]
 fn runs_from_scenario_to_summary() {

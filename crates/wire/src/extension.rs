@@ -4,6 +4,7 @@
 //! transports consist of it alone. A first part that all have is followed by blocks, in the order of their
 //! bits in `blocks`; a scheme's packets have the blocks that its nodes read (docs/wire.md).
 
+use dataplane::packet::ramp;
 use dataplane::trail;
 
 use crate::bytes::{Reader, Writer};
@@ -18,7 +19,7 @@ pub const MESSAGE_PORT: u16 = 49_792;
 /// Bytes of the part that all have.
 pub const FIXED_BYTES: usize = 24;
 /// Most bytes that it can have.
-pub const MOST_BYTES: usize = FIXED_BYTES + 4 * 4 + 4 * 8 + WAY_BYTES;
+pub const MOST_BYTES: usize = FIXED_BYTES + 5 * 4 + 4 * 8 + WAY_BYTES;
 
 const WAY_BYTES: usize = 2 + 2 * trail::LONGEST;
 
@@ -39,7 +40,8 @@ mod blocks {
     pub const HOST: u16 = 1 << 6;
     pub const WAY: u16 = 1 << 7;
     pub const ARRIVED: u16 = 1 << 8;
-    pub const ALL: u16 = (1 << 9) - 1;
+    pub const RAMP: u16 = 1 << 9;
+    pub const ALL: u16 = (1 << 10) - 1;
 }
 
 /// What a packet of a flow is, where transport headers do not say it.
@@ -54,6 +56,8 @@ pub enum Message {
     Nak = 2,
     /// A notification of congestion.
     Cnp = 3,
+    /// A switch informs the sender of a packet.
+    Notice = 6,
     /// What is left of a trimmed packet.
     Trimmed = 12,
     /// The same on its way back.
@@ -65,11 +69,12 @@ pub enum Message {
 }
 
 impl Message {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Data,
         Self::Ack,
         Self::Nak,
         Self::Cnp,
+        Self::Notice,
         Self::Trimmed,
         Self::Returned,
         Self::Grant,
@@ -117,6 +122,8 @@ pub struct Extension {
     pub way: Option<Way>,
     /// The receiver has all packets below this number (receiver-driven transports).
     pub arrived_below: u32,
+    /// Bits that a control and switches keep on a packet, see `dataplane::packet::ramp`.
+    pub ramp: u8,
 }
 
 impl Extension {
@@ -132,6 +139,7 @@ impl Extension {
             | bit(self.host_ps != 0, blocks::HOST)
             | bit(self.way.is_some(), blocks::WAY)
             | bit(self.arrived_below != 0, blocks::ARRIVED)
+            | bit(self.ramp != 0, blocks::RAMP)
     }
 
     /// Reads it. Returns what follows.
@@ -148,7 +156,7 @@ impl Extension {
             .into_iter()
             .find(|message| *message as u8 == first & 15);
         let Some(message) = message else {
-            let expected = "0 to 3 or 12 to 15";
+            let expected = "0 to 3, 6, or 12 to 15";
             let unknown = reader.require(false, 1, "message", first & 15, expected);
             return Err(unknown.expect_err("it does not hold"));
         };
@@ -156,7 +164,7 @@ impl Extension {
         reader.require(flags < 4, 1, "flags", flags, "bits 0 and 1")?;
         let blocks = reader.u16()?;
         let known = blocks & !blocks::ALL == 0;
-        reader.require(known, 2, "blocks", blocks, "bits 0 to 8")?;
+        reader.require(known, 2, "blocks", blocks, "bits 0 to 9")?;
         let words = reader.u8()?;
         let reserved = reader.u8()?;
         reader.require(reserved == 0, 1, "reserved byte", reserved, "0")?;
@@ -179,6 +187,7 @@ impl Extension {
             host_ps: 0,
             way: None,
             arrived_below: 0,
+            ramp: 0,
         };
         if has(blocks::QUEUE) {
             it.queue = reader.u16()?;
@@ -207,6 +216,12 @@ impl Extension {
         }
         if has(blocks::ARRIVED) {
             it.arrived_below = reader.u32()?;
+        }
+        if has(blocks::RAMP) {
+            let bits = reader.u32()?;
+            let known = bits & !u32::from(ramp::ALL) == 0;
+            reader.require(known, 4, "ramp", bits, "bits 0 to 4")?;
+            it.ramp = bits as u8;
         }
         let mut length = Reader::new("extension header", bytes);
         length.bytes(7)?;
@@ -260,6 +275,9 @@ impl Extension {
         }
         if has(blocks::ARRIVED) {
             out.u32(self.arrived_below)?;
+        }
+        if has(blocks::RAMP) {
+            out.u32(self.ramp.into())?;
         }
         let words = (out.written() - start) / 4;
         out.since(start)[6] = words as u8;

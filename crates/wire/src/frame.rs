@@ -69,6 +69,8 @@ pub struct Sizes {
     pub grant: u16,
     /// Requests.
     pub request: u16,
+    /// Notices of switches.
+    pub notice: u16,
     /// Pauses of PFC.
     pub pause: u16,
 }
@@ -187,7 +189,7 @@ const fn class_of(dscp: u8) -> u8 {
 const fn form_of(kind: Kind) -> Form {
     match kind {
         Kind::Ack | Kind::Nak | Kind::Cnp => Form::Answer,
-        Kind::Grant | Kind::Request => Form::Message,
+        Kind::Grant | Kind::Request | Kind::Notice => Form::Message,
         _ => Form::Data,
     }
 }
@@ -373,6 +375,7 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
     let form = form_of(kind);
     let (data, reply) = (form == Form::Data, matches!(kind, Kind::Ack | Kind::Nak));
     let (grant, request) = (kind == Kind::Grant, kind == Kind::Request);
+    let notice = kind == Kind::Notice;
     let if_any = |holds: bool, value: u64| if holds { value } else { 0 };
     Extension {
         message: match kind {
@@ -383,6 +386,7 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
             Kind::Returned => Message::Returned,
             Kind::Grant => Message::Grant,
             Kind::Request => Message::Request,
+            Kind::Notice => Message::Notice,
             _ => Message::Data,
         },
         again: packet.has(flag::RETRANSMITTED),
@@ -394,9 +398,9 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
         queue: packet.upstream_queue,
         level: if_any(grant || request, cold.level.into()) as u16,
         link_number: (network.link_numbers && data).then_some(packet.location.link_number()),
-        credit: if_any(data || request, cold.credit.into()) as u32,
-        sent_ps: if_any(data || reply || grant, cold.sent_ps),
-        remaining: if_any(data || reply || request, cold.remaining),
+        credit: if_any(data || request || notice, cold.credit.into()) as u32,
+        sent_ps: if_any(data || reply || grant || notice, cold.sent_ps),
+        remaining: if_any(data || reply || request || notice, cold.remaining),
         arrived_below: if_any(reply || grant, cold.arrived_below.into()) as u32,
         done_ps: match form {
             Form::Data => Some(cold.stamp.credit_sent_ps()).filter(|&sent_ps| sent_ps != 0),
@@ -404,6 +408,7 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
         },
         host_ps: if_any(reply, cold.local_host_ps),
         way: network.ways.then(|| arena.trail(id)),
+        ramp: if_any(data || reply, arena.ramp_bits(id).into()) as u8,
     }
 }
 
@@ -537,6 +542,7 @@ fn decode_flow(
     } else if let Some(stack) = md {
         arena.set_stack(id, stack.path, stack.hops());
     }
+    arena.set_ramp_bits(id, it.ramp);
     if let Some(way) = it.way {
         *arena.trail_mut(id) = way;
     }
@@ -680,12 +686,13 @@ fn parse_roce(bytes: &[u8], cut: bool) -> Result<Found, Malformed> {
     }
 }
 
-/// Reads a message of a receiver-driven transport.
+/// Reads a message of a receiver-driven transport, or a notice of a switch.
 fn parse_message(bytes: &[u8]) -> Result<Found, Malformed> {
     let (extension, _) = Extension::parse(bytes)?;
     let kind = match extension.message {
         Message::Grant => Kind::Grant,
         Message::Request => Kind::Request,
+        Message::Notice => Kind::Notice,
         message => {
             return Err(Malformed {
                 header: "extension header",
@@ -693,7 +700,7 @@ fn parse_message(bytes: &[u8]) -> Result<Found, Malformed> {
                 fault: Fault::Value {
                     field: "message",
                     found: message as u64,
-                    expected: "a grant or a request",
+                    expected: "a grant, a request or a notice",
                 },
             });
         }
@@ -716,6 +723,7 @@ impl Sizes {
             Kind::Header | Kind::Returned => self.trimmed,
             Kind::Grant => self.grant,
             Kind::Request => self.request,
+            Kind::Notice => self.notice,
             _ => self.data_header.saturating_add(payload),
         }
     }

@@ -32,6 +32,7 @@ fn carried(network: &Network, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
     let data = matches!(kind, Kind::Data | Kind::Header | Kind::Returned);
     let reply = matches!(kind, Kind::Ack | Kind::Nak);
     let (grant, request) = (kind == Kind::Grant, kind == Kind::Request);
+    let notice = kind == Kind::Notice;
     let if_any = |holds: bool, value: u64| if holds { value } else { 0 };
     let numbered = network.link_numbers && data;
     let hot = Packet {
@@ -44,7 +45,7 @@ fn carried(network: &Network, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
         ..*packet
     };
     let cold = Cold {
-        sent_ps: if_any(data || reply || grant, cold.sent_ps),
+        sent_ps: if_any(data || reply || grant || notice, cold.sent_ps),
         stamp: match data || reply {
             true => cold.stamp,
             false => Stamp::default(),
@@ -53,11 +54,11 @@ fn carried(network: &Network, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
         local_host_ps: if_any(reply, cold.local_host_ps),
         src: cold.src,
         slot: cold.slot,
-        remaining: if_any(data || reply || request, cold.remaining),
+        remaining: if_any(data || reply || request || notice, cold.remaining),
         arrived_below: if_any(reply || grant, cold.arrived_below.into()) as u32,
         payload: if_any(kind == Kind::Data, cold.payload.into()) as u16,
         level: if_any(grant || request, cold.level.into()) as u16,
-        credit: if_any(data || request, cold.credit.into()) as u32,
+        credit: if_any(data || request || notice, cold.credit.into()) as u32,
         cookie: 0,
     };
     (hot, cold)
@@ -81,6 +82,7 @@ fn packets_of_flows_come_back() {
             if let (Some(sent), Some(got)) = (sent, got) {
                 assert_eq!((got.hops(), got.path()), (sent.hops(), sent.path()));
             }
+            assert_eq!(arena.ramp_bits(came), arena.ramp_bits(id));
             if network.ways {
                 assert_eq!(arena.trail(came), arena.trail(id));
             }

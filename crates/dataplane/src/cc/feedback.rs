@@ -1,6 +1,7 @@
 //! What a sender learns about its packets from the network.
 
 use crate::int::Telemetry;
+use crate::packet::Notice;
 use crate::units::Time;
 
 /// One piece of information for the congestion control of a flow.
@@ -12,6 +13,8 @@ pub enum Feedback<'a> {
     Cnp,
     /// Packets were lost.
     Loss(Loss),
+    /// A switch sent a notice.
+    Notice(Notice),
 }
 
 /// The content of an acknowledgement. Sequence numbers are in payload bytes.

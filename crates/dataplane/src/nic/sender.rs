@@ -9,7 +9,7 @@ use super::wait::Wait;
 use crate::cc::{Ack, Control, Feedback, Listed, Loss, Mixed, PerClass};
 use crate::config::{NicConfig, Sending};
 use crate::ids::FlowSlot;
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
+use crate::packet::{Arena, Cold, Kind, Notice, Packet, PacketId, Stamp, flag};
 use crate::prefetch::prefetch_whole;
 use crate::reliability::{Lost, News, Reply};
 use crate::sink::Sink;
@@ -515,10 +515,13 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         }
     }
 
-    /// Handles a CNP.
-    fn notified(&mut self, now: Time, nic: &mut Common, number: u32, slot: FlowSlot) {
-        if nic.egress.flows[slot.index()].is_open(number) {
-            self.active(nic, slot).inform(now, &Feedback::Cnp);
+    /// Handles a CNP or a notice of a switch.
+    fn notified(&mut self, now: Time, nic: &mut Common, id: PacketId, arena: &Arena) {
+        let (packet, cold) = (arena.hot(id), arena.cold(id));
+        if nic.egress.flows[cold.slot.index()].is_open(packet.flow) {
+            let notice = Notice::read(packet, cold).map(Feedback::Notice);
+            let feedback = notice.unwrap_or(Feedback::Cnp);
+            self.active(nic, cold.slot).inform(now, &feedback);
         }
     }
 
@@ -592,9 +595,8 @@ impl<C: Chosen, P: Pairing> SendingHalf for Sender<C, P> {
                 self.replied(now, nic, id, arena, sink);
                 arena.free(id);
             }
-            Kind::Cnp => {
-                let (flow, slot) = (arena.hot(id).flow, arena.cold(id).slot);
-                self.notified(now, nic, flow, slot);
+            Kind::Cnp | Kind::Notice => {
+                self.notified(now, nic, id, arena);
                 arena.free(id);
             }
             // Only receiver-driven transports have other frames.

@@ -18,6 +18,8 @@ pub struct Arena {
     lists: Vec<Vec<u32>>,
     /// Way of each packet, where ACKs go back by it.
     trails: Vec<Trail>,
+    /// Bits of [`ramp`](super::ramp) of each packet, where a control or a switch uses them.
+    ramps: Vec<u8>,
 }
 
 impl Arena {
@@ -67,6 +69,9 @@ impl Arena {
     /// Takes a packet out, and its INT stack with it.
     #[inline]
     pub fn free(&mut self, id: PacketId) {
+        if let Some(bits) = self.ramps.get_mut(id as usize) {
+            *bits = 0;
+        }
         self.free.push(id);
     }
 
@@ -113,6 +118,24 @@ impl Arena {
     pub fn set_stack(&mut self, id: PacketId, path: u16, hops: &[IntHop]) {
         self.attach_stack(id);
         self.stacks.fill(id, path, hops);
+    }
+
+    /// Bits of [`ramp`](super::ramp) of a packet.
+    #[must_use]
+    pub fn ramp_bits(&self, id: PacketId) -> u8 {
+        self.ramps.get(id as usize).copied().unwrap_or(0)
+    }
+
+    /// Changes the bits of [`ramp`](super::ramp) of a packet. An ACK keeps those of the packet that it answers.
+    pub fn set_ramp_bits(&mut self, id: PacketId, bits: u8) {
+        let at = id as usize;
+        if at >= self.ramps.len() {
+            if bits == 0 {
+                return;
+            }
+            self.ramps.resize(self.hot.len(), 0);
+        }
+        self.ramps[at] = bits;
     }
 
     /// Way on which a packet came, to write on.

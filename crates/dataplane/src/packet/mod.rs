@@ -5,9 +5,11 @@
 
 mod arena;
 mod frame;
+mod notice;
 
 pub use arena::Arena;
 pub use frame::{Frame, SchemeNumber, SchemeSet, Words};
+pub use notice::{Notice, ramp};
 
 use crate::ids::FlowSlot;
 use crate::ids::QueueId;
@@ -33,6 +35,8 @@ pub enum Kind {
     Cnp = 3,
     /// Between two neighbours: a frame of a hop scheme, see [`Frame`].
     Hop = 4,
+    /// A switch informs the sender of a packet, see [`Notice`].
+    Notice = 6,
     /// What is left of a data packet whose payload a switch cut off.
     Header = 12,
     /// Such a header on its way back to its sender.
@@ -56,6 +60,7 @@ impl Kind {
             2 => Self::Nak,
             3 => Self::Cnp,
             4 => Self::Hop,
+            6 => Self::Notice,
             12 => Self::Header,
             13 => Self::Returned,
             14 => Self::Grant,
@@ -231,7 +236,7 @@ pub struct Cold {
     pub local_host_ps: Time,
     /// Sending endpoint.
     pub src: u32,
-    /// Slot of the flow in the sender's NIC, echoed by ACK, NAK and CNP.
+    /// Slot of the flow in the sender's NIC, echoed by ACK, NAK, CNP and notice.
     pub slot: FlowSlot,
     /// Payload bytes left in the flow, including this packet (shortest remaining first). An ACK or
     /// NAK keeps the value of the packet that it answers.
@@ -324,9 +329,9 @@ mod tests {
         let known: Vec<u8> = (0..16)
             .filter(|&bits| Kind::from_bits(bits) as u8 == bits)
             .collect();
-        assert_eq!(known, [0, 1, 2, 3, 4, 5, 12, 13, 14, 15]);
+        assert_eq!(known, [0, 1, 2, 3, 4, 5, 6, 12, 13, 14, 15]);
         let unknown = (0..16).filter(|&bits| Kind::from_bits(bits) == Kind::Unknown);
-        assert_eq!(unknown.count(), 7);
+        assert_eq!(unknown.count(), 6);
     }
 
     #[test]

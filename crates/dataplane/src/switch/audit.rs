@@ -62,10 +62,11 @@ impl Switch {
         broken.extend(dispatch!(&self.hop, scheme => scheme.audit(core, arena), Vec::new()));
         broken.extend(self.audit_short_queues(arena));
         let c = &core.counters;
-        if c.received != c.sent + c.dropped + packets {
+        // SW-62: created packets are in the sum
+        if c.received + c.created != c.sent + c.dropped + packets {
             broken.push(format!(
-                "{} packets entered, {} left, {} were dropped, {packets} wait",
-                c.received, c.sent, c.dropped
+                "{} packets entered, {} were created, {} left, {} were dropped, {packets} wait",
+                c.received, c.created, c.sent, c.dropped
             ));
         }
         if buffered != core.mmu.used {

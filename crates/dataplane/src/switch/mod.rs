@@ -14,6 +14,7 @@ pub(crate) mod context;
 mod egress;
 mod entries;
 pub(crate) mod flow_table;
+mod inject;
 mod link;
 pub(crate) mod mmu;
 pub(crate) mod needs;
@@ -413,6 +414,11 @@ fn receive_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id: 
         hop.step(&mut cx.reborrow(), step);
     }
     cx.sink.kick(port);
+    if cx.steps.has(Steps::NOTIFY)
+        && let Some((notice, cold)) = cx.reborrow().notify(port, id, &packet, found)
+    {
+        inject::inject(hop, &mut cx.reborrow(), notice, cold);
+    }
 }
 
 #[inline(never)]

@@ -17,6 +17,7 @@ use crate::int::{IntFormat, wire};
 use crate::packet::Packet;
 use crate::pause_time::TimedPauses;
 use crate::route::Routes;
+use crate::signal::Signal;
 use crate::sink::DROP_CAUSES;
 use crate::units::{Rate, Time};
 
@@ -28,6 +29,8 @@ pub struct SwitchCounters {
     pub received: u64,
     /// Packets that left, its own frames not counted.
     pub sent: u64,
+    /// Packets that the switch created.
+    pub created: u64,
     /// INT records written.
     pub int_hops: u64,
     /// Packets marked by ECN.
@@ -137,6 +140,8 @@ pub(crate) struct Pipeline {
     pub clock: Option<Box<Clock>>,
     pub shaper: Option<Box<Shaper>>,
     pub trimmer: Option<Box<TrimCounts>>,
+    /// The signal of the switch to senders.
+    pub signal: Option<Box<Signal>>,
 }
 
 impl Pipeline {
@@ -183,6 +188,7 @@ impl Pipeline {
             timed: Box::new(TimedPauses::new(ports.iter().map(|link| link.0))),
             clock: Clock::new(read_ps, needs.period_ps).map(Box::new),
             shaper: (config.shaped.as_ref()).map(|queue| Box::new(Shaper::new(queue, ports))),
+            signal: (config.notifier.as_ref()).map(|config| Box::new(Signal::new(config, ports))),
             trimmer: config.trim.map(|trim| {
                 let classes = config.classes.len();
                 Box::new(TrimCounts::new(trim, ports.len(), classes))
@@ -193,6 +199,7 @@ impl Pipeline {
             .and_if(config.acks_return, Steps::TRAIL)
             .and_if(core.shaper.is_some(), Steps::SHAPE)
             .and_if(core.trimmer.is_some(), Steps::TRIM)
+            .and_if(core.signal.is_some(), Steps::NOTIFY)
             .and_if(needs.queues_behind, Steps::VOQS)
             .and_if(
                 core.int_as.is_some() || core.voq_bytes.is_some(),

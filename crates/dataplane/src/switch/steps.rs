@@ -27,6 +27,8 @@ impl Steps {
     pub const ENQUEUE: Self = Self(1 << 7);
     /// The hop scheme watches departures.
     pub const DEPART: Self = Self(1 << 8);
+    /// A signal sends notices to senders.
+    pub const NOTIFY: Self = Self(1 << 10);
     /// INT records differ from the exact ones.
     pub const INT_FORMAT: Self = Self(1 << 9);
 

@@ -3,6 +3,7 @@
 mod floodgate;
 mod links;
 mod model;
+mod notices;
 mod quanta;
 mod receivers;
 mod rules;
@@ -194,6 +195,7 @@ fn config() -> SwitchConfig {
         path: PathChoice::Flow,
         shaped: None,
         trim: None,
+        notifier: None,
         acks_return: false,
         max_frame: 1500,
     }

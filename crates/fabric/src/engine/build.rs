@@ -213,6 +213,9 @@ fn sizes(plan: &Plan) -> wire::Sizes {
         trimmed: trim.map_or(0, |trim| trim.header_bytes),
         grant: shaped.map_or(nic.ack, |queue| queue.credit_bytes),
         request: nic.ack,
+        notice: (plan.switch_configs())
+            .find_map(|switch| switch.notifier)
+            .map_or(0, |notifier| notifier.notice_bytes()),
         pause: plan
             .switch_configs()
             .find_map(pfc::frame_bytes)

@@ -136,6 +136,7 @@ impl<C: Calendar> Network<C> {
             c.marks += s.marks;
             c.int_hops += s.int_hops;
             c.rerouted_packets += s.rerouted;
+            c.notices += s.created;
             c.trims += s.trims;
             c.returned += s.returned;
             c.hop.add(&switch.hop_counters());

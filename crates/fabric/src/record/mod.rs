@@ -106,6 +106,8 @@ pub struct Counters {
     pub overtaken: u64,
     /// Data packets that arrived at their receiver out of order or twice, and were discarded.
     pub discarded: u64,
+    /// Notices that switches sent to senders.
+    pub notices: u64,
     /// Data packets that switches trimmed to their headers.
     pub trims: u64,
     /// Headers that switches sent back to their senders.

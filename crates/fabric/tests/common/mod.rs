@@ -22,8 +22,7 @@ use dataplane::cc::timely::TimelyConfig;
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, BaseRtt, ClassConfig, Classify, ControlConfig,
     EcnConfig, FlowOrder, HostConfig, IntConfig, MmuConfig, NicConfig, PathChoice, PauseTime, Pfc,
-    PfcThreshold, Recovery, Red, Schedule, Scope, Sending, SprayConfig,
-    TransportConfig,
+    PfcThreshold, Recovery, Red, Schedule, Scope, Sending, SprayConfig, TransportConfig,
 };
 use dataplane::paths::{BitmapConfig, ObliviousConfig, RepsConfig};
 use dataplane::switch::{Pairs, SwitchConfig};
@@ -231,6 +230,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         path: PathChoice::Flow,
         shaped: None,
         trim: None,
+        notifier: None,
         acks_return: false,
         max_frame: 1048,
     };

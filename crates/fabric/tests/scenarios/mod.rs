@@ -11,6 +11,7 @@ mod fairness;
 mod hpcc;
 mod loss;
 mod lossless;
+mod notices;
 mod paths;
 mod quanta;
 mod queueing;

@@ -132,7 +132,9 @@ impl Node {
         } else {
             let fits = match packet.kind() {
                 Kind::Data => self.fits(packet.psn, &cold),
-                Kind::Ack | Kind::Nak | Kind::Cnp => self.flows.expects(self.now, &packet, &cold),
+                Kind::Ack | Kind::Nak | Kind::Cnp | Kind::Notice => {
+                    self.flows.expects(self.now, &packet, &cold)
+                }
                 _ => false,
             };
             if fits {

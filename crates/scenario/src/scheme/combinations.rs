@@ -93,6 +93,25 @@ fn unpaused_replies(s: &Section<'_>, x: &SchemeSpec) {
     }
 }
 
+/// Notices of switches to senders that do not read them.
+// BOLT-07
+fn notices(s: &Section<'_>, x: &SchemeSpec) {
+    if x.notifier.is_none() {
+        return;
+    }
+    let keys = &["notices", "control"];
+    if let Some(transport) = x.control.transport() {
+        let message = format!(
+            "{}'s receivers schedule the senders, which read no notices",
+            transport.name()
+        );
+        s.complain_of(keys, message, "set notices = \"none\"");
+    } else {
+        let message = "switches send notices, but `control` does not read them";
+        s.warn_of(keys, message, "set notices = \"none\"");
+    }
+}
+
 /// What the controls of senders need of ECN, INT and acknowledgements.
 fn signals(s: &Section<'_>, x: &SchemeSpec) {
     let needs = x.control.needs();
@@ -175,6 +194,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     signals(s, x);
+    notices(s, x);
     unpaused_replies(s, x);
     let drops = matches!(
         x.admission,

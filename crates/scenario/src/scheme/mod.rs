@@ -27,12 +27,13 @@ use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VictimSpec;
 use dataplane::int::IntFormat;
 use dataplane::packet::SchemeSet;
+use dataplane::signal::NotifierSpec;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::transport::Around;
 use dataplane::units::{Rate, Time};
 use fabric::engine::SwitchesAt;
 use nic::{read_ack, read_nic, read_path, read_recovery};
-use signal::read_signal;
+use signal::{read_notices, read_signal};
 use switch::{read_admission, read_backpressure, read_classify, read_schedule, read_victims};
 pub use tables::{AXES, Declared, tables};
 
@@ -197,6 +198,8 @@ pub struct SchemeSpec {
     pub ecn: Option<EcnSpec>,
     /// INT.
     pub int: Option<IntSpec>,
+    /// What switches signal to senders.
+    pub notifier: Option<NotifierSpec>,
     /// What decides when packets are sent.
     pub control: Sending,
     /// Whether the control computes with whole rates, as that of the ns-3 simulator, where it can be said.
@@ -273,6 +276,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let victims = read_victims(s, &axes);
     let hop = read_backpressure(s, &axes);
     let (ecn, int) = read_signal(s, &axes);
+    let notifier = read_notices(s, &axes);
     let control = read_control(s);
     let recovery = read_recovery(s, &axes);
     let path = read_path(s, &axes);
@@ -329,6 +333,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         hop: hop?,
         ecn: ecn?,
         int: int?,
+        notifier: notifier?,
         control: control.sending,
         whole_rates: control.whole_rates,
         cnp: control.cnp,

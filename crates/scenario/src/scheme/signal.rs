@@ -7,6 +7,7 @@ use crate::units::{RATE, SIZE};
 use dataplane::config::{Red, Scope};
 use dataplane::int::{IntFormat, Layout};
 use dataplane::param::{Conflict, Kind, MAX_RATE_BPS, MAX_SIZE_BYTES, Param, Value, Values};
+use dataplane::signal::NotifierSpec;
 
 type Signals = (Option<Option<EcnSpec>>, Option<Option<IntSpec>>);
 
@@ -25,6 +26,21 @@ pub(super) fn read_signal(s: &Section<'_>, axes: &Values) -> Signals {
         if ecn_on { ecn.map(Some) } else { Some(None) },
         if int_on { int.map(Some) } else { Some(None) },
     )
+}
+
+/// `notices` and the table of its word.
+pub(super) fn read_notices(s: &Section<'_>, axes: &Values) -> Option<Option<NotifierSpec>> {
+    let chosen = axes.some_word("notices");
+    let mut read = Some(None);
+    for &(word, params) in NotifierSpec::WORDS {
+        let of = params::of_word(s, axes, "notices", word, params, |values| {
+            Ok(NotifierSpec::from_values(word, values))
+        });
+        if chosen == Some(word) {
+            read = of;
+        }
+    }
+    chosen.and(read)
 }
 
 /// Parameters of INT.

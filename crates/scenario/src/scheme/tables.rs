@@ -8,6 +8,7 @@ use dataplane::hop::pfc::{self, VICTIM_ABOUT, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
 use dataplane::paths::POLICIES;
 use dataplane::reliability::{RECOVERIES, Recovery};
+use dataplane::signal::NotifierSpec;
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::NS;
 
@@ -16,7 +17,8 @@ pub type Declared = (&'static str, &'static [Param]);
 
 /// Each table and its parameters. Their defaults are a layer below every preset.
 pub fn tables() -> impl Iterator<Item = Declared> {
-    let switch = BEFORE_HOP.iter().chain(HopSpec::WORDS).copied();
+    let switch = BEFORE_HOP.iter().chain(HopSpec::WORDS);
+    let switch = switch.chain(NotifierSpec::WORDS).copied();
     switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
 }
 
@@ -199,6 +201,9 @@ pub const AXES: &[Param] = &[
     Param::word("signal", &["none", "ecn", "int", "ecn+int"])
         .default("\"none\"", "PRE-05", "nothing is written on packets")
         .about("What switches write on packets."),
+    Param::word("notices", NotifierSpec::NAMES)
+        .default("\"none\"", "PRE-05", "switches send nothing to senders")
+        .about("Packets that switches create and send to senders."),
     Param::list("control", &Kind::Word(IN_LISTS))
         .or(&WORDS)
         .default("\"line-rate\"", "PRE-05", "no congestion control")

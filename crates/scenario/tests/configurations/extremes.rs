@@ -118,6 +118,7 @@ fn beside(table: &str, params: &[Param], param: &Param) -> Vec<String> {
         .collect();
     match (table, param.key) {
         ("irn.", _) => set.push("scheme.recovery=irn".to_owned()),
+        ("bolt.", _) => set.push("scheme.notices=bolt".to_owned()),
         ("bitmap.", _) => set.push("scheme.path=bitmap".to_owned()),
         ("oblivious.", _) => set.push("scheme.path=oblivious".to_owned()),
         ("pfc.", "headroom_delays") => set.push("scheme.pfc.xoff=0.5".to_owned()),

@@ -7,7 +7,7 @@ use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::ids::FlowSlot;
 use dataplane::int::{IntFormat, IntHop, Layout};
-use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, PacketId, Stamp, flag};
+use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, PacketId, Stamp, flag, ramp};
 use dataplane::units::NEVER;
 use wire::frame::mac;
 use wire::{Link, Network, Sizes};
@@ -46,7 +46,7 @@ impl Random {
     }
 }
 
-pub const KINDS: [Kind; 8] = [
+pub const KINDS: [Kind; 9] = [
     Kind::Data,
     Kind::Ack,
     Kind::Nak,
@@ -55,6 +55,7 @@ pub const KINDS: [Kind; 8] = [
     Kind::Returned,
     Kind::Grant,
     Kind::Request,
+    Kind::Notice,
 ];
 
 /// Frames between neighbours that `neighbour` makes.
@@ -67,6 +68,7 @@ pub const SIZES: Sizes = Sizes {
     trimmed: 62,
     grant: 84,
     request: 63,
+    notice: 65,
     pause: 64,
 };
 
@@ -111,6 +113,7 @@ pub fn flow_packet(
         Kind::Header | Kind::Returned => SIZES.trimmed,
         Kind::Grant => SIZES.grant,
         Kind::Request => SIZES.request,
+        Kind::Notice => SIZES.notice,
         _ => SIZES.data_header + payload,
     };
     let mut flags = 0;
@@ -166,6 +169,9 @@ pub fn flow_packet(
             IntFormat::Wire(_) => 0xfff,
         };
         arena.set_stack(id, path & bits, &hops);
+    }
+    if data || (answer && kind != Kind::Cnp) {
+        arena.set_ramp_bits(id, random.below(u64::from(ramp::ALL) + 1) as u8);
     }
     let way = arena.trail_mut(id);
     way.clear();

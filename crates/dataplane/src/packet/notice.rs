@@ -1,0 +1,72 @@
+//! Notices: packets that a switch creates and sends to the sender of a packet.
+
+use super::{Cold, Kind, Packet};
+use crate::classes::CONTROL_CLASS;
+use crate::units::Time;
+
+/// The content of a notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// Number of the packet that caused the notice.
+    pub psn: u32,
+    /// When its transmission started at the sender, in ps.
+    pub sent_ps: Time,
+    /// Time that the switch's port needs to send the queue that the packet met, in ps.
+    pub drain_ps: Time,
+    /// Rate of the port in Mb/s.
+    pub rate_mbps: u32,
+}
+
+impl Notice {
+    /// Makes the record of a notice with this many bytes on the wire. It returns to the sender of a data packet.
+    // SW-60: notices have the class of control
+    #[must_use]
+    pub fn record(&self, data: &Packet, cold: &Cold, bytes: u16) -> (Packet, Cold) {
+        let packet = Packet {
+            flow: data.flow,
+            psn: self.psn,
+            hash: data.hash,
+            dst: cold.src,
+            ingress: data.ingress,
+            ..Packet::new(Kind::Notice, CONTROL_CLASS, bytes)
+        };
+        let cold = Cold {
+            src: data.dst,
+            slot: cold.slot,
+            sent_ps: self.sent_ps,
+            remaining: self.drain_ps,
+            credit: self.rate_mbps,
+            ..Cold::default()
+        };
+        (packet, cold)
+    }
+
+    /// Reads the notice in a record; `None`: the record holds another packet.
+    #[must_use]
+    pub fn read(packet: &Packet, cold: &Cold) -> Option<Self> {
+        (packet.kind() == Kind::Notice).then_some(Self {
+            psn: packet.psn,
+            sent_ps: cold.sent_ps,
+            drain_ps: cold.remaining,
+            rate_mbps: cold.credit,
+        })
+    }
+}
+
+/// Bits that a control and the switches' signal keep on a data packet and its ACK
+/// ([`Arena::ramp_bits`](super::Arena::ramp_bits)).
+// BOLT-01
+pub mod ramp {
+    /// The sender has not measured a round trip yet.
+    pub const FIRST: u8 = 1 << 0;
+    /// The packet is in the last window of its message.
+    pub const LAST: u8 = 1 << 1;
+    /// The sender may raise its window by a packet if the bit arrives.
+    pub const INCREASE: u8 = 1 << 2;
+    /// A switch has sent a notice for the packet.
+    pub const DECREASE: u8 = 1 << 3;
+    /// The sender raises its window once per round trip by this packet.
+    pub const ADDITIVE: u8 = 1 << 4;
+    /// All bits.
+    pub const ALL: u8 = (1 << 5) - 1;
+}

@@ -1,0 +1,270 @@
+//! Bolt at a switch (Arslan et al., NSDI 2023): notices to senders, and tokens with which data packets keep the
+//! right to raise the window of their flow. The rules are in `specs/bolt.md`.
+
+use super::{Joined, Notifier};
+use crate::packet::{Cold, Notice, Packet, ramp};
+use crate::param::{MAX_SIZE_BYTES, Param, Values};
+use crate::units::{Rate, Time};
+
+/// Scenario-level configuration of Bolt at a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoltSpec {
+    threshold_bytes: u64,
+    ramp_up_tokens: u16,
+    supply_bytes: u32,
+    notice_bytes: u16,
+}
+
+impl BoltSpec {
+    /// The parameters.
+    pub const PARAMS: &'static [Param] = &[
+        Param::size("threshold", 0, MAX_SIZE_BYTES)
+            .default("\"62KB\"", "PRE-220", "the default of the authors' code")
+            .about(
+                "A packet that finds this many bytes in its queue causes a notice to its sender.",
+            ),
+        Param::count("ramp_up_tokens", 0, u16::MAX as u64)
+            .default("256", "PRE-220", "the default of the authors' code")
+            .about("Most tokens that packets of last windows leave for others at a port."),
+        Param::size("supply", 0, 1_000_000_000)
+            .default("\"30KB\"", "PRE-220", "the default of the authors' code")
+            .about("Most bytes of spare capacity that a port remembers."),
+        Param::size("notice", 1, 1_000)
+            .default("\"64B\"", "PRE-220", "a smallest frame, our choice")
+            .about("Bytes of a notice."),
+    ];
+
+    /// Reads the values of the parameters.
+    #[must_use]
+    pub fn from_values(values: &Values) -> Self {
+        Self {
+            threshold_bytes: values.size("threshold"),
+            ramp_up_tokens: values.count("ramp_up_tokens") as u16,
+            supply_bytes: values.size("supply") as u32,
+            notice_bytes: values.size("notice") as u16,
+        }
+    }
+
+    /// The configuration of a network with this largest frame.
+    #[must_use]
+    pub const fn configure(&self, max_frame: u16) -> BoltConfig {
+        BoltConfig {
+            threshold_bytes: self.threshold_bytes,
+            ramp_up_tokens: self.ramp_up_tokens,
+            supply_bytes: self.supply_bytes,
+            packet_bytes: max_frame,
+            notice_bytes: self.notice_bytes,
+        }
+    }
+}
+
+/// Parameters of Bolt at a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoltConfig {
+    /// A packet that finds this many bytes in its queue causes a notice.
+    pub threshold_bytes: u64,
+    /// Most tokens for proactive ramp-up.
+    pub ramp_up_tokens: u16,
+    /// Most bytes of spare capacity that a port remembers.
+    pub supply_bytes: u32,
+    /// Bytes of a full packet: one token of spare capacity.
+    pub packet_bytes: u16,
+    /// Bytes of a notice.
+    pub notice_bytes: u16,
+}
+
+/// One port.
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    rate: Rate,
+    /// Tokens for proactive ramp-up.
+    ramp_up: u16,
+    /// Spare capacity in bytes; negative while the port is overloaded.
+    supply: i64,
+    /// When the last data packet joined a queue.
+    last_ps: Time,
+}
+
+/// The ports of a switch.
+#[derive(Debug)]
+pub(crate) struct Bolt {
+    config: BoltConfig,
+    ports: Vec<Port>,
+}
+
+impl Bolt {
+    pub fn new(config: BoltConfig, ports: &[(Rate, Time)]) -> Self {
+        let port = |&(rate, _): &(Rate, Time)| Port {
+            rate,
+            ramp_up: 0,
+            supply: 0,
+            last_ps: 0,
+        };
+        Self {
+            config,
+            ports: ports.iter().map(port).collect(),
+        }
+    }
+}
+
+impl Port {
+    /// Adds the capacity since the last packet and subtracts this packet.
+    // BOLT-04
+    fn update_supply(&mut self, now: Time, size: u16, most: u32) {
+        debug_assert!(now >= self.last_ps, "time goes forward");
+        let earned = self.rate.bytes_in(now - self.last_ps);
+        let earned = i64::try_from(earned).unwrap_or(i64::MAX);
+        let supply = self.supply.saturating_add(earned) - i64::from(size);
+        self.supply = supply.min(most.into());
+        self.last_ps = now;
+    }
+
+    /// Uses a token, if there is one: first of ramp-up, then of spare capacity.
+    // BOLT-05
+    fn take_token(&mut self, packet_bytes: u16) -> bool {
+        if self.ramp_up > 0 {
+            self.ramp_up -= 1;
+            return true;
+        }
+        let has_supply = self.supply >= packet_bytes.into();
+        if has_supply {
+            self.supply -= i64::from(packet_bytes);
+        }
+        has_supply
+    }
+}
+
+impl Notifier for Bolt {
+    fn joined(&mut self, joined: &Joined<'_>, bits: &mut u8) -> Option<(Packet, Cold)> {
+        let config = &self.config;
+        let port = &mut self.ports[usize::from(joined.port)];
+        port.update_supply(joined.now, joined.packet.size, config.supply_bytes);
+        if joined.queue_bytes >= config.threshold_bytes {
+            // BOLT-02: one notice for a packet, whatever other switches it meets
+            *bits &= !ramp::INCREASE;
+            if *bits & ramp::DECREASE != 0 {
+                return None;
+            }
+            *bits |= ramp::DECREASE;
+            // BOLT-06: the time to send what waits before the packet
+            let notice = Notice {
+                psn: joined.packet.psn,
+                sent_ps: joined.cold.sent_ps,
+                drain_ps: port.rate.serialisation_ps(joined.queue_bytes),
+                rate_mbps: (port.rate.bps() / 1_000_000) as u32,
+            };
+            return Some(notice.record(joined.packet, joined.cold, config.notice_bytes));
+        }
+        if *bits & (ramp::LAST | ramp::FIRST) == ramp::LAST {
+            port.ramp_up = (port.ramp_up + 1).min(config.ramp_up_tokens); // BOLT-03
+        } else if *bits & ramp::INCREASE != 0 && !port.take_token(config.packet_bytes) {
+            *bits &= !ramp::INCREASE; // BOLT-05
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+    use crate::units::US;
+
+    const CONFIG: BoltConfig = BoltConfig {
+        threshold_bytes: 10_000,
+        ramp_up_tokens: 2,
+        supply_bytes: 3_000,
+        packet_bytes: 1_000,
+        notice_bytes: 64,
+    };
+
+    /// A switch with a port of 100 Gb/s; a data packet of 1000 B joins a queue.
+    struct Bench(Bolt);
+
+    impl Bench {
+        fn new() -> Self {
+            Self(Bolt::new(CONFIG, &[(Rate::from_gbps(100), US)]))
+        }
+
+        fn join(&mut self, now: Time, queue_bytes: u64, bits: u8) -> (u8, Option<(Packet, Cold)>) {
+            let packet = Packet {
+                flow: 7,
+                psn: 30,
+                dst: 2,
+                ..Packet::new(Kind::Data, 2, 1000)
+            };
+            let cold = Cold {
+                src: 1,
+                sent_ps: 5 * US,
+                ..Cold::default()
+            };
+            let joined = Joined {
+                now,
+                port: 0,
+                queue_bytes,
+                packet: &packet,
+                cold: &cold,
+            };
+            let mut bits = bits;
+            let sent = self.0.joined(&joined, &mut bits);
+            (bits, sent)
+        }
+    }
+
+    // BOLT-01, BOLT-02, BOLT-06
+    #[test]
+    fn a_packet_at_the_threshold_causes_one_notice_to_its_sender() {
+        let mut bench = Bench::new();
+        assert!(bench.join(0, 9_999, 0).1.is_none());
+        let (bits, sent) = bench.join(0, 10_000, ramp::INCREASE | ramp::ADDITIVE);
+        assert_eq!(bits, ramp::DECREASE | ramp::ADDITIVE);
+        let (packet, cold) = sent.unwrap();
+        assert_eq!((packet.dst, packet.flow, packet.size), (1, 7, 64));
+        let notice = Notice::read(&packet, &cold).unwrap();
+        let expected = Notice {
+            psn: 30,
+            sent_ps: 5 * US,
+            drain_ps: 800_000,
+            rate_mbps: 100_000,
+        };
+        assert_eq!(notice, expected, "10 000 B at 100 Gb/s take 0.8 us");
+        let (bits, sent) = bench.join(0, 50_000, bits);
+        assert_eq!(
+            (bits, sent.is_none()),
+            (ramp::DECREASE | ramp::ADDITIVE, true)
+        );
+    }
+
+    // BOLT-03, BOLT-05
+    #[test]
+    fn packets_of_last_windows_leave_tokens_for_others() {
+        let mut bench = Bench::new();
+        for bits in [ramp::LAST, ramp::LAST, ramp::LAST, ramp::LAST | ramp::FIRST] {
+            assert_eq!(bench.join(0, 0, bits).0, bits);
+        }
+        let left: Vec<u8> = (0..3).map(|_| bench.join(0, 0, ramp::INCREASE).0).collect();
+        assert_eq!(
+            left,
+            [ramp::INCREASE, ramp::INCREASE, 0],
+            "two of three tokens are kept"
+        );
+    }
+
+    // BOLT-04, BOLT-05
+    #[test]
+    fn spare_capacity_lets_windows_grow_by_as_many_packets() {
+        let mut bench = Bench::new();
+        // 1 us at 100 Gb/s are 12 500 B; 3000 are remembered. Then 1000 B of each packet and token.
+        assert_eq!(bench.join(US, 0, ramp::INCREASE).0, ramp::INCREASE);
+        let left = bench.join(US, 0, ramp::INCREASE).0;
+        assert_eq!(left, ramp::INCREASE, "2000 B less a packet");
+        assert_eq!(bench.join(US, 0, ramp::INCREASE).0, 0);
+        // The port was overloaded by 1000 B: these have to be made good first.
+        let full_ps = 80_000;
+        assert_eq!(bench.join(US + 2 * full_ps, 0, ramp::INCREASE).0, 0);
+        assert_eq!(
+            bench.join(US + 4 * full_ps, 0, ramp::INCREASE).0,
+            ramp::INCREASE
+        );
+    }
+}

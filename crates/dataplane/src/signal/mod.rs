@@ -1,0 +1,108 @@
+//! Signals of switches to senders: notices, and bits on data packets.
+//!
+//! To add one: a file with its configuration and its state (`impl Notifier`), and a line in the list below.
+
+mod bolt;
+
+use crate::packet::{Cold, Packet};
+use crate::param::{Param, Values};
+use crate::units::{Rate, Time};
+pub use bolt::{BoltConfig, BoltSpec};
+
+/// A data packet that joined a queue.
+#[derive(Debug)]
+pub(crate) struct Joined<'a> {
+    pub now: Time,
+    /// Port of the queue.
+    pub port: u16,
+    /// Bytes that the queue had before the packet.
+    pub queue_bytes: u64,
+    pub packet: &'a Packet,
+    pub cold: &'a Cold,
+}
+
+/// The state of a signal at a switch.
+pub(crate) trait Notifier {
+    /// A data packet joined a queue. Changes the bits of the packet
+    /// ([`ramp`](crate::packet::ramp)), and returns a notice for its sender.
+    fn joined(&mut self, joined: &Joined<'_>, bits: &mut u8) -> Option<(Packet, Cold)>;
+}
+
+macro_rules! notifiers {
+    ($($(#[$doc:meta])* $word:literal: $Name:ident, $spec:ty, $config:ty, $state:ty;)*) => {
+        /// Scenario-level configuration of the signal to senders.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum NotifierSpec {
+            $($(#[$doc])* $Name($spec),)*
+        }
+
+        impl NotifierSpec {
+            /// The words of the list, and the parameters of each.
+            pub const WORDS: &'static [(&'static str, &'static [Param])] =
+                &[$(($word, <$spec>::PARAMS)),*];
+
+            /// The words of the answer.
+            pub const NAMES: &'static [&'static str] = &["none", $($word),*];
+
+            /// Reads the values of a word's parameters; `None`: the list has no such word.
+            #[must_use]
+            pub fn from_values(word: &str, values: &Values) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$Name(<$spec>::from_values(values))),)*
+                    _ => None,
+                }
+            }
+
+            /// The configuration of a network with this largest frame.
+            #[must_use]
+            pub const fn configure(&self, max_frame: u16) -> NotifierConfig {
+                match self {
+                    $(Self::$Name(spec) => NotifierConfig::$Name(spec.configure(max_frame)),)*
+                }
+            }
+        }
+
+        /// The signal of a switch to senders.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum NotifierConfig {
+            $($(#[$doc])* $Name($config),)*
+        }
+
+        impl NotifierConfig {
+            /// Bytes of a notice.
+            #[must_use]
+            pub const fn notice_bytes(&self) -> u16 {
+                match self {
+                    $(Self::$Name(config) => config.notice_bytes,)*
+                }
+            }
+        }
+
+        /// The state of the signal of a switch.
+        #[derive(Debug)]
+        pub(crate) enum Signal {
+            $($Name($state),)*
+        }
+
+        impl Signal {
+            pub fn new(config: &NotifierConfig, ports: &[(Rate, Time)]) -> Self {
+                match config {
+                    $(NotifierConfig::$Name(config) => Self::$Name(<$state>::new(*config, ports)),)*
+                }
+            }
+        }
+
+        impl Notifier for Signal {
+            fn joined(&mut self, joined: &Joined<'_>, bits: &mut u8) -> Option<(Packet, Cold)> {
+                match self {
+                    $(Self::$Name(state) => state.joined(joined, bits),)*
+                }
+            }
+        }
+    };
+}
+
+notifiers! {
+    /// Bolt: notices of congestion, tokens for packets that may raise a window.
+    "bolt": Bolt, BoltSpec, BoltConfig, bolt::Bolt;
+}

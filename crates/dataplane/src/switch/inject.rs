@@ -1,0 +1,66 @@
+//! Packets that a switch creates and routes.
+
+use super::context::Cx;
+use super::steps::{Found, Step, Steps};
+use crate::hop::Hop;
+use crate::packet::{Cold, Kind, Packet, PacketId};
+use crate::signal::{Joined, Notifier};
+use crate::sink::Sink;
+
+impl<S: Sink> Cx<'_, S> {
+    /// Reports a data packet that joined its queue to the signal. Returns a notice for the sender.
+    #[inline(never)]
+    pub(super) fn notify(
+        &mut self,
+        port: u16,
+        id: PacketId,
+        packet: &Packet,
+        found: Found,
+    ) -> Option<(Packet, Cold)> {
+        let signal = self.core.signal.as_mut()?;
+        if packet.kind() != Kind::Data {
+            return None;
+        }
+        let mut bits = self.arena.ramp_bits(id);
+        let joined = Joined {
+            now: self.now,
+            port,
+            queue_bytes: found.bytes,
+            packet,
+            cold: self.arena.cold(id),
+        };
+        let notice = signal.joined(&joined, &mut bits);
+        self.arena.set_ramp_bits(id, bits);
+        notice
+    }
+}
+
+/// Sends a packet that the switch creates. It is routed, and joins its queue as if it had just arrived.
+// SW-60, SW-61: its class uses no buffer, and hop schemes see it join its queue
+pub(super) fn inject<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, packet: Packet, cold: Cold) {
+    debug_assert!(
+        cx.core.class.buffered >> packet.class() & 1 == 0,
+        "a created packet has no ingress that its bytes could be charged to"
+    );
+    let id = cx.arena.alloc(packet, cold);
+    cx.core.counters.created += 1;
+    let port = match cx.route(id, &packet) {
+        Ok(port) => port,
+        Err((port, cause)) => return cx.drop(port, id, cause),
+    };
+    let place = cx.classify(port, &packet);
+    let found = cx.enqueue(port, place, id, &packet);
+    if cx.steps.has(Steps::ENQUEUE) {
+        let packet = &packet;
+        hop.step(
+            cx,
+            Step::Enqueue {
+                port,
+                id,
+                packet,
+                found,
+            },
+        );
+    }
+    cx.sink.kick(port);
+}
