@@ -12,9 +12,10 @@ use dataplane::config::{
     Accounting, Admission, Alpha, AssignConfig, ClassConfig, Classify, EcnConfig, IntConfig,
     MmuConfig, PathChoice, PauseTime, Pfc, PfcThreshold, Red, Schedule, Scope,
 };
+use dataplane::hash::mix32;
 use dataplane::nic::FlowEnd;
 use dataplane::packet::{Arena, Cold, Kind, Packet};
-use dataplane::route::{Endpoints, PortSets, Routes, mix32};
+use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::sink::{DropCause, Sink};
 use dataplane::switch::{Switch, SwitchConfig};
 use dataplane::units::{Rate, Time, US};

@@ -9,8 +9,8 @@ use crate::classes::ClassSet;
 pub use crate::classes::MAX_CLASSES;
 pub use crate::int::IntConfig;
 use crate::packet::SchemeSet;
-use crate::paths::ENTROPY_BITS;
 pub use crate::paths::SprayConfig;
+pub use crate::paths::switch::{FlowletConfig, LeastLoaded, PathChoice};
 pub use crate::reliability::{IrnConfig, IrnWindow, Recovery};
 pub use crate::requirements::{CreditQueue, SwitchRequirements, TrimConfig};
 pub use crate::signal::NotifierConfig;
@@ -366,42 +366,6 @@ pub struct EcnConfig {
     pub replay: bool,
 }
 
-/// How equal-cost paths share the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathChoice {
-    /// By a hash of the flow.
-    Flow,
-    /// By a hash of flow and packet number.
-    Packet,
-    /// By a hash of addresses and ports, as the ns-3 simulator does.
-    Tuple,
-    /// By a hash of the flow that is the same for both directions and for all switches of a tier:
-    /// what goes back takes the links that what came took.
-    Symmetric,
-    /// As the sender says, packet by packet ([`Packet::hash`](crate::packet::Packet::hash) is a label).
-    Label,
-    /// By a hash of the flow and of an entropy value that the sender chooses for each packet.
-    Entropy,
-}
-
-impl PathChoice {
-    /// True if the packets of a flow take several paths.
-    #[must_use]
-    pub const fn sprays(self) -> bool {
-        matches!(self, Self::Packet | Self::Label | Self::Entropy)
-    }
-
-    /// The bits of [`Packet::hash`](crate::packet::Packet::hash) that all packets of a flow share.
-    // SPR-05
-    #[must_use]
-    pub const fn flow_bits(self) -> u32 {
-        match self {
-            Self::Entropy => !ENTROPY_BITS,
-            _ => u32::MAX,
-        }
-    }
-}
-
 /// A switch: one choice per axis. `H` is the answer to what neighbours tell each other (`hop`), of which
 /// nothing else here knows.
 #[derive(Clone, Debug, PartialEq)]
@@ -424,7 +388,7 @@ pub struct SwitchConfig<H> {
     pub notifier: Option<NotifierConfig>,
     /// What is told to neighbours, beside PFC.
     pub hop: H,
-    /// ECMP or spraying.
+    /// How equal-cost paths share the load.
     pub path: PathChoice,
     /// The control class has a short queue that is shaped, if it carries credits of receivers.
     pub shaped: Option<CreditQueue>,

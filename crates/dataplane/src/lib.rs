@@ -14,6 +14,7 @@ pub mod cc;
 pub mod classes;
 pub mod config;
 pub mod flow_slot;
+pub mod hash;
 pub mod hop;
 pub mod ids;
 pub mod int;

@@ -9,11 +9,12 @@ use std::num::NonZeroU32;
 use std::ops::Index;
 use std::sync::Arc;
 
-use crate::config::PathChoice;
+use crate::hash::{below, mix32, murmur3};
 use crate::packet::Packet;
+use crate::paths::switch::{EqualPorts, PathChoice};
 use crate::prefetch::prefetch;
 
-use tree::Tree;
+use tree::{Row, Tree};
 
 /// Where the endpoints of the network are; the same for all switches.
 #[derive(Debug)]
@@ -108,12 +109,18 @@ impl PortSets {
         (0..self.len()).map(|set| &self[set])
     }
 
-    /// Port `nth` of a span.
+    /// One of the sets.
     #[inline(always)]
-    fn port(&self, span: Span, nth: usize) -> u16 {
-        match span.in_a_row {
-            true => span.first + nth as u16,
-            false => self.ports[span.start as usize + nth],
+    fn get(&self, set: usize) -> EqualPorts<'_> {
+        let Span {
+            start,
+            len,
+            first,
+            in_a_row,
+        } = self.spans[set];
+        match in_a_row {
+            true => EqualPorts::Row { first, len },
+            false => EqualPorts::List(&self.ports[start as usize..][..len as usize]),
         }
     }
 }
@@ -135,6 +142,26 @@ impl<'a> FromIterator<&'a [u16]> for PortSets {
     }
 }
 
+/// A function of the packet that chooses among equal-cost ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fixed {
+    Flow,
+    Packet,
+    Tuple,
+    Label,
+}
+
+impl Fixed {
+    const fn of(choice: PathChoice) -> Self {
+        match choice {
+            PathChoice::Packet => Self::Packet,
+            PathChoice::Tuple => Self::Tuple,
+            PathChoice::Label => Self::Label,
+            _ => Self::Flow,
+        }
+    }
+}
+
 /// The routes of one switch.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -144,8 +171,7 @@ pub struct Routes {
     /// Seed of the hash that chooses among equal paths. Each switch has its own, or, with
     /// [`PathChoice::Symmetric`], each tier.
     pub seed: u32,
-    /// ECMP or spraying.
-    pub choice: PathChoice,
+    choice: Fixed,
     own_group: u32,
     /// Number of paths through the switches of lower tiers, at least 1. [`PathChoice::Label`] divides
     /// the label by it to get the digit of this tier.
@@ -153,32 +179,6 @@ pub struct Routes {
     endpoints: Arc<Endpoints>,
     table: Vec<u16>,
     sets: PortSets,
-}
-
-/// A cheap hash with full avalanche (finaliser of MurmurHash3).
-#[inline]
-#[must_use]
-pub const fn mix32(mut h: u32) -> u32 {
-    h ^= h >> 16;
-    h = h.wrapping_mul(0x85eb_ca6b);
-    h ^= h >> 13;
-    h = h.wrapping_mul(0xc2b2_ae35);
-    h ^ (h >> 16)
-}
-
-/// MurmurHash3, its 32-bit form, of three words that stand for twelve bytes in little-endian order.
-// NS3-40
-#[must_use]
-pub const fn murmur3(words: [u32; 3], seed: u32) -> u32 {
-    let mut h = seed;
-    let mut at = 0;
-    while at < words.len() {
-        let k = words[at].wrapping_mul(0xcc9e_2d51).rotate_left(15);
-        h ^= k.wrapping_mul(0x1b87_3593);
-        h = h.rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
-        at += 1;
-    }
-    mix32(h ^ 12)
 }
 
 /// What [`PathChoice::Tuple`] wants in a packet's `hash`: source port below, destination port above.
@@ -201,7 +201,7 @@ impl Routes {
         Self {
             tree: Tree::of(&endpoints, own_group, &table, &sets),
             seed,
-            choice,
+            choice: Fixed::of(choice),
             own_group,
             paths_below: NonZeroU32::MIN,
             endpoints,
@@ -210,47 +210,59 @@ impl Routes {
         }
     }
 
-    /// Egress port of a packet from endpoint `src()`; `None` where nothing leads to its destination.
+    /// Egress port of a packet from endpoint `src()`; `None` if no port leads to its destination.
+    /// A choice by load is made by the switch; here the hash of the flow stands for it.
     #[inline(always)]
     #[must_use]
     pub fn port(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
-        match &self.tree {
+        let ports = self.ports(packet.dst)?;
+        Some(ports.get(self.choose(ports.len(), packet, src)))
+    }
+
+    /// The equal-cost egress ports to an endpoint; `None` if there are none.
+    // TOP-22
+    #[inline(always)]
+    pub(crate) fn ports(&self, dst: u32) -> Option<EqualPorts<'_>> {
+        let ports = match &self.tree {
             Some(tree) => {
-                let row = tree.to(packet.dst);
-                (row.len > 0).then(|| row.first + self.choose(row.len, packet, src) as u16)
+                let Row { first, len } = tree.to(dst);
+                EqualPorts::Row { first, len }
             }
-            None => self.by_table(packet, src),
-        }
+            None => self.by_table(dst),
+        };
+        (ports.len() > 0).then_some(ports)
     }
 
-    /// [`Routes::port`] where there is no formula.
+    /// [`Routes::ports`] if there is no formula, possibly empty.
     #[inline]
-    fn by_table(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
-        let dst = packet.dst as usize;
-        let group = self.endpoints.group[dst];
+    fn by_table(&self, dst: u32) -> EqualPorts<'_> {
+        let group = self.endpoints.group[dst as usize];
         if group == self.own_group {
-            return Some(self.endpoints.port[dst]);
+            let first = self.endpoints.port[dst as usize];
+            return EqualPorts::Row { first, len: 1 };
         }
-        let set = self.sets.spans[self.table[group as usize] as usize];
-        (set.len > 0).then(|| self.sets.port(set, self.choose(set.len, packet, src)))
+        self.sets.get(usize::from(self.table[group as usize]))
     }
 
-    /// Which one of `ways` ports, at least one, a packet takes. One port too: whether there are others nothing foretells.
+    /// The index, among `n` ports, of the port that a packet takes.
     // TOP-08
     #[inline(always)]
-    fn choose(&self, ways: u16, packet: &Packet, src: impl FnOnce() -> u32) -> usize {
-        let n = usize::from(ways);
-        let hashed = |key: u32| {
-            let h = mix32(key ^ self.seed);
-            ((u64::from(h) * n as u64) >> 32) as usize
-        };
+    fn choose(&self, n: usize, packet: &Packet, src: impl FnOnce() -> u32) -> usize {
         match self.choice {
-            // XP-05, SPR-02
-            PathChoice::Flow | PathChoice::Symmetric | PathChoice::Entropy => hashed(packet.hash),
-            PathChoice::Packet => hashed(packet.hash ^ mix32(packet.psn.wrapping_add(0x9e37_79b9))),
-            PathChoice::Tuple => self.by_tuple(packet, src(), n),
-            PathChoice::Label => (packet.hash / self.paths_below) as usize % n, // NDP-05
+            Fixed::Flow => below(self.flow_hash(packet), n), // XP-05, SPR-02
+            Fixed::Packet => {
+                let number = mix32(packet.psn.wrapping_add(0x9e37_79b9));
+                below(mix32(packet.hash ^ number ^ self.seed), n)
+            }
+            Fixed::Tuple => self.by_tuple(packet, src(), n),
+            Fixed::Label => (packet.hash / self.paths_below) as usize % n, // NDP-05
         }
+    }
+
+    /// Hash of the packet's flow with the seed of the switch.
+    #[inline(always)]
+    pub(crate) const fn flow_hash(&self, packet: &Packet) -> u32 {
+        mix32(packet.hash ^ self.seed)
     }
 
     /// Whether a formula tells where packets go, not the table.
@@ -363,22 +375,10 @@ mod tests {
         assert_eq!((all.len(), all.is_empty()), (5, false));
         for (n, set) in sets.into_iter().enumerate() {
             assert_eq!(&all[n], set);
-            let span = all.spans[n];
-            let ports: Vec<u16> = (0..set.len()).map(|nth| all.port(span, nth)).collect();
+            let found = all.get(n);
+            let ports: Vec<u16> = (0..found.len()).map(|nth| found.get(nth)).collect();
             assert_eq!(ports, set);
         }
         assert!(all.iter().eq(sets));
-    }
-
-    // NS3-40
-    #[test]
-    fn murmur3_gives_the_published_numbers() {
-        // Of the zero key of 12 bytes, and of the bytes 1 to 12: from the reference implementation
-        // rewritten in another language.
-        assert_eq!(murmur3([0; 3], 0), 0xd941_144b);
-        assert_eq!(
-            murmur3([0x0403_0201, 0x0807_0605, 0x0c0b_0a09], 128),
-            0xb360_d5a9
-        );
     }
 }

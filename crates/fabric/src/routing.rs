@@ -77,7 +77,7 @@ pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes
                 (Stream::new(seed, tier.into(), Purpose::Routing).next_u64() >> 32) as u32;
         }),
         PathChoice::Label => label(graph, &mut finished),
-        PathChoice::Flow | PathChoice::Packet | PathChoice::Entropy => {}
+        _ => {}
     }
     Ok(finished)
 }

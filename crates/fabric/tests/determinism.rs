@@ -8,8 +8,8 @@ use dataplane::cc::CONTROLS;
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::cc::line_rate::LineRateConfig;
 use dataplane::config::{
-    Admission, Alpha, Beside, Classify, ControlConfig, Departures, IrnConfig, PathChoice,
-    PfcThreshold, Recovery, Schedule, Sending, SprayConfig, VictimConfig,
+    Admission, Alpha, Beside, Classify, ControlConfig, Departures, FlowletConfig, IrnConfig,
+    LeastLoaded, PathChoice, PfcThreshold, Recovery, Schedule, Sending, SprayConfig, VictimConfig,
 };
 use dataplane::hop::floodgate::FloodgateConfig;
 use dataplane::hop::{HopConfig, HopSpec};
@@ -169,6 +169,12 @@ fn cases() -> Vec<Case> {
         resumes_at_once: false,
         beside: Beside::Bytes(0),
     }));
+    let path = |path| move |s: &mut Setup| s.switch.path = path;
+    let by_flow = path(PathChoice::Flow);
+    let flowlet = PathChoice::Flowlet(FlowletConfig {
+        gap_ps: 10 * US,
+        entries: 64,
+    });
     all.extend([
         Case::of("fixed-window", line_rate, &long, fixed, no_control),
         Case::of("delay-window", line_rate, &long, delay, no_control),
@@ -188,6 +194,15 @@ fn cases() -> Vec<Case> {
             no_hop,
         ),
         Case::of("spfc", line_rate, &long, spfc, victims(None)),
+        Case::of("packet", hpcc, &short, path(PathChoice::Packet), by_flow),
+        Case::of(
+            "least-loaded",
+            hpcc,
+            &short,
+            path(PathChoice::LeastLoaded(LeastLoaded)),
+            by_flow,
+        ),
+        Case::of("flowlet", hpcc, &short, path(flowlet), by_flow),
     ]);
     let sprayed = |spray: SprayConfig| {
         move |s: &mut Setup| {
@@ -330,7 +345,10 @@ fn every_scheme_of_the_lists_has_a_pinned_digest() {
         .chain(TRANSPORTS.iter().map(|transport| transport.name))
         .chain(POLICIES.iter().map(|policy| policy.name))
         .chain(HopSpec::WORDS.iter().map(|(word, _)| *word))
+        .chain(PathChoice::WORDS.iter().copied())
         .chain(["pfc", "spfc"]) // They are no entries of a list.
+        // Other cases have these choices: ECMP, ExpressPass, and the replay of ns-3.
+        .filter(|name| !["flow", "symmetric", "tuple"].contains(name))
         .filter(|name| !pinned.contains(name))
         .collect();
     assert_eq!(missing, [""; 0]);

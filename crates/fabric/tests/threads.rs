@@ -6,7 +6,10 @@ use dataplane::hop::floodgate::FloodgateConfig;
 use std::sync::Arc;
 
 use crate::common::*;
-use dataplane::config::{Admission, Alpha, Classify, IrnConfig, PathChoice, PauseTime, Recovery};
+use dataplane::config::{
+    Admission, Alpha, Classify, FlowletConfig, IrnConfig, LeastLoaded, PathChoice, PauseTime,
+    Recovery,
+};
 use dataplane::route::{Endpoints, PortSets, Routes};
 use dataplane::units::{MS, NS, Rate, US};
 use fabric::engine::{Simulation, Threads};
@@ -283,6 +286,20 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
     spraying.switch.path = PathChoice::Packet;
     let outcome = same_with(&spraying, &[2, 4]);
     assert!(outcome.counters.overtaken + outcome.counters.naks > 0);
+
+    // PTH-03
+    let flowlets = FlowletConfig {
+        gap_ps: US,
+        entries: 16,
+    };
+    for path in [
+        PathChoice::LeastLoaded(LeastLoaded),
+        PathChoice::Flowlet(flowlets),
+    ] {
+        let mut by_load = of(dctcp);
+        by_load.switch.path = path;
+        same_with(&by_load, &[2, 4]);
+    }
 }
 
 // PAR-03, PAR-04

@@ -1,8 +1,9 @@
 //! Routes: shortest, complete, balanced, the same for the same seed. Rules TOP-07 to TOP-09, and TOP-22.
 
 use dataplane::config::PathChoice;
+use dataplane::hash::mix32;
 use dataplane::packet::{Kind, Packet};
-use dataplane::route::{Routes, mix32};
+use dataplane::route::Routes;
 use dataplane::units::{Rate, US};
 use fabric::routing::{RoutingError, routes};
 use fabric::topology::{Graph, LinkSpec, Loss, TopologySpec};

@@ -42,6 +42,8 @@ pub enum Error {
     NeedsMoreThanFrames(&'static str),
     /// The switches of a receiver-driven transport shape and trim.
     ReceiverDriven,
+    /// The switches choose paths by the loads of their ports.
+    PathByLoad,
     /// The hop scheme of this name sends only with credit of its neighbour.
     NeedsCredit(&'static str),
     /// The buffer is smaller than the headroom and the reserve of all ports.
@@ -142,6 +144,10 @@ impl fmt::Display for Error {
             Self::ReceiverDriven => f.write_str(
                 "receiver-driven transports need hosts of their own, and their switches shape and trim: they run in \
                  lockstep only (docs/live.md)",
+            ),
+            Self::PathByLoad => f.write_str(
+                "scheme.path chooses ports by their loads, but a frame of another host must leave by the port of its \
+                 address: set scheme.path = \"flow\"",
             ),
             Self::NeedsCredit(scheme) => write!(
                 f,

@@ -604,6 +604,8 @@ fn what_cannot_stand_between_real_hosts_is_refused_in_words() {
     );
     let trims = "[scheme]\npreset = \"ndp\"\n";
     assert!(matches!(refused(trims), Error::ReceiverDriven));
+    let by_load = "[scheme]\npreset = \"hpcc\"\npath = \"flowlet\"\n";
+    assert!(matches!(refused(by_load), Error::PathByLoad)); // WSW-24
     let credits = "[scheme]\npreset = \"dcqcn+cbfc\"\n";
     assert!(matches!(refused(credits), Error::NeedsCredit("CBFC")));
     let narrow = LOSSLESS.replace("60KB", "5KB");

@@ -1219,6 +1219,12 @@ fn doubtful_things_are_said() {
         "preset = \"hpcc\"\npath = \"packet\"",
         "takes every packet that overtakes",
     );
+    // PTH-02
+    warns(
+        scheme,
+        "preset = \"bfc\"\npath = \"least-loaded\"",
+        "takes every packet that overtakes",
+    );
     // REC-20
     warns(
         scheme,

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use dataplane::config::{
-    Admission, Classify, PathChoice, Recovery, Schedule, Sending, TransportConfig,
+    Admission, Classify, FlowletConfig, LeastLoaded, PathChoice, Recovery, Schedule, Sending,
+    TransportConfig,
 };
 use dataplane::transport::homa::HomaConfig;
-use dataplane::units::MS;
+use dataplane::units::{MS, US};
 use scenario::{Changes, Scenario, ScenarioError, SchemeConfig, surroundings};
 
 const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 4, \
@@ -100,6 +101,33 @@ fn levels(text: &str, set: &[&str]) -> HomaConfig {
         Sending::Transport(TransportConfig::Homa(homa)) => homa,
         other => panic!("{other:?}"),
     }
+}
+
+// PTH-02, PTH-05, PRE-161
+#[test]
+fn paths_by_load_have_parameters_and_are_refused_where_paths_are_given() {
+    let text = traffic("size = \"1MB\"");
+    let path = |set: &[&str]| config(&text, "hpcc", set).switch.path;
+    let least_loaded = path(&["scheme.path=least-loaded"]);
+    assert_eq!(least_loaded, PathChoice::LeastLoaded(LeastLoaded));
+    let (gap_ps, entries) = (100 * US, 4096);
+    let flowlet = FlowletConfig { gap_ps, entries };
+    assert_eq!(path(&["scheme.path=flowlet"]), PathChoice::Flowlet(flowlet));
+    let set = [
+        "scheme.path=flowlet",
+        "scheme.flowlet.gap=7us",
+        "scheme.flowlet.entries=9",
+    ];
+    let flowlet = FlowletConfig {
+        gap_ps: 7 * US,
+        entries: 9,
+    };
+    assert_eq!(path(&set), PathChoice::Flowlet(flowlet));
+    let symmetric = "set path = \"symmetric\"";
+    refused("expresspass", &["scheme.path=least-loaded"], symmetric);
+    refused("expresspass", &["scheme.path=flowlet"], symmetric);
+    let useless = "`path` is not \"flowlet\"";
+    refused("hpcc", &["scheme.flowlet.gap=7us"], useless);
 }
 
 // PRE-149, PRE-150, PRE-151, HOM-09

@@ -7,8 +7,8 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 use super::flow::FlowStart;
 use crate::config::FlowOrder;
+use crate::hash::mix32;
 use crate::ids::FlowSlot;
-use crate::route::mix32;
 
 /// Flows that may send, in order.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 
 use super::counters::NicCounters;
 use crate::config::NicConfig;
+use crate::hash::mix32;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::reliability::arrivals::Arrivals;
 use crate::reliability::{Answer, Data, Received};
-use crate::route::mix32;
 use crate::sink::Sink;
 use crate::units::{NEVER, Time};
 

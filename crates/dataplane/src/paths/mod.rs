@@ -1,5 +1,6 @@
 //! Path policies of a sender: which path the next packet of a flow takes. One file for each policy; this
 //! file has the trait that they implement, the list, and what they share. The rules are in `specs/paths.md`.
+//! Path policies of a switch are in `switch/`.
 //!
 //! A policy chooses an entropy value for each packet. Switches hash it together with the flow, and the
 //! receiver returns it, so the policy learns how each value fared.
@@ -9,6 +10,7 @@ pub mod oblivious;
 pub mod permutation;
 pub mod reps;
 mod spray;
+pub mod switch;
 #[cfg(test)]
 mod tests;
 

@@ -2,9 +2,9 @@
 //! §3.3.1). The rules are in `specs/bfc.md`.
 
 use crate::config::{AssignBy, AssignConfig, Classify, SearchStart, SwitchConfig, WhenFull};
+use crate::hash::mix32;
 use crate::ids::QueueId;
 use crate::packet::{Packet, flag};
-use crate::route::mix32;
 use crate::switch::c_random;
 use crate::switch::entries::Entries;
 use crate::switch::place::{Assigned, Place, hashed};

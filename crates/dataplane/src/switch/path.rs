@@ -47,8 +47,11 @@ impl<S: Sink> Cx<'_, S> {
             true => self.reborrow().follow_trail(id, packet),
             false => None,
         };
-        let routes = &self.core.routes;
-        let port = back.or_else(|| routes.port(packet, || self.arena.cold(id).src));
+        let port = match back {
+            Some(port) => Some(port),
+            None if self.steps.has(Steps::BY_LOAD) => self.core.port_by_load(self.now, packet),
+            None => (self.core.routes).port(packet, || self.arena.cold(id).src),
+        };
         let port = port.ok_or((None, DropCause::NoRoute))?; // SW-02
         if self.steps.has(Steps::LINKS) && self.core.is_lost_at(port) {
             return Err((Some(port), DropCause::Link)); // LNK-23

@@ -15,6 +15,7 @@ use crate::config::{Classify, IntConfig, SwitchConfig};
 use crate::hop::pfc::Pfc;
 use crate::int::{IntFormat, wire};
 use crate::packet::Packet;
+use crate::paths::switch::{ByLoad, Context};
 use crate::pause_time::TimedPauses;
 use crate::route::Routes;
 use crate::signal::Signal;
@@ -140,6 +141,8 @@ pub(crate) struct Pipeline {
     pub clock: Option<Box<Clock>>,
     pub shaper: Option<Box<Shaper>>,
     pub trimmer: Option<Box<TrimCounts>>,
+    /// The state of a path policy that reads the loads of ports.
+    by_load: Option<Box<ByLoad>>,
     /// The signal of the switch to senders.
     pub signal: Option<Box<Signal>>,
 }
@@ -193,10 +196,12 @@ impl Pipeline {
                 let classes = config.classes.len();
                 Box::new(TrimCounts::new(trim, ports.len(), classes))
             }),
+            by_load: ByLoad::new(&config.path),
         };
         core.steps = Steps::NONE
             .and_if(core.clock.is_some(), Steps::CLOCK)
             .and_if(config.acks_return, Steps::TRAIL)
+            .and_if(core.by_load.is_some(), Steps::BY_LOAD)
             .and_if(core.shaper.is_some(), Steps::SHAPE)
             .and_if(core.trimmer.is_some(), Steps::TRIM)
             .and_if(core.signal.is_some(), Steps::NOTIFY)
@@ -206,6 +211,23 @@ impl Pipeline {
                 Steps::INT_FORMAT,
             );
         core
+    }
+
+    /// The egress port of a packet by the loads of the equal-cost ports; `None` if no port leads to its
+    /// destination.
+    // PTH-01: the policy reads this switch; PTH-03: with the packets handled before
+    #[inline(never)]
+    pub fn port_by_load(&mut self, now: Time, packet: &Packet) -> Option<u16> {
+        let ports = self.routes.ports(packet.dst)?;
+        let (dead, queues) = (&self.dead, &self.queueing.ports);
+        let is_dead = |port| dead.as_ref().is_some_and(|d| d.dead[usize::from(port)]);
+        let cx = Context {
+            now,
+            hash: self.routes.flow_hash(packet),
+            load: |port| (!is_dead(port)).then(|| queues[usize::from(port)].bytes),
+        };
+        let policy = self.by_load.as_mut()?;
+        Some(policy.choose(&cx, packet, ports))
     }
 
     /// Checks the guarantees of the driver.

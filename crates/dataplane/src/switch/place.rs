@@ -1,7 +1,7 @@
 //! Where a packet goes in a switch, as the classifier says it.
 
+use crate::hash::mix32;
 use crate::ids::QueueId;
-use crate::route::mix32;
 
 /// Where a packet is to go; `commit` makes it so.
 #[derive(Clone, Copy, Debug)]

@@ -29,6 +29,8 @@ impl Steps {
     pub const DEPART: Self = Self(1 << 8);
     /// A signal sends notices to senders.
     pub const NOTIFY: Self = Self(1 << 10);
+    /// A path policy reads the loads of ports.
+    pub const BY_LOAD: Self = Self(1 << 11);
     /// INT records differ from the exact ones.
     pub const INT_FORMAT: Self = Self(1 << 9);
 

@@ -4,6 +4,7 @@ mod floodgate;
 mod links;
 mod model;
 mod notices;
+mod paths;
 mod quanta;
 mod receivers;
 mod rules;

@@ -4,9 +4,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use dataplane::classes::ClassSet;
+use dataplane::hash::mix32;
 use dataplane::hop::Scheme;
 use dataplane::packet::SchemeNumber;
-use dataplane::route::mix32;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 

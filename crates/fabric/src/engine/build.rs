@@ -270,7 +270,7 @@ fn partition<C: Calendar>(
         graph,
         switches: places.switches(part),
         nic: &plan.nic,
-        one_path: !matches!(plan.switch.path, PathChoice::Packet | PathChoice::Entropy),
+        one_path: plan.switch.path.is_predictable(),
         links_fail: link_states.is_some(),
         network: wire_network(plan),
     };

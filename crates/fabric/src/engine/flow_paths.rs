@@ -1,6 +1,5 @@
 //! The path of each flow of a plan, found without running it.
 
-use dataplane::config::PathChoice;
 use dataplane::packet::{Kind, Packet};
 use kernel::Wheel;
 use kernel::calendar::Calendar;
@@ -23,7 +22,7 @@ pub struct FlowPaths {
 // ENG-10, ENG-11
 #[must_use]
 pub fn flow_paths(mut plan: Plan) -> Option<FlowPaths> {
-    if matches!(plan.switch.path, PathChoice::Packet | PathChoice::Entropy) {
+    if !plan.switch.path.is_predictable() {
         return None;
     }
     let clock = plan.clock;

@@ -17,6 +17,7 @@ mod quanta;
 mod queueing;
 mod recovery;
 mod reference;
+mod switch_paths;
 mod variants;
 
 use crate::common::{GBPS_100, LINK};

@@ -5,9 +5,10 @@
 use std::collections::HashMap;
 
 use dataplane::classes::{DATA_CLASS, traffic_class};
+use dataplane::hash::mix32;
 use dataplane::hop::pfc;
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
-use dataplane::route::{Routes, mix32};
+use dataplane::route::Routes;
 use dataplane::sink::Sink;
 use dataplane::switch::{Stranded, Switch};
 use dataplane::units::{NEVER, Time};

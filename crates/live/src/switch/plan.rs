@@ -105,10 +105,13 @@ pub fn switch_plan(of: SwitchDescription, choices: &Choices) -> Result<SwitchPla
 ///
 /// # Errors
 /// They cannot.
-// WSW-24: receiver-driven transports and schemes with credit are refused
+// WSW-24: receiver-driven transports, paths by load and schemes with credit are refused
 pub(crate) fn check_scheme(config: &SwitchConfig) -> Result<(), Error> {
     if config.shaped.is_some() || config.trim.is_some() {
         return Err(Error::ReceiverDriven);
+    }
+    if config.path.reads_loads() {
+        return Err(Error::PathByLoad);
     }
     match config.hop.declaration() {
         Some(scheme) if scheme.is_lossless() => Err(Error::NeedsCredit(scheme.name())),

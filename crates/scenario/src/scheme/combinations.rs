@@ -210,7 +210,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         );
     }
     let around = Surroundings {
-        sprays: x.path.sprays(),
+        sprays: x.path.reorders(),
         drops: lossy,
         pfc: matches!(x.admission, Admission::Pfc(_)),
     };

@@ -43,16 +43,14 @@ pub(super) fn read_path(
     };
     // Each is read, so that the table of a policy that was not chosen is refused.
     let chosen = POLICIES.iter().filter_map(read).last();
-    match axes.some_word(axis)? {
-        "flow" => Some((PathChoice::Flow, None)),
-        "packet" => Some((PathChoice::Packet, None)),
-        "tuple" => Some((PathChoice::Tuple, None)),
-        "symmetric" => Some((PathChoice::Symmetric, None)),
-        _ => chosen.map(|policy| match policy.has_labels() {
-            true => (PathChoice::Label, chosen),
-            false => (PathChoice::Entropy, chosen),
-        }),
+    let by_switches = super::switch::read_path_of_switches(s, axes);
+    if PathChoice::WORDS.contains(&axes.some_word(axis)?) {
+        return Some((by_switches?, None));
     }
+    chosen.map(|policy| match policy.has_labels() {
+        true => (PathChoice::Label, chosen),
+        false => (PathChoice::Entropy, chosen),
+    })
 }
 
 /// Bytes, class, packets per ACK; whether PFC holds it at the host, and whether it goes back the

@@ -3,11 +3,31 @@
 use super::{ClassifySpec, ScheduleSpec, Sticky};
 use crate::params;
 use crate::reader::Section;
-use dataplane::config::{Admission, Alpha, AssignBy, AssignConfig, SearchStart, SlotBy, WhenFull};
+use dataplane::config::{
+    Admission, Alpha, AssignBy, AssignConfig, PathChoice, SearchStart, SlotBy, WhenFull,
+};
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Values};
 use dataplane::units::NS;
+
+/// Reads `path` if switches choose alone, and the tables of these choices.
+pub(super) fn read_path_of_switches(s: &Section<'_>, axes: &Values) -> Option<PathChoice> {
+    let chosen = axes.some_word("path");
+    let mut with_table = None;
+    for (word, params) in PathChoice::tables() {
+        let read = params::of_word(s, axes, "path", word, params, |values| {
+            Ok(PathChoice::of_word(word, values))
+        });
+        if chosen == Some(word) {
+            with_table = Some(read);
+        }
+    }
+    with_table.unwrap_or_else(|| {
+        let chosen = chosen.filter(|word| PathChoice::WORDS.contains(word))?;
+        Some(PathChoice::of_word(chosen, &Values::default()))
+    })
+}
 
 pub(super) fn read_classify(s: &Section<'_>, axes: &Values) -> Option<ClassifySpec> {
     let dynamic = params::of_word(s, axes, "classify", "dynamic", DYNAMIC, dynamic);

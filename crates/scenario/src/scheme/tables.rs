@@ -3,6 +3,7 @@
 use super::{nic, signal, switch};
 use crate::presets::{PARAMETER_SETS, PRESET_NAMES, PROFILE_NAMES};
 use dataplane::cc::CONTROLS;
+use dataplane::config::PathChoice;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_ABOUT, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
@@ -17,8 +18,9 @@ pub type Declared = (&'static str, &'static [Param]);
 
 /// Each table and its parameters. Their defaults are a layer below every preset.
 pub fn tables() -> impl Iterator<Item = Declared> {
-    let switch = BEFORE_HOP.iter().chain(HopSpec::WORDS);
-    let switch = switch.chain(NotifierSpec::WORDS).copied();
+    let first = PathChoice::tables().chain(BEFORE_HOP.iter().copied());
+    let switch = first.chain(HopSpec::WORDS.iter().copied());
+    let switch = switch.chain(NotifierSpec::WORDS.iter().copied());
     switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
 }
 
@@ -61,17 +63,15 @@ const WORDS: [&str; SCHEMES] = {
     words
 };
 
-/// The values of `path` with which switches choose alone.
-const PATHS_OF_SWITCHES: [&str; 4] = ["flow", "packet", "tuple", "symmetric"];
-const ALL_PATHS: usize = PATHS_OF_SWITCHES.len() + POLICIES.len();
+const ALL_PATHS: usize = PathChoice::WORDS.len() + POLICIES.len();
 
 /// All values of `path`.
 const PATHS: [&str; ALL_PATHS] = {
     let mut words = [""; ALL_PATHS];
     let mut i = 0;
     while i < ALL_PATHS {
-        words[i] = match i.checked_sub(PATHS_OF_SWITCHES.len()) {
-            None => PATHS_OF_SWITCHES[i],
+        words[i] = match i.checked_sub(PathChoice::WORDS.len()) {
+            None => PathChoice::WORDS[i],
             Some(nth) => POLICIES[nth].name,
         };
         i += 1;
@@ -135,7 +135,8 @@ pub const AXES: &[Param] = &[
             "`\"flow\"`: ECMP, `\"packet\"`: spraying by chance, `\"tuple\"`: ECMP by addresses and ports as in ns-3, \
              `\"symmetric\"`: ECMP by a hash that brings what goes back over the same links (ExpressPass), \
              `\"permutation\"`: the sender goes through all paths in random order (NDP). With `\"reps\"`, `\"bitmap\"` and \
-             `\"oblivious\"` the sender chooses an entropy value for each packet (see below).",
+             `\"oblivious\"` the sender chooses an entropy value for each packet (see below). `\"least-loaded\"`: the \
+             port with the fewest waiting bytes, for each packet; `\"flowlet\"`: that port, kept until a gap in the flow.",
         ),
     Param::size("mtu", 64, 16_000)
         .default("\"1000B\"", "PRE-02", "payload of a full packet (BFC paper 6.2.1)")

@@ -1,9 +1,9 @@
 //! Virtual output queues: where packets of a destination wait that may not go on.
 
 use super::config::Voqs;
+use crate::hash::mix32;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, NO_PACKET, PacketId};
-use crate::route::mix32;
 
 #[derive(Clone, Copy, Debug)]
 struct Voq {

@@ -1,9 +1,10 @@
 //! The sending windows of a switch: what each destination has in flight, and how much it may.
 
 use super::config::{WindowConfig, WindowUnit};
+use crate::hash::mix32;
 use crate::mixed::MixedMap;
 use crate::packet::Packet;
-use crate::route::{Routes, mix32};
+use crate::route::Routes;
 use crate::units::{Rate, Time};
 
 /// A destination, or those that share an entry.

@@ -1,0 +1,34 @@
+//! The port with the fewest waiting bytes, for each packet.
+
+use super::{Context, EqualPorts, Policy};
+use crate::packet::Packet;
+use crate::param::{Param, Values};
+
+/// Chooses the least loaded port for each packet. It has neither parameters nor state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeastLoaded;
+
+impl Policy for LeastLoaded {
+    type Config = Self;
+
+    const REORDERS: bool = true;
+
+    const PARAMS: &'static [Param] = &[];
+
+    fn config(_: &Values) -> Self {
+        Self
+    }
+
+    fn new(_: &Self) -> Self {
+        Self
+    }
+
+    fn choose<L: Fn(u16) -> Option<u64>>(
+        &mut self,
+        cx: &Context<L>,
+        _: &Packet,
+        ports: EqualPorts<'_>,
+    ) -> usize {
+        cx.least_loaded(ports)
+    }
+}
