@@ -1,5 +1,5 @@
-//! Tests that no preset allocates memory per packet: longer flows need more packets, but not more
-//! allocations.
+//! Tests that no preset allocates memory per packet or per probe of queues: longer flows need more
+//! packets and more probes, but not more allocations.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -63,8 +63,7 @@ fn network(flow_kilobytes: u32) -> String {
             );
         }
     }
-    // Probes of queues are for recorders and allocate per probe.
-    text + "]\n[run]\nuntil = \"100ms\"\nprobe = \"100ms\"\n"
+    text + "]\n[run]\nuntil = \"100ms\"\nprobe = \"1us\"\n"
 }
 
 /// Packet hops and allocations of a run with flows of this size.

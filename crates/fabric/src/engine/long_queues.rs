@@ -149,12 +149,15 @@ impl<K: Counted> KnownQueue<K> {
 #[derive(Debug)]
 pub(super) struct LongQueues<K> {
     known: MixedMap<(u32, QueueId), KnownQueue<K>>,
+    /// Memory of queues that have become short.
+    spare: Vec<KnownQueue<K>>,
 }
 
 impl<K> Default for LongQueues<K> {
     fn default() -> Self {
         Self {
             known: MixedMap::default(),
+            spare: Vec::new(),
         }
     }
 }
@@ -163,8 +166,9 @@ impl<K: Counted> LongQueues<K> {
     /// Begins to read queues as they are now.
     pub fn read(&mut self) -> Reader<'_, K> {
         Reader {
-            known: &mut self.known,
-            open: Vec::with_capacity(INTERLEAVED),
+            queues: self,
+            open: std::array::from_fn(|_| None),
+            count: 0,
         }
     }
 
@@ -201,11 +205,20 @@ impl<K: Counted> LongQueues<K> {
         });
     }
 
-    /// A queue is short: forgets it.
+    /// Forgets the contents of a queue that has become short. A later long queue reuses their memory.
     pub fn forget(&mut self, port: u32, queue: QueueId) {
-        if !self.known.is_empty() {
-            self.known.remove(&(port, queue));
+        if !self.known.is_empty()
+            && let Some(mut contents) = self.known.remove(&(port, queue))
+        {
+            contents.clear();
+            self.spare.push(contents);
         }
+    }
+
+    /// Takes out the contents of a queue, which are empty if the queue is not known.
+    fn take(&mut self, port: u32, queue: QueueId) -> KnownQueue<K> {
+        let known = self.known.remove(&(port, queue));
+        known.or_else(|| self.spare.pop()).unwrap_or_default()
     }
 }
 
@@ -223,44 +236,50 @@ struct Open<'a, K> {
 /// packet of a queue waits for memory; several queues are read in turn, so that their waits overlap.
 #[derive(Debug)]
 pub(super) struct Reader<'a, K> {
-    known: &'a mut MixedMap<(u32, QueueId), KnownQueue<K>>,
-    open: Vec<Open<'a, K>>,
+    queues: &'a mut LongQueues<K>,
+    open: [Option<Open<'a, K>>; INTERLEAVED],
+    /// How many of them are in use.
+    count: usize,
 }
 
 impl<'a, K: Counted> Reader<'a, K> {
     /// Adds a queue; it is read when enough have been added, or with [`Reader::read`].
     pub fn add(&mut self, port: u32, queue: &QueueState, arena: &'a Arena) {
-        let mut contents = self.known.remove(&(port, queue.queue)).unwrap_or_default();
-        self.open.push(Open {
+        let mut contents = self.queues.take(port, queue.queue);
+        self.open[self.count] = Some(Open {
             port,
             queue: *queue,
             arena,
             next: contents.remove_gone(queue, arena),
             contents,
         });
-        if self.open.len() == INTERLEAVED {
+        self.count += 1;
+        if self.count == INTERLEAVED {
             self.read();
         }
     }
 
     /// Reads all that is new.
     pub fn read(&mut self) {
-        while !self.open.is_empty() {
-            self.open.retain_mut(|open| {
-                if open.next == NO_PACKET {
-                    debug_assert_eq!(open.contents.bytes(open.arena), open.queue.bytes);
-                    let contents = std::mem::take(&mut open.contents);
-                    self.known.insert((open.port, open.queue.queue), contents);
-                    return false;
-                }
+        while self.count > 0 {
+            for place in &mut self.open {
+                let Some(open) = place else {
+                    continue;
+                };
                 let id = open.next;
-                open.next = open.arena.hot(id).next;
-                open.contents.push(QueuedPacket {
-                    id,
-                    counts: K::of(open.arena, id),
-                });
-                true
-            });
+                if id != NO_PACKET {
+                    open.next = open.arena.hot(id).next;
+                    open.contents.push(QueuedPacket {
+                        id,
+                        counts: K::of(open.arena, id),
+                    });
+                } else if let Some(read) = place.take() {
+                    debug_assert_eq!(read.contents.bytes(read.arena), read.queue.bytes);
+                    let key = (read.port, read.queue.queue);
+                    self.queues.known.insert(key, read.contents);
+                    self.count -= 1;
+                }
+            }
         }
     }
 }
