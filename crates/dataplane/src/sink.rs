@@ -1,11 +1,11 @@
 //! What a state machine may ask of its driver.
 
 use crate::classes::ClassSet;
+use crate::flow::{FlowEnd, FlowStart};
 use crate::ids::QueueId;
-use crate::nic::flow::{FlowEnd, FlowStart};
-use crate::nic::wait::Wait;
 use crate::packet::{Packet, PacketId};
 use crate::units::Time;
+use crate::wait::Wait;
 
 /// What an ingress and class holds at the moment that it is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -58,6 +58,24 @@ impl Node {
 }
 
 impl Table {
+    /// Adds the keys of another table, which replace keys of this one. Tables are merged key by key.
+    pub fn merge(&mut self, over: &Self) {
+        for entry in &over.entries {
+            let Some(old) = self.get_mut(&entry.key) else {
+                self.entries.push(entry.clone());
+                continue;
+            };
+            match (&mut old.node.value, &entry.node.value) {
+                (Value::Table(inner), Value::Table(above)) => {
+                    inner.merge(above);
+                    old.key_at = entry.key_at.clone();
+                    old.node.at = entry.node.at.clone();
+                }
+                _ => *old = entry.clone(),
+            }
+        }
+    }
+
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|e| e.key == key)
     }

@@ -28,7 +28,7 @@ impl Preset {
         for table in [common, layer(self.name, self.text)] {
             for part in ["scheme", parameters] {
                 if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
-                    merge(&mut result, part);
+                    result.merge(part);
                 }
             }
         }
@@ -48,7 +48,7 @@ impl Profile {
         }
         for part in parts {
             if let Some(Value::Table(part)) = table.get(part).map(|e| &e.node.value) {
-                merge(&mut result, part);
+                result.merge(part);
             }
         }
         result
@@ -85,22 +85,4 @@ pub fn common() -> String {
 /// The table of one of the texts in `presets/`.
 fn layer(name: &str, text: &str) -> Table {
     built_in(&format!("presets/{name}.toml"), text.to_owned())
-}
-
-/// Lays `over` on `base`: tables key by key, everything else whole.
-pub(crate) fn merge(base: &mut Table, over: &Table) {
-    for entry in &over.entries {
-        let Some(old) = base.entries.iter_mut().find(|e| e.key == entry.key) else {
-            base.entries.push(entry.clone());
-            continue;
-        };
-        match (&mut old.node.value, &entry.node.value) {
-            (Value::Table(inner), Value::Table(above)) => {
-                merge(inner, above);
-                old.key_at = entry.key_at.clone();
-                old.node.at = entry.node.at.clone();
-            }
-            _ => *old = entry.clone(),
-        }
-    }
 }

@@ -13,7 +13,7 @@ use crate::document::{Entry, Node, Table, Value, apply_override, parse};
 use crate::failures;
 use crate::in_network;
 use crate::keys::{RUN, SWITCH};
-use crate::layers::{defaults, merge};
+use crate::layers::defaults;
 use crate::params;
 use crate::presets::{PARAMETER_SETS, PRESETS, Preset, Profile};
 use crate::problem::{At, Code, Problem, ScenarioError, Severity, Source, SourceKind};
@@ -82,7 +82,7 @@ impl Scenario {
             let context = Context::default();
             let user = with_changes(user.clone(), changes, idle, &context);
             let mut root = defaults();
-            merge(&mut root, &user);
+            root.merge(&user);
             let scenario = read_root(&mut root, &source, base, &context);
             (scenario, root, context)
         };
@@ -401,9 +401,9 @@ fn complete_scheme(root: &mut Table, context: &Context) {
                 _ => String::new(),
             };
             let layer = profile.scheme(&answer("control"), &answer("backpressure"), preset.name);
-            merge(&mut full, &layer);
+            full.merge(&layer);
         }
-        merge(&mut full, user);
+        full.merge(user);
         entry.node.value = Value::Table(full);
     } else {
         // Without a preset every axis would be missing; only the wrong name is worth a word.

@@ -13,6 +13,7 @@ pub mod estimate;
 pub mod feed;
 pub mod hosts;
 pub mod list;
+mod operation;
 pub mod operations;
 pub mod pattern;
 pub mod sizes;

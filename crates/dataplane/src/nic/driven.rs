@@ -1,10 +1,10 @@
 //! The sending half of a NIC with a receiver-driven transport, which takes the place of the receiving half
 //! too.
 
-use super::flow::{FlowStart, Unfinished};
 use super::half::{Common, SendingHalf};
 use super::reach::OUT_OF_REACH;
 use crate::config::NicConfig;
+use crate::flow::{FlowStart, Unfinished};
 use crate::packet::{Arena, PacketId};
 use crate::sink::Sink;
 use crate::transport::{Context, Frames, Transport};

@@ -11,12 +11,11 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::destinations::Destinations;
-use super::fifo::Fifo;
-use super::flow::{FlowStart, Unfinished};
 use super::order::Ordered;
 use super::reach::{OUT_OF_REACH, Reach};
-use super::wait::Wait;
 use crate::config::NicConfig;
+use crate::fifo::Fifo;
+use crate::flow::{FlowStart, Unfinished};
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, PacketId};
 use crate::paths::Spray;
@@ -25,6 +24,7 @@ use crate::prefetch::{prefetch, prefetch_whole};
 use crate::reliability::{Progress, Repair};
 use crate::sink::Sink;
 use crate::units::{NEVER, Rate, Time};
+use crate::wait::Wait;
 
 /// No flow.
 

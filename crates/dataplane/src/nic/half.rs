@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::counters::NicCounters;
 use super::egress::Egress;
-use super::flow::{FlowStart, Unfinished};
 use super::receiver::Receiver;
 use crate::config::NicConfig;
+use crate::counters::NicCounters;
+use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::sink::Sink;

@@ -6,12 +6,9 @@
 //! (`ns3/`). Each receiver-driven transport has a sending half that also receives (`driven.rs`, with
 //! `transport/`). The rules are in `specs/nic.md`.
 
-pub(crate) mod counters;
 pub(crate) mod destinations;
 mod driven;
 pub(crate) mod egress;
-pub(crate) mod fifo;
-pub(crate) mod flow;
 pub(crate) mod half;
 mod halves;
 mod host;
@@ -22,24 +19,23 @@ mod pairs;
 mod reach;
 mod receiver;
 mod sender;
-pub(crate) mod wait;
 
 use crate::classes::ClassSet;
 use std::sync::Arc;
 
 use crate::config::NicConfig;
+pub use crate::counters::{DrivenCounters, NicCounters};
+pub use crate::flow::{FlowEnd, FlowStart, MAX_FLOW_PACKETS, Unfinished};
 use crate::hop::{HostHop, HostSite, SwitchConfig};
 use crate::packet::{Arena, Kind, PacketId};
 use crate::prefetch::prefetch_whole;
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
-pub use counters::{DrivenCounters, NicCounters};
-pub use flow::{FlowEnd, FlowStart, MAX_FLOW_PACKETS, Unfinished};
+pub use crate::wait::Wait;
 use half::{Common, SendingHalf};
 use halves::{Half, each};
 use host::Host;
 pub use reach::{CUT_OFF, OUT_OF_REACH};
-pub use wait::Wait;
 
 /// A NIC with one or several ports. Give it flows, packets and the time.
 #[derive(Debug)]
@@ -96,7 +92,7 @@ impl Nic {
     ) {
         let packets = flow.bytes.div_ceil(u64::from(self.common.config.mtu));
         debug_assert!(
-            (1..=flow::MAX_FLOW_PACKETS).contains(&packets),
+            (1..=MAX_FLOW_PACKETS).contains(&packets),
             "flow {} has {packets} packets", // NIC-54
             flow.flow
         );

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Bound::{Excluded, Unbounded};
 
-use super::flow::FlowStart;
 use crate::config::FlowOrder;
+use crate::flow::FlowStart;
 use crate::hash::mix32;
 use crate::ids::FlowSlot;
 

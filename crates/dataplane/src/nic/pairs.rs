@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use super::egress::Flow;
-use super::flow::FlowStart;
+use crate::flow::FlowStart;
 use crate::ids::FlowSlot;
 use crate::mixed::MixedMap;
 use crate::units::Time;

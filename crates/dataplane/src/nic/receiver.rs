@@ -1,7 +1,7 @@
 //! The receiving side of a NIC: it delivers data and sends the replies (ACK, NAK, CNP).
 
-use super::counters::NicCounters;
 use crate::config::NicConfig;
+use crate::counters::NicCounters;
 use crate::hash::mix32;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};

@@ -2,18 +2,18 @@
 //! acknowledgements, timeouts and notices move it on.
 
 use super::egress::{AlarmKind, Flow, State};
-use super::flow::{FlowStart, Unfinished};
 use super::half::{Common, SendingHalf};
 use super::pairs::{Alone, Beside, Pairing};
-use super::wait::Wait;
 use crate::cc::{Ack, Control, Feedback, Listed, Loss, Mixed, PerClass};
 use crate::config::{NicConfig, Sending};
+use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Notice, Packet, PacketId, Stamp, flag};
 use crate::prefetch::prefetch_whole;
 use crate::reliability::{Lost, News, Reply};
 use crate::sink::Sink;
 use crate::units::{NEVER, Time};
+use crate::wait::Wait;
 
 /// A control that a NIC can be compiled for.
 pub(crate) trait Chosen: Control {

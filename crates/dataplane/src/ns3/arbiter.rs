@@ -8,17 +8,17 @@
 use super::integer::{Control, Tick};
 use crate::cc::{Ack, ControlConfig};
 use crate::config::{NicConfig, Sending};
+use crate::counters::NicCounters;
+use crate::fifo::Fifo;
+use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
-use crate::nic::counters::NicCounters;
 use crate::nic::egress::Egress;
-use crate::nic::fifo::Fifo;
-use crate::nic::flow::{FlowStart, Unfinished};
 use crate::nic::half::{Common, SendingHalf};
-use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::prefetch::prefetch;
 use crate::sink::Sink;
 use crate::units::{Time, cut_serialisation_ps};
+use crate::wait::Wait;
 
 /// A flow, from its start until it is out of the list and no clock of it runs.
 #[derive(Debug)]

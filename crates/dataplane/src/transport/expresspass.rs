@@ -13,9 +13,8 @@ use super::{
     Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent,
     data_packet, packets_of, timeout, turn,
 };
+use crate::flow::{FlowStart, Unfinished};
 use crate::mixed::MixedMap;
-use crate::nic::flow::{FlowStart, Unfinished};
-use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{Conflict, Param, Values};
 use crate::reliability::arrivals::Arrivals;
@@ -23,6 +22,7 @@ use crate::requirements::{CreditQueue, SwitchRequirements};
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
 use crate::units::{Rate, Time};
+use crate::wait::Wait;
 
 /// ExpressPass (`specs/expresspass.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,15 +11,15 @@ use super::{
     Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent,
     data_packet, packets_of, timeout, window, window_packets,
 };
+use crate::flow::{FlowStart, Unfinished};
 use crate::mixed::MixedMap;
-use crate::nic::flow::{FlowStart, Unfinished};
-use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{self, Conflict, Param, Value, Values};
 use crate::reliability::arrivals::Arrivals;
 use crate::sink::Sink;
 use crate::switch::{CONTROL_CLASS, DATA_CLASS};
 use crate::units::{Rate, Time};
+use crate::wait::Wait;
 
 /// Most priority levels of Homa.
 pub const MAX_LEVELS: usize = 32;

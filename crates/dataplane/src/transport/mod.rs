@@ -10,9 +10,9 @@ use crate::ids::FlowSlot;
 use std::fmt::Debug;
 
 use crate::cc::PathInfo;
-use crate::nic::counters::{DrivenCounters, NicCounters};
-use crate::nic::fifo::Fifo;
-use crate::nic::flow::{FlowStart, Unfinished};
+use crate::counters::{DrivenCounters, NicCounters};
+use crate::fifo::Fifo;
+use crate::flow::{FlowStart, Unfinished};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::requirements::SwitchRequirements;

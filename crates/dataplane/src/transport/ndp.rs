@@ -10,9 +10,8 @@ use super::{
     Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent,
     data_packet, packets_of, timeout, turn, window, window_packets,
 };
+use crate::flow::{FlowStart, Unfinished};
 use crate::mixed::MixedMap;
-use crate::nic::flow::{FlowStart, Unfinished};
-use crate::nic::wait::Wait;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 use crate::paths::permutation::Permutation;
@@ -21,6 +20,7 @@ use crate::requirements::{SwitchRequirements, TrimConfig};
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
 use crate::units::{NEVER, Rate, Time};
+use crate::wait::Wait;
 
 /// NDP's ends (`specs/ndp.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,6 @@ use fabric::topology::{Graph, NodeKind};
 
 use super::SchemeSpec;
 use crate::document::{Entry, Node, Table, Value};
-use crate::layers::merge;
 use crate::names::nodes_like;
 use crate::problem::{Code, Severity, Source, SourceKind};
 use crate::reader::{Context, Read, Section, array, refuse_as, string};
@@ -156,7 +155,7 @@ fn scheme_of(s: &Section<'_>, base: &Table) -> Option<SchemeSpec> {
     set_built_in(&mut full, &mut built_in);
     let mut own = s.table.clone();
     own.entries.retain(|entry| entry.key != "switches");
-    merge(&mut full, &own);
+    full.merge(&own);
     let scratch = Context::default();
     scratch.network.set(s.context.network.get());
     let inner = Section::new(&scratch, &full, s.path.clone(), s.at.clone());

@@ -7,7 +7,6 @@
 mod lanes;
 mod matching;
 mod message;
-mod operation;
 mod options;
 mod rank;
 mod resources;
@@ -18,8 +17,8 @@ mod triggers;
 mod window;
 mod workload;
 
+pub use crate::operation::{Collective, CollectiveKind, Operation, Receive, Send, Work};
 pub use message::{Message, MessageId, Role, Scope};
-pub use operation::{Collective, CollectiveKind, Operation, Receive, Send, Work};
 pub use options::{
     Instances, Matching, Options, PerByte, QueuePairs, ReadyOrder, ReceiveEnd, SendEnd,
 };

@@ -1,6 +1,6 @@
 //! What differs between the sources of workloads, each a named option.
 
-use super::operation::CollectiveKind;
+use crate::operation::CollectiveKind;
 use std::collections::BTreeMap;
 
 /// What differs between the sources of workloads. The default is the plainest of each.

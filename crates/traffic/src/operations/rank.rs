@@ -4,7 +4,6 @@
 use super::lanes::Running;
 use super::matching::{Arrived, ByBytes, ByTag};
 use super::message::{Message, MessageId, Role, Scope};
-use super::operation::{Collective, CollectiveKind, Operation, Receive, Send, Work};
 use super::options::{Instances, Matching, Options, SendEnd};
 use super::resources::{Nics, Resources, Turn, Turns};
 use super::source::Source;
@@ -13,6 +12,7 @@ use super::window::{Phase, Slot, SlotNumber, Window};
 use super::workload::Workload;
 use crate::Error;
 use crate::collectives::{Algorithm, Part, Step, plan};
+use crate::operation::{Collective, CollectiveKind, Operation, Receive, Send, Work};
 use kernel::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};

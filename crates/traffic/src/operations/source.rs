@@ -1,7 +1,7 @@
 //! Where the operations of ranks come from.
 
-use super::operation::Operation;
 use crate::Error;
+use crate::operation::Operation;
 use std::sync::Arc;
 
 /// Gives the operations of each rank, block by block, in the order of indices. // OPS-04

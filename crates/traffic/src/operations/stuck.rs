@@ -1,11 +1,11 @@
 //! Why operations have not ended when nothing happens any more. // OPS-08
 
-use super::operation::{Collective, Operation, Receive, Send, Work};
 use super::options::Matching;
 use super::rank::Rank;
 use super::source::Source;
 use super::window::{Phase, Slot};
 use super::workload::Workload;
+use crate::operation::{Collective, Operation, Receive, Send, Work};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most operations and messages that are told of, of each kind.

@@ -1,6 +1,6 @@
 //! The operations of a rank that have been read and have not ended. // OPS-03
 
-use super::operation::{Operation, Work};
+use crate::operation::{Operation, Work};
 use kernel::Time;
 use std::collections::VecDeque;
 

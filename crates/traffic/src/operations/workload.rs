@@ -1,8 +1,8 @@
 //! What holds for all ranks of a workload.
 
-use super::operation::{Collective, CollectiveKind};
 use super::options::Options;
 use crate::collectives::{Algorithm, algorithms_of};
+use crate::operation::{Collective, CollectiveKind};
 use std::sync::Arc;
 
 /// What holds for all ranks of a workload.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::nic::counters::NicCounters;
-use crate::nic::flow::FlowEnd;
+use crate::counters::NicCounters;
+use crate::flow::FlowEnd;
 use crate::sets;
 use crate::sink::DropCause;
 use crate::transport::{Frames, Transport};
