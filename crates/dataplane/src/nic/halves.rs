@@ -1,7 +1,6 @@
 //! The sending halves that a NIC can have: one for each control of the list, and the others.
 
 use super::driven::Driven;
-use super::pairs::Shared;
 use super::sender::Sender;
 use crate::cc::{ControlConfig, Mixed, controls};
 use crate::config::{Arbiter, NicConfig, Sending};
@@ -23,7 +22,6 @@ macro_rules! define_with {
             $($name(Sender<crate::cc::$module::$name>),)*
             $($other(Box<Driven<crate::transport::$file::$other>>),)*
             Mixed(Sender<Mixed>),
-            Paired(Box<Sender<Mixed, Shared>>),
             Scan(Box<Scan>),
         }
 
@@ -34,12 +32,12 @@ macro_rules! define_with {
                     return Self::Scan(Box::new(Scan::new()));
                 }
                 match &config.control {
-                    $(Sending::Control(ControlConfig::$name(_)) => Self::$name(Sender::new()),)*
+                    $(Sending::Control(ControlConfig::$name(_)) => Self::$name(Sender::new(false)),)*
                     $(Sending::Transport(TransportConfig::$other(own)) => {
                         Self::$other(Box::new(Driven::new(own, config, classes, ports)))
                     })*
-                    Sending::PerClass(_) => Self::Mixed(Sender::new()),
-                    Sending::Paired(_) => Self::Paired(Box::new(Sender::new())),
+                    Sending::PerClass(_) => Self::Mixed(Sender::new(false)),
+                    Sending::Paired(_) => Self::Mixed(Sender::new(true)),
                 }
             }
 
@@ -57,7 +55,6 @@ macro_rules! define_with {
                     $($crate::nic::halves::Half::$name($half) => $call,)*
                     $($crate::nic::halves::Half::$other($half) => $call,)*
                     $crate::nic::halves::Half::Mixed($half) => $call,
-                    $crate::nic::halves::Half::Paired($half) => $call,
                     $crate::nic::halves::Half::Scan($half) => $call,
                 }
             };

@@ -1,5 +1,5 @@
-//! Queue pairs that several messages use one after the other, whose control goes on from message to
-//! message.
+//! Queue pairs. Several messages can use one after the other; its congestion control goes on from message
+//! to message.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -26,106 +26,105 @@ pub(super) struct Beside {
     pub acknowledged: u64,
 }
 
-/// Which flows of a NIC share a queue pair.
-pub(super) trait Pairing: Debug {
-    /// Some may. Where none does, nothing of this is in the code of a NIC.
-    const SHARED: bool;
-
-    /// Without flows.
-    fn new() -> Self;
-
-    /// The flow can begin now; else it is kept until [`Self::next`].
-    fn admit(&mut self, flows: &[Flow], flow: &FlowStart, pair: Option<u32>) -> bool;
-
-    /// The flow has this slot; `pair` is its queue pair, `None` one of its own. Returns whether its
-    /// control is new.
-    fn begin(&mut self, flow: &mut Flow, slot: FlowSlot, pair: Option<u32>) -> bool;
-
-    /// Where the control of the flow in a slot is.
-    fn place(&self, slot: FlowSlot) -> usize;
-
-    /// What else its queue pair has.
-    fn beside(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> Beside;
-
-    /// All bytes of the queue pair below `seq` are acknowledged.
-    fn acknowledged(&mut self, slot: FlowSlot, seq: u64);
-
-    /// Notes when the queue pair may send next.
-    fn sent(&mut self, slot: FlowSlot, next_ps: Time);
-
-    /// When it may.
-    fn next_ps(&self, slot: FlowSlot) -> Time;
-
-    /// The nth of the flows under way on the queue pair of a slot.
-    fn nth(&self, slot: FlowSlot, nth: usize) -> Option<FlowSlot>;
-
-    /// The flow in a slot has sent everything, or finished: the one that can begin now, and its queue
-    /// pair.
-    fn next(&mut self, flows: &[Flow], slot: FlowSlot) -> Option<(FlowStart, u32)>;
-
-    /// The flow in a slot has finished.
-    fn end(&mut self, slot: FlowSlot);
-
-    /// Calls `visit` with every flow that has not begun.
-    fn for_each_waiting(&self, visit: impl FnMut(&FlowStart, &'static str));
+/// The queue pairs of a NIC. Where none is shared, each flow has its own, with the index of its slot.
+#[derive(Debug)]
+pub(super) struct Pairs {
+    shared: Option<Box<Shared>>,
 }
 
-/// Each flow has a queue pair of its own.
-#[derive(Debug)]
-pub(super) struct Alone;
-
-impl Pairing for Alone {
-    const SHARED: bool = false;
-
-    fn new() -> Self {
-        Self
+impl Pairs {
+    /// Without flows. `shared`: several messages can have the same queue pair.
+    pub fn new(shared: bool) -> Self {
+        Self {
+            shared: shared.then(Box::default),
+        }
     }
 
+    /// True if several messages can have the same queue pair.
     #[inline]
-    fn admit(&mut self, _: &[Flow], _: &FlowStart, _: Option<u32>) -> bool {
-        true
+    pub const fn are_shared(&self) -> bool {
+        self.shared.is_some()
     }
 
-    #[inline]
-    fn begin(&mut self, _: &mut Flow, _: FlowSlot, _: Option<u32>) -> bool {
-        true
+    /// True if the flow can begin now. Otherwise it is kept until [`Self::next`].
+    pub fn admit(&mut self, flows: &[Flow], flow: &FlowStart, pair: Option<u32>) -> bool {
+        (self.shared.as_mut()).is_none_or(|shared| shared.admit(flows, flow, pair))
     }
 
-    #[inline]
-    fn place(&self, slot: FlowSlot) -> usize {
-        slot.index()
+    /// A flow begins in this slot, on the queue pair `pair`, or on its own. Returns true if the queue pair
+    /// is new.
+    pub fn begin(&mut self, flow: &mut Flow, slot: FlowSlot, pair: Option<u32>) -> bool {
+        (self.shared.as_mut()).is_none_or(|shared| shared.begin(flow, slot, pair))
     }
 
+    /// Index of the queue pair of a slot, and of its control.
     #[inline]
-    fn beside(&self, _: &[Flow], _: FlowSlot, _: u16) -> Beside {
-        Beside::default()
+    pub fn place(&self, slot: FlowSlot) -> usize {
+        (self.shared.as_ref()).map_or(slot.index(), |shared| shared.place(slot))
     }
 
+    /// The rest of the queue pair of a slot.
     #[inline]
-    fn acknowledged(&mut self, _: FlowSlot, _: u64) {}
-
-    #[inline]
-    fn sent(&mut self, _: FlowSlot, _: Time) {}
-
-    #[inline]
-    fn next_ps(&self, _: FlowSlot) -> Time {
-        0
+    pub fn beside(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> Beside {
+        match &self.shared {
+            None => Beside::default(),
+            Some(shared) => shared.beside(flows, slot, mtu),
+        }
     }
 
+    /// All bytes of the queue pair below `seq` are acknowledged.
     #[inline]
-    fn nth(&self, slot: FlowSlot, nth: usize) -> Option<FlowSlot> {
-        (nth == 0).then_some(slot)
+    pub fn acknowledged(&mut self, slot: FlowSlot, seq: u64) {
+        if let Some(shared) = &mut self.shared {
+            shared.acknowledged(slot, seq);
+        }
     }
 
+    /// The queue pair may send again at this time.
     #[inline]
-    fn next(&mut self, _: &[Flow], _: FlowSlot) -> Option<(FlowStart, u32)> {
-        None
+    pub fn sent(&mut self, slot: FlowSlot, next_ps: Time) {
+        if let Some(shared) = &mut self.shared {
+            shared.of_mut(slot).next_ps = next_ps;
+        }
     }
 
+    /// The time at which the other messages of the queue pair let it send.
     #[inline]
-    fn end(&mut self, _: FlowSlot) {}
+    pub fn next_ps(&self, slot: FlowSlot) -> Time {
+        (self.shared.as_ref()).map_or(0, |shared| shared.of(slot).next_ps)
+    }
 
-    fn for_each_waiting(&self, _: impl FnMut(&FlowStart, &'static str)) {}
+    /// The nth of the flows that have begun on the queue pair of a slot.
+    #[inline]
+    pub fn nth(&self, slot: FlowSlot, nth: usize) -> Option<FlowSlot> {
+        match &self.shared {
+            None => (nth == 0).then_some(slot),
+            Some(shared) => shared.of(slot).open.get(nth).map(|open| open.0),
+        }
+    }
+
+    /// The flow in a slot has sent everything, or has finished. Returns the flow that can begin now, and the
+    /// number of its queue pair.
+    #[inline]
+    pub fn next(&mut self, flows: &[Flow], slot: FlowSlot) -> Option<(FlowStart, u32)> {
+        self.shared.as_mut()?.next(flows, slot)
+    }
+
+    /// The flow in a slot has finished.
+    #[inline]
+    pub fn end(&mut self, slot: FlowSlot) {
+        if let Some(shared) = &mut self.shared {
+            shared.end(slot);
+        }
+    }
+
+    /// Calls `visit` with every flow that has not begun.
+    pub fn for_each_waiting(&self, mut visit: impl FnMut(&FlowStart, &'static str)) {
+        let pairs = self.shared.iter().flat_map(|shared| &shared.pairs);
+        for flow in pairs.flat_map(|pair| &pair.waiting) {
+            visit(flow, BEHIND);
+        }
+    }
 }
 
 /// A queue pair. Its control is in the place of the same number.
@@ -153,9 +152,9 @@ impl Pair {
     }
 }
 
-/// The queue pairs of a NIC.
-#[derive(Debug)]
-pub(super) struct Shared {
+/// Queue pairs that messages share.
+#[derive(Debug, Default)]
+struct Shared {
     pairs: Vec<Pair>,
     /// The queue pair of each slot.
     of_slot: Vec<u32>,
@@ -197,19 +196,6 @@ impl Shared {
             self.known.insert(number, at);
         }
         (at, true)
-    }
-}
-
-impl Pairing for Shared {
-    const SHARED: bool = true;
-
-    fn new() -> Self {
-        Self {
-            pairs: Vec::new(),
-            of_slot: Vec::new(),
-            known: MixedMap::default(),
-            free: Vec::new(),
-        }
     }
 
     // NIC-50
@@ -269,18 +255,6 @@ impl Pairing for Shared {
         pair.acknowledged = pair.acknowledged.max(seq);
     }
 
-    fn sent(&mut self, slot: FlowSlot, next_ps: Time) {
-        self.of_mut(slot).next_ps = next_ps;
-    }
-
-    fn next_ps(&self, slot: FlowSlot) -> Time {
-        self.of(slot).next_ps
-    }
-
-    fn nth(&self, slot: FlowSlot, nth: usize) -> Option<FlowSlot> {
-        self.of(slot).open.get(nth).map(|open| open.0)
-    }
-
     fn next(&mut self, flows: &[Flow], slot: FlowSlot) -> Option<(FlowStart, u32)> {
         let pair = self.of_mut(slot);
         let number = pair.number?;
@@ -294,12 +268,6 @@ impl Pairing for Shared {
         pair.open.retain(|open| open.0 != slot);
         if pair.number.is_none() {
             self.free.push(at);
-        }
-    }
-
-    fn for_each_waiting(&self, mut visit: impl FnMut(&FlowStart, &'static str)) {
-        for flow in self.pairs.iter().flat_map(|pair| &pair.waiting) {
-            visit(flow, BEHIND);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::egress::{AlarmKind, Flow, State};
 use super::half::{Common, SendingHalf};
-use super::pairs::{Alone, Beside, Pairing};
+use super::pairs::{Beside, Pairs};
 use crate::cc::{Ack, Control, Feedback, Listed, Loss, Mixed, PerClass};
 use crate::config::{NicConfig, Sending};
 use crate::flow::{FlowStart, Unfinished};
@@ -41,12 +41,11 @@ impl Chosen for Mixed {
     }
 }
 
-/// The controls of flows; each has the slot of its flow in [`Egress`](super::egress::Egress), or the
-/// place of its queue pair where flows share them.
+/// The congestion controls of queue pairs, by the index of the queue pair.
 #[derive(Debug)]
-pub(super) struct Sender<C, P = Alone> {
+pub(super) struct Sender<C> {
     controls: Vec<C>,
-    pairs: P,
+    pairs: Pairs,
 }
 
 /// A flow with everything that decides whether it sends.
@@ -234,12 +233,12 @@ impl<C: Chosen> Active<'_, C> {
     }
 }
 
-impl<C: Chosen, P: Pairing> Sender<C, P> {
-    /// Without flows.
-    pub fn new() -> Self {
+impl<C: Chosen> Sender<C> {
+    /// Without flows. `shared`: several messages can have the same queue pair.
+    pub fn new(shared: bool) -> Self {
         Self {
             controls: Vec::new(),
-            pairs: P::new(),
+            pairs: Pairs::new(shared),
         }
     }
 
@@ -285,7 +284,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
     // NIC-51
     #[inline]
     fn revive_pair<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
-        if !P::SHARED {
+        if !self.pairs.are_shared() {
             return self.revive(now, nic, slot, sink);
         }
         let mut at = 0;
@@ -449,7 +448,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         } else {
             self.wait_for_pace(nic, slot, sink);
         }
-        if P::SHARED && nic.egress.flows[slot.index()].has_sent_all() {
+        if self.pairs.are_shared() && nic.egress.flows[slot.index()].has_sent_all() {
             self.begin_next((now, now + on_wire), nic, slot, sink);
         }
         let id = arena.alloc(hot, cold);
@@ -506,7 +505,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
         let done_ps = cold.stamp.completion_ps();
         sink.finished(flow.start.end(done_ps, now, flow.retransmitted));
         nic.egress.finish(slot);
-        if P::SHARED {
+        if self.pairs.are_shared() {
             self.pairs.end(slot);
             if let Some(port) = self.begin_next((now, now), nic, slot, sink) {
                 sink.kick(port);
@@ -565,7 +564,7 @@ impl<C: Chosen, P: Pairing> Sender<C, P> {
     }
 }
 
-impl<C: Chosen, P: Pairing> SendingHalf for Sender<C, P> {
+impl<C: Chosen> SendingHalf for Sender<C> {
     fn start<S: Sink>(
         &mut self,
         now: Time,
@@ -669,7 +668,7 @@ impl<C: Chosen, P: Pairing> SendingHalf for Sender<C, P> {
     #[inline]
     fn prefetch(&self, nic: &Common, slot: FlowSlot) {
         nic.egress.prefetch(slot);
-        if P::SHARED {
+        if self.pairs.are_shared() {
             return;
         }
         if let Some(control) = self.controls.get(slot.index()) {
