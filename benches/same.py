@@ -33,7 +33,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from against import build_of, commit
+from against import FOLDER, build_of, commit
 from drawn import scenario as drawn_scenario
 from runner import PRESETS, ROOT, build
 
@@ -250,16 +250,17 @@ def repository() -> list[Path]:
     return [path for path in files if "topology" in path.read_text(encoding="utf-8")]
 
 
-def presets() -> tuple[list[str], list[str]]:
-    """Return the names of all presets, and of all profiles."""
-    names = sorted(path.stem for path in PRESETS.glob("*.toml"))
+def presets(earlier: Path) -> tuple[list[str], list[str]]:
+    """Return the names of the presets and profiles that both versions have."""
+    folders = (PRESETS, earlier / PRESETS.relative_to(ROOT))
+    names = sorted(set.intersection(*({p.stem for p in f.glob("*.toml")} for f in folders)))
     profiles = [name.removeprefix("profile-") for name in names if name.startswith("profile-")]
     return [n for n in names if n != "common" and not n.startswith("profile-")], profiles
 
 
-def cases(random_: random.Random, folder: Path, only: str) -> Iterator[Case]:
-    """Draw cases without end."""
-    schemes, profiles = presets()
+def cases(random_: random.Random, folder: Path, only: str, earlier: Path) -> Iterator[Case]:
+    """Draw cases without end, of what the version in the folder `earlier` has, too."""
+    schemes, profiles = presets(earlier)
     folder.mkdir(parents=True, exist_ok=True)
     made = []
     for number in range(GENERATED):
@@ -329,7 +330,7 @@ def main() -> None:
     then = build_of(name)
     now = {debug: build(debug=debug) for debug in (False, True)}
     out = options.out.resolve()
-    drawn = cases(random.Random(seed), out / "scenarios", options.only)
+    drawn = cases(random.Random(seed), out / "scenarios", options.only, FOLDER / name[:12])
     print(f"seed {seed}; earlier version {name[:12]}; {options.minutes:g} minutes", flush=True)
     counts: Counter[str] = Counter()
     ends = time.monotonic() + 60 * options.minutes
