@@ -239,6 +239,13 @@ fn losses_failing_links_and_ways_back_need_no_more_than_frames_say() {
     let mut spraying = of(dctcp);
     spraying.switch.path = PathChoice::Packet;
     same("spraying", &spraying);
+
+    // SPR-03: the ACK's own hash returns the entropy value.
+    let mut reps = of(dctcp);
+    reps.switch.path = PathChoice::Entropy;
+    reps.nic.spray = Some(REPS);
+    reps.nic.recovery = Recovery::Irn(IrnConfig::paper());
+    same("paths that senders choose", &reps);
 }
 
 // LIV-08

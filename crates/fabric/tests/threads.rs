@@ -300,6 +300,14 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
         by_load.switch.path = path;
         same_with(&by_load, &[2, 4]);
     }
+
+    // SPR-01, SPR-06
+    let mut reps = of(dctcp);
+    reps.switch.path = PathChoice::Entropy;
+    reps.nic.spray = Some(REPS);
+    reps.nic.recovery = Recovery::Irn(IrnConfig::paper());
+    let outcome = same_with(&reps, &[2, 4]);
+    assert!(outcome.counters.overtaken > 0);
 }
 
 // PAR-03, PAR-04
