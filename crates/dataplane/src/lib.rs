@@ -10,6 +10,7 @@ extern crate self as dataplane;
 #[path = "../tests/sets/mod.rs"]
 mod sets;
 
+mod alarms;
 pub mod cc;
 pub mod classes;
 pub mod config;
@@ -30,6 +31,7 @@ pub mod paths;
 pub mod pause_time;
 pub mod prefetch;
 pub mod reliability;
+mod replies;
 pub mod requirements;
 pub mod route;
 mod shaping;

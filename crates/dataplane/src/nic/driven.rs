@@ -92,7 +92,7 @@ impl<T: Transport> SendingHalf for Driven<T> {
     ) -> Option<PacketId> {
         while let Some(class) = nic.egress.next_class(&nic.config, port) {
             // NIC-02, CBFC-15: what a hop scheme tells its neighbour waits with the replies.
-            let frame = nic.egress.pop_reply(port, class, arena);
+            let frame = nic.egress.replies.pop(port, class, arena);
             if frame.is_some() {
                 return frame;
             }

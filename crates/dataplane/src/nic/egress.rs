@@ -7,21 +7,21 @@
 
 use crate::classes::ClassSet;
 use crate::ids::FlowSlot;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use super::destinations::Destinations;
 use super::order::Ordered;
 use super::reach::{OUT_OF_REACH, Reach};
+use crate::alarms::{Alarms, Timed};
 use crate::config::NicConfig;
-use crate::fifo::Fifo;
 use crate::flow::{FlowStart, Unfinished};
 use crate::mixed::MixedMap;
-use crate::packet::{Arena, PacketId};
+
 use crate::paths::Spray;
 use crate::pause_time::TimedPauses;
 use crate::prefetch::{prefetch, prefetch_whole};
 use crate::reliability::{Progress, Repair};
+use crate::replies::Replies;
 use crate::sink::Sink;
 use crate::units::{NEVER, Rate, Time};
 use crate::wait::Wait;
@@ -146,6 +146,12 @@ pub(crate) struct Alarm {
     pub slot: FlowSlot,
 }
 
+impl Timed for Alarm {
+    fn at(&self) -> Time {
+        self.at
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AlarmKind {
     Pace,
@@ -166,8 +172,6 @@ pub(super) struct Port {
     pub rate: Rate,
     /// Classes with flows in the ring.
     ring_mask: ClassSet,
-    /// Classes with replies.
-    reply_mask: ClassSet,
     /// Classes that the neighbour has paused or given no credit: both of the following sets.
     paused: ClassSet,
     /// Classes that the neighbour has paused.
@@ -203,7 +207,7 @@ pub(crate) struct Egress {
     pub(super) flows: Vec<Flow>,
     free: FlowSlot,
     pub(super) ports: Vec<Port>,
-    alarms: BinaryHeap<Reverse<Alarm>>,
+    alarms: Alarms<Alarm>,
     /// First timeouts of flows: they come in order of time, and most flows are gone by then.
     timeouts: VecDeque<Alarm>,
     /// Flows that are held by their number (BFC-37).
@@ -212,9 +216,8 @@ pub(crate) struct Egress {
     pub destinations: Destinations,
     /// Which receivers can be reached; `None`: all.
     pub(super) reach: Option<Reach>,
-    /// Per (port, class): ACKs, NAKs and CNPs that wait.
-    replies: Vec<Fifo>,
-    classes: usize,
+    /// ACKs, NAKs and CNPs that wait.
+    pub replies: Replies,
     /// Pauses of neighbours that run out, once there are any.
     timed: Option<Box<TimedPauses>>,
 }
@@ -229,7 +232,6 @@ impl Egress {
         let port = |&rate: &Rate| Port {
             rate,
             ring_mask: 0,
-            reply_mask: 0,
             paused: 0,
             paused_by_frames: 0,
             held_classes: 0,
@@ -242,13 +244,12 @@ impl Egress {
             flows: Vec::new(),
             free: FlowSlot::NONE,
             ports,
-            alarms: BinaryHeap::new(),
+            alarms: Alarms::new(),
             timeouts: VecDeque::new(),
             held: MixedMap::default(),
             destinations: Destinations::default(),
             reach: None,
-            replies: vec![Fifo::EMPTY; rates.len() * classes],
-            classes,
+            replies: Replies::new(rates.len(), classes),
             timed: None,
         }
     }
@@ -258,55 +259,10 @@ impl Egress {
     #[inline]
     pub fn next_class(&self, config: &NicConfig, port: u16) -> Option<u8> {
         let p = &self.ports[port as usize];
-        let free = if config.host.ack_pausable {
-            0
-        } else {
-            p.reply_mask
-        }; // NS3-21
-        let ready = (p.ring_mask | p.reply_mask) & !p.paused | free;
+        let replies = self.replies.ready(port);
+        let free = if config.host.ack_pausable { 0 } else { replies }; // NS3-21
+        let ready = (p.ring_mask | replies) & !p.paused | free;
         (ready != 0).then(|| ready.trailing_zeros() as u8)
-    }
-
-    /// Puts a reply (ACK, NAK or CNP) in its queue.
-    pub fn push_reply<S: Sink>(
-        &mut self,
-        port: u16,
-        id: PacketId,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) {
-        let class = arena.hot(id).class();
-        self.replies[port as usize * self.classes + class as usize].push(id, arena);
-        self.ports[port as usize].reply_mask |= 1 << class;
-        sink.kick(port);
-    }
-
-    /// The first reply of a class.
-    #[inline]
-    pub fn pop_reply(&mut self, port: u16, class: u8, arena: &Arena) -> Option<PacketId> {
-        let replies = &mut self.replies[port as usize * self.classes + class as usize];
-        let id = replies.pop(arena)?;
-        if replies.is_empty() {
-            self.ports[port as usize].reply_mask &= !(1 << class);
-        }
-        Some(id)
-    }
-
-    /// Takes all replies that wait at a port out of their queues.
-    // LNK-23
-    pub fn take_replies(&mut self, port: u16, arena: &Arena) -> Vec<PacketId> {
-        let mut taken = Vec::new();
-        for class in 0..self.classes as u8 {
-            while let Some(id) = self.pop_reply(port, class, arena) {
-                taken.push(id);
-            }
-        }
-        taken
-    }
-
-    /// Replies that wait.
-    pub fn queued_replies(&self, arena: &Arena) -> u64 {
-        self.replies.iter().map(|fifo| fifo.len(arena)).sum()
     }
 
     /// Number of ports.
@@ -403,10 +359,7 @@ impl Egress {
             kind,
             slot,
         };
-        if self.alarms.peek().is_none_or(|top| alarm < top.0) {
-            sink.wake(at);
-        }
-        self.alarms.push(Reverse(alarm));
+        self.alarms.set(alarm, sink);
     }
 
     /// A flow that may send joins the end of its ring, or takes its place in the order that there is instead.
@@ -480,8 +433,15 @@ impl Egress {
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         self.prefetch_sending(port);
-        prefetch(self.alarms.as_slice(), 0);
+        self.alarms.prefetch();
         prefetch(self.timeouts.as_slices().0, 0);
+    }
+
+    /// Fetches the queues of replies of a port, and what the port needs to send. Changes nothing.
+    #[inline]
+    pub fn prefetch_replies(&self, port: u16) {
+        self.replies.prefetch(port);
+        self.prefetch_sending(port);
     }
 
     /// Fetches what a port that sends looks at first.
@@ -497,8 +457,8 @@ impl Egress {
             prefetch(&port.rings, 0);
             prefetch(&port.queues, 0);
         }
-        let next = self.alarms.peek().map(|alarm| &alarm.0);
-        next.or_else(|| self.timeouts.front())
+        let next = self.alarms.first();
+        next.or_else(|| self.timeouts.front().copied())
             .map(|alarm| alarm.slot)
     }
 
@@ -508,13 +468,6 @@ impl Egress {
         if let Some(flow) = self.flows.get(slot.index()) {
             prefetch_whole(flow);
         }
-    }
-
-    /// Fetches where replies of a port wait.
-    #[inline]
-    pub fn prefetch_replies(&self, port: u16) {
-        prefetch(&self.replies, port as usize * self.classes);
-        self.prefetch_sending(port);
     }
 
     /// A flow of which everything is acknowledged gives its place back.
@@ -782,7 +735,7 @@ impl Egress {
                 self.timeouts.pop_front();
             }
             let timeout = self.timeouts.front().copied();
-            let next = self.alarms.peek().map(|alarm| alarm.0);
+            let next = self.alarms.first();
             let alarm = match (timeout, next) {
                 (Some(a), Some(b)) => a.min(b),
                 (a, b) => a.or(b)?,

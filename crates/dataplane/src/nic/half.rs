@@ -84,7 +84,7 @@ pub(crate) trait SendingHalf {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        nic.egress.push_reply(port, id, arena, sink);
+        nic.egress.replies.send(port, id, arena, sink);
     }
 
     /// A data packet of a flow of this NIC was dropped, and the NIC is told. Only a recovery that

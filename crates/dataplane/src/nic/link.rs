@@ -30,7 +30,7 @@ impl Nic {
         let common = &mut self.common;
         common.egress.forget_neighbour(&common.config, port, sink);
         let mut lost = each!(&mut self.half, half => half.link(now, common, port, arena, sink));
-        lost.extend(common.egress.take_replies(port, arena));
+        lost.extend(common.egress.replies.take_all(port, arena));
         self.hop_link(now, port, arena, sink);
         // Frames for the neighbour are no packets that somebody waits for.
         let (frames, lost): (Vec<PacketId>, Vec<PacketId>) =

@@ -330,7 +330,7 @@ impl Nic {
     /// Packets that wait to be sent as replies, for the books of the network.
     #[must_use]
     pub fn queued_replies(&self, arena: &Arena) -> u64 {
-        let own = self.common.egress.queued_replies(arena);
+        let own = self.common.egress.replies.len(arena);
         let unprocessed = self.host.as_ref().map_or(0, |host| host.waiting());
         own + unprocessed + each!(&self.half, half => half.queued(arena))
     }

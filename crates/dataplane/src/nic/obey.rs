@@ -133,7 +133,7 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
     fn emit(&mut self, port: u16, frame: Packet) {
         let id = self.arena.alloc(frame, Cold::default());
         let egress = &mut self.nic.egress;
-        egress.push_reply(port, id, self.arena, self.sink);
+        egress.replies.send(port, id, self.arena, self.sink);
     }
 
     fn wake(&mut self, at: Time) {

@@ -63,12 +63,12 @@ impl Pairs {
         (self.shared.as_ref()).map_or(slot.index(), |shared| shared.place(slot))
     }
 
-    /// The rest of the queue pair of a slot.
-    #[inline]
-    pub fn beside(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> Beside {
+    /// Index of the queue pair of a slot, and what it has beside the flow in the slot.
+    #[inline(always)]
+    pub fn find(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> (usize, Beside) {
         match &self.shared {
-            None => Beside::default(),
-            Some(shared) => shared.beside(flows, slot, mtu),
+            None => (slot.index(), Beside::default()),
+            Some(shared) => (shared.place(slot), shared.beside(flows, slot, mtu)),
         }
     }
 
@@ -174,7 +174,7 @@ impl Shared {
     }
 
     /// The queue pair with this number, or a new one; and whether it is new.
-    fn find(&mut self, number: Option<u32>) -> (u32, bool) {
+    fn of_number(&mut self, number: Option<u32>) -> (u32, bool) {
         if let Some(&known) = number.and_then(|number| self.known.get(&number)) {
             return (known, false);
         }
@@ -212,7 +212,7 @@ impl Shared {
     }
 
     fn begin(&mut self, flow: &mut Flow, slot: FlowSlot, pair: Option<u32>) -> bool {
-        let (at, new) = self.find(pair);
+        let (at, new) = self.of_number(pair);
         if self.of_slot.len() <= slot.index() {
             self.of_slot.resize(slot.index() + 1, at);
         }

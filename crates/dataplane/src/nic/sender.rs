@@ -102,7 +102,7 @@ impl<C: Chosen> Active<'_, C> {
     }
 
     /// The next packet of the flow, which is now sent.
-    #[inline]
+    #[inline(always)]
     fn next_packet(
         &mut self,
         now: Time,
@@ -161,12 +161,11 @@ impl<C: Chosen> Active<'_, C> {
     /// A packet after which the flow must wait: it requests an acknowledgement if not every packet gets one.
     // NIC-09
     #[inline]
-    fn ask(&mut self, now: Time, mut hot: Packet) -> Packet {
+    fn ask(&mut self, now: Time, hot: &mut Packet) {
         if self.config.ack_every > 1 {
             hot.flags |= flag::ASKS;
             self.flow.asked_ps = now;
         }
-        hot
     }
 
     /// Payload bytes of the flow that are acknowledged.
@@ -186,7 +185,7 @@ impl<C: Chosen> Active<'_, C> {
     }
 
     /// Reads the numbers of an ACK or NAK.
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, now: Time, packet: &Packet, cold: &Cold) -> News {
         let before = self.acked_bytes();
         let flow = &mut *self.flow;
@@ -329,13 +328,14 @@ impl<C: Chosen> Sender<C> {
     }
 
     /// The flow in a slot with its control, and with the rest of its queue pair.
-    #[inline]
+    #[inline(always)]
     fn active<'a>(&'a mut self, nic: &'a mut Common, slot: FlowSlot) -> Active<'a, C> {
         let (config, flows) = (&*nic.config, &mut nic.egress.flows);
+        let (place, beside) = self.pairs.find(flows, slot, config.mtu);
         Active {
-            beside: self.pairs.beside(flows, slot, config.mtu),
             flow: &mut flows[slot.index()],
-            control: &mut self.controls[self.pairs.place(slot)],
+            control: &mut self.controls[place],
+            beside,
             parameters: C::parameters(config),
             config,
         }
@@ -427,14 +427,16 @@ impl<C: Chosen> Sender<C> {
     ) -> PacketId {
         let rate = nic.egress.ports[port as usize].rate;
         let mut active = self.active(nic, slot);
-        let (hot, cold) = active.next_packet(now, slot, &mut || sink.draw());
+        let (mut hot, cold) = active.next_packet(now, slot, &mut || sink.draw());
         // NIC-05: the rate of this moment sets the earliest start of the next packet.
         let on_wire = rate.serialisation_ps(u64::from(hot.size));
         let apart = active.gap_ps(now, &hot, &cold);
         let next_ps = now + (on_wire as i64).max(apart as i64) as Time;
         active.flow.next_ps = next_ps;
         let fits = active.fits(now);
-        let hot = if fits { hot } else { active.ask(now, hot) };
+        if !fits {
+            active.ask(now, &mut hot);
+        }
         let int = active.config.int > 0;
         nic.counters.count_sent(&hot, cold.payload);
         self.pairs.sent(slot, next_ps);
@@ -614,7 +616,7 @@ impl<C: Chosen> SendingHalf for Sender<C> {
     ) -> Option<PacketId> {
         // NIC-02: lower classes strictly first; in a class replies before data.
         while let Some(class) = nic.egress.next_class(&nic.config, port) {
-            let reply = nic.egress.pop_reply(port, class, arena);
+            let reply = nic.egress.replies.pop(port, class, arena);
             if reply.is_some() {
                 return reply;
             }

@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use self::pacing::Port;
 use super::{
-    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent,
+    Acted, Around, Declared, Frames, Needs, Slots, Transport, Turns, acknowledge, count_sent,
     data_packet, packets_of, timeout, turn,
 };
 use crate::flow::{FlowStart, Unfinished};
@@ -18,6 +18,7 @@ use crate::mixed::MixedMap;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{Conflict, Param, Values};
 use crate::reliability::arrivals::Arrivals;
+use crate::replies::Replies;
 use crate::requirements::{CreditQueue, SwitchRequirements};
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
@@ -272,7 +273,7 @@ pub struct ExpressPass {
     arrivals: Arrivals,
     ports: Vec<Port>,
     alarms: BinaryHeap<Reverse<Alarm>>,
-    answers: Answers,
+    replies: Replies,
 }
 
 impl ExpressPass {
@@ -320,7 +321,7 @@ impl ExpressPass {
                 arena,
             );
             arena.hot_mut(id).psn = 0;
-            self.answers.send(port, id, arena, cx.sink);
+            self.replies.send(port, id, arena, cx.sink);
             return;
         };
         arena.free(id);
@@ -492,7 +493,7 @@ impl ExpressPass {
         };
         let id = arena.alloc(hot, cold);
         cx.counters.naks += 1;
-        self.answers.send(port, id, arena, cx.sink);
+        self.replies.send(port, id, arena, cx.sink);
     }
 
     /// Says that a flow is complete.
@@ -506,7 +507,7 @@ impl ExpressPass {
         arena: &mut Arena,
     ) {
         arena.hot_mut(id).psn = packets;
-        self.answers.acknowledge(cx, port, id, done_ps, arena);
+        acknowledge(cx, &mut self.replies, (port, id), done_ps, arena);
     }
 
     /// Data came.
@@ -789,7 +790,7 @@ impl Transport for ExpressPass {
             arrivals: Arrivals::default(),
             ports: ports.iter().map(|&rate| Port::new(config, rate)).collect(),
             alarms: BinaryHeap::new(),
-            answers: Answers::new(ports.len(), classes),
+            replies: Replies::new(ports.len(), classes),
         }
     }
 
@@ -856,7 +857,7 @@ impl Transport for ExpressPass {
         let p = &self.ports[port as usize];
         let credit = !p.credits.is_empty() && p.bucket.opens_ps() <= now;
         let jobs = self.jobs.filled(frames, port, VecDeque::is_empty);
-        self.answers.ready(port) | jobs | ClassSet::from(credit) << CREDIT_CLASS
+        self.replies.ready(port) | jobs | ClassSet::from(credit) << CREDIT_CLASS
     }
 
     fn send<S: Sink>(
@@ -866,7 +867,7 @@ impl Transport for ExpressPass {
         class: u8,
         arena: &mut Arena,
     ) -> Option<PacketId> {
-        if let Some(id) = self.answers.pop(port, class, arena) {
+        if let Some(id) = self.replies.pop(port, class, arena) {
             return Some(id);
         }
         if class == CREDIT_CLASS {
@@ -918,7 +919,7 @@ impl Transport for ExpressPass {
         cx.counters.driven.credits_dropped += credits.len() as u64;
         credits.clear();
         self.ask_for_call(cx);
-        self.answers.take_all(port, arena)
+        self.replies.take_all(port, arena)
     }
 
     fn waiting_credits(&self) -> u64 {
@@ -926,7 +927,7 @@ impl Transport for ExpressPass {
     }
 
     fn queued(&self, arena: &Arena) -> u64 {
-        self.answers.len(arena)
+        self.replies.len(arena)
     }
 
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished)) {

@@ -8,14 +8,16 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::{
-    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent,
+    Acted, Around, Declared, Frames, Needs, Slots, Transport, Turns, acknowledge, count_sent,
     data_packet, packets_of, timeout, window, window_packets,
 };
+use crate::alarms::{Alarms, Timed};
 use crate::flow::{FlowStart, Unfinished};
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{self, Conflict, Param, Value, Values};
 use crate::reliability::arrivals::Arrivals;
+use crate::replies::Replies;
 use crate::sink::Sink;
 use crate::switch::{CONTROL_CLASS, DATA_CLASS};
 use crate::units::{Rate, Time};
@@ -131,6 +133,12 @@ struct Alarm {
     slot: FlowSlot,
 }
 
+impl Timed for Alarm {
+    fn at(&self) -> Time {
+        self.at
+    }
+}
+
 /// Homa at one NIC.
 #[derive(Debug)]
 pub struct Homa {
@@ -146,16 +154,13 @@ pub struct Homa {
     /// first.
     // HOM-06
     ungranted: Vec<Vec<Next>>,
-    alarms: BinaryHeap<Reverse<Alarm>>,
-    answers: Answers,
+    alarms: Alarms<Alarm>,
+    replies: Replies,
 }
 
 impl Homa {
     fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, alarm: Alarm) {
-        if self.alarms.peek().is_none_or(|top| alarm < top.0) {
-            cx.sink.wake(alarm.at);
-        }
-        self.alarms.push(Reverse(alarm));
+        self.alarms.set(alarm, cx.sink);
     }
 
     /// Puts a message that has something to send among those that do.
@@ -225,7 +230,7 @@ impl Homa {
         cx.counters.received += 1;
         if let Some(&done_ps) = self.complete.get(&packet.flow) {
             cx.counters.discarded += 1;
-            return self.answers.acknowledge(cx, port, id, done_ps, arena);
+            return acknowledge(cx, &mut self.replies, (port, id), done_ps, arena);
         }
         let (slot, fresh_message) = self.incoming_slot(cx, port, &packet, &cold);
         let Some(flow) = self.incoming.get_mut(slot, packet.flow) else {
@@ -254,7 +259,7 @@ impl Homa {
             self.known.remove(&packet.flow);
             self.complete.insert(packet.flow, cx.now);
             cx.sink.delivered(packet.flow);
-            self.answers.acknowledge(cx, port, id, cx.now, arena);
+            acknowledge(cx, &mut self.replies, (port, id), cx.now, arena);
         } else {
             arena.free(id);
         }
@@ -369,7 +374,7 @@ impl Homa {
             let (hot, cold) = control(cx.now, cx.frames, Kind::Grant, next.flow, flow, to);
             cx.counters.driven.grants += 1;
             let id = arena.alloc(hot, cold);
-            self.answers.send(port, id, arena, cx.sink);
+            self.replies.send(port, id, arena, cx.sink);
         }
         let whole = flow.granted == flow.packets;
         if whole {
@@ -402,7 +407,7 @@ impl Homa {
             cold.credit = end - from;
             cx.counters.driven.requests += 1;
             let id = arena.alloc(hot, cold);
-            self.answers.push(port, id, arena);
+            self.replies.push(port, id, arena);
             from = self.arrivals.first_absent(number, end);
         }
         cx.sink.kick(port);
@@ -636,8 +641,8 @@ impl Transport for Homa {
             complete: MixedMap::default(),
             arrivals: Arrivals::default(),
             ungranted: vec![Vec::new(); ports.len()],
-            alarms: BinaryHeap::new(),
-            answers: Answers::new(ports.len(), classes),
+            alarms: Alarms::new(),
+            replies: Replies::new(ports.len(), classes),
         }
     }
 
@@ -690,7 +695,7 @@ impl Transport for Homa {
     }
 
     fn ready(&self, frames: &Frames, _: Time, port: u16) -> ClassSet {
-        self.answers.ready(port) | self.ready.filled(frames, port, BinaryHeap::is_empty)
+        self.replies.ready(port) | self.ready.filled(frames, port, BinaryHeap::is_empty)
     }
 
     // HOM-02, HOM-03, HOM-04
@@ -701,7 +706,7 @@ impl Transport for Homa {
         class: u8,
         arena: &mut Arena,
     ) -> Option<PacketId> {
-        if let Some(id) = self.answers.pop(port, class, arena) {
+        if let Some(id) = self.replies.pop(port, class, arena) {
             return Some(id);
         }
         if class < DATA_CLASS {
@@ -743,12 +748,7 @@ impl Transport for Homa {
 
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, arena: &mut Arena) {
         let timeout_ps = cx.config.timeout_ps;
-        while let Some(&Reverse(alarm)) = self.alarms.peek() {
-            if alarm.at > cx.now {
-                cx.sink.wake(alarm.at);
-                break;
-            }
-            self.alarms.pop();
+        while let Some(alarm) = self.alarms.due(cx.now, cx.sink) {
             let heard_ps = if alarm.incoming {
                 let flow = self.incoming.get_mut(alarm.slot, alarm.flow);
                 flow.map(|flow| &mut flow.heard_ps)
@@ -773,11 +773,11 @@ impl Transport for Homa {
 
     // LNK-23
     fn link<S: Sink>(&mut self, _: &mut Context<'_, S>, port: u16, arena: &Arena) -> Vec<PacketId> {
-        self.answers.take_all(port, arena)
+        self.replies.take_all(port, arena)
     }
 
     fn queued(&self, arena: &Arena) -> u64 {
-        self.answers.len(arena)
+        self.replies.len(arena)
     }
 
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished)) {

@@ -11,10 +11,10 @@ use std::fmt::Debug;
 
 use crate::cc::PathInfo;
 use crate::counters::{DrivenCounters, NicCounters};
-use crate::fifo::Fifo;
 use crate::flow::{FlowStart, Unfinished};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
+use crate::replies::Replies;
 use crate::requirements::SwitchRequirements;
 use crate::sink::Sink;
 use crate::units::{Rate, Time, US};
@@ -396,79 +396,18 @@ impl<L: Clone + Default> Turns<L> {
     }
 }
 
-/// Answers that wait, per port and class.
-#[derive(Debug)]
-pub(crate) struct Answers {
-    queues: Vec<Fifo>,
-    classes: usize,
-    /// Per port: classes with answers.
-    ready: Vec<ClassSet>,
-}
-
-impl Answers {
-    pub fn new(ports: usize, classes: usize) -> Self {
-        Self {
-            queues: vec![Fifo::EMPTY; ports * classes],
-            classes,
-            ready: vec![0; ports],
-        }
-    }
-
-    pub fn ready(&self, port: u16) -> ClassSet {
-        self.ready[port as usize]
-    }
-
-    pub fn push(&mut self, port: u16, id: PacketId, arena: &mut Arena) {
-        let class = arena.hot(id).class();
-        self.queues[port as usize * self.classes + class as usize].push(id, arena);
-        self.ready[port as usize] |= 1 << class;
-    }
-
-    /// An answer leaves by a port as soon as it may.
-    pub fn send<S: Sink>(&mut self, port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
-        self.push(port, id, arena);
-        sink.kick(port);
-    }
-
-    /// A packet that arrived by a port goes back as an ACK: its flow is complete, since `done_ps`.
-    pub fn acknowledge<S: Sink, P>(
-        &mut self,
-        cx: &mut Context<'_, S, P>,
-        port: u16,
-        id: PacketId,
-        done_ps: Time,
-        arena: &mut Arena,
-    ) {
-        cx.counters.acks += 1;
-        turn(id, Kind::Ack, cx.frames.ack_class, cx.frames.ack, arena);
-        arena.cold_mut(id).stamp = Stamp::completion(done_ps);
-        self.send(port, id, arena, cx.sink);
-    }
-
-    pub fn pop(&mut self, port: u16, class: u8, arena: &Arena) -> Option<PacketId> {
-        let queue = &mut self.queues[port as usize * self.classes + class as usize];
-        let id = queue.pop(arena)?;
-        if queue.is_empty() {
-            self.ready[port as usize] &= !(1 << class);
-        }
-        Some(id)
-    }
-
-    /// Takes out everything that waits at a port.
-    // LNK-23
-    pub fn take_all(&mut self, port: u16, arena: &Arena) -> Vec<PacketId> {
-        let mut taken = Vec::new();
-        for class in 0..self.classes as u8 {
-            while let Some(id) = self.pop(port, class, arena) {
-                taken.push(id);
-            }
-        }
-        taken
-    }
-
-    pub fn len(&self, arena: &Arena) -> u64 {
-        self.queues.iter().map(|queue| queue.len(arena)).sum()
-    }
+/// Sends a packet that arrived by a port back as an ACK: its flow is complete, since `done_ps`.
+pub(crate) fn acknowledge<S: Sink, P>(
+    cx: &mut Context<'_, S, P>,
+    replies: &mut Replies,
+    (port, id): (u16, PacketId),
+    done_ps: Time,
+    arena: &mut Arena,
+) {
+    cx.counters.acks += 1;
+    turn(id, Kind::Ack, cx.frames.ack_class, cx.frames.ack, arena);
+    arena.cold_mut(id).stamp = Stamp::completion(done_ps);
+    replies.send(port, id, arena, cx.sink);
 }
 
 /// Turns a packet that arrived into an answer for its sender. Its hash stays, and with it,

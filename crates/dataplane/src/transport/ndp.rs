@@ -3,19 +3,20 @@
 
 use crate::classes::ClassSet;
 use crate::ids::FlowSlot;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use super::{
-    Acted, Answers, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent,
-    data_packet, packets_of, timeout, turn, window, window_packets,
+    Acted, Around, Declared, Frames, Needs, Slots, Transport, Turns, count_sent, data_packet,
+    packets_of, timeout, turn, window, window_packets,
 };
+use crate::alarms::{Alarms, Timed};
 use crate::flow::{FlowStart, Unfinished};
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 use crate::paths::permutation::Permutation;
 use crate::reliability::arrivals::Arrivals;
+use crate::replies::Replies;
 use crate::requirements::{SwitchRequirements, TrimConfig};
 use crate::sink::Sink;
 use crate::switch::CONTROL_CLASS;
@@ -127,6 +128,12 @@ struct Alarm {
     kind: AlarmKind,
 }
 
+impl Timed for Alarm {
+    fn at(&self) -> Time {
+        self.at
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum AlarmKind {
     /// The sender of a flow received nothing for a timeout.
@@ -147,17 +154,14 @@ pub struct Ndp {
     complete: MixedMap<u32, Time>,
     arrivals: Arrivals,
     ports: Vec<Port>,
-    alarms: BinaryHeap<Reverse<Alarm>>,
-    answers: Answers,
+    alarms: Alarms<Alarm>,
+    replies: Replies,
 }
 
 impl Ndp {
     fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, at: Time, kind: AlarmKind) {
         let alarm = Alarm { at, kind };
-        if self.alarms.peek().is_none_or(|top| alarm < top.0) {
-            cx.sink.wake(at);
-        }
-        self.alarms.push(Reverse(alarm));
+        self.alarms.set(alarm, cx.sink);
     }
 
     /// A flow may send this many packets more.
@@ -322,7 +326,7 @@ impl Ndp {
         cold.remaining = 0;
         cold.arrived_below = expected;
         cold.stamp = Stamp::completion(done_ps);
-        self.answers.send(port, id, arena, cx.sink);
+        self.replies.send(port, id, arena, cx.sink);
     }
 
     /// Kicks a port whose next pull is due, or asks to be called when it is.
@@ -578,8 +582,8 @@ impl Transport for Ndp {
             complete: MixedMap::default(),
             arrivals: Arrivals::default(),
             ports: ports.iter().map(port).collect(),
-            alarms: BinaryHeap::new(),
-            answers: Answers::new(ports.len(), classes),
+            alarms: Alarms::new(),
+            replies: Replies::new(ports.len(), classes),
         }
     }
 
@@ -638,7 +642,7 @@ impl Transport for Ndp {
         let p = &self.ports[port as usize];
         let pull = !p.pulls.is_empty() && p.next_pull_ps <= now;
         let rings = self.rings.filled(frames, port, VecDeque::is_empty);
-        self.answers.ready(port) | rings | ClassSet::from(pull) << CONTROL_CLASS
+        self.replies.ready(port) | rings | ClassSet::from(pull) << CONTROL_CLASS
     }
 
     fn send<S: Sink>(
@@ -648,7 +652,7 @@ impl Transport for Ndp {
         class: u8,
         arena: &mut Arena,
     ) -> Option<PacketId> {
-        if let Some(id) = self.answers.pop(port, class, arena) {
+        if let Some(id) = self.replies.pop(port, class, arena) {
             return Some(id);
         }
         if class == CONTROL_CLASS {
@@ -658,12 +662,7 @@ impl Transport for Ndp {
     }
 
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, _: &mut Arena) {
-        while let Some(&Reverse(alarm)) = self.alarms.peek() {
-            if alarm.at > cx.now {
-                cx.sink.wake(alarm.at);
-                break;
-            }
-            self.alarms.pop();
+        while let Some(alarm) = self.alarms.due(cx.now, cx.sink) {
             match alarm.kind {
                 AlarmKind::Timeout { flow, slot } => self.timeout(cx, slot, flow),
                 AlarmKind::Pull { port } => {
@@ -676,11 +675,11 @@ impl Transport for Ndp {
 
     // LNK-23
     fn link<S: Sink>(&mut self, _: &mut Context<'_, S>, port: u16, arena: &Arena) -> Vec<PacketId> {
-        self.answers.take_all(port, arena)
+        self.replies.take_all(port, arena)
     }
 
     fn queued(&self, arena: &Arena) -> u64 {
-        self.answers.len(arena)
+        self.replies.len(arena)
     }
 
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished)) {

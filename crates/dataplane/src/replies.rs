@@ -1,0 +1,79 @@
+//! Queues of replies (ACK, NAK, CNP and what else receivers send) at the ports of a NIC.
+
+use crate::classes::ClassSet;
+use crate::fifo::Fifo;
+use crate::packet::{Arena, PacketId};
+use crate::prefetch::prefetch;
+use crate::sink::Sink;
+
+/// Replies that wait, per port and class.
+#[derive(Debug)]
+pub(crate) struct Replies {
+    queues: Vec<Fifo>,
+    classes: usize,
+    /// Per port: classes with replies.
+    ready: Vec<ClassSet>,
+}
+
+impl Replies {
+    pub fn new(ports: usize, classes: usize) -> Self {
+        Self {
+            queues: vec![Fifo::EMPTY; ports * classes],
+            classes,
+            ready: vec![0; ports],
+        }
+    }
+
+    /// Classes with replies, as bits.
+    #[inline]
+    pub fn ready(&self, port: u16) -> ClassSet {
+        self.ready[port as usize]
+    }
+
+    /// Enqueues a reply without a decision of the port, for a caller that sends at once.
+    pub fn push(&mut self, port: u16, id: PacketId, arena: &mut Arena) {
+        let class = arena.hot(id).class();
+        self.queues[port as usize * self.classes + class as usize].push(id, arena);
+        self.ready[port as usize] |= 1 << class;
+    }
+
+    /// Enqueues a reply, which leaves as soon as the port may send it.
+    pub fn send<S: Sink>(&mut self, port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
+        self.push(port, id, arena);
+        sink.kick(port);
+    }
+
+    /// Dequeues the first reply of a class.
+    #[inline]
+    pub fn pop(&mut self, port: u16, class: u8, arena: &Arena) -> Option<PacketId> {
+        let queue = &mut self.queues[port as usize * self.classes + class as usize];
+        let id = queue.pop(arena)?;
+        if queue.is_empty() {
+            self.ready[port as usize] &= !(1 << class);
+        }
+        Some(id)
+    }
+
+    /// Dequeues all replies of a port.
+    // LNK-23
+    pub fn take_all(&mut self, port: u16, arena: &Arena) -> Vec<PacketId> {
+        let mut taken = Vec::new();
+        for class in 0..self.classes as u8 {
+            while let Some(id) = self.pop(port, class, arena) {
+                taken.push(id);
+            }
+        }
+        taken
+    }
+
+    /// Number of replies.
+    pub fn len(&self, arena: &Arena) -> u64 {
+        self.queues.iter().map(|queue| queue.len(arena)).sum()
+    }
+
+    /// Fetches the queues of a port. Changes nothing.
+    #[inline]
+    pub fn prefetch(&self, port: u16) {
+        prefetch(&self.queues, port as usize * self.classes);
+    }
+}
