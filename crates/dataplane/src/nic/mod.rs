@@ -16,6 +16,7 @@ mod link;
 mod obey;
 mod order;
 mod pairs;
+mod queue_pair;
 mod reach;
 mod receiver;
 mod sender;

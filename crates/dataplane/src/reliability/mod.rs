@@ -238,67 +238,20 @@ macro_rules! define {
         impl Recovery {
             /// Values of the key `recovery`.
             pub const NAMES: &[&str] = &[$($module::$name::NAME,)* Self::OWN_NAME];
+        }
 
-            /// General facts about the scheme.
-            #[inline]
-            #[must_use]
-            pub const fn properties(&self) -> Properties {
-                match self {
-                    $(Self::$name(_) => $module::$name::PROPERTIES,)*
-                    Self::Own => OWN,
+        /// Evaluates an expression with the type of the scheme and its configuration, or another one for
+        /// [`Recovery::Own`].
+        macro_rules! of {
+            ($self:expr, $scheme:ident, $own_config:ident => $call:expr, $own:expr) => {
+                match $self {
+                    $(Recovery::$name($own_config) => {
+                        type $scheme = $module::$name;
+                        $call
+                    })*
+                    Recovery::Own => $own,
                 }
-            }
-
-            /// Returns the first part of the surroundings that the scheme does not suit.
-            #[must_use]
-            pub fn warning(&self, around: Surroundings) -> Option<Conflict> {
-                match self {
-                    $(Self::$name(config) => $module::$name::warning(config, around),)*
-                    Self::Own => None,
-                }
-            }
-
-            /// Time without progress that means a loss, with this many packets in flight. `None`: no timeout.
-            #[inline]
-            #[must_use]
-            pub fn timeout_ps(&self, in_flight: u32) -> Option<Time> {
-                match self {
-                    $(Self::$name(config) => $module::$name::timeout_ps(config, in_flight),)*
-                    Self::Own => None,
-                }
-            }
-
-            /// The shortest timeout.
-            #[inline]
-            #[must_use]
-            pub fn shortest_timeout_ps(&self) -> Option<Time> {
-                match self {
-                    $(Self::$name(config) => $module::$name::shortest_timeout_ps(config),)*
-                    Self::Own => None,
-                }
-            }
-
-            /// The receiver's half: decides on a data packet.
-            #[inline]
-            pub(crate) fn on_data(
-                &self,
-                flow: &mut Received,
-                arrivals: &mut Arrivals,
-                data: &Data<'_>,
-            ) -> Answer {
-                match self {
-                    $(Self::$name(config) => $module::$name::on_data(config, flow, arrivals, data),)*
-                    Self::Own => unreachable!("a transport of its own receives the data"),
-                }
-            }
-
-            /// True if the receiver acknowledges repeated packets of a complete flow.
-            pub(crate) fn acknowledges_repeats(&self) -> bool {
-                match self {
-                    $(Self::$name(config) => $module::$name::acknowledges_repeats(config),)*
-                    Self::Own => true,
-                }
-            }
+            };
         }
 
         impl Repair {
@@ -335,6 +288,55 @@ const OWN: Properties = Properties {
 
 impl Recovery {
     const OWN_NAME: &str = "own";
+
+    /// General facts about the scheme.
+    #[inline]
+    #[must_use]
+    pub const fn properties(&self) -> Properties {
+        of!(self, Scheme, _config => Scheme::PROPERTIES, OWN)
+    }
+
+    /// Returns the first part of the surroundings that the scheme does not suit.
+    #[must_use]
+    pub fn warning(&self, around: Surroundings) -> Option<Conflict> {
+        of!(self, Scheme, config => Scheme::warning(config, around), None)
+    }
+
+    /// Time without progress that means a loss, with this many packets in flight. `None`: no timeout.
+    #[inline]
+    #[must_use]
+    pub fn timeout_ps(&self, in_flight: u32) -> Option<Time> {
+        of!(self, Scheme, config => Scheme::timeout_ps(config, in_flight), None)
+    }
+
+    /// The shortest timeout.
+    #[inline]
+    #[must_use]
+    pub fn shortest_timeout_ps(&self) -> Option<Time> {
+        of!(self, Scheme, config => Scheme::shortest_timeout_ps(config), None)
+    }
+
+    /// The receiver's half: decides on a data packet.
+    #[inline]
+    pub(crate) fn on_data(
+        &self,
+        flow: &mut Received,
+        arrivals: &mut Arrivals,
+        data: &Data<'_>,
+    ) -> Answer {
+        of!(
+            self,
+            Scheme,
+            config => Scheme::on_data(config, flow, arrivals, data),
+            unreachable!("a transport of its own receives the data")
+        )
+    }
+
+    /// True if the receiver acknowledges repeated packets of a complete flow.
+    pub(crate) fn acknowledges_repeats(&self) -> bool {
+        of!(self, Scheme, config => Scheme::acknowledges_repeats(config), true)
+    }
+
     /// Nothing is repaired.
     pub const NONE: Self = Self::Unrepaired(UnrepairedConfig);
 

@@ -1,0 +1,220 @@
+//! A flow at its sender together with its queue pair: what it may send, and what replies tell it.
+
+use super::egress::Flow;
+use super::pairs::Beside;
+use crate::cc::{Control, Feedback, Listed, Loss, Mixed, PerClass};
+use crate::config::{NicConfig, Sending};
+use crate::ids::FlowSlot;
+use crate::packet::{Cold, Kind, Packet, Stamp, flag};
+use crate::reliability::{Lost, News, Reply};
+use crate::units::{NEVER, Time};
+
+/// A control that a NIC can be compiled for.
+pub(crate) trait Chosen: Control {
+    /// Its parameters in the configuration of a NIC that was made for it.
+    fn parameters(config: &NicConfig) -> &Self::Config;
+}
+
+impl<C: Listed> Chosen for C {
+    #[inline]
+    fn parameters(config: &NicConfig) -> &Self::Config {
+        match &config.control {
+            Sending::Control(control) => C::config(control),
+            _ => unreachable!("the NIC was made for one control"),
+        }
+    }
+}
+
+impl Chosen for Mixed {
+    #[inline]
+    fn parameters(config: &NicConfig) -> &PerClass {
+        match &config.control {
+            Sending::PerClass(controls) | Sending::Paired(controls) => controls,
+            _ => unreachable!("the NIC was made for several controls"),
+        }
+    }
+}
+
+/// A flow with everything that decides whether it sends.
+pub(super) struct Active<'a, C: Chosen> {
+    pub flow: &'a mut Flow,
+    pub control: &'a mut C,
+    pub parameters: &'a C::Config,
+    pub config: &'a NicConfig,
+    pub beside: Beside,
+}
+
+impl<C: Chosen> Active<'_, C> {
+    /// True if the window lets the flow send, or if otherwise no acknowledgement would arrive that could
+    /// open it.
+    // NIC-04, NIC-09
+    #[inline]
+    pub fn may_send(&mut self, now: Time) -> bool {
+        self.fits(now) || self.config.ack_every > 1 && self.flow.must_ask()
+    }
+
+    /// True if the flow has a packet to send, and less in flight than its window.
+    // NIC-04
+    #[inline]
+    pub fn fits(&mut self, now: Time) -> bool {
+        let (flow, mtu) = (&*self.flow, self.config.mtu);
+        // REC-14, REC-31: a lost packet has its place in the window already.
+        if flow.repair.next_lost(flow.acked).is_some() {
+            return true;
+        }
+        if flow.next >= flow.packets {
+            return false;
+        }
+        let own = flow.start.bytes_below(flow.next, mtu) - flow.start.bytes_below(flow.acked, mtu);
+        let window = (self.control).window(self.parameters, &flow.start.path, now);
+        let in_flight = own + self.beside.in_flight; // NIC-51
+        let (in_flight, window) = flow.repair.flight(in_flight, window);
+        in_flight < window
+    }
+
+    /// The first byte of the queue pair that has not been sent.
+    // NIC-52
+    #[inline]
+    pub fn first_unsent(&self) -> u64 {
+        let own = self.flow.start.bytes_below(self.flow.next, self.config.mtu);
+        self.beside.before + own + self.beside.after
+    }
+
+    /// Passes feedback to the congestion control.
+    #[inline]
+    pub fn inform(&mut self, now: Time, feedback: &Feedback<'_>) {
+        let path = &self.flow.start.path;
+        self.control
+            .on_feedback(self.parameters, path, now, feedback);
+    }
+
+    /// The next packet of the flow, which is now sent.
+    #[inline(always)]
+    pub fn next_packet(
+        &mut self,
+        now: Time,
+        slot: FlowSlot,
+        draw: &mut impl FnMut() -> u64,
+    ) -> (Packet, Cold) {
+        let (flow, config) = (&mut *self.flow, self.config);
+        if flow.next == flow.acked {
+            flow.progress_ps = now;
+        }
+        let psn = flow.take_number(now);
+        let hash = match &mut flow.spray {
+            Some(spray) => spray.next(now, psn, flow.acked, draw),
+            None => flow.start.hash,
+        };
+        let before = flow.start.bytes_below(psn, config.mtu);
+        let payload = (flow.start.bytes - before).min(u64::from(config.mtu)) as u16;
+        let mut flags = if flow.start.incast { flag::INCAST } else { 0 };
+        if psn < flow.reached {
+            flags |= flag::RETRANSMITTED;
+            flow.retransmitted += 1;
+        } else {
+            flow.reached = flow.next;
+        }
+        let hot = Packet {
+            flow: flow.start.flow,
+            psn,
+            hash,
+            dst: flow.start.dst,
+            upstream_queue: flow.queue,
+            flags,
+            ..Packet::new(Kind::Data, flow.class, config.data_bytes(payload))
+        };
+        let cold = Cold {
+            sent_ps: now,
+            stamp: Stamp::default(),
+            src: flow.start.src,
+            slot,
+            cookie: flow.start.cookie,
+            remaining: flow.start.bytes - before,
+            payload,
+            ..Cold::default()
+        };
+        (hot, cold)
+    }
+
+    /// Least time between the start of this packet and that of the next at the pace of the control, in ps.
+    #[inline]
+    pub fn gap_ps(&mut self, now: Time, hot: &Packet, cold: &Cold) -> f64 {
+        let (path, parameters) = (&self.flow.start.path, self.parameters);
+        self.control
+            .on_send(parameters, path, now, u64::from(cold.payload));
+        f64::from(hot.size) * 8e12 / self.control.rate_bps(parameters, path, now)
+    }
+
+    /// A packet after which the flow must wait: it requests an acknowledgement if not every packet gets one.
+    // NIC-09
+    #[inline]
+    pub fn ask(&mut self, now: Time, hot: &mut Packet) {
+        if self.config.ack_every > 1 {
+            hot.flags |= flag::ASKS;
+            self.flow.asked_ps = now;
+        }
+    }
+
+    /// Payload bytes of the flow that are acknowledged.
+    #[inline]
+    pub fn acked_bytes(&self) -> u64 {
+        self.flow
+            .start
+            .bytes_below(self.flow.acked, self.config.mtu)
+    }
+
+    /// All bytes of the queue pair below this number are acknowledged.
+    // NIC-52
+    #[inline]
+    pub fn acked_bytes_of_pair(&self) -> u64 {
+        let own = self.beside.before + self.acked_bytes();
+        own.max(self.beside.acknowledged)
+    }
+
+    /// Reads the numbers of an ACK or NAK.
+    #[inline(always)]
+    pub fn read(&mut self, now: Time, packet: &Packet, cold: &Cold) -> News {
+        let before = self.acked_bytes();
+        let flow = &mut *self.flow;
+        if cold.sent_ps >= flow.asked_ps {
+            flow.asked_ps = NEVER; // NIC-09: this answers the packet that asked, or a later one.
+        }
+        debug_assert!(
+            packet.psn <= flow.packets,
+            "flow {} has {} packets, and {} are acknowledged",
+            packet.flow,
+            flow.packets,
+            packet.psn
+        );
+        if packet.psn > flow.acked {
+            flow.acked = packet.psn;
+            flow.next = flow.next.max(flow.acked);
+            flow.progress_ps = now;
+        }
+        if let Some(spray) = &mut flow.spray {
+            spray.returned(now, packet.hash, packet.has(flag::CE));
+        }
+        let reply = Reply {
+            nak: packet.kind() == Kind::Nak,
+            expected: packet.psn,
+            remaining: cold.remaining,
+            sent_ps: cold.sent_ps,
+            newly: self.acked_bytes() - before,
+        };
+        let at = self.flow.progress(self.config.mtu);
+        self.flow.repair.on_reply(&at, &reply)
+    }
+
+    /// Reports a loss to the congestion control, and goes back if everything is sent again.
+    pub fn lose(&mut self, now: Time, lost: Lost, timeout: bool) {
+        if lost == Lost::Nothing {
+            return;
+        }
+        self.flow.asked_ps = NEVER; // NIC-09: the packet that asked may be the one that is lost.
+        let snd_nxt = self.first_unsent();
+        self.inform(now, &Feedback::Loss(Loss { snd_nxt, timeout }));
+        if lost == Lost::All {
+            self.flow.next = self.flow.acked;
+        }
+    }
+}
