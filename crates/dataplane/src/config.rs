@@ -575,6 +575,8 @@ pub struct NicConfig {
     pub recovery: Recovery,
     /// The path policy of senders; `None`: the network chooses paths.
     pub spray: Option<SprayConfig>,
+    /// Packets of a flow take several paths, so the receiver counts those that a later one overtakes.
+    pub reorders: bool,
     /// What else the host does in its own way.
     pub host: HostConfig,
     /// Queues that the NIC tells apart towards its switch; flows beyond share them.

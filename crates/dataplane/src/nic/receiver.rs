@@ -172,7 +172,7 @@ impl Receiver {
             ack_every: config.ack_every,
         };
         let answer = (config.recovery).on_data(&mut flow.received, &mut self.arrivals, &data);
-        if config.spray.is_some() && answer.fresh {
+        if config.reorders && answer.fresh {
             let late = packet.psn < flow.highest && !packet.has(flag::RETRANSMITTED);
             counters.overtaken += u64::from(late); // SPR-06
             flow.highest = flow.highest.max(packet.psn + 1);

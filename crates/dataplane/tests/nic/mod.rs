@@ -195,6 +195,7 @@ fn config() -> NicConfig {
         queues: 4,
         order: FlowOrder::Ring,
         spray: None,
+        reorders: false,
         obeys: SchemeSet::ALL,
     }
 }

@@ -252,6 +252,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         queues: 1,
         order: FlowOrder::Ring,
         spray: None,
+        reorders: false,
         obeys: SchemeSet::ALL.without(Scheme::Bfc.number()),
     };
     Setup {

@@ -10,6 +10,7 @@ use fabric::link_failures::{LinkFailure, LinkFailures};
 fn sprayed(mut s: Setup, policy: SprayConfig, recovery: Recovery) -> Setup {
     s.switch.path = PathChoice::Entropy;
     s.nic.spray = Some(policy);
+    s.nic.reorders = true;
     s.nic.recovery = recovery;
     s
 }

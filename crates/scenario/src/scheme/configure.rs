@@ -226,6 +226,7 @@ impl SchemeSpec {
             control: self.sending(around),
             recovery: self.recovery,
             spray: self.spray,
+            reorders: self.path.sprays(),
             host: self.host,
             queues: self.nic_queues,
             order: self.nic_order,
