@@ -394,6 +394,11 @@ fn a_damaged_file_is_refused() {
             include_bytes!("workload_file/levels.parquet"),
             "the file is damaged",
         ),
+        // Reading took a minute before the readers of the file failed at its end.
+        (
+            include_bytes!("workload_file/past_the_end.parquet"),
+            "cannot read",
+        ),
     ] {
         std::fs::write(&path, file).unwrap();
         let error = WorkloadFile::open(&path).unwrap_err().to_string();

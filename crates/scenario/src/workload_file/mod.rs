@@ -8,6 +8,7 @@ mod header;
 
 pub use header::Header;
 
+use bytes::Bytes;
 use columns::{Columns, Row};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -16,7 +17,9 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -81,6 +84,39 @@ fn check_ranges(metadata: &ParquetMetaData, length: u64) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A file whose readers fail at its end. The readers of a `File` return no bytes there, and the `parquet` crate then
+/// skips up to 2³¹ fields of a damaged page that do not exist.
+struct FailingAtEnd(File);
+
+impl Read for FailingAtEnd {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 if !buffer.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            count => Ok(count),
+        }
+    }
+}
+
+impl Length for FailingAtEnd {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl ChunkReader for FailingAtEnd {
+    type T = BufReader<Self>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        let mut file = self.0.try_clone()?;
+        file.seek(SeekFrom::Start(start))?;
+        Ok(BufReader::new(Self(file)))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        self.0.get_bytes(start, length)
+    }
 }
 
 /// Calls a function of the `parquet` crate. A damaged file can violate assertions of that crate, whose
@@ -275,9 +311,10 @@ impl WorkloadFile {
         let file = file.map_err(|error| self.wrong(format!("cannot read: {error}")))?;
         let metadata = self.metadata.clone();
         let rows = self.groups[group + 1] - self.groups[group];
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata)
-            .with_row_groups(vec![group])
-            .with_batch_size(rows.max(1) as usize);
+        let mut builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(FailingAtEnd(file), metadata)
+                .with_row_groups(vec![group])
+                .with_batch_size(rows.max(1) as usize);
         if let Some((first, count)) = part {
             builder = builder.with_row_selection(RowSelection::from(vec![
                 RowSelector::skip(first),
