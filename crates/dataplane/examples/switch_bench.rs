@@ -69,6 +69,7 @@ fn plain() -> SwitchConfig {
         shaped: None,
         trim: None,
         notifier: None,
+        guard: None,
         acks_return: false,
         path: PathChoice::Flow,
         max_frame: SIZE,

@@ -7,6 +7,7 @@ use crate::cc::Needs;
 pub use crate::cc::{ControlConfig, PerClass};
 use crate::classes::ClassSet;
 pub use crate::classes::MAX_CLASSES;
+use crate::guard::GuardConfig;
 pub use crate::int::IntConfig;
 use crate::packet::SchemeSet;
 pub use crate::paths::SprayConfig;
@@ -386,6 +387,8 @@ pub struct SwitchConfig<H> {
     pub int: Option<IntConfig>,
     /// What the switch signals to senders.
     pub notifier: Option<NotifierConfig>,
+    /// What ends a pause that lasts too long.
+    pub guard: Option<GuardConfig>,
     /// What is told to neighbours, beside PFC.
     pub hop: H,
     /// How equal-cost paths share the load.
@@ -638,6 +641,7 @@ pub(crate) mod tests {
             shaped: None,
             trim: None,
             notifier: None,
+            guard: None,
             acks_return: false,
             max_frame: 1048,
         }

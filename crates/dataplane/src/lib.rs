@@ -18,6 +18,7 @@ mod counters;
 mod fifo;
 mod flow;
 pub mod flow_slot;
+pub mod guard;
 pub mod hash;
 pub mod hop;
 pub mod ids;

@@ -909,6 +909,9 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
         timeouts,
         discarded,
         overtaken,
+        storms,
+        storms_restored,
+        storm_drops,
         notices,
         trims,
         returned,
@@ -933,6 +936,12 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
     counters.extend(hop.iter());
     counters.extend([("trims", trims), ("returned", returned)]);
     counters.extend((notices > 0).then_some(("notices", notices)));
+    let of_guards = [
+        ("storms", storms),
+        ("storms_restored", storms_restored),
+        ("storm_drops", storm_drops),
+    ];
+    counters.extend((of_guards.into_iter()).filter(|_| storms > 0));
     counters.extend(driven_counters(&driven));
     counters
 }

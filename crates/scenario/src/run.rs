@@ -345,6 +345,10 @@ impl Scenario {
             scheme.notifier.is_some() && counters.notices == 0,
             "no switch sent a notice",
         );
+        say(
+            scheme.guard.is_some() && counters.storms == 0,
+            "the watchdog detected no storm of pauses",
+        );
         scheme.hop.idle(&counters.hop, &mut |what| say(true, what));
         let victims = scheme.victims;
         if let Some(idle) = victims.and_then(|victims| victims.idle(&counters.hop)) {

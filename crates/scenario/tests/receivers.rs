@@ -336,6 +336,17 @@ fn receivers_need_no_notices_and_other_senders_discard_them() {
     assert_eq!(notifier.map(|notifier| notifier.notice_bytes()), Some(64));
 }
 
+// PFCWD-09, PRE-221
+#[test]
+fn a_guard_needs_pfc() {
+    let text = traffic("size = \"1MB\"");
+    let set = ["scheme.guard=watchdog", "scheme.admission=shared-pool"];
+    let error = parse(&text, "dcqcn", &set).expect_err("this must be refused");
+    assert!(error.to_string().contains("guard = \"none\""), "{error}");
+    let guard = config(&text, "dcqcn", &set[..1]).switch.guard.unwrap();
+    assert_eq!(guard.patience_ps(), 400 * MS);
+}
+
 /// A whole run of each: flows finish, books hold, counters appear.
 #[test]
 fn runs_from_scenario_to_summary() {

@@ -2,6 +2,7 @@
 
 use super::context::Cx;
 use crate::classes::ClassSet;
+use crate::guard::Guard;
 use crate::hop::Ports;
 use crate::packet::Packet;
 use crate::sink::Sink;
@@ -11,13 +12,29 @@ impl<S: Sink> Cx<'_, S> {
     /// Pauses or resumes classes of a port. Returns true if that changed the port.
     fn set_paused_classes(&mut self, port: u16, classes: ClassSet, on: bool) -> bool {
         let before = self.core.queueing.held_classes(port).0;
-        let after = match on {
-            true => before | classes,
-            false => before & !classes,
+        let Some(guarded) = &mut self.core.guarded else {
+            let after = match on {
+                true => before | classes,
+                false => before & !classes,
+            };
+            self.set_effective_pauses(port, after);
+            return before != after;
         };
-        self.core.queueing.pause_classes(port, after);
-        self.sink.pfc_received(port, before, after);
-        before != after
+        let paused = guarded.paused[usize::from(port)];
+        let changed = guarded.change(self.now, port, classes, on) != paused;
+        let effective = guarded.effective(port);
+        let next = guarded.guard.next();
+        self.set_effective_pauses(port, effective);
+        if let Some(next) = next {
+            self.sink.wake(next);
+        }
+        changed
+    }
+
+    /// Sets the classes of a port that may not send.
+    pub(super) fn set_effective_pauses(&mut self, port: u16, classes: ClassSet) {
+        let before = self.core.queueing.pause_classes(port, classes);
+        self.sink.pfc_received(port, before, classes);
     }
 
     /// Ends the pauses that have expired, and plans the next call.

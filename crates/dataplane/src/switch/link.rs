@@ -9,6 +9,7 @@ use super::shaper::SHAPED_CLASS;
 use super::steps::{Step, Steps};
 use super::{Pairs, Switch, cx};
 use crate::classes::ClassSet;
+use crate::guard::Guard;
 use crate::hop::{HopScheme, Topology, dispatch};
 use crate::ids::QueueId;
 use crate::packet::{Arena, PacketId, flag};
@@ -53,6 +54,11 @@ impl Switch {
             sink.pfc_received(port, before, 0);
         }
         core.timed.forget(port, ClassSet::MAX);
+        // PFCWD-06
+        if let Some(guarded) = &mut core.guarded {
+            guarded.guard.forget(port);
+            guarded.paused[usize::from(port)] = 0;
+        }
         core.queueing.let_go(port, arena);
         // Frames for it that have not left.
         while let Some(id) = core.queueing.pop_control(port, arena) {
@@ -85,7 +91,7 @@ impl Switch {
     }
 
     /// Drops a packet that stood in an egress queue until now.
-    fn give_up<S: Sink>(
+    pub(super) fn give_up<S: Sink>(
         &mut self,
         now: Time,
         port: u16,
@@ -103,7 +109,7 @@ impl Switch {
     }
 
     /// Everything that a departure does, but that nothing has left: the packet stays in the buffer.
-    fn withdraw<S: Sink>(
+    pub(super) fn withdraw<S: Sink>(
         &mut self,
         now: Time,
         port: u16,

@@ -27,6 +27,7 @@ mod shaper;
 mod signal;
 pub(crate) mod space;
 pub(crate) mod steps;
+mod storm;
 mod trim;
 mod trim_counts;
 
@@ -206,6 +207,10 @@ impl Switch {
         cx.open_shaped();
         cx.end_pauses();
         cx.repeat_pauses();
+        if cx.steps.has(Steps::GUARD) {
+            self.serve_guard(now, arena, sink);
+        }
+        let cx = cx!(self, now, arena, sink);
         dispatch!(&mut self.hop, scheme => scheme.timer(cx), ());
         let Some(clock) = &mut cx.core.clock else {
             return;

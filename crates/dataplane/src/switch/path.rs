@@ -105,6 +105,9 @@ impl<S: Sink> Cx<'_, S> {
                 return verdict;
             }
         }
+        if self.steps.has(Steps::GUARD) && self.reborrow().guard_drops(port, class) {
+            return Verdict::Drop(DropCause::Link); // PFCWD-02
+        }
         if self.core.class.buffered >> class & 1 != 0 {
             if let Err(cause) = self.enter_buffer(port, place.queue, packet) {
                 return Verdict::Drop(cause);

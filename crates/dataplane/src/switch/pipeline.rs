@@ -12,6 +12,7 @@ use super::steps::Steps;
 use super::trim_counts::TrimCounts;
 use crate::classes::ClassSet;
 use crate::config::{Classify, IntConfig, SwitchConfig};
+use crate::guard::Guarded;
 use crate::hop::pfc::Pfc;
 use crate::int::{IntFormat, wire};
 use crate::packet::Packet;
@@ -143,6 +144,8 @@ pub(crate) struct Pipeline {
     pub trimmer: Option<Box<TrimCounts>>,
     /// The state of a path policy that reads the loads of ports.
     by_load: Option<Box<ByLoad>>,
+    /// The guard of the switch.
+    pub guarded: Option<Box<Guarded>>,
     /// The signal of the switch to senders.
     pub signal: Option<Box<Signal>>,
 }
@@ -191,6 +194,8 @@ impl Pipeline {
             timed: Box::new(TimedPauses::new(ports.iter().map(|link| link.0))),
             clock: Clock::new(read_ps, needs.period_ps).map(Box::new),
             shaper: (config.shaped.as_ref()).map(|queue| Box::new(Shaper::new(queue, ports))),
+            guarded: (config.guard.as_ref())
+                .map(|config| Box::new(Guarded::new(config, ports.len()))),
             signal: (config.notifier.as_ref()).map(|config| Box::new(Signal::new(config, ports))),
             trimmer: config.trim.map(|trim| {
                 let classes = config.classes.len();
@@ -205,6 +210,7 @@ impl Pipeline {
             .and_if(core.shaper.is_some(), Steps::SHAPE)
             .and_if(core.trimmer.is_some(), Steps::TRIM)
             .and_if(core.signal.is_some(), Steps::NOTIFY)
+            .and_if(core.guarded.is_some(), Steps::GUARD)
             .and_if(needs.queues_behind, Steps::VOQS)
             .and_if(
                 core.int_as.is_some() || core.voq_bytes.is_some(),

@@ -959,18 +959,29 @@ impl Queueing {
         }
     }
 
+    /// Classes of a port that have packets in a queue that is not paused by itself, as bits.
+    pub fn waiting_classes(&self, port: u16) -> ClassSet {
+        self.ports[port as usize].ready
+    }
+
+    /// Takes a packet of a class out of its queue, even if the class is paused.
+    // PFCWD-02
+    pub fn pop_class(&mut self, port: u16, class: u8, arena: &Arena) -> Option<Taken> {
+        if self.ports[port as usize].ready >> class & 1 == 0 {
+            return None;
+        }
+        let at = self.at(port, class);
+        if self.single {
+            return Some(self.take_single(at, arena));
+        }
+        let queue = self.pick(at, arena);
+        Some(self.take(at, queue, arena))
+    }
+
     /// Takes a frame for the neighbour at a port out of its queue.
     // LNK-21
     pub fn pop_control(&mut self, port: u16, arena: &Arena) -> Option<PacketId> {
-        if self.ports[port as usize].ready & 1 == 0 {
-            return None;
-        }
-        let at = self.at(port, 0);
-        if self.single {
-            return Some(self.take_single(at, arena).id);
-        }
-        let queue = self.pick(at, arena);
-        Some(self.take(at, queue, arena).id)
+        self.pop_class(port, 0, arena).map(|taken| taken.id)
     }
 
     /// Takes the first frame for the neighbour at a port out of its queue that is `wanted`, and shows it those before.

@@ -27,6 +27,8 @@ impl Steps {
     pub const ENQUEUE: Self = Self(1 << 7);
     /// The hop scheme watches departures.
     pub const DEPART: Self = Self(1 << 8);
+    /// A guard can drop packets of a class.
+    pub const GUARD: Self = Self(1 << 12);
     /// A signal sends notices to senders.
     pub const NOTIFY: Self = Self(1 << 10);
     /// A path policy reads the loads of ports.

@@ -8,6 +8,7 @@ mod paths;
 mod quanta;
 mod receivers;
 mod rules;
+mod watchdog;
 
 use std::sync::Arc;
 
@@ -197,6 +198,7 @@ fn config() -> SwitchConfig {
         shaped: None,
         trim: None,
         notifier: None,
+        guard: None,
         acks_return: false,
         max_frame: 1500,
     }

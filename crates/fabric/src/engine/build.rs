@@ -56,6 +56,8 @@ fn lossless_classes(config: &SwitchConfig, links_lose: bool) -> ClassSet {
     let promised = |pausable: bool| match config.mmu.admission {
         // NDP-03: what is trimmed may have to go.
         _ if config.trim.is_some() => false,
+        // PFCWD-07: a watchdog drops packets, or lets them overflow buffers
+        _ if config.guard.is_some() => false,
         Admission::Unlimited => true,
         // NS3-10: its headroom is a rule of thumb.
         Admission::Pfc(pfc) => pausable && !links_lose && pfc.accounting == Accounting::Pool,
@@ -339,6 +341,12 @@ fn partition<C: Calendar>(
             elide: plan.elide,
             starts_first: plan.starts_first,
             spraying: plan.switch.path.sprays(),
+            guard_patience_ps: plan
+                .switch_configs()
+                .filter_map(|switch| switch.guard)
+                .map(|guard| guard.patience_ps())
+                .max()
+                .unwrap_or(0),
             pause_response_ps: plan
                 .switch_configs()
                 .map(pause_response_ps)
@@ -428,7 +436,7 @@ impl<C: Calendar> Simulation<C> {
         let losing = !parts[0].faults.losses.none();
         let deadlock_search = DeadlockSearch::new(&plan);
         let is_lossless = |switch: &SwitchConfig| match switch.mmu.admission {
-            _ if switch.trim.is_some() => false,
+            _ if switch.trim.is_some() || switch.guard.is_some() => false,
             Admission::Unlimited => true,
             Admission::Pfc(pfc) => !losing && pfc.accounting == Accounting::Pool, // NS3-10
             _ => is_lossless_by_hop(switch, losing),

@@ -137,6 +137,10 @@ impl<C: Calendar> Network<C> {
             c.int_hops += s.int_hops;
             c.rerouted_packets += s.rerouted;
             c.notices += s.created;
+            let guard = switch.guard_counters();
+            c.storms += guard.storms;
+            c.storms_restored += guard.restorations;
+            c.storm_drops += guard.drops;
             c.trims += s.trims;
             c.returned += s.returned;
             c.hop.add(&switch.hop_counters());

@@ -146,7 +146,12 @@ impl<C: Calendar + Send> Simulation<C> {
         };
         // SW-45: a resume may still be put off
         let response_ps = self.net.parts[0].settings.pause_response_ps;
-        let longest_ps = timeout_ps.saturating_mul(2).saturating_add(response_ps);
+        // PFCWD-01: a guard may still act
+        let patience_ps = self.net.parts[0].settings.guard_patience_ps;
+        let longest_ps = timeout_ps
+            .saturating_mul(2)
+            .saturating_add(response_ps)
+            .saturating_add(patience_ps);
         let links = self.net.parts[0].faults.states.as_ref();
         !links.is_some_and(|states| states.pending(until))
             && until.saturating_sub(self.net.progress_ps()) > longest_ps

@@ -97,4 +97,6 @@ pub(super) struct Settings {
     pub spraying: bool,
     /// Time from the arrival of a pause or resume of PFC until its receiver obeys it.
     pub pause_response_ps: Time,
+    /// The longest time that a guard of a switch waits before it acts.
+    pub guard_patience_ps: Time,
 }

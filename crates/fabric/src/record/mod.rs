@@ -106,6 +106,12 @@ pub struct Counters {
     pub overtaken: u64,
     /// Data packets that arrived at their receiver out of order or twice, and were discarded.
     pub discarded: u64,
+    /// Storms of pauses that guards detected.
+    pub storms: u64,
+    /// Storms that ended.
+    pub storms_restored: u64,
+    /// Packets dropped in storms.
+    pub storm_drops: u64,
     /// Notices that switches sent to senders.
     pub notices: u64,
     /// Data packets that switches trimmed to their headers.

@@ -231,6 +231,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         shaped: None,
         trim: None,
         notifier: None,
+        guard: None,
         acks_return: false,
         max_frame: 1048,
     };

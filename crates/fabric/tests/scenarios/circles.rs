@@ -4,6 +4,7 @@
 use super::*;
 use crate::common::*;
 use dataplane::config::{Classify, PathChoice, Recovery};
+use dataplane::guard::{Action, GuardConfig, WatchdogConfig};
 use dataplane::units::{MS, US};
 use fabric::backpressure_graph::BackpressureGraph;
 use fabric::record::Ending;
@@ -151,6 +152,32 @@ fn a_circle_of_pauses_stops_a_run_that_names_it_and_goes_on_without() {
         outcome.counters.hop["bfc_pauses"] > 0,
         "the other pairs still pause"
     );
+}
+
+// PFCWD-01, PFCWD-07, PFCWD-08
+#[test]
+fn a_watchdog_breaks_the_deadlock_of_a_ring() {
+    let setup = |guard| {
+        let mut s = line_rate(ring(5, 2), two_hops_on(5, 2, 1_000_000));
+        s.switch.guard = guard;
+        s
+    };
+    let (stalled, _) = setup(None).run_raw();
+    assert_eq!(stalled.ending, Ending::Stalled);
+    for action in [Action::Drop, Action::Forward] {
+        let watchdog = WatchdogConfig {
+            detection_ps: 100 * US,
+            restoration_ps: 100 * US,
+            action,
+        };
+        let (outcome, _) = setup(Some(GuardConfig::Watchdog(watchdog))).run_raw();
+        let counters = &outcome.counters;
+        assert_eq!(outcome.ending, Ending::Drained, "{action:?}: {counters:?}");
+        assert_eq!(outcome.finished, outcome.started);
+        assert!(counters.storms > 0 && counters.storms_restored > 0);
+        assert_eq!(counters.storm_drops > 0, action == Action::Drop);
+        assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
+    }
 }
 
 // BFC-52

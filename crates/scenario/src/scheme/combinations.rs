@@ -93,6 +93,18 @@ fn unpaused_replies(s: &Section<'_>, x: &SchemeSpec) {
     }
 }
 
+/// A guard ends pauses of PFC.
+// PFCWD-09
+fn guards(s: &Section<'_>, x: &SchemeSpec) {
+    if x.guard.is_some() && !matches!(x.admission, Admission::Pfc(_)) {
+        s.complain_of(
+            &["guard", "admission"],
+            "a guard ends pauses of PFC, and with this admission switches send none",
+            "set admission = \"pfc\", or guard = \"none\"",
+        );
+    }
+}
+
 /// Notices of switches to senders that do not read them.
 // BOLT-07
 fn notices(s: &Section<'_>, x: &SchemeSpec) {
@@ -195,6 +207,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
     }
     signals(s, x);
     notices(s, x);
+    guards(s, x);
     unpaused_replies(s, x);
     let drops = matches!(
         x.admission,

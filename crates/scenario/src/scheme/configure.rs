@@ -108,6 +108,7 @@ impl SchemeSpec {
             path: self.path,
             shaped: required.shaped,
             trim: required.trim,
+            guard: self.guard,
             notifier: self.notifier.map(|notifier| notifier.configure(max_frame)),
             acks_return: self.acks_return,
             max_frame,

@@ -23,6 +23,7 @@ use dataplane::config::{
     Admission, AssignConfig, BaseRtt, FlowOrder, HostConfig, NicConfig, PathChoice, Recovery, Red,
     Scope, Sending, SprayConfig,
 };
+use dataplane::guard::GuardConfig;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VictimSpec;
 use dataplane::int::IntFormat;
@@ -33,7 +34,7 @@ use dataplane::transport::Around;
 use dataplane::units::{Rate, Time};
 use fabric::engine::SwitchesAt;
 use nic::{read_ack, read_nic, read_path, read_recovery};
-use signal::{read_notices, read_signal};
+use signal::{read_guard, read_notices, read_signal};
 use switch::{read_admission, read_backpressure, read_classify, read_schedule, read_victims};
 pub use tables::{AXES, Declared, tables};
 
@@ -198,6 +199,8 @@ pub struct SchemeSpec {
     pub ecn: Option<EcnSpec>,
     /// INT.
     pub int: Option<IntSpec>,
+    /// What ends a pause that lasts too long.
+    pub guard: Option<GuardConfig>,
     /// What switches signal to senders.
     pub notifier: Option<NotifierSpec>,
     /// What decides when packets are sent.
@@ -277,6 +280,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let hop = read_backpressure(s, &axes);
     let (ecn, int) = read_signal(s, &axes);
     let notifier = read_notices(s, &axes);
+    let guard = read_guard(s, &axes);
     let control = read_control(s);
     let recovery = read_recovery(s, &axes);
     let path = read_path(s, &axes);
@@ -334,6 +338,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         ecn: ecn?,
         int: int?,
         notifier: notifier?,
+        guard: guard?,
         control: control.sending,
         whole_rates: control.whole_rates,
         cnp: control.cnp,

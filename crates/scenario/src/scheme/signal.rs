@@ -5,6 +5,7 @@ use crate::params;
 use crate::reader::Section;
 use crate::units::{RATE, SIZE};
 use dataplane::config::{Red, Scope};
+use dataplane::guard::GuardConfig;
 use dataplane::int::{IntFormat, Layout};
 use dataplane::param::{Conflict, Kind, MAX_RATE_BPS, MAX_SIZE_BYTES, Param, Value, Values};
 use dataplane::signal::NotifierSpec;
@@ -35,6 +36,21 @@ pub(super) fn read_notices(s: &Section<'_>, axes: &Values) -> Option<Option<Noti
     for &(word, params) in NotifierSpec::WORDS {
         let of = params::of_word(s, axes, "notices", word, params, |values| {
             Ok(NotifierSpec::from_values(word, values))
+        });
+        if chosen == Some(word) {
+            read = of;
+        }
+    }
+    chosen.and(read)
+}
+
+/// `guard` and the table of its word.
+pub(super) fn read_guard(s: &Section<'_>, axes: &Values) -> Option<Option<GuardConfig>> {
+    let chosen = axes.some_word("guard");
+    let mut read = Some(None);
+    for &(word, params) in GuardConfig::WORDS {
+        let of = params::of_word(s, axes, "guard", word, params, |values| {
+            Ok(GuardConfig::from_values(word, values))
         });
         if chosen == Some(word) {
             read = of;

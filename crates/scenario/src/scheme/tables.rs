@@ -4,6 +4,7 @@ use super::{nic, signal, switch};
 use crate::presets::{PARAMETER_SETS, PRESET_NAMES, PROFILE_NAMES};
 use dataplane::cc::CONTROLS;
 use dataplane::config::PathChoice;
+use dataplane::guard::GuardConfig;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_ABOUT, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
@@ -20,6 +21,7 @@ pub type Declared = (&'static str, &'static [Param]);
 pub fn tables() -> impl Iterator<Item = Declared> {
     let first = PathChoice::tables().chain(BEFORE_HOP.iter().copied());
     let switch = first.chain(HopSpec::WORDS.iter().copied());
+    let switch = switch.chain(GuardConfig::WORDS.iter().copied());
     let switch = switch.chain(NotifierSpec::WORDS.iter().copied());
     switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
 }
@@ -202,6 +204,9 @@ pub const AXES: &[Param] = &[
     Param::word("signal", &["none", "ecn", "int", "ecn+int"])
         .default("\"none\"", "PRE-05", "nothing is written on packets")
         .about("What switches write on packets."),
+    Param::word("guard", GuardConfig::NAMES)
+        .default("\"none\"", "PRE-07", "a pause lasts until the neighbour ends it")
+        .about("What ends a pause of PFC that lasts too long; `\"watchdog\"`: as in SONiC."),
     Param::word("notices", NotifierSpec::NAMES)
         .default("\"none\"", "PRE-05", "switches send nothing to senders")
         .about("Packets that switches create and send to senders."),

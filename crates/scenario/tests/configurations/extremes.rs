@@ -119,6 +119,7 @@ fn beside(table: &str, params: &[Param], param: &Param) -> Vec<String> {
     match (table, param.key) {
         ("flowlet.", _) => set.push("scheme.path=flowlet".to_owned()),
         ("irn.", _) => set.push("scheme.recovery=irn".to_owned()),
+        ("watchdog.", _) => set.push("scheme.guard=watchdog".to_owned()),
         ("bolt.", _) => set.push("scheme.notices=bolt".to_owned()),
         ("bitmap.", _) => set.push("scheme.path=bitmap".to_owned()),
         ("oblivious.", _) => set.push("scheme.path=oblivious".to_owned()),

@@ -1,0 +1,86 @@
+//! What a switch does when its guard detects a storm of pauses. The rules are in `specs/pfc-watchdog.md`.
+
+use super::Switch;
+use super::context::Cx;
+use super::queueing::Taken;
+use crate::guard::{Event, Guard, GuardCounters};
+use crate::packet::Arena;
+use crate::sink::{DropCause, Sink};
+use crate::units::Time;
+
+impl<S: Sink> Cx<'_, S> {
+    /// True if the guard drops packets of a class at a port. Counts the packet.
+    #[inline(never)]
+    pub(super) fn guard_drops(&mut self, port: u16, class: u8) -> bool {
+        let Some(guarded) = &mut self.core.guarded else {
+            return false;
+        };
+        let drops = guarded.guard.drops(port, class);
+        if drops {
+            guarded.guard.count_drop();
+        }
+        drops
+    }
+
+    /// Returns the next event of the guard that is due, and plans the next call.
+    fn next_guard_event(&mut self) -> Option<Event> {
+        let core = &mut *self.core;
+        let guarded = core.guarded.as_mut()?;
+        let queueing = &core.queueing;
+        let is_waiting = |port: u16, class: u8| queueing.waiting_classes(port) >> class & 1 != 0;
+        let event = guarded.guard.due(self.now, &guarded.paused, is_waiting);
+        if event.is_none()
+            && let Some(next) = guarded.guard.next()
+        {
+            self.sink.wake(next);
+        }
+        event
+    }
+}
+
+impl Switch {
+    /// Storms of pauses begin and end.
+    // PFCWD-02, PFCWD-03, PFCWD-05
+    pub(super) fn serve_guard<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
+        loop {
+            let cx = super::cx!(self, now, arena, sink);
+            let Some(event) = cx.next_guard_event() else {
+                return;
+            };
+            let (Event::Storm { port, class } | Event::Restored { port, class }) = event;
+            let guarded = cx.core.guarded.as_ref();
+            let effective = guarded.map_or(0, |guarded| guarded.effective(port));
+            let drops = guarded.is_some_and(|guarded| guarded.guard.drops(port, class));
+            cx.set_effective_pauses(port, effective);
+            if drops {
+                self.drop_class(now, port, class, arena, sink);
+            }
+            sink.kick(port);
+        }
+    }
+
+    /// Drops the packets of a class that wait at a port.
+    fn drop_class<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        class: u8,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        while let Some(Taken { queue, id, .. }) = self.core.queueing.pop_class(port, class, arena) {
+            if let Some(guarded) = &mut self.core.guarded {
+                guarded.guard.count_drop();
+            }
+            self.withdraw(now, port, queue, id, arena, sink);
+            self.give_up(now, port, id, DropCause::Link, arena, sink);
+        }
+    }
+
+    /// What the guard counted, if the switch has one.
+    #[must_use]
+    pub fn guard_counters(&self) -> GuardCounters {
+        let guarded = self.core.guarded.as_ref();
+        guarded.map_or_else(GuardCounters::default, |guarded| guarded.guard.counters())
+    }
+}
