@@ -7,34 +7,52 @@ use crate::packet::{Packet, PacketId};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Steps(u16);
 
+/// Gives each optional step a bit of its own.
+macro_rules! steps {
+    ($($(#[$doc:meta])* $STEP:ident;)*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[derive(Clone, Copy)]
+        enum Bit {
+            $($STEP,)*
+        }
+
+        impl Steps {
+            $($(#[$doc])* pub const $STEP: Self = Self(1 << Bit::$STEP as u16);)*
+        }
+    };
+}
+
+steps! {
+    /// Arrivals and departures start the timers of the switch's clock.
+    CLOCK;
+    /// ACKs return by the ports through which their packet came.
+    TRAIL;
+    /// Links or routes have changed.
+    LINKS;
+    /// A class is shaped.
+    SHAPE;
+    /// Packets that find a full queue are trimmed.
+    TRIM;
+    /// Packets that leave a VOQ have queues of their own.
+    VOQS;
+    /// The hop scheme watches arrivals.
+    ARRIVE;
+    /// The hop scheme watches packets that join a queue.
+    ENQUEUE;
+    /// The hop scheme watches departures.
+    DEPART;
+    /// A guard can drop packets of a class.
+    GUARD;
+    /// A signal sends notices to senders.
+    NOTIFY;
+    /// A path policy reads the loads of ports.
+    BY_LOAD;
+    /// INT records differ from the exact ones.
+    INT_FORMAT;
+}
+
 impl Steps {
     pub const NONE: Self = Self(0);
-    /// Arrivals and departures start the timers of the switch's clock.
-    pub const CLOCK: Self = Self(1 << 0);
-    /// ACKs return by the ports through which their packet came.
-    pub const TRAIL: Self = Self(1 << 1);
-    /// Links or routes have changed.
-    pub const LINKS: Self = Self(1 << 2);
-    /// A class is shaped.
-    pub const SHAPE: Self = Self(1 << 3);
-    /// Packets that find a full queue are trimmed.
-    pub const TRIM: Self = Self(1 << 4);
-    /// Packets that leave a VOQ have queues of their own.
-    pub const VOQS: Self = Self(1 << 5);
-    /// The hop scheme watches arrivals.
-    pub const ARRIVE: Self = Self(1 << 6);
-    /// The hop scheme watches packets that join a queue.
-    pub const ENQUEUE: Self = Self(1 << 7);
-    /// The hop scheme watches departures.
-    pub const DEPART: Self = Self(1 << 8);
-    /// A guard can drop packets of a class.
-    pub const GUARD: Self = Self(1 << 12);
-    /// A signal sends notices to senders.
-    pub const NOTIFY: Self = Self(1 << 10);
-    /// A path policy reads the loads of ports.
-    pub const BY_LOAD: Self = Self(1 << 11);
-    /// INT records differ from the exact ones.
-    pub const INT_FORMAT: Self = Self(1 << 9);
 
     /// The steps of both sets.
     pub const fn and(self, other: Self) -> Self {
