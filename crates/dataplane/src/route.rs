@@ -215,13 +215,30 @@ impl Routes {
     #[inline(always)]
     #[must_use]
     pub fn port(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
-        let ports = self.ports(packet.dst)?;
-        Some(ports.get(self.choose(ports.len(), packet, src)))
+        // Not by `ports`: one code for formula and table takes more instructions per packet.
+        match &self.tree {
+            Some(tree) => {
+                let Row { first, len } = tree.to(packet.dst);
+                (len > 0).then(|| first + self.choose(len.into(), packet, src) as u16)
+            }
+            None => self.port_by_table(packet, src),
+        }
+    }
+
+    /// [`Routes::port`] if there is no formula.
+    #[inline]
+    fn port_by_table(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
+        let dst = packet.dst as usize;
+        let group = self.endpoints.group[dst];
+        if group == self.own_group {
+            return Some(self.endpoints.port[dst]);
+        }
+        let ports = self.sets.get(usize::from(self.table[group as usize]));
+        (ports.len() > 0).then(|| ports.get(self.choose(ports.len(), packet, src)))
     }
 
     /// The equal-cost egress ports to an endpoint; `None` if there are none.
     // TOP-22
-    #[inline(always)]
     pub(crate) fn ports(&self, dst: u32) -> Option<EqualPorts<'_>> {
         let ports = match &self.tree {
             Some(tree) => {

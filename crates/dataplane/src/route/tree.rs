@@ -121,6 +121,7 @@ mod tests {
     use super::*;
     use crate::config::PathChoice;
     use crate::packet::{Kind, Packet};
+    use crate::paths::switch::EqualPorts;
     use crate::route::Routes;
 
     /// The routes of a switch that is part of a tree, but for single groups that go another way.
@@ -203,12 +204,17 @@ mod tests {
             for choice in [PathChoice::Flow, PathChoice::Packet, PathChoice::Label] {
                 let routes = plan.routes(choice);
                 prop_assert!(routes.tree.is_some() || !plan.astray.is_empty(), "no formula");
+                let listed = |ports: EqualPorts<'_>| {
+                    (0..ports.len()).map(|nth| ports.get(nth)).collect::<Vec<u16>>()
+                };
                 for dst in 0..plan.groups * plan.size {
+                    let ports = routes.ports(dst).map(listed).unwrap_or_default();
+                    prop_assert_eq!(ports, listed(routes.by_table(dst)));
                     let packet = Packet { dst, hash, psn, ..Packet::new(Kind::Data, 2, 100) };
-                    let ports = routes.by_table(dst);
-                    let by_table = (ports.len() > 0)
-                        .then(|| ports.get(routes.choose(ports.len(), &packet, || 0)));
-                    prop_assert_eq!(routes.port(&packet, || 0), by_table);
+                    prop_assert_eq!(
+                        routes.port(&packet, || 0),
+                        routes.port_by_table(&packet, || 0)
+                    );
                 }
             }
         }
