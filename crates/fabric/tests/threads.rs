@@ -305,6 +305,7 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
     let mut reps = of(dctcp);
     reps.switch.path = PathChoice::Entropy;
     reps.nic.spray = Some(REPS);
+    reps.nic.reorders = true;
     reps.nic.recovery = Recovery::Irn(IrnConfig::paper());
     let outcome = same_with(&reps, &[2, 4]);
     assert!(outcome.counters.overtaken > 0);
