@@ -343,6 +343,9 @@ fn a_guard_needs_pfc() {
     let set = ["scheme.guard=watchdog", "scheme.admission=shared-pool"];
     let error = parse(&text, "dcqcn", &set).expect_err("this must be refused");
     assert!(error.to_string().contains("guard = \"none\""), "{error}");
+    let set = ["scheme.guard=watchdog", "scheme.recovery=none"];
+    let error = parse(&text, "dcqcn", &set).expect_err("dropped packets must be sent again");
+    assert!(error.to_string().contains("recovery"), "{error}");
     let guard = config(&text, "dcqcn", &set[..1]).switch.guard.unwrap();
     assert_eq!(guard.patience_ps(), 400 * MS);
 }

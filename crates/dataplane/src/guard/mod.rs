@@ -14,7 +14,7 @@ pub use watchdog::{Action, WatchdogConfig};
 pub(crate) enum Event {
     /// From now on pauses of the class are ignored.
     Storm { port: u16, class: u8 },
-    /// From now on pauses of the class hold again.
+    /// The storm has ended: the port obeys pauses of this class again.
     Restored { port: u16, class: u8 },
 }
 
@@ -194,7 +194,7 @@ impl Guarded {
         *paused
     }
 
-    /// Classes of a port that the neighbour pauses, and that the guard lets it pause.
+    /// The classes that are paused in effect: paused by the neighbour and not ignored by the guard.
     pub fn effective(&self, port: u16) -> ClassSet {
         self.paused[usize::from(port)] & !self.guard.ignores(port)
     }

@@ -40,7 +40,7 @@ impl WatchdogConfig {
             .about("A storm ends when no pause frame of the class has arrived for this long."),
         Param::word("action", &["drop", "forward"])
             .default("\"drop\"", "PRE-221", "the default of SONiC")
-            .about("Whether packets of a class in a storm are dropped, or sent though it is paused."),
+            .about("Action on packets of a class in a storm: drop them, or send them although the class is paused."),
     ];
 
     /// Reads the values of the parameters.

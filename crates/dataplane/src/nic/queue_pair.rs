@@ -102,7 +102,13 @@ impl<C: Chosen> Active<'_, C> {
         }
         let psn = flow.take_number(now);
         let hash = match &mut flow.spray {
-            Some(spray) => spray.next(now, psn, flow.acked, draw),
+            Some(spray) => {
+                // A recovery that counts packets in any order does not know which ones arrived.
+                let of = config.recovery.properties();
+                let is_counted = of.selective && !of.repeats;
+                let arrived_below = if is_counted { 0 } else { flow.acked };
+                spray.next(now, psn, arrived_below, draw)
+            }
             None => flow.start.hash,
         };
         let before = flow.start.bytes_below(psn, config.mtu);

@@ -30,6 +30,8 @@ pub(crate) struct Reps {
     filled: u32,
     /// Values that came back and were not used again.
     unused: u32,
+    /// Place of the next value that a frozen flow uses again.
+    again: u32,
     /// The sender uses no fresh value before this time.
     frozen_until: Time,
 }
@@ -61,6 +63,7 @@ impl Policy for Reps {
             head: 0,
             filled: 0,
             unused: 0,
+            again: 0,
             frozen_until: 0,
         }
     }
@@ -74,8 +77,9 @@ impl Policy for Reps {
         }
         // SPR-13: values of the ring in turn, although they were used already.
         if now < self.frozen_until && self.filled > 0 {
-            self.head = (self.head + 1) % self.filled;
-            return u32::from(self.ring[self.head as usize]);
+            let at = self.again % self.filled;
+            self.again = at + 1;
+            return u32::from(self.ring[at as usize]);
         }
         below(config.values, draw) // SPR-12
     }

@@ -29,10 +29,16 @@ impl Spray {
         }
     }
 
-    /// The hash of packet `psn`, which is now sent. All packets below `acked` have arrived.
+    /// The hash of packet `psn`, which is now sent. All packets below `arrived_below` have arrived.
     // SPR-01, SPR-02
-    pub fn next(&mut self, now: Time, psn: u32, acked: u32, draw: &mut impl FnMut() -> u64) -> u32 {
-        while self.first < acked && self.sent.pop_front().is_some() {
+    pub fn next(
+        &mut self,
+        now: Time,
+        psn: u32,
+        arrived_below: u32,
+        draw: &mut impl FnMut() -> u64,
+    ) -> u32 {
+        while self.first < arrived_below && self.sent.pop_front().is_some() {
             self.first += 1;
         }
         self.report(now, psn, Verdict::Lost);

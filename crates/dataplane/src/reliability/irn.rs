@@ -63,15 +63,15 @@ pub(crate) struct Irn {
     cap_bytes: u64,
     /// In recovery while something below this is not acknowledged.
     until: u32,
-    /// Since the last timeout all lost packets below this have been sent again.
+    /// Lost packets below this number have been sent again since the last timeout.
     looked: u32,
-    /// A timeout requests the first unacknowledged packet.
+    /// The next packet to send is the first unacknowledged one, because a timeout passed.
     head: bool,
     /// When the packet that a timeout requested was sent; [`NEVER`]: none is on its way.
     probe_ps: Time,
     /// First number that had not been sent at the last timeout.
     probed: u32,
-    /// What is below and has not arrived is lost: an answered probe has overtaken it.
+    /// Packets below this number that have not arrived are lost: a packet sent later was acknowledged.
     overtaken: u32,
 }
 

@@ -21,14 +21,14 @@ impl BoltSpec {
         Param::size("threshold", 0, MAX_SIZE_BYTES)
             .default("\"62KB\"", "PRE-220", "the default of the authors' code")
             .about(
-                "A packet that finds this many bytes in its queue causes a notice to its sender.",
+                "A packet that finds at least this many bytes in its queue causes a notice to its sender.",
             ),
         Param::count("ramp_up_tokens", 0, u16::MAX as u64)
             .default("256", "PRE-220", "the default of the authors' code")
-            .about("Most tokens that packets of last windows leave for others at a port."),
+            .about("Maximum number of ramp-up tokens of a port: packets of last windows add them, packets that raise windows use them."),
         Param::size("supply", 0, 1_000_000_000)
             .default("\"30KB\"", "PRE-220", "the default of the authors' code")
-            .about("Most bytes of spare capacity that a port remembers."),
+            .about("Maximum spare capacity that a port remembers."),
         Param::size("notice", 1, 1_000)
             .default("\"64B\"", "PRE-220", "a smallest frame, our choice")
             .about("Bytes of a notice."),
@@ -156,7 +156,7 @@ impl Notifier for Bolt {
             return Some(notice.record(joined.packet, joined.cold, config.notice_bytes));
         }
         if *bits & (ramp::LAST | ramp::FIRST) == ramp::LAST {
-            port.ramp_up = (port.ramp_up + 1).min(config.ramp_up_tokens); // BOLT-03
+            port.ramp_up = port.ramp_up.saturating_add(1).min(config.ramp_up_tokens); // BOLT-03
         } else if *bits & ramp::INCREASE != 0 && !port.take_token(config.packet_bytes) {
             *bits &= !ramp::INCREASE; // BOLT-05
         }

@@ -25,7 +25,7 @@ pub(super) enum Verdict {
 }
 
 impl<S: Sink> Cx<'_, S> {
-    /// A packet arrived or leaves: starts the clock of the switch if it rests.
+    /// Starts the periodic timer of the switch if it is stopped. Called for each packet that arrives or leaves.
     #[inline(always)]
     pub fn start_clock(&mut self) {
         if let Some(clock) = &mut self.core.clock

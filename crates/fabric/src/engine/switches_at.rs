@@ -12,7 +12,7 @@ pub struct SwitchesAt {
 }
 
 impl SwitchesAt {
-    /// Gives switches, by their nodes, another configuration.
+    /// Sets another configuration for the switches with these node numbers.
     pub fn add(&mut self, nodes: impl IntoIterator<Item = u32>, config: SwitchConfig) {
         let index = self.configs.len();
         self.configs.push(config);

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::common::*;
-use dataplane::config::{EcnConfig, IrnConfig, IrnWindow, PathChoice, Recovery, Red, SprayConfig};
+use dataplane::config::{
+    Admission, Alpha, EcnConfig, IrnConfig, IrnWindow, PathChoice, Recovery, Red, SprayConfig,
+};
 use dataplane::units::{MS, Rate, US};
 use fabric::link_failures::{LinkFailure, LinkFailures};
 
@@ -152,4 +154,23 @@ fn bfc_assigns_a_queue_to_a_flow_however_it_is_sprayed() {
     assert_eq!((outcome.finished, outcome.violations), (4, vec![]));
     let hop = &outcome.counters.hop;
     assert_eq!(hop["bfc_table_collisions"], 0, "{hop:?}");
+}
+
+// SPR-04: with ideal recovery the receiver counts packets in any order, and the sender still knows their values.
+#[test]
+fn losses_on_a_slow_path_are_charged_to_its_values() {
+    let lost = |policy| {
+        let mut s = spines(&[10, 100], line_rate, 8_000_000);
+        s.switch.mmu.buffer_bytes = 100_000;
+        s.switch.mmu.admission = Admission::EgressDynamic {
+            alpha: Alpha::new(1.0),
+            per_queue: false,
+        };
+        let (outcome, _) = sprayed(s, policy, Recovery::ideal(None)).run();
+        assert_eq!(outcome.finished, 1, "{policy:?}");
+        outcome.counters.retransmissions
+    };
+    let [bitmap, oblivious] = [BITMAP, OBLIVIOUS].map(lost);
+    assert!(0 < bitmap && bitmap < oblivious, "{bitmap} {oblivious}");
+    assert!(lost(REPS) > 0);
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use dataplane::config::Admission;
+use dataplane::guard::GuardConfig;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VICTIM_WORD;
 use dataplane::param::{Kind, Param};
@@ -18,7 +19,7 @@ use crate::reader::{Context, Read, Section, array, refuse_as, string};
 /// The keys of an entry that are not keys of `[scheme]`.
 pub(crate) const AT: &[Param] = &[Param::list("switches", &Kind::Text)
     .needed("[\"spine*\"]")
-    .about("Names of switches; `*` stands for any letters and `?` for one.")];
+    .about("Names of switches; `*` matches any characters, `?` exactly one.")];
 
 /// Keys of `[scheme]` that an entry may set, besides the tables of hop schemes.
 // PRE-292
@@ -36,12 +37,16 @@ const KEYS: &[&str] = &[
     VICTIM_WORD,
     "egress-dynamic",
     "per-port",
+    "guard",
 ];
 
 /// The keys of `[scheme]` that an entry may set.
 pub(crate) fn keys_at() -> impl Iterator<Item = &'static str> {
     let hops = HopSpec::WORDS.iter().map(|&(word, _)| word);
-    KEYS.iter().copied().chain(hops)
+    KEYS.iter()
+        .chain(GuardConfig::NAMES.iter().filter(|&&name| name != "none"))
+        .copied()
+        .chain(hops)
 }
 
 /// The scheme of some switches.
@@ -49,7 +54,7 @@ pub(crate) fn keys_at() -> impl Iterator<Item = &'static str> {
 pub struct SchemeAt {
     /// Their nodes, ascending.
     pub switches: Vec<u32>,
-    /// Their scheme. Only what it says of switches counts.
+    /// The scheme of these switches. Its keys for hosts are ignored.
     pub scheme: SchemeSpec,
 }
 

@@ -99,7 +99,7 @@ fn guards(s: &Section<'_>, x: &SchemeSpec) {
     if x.guard.is_some() && !matches!(x.admission, Admission::Pfc(_)) {
         s.complain_of(
             &["guard", "admission"],
-            "a guard ends pauses of PFC, and with this admission switches send none",
+            "a guard needs PFC, and with this `admission` switches send no PFC pauses",
             "set admission = \"pfc\", or guard = \"none\"",
         );
     }
@@ -114,7 +114,7 @@ fn notices(s: &Section<'_>, x: &SchemeSpec) {
     let keys = &["notices", "control"];
     if let Some(transport) = x.control.transport() {
         let message = format!(
-            "{}'s receivers schedule the senders, which read no notices",
+            "{} controls its senders from the receiver, so they ignore notices of switches",
             transport.name()
         );
         s.complain_of(keys, message, "set notices = \"none\"");
@@ -222,9 +222,16 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
             "set recovery = \"go-back-n\", \"irn\" or \"ideal\", or admission to \"pfc\" or \"unlimited\"",
         );
     }
+    if !x.recovery.properties().repairs && x.guard.is_some() {
+        s.complain_of(
+            &["guard", "recovery"],
+            "a guard can drop packets, and nothing would send them again",
+            "set recovery = \"go-back-n\" or \"irn\", or guard = \"none\"",
+        );
+    }
     let around = Surroundings {
         sprays: x.path.reorders(),
-        drops: lossy,
+        drops: lossy || x.guard.is_some(),
         pfc: matches!(x.admission, Admission::Pfc(_)),
     };
     if let Some(warning) = x.recovery.warning(around) {

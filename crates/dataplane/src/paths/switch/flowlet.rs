@@ -20,8 +20,8 @@ pub struct FlowletConfig {
 struct Entry {
     /// Arrival of the last packet plus 1; 0: there was none.
     last_ps: Time,
-    /// Index of the chosen port among those to the destination.
-    nth: u16,
+    /// The chosen port.
+    port: u16,
 }
 
 /// The flowlet table of a switch.
@@ -78,13 +78,16 @@ impl Policy for Flowlets {
         let entry = &mut self.table[at];
         let is_new = entry.last_ps == 0 || cx.now + 1 - entry.last_ps > self.gap_ps;
         entry.last_ps = cx.now + 1;
-        // Flows that share the entry may have other sets of ports.
-        let kept = usize::from(entry.nth) % ports.len();
-        if !is_new && (cx.load)(ports.get(kept)).is_some() {
-            return kept;
+        if !is_new {
+            // New routes may have removed ports. Flows that share the entry may have other ports.
+            let kept = (0..ports.len()).find(|&nth| ports.get(nth) == entry.port);
+            let kept = kept.unwrap_or(usize::from(entry.port) % ports.len());
+            if (cx.load)(ports.get(kept)).is_some() {
+                return kept;
+            }
         }
         let nth = cx.least_loaded(ports);
-        entry.nth = nth as u16;
+        entry.port = ports.get(nth);
         nth
     }
 }
