@@ -1,6 +1,6 @@
 //! The switch: `receive` is route → classify → admit → enqueue, `transmit` is schedule → sign → depart.
 //!
-//! `path.rs` has these steps as functions. Each part of the [`Pipeline`] serves one of them: [`Routes`], the
+//! `path.rs` has these steps as functions. Each part of the `Pipeline` serves one of them: [`Routes`], the
 //! classifier (`classify.rs`, `flow_table.rs`), the buffer (`mmu.rs`), the queues and their schedule
 //! (`queueing.rs`), the signals (`signal.rs`). Hop schemes (`hop/`) watch the steps. A dropped packet changes no
 //! table. The rules are in `specs/switch.md`.
