@@ -57,9 +57,9 @@ pub struct DrivenCounters {
     pub credits: u64,
     /// Of them those that let a packet go.
     pub credits_used: u64,
-    /// Of them those that found nothing to send.
+    /// Received credits for which the sender had no data.
     pub credits_wasted: u64,
-    /// Of them those that found the receiver's own queue of credits full.
+    /// Credits that the receiver's own NIC dropped because its credit queue was full.
     pub credits_dropped: u64,
     /// Pulls sent.
     pub pulls: u64,

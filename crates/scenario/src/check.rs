@@ -79,8 +79,10 @@ pub(crate) fn network(
 /// Ingresses that are to be recorded, where PFC holds none of them against a threshold.
 // RCD-13
 fn ingresses(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
-    let pfc = matches!(config.switch.mmu.admission, Admission::Pfc(_));
-    let paused = pfc && pausable_classes(&config.switch) > 0;
+    let pauses = |switch: &SwitchConfig| {
+        matches!(switch.mmu.admission, Admission::Pfc(_)) && pausable_classes(switch) > 0
+    };
+    let paused = config.switches().any(pauses);
     if spec.record.ingress.is_some() && !paused {
         let message = "port_ingress will be empty: PFC pauses nobody in this scheme".to_owned();
         let hint =
@@ -529,9 +531,8 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
         return;
     }
     // QNT-07
-    if let Admission::Pfc(pfc) = config.switch.mmu.admission
-        && pfc.pause == PauseTime::UntilResumed
-    {
+    let holds = |switch: &SwitchConfig| matches!(switch.mmu.admission, Admission::Pfc(pfc) if pfc.pause == PauseTime::UntilResumed);
+    if config.switches().any(holds) {
         findings.warn(
             &["topology"],
             "links also lose the pauses and resumes of PFC, and nothing repeats them".to_owned(),
@@ -579,7 +580,7 @@ fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
         classes: config.switch.classes.len(),
         max_frame: config.switch.max_frame,
     };
-    if let Some(hop) = config.switch.hop.declaration() {
+    if let Some(hop) = (config.switches()).find_map(|switch| switch.hop.declaration()) {
         hop.network(&facts, &mut |finding| findings.of_scheme(finding));
     }
 }

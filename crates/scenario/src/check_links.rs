@@ -3,6 +3,7 @@
 
 use dataplane::config::{Admission, PathChoice};
 use dataplane::nic::CUT_OFF;
+use dataplane::switch::SwitchConfig;
 use dataplane::units::Time;
 use fabric::backpressure_graph::{circles, shortest_circle, used_pairs};
 use fabric::link_failures::{LinkFailures, parts};
@@ -83,7 +84,7 @@ fn unsupported(spec: &Spec, link_failures: &LinkFailures, findings: &mut Finding
 // LNK-06
 fn hop(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if !link_failures.changes().is_empty()
-        && let Some(hop) = config.switch.hop.declaration()
+        && let Some(hop) = (config.switches()).find_map(|switch| switch.hop.declaration())
     {
         hop.failing_links(&mut |finding| findings.of_scheme(finding));
     }
@@ -233,10 +234,13 @@ fn circle(
     config: &SchemeConfig,
     findings: &mut Findings<'_>,
 ) {
-    let classes = &config.switch.classes;
-    let pfc = matches!(config.switch.mmu.admission, Admission::Pfc(_))
-        && classes.iter().any(|class| class.pausable && class.buffered);
-    let named = config.switch.hop.declaration();
+    let pauses = |switch: &SwitchConfig| {
+        let mut classes = switch.classes.iter();
+        matches!(switch.mmu.admission, Admission::Pfc(_))
+            && classes.any(|class| class.pausable && class.buffered)
+    };
+    let pfc = config.switches().any(pauses);
+    let named = (config.switches()).find_map(|switch| switch.hop.declaration());
     let named = named.filter(|hop| hop.can_deadlock() && !spec.scheme.hop.elides());
     // Regular shapes route up, then down, which closes no circle.
     let work = u64::from(known.groups()) * u64::from(known.port_count());

@@ -84,11 +84,11 @@ pub struct Send {
 /// A receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Receive {
-    /// Sending rank; None: any.
+    /// Rank that sends the message; `None` accepts every rank.
     pub from: Option<u32>,
     /// Bytes expected: debited where bytes are counted, else for the record only.
     pub bytes: u64,
-    /// Tag; None: any.
+    /// Tag of the message; `None` accepts every tag.
     pub tag: Option<u64>,
 }
 

@@ -38,10 +38,6 @@ pub(crate) trait Guard {
     fn drops(&self, port: u16, class: u8) -> bool;
     /// The link at a port has failed or is back.
     fn forget(&mut self, port: u16);
-    /// Counts a packet that was dropped in a storm.
-    fn count_drop(&mut self);
-    /// The counters of the guard.
-    fn counters(&self) -> GuardCounters;
 }
 
 /// What a guard counted.
@@ -144,18 +140,6 @@ macro_rules! guards {
                     $(Self::$Name(guard) => guard.forget(port),)*
                 }
             }
-
-            fn count_drop(&mut self) {
-                match self {
-                    $(Self::$Name(guard) => guard.count_drop(),)*
-                }
-            }
-
-            fn counters(&self) -> GuardCounters {
-                match self {
-                    $(Self::$Name(guard) => guard.counters(),)*
-                }
-            }
         }
     };
 }
@@ -171,6 +155,8 @@ pub(crate) struct Guarded {
     pub guard: AnyGuard,
     /// Per port: the classes that the neighbour pauses, as bits, whether the guard ignores that or not.
     pub paused: Vec<ClassSet>,
+    // PFCWD-08
+    pub counters: GuardCounters,
 }
 
 impl Guarded {
@@ -178,6 +164,7 @@ impl Guarded {
         Self {
             guard: AnyGuard::new(config, ports),
             paused: vec![0; ports],
+            counters: GuardCounters::default(),
         }
     }
 
@@ -192,6 +179,23 @@ impl Guarded {
             false => *paused & !classes,
         };
         *paused
+    }
+
+    /// Returns the next event that is due, and counts it. `is_waiting` returns true if packets of a class wait at a port.
+    pub fn due(&mut self, now: Time, is_waiting: impl Fn(u16, u8) -> bool) -> Option<Event> {
+        let event = self.guard.due(now, &self.paused, is_waiting)?;
+        match event {
+            Event::Storm { .. } => self.counters.storms += 1,
+            Event::Restored { .. } => self.counters.restorations += 1,
+        }
+        Some(event)
+    }
+
+    /// True if packets of a class that are to leave by a port are dropped. Counts the packet then.
+    pub fn drops_packet(&mut self, port: u16, class: u8) -> bool {
+        let drops = self.guard.drops(port, class);
+        self.counters.drops += u64::from(drops);
+        drops
     }
 
     /// The classes that are paused in effect: paused by the neighbour and not ignored by the guard.

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Event, Guard, GuardCounters};
+use super::{Event, Guard};
 use crate::classes::{ClassSet, MAX_CLASSES};
 use crate::param::{Param, Values};
 use crate::units::{NEVER, Time, US};
@@ -90,7 +90,6 @@ pub(crate) struct Watchdog {
     /// Per port and class.
     states: Vec<State>,
     timers: BinaryHeap<Reverse<(Time, usize)>>,
-    counters: GuardCounters,
 }
 
 impl Watchdog {
@@ -99,7 +98,6 @@ impl Watchdog {
             config,
             states: vec![State::Clear; ports * MAX_CLASSES],
             timers: BinaryHeap::new(),
-            counters: GuardCounters::default(),
         }
     }
 
@@ -143,7 +141,6 @@ impl Guard for Watchdog {
             match self.states[at] {
                 state if state.due() != due => {} // it has changed since
                 State::Storm(_) => {
-                    self.counters.restorations += 1;
                     self.states[at] = State::Clear;
                     if paused[usize::from(port)] >> class & 1 != 0 {
                         self.set(at, State::Watched(now + self.config.detection_ps));
@@ -151,7 +148,6 @@ impl Guard for Watchdog {
                     return Some(Event::Restored { port, class });
                 }
                 _ if is_waiting(port, class) => {
-                    self.counters.storms += 1;
                     self.set(at, State::Storm(now + self.config.restoration_ps));
                     return Some(Event::Storm { port, class });
                 }
@@ -184,14 +180,5 @@ impl Guard for Watchdog {
     fn forget(&mut self, port: u16) {
         let first = Self::at(port, 0);
         self.states[first..first + MAX_CLASSES].fill(State::Clear);
-    }
-
-    fn count_drop(&mut self) {
-        self.counters.drops += 1;
-    }
-
-    // PFCWD-08
-    fn counters(&self) -> GuardCounters {
-        self.counters
     }
 }

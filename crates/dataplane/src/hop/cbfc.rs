@@ -724,7 +724,7 @@ impl HopScheme for Cbfc {
         broken
     }
 
-    const WATCHES: Steps = Steps::ARRIVE.and(Steps::DEPART);
+    const WATCHES: Steps = Steps::ARRIVE.or(Steps::DEPART);
 
     #[inline(always)]
     fn step<S: Sink>(&mut self, cx: &mut Cx<'_, S>, step: Step<'_>) -> Outcome {

@@ -103,9 +103,7 @@ impl<C: Chosen> Active<'_, C> {
         let psn = flow.take_number(now);
         let hash = match &mut flow.spray {
             Some(spray) => {
-                // A recovery that counts packets in any order does not know which ones arrived.
-                let of = config.recovery.properties();
-                let is_counted = of.selective && !of.repeats;
+                let is_counted = config.recovery.properties().repeats_by_count();
                 let arrived_below = if is_counted { 0 } else { flow.acked };
                 spray.next(now, psn, arrived_below, draw)
             }

@@ -9,7 +9,7 @@ const REPS: RepsConfig = RepsConfig {
     freeze_ps: 10 * MS,
 };
 
-/// Random bits that tell whether a policy drew: the n-th draw gives the entropy value 1000 + n.
+/// A generator that counts its draws: the n-th draw gives the entropy value 1000 + n.
 struct Draws(u64);
 
 impl Draws {

@@ -48,6 +48,15 @@ pub struct Properties {
     pub selective: bool,
 }
 
+impl Properties {
+    /// True if the sender repeats packets although an ACK only has the number of packets that arrived, and does not
+    /// report which ones.
+    #[must_use]
+    pub const fn repeats_by_count(self) -> bool {
+        self.selective && !self.repeats
+    }
+}
+
 /// The parts of a scenario that a scheme may not suit.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {

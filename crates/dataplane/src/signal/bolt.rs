@@ -6,16 +6,20 @@ use crate::packet::{Cold, Notice, Packet, ramp};
 use crate::param::{MAX_SIZE_BYTES, Param, Values};
 use crate::units::{Rate, Time};
 
-/// Scenario-level configuration of Bolt at a switch.
+/// Parameters of Bolt at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BoltSpec {
-    threshold_bytes: u64,
-    ramp_up_tokens: u16,
-    supply_bytes: u32,
-    notice_bytes: u16,
+pub struct BoltConfig {
+    /// A packet that finds at least this many bytes in its queue causes a notice.
+    pub threshold_bytes: u64,
+    /// Maximum number of ramp-up tokens of a port.
+    pub ramp_up_tokens: u16,
+    /// Maximum spare capacity of a port, in bytes.
+    pub supply_bytes: u32,
+    /// Bytes of a notice.
+    pub notice_bytes: u16,
 }
 
-impl BoltSpec {
+impl BoltConfig {
     /// The parameters.
     pub const PARAMS: &'static [Param] = &[
         Param::size("threshold", 0, MAX_SIZE_BYTES)
@@ -44,33 +48,6 @@ impl BoltSpec {
             notice_bytes: values.size("notice") as u16,
         }
     }
-
-    /// The configuration of a network with this largest frame.
-    #[must_use]
-    pub const fn configure(&self, max_frame: u16) -> BoltConfig {
-        BoltConfig {
-            threshold_bytes: self.threshold_bytes,
-            ramp_up_tokens: self.ramp_up_tokens,
-            supply_bytes: self.supply_bytes,
-            packet_bytes: max_frame,
-            notice_bytes: self.notice_bytes,
-        }
-    }
-}
-
-/// Parameters of Bolt at a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BoltConfig {
-    /// A packet that finds this many bytes in its queue causes a notice.
-    pub threshold_bytes: u64,
-    /// Most tokens for proactive ramp-up.
-    pub ramp_up_tokens: u16,
-    /// Most bytes of spare capacity that a port remembers.
-    pub supply_bytes: u32,
-    /// Bytes of a full packet: one token of spare capacity.
-    pub packet_bytes: u16,
-    /// Bytes of a notice.
-    pub notice_bytes: u16,
 }
 
 /// One port.
@@ -89,11 +66,13 @@ struct Port {
 #[derive(Debug)]
 pub(crate) struct Bolt {
     config: BoltConfig,
+    /// Bytes of a full packet, which takes one token of spare capacity.
+    packet_bytes: u16,
     ports: Vec<Port>,
 }
 
 impl Bolt {
-    pub fn new(config: BoltConfig, ports: &[(Rate, Time)]) -> Self {
+    pub fn new(config: BoltConfig, packet_bytes: u16, ports: &[(Rate, Time)]) -> Self {
         let port = |&(rate, _): &(Rate, Time)| Port {
             rate,
             ramp_up: 0,
@@ -102,6 +81,7 @@ impl Bolt {
         };
         Self {
             config,
+            packet_bytes,
             ports: ports.iter().map(port).collect(),
         }
     }
@@ -157,7 +137,7 @@ impl Notifier for Bolt {
         }
         if *bits & (ramp::LAST | ramp::FIRST) == ramp::LAST {
             port.ramp_up = port.ramp_up.saturating_add(1).min(config.ramp_up_tokens); // BOLT-03
-        } else if *bits & ramp::INCREASE != 0 && !port.take_token(config.packet_bytes) {
+        } else if *bits & ramp::INCREASE != 0 && !port.take_token(self.packet_bytes) {
             *bits &= !ramp::INCREASE; // BOLT-05
         }
         None
@@ -174,7 +154,6 @@ mod tests {
         threshold_bytes: 10_000,
         ramp_up_tokens: 2,
         supply_bytes: 3_000,
-        packet_bytes: 1_000,
         notice_bytes: 64,
     };
 
@@ -183,7 +162,7 @@ mod tests {
 
     impl Bench {
         fn new() -> Self {
-            Self(Bolt::new(CONFIG, &[(Rate::from_gbps(100), US)]))
+            Self(Bolt::new(CONFIG, 1_000, &[(Rate::from_gbps(100), US)]))
         }
 
         fn join(&mut self, now: Time, queue_bytes: u64, bits: u8) -> (u8, Option<(Packet, Cold)>) {

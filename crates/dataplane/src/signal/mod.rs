@@ -7,7 +7,7 @@ mod bolt;
 use crate::packet::{Cold, Packet};
 use crate::param::{Param, Values};
 use crate::units::{Rate, Time};
-pub use bolt::{BoltConfig, BoltSpec};
+pub use bolt::BoltConfig;
 
 /// A data packet that joined a queue.
 #[derive(Debug)]
@@ -29,17 +29,17 @@ pub(crate) trait Notifier {
 }
 
 macro_rules! notifiers {
-    ($($(#[$doc:meta])* $word:literal: $Name:ident, $spec:ty, $config:ty, $state:ty;)*) => {
-        /// Scenario-level configuration of the signal to senders.
+    ($($(#[$doc:meta])* $word:literal: $Name:ident, $config:ty, $state:ty;)*) => {
+        /// The signal of a switch to senders.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum NotifierSpec {
-            $($(#[$doc])* $Name($spec),)*
+        pub enum NotifierConfig {
+            $($(#[$doc])* $Name($config),)*
         }
 
-        impl NotifierSpec {
+        impl NotifierConfig {
             /// The words of the list, and the parameters of each.
             pub const WORDS: &'static [(&'static str, &'static [Param])] =
-                &[$(($word, <$spec>::PARAMS)),*];
+                &[$(($word, <$config>::PARAMS)),*];
 
             /// The words of the answer.
             pub const NAMES: &'static [&'static str] = &["none", $($word),*];
@@ -48,27 +48,11 @@ macro_rules! notifiers {
             #[must_use]
             pub fn from_values(word: &str, values: &Values) -> Option<Self> {
                 match word {
-                    $($word => Some(Self::$Name(<$spec>::from_values(values))),)*
+                    $($word => Some(Self::$Name(<$config>::from_values(values))),)*
                     _ => None,
                 }
             }
 
-            /// The configuration of a network with this largest frame.
-            #[must_use]
-            pub const fn configure(&self, max_frame: u16) -> NotifierConfig {
-                match self {
-                    $(Self::$Name(spec) => NotifierConfig::$Name(spec.configure(max_frame)),)*
-                }
-            }
-        }
-
-        /// The signal of a switch to senders.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum NotifierConfig {
-            $($(#[$doc])* $Name($config),)*
-        }
-
-        impl NotifierConfig {
             /// Bytes of a notice.
             #[must_use]
             pub const fn notice_bytes(&self) -> u16 {
@@ -85,9 +69,12 @@ macro_rules! notifiers {
         }
 
         impl Signal {
-            pub fn new(config: &NotifierConfig, ports: &[(Rate, Time)]) -> Self {
+            /// `packet_bytes`: bytes of the largest frame.
+            pub fn new(config: &NotifierConfig, packet_bytes: u16, ports: &[(Rate, Time)]) -> Self {
                 match config {
-                    $(NotifierConfig::$Name(config) => Self::$Name(<$state>::new(*config, ports)),)*
+                    $(NotifierConfig::$Name(config) => {
+                        Self::$Name(<$state>::new(*config, packet_bytes, ports))
+                    })*
                 }
             }
         }
@@ -104,5 +91,5 @@ macro_rules! notifiers {
 
 notifiers! {
     /// Bolt: notices of congestion, tokens for packets that may raise a window.
-    "bolt": Bolt, BoltSpec, BoltConfig, bolt::Bolt;
+    "bolt": Bolt, BoltConfig, bolt::Bolt;
 }

@@ -96,7 +96,7 @@ impl Switch {
     // AUD-01
     fn audit_short_queues(&self, arena: &Arena) -> Option<String> {
         let core = &self.core;
-        if !core.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
+        if !core.steps.has(Steps::SHAPE.or(Steps::TRIM)) {
             return None;
         }
         let counted = |port: u16, class: u8| match (&core.shaper, &core.trimmer) {

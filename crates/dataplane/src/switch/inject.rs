@@ -1,7 +1,8 @@
 //! Packets that a switch creates and routes.
 
 use super::context::Cx;
-use super::steps::{Found, Step, Steps};
+use super::join;
+use super::steps::Found;
 use crate::hop::Hop;
 use crate::packet::{Cold, Kind, Packet, PacketId};
 use crate::signal::{Joined, Notifier};
@@ -49,18 +50,5 @@ pub(super) fn inject<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, packet: Packet,
         Err((port, cause)) => return cx.drop(port, id, cause),
     };
     let place = cx.classify(port, &packet);
-    let found = cx.enqueue(port, place, id, &packet);
-    if cx.steps.has(Steps::ENQUEUE) {
-        let packet = &packet;
-        hop.step(
-            cx,
-            Step::Enqueue {
-                port,
-                id,
-                packet,
-                found,
-            },
-        );
-    }
-    cx.sink.kick(port);
+    join(hop, cx, port, place, id, &packet);
 }

@@ -108,7 +108,7 @@ impl Switch {
         cx.discard(port, id, cause);
     }
 
-    /// Everything that a departure does, but that nothing has left: the packet stays in the buffer.
+    /// Removes a packet that was taken out of its queue from all tables but those of the buffer, in which it stays.
     pub(super) fn withdraw<S: Sink>(
         &mut self,
         now: Time,

@@ -43,7 +43,7 @@ use path::Verdict;
 use pipeline::Pipeline;
 use place::Place;
 use queueing::Taken;
-use steps::{Outcome, Step, Steps};
+use steps::{Found, Outcome, Step, Steps};
 
 pub use crate::hop::SwitchConfig;
 pub use crate::mixed::MixedMap;
@@ -103,7 +103,7 @@ impl Switch {
             core: &core,
         };
         let hop = Hop::new(&config.hop, &site);
-        core.steps = core.steps.and(hop.watches());
+        core.steps = core.steps.or(hop.watches());
         Self { core, hop }
     }
 
@@ -407,9 +407,26 @@ fn receive_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id: 
         hop.step(&mut cx.reborrow(), Step::Park { port, id });
         return;
     }
-    let found = cx.enqueue(port, place, id, &packet);
+    let found = join(hop, cx, port, place, id, &packet);
+    if cx.steps.has(Steps::NOTIFY)
+        && let Some((notice, cold)) = cx.reborrow().notify(port, id, &packet, found)
+    {
+        inject::inject(hop, &mut cx.reborrow(), notice, cold);
+    }
+}
+
+/// Lets an admitted packet join its queue, shows that to the hop scheme, and kicks the port.
+#[inline(always)]
+fn join<S: Sink>(
+    hop: &mut Hop,
+    cx: &mut Cx<'_, S>,
+    port: u16,
+    place: Place,
+    id: PacketId,
+    packet: &Packet,
+) -> Found {
+    let found = cx.enqueue(port, place, id, packet);
     if cx.steps.has(Steps::ENQUEUE) {
-        let packet = &packet;
         let step = Step::Enqueue {
             port,
             id,
@@ -419,11 +436,7 @@ fn receive_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id: 
         hop.step(&mut cx.reborrow(), step);
     }
     cx.sink.kick(port);
-    if cx.steps.has(Steps::NOTIFY)
-        && let Some((notice, cold)) = cx.reborrow().notify(port, id, &packet, found)
-    {
-        inject::inject(hop, &mut cx.reborrow(), notice, cold);
-    }
+    found
 }
 
 #[inline(never)]

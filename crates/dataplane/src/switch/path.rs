@@ -98,7 +98,7 @@ impl<S: Sink> Cx<'_, S> {
         packet: &mut Packet,
     ) -> Verdict {
         let class = packet.class();
-        if self.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
+        if self.steps.has(Steps::SHAPE.or(Steps::TRIM)) {
             self.arena.hot_mut(id).ingress = packet.ingress;
             let verdict = self.reborrow().admit_to_short_queue(port, class, id);
             if verdict != Verdict::Accept {
@@ -176,7 +176,7 @@ impl<S: Sink> Cx<'_, S> {
             };
         let bytes = core.queueing.get(queue).bytes();
         core.queueing.push(queue, id, self.arena);
-        if self.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
+        if self.steps.has(Steps::SHAPE.or(Steps::TRIM)) {
             self.reborrow().count_joined(port, packet.class());
         }
         let bit = 1 << packet.class();
@@ -316,7 +316,7 @@ impl<S: Sink> Cx<'_, S> {
     /// Removes a packet that has left its queue from the counts of the schedule and the classifier.
     #[inline(always)]
     pub fn depart(&mut self, port: u16, queue: QueueId, packet: &Packet) {
-        if self.steps.has(Steps::SHAPE.and(Steps::TRIM)) {
+        if self.steps.has(Steps::SHAPE.or(Steps::TRIM)) {
             self.reborrow().count_left(port, packet.class());
         }
         self.unplace(port, queue, packet);

@@ -196,7 +196,8 @@ impl Pipeline {
             shaper: (config.shaped.as_ref()).map(|queue| Box::new(Shaper::new(queue, ports))),
             guarded: (config.guard.as_ref())
                 .map(|config| Box::new(Guarded::new(config, ports.len()))),
-            signal: (config.notifier.as_ref()).map(|config| Box::new(Signal::new(config, ports))),
+            signal: (config.notifier.as_ref())
+                .map(|notifier| Box::new(Signal::new(notifier, config.max_frame, ports))),
             trimmer: config.trim.map(|trim| {
                 let classes = config.classes.len();
                 Box::new(TrimCounts::new(trim, ports.len(), classes))
@@ -204,15 +205,15 @@ impl Pipeline {
             by_load: ByLoad::new(&config.path),
         };
         core.steps = Steps::NONE
-            .and_if(core.clock.is_some(), Steps::CLOCK)
-            .and_if(config.acks_return, Steps::TRAIL)
-            .and_if(core.by_load.is_some(), Steps::BY_LOAD)
-            .and_if(core.shaper.is_some(), Steps::SHAPE)
-            .and_if(core.trimmer.is_some(), Steps::TRIM)
-            .and_if(core.signal.is_some(), Steps::NOTIFY)
-            .and_if(core.guarded.is_some(), Steps::GUARD)
-            .and_if(needs.queues_behind, Steps::VOQS)
-            .and_if(
+            .with_if(core.clock.is_some(), Steps::CLOCK)
+            .with_if(config.acks_return, Steps::TRAIL)
+            .with_if(core.by_load.is_some(), Steps::BY_LOAD)
+            .with_if(core.shaper.is_some(), Steps::SHAPE)
+            .with_if(core.trimmer.is_some(), Steps::TRIM)
+            .with_if(core.signal.is_some(), Steps::NOTIFY)
+            .with_if(core.guarded.is_some(), Steps::GUARD)
+            .with_if(needs.queues_behind, Steps::VOQS)
+            .with_if(
                 core.int_as.is_some() || core.voq_bytes.is_some(),
                 Steps::INT_FORMAT,
             );
@@ -265,7 +266,7 @@ impl Pipeline {
     /// Links or routes change: from now on the switch checks links.
     pub fn note_change(&mut self) {
         let ports = self.queueing.ports.len();
-        self.steps = self.steps.and(Steps::LINKS);
+        self.steps = self.steps.or(Steps::LINKS);
         self.dead.get_or_insert_with(|| {
             Box::new(DeadPorts {
                 dead: vec![false; ports],

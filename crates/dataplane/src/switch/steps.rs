@@ -54,20 +54,20 @@ steps! {
 impl Steps {
     pub const NONE: Self = Self(0);
 
-    /// The steps of both sets.
-    pub const fn and(self, other: Self) -> Self {
+    /// The steps of one set or the other.
+    pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Adds a step on a condition.
-    pub const fn and_if(self, condition: bool, step: Self) -> Self {
+    pub const fn with_if(self, condition: bool, step: Self) -> Self {
         match condition {
-            true => self.and(step),
+            true => self.or(step),
             false => self,
         }
     }
 
-    /// True if the set has one of these steps.
+    /// True if the two sets have a step in common.
     #[inline(always)]
     pub const fn has(self, steps: Self) -> bool {
         self.0 & steps.0 != 0

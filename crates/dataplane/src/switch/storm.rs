@@ -12,14 +12,8 @@ impl<S: Sink> Cx<'_, S> {
     /// True if the guard drops packets of a class at a port. Counts the packet.
     #[inline(never)]
     pub(super) fn guard_drops(&mut self, port: u16, class: u8) -> bool {
-        let Some(guarded) = &mut self.core.guarded else {
-            return false;
-        };
-        let drops = guarded.guard.drops(port, class);
-        if drops {
-            guarded.guard.count_drop();
-        }
-        drops
+        let guarded = self.core.guarded.as_mut();
+        guarded.is_some_and(|guarded| guarded.drops_packet(port, class))
     }
 
     /// Returns the next event of the guard that is due, and plans the next call.
@@ -28,7 +22,7 @@ impl<S: Sink> Cx<'_, S> {
         let guarded = core.guarded.as_mut()?;
         let queueing = &core.queueing;
         let is_waiting = |port: u16, class: u8| queueing.waiting_classes(port) >> class & 1 != 0;
-        let event = guarded.guard.due(self.now, &guarded.paused, is_waiting);
+        let event = guarded.due(self.now, is_waiting);
         if event.is_none()
             && let Some(next) = guarded.guard.next()
         {
@@ -70,7 +64,7 @@ impl Switch {
     ) {
         while let Some(Taken { queue, id, .. }) = self.core.queueing.pop_class(port, class, arena) {
             if let Some(guarded) = &mut self.core.guarded {
-                guarded.guard.count_drop();
+                guarded.counters.drops += 1;
             }
             self.withdraw(now, port, queue, id, arena, sink);
             self.give_up(now, port, id, DropCause::Link, arena, sink);
@@ -81,6 +75,6 @@ impl Switch {
     #[must_use]
     pub fn guard_counters(&self) -> GuardCounters {
         let guarded = self.core.guarded.as_ref();
-        guarded.map_or_else(GuardCounters::default, |guarded| guarded.guard.counters())
+        guarded.map_or_else(GuardCounters::default, |guarded| guarded.counters)
     }
 }

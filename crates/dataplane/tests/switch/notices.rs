@@ -9,7 +9,6 @@ fn bench(threshold_bytes: u64) -> Bench {
         threshold_bytes,
         ramp_up_tokens: 256,
         supply_bytes: 30_000,
-        packet_bytes: 1000,
         notice_bytes: 64,
     };
     Bench::new(&SwitchConfig {

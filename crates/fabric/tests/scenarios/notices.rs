@@ -8,7 +8,6 @@ fn notices(threshold_bytes: u64) -> Option<NotifierConfig> {
         threshold_bytes,
         ramp_up_tokens: 256,
         supply_bytes: 30_000,
-        packet_bytes: 1048,
         notice_bytes: 64,
     }))
 }

@@ -15,7 +15,7 @@ pub struct OwnFlow {
     pub to: u32,
     /// How long it takes alone in the network until the last acknowledgement, ps.
     pub ideal_ps: Time,
-    /// Where the NIC keeps it, once a packet has left.
+    /// Index of the flow at the NIC, known after the first packet was sent.
     slot: Option<FlowSlot>,
     /// Packets that have left.
     sent: u32,

@@ -166,8 +166,7 @@ fn scheme_of(s: &Section<'_>, base: &Table) -> Option<SchemeSpec> {
     let inner = Section::new(&scratch, &full, s.path.clone(), s.at.clone());
     let scheme = super::read(&inner);
     for problem in scratch.problems.take() {
-        let is_own = (problem.at.as_ref())
-            .is_some_and(|at| at.source.kind != SourceKind::BuiltIn || at == &s.at);
+        let is_own = (problem.at.as_ref()).is_some_and(|at| at.source.kind != SourceKind::BuiltIn);
         if is_own || problem.severity == Severity::Error {
             s.context.problems.borrow_mut().push(problem);
         }

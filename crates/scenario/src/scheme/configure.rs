@@ -109,7 +109,7 @@ impl SchemeSpec {
             shaped: required.shaped,
             trim: required.trim,
             guard: self.guard,
-            notifier: self.notifier.map(|notifier| notifier.configure(max_frame)),
+            notifier: self.notifier,
             acks_return: self.acks_return,
             max_frame,
         }

@@ -28,7 +28,7 @@ use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VictimSpec;
 use dataplane::int::IntFormat;
 use dataplane::packet::SchemeSet;
-use dataplane::signal::NotifierSpec;
+use dataplane::signal::NotifierConfig;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::transport::Around;
 use dataplane::units::{Rate, Time};
@@ -202,7 +202,7 @@ pub struct SchemeSpec {
     /// What ends a pause that lasts too long.
     pub guard: Option<GuardConfig>,
     /// What switches signal to senders.
-    pub notifier: Option<NotifierSpec>,
+    pub notifier: Option<NotifierConfig>,
     /// What decides when packets are sent.
     pub control: Sending,
     /// Whether the control computes with whole rates, as that of the ns-3 simulator, where it can be said.
@@ -243,6 +243,11 @@ impl SchemeConfig {
     #[must_use]
     pub fn switch_of(&self, node: u32) -> &SwitchConfig {
         self.switch_at.get(node).unwrap_or(&self.switch)
+    }
+
+    /// Each configuration that a switch may have.
+    pub fn switches(&self) -> impl Iterator<Item = &SwitchConfig> {
+        std::iter::once(&self.switch).chain(self.switch_at.configs())
     }
 }
 

@@ -8,7 +8,7 @@ use dataplane::config::{Red, Scope};
 use dataplane::guard::GuardConfig;
 use dataplane::int::{IntFormat, Layout};
 use dataplane::param::{Conflict, Kind, MAX_RATE_BPS, MAX_SIZE_BYTES, Param, Value, Values};
-use dataplane::signal::NotifierSpec;
+use dataplane::signal::NotifierConfig;
 
 type Signals = (Option<Option<EcnSpec>>, Option<Option<IntSpec>>);
 
@@ -30,12 +30,12 @@ pub(super) fn read_signal(s: &Section<'_>, axes: &Values) -> Signals {
 }
 
 /// `notices` and the table of its word.
-pub(super) fn read_notices(s: &Section<'_>, axes: &Values) -> Option<Option<NotifierSpec>> {
+pub(super) fn read_notices(s: &Section<'_>, axes: &Values) -> Option<Option<NotifierConfig>> {
     let chosen = axes.some_word("notices");
     let mut read = Some(None);
-    for &(word, params) in NotifierSpec::WORDS {
+    for &(word, params) in NotifierConfig::WORDS {
         let of = params::of_word(s, axes, "notices", word, params, |values| {
-            Ok(NotifierSpec::from_values(word, values))
+            Ok(NotifierConfig::from_values(word, values))
         });
         if chosen == Some(word) {
             read = of;

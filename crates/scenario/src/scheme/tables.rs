@@ -10,7 +10,7 @@ use dataplane::hop::pfc::{self, VICTIM_ABOUT, VICTIM_WORD, VictimSpec};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
 use dataplane::paths::POLICIES;
 use dataplane::reliability::{RECOVERIES, Recovery};
-use dataplane::signal::NotifierSpec;
+use dataplane::signal::NotifierConfig;
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::NS;
 
@@ -22,7 +22,7 @@ pub fn tables() -> impl Iterator<Item = Declared> {
     let first = PathChoice::tables().chain(BEFORE_HOP.iter().copied());
     let switch = first.chain(HopSpec::WORDS.iter().copied());
     let switch = switch.chain(GuardConfig::WORDS.iter().copied());
-    let switch = switch.chain(NotifierSpec::WORDS.iter().copied());
+    let switch = switch.chain(NotifierConfig::WORDS.iter().copied());
     switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
 }
 
@@ -97,7 +97,7 @@ const BEFORE_HOP: &[Declared] = &[
     ("int", signal::INT),
 ];
 
-/// Those of senders and receivers.
+/// Tables of parameters of senders and receivers.
 const AFTER_HOP: &[Declared] = &[("nic", nic::NIC)];
 
 /// Words of `classify` with which a port has queues that are counted.
@@ -207,7 +207,7 @@ pub const AXES: &[Param] = &[
     Param::word("guard", GuardConfig::NAMES)
         .default("\"none\"", "PRE-07", "a pause lasts until the neighbour ends it")
         .about("What ends a pause of PFC that lasts too long; `\"watchdog\"`: as in SONiC."),
-    Param::word("notices", NotifierSpec::NAMES)
+    Param::word("notices", NotifierConfig::NAMES)
         .default("\"none\"", "PRE-05", "switches send nothing to senders")
         .about("Packets that switches create and send to senders."),
     Param::list("control", &Kind::Word(IN_LISTS))

@@ -345,7 +345,7 @@ impl HopScheme for Bfc {
         values.copy_from_slice(&[pauses, resumes, bitmaps, stale, shared, collisions]);
     }
 
-    const WATCHES: Steps = Steps::ENQUEUE.and(Steps::DEPART);
+    const WATCHES: Steps = Steps::ENQUEUE.or(Steps::DEPART);
 
     #[inline(always)]
     fn step<S: Sink>(&mut self, cx: &mut Cx<'_, S>, step: Step<'_>) -> Outcome {

@@ -565,7 +565,7 @@ impl HopScheme for Floodgate {
         Counter::largest("floodgate_number_entries"),
     ];
 
-    const WATCHES: Steps = Steps::ARRIVE.and(Steps::ENQUEUE).and(Steps::DEPART);
+    const WATCHES: Steps = Steps::ARRIVE.or(Steps::ENQUEUE).or(Steps::DEPART);
 
     // FG-70
     fn count(of: Option<&Self>, _core: &Pipeline, values: &mut [u64]) {

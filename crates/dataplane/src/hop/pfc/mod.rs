@@ -54,7 +54,7 @@ pub const fn frame_bytes<H>(config: &SwitchConfig<H>) -> Option<u16> {
     }
 }
 
-/// A port obeys a frame of PFC.
+/// Applies a received PFC frame to a port: pauses or resumes its classes.
 // SW-40, NIC-07, QNT-02
 pub(crate) fn obey<P: Ports>(ports: &mut P, port: u16, frame: &Packet) {
     if let Some(PauseClasses { on, classes }) = PauseClasses::read(frame) {

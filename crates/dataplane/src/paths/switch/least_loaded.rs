@@ -4,7 +4,7 @@ use super::{Context, EqualPorts, Policy};
 use crate::packet::Packet;
 use crate::param::{Param, Values};
 
-/// Chooses the least loaded port for each packet. It has neither parameters nor state.
+/// The policy that sends each packet to the least loaded port. The policy has neither parameters nor state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeastLoaded;
 
