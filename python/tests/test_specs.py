@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sources import ROOT, split_rust
+from sources import ROOT, is_test, split_rust
 
 RULE_ID = re.compile(r"\b[A-Z]{2,}-\d{2,}\b")
 ENTRY = re.compile(r"^- \*\*([A-Z]+-\d+)\*\*(.*)$")
@@ -59,7 +59,7 @@ def sources() -> tuple[dict[str, str], dict[str, str]]:
         parts = path.relative_to(ROOT / "crates").parts
         if path.suffix not in (".rs", ".toml") or len(parts) < 3 or "target" in parts:
             continue
-        if "tests" in parts:
+        if is_test(name):
             tests[name] = path.read_text()
         elif parts[1] in ("src", "presets"):
             code[name], inner = split_rust(path.read_text())

@@ -317,21 +317,6 @@ impl Control for Dcqcn {
 }
 
 impl Dcqcn {
-    /// Target rate in bits per second, as of the last call that took a time.
-    #[must_use]
-    pub fn target_bps(&self) -> f64 {
-        self.target_bps
-    }
-
-    /// α at `now`, all ticks up to then included.
-    #[must_use]
-    pub fn alpha(&self, config: &DcqcnConfig, path: &PathInfo, now: Time) -> f64 {
-        let mut copy = self.clone();
-        copy.advance(config, path, now);
-        copy.settle_alpha(config, now);
-        copy.alpha
-    }
-
     /// Replays the ticks up to and including `now`.
     #[inline]
     fn advance(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) {
@@ -498,3 +483,6 @@ fn power(base: f64, mut exponent: u64) -> f64 {
     }
     result
 }
+
+#[cfg(test)]
+mod tests;

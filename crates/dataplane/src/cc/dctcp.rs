@@ -177,12 +177,6 @@ impl Dctcp {
         }
     }
 
-    /// α, the smoothed share of marked bytes.
-    #[must_use]
-    pub fn alpha(&self) -> f64 {
-        self.alpha
-    }
-
     /// Once per window of data: α takes in the share of marked bytes. True if a window ended.
     fn end_round(&mut self, config: &DctcpConfig, ack: &Ack<'_>) -> bool {
         if ack.seq <= self.window_end {
@@ -231,3 +225,6 @@ fn limit(window_bytes: f64, config: &DctcpConfig, path: &PathInfo) -> f64 {
         .max(f64::from(path.mtu));
     window_bytes.max(least).min(most_bytes(path)) // DCTCP-10
 }
+
+#[cfg(test)]
+mod tests;

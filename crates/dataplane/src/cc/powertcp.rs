@@ -387,20 +387,6 @@ impl Control for PowerTcp {
     }
 }
 
-impl PowerTcp {
-    /// Γ, the smoothed power of the path's fullest link over that of a full link without a queue.
-    #[must_use]
-    pub fn power(&self) -> f64 {
-        self.window.power
-    }
-
-    /// W' at the last ACK, in bytes.
-    #[must_use]
-    pub fn reference_bytes(&self) -> f64 {
-        self.reference_bytes
-    }
-}
-
 /// Γ of one link between two records. `None` if the newer one says nothing new.
 // POWER-10
 fn power_of_link(
@@ -425,3 +411,6 @@ fn power_of_link(
         elapsed_ps,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -342,18 +342,6 @@ impl Swift {
     pub fn cwnd(&self) -> f64 {
         self.fabric.cwnd.min(self.endpoint.cwnd)
     }
-
-    /// The window that the delay in the network sets, in packets.
-    #[must_use]
-    pub fn fabric_cwnd(&self) -> f64 {
-        self.fabric.cwnd
-    }
-
-    /// The window that the delay in hosts sets, in packets.
-    #[must_use]
-    pub fn endpoint_cwnd(&self) -> f64 {
-        self.endpoint.cwnd
-    }
 }
 
 /// Target of the fabric delay in ps without flow scaling.

@@ -84,12 +84,6 @@ impl Control for ThetaPowerTcp {
 }
 
 impl ThetaPowerTcp {
-    /// Γ, the smoothed power of the path over that of a full link without a queue.
-    #[must_use]
-    pub fn power(&self) -> f64 {
-        self.window.power
-    }
-
     /// Power between two ACKs. `None`: nothing new.
     fn measure(
         &mut self,
@@ -121,3 +115,6 @@ impl ThetaPowerTcp {
         measured
     }
 }
+
+#[cfg(test)]
+mod tests;

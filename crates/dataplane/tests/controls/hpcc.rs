@@ -1,5 +1,5 @@
-use super::{ack, close, loss, path};
 use crate::sets::HpccSets;
+use crate::sets::controls::{ack, close, loss, path};
 use dataplane::cc::hpcc::Hpcc;
 use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::{Ack, Control, Feedback};

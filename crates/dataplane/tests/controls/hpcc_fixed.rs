@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::hpcc::Flow;
-use super::path;
 use crate::sets::HpccSets;
+use crate::sets::controls::path;
 use dataplane::cc::hpcc::{Arithmetic, Constants, Division, HpccConfig, Reciprocals};
 use dataplane::config::IntConfig;
 use dataplane::int::{IntFormat, IntHop, IntStack, Layout};

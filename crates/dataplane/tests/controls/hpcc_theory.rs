@@ -1,6 +1,6 @@
 //! What the paper's appendix proves, and what of it holds.
 
-use super::close;
+use crate::sets::controls::close;
 use proptest::prelude::*;
 
 /// Recursion (5)–(6): one step for all flows. `uses[i][j]`: flow j crosses link i.

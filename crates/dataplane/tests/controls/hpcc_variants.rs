@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::close;
 use super::hpcc::{Flow, port, stack};
 use crate::sets::HpccSets;
+use crate::sets::controls::close;
 use dataplane::cc::hpcc::Reciprocals;
 use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
 use dataplane::int::{IntHop, IntStack};

@@ -1,60 +1,11 @@
 //! Tests of congestion controls against the rules of `specs/`: examples with numbers computed by
 //! hand, and properties that hold for all feedback.
 
-mod dcqcn;
-mod dctcp;
 mod hpcc;
 mod hpcc_fixed;
 mod hpcc_theory;
 mod hpcc_variants;
-mod powertcp;
 mod properties;
 mod swift;
 mod timely;
 mod wire;
-
-use dataplane::cc::{Ack, Feedback, Loss, PathInfo};
-
-/// 8 µs at `gbps`: 100 000 bytes at 100 Gb/s.
-fn path(gbps: f64) -> PathInfo {
-    PathInfo {
-        base_rtt_ps: 8_000_000,
-        line_bps: gbps * 1e9,
-        frame_bytes: 1048,
-        hops: 1,
-        bdp_bytes: gbps * 1000.0,
-        mtu: 1000,
-        class: 0,
-    }
-}
-
-/// Returns an ACK with sequence numbers only: no mark, no telemetry, no round-trip time.
-fn ack(seq: u64, snd_nxt: u64) -> Ack<'static> {
-    Ack {
-        seq,
-        newly: 1000,
-        snd_nxt,
-        marked: false,
-        rtt_ps: 8_000_000,
-        remote_host_ps: 0,
-        local_host_ps: 0,
-        int: None,
-    }
-}
-
-/// A NAK that finds this byte next to be sent.
-fn loss(snd_nxt: u64) -> Feedback<'static> {
-    Feedback::Loss(Loss {
-        snd_nxt,
-        timeout: false,
-    })
-}
-
-/// Equal but for rounding.
-#[track_caller]
-fn close(got: f64, wanted: f64) {
-    assert!(
-        (got - wanted).abs() <= 1e-9 * wanted.abs().max(1e-300),
-        "got {got}, wanted {wanted}"
-    );
-}

@@ -1,4 +1,4 @@
-use super::{loss, path};
+use crate::sets::controls::{loss, path};
 use crate::sets::{DcqcnSets, DctcpSets, HpccSets, TimelySets};
 use dataplane::cc::dcqcn::DcqcnConfig;
 use dataplane::cc::dctcp::Dctcp;

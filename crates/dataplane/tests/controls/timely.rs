@@ -1,4 +1,4 @@
-use super::{ack, close, loss, path};
+use crate::sets::controls::{ack, close, loss, path};
 use crate::sets::{PATCHED, TimelySets};
 use dataplane::cc::timely::Timely;
 use dataplane::cc::timely::TimelyConfig;

@@ -1,7 +1,7 @@
 //! Telemetry to the bit: HPCC-30.
 
-use super::{ack, close, path};
 use crate::sets::HpccSets;
+use crate::sets::controls::{ack, close, path};
 use dataplane::cc::hpcc::Hpcc;
 use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::{Ack, Control, Feedback};

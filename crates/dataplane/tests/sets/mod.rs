@@ -1,6 +1,8 @@
 //! The parameter sets that papers name, for tests. Scenarios have them as defaults and presets.
 #![allow(dead_code, reason = "each test uses some of them")]
 
+pub mod controls;
+
 use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
 use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::delay_window::DelayWindowConfig;

@@ -1,5 +1,5 @@
-use super::{ack, close, loss, path};
 use crate::sets::DctcpSets;
+use crate::sets::controls::{ack, close, loss, path};
 use dataplane::cc::dctcp::Dctcp;
 use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::{Ack, Control, Feedback};
@@ -64,25 +64,25 @@ fn starts_with_a_bdp_or_with_ten_packets() {
 #[test]
 fn recursion_of_alpha() {
     let mut flow = Flow::at_line_rate();
-    assert_eq!(flow.dctcp.alpha(), 1.0);
+    assert_eq!(flow.dctcp.alpha, 1.0);
     // The first ACK begins a window that ends beyond 4 000: its bytes are packets 1 to 5.
     for (marked, alpha) in [(true, 1.0), (true, 1.0), (false, 1.0), (false, 1.0)] {
         flow.ack(marked, 4_000);
-        assert_eq!(flow.dctcp.alpha(), alpha);
+        assert_eq!(flow.dctcp.alpha, alpha);
     }
     flow.ack(false, 7_000);
     let first = 15.0 / 16.0 + 2.0 / 5.0 / 16.0;
-    close(flow.dctcp.alpha(), first);
+    close(flow.dctcp.alpha, first);
     // Packets 6 to 8, none marked.
     flow.ack(false, 9_000);
     flow.ack(false, 9_000);
-    close(flow.dctcp.alpha(), first);
+    close(flow.dctcp.alpha, first);
     flow.ack(false, 9_000);
-    close(flow.dctcp.alpha(), first * 15.0 / 16.0);
+    close(flow.dctcp.alpha, first * 15.0 / 16.0);
     // Packets 9 and 10, both marked.
     flow.ack(true, 20_000);
     flow.ack(true, 20_000);
-    close(flow.dctcp.alpha(), first * 225.0 / 256.0 + 1.0 / 16.0);
+    close(flow.dctcp.alpha, first * 225.0 / 256.0 + 1.0 / 16.0);
 }
 
 /// DCTCP-06, DCTCP-07, DCTCP-08: one cut by α/2 per window, then a packet per round trip.
@@ -96,7 +96,7 @@ fn one_cut_per_window_then_a_packet_per_round_trip() {
     // Passed, unmarked, and the end of a window of data: all marked but one of four.
     assert_eq!(flow.ack(false, 6_000), 51_000);
     let alpha = 15.0 / 16.0 + 0.75 / 16.0;
-    close(flow.dctcp.alpha(), alpha);
+    close(flow.dctcp.alpha, alpha);
     assert_eq!(flow.ack(false, 7_000), 51_000);
     assert_eq!(flow.ack(false, 8_000), 51_000);
     assert_eq!(flow.ack(false, 9_000), 52_000);

@@ -1,9 +1,7 @@
-use super::{ack, close, path};
+use crate::sets::controls::{ack, close, path};
 use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcp, PowerTcpConfig};
-use dataplane::cc::theta_powertcp::ThetaPowerTcp;
 use dataplane::cc::{Ack, Control, Feedback, Loss};
 use dataplane::int::{IntHop, IntStack};
-use dataplane::units::US;
 
 /// At 100 Gb/s, with a base round trip of 8 µs: BDP 100 000 bytes, β 1000 bytes, no floor.
 fn config() -> PowerTcpConfig {
@@ -84,12 +82,12 @@ fn power_of_the_fullest_link() {
     let window = flow.ack(8_000, [(50_000, 0), (100_000, 50_000)]);
     let wanted = 0.9 * (100_000.0 / 2.25 + 1_000.0) + 10_000.0;
     close(window, wanted);
-    close(flow.power.power(), 2.25);
-    close(flow.power.reference_bytes(), 100_000.0);
+    close(flow.power.window.power, 2.25);
+    close(flow.power.reference_bytes, 100_000.0);
     // Current 0.5, voltage 1: this packet was sent under the window that the ACK before it has made.
     let then = flow.ack(8_000, [(40_000, 0), (100_000, 0)]);
     close(then, 0.9 * (wanted / 0.5 + 1_000.0) + 0.1 * wanted);
-    close(flow.power.reference_bytes(), wanted);
+    close(flow.power.reference_bytes, wanted);
 }
 
 /// POWER-12: the window under which a packet was sent, or one of each round trip.
@@ -104,7 +102,7 @@ fn the_reference_is_the_window_of_the_packet() {
         let mut references = vec![];
         for _ in 0..3 {
             flow.ack(8_000, [(0, 0), (100_000, 100_000)]);
-            references.push(flow.power.reference_bytes());
+            references.push(flow.power.reference_bytes);
         }
         (first, references)
     };
@@ -124,10 +122,10 @@ fn power_is_smoothed_by_the_time_that_it_was_measured_over() {
     flow.ack(0, [(0, 0), (0, 0)]);
     // Current 2 (half a BDP sent and half a BDP more queued in half the time), voltage 1.5.
     flow.ack(4_000, [(0, 0), (50_000, 50_000)]);
-    close(flow.power.power(), 0.5 + 0.5 * 3.0);
+    close(flow.power.window.power, 0.5 + 0.5 * 3.0);
     // Beyond a base round trip the newest counts alone.
     flow.ack(80_000, [(0, 0), (1_000_000, 50_000)]);
-    close(flow.power.power(), 1.5);
+    close(flow.power.window.power, 1.5);
 }
 
 /// POWER-11: a stamp that is not later, another path, and an ACK without telemetry say nothing.
@@ -140,7 +138,7 @@ fn what_says_nothing_changes_nothing() {
     let mut other = IntStack::default();
     other.push(7, flow.hops[0]);
     close(flow.ack_with(Some(&other)), 100_000.0);
-    close(flow.power.power(), 1.0);
+    close(flow.power.window.power, 1.0);
 }
 
 /// POWER-05: between what the lowest rate sends in a base round trip and one BDP.
@@ -173,46 +171,11 @@ fn target_and_floor() {
     flow.config.power.floor = 0.5;
     flow.ack(0, [(0, 0), (0, 0)]);
     let window = flow.ack(8_000, [(0, 0), (100_000, 100_000)]);
-    close(flow.power.power(), 4.0);
+    close(flow.power.window.power, 4.0);
     let wanted = 0.9 * (95_000.0 / 4.0 + 1_000.0) + 10_000.0;
     close(window, wanted);
     flow.ack(8_000, [(0, 0), (10_000, 0)]);
-    close(flow.power.power(), 0.5);
-}
-
-/// POWER-13, POWER-14, POWER-15: by hand.
-#[test]
-fn power_of_round_trips() {
-    let config = config().power;
-    let mut theta = ThetaPowerTcp::new(&config, &path(100.0), 0);
-    let (mut now, mut seq) = (0, 0);
-    // `newer`: the acknowledged packet was sent after the last change of the window.
-    let mut round_trip = |newer: bool, after_ns: u64, rtt_us: u64| {
-        now += after_ns * 1000;
-        seq += 1000;
-        let ack = Feedback::Ack(Ack {
-            rtt_ps: rtt_us * US,
-            ..ack(if newer { seq } else { 0 }, seq)
-        });
-        theta.on_feedback(&config, &path(100.0), now, &ack);
-        let window = theta.rate_bps(&config, &path(100.0), 0) * 8e-6 / 8.0;
-        (window, theta.power())
-    };
-    close(round_trip(true, 0, 8).0, 100_000.0);
-    // Within 8 µs the round trip grew by 4: (1 + 0.5)·12/8 = 2.25.
-    let wanted = 0.9 * (100_000.0 / 2.25 + 1_000.0) + 10_000.0;
-    close(round_trip(true, 8_000, 12).0, wanted);
-    // An ACK of the same round trip changes the power and not the window; one of the same instant
-    // changes nothing.
-    let (window, power) = round_trip(false, 4_000, 10);
-    close(window, wanted);
-    close(power, 0.5 * 2.25 + 0.5 * (1.0 - 0.5) * 10.0 / 8.0);
-    let (window, same) = round_trip(true, 0, 20);
-    close(window, wanted);
-    close(same, power);
-    // A path shorter than the base round trip is measured by its own.
-    round_trip(false, 8_000, 4);
-    close(round_trip(false, 8_000, 4).1, 1.0);
+    close(flow.power.window.power, 0.5);
 }
 
 /// POWER-09: a loss, a mark or a notice changes nothing.
