@@ -2,6 +2,8 @@
 
 use crate::common::*;
 use dataplane::config::{Admission, Alpha, IrnConfig, Processing, Recovery};
+use dataplane::hop::HopConfig;
+use dataplane::hop::floodgate::FloodgateConfig;
 use dataplane::units::{Rate, Time, US};
 use fabric::measure::{Blame, BlameRecord, Part};
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -287,5 +289,34 @@ fn accounts_go_with_packets_from_thread_to_thread() {
             assert_eq!(one.hops, three.hops, "{name}");
             assert_eq!(one.losses, three.losses, "{name}");
         }
+    }
+}
+
+// BLM-20, FG-15, FG-61
+#[test]
+fn a_packet_that_only_passes_through_a_voq_waits_at_its_port() {
+    // The VOQ of host 6 outlives the incast, so the packets of the last flow enter it and leave at once.
+    let config = FloodgateConfig {
+        vup_ps: Some(1000 * US),
+        ..FloodgateConfig::PRACTICAL
+    };
+    let (hosts, spine) = (8, 12);
+    let mut flows: Vec<Flow> = (0..6)
+        .map(|src| of_incast(flow(src, 0, src, 6, 300_000)))
+        .collect();
+    flows.push(flow(6, 400 * US, 0, 6, 20_000));
+    flows.push(flow(7, 400 * US, 1, 6, 20_000));
+    let mut setup = line_rate(leaf_spine(4, 1, 2), flows);
+    setup.switch.hop = HopConfig::Floodgate(config);
+    let keep = blamed(setup);
+    assert!(keep.hops.iter().any(|hop| hop.flow > 5 && hop.node == 8));
+    for hop in &keep.hops {
+        let expected = match hop.node {
+            host if host < hosts => 0,
+            _ if hop.node == spine => 3,
+            11 => 0,
+            _ => 2,
+        };
+        assert_eq!(hop.port, expected, "{hop:?}");
     }
 }

@@ -140,6 +140,9 @@ pub struct Packet {
 pub struct Location(u32);
 
 impl Location {
+    /// Distinguishes a VOQ from a queue, whose index is smaller.
+    const VOQ: u32 = 1 << 31;
+
     /// The packet is in a queue. The index is that of the queue in its switch or NIC.
     #[inline]
     #[must_use]
@@ -151,7 +154,7 @@ impl Location {
     #[inline]
     #[must_use]
     pub const fn in_voq(egress: u16) -> Self {
-        Self(egress as u32)
+        Self(Self::VOQ | egress as u32)
     }
 
     /// The packet is on a link. The number is the sequence number of the hop scheme, 0 without one.
@@ -166,6 +169,13 @@ impl Location {
     #[must_use]
     pub const fn queue(self) -> QueueId {
         QueueId::new(self.0 as usize)
+    }
+
+    /// True for a packet in a VOQ. The packet must be in a VOQ or in a queue.
+    #[inline]
+    #[must_use]
+    pub const fn is_in_voq(self) -> bool {
+        self.0 & Self::VOQ != 0
     }
 
     /// Egress port of a packet that a hop scheme holds.

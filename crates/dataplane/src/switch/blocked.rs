@@ -33,13 +33,14 @@ pub enum Holds {
 }
 
 impl Switch {
-    /// Returns the port at which an admitted packet waits, and true if it is or was parked in a VOQ.
+    /// Returns the port at which an admitted packet waits, and true if it is in a VOQ. A packet may have
+    /// passed through a VOQ while it was received.
     #[must_use]
     pub fn waits_at(&self, packet: &Packet) -> (u16, bool) {
-        if packet.has(flag::PARKED) {
-            return (packet.location.voq_egress(), true);
+        match packet.location.is_in_voq() {
+            true => (packet.location.voq_egress(), true),
+            false => (self.port_of(packet.location.queue()), false),
         }
-        (self.core.queueing.get(packet.location.queue()).port, false)
     }
 
     /// The port of a queue.
