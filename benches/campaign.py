@@ -15,10 +15,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from backwater.campaign import Store, Task, run_tasks
-from backwater.campaign.facts import facts
-from backwater.campaign.sweep import Sweep
-from backwater.simulate import processors
+from backwater.results.facts import facts
+from backwater.results.store import Store
+from backwater.running.runner import run_tasks
+from backwater.running.simulate import processors
+from backwater.scenario.sweep import Sweep
+from backwater.scenario.task import Task
 
 SHORT = """\
 name = "short"
@@ -73,7 +75,7 @@ def listing(folder: Path) -> None:
     sweep.write_text(
         f'scenario = "short.toml"\nseeds = {{ from = 1, to = {LISTED} }}\n', encoding="utf-8"
     )
-    from backwater.campaign.api import _write_plan
+    from backwater.running.sweeping import _write_plan
 
     out = folder / "listed"
     out.mkdir()

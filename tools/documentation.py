@@ -130,7 +130,7 @@ def commands() -> str:
 
 def run_tables() -> str:
     """Describe the tables that a run leaves."""
-    from backwater.simulate import catalogue
+    from backwater.running.simulate import catalogue
 
     lines = [
         "# Tables of a run",
@@ -151,8 +151,8 @@ def run_tables() -> str:
 
 def built_in() -> str:
     """List schemes, workloads and topologies."""
-    from backwater.simulate import catalogue
-    from backwater.units import bytes_text
+    from backwater._base.units import bytes_text
+    from backwater.running.simulate import catalogue
 
     lines = ["# Built in", "", "## Schemes", ""]
     lines += ["Presets of choices: `backwater list schemes`. Each choice can be changed alone.", ""]

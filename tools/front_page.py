@@ -16,7 +16,7 @@ from typing import Any
 
 import backwater
 from backwater import _core
-from backwater.simulate import processors
+from backwater.running.simulate import processors
 
 ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "scenarios/demo.toml"
@@ -64,7 +64,7 @@ def of_files() -> list[Number]:
     schemes = (ROOT / "scenarios/demo.schemes").read_text(encoding="utf-8").strip().split(",")
     seeds = _toml(SEEDS)["seeds"]
     several = seeds["to"] - seeds["from"] + 1
-    largest = backwater.simulate.resolve(LARGEST)
+    largest = backwater.resolve(LARGEST)
     hosts = _toml_hosts(tomllib.loads(largest)["topology"])
     return [
         Number("hosts of the demo", str(_toml_hosts(topology)), r"(\d+) hosts, Google"),

@@ -14,10 +14,10 @@ from backwater.errors import InputError, Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
     from backwater._core import __version__
-    from backwater.campaign.api import sweep
-    from backwater.campaign.dataset import Campaign
     from backwater.results import Comparison, Run, load
-    from backwater.simulate import Progress, catalogue, check, compare, resolve, run
+    from backwater.results.dataset import Campaign
+    from backwater.running.simulate import Progress, catalogue, check, compare, resolve, run
+    from backwater.running.sweeping import sweep
 
 __all__ = [
     "Campaign",
@@ -41,17 +41,17 @@ __all__ = [
 # Read on first use, so that `backwater --help` does not wait for what it does not need.
 _HOME = {
     "__version__": "backwater._core",
-    "Campaign": "backwater.campaign.dataset",
+    "Campaign": "backwater.results.dataset",
     "Comparison": "backwater.results",
     "Run": "backwater.results",
     "load": "backwater.results",
-    "Progress": "backwater.simulate",
-    "catalogue": "backwater.simulate",
-    "check": "backwater.simulate",
-    "compare": "backwater.simulate",
-    "resolve": "backwater.simulate",
-    "run": "backwater.simulate",
-    "sweep": "backwater.campaign.api",
+    "Progress": "backwater.running.simulate",
+    "catalogue": "backwater.running.simulate",
+    "check": "backwater.running.simulate",
+    "compare": "backwater.running.simulate",
+    "resolve": "backwater.running.simulate",
+    "run": "backwater.running.simulate",
+    "sweep": "backwater.running.sweeping",
 }
 
 

@@ -49,7 +49,7 @@ _Told: TypeAlias = Callable[
     ],
     None,
 ]
-"""Is told how far a run is: what `backwater.simulate.Progress` has, in that order."""
+"""Is told how far a run is: what `backwater.running.simulate.Progress` has, in that order."""
 
 def resolve(
     path: str,

@@ -106,7 +106,7 @@ def run(
     capture: Capture = None,
 ) -> None:
     """Simulate a scenario with one scheme."""
-    from backwater import simulate
+    from backwater.running import simulate
 
     overrides = captured(capture, overrides)
     told = warn(scenario, overrides, seed, [scheme], profile)
@@ -153,7 +153,7 @@ def compare(
     threads: Threads = 1,
 ) -> None:
     """Simulate a scenario with several schemes, all on the same flows, and report."""
-    from backwater import simulate
+    from backwater.running import simulate
 
     names = listed(schemes, "--schemes")
     told = warn(scenario, overrides, seed, list(names), profile)
@@ -196,7 +196,7 @@ def check(
     ] = False,
 ) -> None:
     """Check a scenario for errors and warnings."""
-    from backwater import simulate
+    from backwater.running import simulate
 
     problems = simulate.check(
         scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
@@ -229,7 +229,8 @@ def _explain(
     seed: int | None,
     profile: str | None,
 ) -> None:
-    from backwater import simulate, thresholds
+    from backwater.running import simulate
+    from backwater.scenario import thresholds
 
     facts = simulate.thresholds(
         scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
@@ -248,7 +249,7 @@ def _explain(
 @app.add
 def schema() -> None:
     """Print the JSON Schema of a scenario, for editors."""
-    from backwater import simulate
+    from backwater.running import simulate
 
     print(json.dumps(simulate.schema(), indent=2, ensure_ascii=False))
 
@@ -258,7 +259,7 @@ def list_(
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """List what is built in."""
-    from backwater import simulate
+    from backwater.running import simulate
 
     entries = simulate.catalogue(what.value)
     if as_json:
@@ -273,7 +274,7 @@ def list_(
 def _described(entry: dict[str, Any]) -> str:
     if "mean_bytes" not in entry:
         return str(entry["summary"])
-    from backwater.units import bytes_text
+    from backwater._base.units import bytes_text
 
     sizes = (f"{part} {bytes_text(entry[f'{part}_bytes'])}" for part in ("mean", "median", "max"))
     return ", ".join(sizes)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from backwater.campaign import Outcome
-    from backwater.campaign.dataset import Campaign
     from backwater.results import Comparison, Run
+    from backwater.results.dataset import Campaign
+    from backwater.running.runner import Outcome
 
 
 class ScenarioError(ValueError):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backwater.campaign import Outcome, Task
 from backwater.results import Run
+from backwater.running.runner import Outcome
+from backwater.scenario.task import Task
 
 SHORT_S = 5.0
 """A limit in seconds that a short run keeps on a busy machine and an endless run does not."""

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from backwater.errors import ScenarioError
-from backwater.estimates import Estimate, estimate
 from backwater.interchange.ai import chakra_schema
 from backwater.interchange.ai.goal import ANY, Kind, Operation, Rank, Schedule
 from backwater.interchange.source import Findings
+from backwater.workloads.estimates import Estimate, estimate
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference" / "collectives"
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import backwater
-from backwater import blame
-from backwater.page import figures
+from backwater.analysis import blame
+from backwater.report import figures
 from backwater.results import TABLES
 
 Command = Callable[..., CompletedProcess[str]]

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import backwater
-from backwater import breakdown
+from backwater.analysis import breakdown
 from backwater.errors import RunError
 from backwater.paper.figure import Source
 from backwater.paper.measures import Data

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import backwater
-from backwater import simulate, thresholds
 from backwater.errors import RunError
+from backwater.running import simulate
+from backwater.scenario import thresholds
 
 RING = """\
 name = "ring"

@@ -13,7 +13,9 @@ import pytest
 from campaigns import SHORT, SHORT_S, by_seed, short, substance, tasks
 
 import backwater
-from backwater.campaign import Status, Store, Task, run_tasks
+from backwater.results.store import Store
+from backwater.running.runner import Status, run_tasks
+from backwater.scenario.task import Task
 
 distributed = pytest.importorskip("distributed", reason="pip install 'backwater[cluster]'")
 
@@ -78,14 +80,14 @@ def test_a_cluster_gets_files_limits_and_a_client(cluster: Any, tmp_path: Path) 
 def test_a_worker_with_another_version_is_refused(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("backwater.campaign.cluster.version", lambda: "0.0.9+old")
+    monkeypatch.setattr("backwater.running.cluster.version", lambda: "0.0.9+old")
     task = Task(short(tmp_path))
     outcome = run_tasks([task], Store(tmp_path / "store"), scheduler=cluster.scheduler_address)
     assert "install the same on all" in outcome.failed[task].message
 
 
 def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backwater.campaign.cluster._CONNECT_S", 1)
+    monkeypatch.setattr("backwater.running.cluster._CONNECT_S", 1)
     with pytest.raises(backwater.RunError, match="no Dask scheduler answers there"):
         run_tasks(
             tasks(short(tmp_path), 1), Store(tmp_path / "store"), scheduler="tcp://127.0.0.1:9"

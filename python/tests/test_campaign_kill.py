@@ -16,8 +16,8 @@ from conftest import COMMAND
 from tools import PATIENCE
 
 import backwater
-from backwater.campaign import Store
-from backwater.campaign.dataset import Campaign
+from backwater.results.dataset import Campaign
+from backwater.results.store import Store
 
 RUNS = 100
 KILLS = 10

@@ -16,8 +16,9 @@ from campaigns import SHORT, SHORT_S, by_seed, short, substance, tasks
 from tools import PATIENCE
 
 import backwater
-from backwater.campaign import Failure, Status, Store, Task, run_tasks, version
-from backwater.campaign.store import STORED, Session, sweep_away
+from backwater.results.store import STORED, Failure, Session, Store, sweep_away
+from backwater.running.runner import Status, run_tasks
+from backwater.scenario.task import Task, version
 
 LONG = SHORT.replace("permutation", "uniform").replace(
     'size = "2KB"', 'size = "1MB"\nevery = "5us"\nwindow = ["0us", "20s"]'
@@ -72,7 +73,7 @@ def test_comments_and_the_order_of_keys_change_no_key(scenario: Path) -> None:
 
 def test_another_version_has_other_keys(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = Task(scenario).key
-    monkeypatch.setattr("backwater.campaign.task.version", lambda: "0.1.0+other")
+    monkeypatch.setattr("backwater.scenario.task.version", lambda: "0.1.0+other")
     assert Task(scenario).key != before
     assert version().startswith(backwater.__version__ + "+")
 
@@ -208,7 +209,7 @@ def test_a_process_that_dies_takes_only_its_run_along(
     faulty(
         tmp_path,
         monkeypatch,
-        "import os, signal, backwater.campaign.worker as worker\n"
+        "import os, signal, backwater.running.worker as worker\n"
         "simulate = worker._simulate\n"
         "def dies(job, work, tell):\n"
         "    if job.about['seed'] == 2:\n"
@@ -218,8 +219,8 @@ def test_a_process_that_dies_takes_only_its_run_along(
     )
     # `-m` makes a second copy of the module, which the patch does not reach: call the first.
     monkeypatch.setattr(
-        "backwater.campaign.child.ORDER",
-        ("-c", "from backwater.campaign import worker; worker.main()"),
+        "backwater.running.child.ORDER",
+        ("-c", "from backwater.running import worker; worker.main()"),
     )
     wanted = tasks(scenario, 5)
     outcome = run_tasks(wanted, store, jobs=1)
@@ -244,7 +245,7 @@ def test_a_failure_that_cannot_be_read_is_tried_again(scenario: Path, store: Sto
 def test_processes_that_cannot_be_started_stop_the_campaign(
     scenario: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("backwater.campaign.child.ORDER", ("-c", "raise SystemExit(3)"))
+    monkeypatch.setattr("backwater.running.child.ORDER", ("-c", "raise SystemExit(3)"))
     task = Task(scenario)
     with pytest.raises(backwater.RunError, match="it ends at once with status 3"):
         run_tasks([task], store)
@@ -409,7 +410,9 @@ def test_processes_end_with_the_campaign(endless: Path, store: Store) -> None:
     """SIGKILL leaves no time to tidy up: the processes find out by themselves."""
     script = (
         "from pathlib import Path\n"
-        "from backwater.campaign import *\n"
+        "from backwater.results.store import Store\n"
+        "from backwater.running.runner import run_tasks\n"
+        "from backwater.scenario.task import Task\n"
         f"run_tasks([Task(Path({str(endless)!r}))], Store({str(store.path)!r}))\n"
     )
     campaign = subprocess.Popen([sys.executable, "-c", script])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backwater.campaign import statistics
-from backwater.campaign.facts import least
+from backwater.results import statistics
+from backwater.results.facts import least
 
 
 @pytest.mark.parametrize(

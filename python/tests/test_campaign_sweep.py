@@ -17,11 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backwater
-from backwater import positions
-from backwater.campaign import quantity
-from backwater.campaign.api import plan
-from backwater.campaign.dataset import Campaign
-from backwater.campaign.sweep import Sweep, toml
+from backwater._base import positions, quantity
+from backwater.results.dataset import Campaign
+from backwater.running.sweeping import plan
+from backwater.scenario.sweep import Sweep, toml
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

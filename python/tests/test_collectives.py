@@ -11,8 +11,8 @@ import pytest
 from conftest import Backwater
 
 import backwater
-from backwater import critical
-from backwater.units import time_text
+from backwater._base.units import time_text
+from backwater.analysis import critical
 from backwater.workloads import Workload
 
 STEP = """\

@@ -11,7 +11,7 @@ import pytest
 from conftest import TINY
 
 import backwater
-from backwater.simulate import Lockstep
+from backwater.running.simulate import Lockstep
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from conftest import Backwater
 
 import backwater
 from backwater.errors import RunError, ScenarioError
-from backwater.estimates import estimate, of_scenario
 from backwater.workloads import Workload
+from backwater.workloads.estimates import estimate, of_scenario
 
 
 def ring(tmp_path: Path, ranks: int = 8) -> Path:

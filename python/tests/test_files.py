@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from backwater._base.files import whole, write_whole
 from backwater.errors import RunError
-from backwater.files import whole, write_whole
 
 
 def test_a_file_is_there_whole_or_as_it_was(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import backwater
-from backwater import tables
+from backwater.results import tables
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs/guide/which-scheme.md"

@@ -23,7 +23,6 @@ from import_files import (
 )
 
 from backwater.errors import ScenarioError
-from backwater.estimates import estimate
 from backwater.interchange.ai import (
     astra,
     chakra,
@@ -38,6 +37,7 @@ from backwater.interchange.ai.chakra_operations import Settings
 from backwater.interchange.ai.importing import Wishes
 from backwater.interchange.source import Findings, unpacked
 from backwater.workloads import Workload
+from backwater.workloads.estimates import estimate
 
 COMP, SEND, RECV, COLL = (
     NodeType.COMP,

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from import_files import REFERENCE, estimated, goal_binary, goal_text, read_or_refused, refused
 
-from backwater import simulate
 from backwater.errors import ScenarioError
 from backwater.interchange.ai import goal, goal_operations, importing
 from backwater.interchange.ai import goal_binary as binary
 from backwater.interchange.ai.goal import ANY, Kind, Operation, Rank, Schedule
 from backwater.interchange.ai.importing import Wishes
 from backwater.interchange.source import Findings
+from backwater.running import simulate
 
 SMALL = """\
 /* two ranks,

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from import_files import REFERENCE, THREE_TIERS, refused
 
-from backwater import simulate
 from backwater.errors import ScenarioError
 from backwater.interchange.ai import htsim, htsim_operations, htsim_topology, importing, networks
 from backwater.interchange.ai.htsim import Fires, Matrix
 from backwater.interchange.ai.htsim_topology import FatTree
 from backwater.interchange.ai.importing import Wishes
 from backwater.interchange.source import Findings
+from backwater.running import simulate
 
 CHAIN = """\
 Nodes 4

@@ -19,7 +19,7 @@ from backwater.interchange.ai import (
 from backwater.interchange.ai.importing import Wishes
 from backwater.interchange.ai.msccl import Algorithm
 from backwater.interchange.source import Findings
-from backwater.page import workloads
+from backwater.report import workloads
 from backwater.results import Run, load
 
 STEP = '<step s="{s}" type="{type}" cnt="{cnt}" depid="{depid}" deps="{deps}" hasdep="0"/>'

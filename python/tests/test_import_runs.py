@@ -14,7 +14,7 @@ import pytest
 from import_files import goal_binary, node, trace
 from sources import ROOT
 
-from backwater import critical
+from backwater.analysis import critical
 from backwater.interchange.ai import goal, importing
 from backwater.interchange.ai.importing import Imported, Wishes
 from backwater.interchange.source import Findings

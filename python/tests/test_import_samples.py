@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from import_files import REFERENCE
 
-from backwater import simulate
 from backwater.interchange.ai import importing
 from backwater.interchange.ai.importing import Imported, Wishes
-from backwater.tables import audit
+from backwater.results.tables import audit
+from backwater.running import simulate
 
 NONE = Wishes()
 LARGEST = 10**7

@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 from import_files import REFERENCE, refused
 
-from backwater import simulate
 from backwater.errors import ScenarioError
-from backwater.estimates import estimate, of_scenario
 from backwater.interchange.ai import importing, networks, simai, simai_operations
 from backwater.interchange.ai.importing import Wishes
 from backwater.interchange.ai.simai import Collective, Group, Workload
 from backwater.interchange.ai.simai_operations import Latency
 from backwater.interchange.source import Findings
+from backwater.running import simulate
+from backwater.workloads.estimates import estimate, of_scenario
 
 TRANSFORMER = (
     "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 1 ga: 1 "

@@ -16,7 +16,8 @@ from conftest import COMMAND, Backwater
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backwater import draft, simulate, thresholds
+from backwater.running import simulate
+from backwater.scenario import draft, thresholds
 
 QUANTITIES = {"rate": "25Gbps", "uplink": "100Gbps", "delay": "600ns", "buffer": "16MB"}
 

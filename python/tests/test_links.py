@@ -9,10 +9,10 @@ import pytest
 from conftest import Backwater
 
 import backwater
-from backwater.campaign.facts import facts
 from backwater.paper.checked_table import FigureError
 from backwater.paper.files import read
-from backwater.tables import audit
+from backwater.results.facts import facts
+from backwater.results.tables import audit
 
 POD = """\
 name = "pod"

@@ -14,8 +14,8 @@ from sources import ROOT
 from tools import PATIENCE
 
 import backwater
-from backwater import notebook
-from backwater.simulate import Progress
+from backwater.report import notebook
+from backwater.running.simulate import Progress
 
 NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
 

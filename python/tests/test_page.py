@@ -15,7 +15,7 @@ from PIL import Image
 from sources import ROOT
 
 import backwater
-from backwater import blame
+from backwater.analysis import blame
 from backwater.workloads import Workload
 
 READY = "document.documentElement.dataset.ready === 'yes'"

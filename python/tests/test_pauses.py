@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 
 import backwater
-from backwater import pauses
+from backwater.analysis import pauses
 from backwater.paper import spfc
-from backwater.tables import ROWS
+from backwater.results.tables import ROWS
 
 Command = Callable[..., CompletedProcess[str]]
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import backwater
-from backwater import curves, plots
+from backwater.plots import curves
+from backwater.plots import figures as plots
 
 FIGURES = ["slowdown", "buffer", "pauses", "active", "incast"]
 

@@ -15,10 +15,10 @@ import pytest
 from conftest import TINY, Backwater
 
 import backwater
-from backwater.curves import divided
-from backwater.page import figures, network, workloads
-from backwater.page.document import _json
-from backwater.report import render, write_report
+from backwater.plots.curves import divided
+from backwater.report import figures, network, workloads
+from backwater.report.document import _json
+from backwater.report.run import render, write_report
 
 VOID = {"meta", "br", "link", "img", "input"}
 FIGURES = (

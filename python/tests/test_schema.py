@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import backwater
-from backwater import simulate
 from backwater.cli import app
+from backwater.running import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = sorted(

@@ -9,8 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import backwater
-from backwater.campaign import Store, Task, run_tasks
-from backwater.simulate import processors, runs_at_a_time
+from backwater.results.store import Store
+from backwater.running.runner import run_tasks
+from backwater.running.simulate import processors, runs_at_a_time
+from backwater.scenario.task import Task
 
 SCENARIO = """\
 name = "leaves"

@@ -15,7 +15,7 @@ import pytest
 from conftest import TINY, Backwater
 
 import backwater
-from backwater import timeline
+from backwater.report import timeline
 
 Events = list[dict[str, Any]]
 

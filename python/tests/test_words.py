@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import backwater
-from backwater import tables, units
-from backwater.progress import facts
+from backwater._base import units
+from backwater.results import tables
+from backwater.running.progress import facts
 
 
 @pytest.mark.parametrize(

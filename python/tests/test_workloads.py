@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import backwater.workloads
-from backwater import simulate
 from backwater.errors import RunError, ScenarioError
+from backwater.running import simulate
 from backwater.workloads import Workload, WorkloadError, parallel_groups, read
 
 

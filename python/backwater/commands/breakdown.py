@@ -20,7 +20,7 @@ def breakdown(
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show a run's flows by class (incast, its victims, others), and its ports by role."""
-    from backwater.breakdown import by_class, by_role
+    from backwater.analysis.breakdown import by_class, by_role
 
     run = one_run(path)
     flows, ports = by_class(run), by_role(run)
@@ -31,7 +31,7 @@ def breakdown(
 
 
 def _flow_lines(table: Any) -> list[str]:
-    from backwater.units import time_text
+    from backwater._base.units import time_text
 
     if not table.height:
         return ["No flow finished within the measured time."]
@@ -44,7 +44,7 @@ def _flow_lines(table: Any) -> list[str]:
 
 
 def _port_lines(table: Any) -> list[str]:
-    from backwater.units import bytes_text, time_text
+    from backwater._base.units import bytes_text, time_text
 
     waited = "mean_wait_ps" in table.columns
     lines = [f"{'ports':<18}{'number':>8}{'fullest':>12}" + f"{'mean wait':>12}" * waited]

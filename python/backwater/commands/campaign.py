@@ -14,8 +14,8 @@ from backwater.commands.kinds import Kind, expecting
 from backwater.errors import Interrupted
 
 if TYPE_CHECKING:
-    from backwater.campaign.api import Plan
-    from backwater.campaign.dataset import Campaign
+    from backwater.results.dataset import Campaign
+    from backwater.running.sweeping import Plan
 
 _SHOWN = 20
 """Runs that are told one by one."""
@@ -87,7 +87,7 @@ def sweep(
     threads: Threads = 1,
 ) -> None:
     """Make all runs of a sweep over keys, schemes and seeds, each once, and report."""
-    from backwater.campaign import api
+    from backwater.running import sweeping as api
 
     if jobs is not None and scheduler is not None:
         raise BadParameter("--jobs is for this machine, and --scheduler for a cluster")
@@ -104,8 +104,8 @@ def sweep(
         )
         _tell_plan(asked, as_json)
         return
-    from backwater.campaign.dataset import Campaign
-    from backwater.campaign.display import display
+    from backwater.results.dataset import Campaign
+    from backwater.running.display import display
 
     stopped = False
     try:
@@ -138,7 +138,7 @@ def sweep(
 
 
 def _tell_plan(plan: Plan, as_json: bool) -> None:
-    from backwater.units import duration_text
+    from backwater._base.units import duration_text
 
     if as_json:
         about = {

@@ -55,7 +55,7 @@ def collectives(
     ] = False,
 ) -> None:
     """Show the collectives of workloads, and the sends and links that made them late."""
-    from backwater import critical
+    from backwater.analysis import critical
 
     run = one_run(path)
     table = critical.chosen(run, workload, instance, group, kind)
@@ -90,7 +90,7 @@ def collectives(
 
 def _repeats(run: Run, names: list[str], repeat: int | None) -> dict[str, polars.DataFrame | None]:
     """Return the times of the repeats of workloads; of one repeat, where a number says which."""
-    from backwater import critical
+    from backwater.analysis import critical
 
     found = {name: critical.repeats(run, name) for name in names}
     if repeat is None:
@@ -108,8 +108,8 @@ def _repeats(run: Run, names: list[str], repeat: int | None) -> dict[str, polars
 
 
 def _line(row: dict[str, Any]) -> str:
-    from backwater.critical import group_words
-    from backwater.units import bytes_text, time_text
+    from backwater._base.units import bytes_text, time_text
+    from backwater.analysis.critical import group_words
 
     took = time_text(row["end_ps"] - row["start_ps"])
     words = (
@@ -122,8 +122,8 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def _path_lines(run: Run, collective: dict[str, Any], slowest: bool, limit: int) -> list[str]:
-    from backwater import blame, critical
-    from backwater.units import bytes_text, time_text
+    from backwater._base.units import bytes_text, time_text
+    from backwater.analysis import blame, critical
 
     sends = critical.critical_path(run, collective)
     took, ideal, before = (
@@ -158,8 +158,8 @@ def _path_lines(run: Run, collective: dict[str, Any], slowest: bool, limit: int)
 
 
 def _link_lines(links: polars.DataFrame, limit: int) -> list[str]:
-    from backwater.blame import words
-    from backwater.units import time_text
+    from backwater._base.units import time_text
+    from backwater.analysis.blame import words
 
     if not links.height:
         return ["None of these sends lost time at a link."]
@@ -182,7 +182,7 @@ def _unrecorded(run: Run) -> list[str]:
 
 
 def _repeat_lines(workload: str, times: polars.DataFrame, limit: int) -> list[str]:
-    from backwater.units import time_text
+    from backwater._base.units import time_text
 
     lines = [f"Repeats of workload {workload}, each from the end of the one before:"]
     for row in times.head(limit).to_dicts():
@@ -197,8 +197,8 @@ def _repeat_lines(workload: str, times: polars.DataFrame, limit: int) -> list[st
 
 
 def _step_lines(run: Run, workload: str, repeat: int | None, limit: int) -> list[str]:
-    from backwater import critical
-    from backwater.units import bytes_text, time_text
+    from backwater._base.units import bytes_text, time_text
+    from backwater.analysis import critical
 
     steps = critical.steps(run, workload, repeat)
     spent: dict[str, int] = {}

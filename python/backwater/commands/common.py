@@ -13,8 +13,8 @@ from backwater.commands.kinds import Kind, expecting
 from backwater.errors import InputError
 
 if TYPE_CHECKING:
-    from backwater.campaign.dataset import Campaign
     from backwater.results import Comparison, Run
+    from backwater.results.dataset import Campaign
 
 GOOD, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, INTERRUPTED
 
@@ -92,7 +92,7 @@ def warn(
     Returns the warnings in the form that summaries of runs have. Errors are left to the run, which
     reports them in more detail.
     """
-    from backwater import simulate
+    from backwater.running import simulate
 
     found: dict[tuple[str, str], list[str]] = {}
     fits = simulate.fitting(scenario, schemes, overrides or [], seed, profile)
@@ -166,7 +166,7 @@ def with_accounts(runs: Mapping[str, Run], record: bool) -> dict[str, Run]:
     An account is in the run itself or in the same run beside it, of which the user is told; where
     there is none, ``record`` makes that run.
     """
-    from backwater import blame
+    from backwater.analysis import blame
 
     found = {name: blame.recorded(run) for name, run in runs.items()}
     beside = [str(one.path) for name, one in found.items() if one and one is not runs[name]]
@@ -181,8 +181,9 @@ def with_accounts(runs: Mapping[str, Run], record: bool) -> dict[str, Run]:
 
 def _with_account_made(run: Run) -> Run:
     """Run it again with the account, beside it."""
-    from backwater import blame, simulate
-    from backwater.progress import display
+    from backwater.analysis import blame
+    from backwater.running import simulate
+    from backwater.running.progress import display
 
     out = blame.again(run)
     with display([run.scheme]) as tell:

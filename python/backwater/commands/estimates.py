@@ -11,7 +11,7 @@ from backwater.commands.declare import App, Argument, Option
 from backwater.commands.kinds import Kind, expecting
 
 if TYPE_CHECKING:
-    from backwater.estimates import Estimate
+    from backwater.workloads.estimates import Estimate
 
 _LISTED = 12
 """Collectives that are listed; more are counted."""
@@ -47,7 +47,7 @@ def estimate(
     as_json: Annotated[bool, Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Estimate how long a workload takes in a network of whole messages, without packets."""
-    from backwater import estimates
+    from backwater.workloads import estimates
 
     networks, assumed = _given(workload, networks or [])
     found = estimates.estimate(workload, networks, record=out is not None)
@@ -65,7 +65,7 @@ def estimate(
 
 def _given(workload: Path, networks: list[str]) -> tuple[list[str], list[str]]:
     """Return the network of a workload, and a warning if it is assumed."""
-    from backwater import estimates
+    from backwater.workloads import estimates
 
     why, how = "nothing says what the network is", ", or name the scenario"
     if workload.suffix == ".toml":
@@ -80,7 +80,7 @@ def _given(workload: Path, networks: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _lines(found: Estimate) -> list[str]:
-    from backwater.units import bytes_text, time_text
+    from backwater._base.units import bytes_text, time_text
 
     summary = found.summary
     ends, computing = summary["rank_end_ps"], summary["rank_computing_ps"]

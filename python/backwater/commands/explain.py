@@ -20,7 +20,7 @@ from backwater.commands.common import (
 from backwater.commands.declare import App, Argument, Exit, Option
 
 if TYPE_CHECKING:
-    from backwater.blame import Explanation, Slow
+    from backwater.analysis.blame import Explanation, Slow
     from backwater.results import Run
 
 
@@ -62,7 +62,7 @@ def explain(
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Say where the time of flows went: behind whom, for which pause, and where that began."""
-    from backwater import blame
+    from backwater.analysis import blame
     from backwater.results import Comparison, Run, load
 
     if sum(option is not None for option in (flow, worst, percentile)) > 1:
@@ -93,8 +93,8 @@ def explain(
 
 
 def _lines(one: Explanation) -> list[str]:
-    from backwater.blame import LEAST
-    from backwater.units import bytes_text, number_text, time_text
+    from backwater._base.units import bytes_text, number_text, time_text
+    from backwater.analysis.blame import LEAST
 
     width = max(shutil.get_terminal_size((100, 0)).columns, 60)
     of = " of an incast" if one.incast else ""
@@ -121,7 +121,7 @@ def _lines(one: Explanation) -> list[str]:
 
 def _further(run: Run, explained: list[Explanation]) -> list[str]:
     """Return commands that show more of what these flows met."""
-    from backwater.blame import LEAST
+    from backwater.analysis.blame import LEAST
 
     parts = {r.part for one in explained for r in one.reasons if r.spent_ps > LEAST * one.fct_ps}
     lines = [*_counted([run]), "Look further:"]
@@ -146,7 +146,7 @@ def _counted(runs: Iterable[Run]) -> list[str]:
 
 def _compare(runs: Mapping[str, Run], percentile: float, as_json: bool) -> None:
     """Print what the slow flows of each class and scheme spent their time on."""
-    from backwater.blame import slow, slow_by_class
+    from backwater.analysis.blame import slow, slow_by_class
 
     if as_json:
         tables = {name: slow(run, percentile).to_dicts() for name, run in runs.items()}
@@ -158,8 +158,8 @@ def _compare(runs: Mapping[str, Run], percentile: float, as_json: bool) -> None:
 
 
 def _slow_lines(classes: Slow, percentile: float) -> list[str]:
-    from backwater.blame import GROUPS, LEAST
-    from backwater.units import number_text, time_text
+    from backwater._base.units import number_text, time_text
+    from backwater.analysis.blame import GROUPS, LEAST
 
     def line(label: str, cells: list[str]) -> str:
         return f"{label:<24}" + "".join(f"{cell:>16}" for cell in cells)

@@ -15,7 +15,7 @@ def floodgate_lines(cost: dict[str, Any]) -> list[str]:
 
 
 def _switch_lines(s: dict[str, Any]) -> list[str]:
-    from backwater.units import bytes_text
+    from backwater._base.units import bytes_text
 
     alike = f" (and {s['count'] - 1} like it)" if s["count"] > 1 else ""
     return [

@@ -31,7 +31,7 @@ def graph(
     as_json: Annotated[bool, Option("--json", help="Print as JSON, with all edges.")] = False,
 ) -> None:
     """Show which egress ports can hold which others by backpressure, and circles among them."""
-    from backwater import simulate
+    from backwater.running import simulate
 
     found = simulate.backpressure_graph(
         scenario,
@@ -125,7 +125,7 @@ def resources(
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show what BFC, Floodgate, SPFC and HPCC need in the switches: counters, registers, bits."""
-    from backwater import simulate
+    from backwater.running import simulate
 
     cost = simulate.resources(
         scenario,
@@ -161,7 +161,7 @@ _NAMES = {"bfc": "BFC", "floodgate": "Floodgate", "spfc": "SPFC", "hpcc": "HPCC"
 # BFC-54, FG-64, SPFC-45, HPCC-40
 def _system_lines(systems: dict[str, Any]) -> list[str]:
     """Describe the state of each system, averaged over the ports of each kind of switch."""
-    from backwater.units import bytes_text
+    from backwater._base.units import bytes_text
 
     widths = (10, 16, 16, 6, 11, 11, 13)
     rows, problems = [["system", "scheme", "switch", "ports", "counters", "registers", "bits"]], []
@@ -190,7 +190,7 @@ def _system_lines(systems: dict[str, Any]) -> list[str]:
 
 
 def _switch_lines(s: dict[str, Any], limit: float) -> list[str]:
-    from backwater.units import bytes_text, time_text
+    from backwater._base.units import bytes_text, time_text
 
     thresholds = ", ".join(
         f"{bytes_text(t['bytes'])} at {t['rate_bps'] / 1e9:g} Gbps" for t in s["thresholds"]

@@ -14,7 +14,7 @@ from backwater.commands.declare import App, Argument, Option
 from backwater.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from backwater.draft import Answers
+    from backwater.scenario.draft import Answers
 
 
 def register(app: App) -> None:
@@ -82,8 +82,9 @@ def init(
 
     Asks what no option says, if there is a terminal to ask at.
     """
-    from backwater import draft, simulate
-    from backwater.files import write_whole
+    from backwater._base.files import write_whole
+    from backwater.running import simulate
+    from backwater.scenario import draft
 
     if scenario.exists() and not force:
         raise ScenarioError(f"error: {scenario}: is there already; --force writes over it")
@@ -116,7 +117,7 @@ def init(
 
 def _ask(answers: Answers, given: dict[str, object]) -> Answers:
     """Ask what is not given, again where an answer makes no scenario."""
-    from backwater import draft
+    from backwater.scenario import draft
 
     for question, words in QUESTIONS.items():
         if question in given:

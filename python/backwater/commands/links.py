@@ -26,7 +26,7 @@ def links(
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show when links fail, which hosts that cuts off, and where ports can deadlock."""
-    from backwater import simulate
+    from backwater.running import simulate
 
     epochs = simulate.link_epochs(
         scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
@@ -38,7 +38,7 @@ def links(
 
 
 def _lines(epoch: dict[str, Any]) -> list[str]:
-    from backwater.units import time_text
+    from backwater._base.units import time_text
 
     down, cut_off, circle = epoch["down"], epoch["cut_off"], epoch["circle"]
     since = f"from {time_text(epoch['at_ps'])} on" if epoch["at_ps"] else "from the start"

@@ -24,7 +24,7 @@ from backwater.commands.outcome import end, watch
 
 if TYPE_CHECKING:
     from backwater.results import Comparison, Run
-    from backwater.simulate import Listener
+    from backwater.running.simulate import Listener
 
 
 def register(app: App) -> None:
@@ -69,7 +69,7 @@ def live(
         raise BadParameter("give --scheme or --schemes, not both", param_hint="--schemes")
     names = [] if schemes is None else listed(schemes, "--schemes")
     _enter()
-    from backwater import simulate
+    from backwater.running import simulate
 
     overrides = captured(capture, overrides)
     warned = warn(scenario, overrides, seed, [*names] or [scheme])
@@ -120,7 +120,7 @@ def _enter() -> None:
 def _told(result: Run | Comparison) -> dict[str, dict[str, Any]]:
     """Return what each run said of its frames, by scheme."""
     from backwater.results import Run
-    from backwater.simulate import Lockstep
+    from backwater.running.simulate import Lockstep
 
     runs = {result.scheme: result} if isinstance(result, Run) else result.runs
     return {

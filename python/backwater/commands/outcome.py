@@ -12,14 +12,14 @@ from backwater.errors import Interrupted
 
 if TYPE_CHECKING:
     from backwater.results import Comparison, Run
-    from backwater.simulate import Listener
+    from backwater.running.simulate import Listener
 
 Result = TypeVar("Result", bound="Run | Comparison")
 
 
 def watch(names: Sequence[str], simulate: Callable[[Listener], Result]) -> tuple[Result, bool]:
     """Show how far runs are, one of each name; return what they left, and whether it was Ctrl-C."""
-    from backwater.progress import display
+    from backwater.running.progress import display
 
     try:
         with display(names) as tell:
@@ -44,8 +44,8 @@ def end(
     `good` says of them what they do not know themselves; `told` are warnings that are printed
     already.
     """
+    from backwater.commands.terminal import print_audit, print_table
     from backwater.results import REPORT, Run
-    from backwater.terminal import print_audit, print_table
 
     runs = {result.scheme: result} if isinstance(result, Run) else result.runs
     failed = {} if isinstance(result, Run) else result.failed

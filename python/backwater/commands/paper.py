@@ -12,9 +12,11 @@ from backwater.commands.kinds import Kind, expecting
 from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
-    from backwater.campaign import Failure, Outcome, Task
     from backwater.paper.figure import Figure, Size
     from backwater.paper.reproduce import Place, Reproduced, Results
+    from backwater.results.store import Failure
+    from backwater.running.runner import Outcome
+    from backwater.scenario.task import Task
 
 
 def register(app: App) -> None:
@@ -145,8 +147,9 @@ class _Work:
 
     def run(self, store: Path, jobs: int | None, retry_failed: bool, threads: int) -> int:
         """Run everything that is missing, then finish figure after figure."""
-        from backwater.campaign import Outcome, Store, run_tasks
-        from backwater.campaign.display import display
+        from backwater.results.store import Store
+        from backwater.running.display import display
+        from backwater.running.runner import Outcome, run_tasks
 
         tasks = self._resolve()
         wanted = [task for of in tasks.values() for own in of.values() for task in own.values()]

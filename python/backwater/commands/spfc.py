@@ -35,7 +35,7 @@ def pauses(
 
 
 def _tables(run: Run) -> dict[str, Any]:
-    from backwater.pauses import has_trees, has_victims, rates, trees, victims
+    from backwater.analysis.pauses import has_trees, has_victims, rates, trees, victims
 
     tables = {"ports": rates(run)}
     if has_trees(run):
@@ -47,7 +47,7 @@ def _tables(run: Run) -> dict[str, Any]:
 
 def _unrecorded(run: Run) -> list[str]:
     """Say what was not recorded of the pauses, and how to get it."""
-    from backwater.pauses import RECORD, has_trees, has_victims
+    from backwater.analysis.pauses import RECORD, has_trees, has_victims
 
     if has_trees(run) and has_victims(run):
         return []
@@ -65,7 +65,7 @@ def _some(found: int, top: int) -> str:
 
 
 def _port_lines(table: Any, top: int) -> list[str]:
-    from backwater.units import time_text
+    from backwater._base.units import time_text
 
     if not table.height:
         return ["PFC paused no port."]
@@ -87,7 +87,7 @@ def _port_lines(table: Any, top: int) -> list[str]:
 
 
 def _tree_lines(table: Any, top: int) -> list[str]:
-    from backwater.units import time_text
+    from backwater._base.units import time_text
 
     if not table.height:
         return ["No tree of pauses."]
@@ -109,7 +109,7 @@ def _tree_lines(table: Any, top: int) -> list[str]:
 
 
 def _victim_lines(table: Any, top: int) -> list[str]:
-    from backwater.units import bytes_text, time_text
+    from backwater._base.units import bytes_text, time_text
 
     if not table.height:
         return ["No victim flow."]

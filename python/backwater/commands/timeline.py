@@ -15,7 +15,7 @@ def register(app: App) -> None:
 
 
 def _time(text: str) -> int:
-    from backwater.campaign import quantity
+    from backwater._base import quantity
 
     given = quantity.parse(text)
     if given is None or given.kind != "time" or given.value < 0:
@@ -46,8 +46,8 @@ def timeline(
     limit: Annotated[int, Option("--limit", min=1, metavar="N", help="Most events.")] = 500_000,
 ) -> None:
     """Write flows, pauses, buffers and ranks over time as a trace that ui.perfetto.dev opens."""
-    from backwater import timeline as traces
-    from backwater.units import time_text
+    from backwater._base.units import time_text
+    from backwater.report import timeline as traces
 
     run = one_run(path)
     if out is None:

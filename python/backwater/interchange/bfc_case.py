@@ -135,7 +135,7 @@ class BfcCase:
 
     def measure(self, folder: Path, seed: int) -> Measured:
         """Write the scenario, run it with the profile of this simulator, and look at the same."""
-        from backwater import simulate
+        from backwater.running import simulate
 
         scenario = folder / "scenario.toml"
         (folder / "flows.csv").write_text(self._flow_csv(), encoding="utf-8")

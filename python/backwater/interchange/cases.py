@@ -41,8 +41,8 @@ class Ns3Case:
 
     def measure(self, folder: Path, seed: int) -> Measured:
         """Import, run with ns-3's profile, export, and read what was exported."""
-        from backwater import simulate
         from backwater.interchange import exporting, importing
+        from backwater.running import simulate
 
         scenario = folder / "scenario.toml"
         imported = importing.write(self.folder / "config.txt", scenario, force=True)

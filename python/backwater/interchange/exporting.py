@@ -16,11 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater.directories import claim_export
 from backwater.errors import InputError, RunError
 from backwater.interchange.ns3_flows import DATA_GROUP, DEFAULT_PORT, INCAST_PORT, MAX_SIZE
 from backwater.interchange.ns3_topology import MAX_HOST
 from backwater.interchange.source import time_ps
+from backwater.running.directories import claim_export
 
 if TYPE_CHECKING:
     import polars

@@ -103,7 +103,7 @@ class FloodgateCase:
 
     def measure(self, folder: Path, seed: int) -> Measured:
         """Write the scenario, run it with the profile of this simulator, and look at the same."""
-        from backwater import simulate
+        from backwater.running import simulate
 
         scenario = folder / "scenario.toml"
         findings = Findings()

@@ -12,8 +12,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from backwater._base.files import write_whole
 from backwater.errors import RunError
-from backwater.files import write_whole
 from backwater.interchange import ns3_config, ns3_dialects, ns3_flows, ns3_topology
 from backwater.interchange.ns3_config import Config
 from backwater.interchange.ns3_dialects import FOREIGN

@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backwater._base.files import write_whole
 from backwater.errors import InputError, RunError
-from backwater.files import write_whole
 
 if TYPE_CHECKING:
     import polars

@@ -366,7 +366,7 @@ def _write(path: Path, data: bytes) -> None:
 
 def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
     """Slowdown against flow size, one panel a statistic: lines ours, circles theirs."""
-    from backwater import plots
+    from backwater.plots import figures as plots
 
     shown = next(iter(verdicts.values())).statistics
     figure, panels = plots._figure(len(shown), "FCT slowdown", height=3.7)
@@ -407,7 +407,7 @@ def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
 
 def fct_figure(verdicts: Mapping[str, Verdict]) -> Figure:
     """Completion times in order, a panel a case: line ours, circles theirs."""
-    from backwater import plots
+    from backwater.plots import figures as plots
 
     figure, panels = plots._figure(len(verdicts), "share of flows", height=3.0)
     look = plots.styles(list(verdicts))
@@ -427,7 +427,7 @@ def fct_figure(verdicts: Mapping[str, Verdict]) -> Figure:
 
 def buffer_figure(verdicts: Mapping[str, Verdict]) -> Figure:
     """Share of samples in which a switch holds more, a panel a case: line ours, circles theirs."""
-    from backwater import plots
+    from backwater.plots import figures as plots
 
     figure, panels = plots._figure(len(verdicts), "share of samples above", height=3.3)
     look = plots.styles(list(verdicts))

@@ -1,4 +1,4 @@
-"""Data of figures that looks at flows by class and at ports by role (`backwater.breakdown`)."""
+"""Data of figures by class of flows and role of ports (`backwater.analysis.breakdown`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLUMNS = {"data": "tx_data_bytes", "replies": "tx_reply_bytes", "credits": "tx
 
 def port_buffer(source: Source, run: Run) -> Samples:
     """Return the most bytes that ever waited for each port."""
-    from backwater.breakdown import port_bytes
+    from backwater.analysis.breakdown import port_bytes
 
     ports = _of_roles(source, run, run.ports)
     return Samples(ports.select(b=port_bytes(ports))["b"].to_numpy().astype(float))
@@ -66,7 +66,7 @@ def buffer_course(source: Source, run: Run) -> Lines:
 def _of_roles(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFrame:
     import polars as pl
 
-    from backwater.breakdown import port_roles
+    from backwater.analysis.breakdown import port_roles
 
     if source.ports:
         table = of_ports(source, run, table)

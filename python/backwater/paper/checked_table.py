@@ -7,9 +7,9 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
+from backwater._base.positions import Path, line_column, locate
 from backwater.errors import ScenarioError
 from backwater.paper.quantities import Dimension, Quantity, parse
-from backwater.positions import Path, line_column, locate
 
 
 class FigureError(ScenarioError):

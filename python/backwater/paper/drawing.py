@@ -16,8 +16,8 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from backwater.blame import COLOURS
-from backwater.curves import Line, Style, styles
+from backwater._base.units import bytes_text
+from backwater.analysis.blame import COLOURS
 from backwater.paper.figure import (
     Axis,
     Group,
@@ -32,8 +32,8 @@ from backwater.paper.figure import (
 from backwater.paper.measures import evaluate, quantile
 from backwater.paper.quantities import Dimension, digits
 from backwater.paper.samples import Array, Samples
-from backwater.plots import GRID, INK, MUTED
-from backwater.units import bytes_text
+from backwater.plots.curves import Line, Style, styles
+from backwater.plots.figures import GRID, INK, MUTED
 
 if TYPE_CHECKING:
     from backwater.paper.reproduce import Results

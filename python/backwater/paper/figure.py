@@ -177,7 +177,7 @@ class Source:
 
     frames: str = ""
     part: str = ""
-    """A group of parts of a flow's time (`backwater.blame.GROUPS`); none: the whole time."""
+    """A group of parts of a flow's time (`analysis.blame.GROUPS`); empty: the whole time."""
 
     threshold: bool = False
     """Also the threshold that bytes are compared with, as a line of its own."""

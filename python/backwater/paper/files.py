@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from backwater.blame import GROUPS
-from backwater.breakdown import CLASSES, ROLES
+from backwater.analysis.blame import GROUPS
+from backwater.analysis.breakdown import CLASSES, ROLES
 from backwater.paper import formulas
 from backwater.paper.checked_table import FigureError, File, Table, nearest
 from backwater.paper.figure import (

@@ -63,7 +63,7 @@ class Formula:
 
 def workload_points(name: str) -> tuple[list[tuple[float, float]], str] | None:
     """Points (bytes, share of flows) and interpolation of a built-in distribution of flow sizes."""
-    from backwater import simulate
+    from backwater.running import simulate
 
     for entry in simulate.catalogue("workloads"):
         if entry["name"] == name:

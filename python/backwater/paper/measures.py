@@ -287,7 +287,7 @@ def _spent(source: Source, run: Run, flows: polars.DataFrame) -> Array:
     """Return how long each flow spent on some parts of its time, or in all."""
     import polars as pl
 
-    from backwater.blame import GROUPS
+    from backwater.analysis.blame import GROUPS
 
     spent = recorded(run, "blame")
     chosen = [f"{part}_ps" for part in GROUPS.get(source.part, ())] or ["fct_ps"]
@@ -297,10 +297,10 @@ def _spent(source: Source, run: Run, flows: polars.DataFrame) -> Array:
 
 
 def _of_classes(source: Source, run: Run, flows: polars.DataFrame) -> polars.DataFrame:
-    """Flows of the chosen classes (`backwater.breakdown`)."""
+    """Flows of the chosen classes (`backwater.analysis.breakdown`)."""
     import polars as pl
 
-    from backwater.breakdown import flow_classes
+    from backwater.analysis.breakdown import flow_classes
 
     if not source.classes:
         return flows

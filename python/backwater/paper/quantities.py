@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from backwater.campaign import quantity
-from backwater.units import bytes_text, time_text
+from backwater._base import quantity
+from backwater._base.units import bytes_text, time_text
 
 
 class Dimension(Enum):

@@ -12,16 +12,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backwater._base.files import write_whole
 from backwater.errors import RunError
-from backwater.files import write_whole
 from backwater.paper.claims import Values, Verdict, judge
 from backwater.paper.figure import Claim, Figure, Pick, Selection, Size
 from backwater.paper.measures import Data, Value
 from backwater.results import SUMMARY
 
 if TYPE_CHECKING:
-    from backwater.campaign import Task
     from backwater.results import Run
+    from backwater.scenario.task import Task
 
 Place = tuple[str, tuple[tuple[str, str], ...], int | None]
 """Where a run belongs: its group, its labels by axis, its seed."""
@@ -65,7 +65,7 @@ def tasks(
     figure: Figure, size: Size = Size.USUAL, most_seeds: int | None = None
 ) -> dict[Place, Task]:
     """Return the runs that a figure needs, with the first of its seeds only where told."""
-    from backwater.campaign import Task
+    from backwater.scenario.task import Task
 
     found = {}
     for group in figure.groups:

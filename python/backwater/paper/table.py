@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from backwater._base.files import write_whole
 from backwater.errors import RunError
-from backwater.files import write_whole
 from backwater.paper import readings
 from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, without_seeds
 from backwater.paper.figure import CAUSES

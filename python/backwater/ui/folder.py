@@ -119,7 +119,7 @@ class Folder:
 
 def facts(run: Run) -> dict[str, Any]:
     """Return what the list shows of a run."""
-    from backwater.tables import ROWS, audit, text
+    from backwater.results.tables import ROWS, audit, text
 
     shown = ("slowdown_short_p99", "slowdown_long_p99", "buffer_p99_bytes", "pfc_paused_ps")
     rows = {row.key: row for row in ROWS}

@@ -6,12 +6,12 @@ import html
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
+from backwater._base.units import bytes_text
 from backwater.errors import RunError
-from backwater.page.document import asset, document, header
+from backwater.report.document import asset, document, header
 from backwater.results import CAMPAIGN, COMPARISON, Comparison, Run, run_files
 from backwater.ui.folder import Entry, Folder, Refused, facts
 from backwater.ui.jobs import Job
-from backwater.units import bytes_text
 
 HEADS = {
     "scenario": "scenario",
@@ -75,7 +75,7 @@ def work(folder: Folder, entries: Sequence[Entry], jobs: Iterable[Job], token: s
 
 
 def _unfinished(folder: Folder, entry: Entry) -> str | None:
-    from backwater.campaign.dataset import Campaign
+    from backwater.results.dataset import Campaign
 
     try:
         campaign = Campaign(folder.place(entry.path))
@@ -122,7 +122,7 @@ def _about(folder: Folder, entry: Entry) -> tuple[str, str]:
         found = Comparison(path)
         state = "ok" if found.ok else "failed" if found.failed else "interrupted or violated"
         return ", ".join([*found, *found.failed]), state
-    from backwater.campaign.dataset import Campaign
+    from backwater.results.dataset import Campaign
 
     campaign = Campaign(path)
     state = f"{len(campaign.facts):,} of {len(campaign.rows):,} runs"
@@ -219,11 +219,11 @@ def report(folder: Folder, name: str) -> str:
     """Return the report of a run, a comparison or a campaign."""
     path = folder.place(name)
     if (path / CAMPAIGN).is_file():
-        from backwater.campaign.dataset import Campaign
-        from backwater.campaign.report import render as render_campaign
+        from backwater.report.sweep import render as render_campaign
+        from backwater.results.dataset import Campaign
 
         return render_campaign(Campaign(path))
-    from backwater.report import render
+    from backwater.report.run import render
 
     if (path / COMPARISON).is_file():
         found = Comparison(path)
@@ -236,7 +236,7 @@ def comparison(folder: Folder, names: Sequence[str]) -> str:
     """Return the report about several runs side by side."""
     if not names:
         raise Refused(400, "no run was chosen; go back and choose some")
-    from backwater.report import render
+    from backwater.report.run import render
 
     runs = {name: folder.run(name) for name in dict.fromkeys(names)}
     schemes = {one.scheme for one in runs.values()}

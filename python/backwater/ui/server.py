@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from backwater.errors import RunError
-from backwater.page.document import SCRIPTS, asset
+from backwater.report.document import SCRIPTS, asset
 from backwater.results import Run
 from backwater.ui import pages
 from backwater.ui.folder import Folder, Refused
@@ -201,7 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.jobs.start(name, scenario, out, changes, int(seed) if seed else None)
 
     def _check_scenario(self, scenario: Path, changes: list[str], seed: int | None) -> None:
-        from backwater import simulate
+        from backwater.running import simulate
 
         problems = simulate.check(scenario, overrides=changes, seed=seed)
         wrong = [problem["text"] for problem in problems if problem["severity"] == "error"]

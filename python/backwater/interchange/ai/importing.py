@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from backwater._base.files import write_whole
 from backwater.errors import RunError, ScenarioError
-from backwater.files import write_whole
 from backwater.interchange.ai import (
     astra,
     chakra,
@@ -301,7 +301,8 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
     Both appear only when the scenario was found to be good: what was there before stays as it is
     where the import fails.
     """
-    from backwater import estimates, simulate
+    from backwater.running import simulate
+    from backwater.workloads import estimates
 
     imported.findings.stop_if_wrong()
     if not force:

@@ -1,0 +1,1 @@
+"""What all other folders use: units, files, positions in TOML texts."""

@@ -1,0 +1,498 @@
+"""Critical paths: which sends, on which links, made a collective or a whole workload late.
+
+A path goes back from what ended last, always over what was waited for last, up to a rank that had
+nothing to wait for but its own start.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from backwater.errors import InputError
+
+if TYPE_CHECKING:
+    import polars
+
+    from backwater.results import Run
+
+COLUMNS = (
+    "flow",
+    "src",
+    "dst",
+    "bytes",
+    "start_ps",
+    "received_ps",
+    "took_ps",
+    "ideal_ps",
+    "before_ps",
+)
+"""Columns of a path: the message as a flow, its hosts, when it was sent and had arrived, how long
+that took and would take alone, and how long the sender had what it waited for before it sent."""
+
+STEPS = ("rank", "index", "kind", "peer", "bytes", "instance", "start_ps", "end_ps", "spent_ps")
+"""Columns of the path of a workload: operations, and how much of the whole time is theirs."""
+
+_ALONE = ("nic_sending", "propagation", "serialisation")
+"""Parts of a flow's time that it has alone in the network, too."""
+
+
+def slowest(run: Run) -> dict[str, Any] | None:
+    """Return the row of the collective that took longest; nothing where none has ended."""
+    return longest(run.collectives)
+
+
+def chosen(
+    run: Run,
+    workload: str | None = None,
+    instance: int | None = None,
+    group: str | None = None,
+    kind: str | None = None,
+) -> polars.DataFrame:
+    """Return the rows of the collectives of a workload, with a number, of a group, of a kind.
+
+    ``group`` is the group's name, its number, or ``all`` for all ranks. Raises
+    :class:`~backwater.errors.InputError` where no such collective has ended.
+    """
+    import polars as pl
+
+    table = run.collectives
+    if workload is not None:
+        _require(run, workload)
+        table = table.filter(workload=workload)
+    if group is not None:
+        groups = (group_words(row) for row in table.unique("group", maintain_order=True).to_dicts())
+        wanted = _of_group(table, group)
+        table = _kept(run, table, wanted, f"of the group {group}", "there are", groups)
+    if kind is not None:
+        kinds = table["kind"].cast(pl.String)
+        there = kinds.unique().sort()
+        table = _kept(run, table, kinds == kind, f"of the kind {kind}", "there are", there)
+    if instance is not None:
+        number = pl.col("instance") == instance
+        last = [str(table["instance"].max())]
+        words = f"with the number {instance}"
+        table = _kept(run, table, number, words, "numbers are 0 to", last)
+    return table
+
+
+def _require(run: Run, workload: str) -> None:
+    """Raise :class:`~backwater.errors.InputError` where a run has no such workload."""
+    names = run.ranks["workload"].cast(str).unique(maintain_order=True).to_list()
+    if workload not in names:
+        raise InputError(
+            f"{run.path}: there is no workload {workload}; there are {', '.join(names)}"
+        )
+
+
+_NAMED = 12
+"""Groups and kinds that a message names at most."""
+
+
+def _kept(
+    run: Run,
+    table: polars.DataFrame,
+    wanted: polars.Expr | polars.Series,
+    words: str,
+    there_are: str,
+    there: Iterable[str],
+) -> polars.DataFrame:
+    kept = table.filter(wanted)
+    if not kept.height:
+        names = list(there) if table.height else []
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        known = f"; {there_are} {', '.join(names[:_NAMED])}{more}" if names else ""
+        raise InputError(f"{run.path}: no collective {words} has ended{known}")
+    return kept
+
+
+def _of_group(table: polars.DataFrame, group: str) -> polars.Expr:
+    """Whether a collective is of a group: by its name, where groups have names, or its number."""
+    import polars as pl
+
+    if group == "all":
+        return pl.col("group").is_null()
+    if "group_name" in table.columns:
+        named = pl.col("group_name").cast(pl.String) == group
+        if table.select(named.any()).item():
+            return named
+    return pl.col("group") == int(group) if group.isdecimal() else pl.lit(False)
+
+
+def slowest_first(table: polars.DataFrame) -> polars.DataFrame:
+    """Return collectives by how long they took, the longest first."""
+    import polars as pl
+
+    took = pl.col("end_ps") - pl.col("start_ps")
+    return table.sort(took, descending=True, maintain_order=True)
+
+
+def longest(table: polars.DataFrame) -> dict[str, Any] | None:
+    """Return the row of the collective that took longest; nothing where there is none."""
+    first = slowest_first(table).head(1)
+    return first.row(0, named=True) if first.height else None
+
+
+def ranks_of(run: Run, workload: str) -> dict[int, int]:
+    """Return the ranks of a workload by their hosts; a host may have ranks of others, too."""
+    return dict(run.ranks.filter(workload=workload).select("host", "rank").iter_rows())
+
+
+def group_words(collective: Mapping[str, Any]) -> str:
+    """Return what the ranks of a collective are called: their group by its name, or all ranks."""
+    if collective["group"] is None:
+        return "all ranks"
+    # Tables of earlier versions have no names.
+    name = collective.get("group_name")
+    return f"group {collective['group'] if name is None else name}"
+
+
+def messages(run: Run, workload: str) -> polars.DataFrame:
+    """Return the messages of a workload as flows, with the columns that critical paths need."""
+    import polars as pl
+
+    about = ["id", "src", "dst", "bytes"]
+    times = ["start_ps", "received_ps", "ideal_received_ps", "acked_ps"]
+    return run.select_flows([*about, *times], pl.col("source") == workload)
+
+
+def critical_path(
+    run: Run, collective: dict[str, Any], sent: polars.DataFrame | None = None
+) -> polars.DataFrame:
+    """Return the messages that followed each other up to the end of a collective, first to last.
+
+    The last of them is what its last rank received, or what it sent, where it ended with the last
+    ACK of that. ``collective`` is a row of ``run.collectives``; ``sent`` is :func:`messages` of its
+    workload, for those who want many paths. Raises :class:`~backwater.errors.InputError` where the
+    run has no such workload.
+    """
+    import polars as pl
+
+    last = run.ranks.filter(workload=collective["workload"], rank=collective["last_rank"])
+    if not last.height:
+        raise InputError(f"{run.path}: there is no workload {collective['workload']}")
+    begin, end = collective["start_ps"], collective["end_ps"]
+    starts = dict(_parts(run, collective).select("host", "start_ps").iter_rows())
+    members = list(starts)
+    ends = pl.col("src").is_in(members), pl.col("dst").is_in(members)
+    # With PXN other ranks of a server pass messages on.
+    among = (
+        ends[0] | ends[1]
+        if _declared(run.resolved, collective["workload"]).get("pxn")
+        else ends[0] & ends[1]
+    )
+    if sent is None:
+        sent = messages(run, collective["workload"])
+    wanted = among & (pl.col("start_ps") >= begin) & (pl.col("received_ps") <= end)
+    arrived: dict[int, list[tuple[Any, ...]]] = {}
+    kept = sent.filter(wanted).sort(["received_ps", "id"])
+    for row in kept.drop("acked_ps").iter_rows():
+        arrived.setdefault(row[2], []).append(row)
+    host, until = last["host"][0], end
+    path: list[list[Any]] = []
+    # It may have ended with an ACK, half a round trip after the message was there.
+    own = kept.filter(src=host, acked_ps=end).sort("start_ps").head(1)
+    if own.height:
+        flow, src, dst, size, start, received, ideal, _ = own.row(0)
+        path.append([flow, src, dst, size, start, received, received - start, ideal, 0])
+        until = start
+    while True:
+        there = arrived.get(host, [])
+        at = bisect_right(there, until, key=lambda row: row[5])
+        arrival = there[at - 1][5] if at else 0
+        start = starts.get(host, begin)
+        if start > until:  # It passes a message on, and starts its own part later.
+            start = 0
+        if path:
+            path[-1][-1] = until - max(arrival, start)
+        if not at or (path and arrival <= start):
+            break
+        flow, src, dst, size, start, received, ideal = there[at - 1]
+        path.append([flow, src, dst, size, start, received, received - start, ideal, 0])
+        host, until = src, start
+    return pl.DataFrame(path[::-1], schema=dict.fromkeys(COLUMNS, pl.UInt64), orient="row")
+
+
+def latest(path: polars.DataFrame, count: int) -> polars.DataFrame:
+    """Return the messages of a path that took longest beyond what they take alone, as ``late_ps``.
+
+    ``count`` is how many they are at most; the first is the latest.
+    """
+    import polars as pl
+
+    late_ps = pl.col("took_ps").cast(pl.Int64) - pl.col("ideal_ps").cast(pl.Int64)
+    by_delay = path.with_columns(late_ps=late_ps).sort(
+        ["late_ps", "flow"], descending=[True, False]
+    )
+    return by_delay.head(count)
+
+
+@cache
+def _declared(resolved: str, workload: str) -> dict[str, Any]:
+    """Return what a scenario says of a workload."""
+    workloads = tomllib.loads(resolved).get("workload", [])
+    return next((found for found in workloads if found["name"] == workload), {})
+
+
+def _parts(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
+    """Return the operations of ranks that are a collective, by its number in its group.
+
+    Their kinds may differ, where ranks count as they start them. Of one that a file composes of
+    operations it is the one with which each rank started.
+    """
+    import polars as pl
+
+    if collective.get("composed"):
+        parts = run.operations.filter(
+            (pl.col("workload") == collective["workload"])
+            & (pl.col("part_of") == collective["instance"])
+        )
+        return parts.sort("start_ps", "index").unique("rank", keep="first", maintain_order=True)
+    same = pl.col("group").eq_missing(pl.lit(collective["group"], pl.UInt32))
+    return run.operations.filter(
+        (pl.col("workload") == collective["workload"])
+        & (pl.col("instance") == collective["instance"])
+        & same
+    )
+
+
+def links(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
+    """Return where the messages of a path lost time, the worst first.
+
+    A row per port and part of the account of flows: ``port`` (``node -> peer``), ``part`` (as in
+    ``run.blame``), ``sends`` (how many messages lost time there) and ``late_ps``, the sum. What a
+    message takes alone in the network is left out. Raises
+    :class:`~backwater.errors.InputError` where the run has no account (``[record] blame``).
+    """
+    import polars as pl
+
+    from backwater.analysis import blame
+
+    blame.require(run)
+    return (
+        run.blame_hops.with_columns(pl.col("part").cast(pl.String))
+        .filter(
+            pl.col("flow").is_in(sends["flow"].cast(pl.UInt32).to_list())
+            & ~pl.col("part").is_in(_ALONE)
+            & (pl.col("spent_ps") > 0)
+        )
+        .group_by("node", "port", "part")
+        .agg(sends=pl.col("flow").n_unique(), late_ps=pl.col("spent_ps").sum())
+        .join(_ports(run), on=["node", "port"])
+        .sort(["late_ps", "port_name", "part"], descending=[True, False, False])
+        .select(pl.col("port_name").alias("port"), "part", "sends", "late_ps")
+    )
+
+
+def _ports(run: Run) -> polars.DataFrame:
+    import polars as pl
+
+    ends = [pl.col(end).cast(pl.String) for end in ("name", "peer_name")]
+    return run.ports.select(
+        "node", "port", pl.concat_str(ends, separator=" -> ").alias("port_name")
+    )
+
+
+def shared(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
+    """Return the link of each message that most bytes of other flows shared with it.
+
+    A row per message whose path met other flows: ``flow``, ``port`` (``node -> peer``), ``others``
+    (flows that were under way by that link while the message was) and ``bytes``, their sizes. The
+    hosts' own links are among them. Needs ``[record] blame``, which has the paths.
+    """
+    import polars as pl
+
+    from backwater.analysis import blame
+
+    blame.require(run)
+    numbers = sends["flow"].cast(pl.UInt32)
+    paths = run.blame_hops.select("flow", "node", "port").unique()
+    own = paths.filter(pl.col("flow").is_in(numbers.to_list()))
+    times = run.select_flows([pl.col("id").alias("flow"), "bytes", "start_ps", "received_ps"])
+    others = paths.join(own.select("node", "port").unique(), on=["node", "port"], how="semi")
+    met = (
+        own.join(times, on="flow")
+        .join(others.join(times, on="flow"), on=["node", "port"], suffix="_other")
+        .filter(
+            (pl.col("flow") != pl.col("flow_other"))
+            & (pl.col("start_ps_other") < pl.col("received_ps"))
+            & (pl.col("received_ps_other") > pl.col("start_ps"))
+        )
+        .group_by("flow", "node", "port")
+        .agg(others=pl.len(), bytes=pl.col("bytes_other").sum())
+        .join(_ports(run), on=["node", "port"])
+        .sort(["flow", "bytes", "port_name"], descending=[False, True, False])
+    )
+    return met.group_by("flow", maintain_order=True).agg(
+        port=pl.col("port_name").first(),
+        others=pl.col("others").first(),
+        bytes=pl.col("bytes").first(),
+    )
+
+
+def repeats(run: Run, workload: str) -> polars.DataFrame | None:
+    """Return the times of a workload's repeats, or of the passes of its file.
+
+    A row per repeat of which something has ended: ``repeat`` (from 0), ``operations`` (how many of
+    all ranks have ended), ``whole`` (whether all have), ``start_ps`` and ``end_ps`` (first start,
+    last end of an operation), and ``took_ps`` since the end of the repeat before, or since the
+    workload's start: repeats overlap where ranks are not equally far. Nothing where a workload has
+    one repeat, or nobody knows: the ``repeats`` of a scenario, and ``passes`` in the ``source`` of
+    a file, say how often each rank goes through its operations.
+    """
+    import polars as pl
+
+    lengths = _repeat_lengths(run, workload)
+    if lengths is None:
+        return None
+    start_ps = run.ranks.filter(workload=workload)["start_ps"].min()
+    # When this repeat and all those before it are over.
+    over_ps = pl.col("end_ps").cum_max()
+    return (
+        _with_repeats(run.operations.filter(workload=workload), lengths)
+        .group_by("repeat")
+        .agg(
+            pl.len().alias("operations"),
+            (pl.len() == sum(lengths.values())).alias("whole"),
+            pl.col("start_ps").min(),
+            pl.col("end_ps").max(),
+        )
+        .sort("repeat")
+        .with_columns(took_ps=over_ps - over_ps.shift(fill_value=start_ps))
+    )
+
+
+def of_repeat(run: Run, collectives: polars.DataFrame, repeat: int) -> polars.DataFrame:
+    """Return those of some collectives that are of one repeat of their workload, in their order."""
+    numbered: set[tuple[str, int | None, int]] = set()
+    composed: set[tuple[str, int | None]] = set()
+    for name in run.ranks["workload"].cast(str).unique(maintain_order=True):
+        if lengths := _repeat_lengths(run, name):
+            mine = run.operations.filter(workload=name)
+            parts = _with_repeats(mine, lengths).filter(repeat=repeat).to_dicts()
+            numbered |= {(name, part["group"], part["instance"]) for part in parts}
+            composed |= {(name, part.get("part_of")) for part in parts}
+    wanted = [
+        (row["workload"], row["instance"]) in composed
+        if row.get("composed")
+        else (row["workload"], row["group"], row["instance"]) in numbered
+        for row in collectives.iter_rows(named=True)
+    ]
+    return collectives.filter(wanted)
+
+
+def _repeat_lengths(run: Run, workload: str) -> dict[int, int] | None:
+    """Return how many operations of each rank are one repeat, of those that have any.
+
+    Nothing where there is one repeat at most.
+    """
+    declared = _declared(run.resolved, workload)
+    count = declared.get("repeats") or _passes(declared.get("file"))
+    if not count or count < 2:
+        return None
+    ranks = run.ranks.filter(workload=workload).select("rank", "operations")
+    numbers = {rank: number for rank, number in ranks.iter_rows() if number}
+    if not numbers or any(number % count for number in numbers.values()):
+        return None
+    return {rank: number // count for rank, number in numbers.items()}
+
+
+def _with_repeats(operations: polars.DataFrame, lengths: Mapping[int, int]) -> polars.DataFrame:
+    """Say of operations of a workload of which ``repeat`` they are."""
+    import polars as pl
+
+    length = pl.col("rank").replace_strict(lengths, return_dtype=pl.UInt32)
+    return operations.with_columns(repeat=pl.col("index") // length)
+
+
+def _passes(path: str | None) -> int | None:
+    """Return how often ranks go through the operations of a file, where it is there and says so."""
+    from backwater import workloads
+
+    if path is None:
+        return None
+    try:
+        passes = workloads.header(path).get("source", {}).get("passes")
+    except InputError:  # It has gone since the run.
+        return None
+    return passes if isinstance(passes, int) else None
+
+
+def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFrame:
+    """Return the operations that followed each other up to the end of a workload, first to last.
+
+    ``spent_ps`` of all rows adds up to the time from the workload's start to the last end. A
+    receive that waited accounts for the time from the start of its send on, a collective from the
+    start of the rank at which its own critical path begins; others from their own start on. With
+    the number of a ``repeat`` these are the operations of this repeat alone. Raises
+    :class:`~backwater.errors.InputError` where nothing of such a workload or repeat has ended.
+    """
+    import polars as pl
+
+    mine = run.operations.filter(workload=workload)
+    if not mine.height:
+        raise InputError(f"{run.path}: no operation of a workload {workload} has ended")
+    place = {key: at for at, key in enumerate(mine.select("rank", "index").iter_rows())}
+    last = mine.with_row_index("at").sort(
+        ["end_ps", "rank", "index"], descending=[True, False, False]
+    )
+    lengths: Mapping[int, int] = {}
+    if repeat is not None:
+        found = _repeat_lengths(run, workload)
+        if found is None:
+            raise InputError(f"{run.path}: the workload {workload} has no repeats to choose from")
+        lengths = found
+        last = _with_repeats(last, lengths).filter(pl.col("repeat") == repeat)
+        if not last.height:
+            raise InputError(f"{run.path}: nothing of repeat {repeat} of {workload} has ended")
+    at: int | None = last["at"][0]
+    until = last["end_ps"][0]
+    sent = messages(run, workload)
+    path: list[tuple[Any, ...]] = []
+    while at is not None:
+        row = mine.row(at, named=True)
+        if repeat is not None and row["index"] // lengths[row["rank"]] < repeat:
+            break
+        first = _first(run, mine, row, place, sent)
+        at = place.get((first["rank"], first["released_by"]))
+        began = min(first["start_ps"], until) if at is not None else _start(run, first)
+        path.append((*(row[name] for name in STEPS[:-1]), until - began))
+        until = began
+    types = dict.fromkeys(STEPS, pl.UInt64) | {"kind": pl.String()}
+    return pl.DataFrame(path[::-1], schema=types, orient="row")
+
+
+def _first(
+    run: Run,
+    mine: polars.DataFrame,
+    row: dict[str, Any],
+    place: dict[tuple[int, int], int],
+    sent: polars.DataFrame,
+) -> dict[str, Any]:
+    """Return the operation with which the time begins that one accounts for."""
+    if row["instance"] is not None:
+        whole = row | {"last_rank": row["rank"]} | _begin(run, row)
+        sends = critical_path(run, whole, sent)
+        if sends.height:
+            parts = _parts(run, row).filter(host=sends["src"][0])
+            if parts.height:
+                return parts.sort("start_ps", descending=True).row(0, named=True)
+    elif row["kind"] == "recv" and row["end_ps"] > row["start_ps"]:
+        sender = place.get((row["ended_by_rank"], row["ended_by_index"]))
+        if sender is not None:
+            return mine.row(sender, named=True)
+    return row
+
+
+def _begin(run: Run, row: dict[str, Any]) -> dict[str, Any]:
+    """Return when the first rank started the collective that an operation is part of."""
+    return {"start_ps": _parts(run, row)["start_ps"].min()}
+
+
+def _start(run: Run, row: dict[str, Any]) -> int:
+    """Return when the workload of an operation started."""
+    ranks = run.ranks.filter(workload=row["workload"], rank=row["rank"])
+    return int(ranks["start_ps"][0])

@@ -1,0 +1,1 @@
+"""The HTML report, tables in notebooks, and timelines."""

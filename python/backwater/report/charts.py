@@ -1,0 +1,222 @@
+"""Figures of a page, described as plain data: the scripts of the page draw them with BokehJS.
+
+A chart has one or several views, of which the reader chooses one; a view has panels side by side;
+a panel has lines. A line has the name of a scheme, whose colour and dashes are the same on the
+whole page. In a stack a line is a part, with a colour of its own, and the ticks are schemes; in
+lanes it is a state, of which ``y`` are the lanes. What a chart shows is also told by a table, for
+readers without eyes or scripts.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from backwater.plots.curves import Array, styles
+
+Scale = Literal["linear", "log", "log1p"]
+Kind = Literal["line", "step", "bars", "points", "stack", "lanes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis: what it shows, its scale, and its unit.
+
+    The units ``bytes`` and ``share`` are written as people read them (10 KB, 25 %); any other
+    stands behind the number as it is. ``start`` and ``end`` are where the axis begins and ends;
+    None: where the data does. ``ticks`` are values with the words that stand in their place.
+    """
+
+    label: str
+    scale: Scale = "linear"
+    unit: str = ""
+    start: float | None = None
+    end: float | None = None
+    ticks: Sequence[tuple[float, str]] = ()
+
+    def data(self) -> dict[str, Any]:
+        """Return what the scripts read."""
+        return {
+            "label": self.label,
+            "scale": self.scale,
+            "unit": self.unit,
+            "start": self.start,
+            "end": self.end,
+            "ticks": [[at, words] for at, words in self.ticks],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Values ``y`` at ``x``, in the units of the axes; ``low`` and ``high`` bound a band.
+
+    ``colour`` is that of a part of a stack or a state in lanes; other lines have the colour of
+    their scheme. In lanes a stretch goes from ``x`` ``until`` there, and ``words`` tell about it.
+    ``marks`` are what the values of bars are compared with.
+    """
+
+    name: str
+    x: Array | Sequence[float]
+    y: Array | Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    colour: str | None = None
+    until: Array | Sequence[float] | None = None
+    words: Sequence[str] | None = None
+    marks: Sequence[float | None] | None = None
+
+    def data(self) -> dict[str, Any]:
+        """Return what the scripts read."""
+        found: dict[str, Any] = {"name": self.name, "x": numbers(self.x), "y": numbers(self.y)}
+        if self.colour is not None:
+            found["colour"] = self.colour
+        if self.until is not None and self.words is not None:
+            found |= {"until": numbers(self.until), "words": list(self.words)}
+        if self.marks is not None:
+            found["marks"] = [None if mark is None else numbers([mark])[0] for mark in self.marks]
+        if self.low is not None and self.high is not None:
+            found |= {"low": numbers(self.low), "high": numbers(self.high)}
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Lines over common axes."""
+
+    title: str
+    x: Axis
+    y: Axis
+    lines: Sequence[Line]
+
+    def data(self) -> dict[str, Any]:
+        """Return what the scripts read."""
+        return {
+            "title": self.title,
+            "x": self.x.data(),
+            "y": self.y.data(),
+            "lines": [line.data() for line in self.lines if len(line.x)],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Panels side by side, and the word by which the reader chooses them."""
+
+    label: str
+    panels: Sequence[Panel]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Values in words: a head, and rows of which the first cell names the row.
+
+    Rows ``by_scheme`` have the name of a scheme in their first cell, and go when the scheme does.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    by_scheme: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A figure with its title and caption; without views the sentence stands in its place.
+
+    In a ``column`` panels stand below each other over a common x axis, and are read together.
+    """
+
+    key: str
+    title: str
+    caption: str
+    kind: Kind = "line"
+    views: Sequence[View] = ()
+    choice: str = "Show"
+    table: Table | None = None
+    nothing: str = "There is nothing to show."
+    column: bool = False
+
+    def data(self) -> dict[str, Any]:
+        """Return what the scripts read."""
+        return {
+            "key": self.key,
+            "kind": self.kind,
+            "title": self.title,
+            "column": self.column,
+            "views": [[panel.data() for panel in view.panels] for view in self.views],
+        }
+
+    def html(self) -> str:
+        """Return the place of the chart in the page, its text and its table."""
+        parts = [f'<figure id="{html.escape(self.key)}"><h2>{html.escape(self.title)}</h2>']
+        if not self.views:
+            parts.append(f'<p class="nothing">{html.escape(self.nothing)}</p>')
+        else:
+            if len(self.views) > 1:
+                options = "".join(
+                    f'<option value="{i}">{html.escape(view.label)}</option>'
+                    for i, view in enumerate(self.views)
+                )
+                parts.append(
+                    f'<label class="choice">{html.escape(self.choice)} '
+                    f'<select autocomplete="off">{options}</select></label>'
+                )
+            parts.append('<div class="panels"></div>')
+        parts.append(f"<figcaption>{html.escape(self.caption)}</figcaption>")
+        if self.views and self.table:
+            parts.append(
+                "<details><summary>The same as a table</summary>"
+                f"{table_html(self.table, self.title)}</details>"
+            )
+        return "".join(parts) + "</figure>"
+
+
+LONG = 12
+"""Rows from which on a table can be filtered by text."""
+
+
+def table_html(table: Table, label: str) -> str:
+    """Return a table whose rows the page's script sorts by a column, and filters where long."""
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in table.head)
+
+    def opened(first: str) -> str:
+        return f'<tr data-scheme="{html.escape(first)}">' if table.by_scheme else "<tr>"
+
+    rows = "".join(
+        f'{opened(first)}<th scope="row">{html.escape(first)}</th>'
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in table.rows
+    )
+    filtered = " filter" if len(table.rows) > LONG else ""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{html.escape(label)}">'
+        f'<table class="values sort{filtered}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def legend(names: Sequence[str]) -> str:
+    """Return the boxes by which the reader chooses schemes, each with its colour."""
+    if not names:
+        return "<span></span>"
+    look = styles(names)
+    boxes = "".join(
+        f'<label><input type="checkbox" checked autocomplete="off" value="{html.escape(name)}">'
+        f'<i style="background:{look[name].colour}"></i>{html.escape(name)}</label>'
+        for name in names
+    )
+    return f"<fieldset><legend>Schemes</legend>{boxes}</fieldset>"
+
+
+def numbers(values: Array | Sequence[float]) -> list[float]:
+    """Round to five digits, which no eye can tell from all of them."""
+    array = np.asarray(values, dtype=float)
+    sizes = np.abs(array)
+    digits = np.floor(np.log10(sizes, where=sizes > 0, out=np.zeros_like(array)))
+    scale = 10.0 ** (4 - digits)
+    rounded = np.round(array * scale) / scale
+    return [int(v) if v.is_integer() and abs(v) < 1e15 else float(f"{v:.5g}") for v in rounded]

@@ -1,0 +1,461 @@
+"""The figures of a report about runs, as charts of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from backwater._base.units import bytes_text
+from backwater.analysis.blame import LARGE, SMALL
+from backwater.plots import curves
+from backwater.plots.curves import STATISTICS, Array, Runs
+from backwater.report import workloads
+from backwater.report.charts import Axis, Chart, Line, Panel, Table, View
+
+if TYPE_CHECKING:
+    import polars
+
+    from backwater.results import Run
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+POINTS = 260
+"""Points of a distribution; more lie where few values do."""
+
+MOMENTS = 400
+"""Points of a line over time."""
+
+SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
+"""Quantiles of the tables below distributions."""
+
+SLOWEST = 25
+"""Flows of each scheme that the page lists."""
+
+
+class Flows:
+    """What a page needs of a run's flows, read once.
+
+    All but ``under_way`` is of measured flows; those of incasts stand apart.
+    """
+
+    def __init__(self, run: Run, step_ps: int) -> None:
+        import polars as pl
+
+        # Seven digits are more than a page shows, and are sorted in half of the time.
+        self.until = run.fct_until
+        ended, slowdown = run.flow_ends
+        slowdown = slowdown.cast(pl.Float32)
+        columns = "bytes", "start_ps", "received_ps", "incast", "finished"
+        table = run.select_flows([*columns, ended, slowdown])
+        self.under_way = _under_way(run, table, step_ps)
+        """Flows that have started and not finished, after each step of the run."""
+
+        rest, incast = _measured(run, table, ~pl.col("incast")), _measured(run, table, "incast")
+        self.by_size = curves.by_size(rest["bytes"].to_numpy(), rest["slowdown"].to_numpy())
+        fct_ps = (incast["ended_ps"] - incast["start_ps"]).to_numpy()
+        self.incast_fct_us: Array = np.sort(fct_ps / 1e6)
+        self.classes = _classes(self.by_size, incast["slowdown"].to_numpy())
+        """Sorted slowdowns by class of flows."""
+
+        worst = [self.classes[name][-SLOWEST:] for name in ("all but incasts", "incast")]
+        least = np.sort(np.concatenate(worst))[-SLOWEST:]
+        self.slowest: list[dict[str, Any]] = []
+        if len(least):
+            about = "id", "source", "src", "dst", "bytes", "start_ps"
+            slow = run.measured_flows([*about, *run.flow_ends], slowdown >= float(least[0]))
+            slow = slow.sort("slowdown", "id", descending=[True, False])
+            self.slowest = slow.head(SLOWEST).to_dicts()
+
+
+def _measured(run: Run, flows: polars.DataFrame, of: str | polars.Expr) -> polars.DataFrame:
+    import polars as pl
+
+    first = run.summary["measure_from_ps"]
+    return flows.filter(pl.col("finished") & (pl.col("start_ps") >= first), of)
+
+
+def _under_way(run: Run, flows: polars.DataFrame, step_ps: int) -> Array:
+    steps = _steps(run, step_ps)
+
+    def after_steps(times: Array) -> Array:
+        return np.bincount(times // np.uint64(step_ps), minlength=steps)[:steps].cumsum()
+
+    ended = flows["received_ps"].drop_nulls().to_numpy()
+    return after_steps(flows["start_ps"].to_numpy()) - after_steps(ended)
+
+
+def _classes(flows: curves.BySize, incast: Array) -> dict[str, Array]:
+    limits = np.searchsorted(flows.sizes, [SMALL, LARGE], side="right")
+    parts = [np.sort(part) for part in np.split(flows.values, limits)]
+    # Merging sorted parts is quicker than sorting all of them.
+    everything = np.sort(np.concatenate(parts), kind="stable")
+    names = ("short, up to 10 KB", "medium", "long, above 1 MB")
+    sizes = dict(zip(names, parts, strict=True))
+    return {"all but incasts": everything, **sizes, "incast": np.sort(incast)}
+
+
+def read(runs: Runs) -> dict[str, Flows]:
+    """Read the flows of several runs at a time: to sort them is most of a page's work."""
+    step_ps = _step_ps(runs)
+    return _at_once(lambda run: Flows(run, step_ps), runs)
+
+
+def _step_ps(runs: Runs) -> int:
+    """Return the step of lines over time, common to all runs."""
+    end_ps = max(int(run.summary["end_ps"]) for run in runs.values())
+    return max(-(-end_ps // MOMENTS), 1)
+
+
+def _steps(run: Run, step_ps: int) -> int:
+    return max(-(-int(run.summary["end_ps"]) // step_ps), 1)
+
+
+def _at_once(work: Callable[[_In], _Out], items: Mapping[str, _In]) -> dict[str, _Out]:
+    """Do the same for two items at a time; more would take more memory than they save time."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(items, pool.map(work, items.values()), strict=True))
+
+
+def charts(runs: Runs, flows: Mapping[str, Flows]) -> list[Chart]:
+    """Return all figures, those with nothing to show among them."""
+    of_finished = [slowdown(flows), classes(flows), *blame(runs), incast(flows)]
+    cut = _cut(runs)
+    return [
+        *workloads.charts(runs),
+        *(replace(chart, caption=chart.caption + cut) for chart in of_finished),
+        buffer(runs),
+        timeline(runs, flows),
+        pauses(runs),
+        active(runs),
+    ]
+
+
+def _cut(runs: Runs) -> str:
+    """Say how many flows of runs that ended before them are in none of the figures of flows."""
+    counts = {name: run.summary["flows"] for name, run in runs.items()}
+    left_out = [
+        f"{of['unfinished']:,} of {of['started']:,} with {name}"
+        for name, of in counts.items()
+        if of["unfinished"]
+    ]
+    if not left_out:
+        return ""
+    return (
+        f" Flows that had not finished when their run ended are not in it: {'; '.join(left_out)}."
+    )
+
+
+def _until(flows: Mapping[str, Flows]) -> str:
+    return curves.until(one.until for one in flows.values())
+
+
+def slowdown(flows: Mapping[str, Flows]) -> Chart:
+    """FCT slowdown against flow size, by several statistics; incast flows excluded."""
+    edges = curves.equal_count_edges([one.by_size for one in flows.values()])
+    found: dict[str, list[Line]] = {statistic: [] for statistic in STATISTICS}
+    cells: dict[int, dict[str, str]] = {}
+
+    def in_bins(one: Flows) -> list[tuple[float, dict[str, float]]]:
+        return [
+            (size, {statistic: take(values) for statistic, take in STATISTICS.items()})
+            for size, values in curves.in_bins(one.by_size, edges)
+        ]
+
+    for name, bins in _at_once(in_bins, flows).items():
+        for statistic, lines in found.items():
+            lines.append(Line(name, [size for size, _ in bins], [of[statistic] for _, of in bins]))
+        for size, of in bins:
+            at = cells.setdefault(int(np.searchsorted(edges, size)), {})
+            at[name] = f"{of['median']:.4g}, {of['99th percentile']:.4g}"
+
+    def panel(statistic: str, highest: float) -> Panel:
+        y = Axis("FCT slowdown", "log", start=1, end=max(2.0, highest * 1.1))
+        return Panel(statistic, Axis("flow size", "log", "bytes"), y, found[statistic])
+
+    def top(statistics: Sequence[str]) -> float:
+        return max(max(line.y) for s in statistics for line in found[s] if len(line.y))
+
+    usual = ("average", "95th percentile", "99th percentile")
+    views = []
+    if len(edges) > 1:
+        together = View("average, 95th and 99th", [panel(s, top(usual)) for s in usual])
+        views = [together, *(View(s, [panel(s, top([s]))]) for s in STATISTICS)]
+    return Chart(
+        "slowdown",
+        "FCT slowdown against flow size",
+        f"Time of a flow from its start {_until(flows)}, divided by that of the same flow alone in "
+        "the network (base headers, no INT). Each point stands for a bin of flow sizes with about "
+        "the same number of flows, of which the last is split further. Flows of an incast are left "
+        "out.",
+        views=views,
+        choice="Percentile",
+        table=Table(
+            ("flows up to", *(f"{name}: median, p99" for name in flows)),
+            [
+                [bytes_text(edges[i]), *(cells[i].get(name, "–") for name in flows)]
+                for i in sorted(cells)
+            ],
+        ),
+        nothing="No flow outside an incast finished in the measured time.",
+    )
+
+
+def classes(flows: Mapping[str, Flows]) -> Chart:
+    """Distribution of the slowdown of each class of flows."""
+    found: dict[str, list[Line]] = {}
+    quantiles: dict[str, dict[str, Array]] = {}
+    for name, one in flows.items():
+        for label, values in one.classes.items():
+            found.setdefault(label, []).append(Line(name, *_distribution(values)))
+            quantiles.setdefault(label, {})[name] = values
+    views = [
+        View(label, [Panel("", Axis("FCT slowdown", "log"), _share_axis(lines, "flows"), lines)])
+        for label, lines in found.items()
+        if any(len(line.x) for line in lines)
+    ]
+    return Chart(
+        "classes",
+        "Slowdown by class of flows",
+        "Share of flows whose FCT slowdown is at most this.",
+        "step",
+        views,
+        "Size class",
+        _quantile_table(
+            {(v.label, name): quantiles[v.label][name] for v in views for name in flows},
+            ("size class", "scheme"),
+            lambda v: f"{v:.4g}",
+        ),
+        "No flow finished in the measured time.",
+    )
+
+
+def incast(flows: Mapping[str, Flows]) -> Chart:
+    """Distribution of the completion times of incast flows."""
+    samples = {name: one.incast_fct_us for name, one in flows.items()}
+    lines = [Line(name, *_distribution(values)) for name, values in samples.items() if len(values)]
+    x = Axis("FCT of an incast flow (µs)", "log", "µs")
+    return Chart(
+        "incast",
+        "Completion of incast flows",
+        f"From the start of a flow {_until(flows)}.",
+        "step",
+        [View("", [Panel("", x, _share_axis(lines, "incast flows"), lines)])] if lines else [],
+        table=_quantile_table(samples, ("scheme",), lambda v: f"{v:.4g} µs"),
+        nothing="No flow of an incast finished in the measured time, or the scenario has none.",
+    )
+
+
+def buffer(runs: Runs) -> Chart:
+    """Distribution of the switches' buffer occupancy over probes, tiers apart."""
+    samples = {
+        (tier, name): np.sort(values)
+        for tier, by_run in curves.buffer_samples(runs).items()
+        for name, values in by_run.items()
+    }
+    panels = []
+    for tier in dict.fromkeys(tier for tier, _ in samples):
+        lines = [Line(name, *_distribution(samples[tier, name] / 1e6)) for name in runs]
+        x = Axis("buffer occupancy of a switch (MB)", unit="MB", start=0)
+        panels.append(Panel(f"{curves.switch_of(tier)}es", x, _share_axis(lines, "probes"), lines))
+    return Chart(
+        "buffer",
+        "Buffer occupancy",
+        "Bytes in the shared buffer of a switch, over all probes of the measured time.",
+        "step",
+        [View("", panels)] if panels else [],
+        table=_quantile_table(samples, ("tier", "scheme"), bytes_text),
+        nothing="No buffer was probed in the measured time.",
+    )
+
+
+def timeline(runs: Runs, flows: Mapping[str, Flows]) -> Chart:
+    """Show runs over time: flows under way, pauses in force, the fullest switch of each tier."""
+    step_ps = _step_ps(runs)
+    end_ps = max(run.summary["end_ps"] for run in runs.values())
+    panels: dict[str, Panel] = {}
+    rows = []
+    x = Axis("time (ms)", unit="ms", start=0, end=end_ps / 1e9)
+    for name, run in runs.items():
+        courses = _courses(run, flows[name].under_way, step_ps)
+        for title, (y, at_ms, values) in courses.items():
+            lines = panels.setdefault(title, Panel(title, x, y, [])).lines
+            panels[title] = Panel(title, x, y, [*lines, Line(name, at_ms, values)])
+            most = int(values.argmax())
+            rows.append([title, name, f"{values[most]:.4g} {y.unit}", f"{at_ms[most]:.4g} ms"])
+    shown = [p for p in panels.values() if any(np.any(line.y) for line in p.lines)]
+    return Chart(
+        "timeline",
+        "The run over time",
+        "Flows that have started and whose last byte has not arrived; pauses of PFC in force (a "
+        "port and class each); and the fullest switch of a tier, as probes saw it. Over the whole "
+        "run, with the time after the last arrival in which what is left is sent.",
+        views=[View("", shown)] if shown else [],
+        table=Table(("", "scheme", "most", "first at"), rows),
+        nothing="Nothing happened.",
+        column=True,
+    )
+
+
+_Course = tuple[Axis, Array, Array]
+"""A quantity over time: its axis, milliseconds, values."""
+
+
+def _courses(run: Run, under_way: Array, step_ps: int) -> dict[str, _Course]:
+    """Return what a timeline shows of a run, in steps of this length."""
+    import polars as pl
+
+    steps = _steps(run, step_ps)
+    ends_ms = np.arange(1, steps + 1) * step_ps / 1e9
+    found: dict[str, _Course] = {"flows under way": (Axis("flows", start=0), ends_ms, under_way)}
+    held = run.pauses.select(pl.col("from_ps", "to_ps").cast(pl.Int64))
+    pieces = curves.divided(held["from_ps"].to_numpy(), held["to_ps"].to_numpy(), steps, step_ps)
+    in_force = np.bincount(pieces.frame, pieces.share, steps)
+    found["pauses of PFC"] = (Axis("in force", start=0), ends_ms, in_force)
+    probed = (
+        run.queues.group_by(pl.col("tier").cast(pl.String), pl.col("at_ps") // step_ps * step_ps)
+        .agg(pl.col("used_bytes").max())
+        .sort("at_ps")
+        .partition_by("tier", as_dict=True)
+    )
+    for tier in run.summary["tiers"]:
+        if (tier,) in probed:
+            table = probed[(tier,)]
+            y = Axis("MB", unit="MB", start=0)
+            used = table["used_bytes"].to_numpy() / 1e6
+            found[f"fullest {curves.switch_of(tier)}"] = (y, table["at_ps"].to_numpy() / 1e9, used)
+    return found
+
+
+def pauses(runs: Runs) -> Chart:
+    """Fraction of port-time during which PFC paused the links, by tier and direction."""
+    groups, shares = curves.pause_groups(runs)
+    any_pause = any(value for by_group in shares.values() for value in by_group.values())
+    names = [f"{a} → {b}" for a, b in groups]
+    lines = [
+        Line(name, list(range(len(groups))), [by_group.get(g, 0.0) for g in groups])
+        for name, by_group in shares.items()
+    ]
+    x = Axis("links, from the port that has to wait", ticks=list(enumerate(names)))
+    y = Axis("share of time paused by PFC", unit="share", start=0)
+    return Chart(
+        "pauses",
+        "Time paused by PFC",
+        "Share of the run during which ports were held by PFC, by the tier that has to wait and "
+        "the tier it sends to.",
+        "bars",
+        [View("", [Panel("", x, y, lines)])] if any_pause else [],
+        table=Table(
+            ("links", *shares),
+            [
+                [words, *(f"{by.get(group, 0.0):.2%}" for by in shares.values())]
+                for words, group in zip(names, groups, strict=True)
+            ],
+        ),
+        nothing="PFC paused no port in any of these runs.",
+    )
+
+
+def active(runs: Runs) -> Chart:
+    """Distribution of the number of active flows at a switch port, weighted by time."""
+    found = {name: curves.active_flows(run) for name, run in runs.items()}
+    lines = [Line(name, *curves.thinned(*xy, POINTS)) for name, xy in found.items() if len(xy[0])]
+    x = Axis("active flows at a switch port (with at least one packet queued)", "log1p")
+    rows = [
+        [name, *(f"{at[np.searchsorted(share, s * (1 - 1e-12))]:g}" for s in SHARES)]
+        for name, (at, share) in found.items()
+        if len(at)
+    ]
+    return Chart(
+        "active",
+        "Active flows per port",
+        "Flows with at least one packet queued at a switch port, over all probes.",
+        "step",
+        [View("", [Panel("", x, _share_axis(lines, "probes"), lines)])] if lines else [],
+        table=Table(("scheme", *_share_names()), rows),
+        nothing="No switch port was probed.",
+    )
+
+
+def blame(runs: Runs) -> list[Chart]:
+    """Where the time of slow flows went, by class and scheme; no chart where none recorded it."""
+    from backwater.analysis.blame import GROUPS, is_recorded, named, slow_by_class
+
+    recorded = {name: run for name, run in runs.items() if is_recorded(run)}
+    found = slow_by_class(recorded)
+    parts = named(found)
+    panels = [_spent(f"{size_class} flows", rows, parts) for size_class, rows in found.items()]
+    views = [View(panel.title, [panel]) for panel in panels]
+    if len(views) > 1:
+        views.insert(0, View("all", panels))
+    table = [
+        [f"{size_class} flows", name, f"{row['fct_ps'] / 1e6:.4g} µs"]
+        + [f"{row[g] / 1e6:.4g}" for g in GROUPS]
+        for size_class, rows in found.items()
+        for name, row in rows.items()
+    ]
+    chart = Chart(
+        "blame",
+        "Where the slow flows' time went",
+        "Flows at or above the 99th percentile of the slowdown of their class: what their time to "
+        "the last byte at the receiver consisted of, on average. The parts of a bar add up to the "
+        "mean time of these flows.",
+        "stack",
+        views,
+        "Size class",
+        Table(("flows", "scheme", "mean time", *(f"{g} (µs)" for g in GROUPS)), table),
+        "No flow finished in the measured time.",
+    )
+    return [chart] if recorded else []
+
+
+def _spent(title: str, rows: Mapping[str, Mapping[str, float]], named: Sequence[str]) -> Panel:
+    """Stack what the slow flows of a class spent their time on: named parts, and all the others."""
+    from backwater.analysis.blame import COLOURS
+
+    places = list(range(len(rows)))
+    us = {group: np.array([row[group] / 1e6 for row in rows.values()]) for group in COLOURS}
+    lines = [Line(group, places, us[group], colour=COLOURS[group]) for group in named]
+    rest = np.sum([spent for group, spent in us.items() if group not in named], axis=0)
+    lines.append(Line("the rest", places, rest, colour="#e4e8ed"))
+    x = Axis("scheme", ticks=list(enumerate(rows)))
+    return Panel(title, x, Axis("mean time of slow flows (µs)", unit="µs", start=0), lines)
+
+
+def _distribution(ordered: Array) -> tuple[Array, Array]:
+    """Points of a distribution from sorted values: evenly spaced shares, and more in the tail."""
+    n = len(ordered)
+    if not n:
+        return np.array([]), np.array([])
+    shares = np.concatenate([np.linspace(0, 1, POINTS), 1 - np.logspace(-2, -6, 40)])
+    x = np.unique(ordered[np.ceil(shares * n).astype(int).clip(1, n) - 1])
+    return x, np.searchsorted(ordered, x, side="right") / n
+
+
+def _share_axis(lines: Sequence[Line], of: str) -> Axis:
+    """Return an axis of shares, of the upper half where most of each lies at its first value."""
+    first = min((float(line.y[0]) for line in lines if len(line.y)), default=0.0)
+    start = 0.5 if first > 0.55 else 0.0
+    return Axis(f"share of {of}", unit="share", start=start, end=1 + 0.02 * (1 - start))
+
+
+def _share_names() -> list[str]:
+    return ["max" if share == 1 else f"p{100 * share:g}" for share in SHARES]
+
+
+def _quantile_table(
+    samples: Mapping[Any, Array], keys: Sequence[str], words: Callable[[float], str]
+) -> Table:
+    """Return the quantiles of sorted samples, a row for each."""
+    rows = []
+    for key, ordered in samples.items():
+        if len(ordered):
+            named = [key] if isinstance(key, str) else list(key)
+            values = [words(curves.nearest_rank(share)(ordered)) for share in SHARES]
+            rows.append([*named, *values])
+    return Table((*keys, *_share_names()), rows)

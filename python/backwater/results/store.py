@@ -1,0 +1,341 @@
+"""Finished runs, each under its key.
+
+::
+
+    DIR/runs/ab/abcdef…/     a run, and ``stored.json``: its key, its command, and its files' hashes
+    DIR/failures/ab….json    why a run failed, and the command that repeats it
+    DIR/index.jsonl          a line per run, so that thousands are listed at once; can be made again
+    DIR/work/…/              runs that are being made
+
+A run gets its name in ``runs`` when all its files are on the disk, by one rename; so what has a
+name there is whole. The process that comes second with the same run discards its own. No lock is
+held while runs are made, and no clock is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from backwater._base import durable as files
+from backwater.errors import RunError
+from backwater.results import RUN_FILES, SUMMARY, Run, run_files
+from backwater.results.facts import facts
+from backwater.scenario.task import hash_file
+
+STORED = "stored.json"
+RUNS, FAILURES, INDEX, WORK = "runs", "failures", "index.jsonl", "work"
+_DAMAGED = "damaged"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A run that could not be made."""
+
+    kind: str
+    """``error``, ``crash``, ``timeout`` or ``memory``."""
+
+    message: str
+    command: str
+    """The command line that repeats it."""
+
+    seed: int | None = None
+    timeout_s: float | None = None
+    memory_bytes: int | None = None
+    """The limits under which it failed."""
+
+    def stands(self, timeout_s: float | None, memory_bytes: int | None) -> bool:
+        """Whether the run would fail again: a limit may be wider now than it was."""
+        if self.kind == "timeout" and self.timeout_s is not None:
+            return timeout_s is not None and timeout_s <= self.timeout_s
+        if self.kind == "memory" and self.memory_bytes is not None:
+            return memory_bytes is not None and memory_bytes <= self.memory_bytes
+        return True
+
+
+class Store:
+    """A directory of finished runs. Several campaigns may use one at the same time."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.notices: list[str] = []
+        """What was found damaged, for the user."""
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.path)!r})"
+
+    def path_of(self, key: str) -> Path:
+        """Where the run with this key is, or would be."""
+        return self.path / RUNS / key[:2] / key
+
+    def get(self, key: str) -> Run | None:
+        """Return a finished run, or ``None``.
+
+        A run whose files are not as they were written is set aside, under a name with
+        ``.damaged``, and counts as not there.
+        """
+        path = self.path_of(key)
+        if not path.is_dir():
+            return None
+        trouble = damage(path)
+        if trouble is None:
+            try:
+                return Run(path)
+            except RunError as error:
+                trouble = str(error)
+        self._set_aside(path, trouble)
+        return None
+
+    def keys(self) -> set[str]:
+        """Return the keys of all runs that have a directory here."""
+        found: set[str] = set()
+        try:
+            for part in os.scandir(self.path / RUNS):
+                found |= {e.name for e in os.scandir(part.path) if "." not in e.name}
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise RunError(
+                f"{error.filename}: cannot be read: {error.strerror}", error.errno
+            ) from error
+        return found
+
+    def failure(self, key: str) -> Failure | None:
+        """Why the run with this key failed when it was last tried."""
+        try:
+            return Failure(**json.loads(self._failure_path(key).read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError):
+            return None  # Not legible: the run is tried again, which tells.
+
+    def keep_failure(self, key: str, failure: Failure) -> None:
+        """Note why a run failed."""
+        path = self._failure_path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_durably(path, json.dumps(asdict(failure), indent=2, ensure_ascii=False) + "\n")
+
+    def forget_failure(self, key: str) -> None:
+        """Strike out a failure: the run is there, or is tried again."""
+        self._failure_path(key).unlink(missing_ok=True)
+
+    def table(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the facts of runs (:mod:`backwater.results.facts`), by key.
+
+        They come from the index; of a run that is missing there, from the run itself.
+        """
+        there = self.keys()
+        known = self._read_index()
+        found = {}
+        missing = []
+        for key in keys:
+            if key not in there:
+                continue
+            row = known.get(key)
+            if row is None and (run := self.get(key)) is not None:
+                row = facts(run.summary)
+                missing.append((key, row))
+            if row is not None:
+                found[key] = row
+        with contextlib.suppress(OSError):  # It only saves time; a store may be read-only.
+            self.note(missing)
+        return found
+
+    def note(self, rows: Iterable[tuple[str, dict[str, Any]]]) -> None:
+        """Write finished runs into the index."""
+        lines = [json.dumps({"key": key, "facts": row}) + "\n" for key, row in rows]
+        if not lines:
+            return
+        handle = os.open(self.path / INDEX, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            # A line that a killed process left unfinished must not swallow the next one. Lines of
+            # several writers do not mix: each is appended by one call.
+            end = os.lseek(handle, 0, os.SEEK_END)
+            torn = end > 0 and os.pread(handle, 1, end - 1) != b"\n"
+            os.write(handle, ("\n" * torn + "".join(lines)).encode())
+        finally:
+            os.close(handle)
+
+    def _read_index(self) -> dict[str, dict[str, Any]]:
+        rows = {}
+        try:
+            lines = (self.path / INDEX).read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise RunError(
+                f"{error.filename}: cannot be read: {error.strerror}", error.errno
+            ) from error
+        for line in lines:
+            with contextlib.suppress(ValueError, KeyError, TypeError):  # Torn, or not ours.
+                entry = json.loads(line)
+                rows[entry["key"]] = entry["facts"]
+        return rows
+
+    @contextlib.contextmanager
+    def session(self) -> Iterator[Session]:
+        """Open a place for runs that are being made; what dead campaigns left is cleared."""
+        try:
+            for folder in (RUNS, WORK):
+                (self.path / folder).mkdir(parents=True, exist_ok=True)
+            sweep_away(self.path / WORK)
+            session = Session(self)
+        except OSError as error:
+            raise RunError(files.explain(error), error.errno) from error
+        try:
+            yield session
+        finally:
+            session.close()
+
+    def _failure_path(self, key: str) -> Path:
+        return self.path / FAILURES / f"{key}.json"
+
+    def _set_aside(self, path: Path, trouble: str) -> None:
+        for number in range(1, 1000):
+            aside = path.with_name(f"{path.name}.{_DAMAGED}-{number}")
+            if aside.exists():
+                continue
+            try:
+                path.rename(aside)
+            except FileNotFoundError:
+                return  # Another campaign found it first.
+            except OSError as error:
+                raise RunError(
+                    f"{path}: damaged ({trouble}), and cannot be set aside: {error.strerror}",
+                    error.errno,
+                ) from error
+            self.notices.append(f"{path}: damaged ({trouble}); set aside as {aside.name}")
+            return
+
+
+class Session:
+    """The work directory of one campaign, its own as long as it lives.
+
+    A lock says that it lives. The system drops it when the process ends, however it ends, so that
+    no process id, host name or clock has to be believed.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.path = store.path / WORK / f"new-{secrets.token_hex(6)}"
+        self.path.mkdir()
+        self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        # Only a name without `new-` is cleared by others: until here it had no lock to show.
+        named = self.path.with_name(self.path.name.removeprefix("new-"))
+        self.path = self.path.rename(named)
+
+    def place(self, key: str) -> Path:
+        """Return a directory name for a run that is being made."""
+        return self.path / f"{key[:12]}-{secrets.token_hex(4)}"
+
+    def close(self) -> None:
+        """Clear the directory and give it up."""
+        _remove(self.path)
+        os.close(self._lock)
+
+
+def sweep_away(work: Path) -> None:
+    """Remove what campaigns left that were killed."""
+    for entry in work.iterdir():
+        if entry.name.startswith("new-"):
+            continue
+        try:
+            handle = os.open(entry / "lock", os.O_RDWR)
+        except FileNotFoundError:
+            _remove(entry)
+            continue
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(entry)
+        except BlockingIOError:
+            pass  # Alive.
+        finally:
+            os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    """Remove a work directory, first from where its workers would go on writing."""
+    trash = path.with_name(f"trash-{secrets.token_hex(6)}")
+    with contextlib.suppress(OSError):
+        path.rename(trash)
+        shutil.rmtree(trash, ignore_errors=True)
+
+
+def commit(made: Path, final: Path, about: dict[str, Any]) -> None:
+    """Give a run its final name, once all of it is on the disk."""
+    entries = {}
+    for name in run_files(made):
+        path = made / name
+        files.sync_file(path)
+        stat = path.stat()
+        entries[name] = {
+            "bytes": stat.st_size,
+            "modified_ns": stat.st_mtime_ns,
+            "hash": hash_file(path),
+        }
+    stored = {**about, "files": entries}
+    (made / STORED).write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    files.sync_file(made / STORED)
+    files.sync_directory(made)
+    if not final.parent.is_dir():
+        final.parent.mkdir(parents=True, exist_ok=True)
+        files.sync_directory(final.parent.parent)
+    try:
+        made.rename(final)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        _same(made, final)
+    files.sync_directory(final.parent)
+
+
+def _same(made: Path, final: Path) -> None:
+    """Check that a run that another campaign kept in the meantime is the one made here."""
+    ours, theirs = (Run(path) for path in (made, final))
+    if ours.digest != theirs.digest:
+        raise RunError(
+            f"{final}: was made twice with different results (digests {theirs.digest} and "
+            f"{ours.digest}); this is a bug of the simulator, please report it"
+        )
+
+
+def damage(path: Path) -> str | None:
+    """Say how a kept run differs from what was written; ``None`` if it does not.
+
+    Sizes and times of the files are compared, and contents where a time differs.
+    """
+    try:
+        entries = json.loads((path / STORED).read_text(encoding="utf-8"))["files"]
+        for name in dict.fromkeys((*RUN_FILES, *entries)):
+            entry = entries[name]
+            try:
+                stat = (path / name).stat()
+            except FileNotFoundError:
+                return f"{name} is missing"
+            if stat.st_size != entry["bytes"]:
+                return f"{name} has {stat.st_size:,} bytes and not {entry['bytes']:,}"
+            touched = stat.st_mtime_ns != entry["modified_ns"]
+            if touched and hash_file(path / name) != entry["hash"]:
+                return f"the contents of {name} were changed"
+    except FileNotFoundError:
+        return f"{STORED} is missing"
+    except OSError as error:
+        raise RunError(
+            f"{error.filename}: cannot be read: {error.strerror}", error.errno
+        ) from error
+    except (ValueError, KeyError, TypeError):
+        return f"{STORED} cannot be read"
+    return None
+
+
+__all__ = ["SUMMARY", "Failure", "Session", "Store", "commit", "damage", "sweep_away"]

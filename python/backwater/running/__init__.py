@@ -1,0 +1,1 @@
+"""Runs simulations: one, or many on this machine or on a cluster."""

@@ -1,0 +1,164 @@
+"""Directories of results: what may be written into a directory that is not empty.
+
+Results are known by a key, a hash of everything that they depend on. A run or comparison replaces
+only results with its own key. All else is left alone unless ``force`` is given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from backwater._base.files import cannot_write
+from backwater.errors import RunError
+from backwater.results import (
+    CAMPAIGN,
+    COMPARISON,
+    HOST,
+    RECORDED_FILES,
+    REPORT,
+    RUN_FILES,
+    STORE,
+    SUMMARY,
+    Comparison,
+)
+
+_WAYS_OUT = "choose another directory, or use --force to replace it"
+_SHORT_KEY = 8
+"""Characters of a key in the name of a directory."""
+
+
+def default_directory(preferred: Path, key: str) -> Path:
+    """Return the directory for results of this key if the user names none.
+
+    It is ``preferred`` if that does not exist yet, or holds results of the same key. Otherwise a
+    part of the key is appended to its name. A new directory is created at once, so that two calls
+    at the same time do not get the same one.
+    """
+    try:
+        preferred.parent.mkdir(parents=True, exist_ok=True)
+        preferred.mkdir()
+    except FileExistsError:
+        if _key_of(preferred) != key:
+            return preferred.with_name(f"{preferred.name}-{key[:_SHORT_KEY]}")
+    except OSError as error:
+        why = f"{preferred}: {cannot_write(error)}"
+        raise RunError(why, error.errno) from error
+    return preferred
+
+
+def claim_run(path: Path, key: str, force: bool) -> None:
+    """Refuse a directory that holds results of another key.
+
+    The writer of the run refuses a directory with files that are not results of a run.
+    """
+    if force:
+        return
+    if (path / HOST).exists():
+        raise RunError(f"{path}: holds what a host on real frames measured; {_WAYS_OUT}")
+    _refuse_results(path, SUMMARY, key)
+
+
+def claim_comparison(path: Path, key: str, keys: Mapping[str, str], force: bool) -> None:
+    """Refuse a directory that holds anything but an unfinished or the same comparison.
+
+    ``keys`` are those of the runs by scheme. An earlier comparison is removed, except for its runs.
+    """
+    entries = _entries(path)
+    # A comparison that was killed leaves runs without a list of them.
+    runs = {entry.name for entry in entries if _is_run(entry)}
+    ours = {COMPARISON, REPORT, *keys, *runs}
+    if (path / COMPARISON).exists():
+        try:
+            earlier = Comparison(path)
+            ours |= {*earlier, *earlier.failed}
+        except (RunError, KeyError, TypeError):
+            pass  # The list is damaged: everything beside it is foreign.
+    if not force:
+        _refuse_foreign("comparison", path, entries, ours)
+        _refuse_results(path, COMPARISON, key)
+        for scheme, of_run in keys.items():
+            _refuse_results(path / scheme, SUMMARY, of_run)
+    _remove(path, (COMPARISON, REPORT))
+
+
+def claim_campaign(path: Path, name: str, force: bool) -> None:
+    """Refuse a directory that holds something else than the campaign of this name."""
+    entries = _entries(path)
+    if not force:
+        _refuse_foreign("campaign", path, entries, {CAMPAIGN, REPORT, STORE})
+        there = _kept(path / CAMPAIGN, "name")
+        if there is not None and there != name:
+            raise RunError(
+                f"{path}: holds the campaign `{there}`, and this is `{name}`; {_WAYS_OUT}"
+            )
+
+
+def claim_export(path: Path, files: Sequence[str], force: bool) -> None:
+    """Refuse a directory that holds other things than these files; those are removed."""
+    entries = _entries(path)
+    if not force:
+        _refuse_foreign("export", path, entries, files)
+    _remove(path, files)
+
+
+def _refuse_foreign(what: str, path: Path, entries: Iterable[Path], ours: Iterable[str]) -> None:
+    """Refuse a directory with entries of other names than those that an earlier ``what`` leaves."""
+    kept = set(ours)
+    names = sorted(entry.name for entry in entries)
+    # What was not finished has a temporary name.
+    foreign = next((n for n in names if n not in kept and not n.endswith(".part")), None)
+    if foreign is not None:
+        raise RunError(
+            f"{path}: holds something else than an earlier {what} (`{foreign}`); "
+            "choose an empty or new directory, or use --force to write beside it"
+        )
+
+
+def _refuse_results(path: Path, file: str, key: str) -> None:
+    """Refuse a directory whose results, which ``file`` describes, have another key."""
+    if (path / file).exists() and _kept(path / file, "key") != key:
+        raise RunError(
+            f"{path}: holds results with another seed, scenario, option or version; {_WAYS_OUT}"
+        )
+
+
+def _entries(path: Path) -> list[Path]:
+    """Make a directory where there is none, and return what is in it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        return sorted(path.iterdir())
+    except OSError as error:
+        why = f"{path}: cannot use the directory: {error.strerror}"
+        raise RunError(why, error.errno) from error
+
+
+def _remove(path: Path, names: Iterable[str]) -> None:
+    try:
+        for name in names:
+            (path / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise RunError(f"{path}: {cannot_write(error)}", error.errno) from error
+
+
+def _is_run(path: Path) -> bool:
+    """Whether a directory holds a run, whole or not, and nothing else."""
+    if not path.is_dir():
+        return False
+    names = {entry.name.removesuffix(".part") for entry in path.iterdir()}
+    return "resolved.toml" in names and names <= {*RUN_FILES, *RECORDED_FILES, "lock"}
+
+
+def _key_of(path: Path) -> str | None:
+    """Return the key of the results in a directory; ``None`` if there is none."""
+    return _kept(path / COMPARISON, "key") or _kept(path / SUMMARY, "key")
+
+
+def _kept(path: Path, key: str) -> str | None:
+    """Return a text in a file of results; ``None`` if it has none."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))[key]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return value if isinstance(value, str) else None

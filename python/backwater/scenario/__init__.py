@@ -1,0 +1,1 @@
+"""What is to be run: scenarios, and sweeps over them."""

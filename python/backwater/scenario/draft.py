@@ -1,0 +1,187 @@
+"""A first scenario from a few answers, with comments that say what each line is."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from backwater._base.quantity import number
+from backwater.errors import ScenarioError
+
+PER_SENDER_BYTES = 64_000
+"""What each sender of an incast sends, in bytes."""
+
+
+_ON_A_LEAF = range(2, 65)
+"""Hosts on a leaf, where their number is not given."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a first scenario depends on; quantities are texts with their units."""
+
+    hosts: int = 64
+    leaves: int = 4
+    spines: int = 4
+    rate: str = "100Gbps"
+    uplink: str = "100Gbps"
+    delay: str = "1us"
+    buffer: str = "12MB"
+    sizes: str = "web-search@hpcc"
+    load: str = "50%"
+    incast: int = 16
+    duration: str = "2ms"
+    schemes: str = "bfc,hpcc,dcqcn"
+
+    @property
+    def names(self) -> list[str]:
+        """The schemes, one by one."""
+        return [name.strip() for name in self.schemes.split(",")]
+
+
+def mistake(answers: Answers) -> str | None:
+    """Say what is wrong with the answers, all together; ``None`` if nothing is."""
+    from backwater.running import simulate
+
+    if answers.leaves == 0:
+        least, most = _ON_A_LEAF.start, _ON_A_LEAF.stop - 1
+        return (
+            f"{answers.hosts} hosts cannot be shared evenly among leaves of {least} to {most}; "
+            f"say another number of hosts, or how many leaves"
+        )
+    if answers.hosts % answers.leaves:
+        return f"{answers.hosts} hosts cannot be shared evenly among {answers.leaves} leaves"
+    if not 0 <= answers.incast < answers.hosts:
+        return f"an incast of {answers.incast} needs more than {answers.hosts} hosts"
+    for field in fields(Answers):
+        value = getattr(answers, field.name)
+        if isinstance(value, str) and not re.fullmatch(r"[\w.,+@% µ-]*", value):
+            return f"`{value}` has a character that no {field.name} has"
+    if not all(answers.names):
+        return f"`{answers.schemes}` has an empty name; name at least one scheme, such as bfc,hpcc"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "draft.toml"
+        path.write_text(text(answers, path), encoding="utf-8")
+        for scheme in answers.names:
+            for problem in simulate.check(path, scheme=scheme):
+                if problem["severity"] == "error":
+                    hint = f" ({problem['hint']})" if problem["hint"] else ""
+                    return f"{problem['message']}{hint}"
+    return None
+
+
+def changed(answers: Answers, **given: object) -> Answers:
+    """Return the answers with some of them changed.
+
+    Where leaves, spines or the rate of the uplinks are not given, they follow from the rest: about
+    sixteen hosts on a leaf, as many spines as leaves but at most eight, uplinks as fast as the
+    links of hosts.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    made = replace(answers, **given)  # type: ignore[arg-type]
+    if "leaves" not in given and {"hosts"} & given.keys():
+        made = replace(made, leaves=_leaves(made.hosts))
+    if "spines" not in given and {"hosts", "leaves"} & given.keys():
+        made = replace(made, spines=max(1, min(made.leaves, 8)))
+    if "uplink" not in given and "rate" in given:
+        made = replace(made, uplink=made.rate)
+    if "incast" not in given:
+        made = replace(made, incast=min(made.incast, made.hosts - 1))
+    return made
+
+
+def _leaves(hosts: int) -> int:
+    """Find the number of leaves with which a leaf has closest to sixteen hosts; 0 if none fits."""
+    possible = [n for n in range(2, hosts + 1) if hosts % n == 0 and hosts // n in _ON_A_LEAF]
+    return min(possible, key=lambda n: abs(hosts // n - 16), default=0)
+
+
+def checked(answers: Answers) -> Answers:
+    """Return the answers if they make a scenario; raises ``ScenarioError`` if they do not."""
+    if why := mistake(answers):
+        raise ScenarioError(f"error: {why}")
+    return answers
+
+
+def text(answers: Answers, path: Path) -> str:
+    """Write the scenario."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "scenario"
+    per_leaf = answers.hosts // answers.leaves
+    schemes = ",".join(answers.names)
+    parts = [
+        f"""\
+# Written by `backwater init`; every line may be changed.
+#   backwater check {path.name} --explain
+#   backwater compare {path.name} --schemes {schemes} -o out/{name}
+name = "{name}"
+seed = 1  # another seed draws other flows from the same traffic
+
+[topology]
+kind = "leaf-spine"  # every leaf is linked to every spine
+leaves = {answers.leaves}
+spines = {answers.spines}
+hosts_per_leaf = {per_leaf}  # {answers.hosts} hosts; {_subscription(answers)}
+link = {{ rate = "{answers.rate}", delay = "{answers.delay}" }}  # of a host; one way
+uplink = {{ rate = "{answers.uplink}", delay = "{answers.delay}" }}  # from each leaf to each spine
+
+[switch]
+buffer = "{answers.buffer}"  # of one switch in all: see its data sheet
+""",
+        f"""\
+[[traffic]]
+name = "background"
+pattern = "uniform"  # each flow between two hosts that are drawn evenly
+sizes = "{answers.sizes}"  # or {{ file = "…" }}; `backwater list workloads`
+load = {{ fraction = "{answers.load}", of = "core" }}  # payload over capacity
+arrivals = {{ kind = "lognormal", sigma = 2.0 }}  # as bursty as what is measured in data centres
+window = ["0us", "{answers.duration}"]  # flows start in this time
+""",
+    ]
+    if answers.incast:
+        total_kb = answers.incast * PER_SENDER_BYTES // 1000
+        parts.append(
+            f"""\
+[[traffic]]
+name = "incast"  # many hosts send to one at once
+pattern = "incast"
+degree = {answers.incast}  # senders
+total = "{total_kb}KB"  # of all senders together
+every = "500us"
+window = ["0us", "{answers.duration}"]
+"""
+        )
+    parts.append(
+        f"""\
+[scheme]
+preset = "{answers.names[0]}"  # that of `backwater run`
+"""
+    )
+    return "\n".join(_aligned(part) for part in parts)
+
+
+_COMMENT_AT = 48
+
+
+def _aligned(part: str) -> str:
+    """Put the comments behind values under each other."""
+    lines = []
+    for line in part.splitlines():
+        match = re.fullmatch(r"(\S.*?) {2,}(# .*)|(\S.*)", line)
+        if match and match[2]:
+            line = f"{match[1]:<{_COMMENT_AT}}{match[2]}"
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _subscription(answers: Answers) -> str:
+    rate, uplink = number(answers.rate), number(answers.uplink)
+    if not rate or not uplink:
+        return "see `link` and `uplink`"
+    ratio = answers.hosts / answers.leaves * rate / (answers.spines * uplink)
+    if ratio == 1:
+        return "the uplinks carry as much as the hosts"
+    if ratio < 1:
+        return f"the uplinks carry {1 / ratio:.3g} times as much as the hosts"
+    return f"the hosts can send {ratio:.3g} times as much as the uplinks carry"

@@ -1,0 +1,226 @@
+"""Estimates of workloads without packets: whole messages in a network of a few numbers.
+
+An estimate takes seconds where a simulation of packets takes hours, and knows nothing of queues,
+losses and flow control. It is as good as the network that it is given, and no bound: messages that
+wait for each other whole may take longer than packets that share a link.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from backwater.errors import ScenarioError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+ASSUMED = "loggops:latency=1us,rate=400Gbps"
+"""The network where nothing says what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What an estimate found."""
+
+    summary: dict[str, Any]
+    """Totals, the end of each rank, and the collectives with their bandwidths."""
+
+    operations: pl.DataFrame | None
+    """A row for each operation in the order of their ends, if requested: ``rank``, ``index``,
+    ``kind``, ``peer``, ``bytes``, and the times ``ready_ps``, ``start_ps`` and ``end_ps``."""
+
+    @property
+    def end_ps(self) -> int:
+        """When the last operation ended, ps."""
+        return int(self.summary["end_ps"])
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The scenario of a workload, and what its topology is as a network of messages."""
+
+    file: Path
+    """The scenario."""
+
+    networks: list[str]
+    """Empty if the topology is not a network that :func:`estimate` has."""
+
+
+def of_scenario(path: str | Path) -> Given:
+    """Return the network that the topology of a scenario with one workload is.
+
+    A host has the ports of its NIC as one, with ``ports = "rail"`` one by one, and messages meet
+    others there alone. GPUs of a server have a link to each other, at the rate of the scale-up
+    domain, and a link to that of the same place in each other server. A message between GPUs of
+    different servers and places takes both, one after the other. Latencies are those of the
+    shortest way over one switch.
+
+    Raises ``ScenarioError`` if the scenario is wrong, or has no workload or several.
+    """
+    from backwater import workloads
+    from backwater.running import simulate
+
+    scenario = tomllib.loads(simulate.resolve(path))
+    found = scenario.get("workload", [])
+    if len(found) != 1:
+        names = ", ".join(one["name"] for one in found) or "none"
+        raise ScenarioError(
+            f"{path}: an estimate takes a scenario with one [[workload]], but this one has "
+            f"{len(found)} ({names}); leave one of them in a copy of the scenario"
+        )
+    work = found[0]
+    packed = work["placement"] == "packed"
+    by_rail = work.get("ports") == "rail"
+    if "file" in work:
+        ranks = int(workloads.header(work["file"])["ranks"])
+    else:
+        ranks = int(work.get("ranks") or simulate.thresholds(path)["hosts"])
+    networks = _networks(scenario["topology"], ranks, by_rail) if packed else []
+    return Given(Path(path), networks)
+
+
+class _Link(NamedTuple):
+    rate_bps: int
+    delay_ps: int
+    switch: str = ""
+
+
+def _networks(topology: Mapping[str, Any], ranks: int, by_rail: bool) -> list[str]:
+    """Return the network of ranks that live on the first hosts of a topology, in a row."""
+    if topology["kind"] == "links":
+        hosts = _links_of_hosts(topology)[:ranks]
+    else:
+        ports = int(topology.get("nic_ports", 2 if topology["kind"] == "dual-homed" else 1))
+        hosts = [[_link(topology["link"])] * ports for _ in range(ranks)]
+        if "scale_up" in topology:
+            inside = _link(topology["scale_up"])
+            for rank, links in enumerate(hosts):
+                server = rank // int(topology["gpus_per_server"])
+                links.append(inside._replace(switch=f"server {server}"))
+    size = _servers(hosts)
+    if size is None:
+        ports = min(len(links) for links in hosts)
+        if by_rail and ports > 1:
+            return [f"loggops:{_words([links[:1] for links in hosts])},nics={ports}"]
+        return [f"loggops:{_words(hosts)},nics=1"]
+    if ranks % size:
+        return []
+    fastest_first = [sorted(links, reverse=True) for links in hosts]
+    dimensions = [
+        (size, [links[:1] for links in fastest_first]),
+        (ranks // size, [links[1:] for links in fastest_first]),
+    ]
+    return [
+        f"fully-connected:size={count},{_words(ports)}" for count, ports in dimensions if count > 1
+    ]
+
+
+def _words(hosts: Sequence[Sequence[_Link]]) -> str:
+    """Write the rate of the fastest host, and the shortest way between two hosts over a switch."""
+    from backwater.interchange.toml_words import rate, time
+
+    rate_bps = max(sum(link.rate_bps for link in links) for links in hosts)
+    delay_ps = min(link.delay_ps for links in hosts for link in links)
+    return f"rate={rate(rate_bps)},latency={time(2 * delay_ps)}"
+
+
+def _servers(hosts: Sequence[Sequence[_Link]]) -> int | None:
+    """Return how many hosts that follow each other share the switch of a server, if they do.
+
+    Such a switch is at the other end of the one link of a host that is faster than its others.
+    """
+    switches: list[str] = []
+    for links in hosts:
+        fastest = sorted(links, reverse=True)
+        if len(fastest) < 2 or fastest[0].rate_bps == fastest[1].rate_bps:
+            return None
+        switches.append(fastest[0].switch)
+    size = switches.count(switches[0])
+    same = [switches[at // size * size] == switch for at, switch in enumerate(switches)]
+    return size if all(same) else None
+
+
+def _links_of_hosts(topology: Mapping[str, Any]) -> list[list[_Link]]:
+    """Return the links of each host of a list of links."""
+    hosts = topology["hosts"]
+    names = [f"h{number}" for number in range(hosts)] if isinstance(hosts, int) else hosts
+    found: dict[str, list[_Link]] = {name: [] for name in names}
+    for link in topology["links"]:
+        for end, other in ((link["a"], link["b"]), (link["b"], link["a"])):
+            if end in found:
+                found[end].append(_link(link)._replace(switch=other))
+    return list(found.values())
+
+
+def _link(words: Mapping[str, Any]) -> _Link:
+    from backwater._base import quantity
+
+    rate, delay = quantity.parse(words["rate"]), quantity.parse(words["delay"])
+    assert rate is not None
+    assert delay is not None
+    return _Link(int(rate.value), int(delay.value))
+
+
+def estimate(path: str | Path, networks: Sequence[str] = (), record: bool = False) -> Estimate:
+    """Estimate how long the workload in a file, or that of a scenario (`*.toml`), takes.
+
+    ``networks`` is one word such as ``loggops:latency=1us,rate=400Gbps`` (without any that of the
+    scenario, or this one), or one for each dimension such as
+    ``ring:size=8,rate=400Gbps,latency=500ns`` (also ``switch``, ``fully-connected``);
+    :func:`of_scenario` has those of a topology. With ``record``
+    the operations are returned too.
+
+    Raises ``ScenarioError`` where the file or the network is wrong, and ``RunError`` where
+    operations wait for each other.
+    """
+    from backwater import _core
+
+    given = list(networks)
+    if not given and str(path).endswith(".toml"):
+        given = of_scenario(path).networks
+    summary, columns = _core.estimate(str(path), given or [ASSUMED], record)
+    return Estimate(json.loads(summary), _frame(columns) if record else None)
+
+
+def _frame(columns: dict[str, Any]) -> pl.DataFrame:
+    import numpy as np
+    import polars as pl
+
+    kinds = pl.Series(columns["kinds"], dtype=pl.String)
+    numbers = {
+        name: np.frombuffer(columns[name], dtype="<u8" if name == "bytes" else "<u4")
+        for name in ("rank", "index", "peer", "bytes")
+    }
+    times = {
+        name: np.frombuffer(columns[name], dtype="<u8")
+        for name in ("ready_ps", "start_ps", "end_ps")
+    }
+    codes = pl.Series(np.frombuffer(columns["kind"], dtype="u1"))
+    frame = pl.DataFrame({**numbers, **times})
+    peer = pl.when(pl.col("peer") != 2**32 - 1).then("peer").alias("peer")
+    return frame.with_columns(peer, kinds.gather(codes).alias("kind")).select(
+        "rank", "index", "kind", "peer", "bytes", "ready_ps", "start_ps", "end_ps"
+    )
+
+
+def write_operations(found: Estimate, path: Path) -> None:
+    """Write the operations as CSV or, by the name's ending, as Parquet.
+
+    Raises ``RunError`` where the file cannot be written.
+    """
+    from backwater.errors import RunError
+
+    assert found.operations is not None
+    try:
+        if path.suffix == ".parquet":
+            found.operations.write_parquet(path)
+        else:
+            found.operations.write_csv(path)
+    except OSError as error:
+        raise RunError(f"{path}: cannot write: {error.strerror}", error.errno) from error
