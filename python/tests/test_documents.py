@@ -62,7 +62,7 @@ def test_pages_that_are_made_have_a_folder_to_link_to() -> None:
 
 
 def test_links_to_files_become_links_to_pages() -> None:
-    page = SimpleNamespace(file=SimpleNamespace(src_uri="guide/ten-minutes.md"))
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="guide/tutorial-ai.md"))
     text = "[a](../figures) [b](../../specs) [c](../../crates/fabric/src/record) [d](../faq.md#x)"
     assert site()["on_page_markdown"](f"{text} [e](../../Makefile)", page, None, None) == (
         "[a](../figures.md) [b](../specs/index.md) [c](../reference/tables.md) [d](../faq.md#x) e"

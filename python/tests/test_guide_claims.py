@@ -12,7 +12,7 @@ import backwater
 from backwater.results import tables
 
 ROOT = Path(__file__).parents[2]
-GUIDE = ROOT / "docs/guide/which-scheme.md"
+GUIDE = ROOT / "docs/guide/tutorial-engineer.md"
 ROWS = {
     "slowdown of short flows, p50": "slowdown_short_p50",
     "slowdown of short flows, p99": "slowdown_short_p99",

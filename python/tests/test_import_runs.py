@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import re
-import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from import_files import goal_binary, node, trace
-from sources import ROOT
 
 from backwater.analysis import critical
 from backwater.interchange.ai import goal, importing
@@ -224,18 +221,3 @@ def test_a_wrong_input_leaves_no_file(command: Backwater, tmp_path: Path) -> Non
     said = command("import", "goal", tmp_path / "x.goal", "-o", tmp_path / "mine.toml")
     assert said.returncode == 1
     assert "exists and was not imported" in said.stderr
-
-
-def test_the_guide_runs_as_printed(command: Backwater, tmp_path: Path) -> None:
-    page = (ROOT / "docs/guide/ai-fabrics.md").read_text(encoding="utf-8")
-    [(name, text)] = re.findall(r"as `(\S+)`:\n\n```text\n(.*?)^```$", page, re.M | re.S)
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.M | re.S)
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
-    commands = [words for line in lines if (words := shlex.split(line, comments=True))]
-    assert len(commands) >= 8
-    for program, *words in commands:
-        assert program == "backwater"
-        done = command(*words, cwd=tmp_path)
-        assert done.returncode == 0, (words, done.stderr)
-    assert (tmp_path / "out/schemes/report.html").is_file()
