@@ -17,11 +17,12 @@ SCHEMES ?= $(shell cat scenarios/demo.schemes)
 # rebuilding each other's work.
 RUST_SOURCES := $(shell find crates Cargo.toml Cargo.lock -type f \
 	-not -path '*/tests/*' -not -path '*/examples/*' -not -path '*/benches/*' 2>/dev/null)
-PYTHON_SOURCES := python benches tools hardware
+PYTHON_SOURCES := conftest.py python papers benches tools hardware
 DEPENDENCIES := $(VENV)/.dependencies
 DOCUMENTATION := $(VENV)/.documentation
 HARDWARE := $(VENV)/.hardware
 EXTENSION := $(VENV)/.extension
+PAPERS := $(VENV)/.papers
 TEST_EXTENSION := $(VENV)/.test-extension
 WHEEL_VENV := $(VENV)-wheels
 WHEELS := $(WHEEL_VENV)/.wheels
@@ -34,7 +35,7 @@ WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-setup: $(EXTENSION) ## Make .venv with the backwater command in it
+setup: $(EXTENSION) $(PAPERS) ## Make .venv with the backwater command in it
 
 $(DEPENDENCIES): requirements.txt
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust first" >&2; exit 1; }
@@ -63,6 +64,12 @@ $(EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
 		$(BIN)/maturin develop --release --locked --quiet
 	touch $@
 
+# The commands of papers/ run from the checkout.
+$(PAPERS): papers/pyproject.toml $(DEPENDENCIES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		--editable papers
+	touch $@
+
 # With the code that `cargo test` has compiled, and with its assertions.
 $(TEST_EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
 	rm -f $(EXTENSION)
@@ -72,7 +79,7 @@ $(TEST_EXTENSION): $(DEPENDENCIES) pyproject.toml $(RUST_SOURCES)
 	@echo "$(BIN)/backwater is now compiled for tests and slow; make setup compiles it for use"
 
 # Tests and lints take the extension of `make setup` if it is current. It takes longer to build.
-any-extension: ## Build the Python extension for tests and lints, unless that of make setup is current
+any-extension: $(PAPERS) ## Build the Python extension for tests and lints, unless that of make setup is current
 	@$(MAKE) --no-print-directory -q $(EXTENSION) || $(MAKE) --no-print-directory $(TEST_EXTENSION)
 
 build: $(EXTENSION) ## Build the extension module in release mode, and all crates
@@ -134,7 +141,7 @@ format: $(DEPENDENCIES) ## Format all sources
 	$(BIN)/ruff check --fix --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff format $(PYTHON_SOURCES)
 
-docs: $(EXTENSION) $(DOCUMENTATION) ## Build the documentation site, notebooks executed: out/site/index.html
+docs: $(EXTENSION) $(PAPERS) $(DOCUMENTATION) ## Build the documentation site, notebooks executed: out/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 prose-size: ## Count the words of hand-written prose per document, against the limit of all
@@ -175,7 +182,7 @@ test-foreign-wheel: $(EXTENSION) ## Run the wheel for aarch64 under qemu-user, a
 tables: ## Write the tables of keys in docs/scenario.md anew, from the declarations
 	UPDATE_DOCS=1 cargo test --quiet --locked -p backwater-scenario --test all tables_of_the_document
 
-figures: $(EXTENSION) ## Reproduce the figures of the papers as docs/figures has them: hours (with --full: most of a day on two cores)
+figures: $(EXTENSION) $(PAPERS) ## Reproduce the figures of the papers as docs/figures has them: hours (with --full: most of a day on two cores)
 	$(BIN)/backwater paper all -o docs/figures --store out/paper/runs
 
 bench: $(DEPENDENCIES) ## Measure packet-hops per second: four workloads, four schemes (out/bench), half an hour
@@ -223,5 +230,5 @@ test-digests: ## The pinned digests, in a build with all assertions and in a rel
 	cargo test --release --locked -p backwater-fabric --test all determinism::
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) $(WHEEL_VENV) target target-maturin target-wheels fuzz/target fuzz/corpus fuzz/artifacts out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(WHEEL_VENV) target target-maturin target-wheels papers/dist fuzz/target fuzz/corpus fuzz/artifacts out .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	rm -f python/backwater/_core*.so

@@ -245,7 +245,7 @@ def difference(then: Made, now: Made) -> str | None:
 
 def repository() -> list[Path]:
     """Return all scenario files of the repository."""
-    folders = ("scenarios", "benches/scenarios", "python/backwater/paper/figures")
+    folders = ("scenarios", "benches/scenarios", "papers/backwater_papers/figures")
     files = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.toml"))
     return [path for path in files if "topology" in path.read_text(encoding="utf-8")]
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(HARDWARE / "tests"))
 
 from simulator import ROOT, trace_program  # noqa: E402
 
-SCENARIO = ROOT / "python/backwater/paper/figures/hpcc/scenarios/incast-7.toml"
+SCENARIO = ROOT / "papers/backwater_papers/figures/hpcc/scenarios/incast-7.toml"
 WIRE = ["scheme.base_rtt=9us", "scheme.int.format=wire"]
 TABLE = [*WIRE, "scheme.hpcc.division=table"]
 FIXED = [*TABLE, "scheme.hpcc.arithmetic=fixed"]

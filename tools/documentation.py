@@ -122,7 +122,9 @@ def commands() -> str:
         yield f"## {' '.join(words)}\n\n```text\n{command.get_help(context)}\n```\n"
         if isinstance(command, click.Group):
             for name in command.list_commands(context):
-                yield from shown(command.commands[name], [*words, name])
+                inner = command.get_command(context, name)
+                assert inner is not None
+                yield from shown(inner, [*words, name])
 
     about = "What exit codes mean: [what a version promises](../stability.md)."
     return f"# Commands\n\n{about}\n\n" + "\n".join(shown(app, ["backwater"]))

@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
 DEMO = Path(__file__).resolve().parents[1] / "scenarios/demo.toml"
@@ -31,11 +33,25 @@ def fitting(folder: Path) -> Path:
     return wheels[0]
 
 
+def foreign(names: list[str]) -> list[str]:
+    """Return the files of a wheel that are not of the package ``backwater`` itself."""
+    return [
+        name
+        for name in names
+        if not re.match(r"backwater(-[\w.]+\.dist-info)?/", name)
+        or re.match(r"backwater/(paper|interchange/validate)", name)
+        or "/tests/" in name
+    ]
+
+
 def main() -> None:
     """Try the wheel; exits with a message if something is wrong."""
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     wheel = fitting(Path(sys.argv[1])).resolve()
+    with zipfile.ZipFile(wheel) as file:
+        if extra := foreign(file.namelist()):
+            sys.exit(f"{wheel.name} contains what belongs to other packages: {', '.join(extra)}")
     with tempfile.TemporaryDirectory() as place:
         home = Path(place)
         venv.create(home / "venv", with_pip=True)

@@ -59,7 +59,7 @@ def test_hpcc_scheduler_keeps_the_rates_of_fifty_flows(tmp_path: Path) -> None:
     simulate("hpcc_scheduler", "rates_of_fifty_flows", tmp_path)
 
 
-INCAST = ROOT / "python/backwater/paper/figures/hpcc/scenarios/incast-7.toml"
+INCAST = ROOT / "papers/backwater_papers/figures/hpcc/scenarios/incast-7.toml"
 """Fig. 9c and 9d."""
 
 TREE = """\

@@ -11,6 +11,8 @@ import os
 import signal
 import sys
 from enum import StrEnum
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +30,6 @@ from backwater.commands import (
     interchange,
     links,
     live,
-    paper,
     spfc,
     switch,
     timeline,
@@ -58,7 +59,39 @@ from backwater.commands.declare import App, Argument, Exit, Option
 from backwater.commands.outcome import end, watch
 from backwater.errors import InputError, RunError, ScenarioError
 
-app = App(
+ELSEWHERE = {
+    "paper": "It is part of the package backwater-papers, which is not installed.",
+}
+"""Commands that this package does not contain, each with its place."""
+
+
+class _Backwater(App):
+    """The command line: the commands of this package, then those of installed plug-ins.
+
+    A plug-in is an entry point of the group ``backwater.commands`` that loads a click command.
+    """
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return [*super().list_commands(context), *sorted(_plugins().names)]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        found = super().get_command(context, name)
+        if found is None and name in _plugins().names:
+            loaded = _plugins()[name].load()
+            assert isinstance(loaded, click.Command), f"plug-in {name} is not a click command"
+            return loaded
+        return found
+
+    def hint(self, context: click.Context, name: str) -> str:
+        return ELSEWHERE.get(name) or super().hint(context, name)
+
+
+@cache
+def _plugins() -> EntryPoints:
+    return entry_points(group="backwater.commands")
+
+
+app = _Backwater(
     "backwater", "Simulate flow control and congestion control in lossless data-centre networks."
 )
 
@@ -293,7 +326,6 @@ host.register(app)
 interchange.register(app)
 links.register(app)
 live.register(app)
-paper.register(app)
 spfc.register(app)
 switch.register(app)
 timeline.register(app)

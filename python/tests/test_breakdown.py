@@ -8,19 +8,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 import backwater
 from backwater.analysis import breakdown
-from backwater.errors import RunError
-from backwater.paper.figure import Source
-from backwater.paper.measures import Data
-from backwater.paper.quantities import Dimension
-from backwater.paper.samples import Samples
 from backwater.results import Run
 
 Command = Callable[..., CompletedProcess[str]]
@@ -178,36 +171,7 @@ def test_tables_by_class_and_role(crowded: backwater.Run) -> None:
     assert wait["core"] > 0
 
 
-def source(**how: Any) -> Source:
-    return Source(**{"of": "port-buffer", "dimension": Dimension.NUMBER, **how})
-
-
-def test_data_of_figures_by_role_and_class(crowded: backwater.Run) -> None:
-    data = Data()
-
-    def samples(**how: Any) -> Samples:
-        found = data.of(source(**how), crowded)
-        assert isinstance(found, Samples)
-        return found
-
-    by_role = breakdown.by_role(crowded)
-    for role, most in by_role.select("role", "max_bytes").iter_rows():
-        assert samples(roles=(role,)).values.max() == most
-    waits = samples(of="queuing-time", roles=("core",), incast=False)
-    mean = np.average(waits.values, weights=waits.weights)
-    (expected,) = by_role.filter(pl.col("role") == "core")["mean_wait_ps"]
-    assert mean == pytest.approx(expected)
-    shares = [samples(of="sent", frames=frames).values for frames in ("data", "replies", "credits")]
-    assert shares[0] > shares[1] > shares[2] == 0
-    assert len(samples(of="fct", classes=("incast", "other")).values) == 5
-    course = data.of(source(of="buffer-course", nodes=("spine0",)), crowded)
-    probed = crowded.measured_queues().filter(pl.col("name").cast(pl.String) == "spine0")
-    assert list(course.values["spine0"]) == probed.sort("at_ps")["used_bytes"].to_list()
-
-
 def test_waiting_needs_its_table(fat: backwater.Run) -> None:
-    with pytest.raises(RunError, match="record"):
-        Data().of(source(of="queuing-time"), fat)
     assert "mean_wait_ps" not in breakdown.by_role(fat).columns
 
 

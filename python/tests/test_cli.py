@@ -14,14 +14,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.metadata import EntryPoints
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 from conftest import COMMAND, Backwater
 from tools import PATIENCE
 
 import backwater
+from backwater import cli
 from backwater.cli import app
 from backwater.workloads import Workload
 
@@ -640,8 +643,14 @@ def test_a_file_of_another_kind_gets_one_answer(
         assert done.stderr.startswith(f"error: {file} is {kind}, and `backwater {words}` takes a ")
         assert what_to_do in done.stderr
         assert done.stderr.count("error: ") == 1
-    done = command("paper", "scenario.toml", cwd=files)
-    assert (done.returncode, "is a scenario" in done.stderr) == (2, True)
+
+
+def test_a_command_of_a_package_that_is_not_installed_names_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cli, "_plugins", lambda: EntryPoints())
+    done = CliRunner().invoke(cli.app, ["paper", "list"])
+    assert (done.exit_code, "backwater-papers" in done.stderr) == (2, True)
 
 
 def test_a_terminal_gets_bars(tiny: Path, tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ import pytest
 from conftest import Backwater
 
 import backwater
-from backwater.paper.checked_table import FigureError
-from backwater.paper.files import read
 from backwater.results.facts import facts
 from backwater.results.tables import audit
 
@@ -145,20 +143,3 @@ def test_links_that_change_are_counted_and_no_slowdown_is_checked(
     assert run.summary["ending"] == "drained"
     early = backwater.run(pod, scheme="bfc", out=tmp_path / "e", overrides=["run.until=100us"])
     assert any("no link failed or came back" in w for w in early.summary["warnings"])
-
-
-def test_a_figure_can_have_a_thousand_seeds(tmp_path: Path) -> None:
-    """Fig. 17 of SPFC is a campaign."""
-    shipped = Path(backwater.__file__).parent / "paper/figures/spfc/fig17.toml"
-    figure = read(shipped)
-    assert figure.groups[0].full.seeds == tuple(range(1, 1001))
-    assert figure.groups[0].quick.seeds == (1, 2)
-    scenario = (shipped.parent / "scenarios/pod-w1.toml").read_text(encoding="utf-8")
-    (tmp_path / "scenarios").mkdir()
-    (tmp_path / "scenarios/pod-w1.toml").write_text(scenario, encoding="utf-8")
-    wrong = tmp_path / "wrong.toml"
-    for seeds in ["{ from = 5, to = 4 }", "{ from = 1, to = 1000000 }", "{ first = 1, to = 3 }"]:
-        text = shipped.read_text(encoding="utf-8").replace("{ from = 1, to = 1000 }", seeds)
-        wrong.write_text(text, encoding="utf-8")
-        with pytest.raises(FigureError, match="seeds"):
-            read(wrong)

@@ -5,13 +5,19 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import runpy
 import subprocess
 import tomllib
+import zipfile
 from pathlib import Path
 
+import hatchling.build
 import pytest
 import yaml
 from sources import ROOT
+from test_prose import tracked
+
+import backwater_papers
 
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"][
     "version"
@@ -34,6 +40,37 @@ def test_the_citation_is_of_this_version() -> None:
     assert citation["version"] == VERSION
     needed = {"cff-version", "message", "title", "authors", "license", "date-released"}
     assert needed <= set(citation)
+
+
+def test_the_papers_are_of_this_version() -> None:
+    assert backwater_papers.__version__ == VERSION
+
+
+def test_papers_are_a_wheel_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "papers")
+    wheel = tmp_path / hatchling.build.build_wheel(str(tmp_path))
+    with zipfile.ZipFile(wheel) as file:
+        names = file.namelist()
+    shipped = tracked("papers/backwater_papers")
+    assert {n for n in names if ".dist-info/" not in n} == {
+        path.relative_to(ROOT / "papers").as_posix() for path in shipped
+    }
+    assert not [path for path in tracked("python/backwater") if path.suffix == ".toml"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_foreign"),
+    [
+        ("backwater/cli.py", False),
+        ("backwater-0.1.0.dist-info/RECORD", False),
+        ("backwater/paper/figure.py", True),
+        ("backwater_papers/figure.py", True),
+        ("backwater/tests/test_x.py", True),
+    ],
+)
+def test_a_wheel_with_files_of_other_packages_is_refused(name: str, is_foreign: bool) -> None:
+    foreign = runpy.run_path(str(ROOT / "tools/try_wheel.py"))["foreign"]
+    assert foreign([name]) == ([name] if is_foreign else [])
 
 
 @pytest.mark.parametrize("path", ["Containerfile", "docs/campaigns.md", "docs/guide/cluster.md"])

@@ -17,7 +17,7 @@ from backwater.running import simulate
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = sorted(
     path
-    for folder in ("scenarios", "benches/scenarios", "python/backwater/paper/figures/*/scenarios")
+    for folder in ("scenarios", "benches/scenarios", "papers/backwater_papers/figures/*/scenarios")
     for path in ROOT.glob(f"{folder}/*.toml")
 )
 SCHEMA = simulate.schema()

@@ -64,7 +64,8 @@ def sources() -> tuple[dict[str, str], dict[str, str]]:
         elif parts[1] in ("src", "presets"):
             code[name], inner = split_rust(path.read_text())
             tests[name] = inner
-    for path in sorted((ROOT / "python").rglob("*.py")):
+    python = [path for top in ("python", "papers") for path in sorted((ROOT / top).rglob("*.py"))]
+    for path in python:
         name = str(path.relative_to(ROOT))
         if "tests" not in path.parts:
             code[name] = path.read_text()
@@ -129,7 +130,7 @@ def test_a_remark_that_excuses_a_rule_gives_its_reason() -> None:
 
 def test_every_rule_is_decided_somewhere_in_the_code() -> None:
     broken = [
-        f"{rule.id} ({rule.place}) is cited nowhere in crates/*/src or python/backwater"
+        f"{rule.id} ({rule.place}) is cited nowhere in crates/*/src, python or papers"
         for rule in RULES
         if not rule.not_built and not rule.no_code and rule.id not in CODE
     ]

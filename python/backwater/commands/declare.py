@@ -101,17 +101,21 @@ class App(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is meant; one that is not there is answered by the nearest."""
         name = args[0]
-        if name not in self.commands and not name.startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(name, self.commands, 1)
-            few = f" There are {', '.join(self.commands)}." if len(self.commands) <= _FEW else ""
-            hint = f" Did you mean '{near[0]}'?" if near else few
-            ctx.fail(f"No such command '{name}'.{hint}")
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            ctx.fail(f"No such command '{name}'. {self.hint(ctx, name)}".rstrip())
         return super().resolve_command(ctx, args)
 
+    def hint(self, ctx: click.Context, name: str) -> str:
+        """Return a sentence that helps a user who typed an unknown command, or nothing."""
+        import difflib
+
+        names = self.list_commands(ctx)
+        if near := difflib.get_close_matches(name, names, 1):
+            return f"Did you mean '{near[0]}'?"
+        return f"There are {', '.join(names)}." if len(names) <= _FEW else ""
+
     def list_commands(self, _: click.Context) -> list[str]:
-        """Give the commands in the order in which they were added."""
+        """Return the commands in the order in which they were added."""
         return list(self.commands)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backwater.paper.figure import Source
-from backwater.paper.samples import Lines, Samples, of_ports, recorded, steps, window_of
+from backwater_papers.figure import Source
+from backwater_papers.samples import Lines, Samples, of_ports, recorded, steps, window_of
 
 if TYPE_CHECKING:
     import polars

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from backwater import paper
-from backwater.paper import files, lint, reproduce
-from backwater.paper.checked_table import FigureError
-from backwater.paper.figure import Pick, Size
-from backwater.paper.quantities import Dimension, Quantity, parse, text
+import backwater_papers
+from backwater_papers import files, lint, reproduce
+from backwater_papers.checked_table import FigureError
+from backwater_papers.figure import Pick, Size
+from backwater_papers.quantities import Dimension, Quantity, parse, text
 
 FIGURE = """\
 title = "A figure"
@@ -487,7 +487,7 @@ def test_quantities_in_words() -> None:
 
 
 def test_the_package_says_what_is_where() -> None:
-    assert paper.__doc__
+    assert backwater_papers.__doc__
     assert all((files.FIGURES / f"{name}.toml").is_file() for name in files.available())
 
 
@@ -560,3 +560,20 @@ def test_a_number_of_the_summary_that_counts_bytes_is_a_size(figure: Path) -> No
     figure.write_text(written, encoding="utf-8")
     (measure,) = files.read(figure).panels[0].measures
     assert measure.dimension is Dimension.SIZE
+
+
+def test_a_figure_can_have_a_thousand_seeds(tmp_path: Path) -> None:
+    """Fig. 17 of SPFC is a campaign."""
+    shipped = files.FIGURES / "spfc/fig17.toml"
+    figure = files.read(shipped)
+    assert figure.groups[0].full.seeds == tuple(range(1, 1001))
+    assert figure.groups[0].quick.seeds == (1, 2)
+    scenario = (shipped.parent / "scenarios/pod-w1.toml").read_text(encoding="utf-8")
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios/pod-w1.toml").write_text(scenario, encoding="utf-8")
+    wrong = tmp_path / "wrong.toml"
+    for seeds in ["{ from = 5, to = 4 }", "{ from = 1, to = 1000000 }", "{ first = 1, to = 3 }"]:
+        text = shipped.read_text(encoding="utf-8").replace("{ from = 1, to = 1000 }", seeds)
+        wrong.write_text(text, encoding="utf-8")
+        with pytest.raises(FigureError, match="seeds"):
+            files.read(wrong)

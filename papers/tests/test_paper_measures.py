@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backwater.errors import RunError
-from backwater.paper import formulas, measures
-from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, judge, ratio
-from backwater.paper.figure import (
+from backwater.results import Run
+from backwater_papers import formulas, measures
+from backwater_papers.claims import DIFFERS, HOLDS, INCONCLUSIVE, judge, ratio
+from backwater_papers.figure import (
     Axis,
     Bound,
     Claim,
@@ -30,10 +31,9 @@ from backwater.paper.figure import (
     Source,
     Statistic,
 )
-from backwater.paper.formulas import Formula
-from backwater.paper.measures import Data, Lines, Samples, Value, evaluate, quantile
-from backwater.paper.quantities import Dimension, Quantity
-from backwater.results import Run
+from backwater_papers.formulas import Formula
+from backwater_papers.measures import Data, Lines, Samples, Value, evaluate, quantile
+from backwater_papers.quantities import Dimension, Quantity
 
 US = 1_000_000
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from backwater.paper import spfc
-from backwater.paper.quantities import Dimension
+from backwater_papers import spfc
+from backwater_papers.quantities import Dimension
 
 if TYPE_CHECKING:
     import numpy as np

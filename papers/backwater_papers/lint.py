@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backwater.paper.figure import Bound, Claim, Figure, Pick
-from backwater.paper.quantities import Quantity
+from backwater_papers.figure import Bound, Claim, Figure, Pick
+from backwater_papers.quantities import Quantity
 
 _OURS = ("specs/", "docs/", "ours")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from backwater.errors import RunError
-from backwater.paper.figure import IN_TIME, Measure, Source, Statistic
-from backwater.paper.pausing import (
+from backwater_papers.figure import IN_TIME, Measure, Source, Statistic
+from backwater_papers.pausing import (
     ingress,
     ingress_threshold,
     pause_levels,
@@ -20,8 +20,8 @@ from backwater.paper.pausing import (
     paused_circles,
     pauses,
 )
-from backwater.paper.quantities import Dimension, text
-from backwater.paper.samples import (
+from backwater_papers.quantities import Dimension, text
+from backwater_papers.samples import (
     Array,
     Lines,
     Samples,
@@ -489,7 +489,7 @@ def _deadlocks(_source: Source, run: Run) -> Samples:
 
 
 def _by_role(source: Source, run: Run) -> Samples | Lines:
-    from backwater.paper import by_role
+    from backwater_papers import by_role
 
     readers: dict[str, Callable[[Source, Run], Samples | Lines]] = {
         "port-buffer": by_role.port_buffer,

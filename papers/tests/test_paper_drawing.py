@@ -8,7 +8,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from backwater.paper.drawing import from_zero, separate
+from backwater_papers.drawing import from_zero, separate
 
 NAMES = ["bfc, authors' code", "hpcc-no-pfc", "dcqcn", "dctcp", "expresspass", "ideal-fq"]
 SIZES = [1e3, 2e3, 4e3, 8e3, 16e3, 64e3, 256e3, 1.02e6, 4.1e6]

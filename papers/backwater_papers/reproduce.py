@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from backwater._base.files import write_whole
 from backwater.errors import RunError
-from backwater.paper.claims import Values, Verdict, judge
-from backwater.paper.figure import Claim, Figure, Pick, Selection, Size
-from backwater.paper.measures import Data, Value
 from backwater.results import SUMMARY
+from backwater_papers.claims import Values, Verdict, judge
+from backwater_papers.figure import Claim, Figure, Pick, Selection, Size
+from backwater_papers.measures import Data, Value
 
 if TYPE_CHECKING:
     from backwater.results import Run
@@ -95,7 +95,7 @@ class Reproduced:
 
 def finish(results: Results, out: Path, command: str) -> Reproduced:
     """Judge the claims of a figure, draw it, and write both into a directory."""
-    from backwater.paper.drawing import draw
+    from backwater_papers.drawing import draw
 
     figure = results.figure
     verdicts = tuple(judge(claim, figure, results) for claim in figure.claims)

@@ -18,7 +18,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from backwater._base.units import bytes_text
 from backwater.analysis.blame import COLOURS
-from backwater.paper.figure import (
+from backwater.plots.curves import Line, Style, styles
+from backwater.plots.figures import GRID, INK, MUTED
+from backwater_papers.figure import (
     Axis,
     Group,
     Mark,
@@ -29,14 +31,12 @@ from backwater.paper.figure import (
     Size,
     Statistic,
 )
-from backwater.paper.measures import evaluate, quantile
-from backwater.paper.quantities import Dimension, digits
-from backwater.paper.samples import Array, Samples
-from backwater.plots.curves import Line, Style, styles
-from backwater.plots.figures import GRID, INK, MUTED
+from backwater_papers.measures import evaluate, quantile
+from backwater_papers.quantities import Dimension, digits
+from backwater_papers.samples import Array, Samples
 
 if TYPE_CHECKING:
-    from backwater.paper.reproduce import Results
+    from backwater_papers.reproduce import Results
 
 _WIDTH, _HEIGHT = 5.1, 3.4
 _NAMES = {

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from backwater.paper import files, readings, reproduce, table
-from backwater.paper.figure import Figure, Size
+from backwater_papers import files, readings, reproduce, table
+from backwater_papers.figure import Figure, Size
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -204,7 +204,7 @@ def test_results_take_the_words_of_their_file_without_a_run(
     def reword(old: str, new: str) -> CompletedProcess[str]:
         assert FIGURE.count(old) == 1
         reworded.write_text(FIGURE.replace(old, new), encoding="utf-8")
-        return command("paper", reworded, "--words", "-o", tmp_path / "results")
+        return command("paper", reworded, "--relabel", "-o", tmp_path / "results")
 
     def about() -> dict[str, Any]:
         return json.loads((tmp_path / "results/mine/fig1.json").read_text(encoding="utf-8"))
@@ -232,12 +232,12 @@ def test_results_take_the_words_of_their_file_without_a_run(
         assert said in done.stderr
         assert "run the figure again" in done.stderr
         assert about() == found
-    done = command("paper", figure, "--words", "-o", tmp_path / "nothing")
+    done = command("paper", figure, "--relabel", "-o", tmp_path / "nothing")
     assert done.returncode == 1
     assert "there are no results to reword" in done.stderr
-    done = command("paper", figure, "--words", "--quick", "-o", tmp_path / "results")
+    done = command("paper", figure, "--relabel", "--quick", "-o", tmp_path / "results")
     assert done.returncode == 2
-    assert "--words runs nothing" in done.stderr
+    assert "--relabel simulates nothing" in done.stderr
 
 
 READINGS = """
@@ -348,7 +348,7 @@ def test_readings_take_the_words_of_their_file(
         assert done.returncode == 0, done.stderr
     text = read_otherwise.read_text(encoding="utf-8")
     read_otherwise.write_text(text.replace("a load may be", "load might be"), encoding="utf-8")
-    assert command("paper", read_otherwise, "--words", *out).returncode == 0
+    assert command("paper", read_otherwise, "--relabel", *out).returncode == 0
     table = (tmp_path / "mine/claims.md").read_text(encoding="utf-8")
     assert "- a light load: load might be that of the core" in table
     for old, new, said in (
@@ -356,7 +356,7 @@ def test_readings_take_the_words_of_their_file(
         ("a light load", "light", "its readings are not those of the figure file"),
     ):
         read_otherwise.write_text(text.replace(old, new), encoding="utf-8")
-        done = command("paper", read_otherwise, "--words", *out)
+        done = command("paper", read_otherwise, "--relabel", *out)
         assert done.returncode == 1
         assert f"{said}; judge the readings again" in done.stderr
 
@@ -380,7 +380,7 @@ def test_readings_of_other_claims_and_those_that_are_gone_are_left_out(
     assert command("paper", read_otherwise, *options).returncode == 0
     assert "a light load" not in table(), "they were judged by another bound"
     read_otherwise.write_text(text.replace(READINGS, ""), encoding="utf-8")
-    for more in (options, ("--words", "-o", tmp_path)):
+    for more in (options, ("--relabel", "-o", tmp_path)):
         assert command("paper", read_otherwise, *more).returncode == 0
     assert not (tmp_path / "mine/readings/fig1.json").exists()
     assert "a light load" not in table()
@@ -618,3 +618,8 @@ def test_the_figures_of_spfc_are_there() -> None:
     wanted = [f"spfc/fig{n}" for n in (4, 5, 6, 9, 11, 12, 13, 14, 15, 16)]
     wanted += ["spfc/table3", "spfc/adds", "spfc/choices"]
     assert set(files.wanted(wanted)) <= set(files.available())
+
+
+def test_a_scenario_is_not_a_figure(command: Command, tiny: Path) -> None:
+    done = command("paper", tiny)
+    assert (done.returncode, "is a scenario" in done.stderr) == (2, True)

@@ -10,11 +10,11 @@ from typing import Any
 
 from backwater._base.files import write_whole
 from backwater.errors import RunError
-from backwater.paper import readings
-from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, without_seeds
-from backwater.paper.figure import CAUSES
-from backwater.paper.markdown import cell, paragraph
-from backwater.paper.quantities import digits
+from backwater_papers import readings
+from backwater_papers.claims import DIFFERS, HOLDS, INCONCLUSIVE, without_seeds
+from backwater_papers.figure import CAUSES
+from backwater_papers.markdown import cell, paragraph
+from backwater_papers.quantities import digits
 
 VERDICTS = (HOLDS, DIFFERS, INCONCLUSIVE)
 

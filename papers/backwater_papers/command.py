@@ -1,93 +1,120 @@
-"""``backwater paper``: reproduces figures of papers and says which of their claims hold."""
+"""``backwater paper``: reproduces figures of papers and reports which of their claims hold."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from backwater.commands.common import BAD_INPUT, FAILED, GOOD, STOPPED, Threads, say
-from backwater.commands.declare import App, Argument, Exit, Option
+import click
+
+from backwater.commands.common import BAD_INPUT, FAILED, GOOD, STOPPED, say
 from backwater.commands.kinds import Kind, expecting
 from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
-    from backwater.paper.figure import Figure, Size
-    from backwater.paper.reproduce import Place, Reproduced, Results
     from backwater.results.store import Failure
     from backwater.running.runner import Outcome
     from backwater.scenario.task import Task
+    from backwater_papers.figure import Figure, Size
+    from backwater_papers.reproduce import Place, Reproduced, Results
+
+_ALL_PROCESSORS = "processors / threads"
+_EXAMPLES = """\b
+Examples:
+  backwater paper list
+  backwater paper hpcc/fig13 --quick
+  backwater paper bfc -o out/bfc --jobs 4"""
 
 
-def register(app: App) -> None:
-    """Add the command."""
-    app.add(paper)
-
-
+@click.command(epilog=_EXAMPLES, no_args_is_help=True)
+@click.argument("names", metavar="FIGURE…", nargs=-1, required=True)
+@click.option("--quick", is_flag=True, help="Run a reduced size, to see that it works.")
+@click.option("--full", is_flag=True, help="Run all that claims need: every seed, and longer.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Run only the first N seeds of each case.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    default=Path("out/paper"),
+    show_default=True,
+    help="Directory of pictures and tables.",
+)
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    show_default="DIR of -o, /runs",
+    help="Directory of the runs.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    show_default=_ALL_PROCESSORS,
+    help="Number of runs at a time.",
+)
+@click.option("--retry-failed", is_flag=True, help="Repeat runs that failed earlier.")
+@click.option(
+    "--relabel",
+    is_flag=True,
+    help="Do not simulate; update titles and explanations of the results in DIR.",
+)
+@click.option("--words", "relabel", is_flag=True, hidden=True)
+@click.option(
+    "--readings",
+    is_flag=True,
+    help="Judge the claims also under the other readings in the figure file.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the claims as JSON.")
+@click.option(
+    "--threads",
+    type=click.IntRange(0, 1024),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Processors for one run; 0: all. The results do not depend on it.",
+)
 def paper(
-    names: Annotated[
-        list[str],
-        Argument(
-            metavar="FIGURE…",
-            help="Figures such as hpcc/fig13, a paper such as hpcc, all; or list.",
-        ),
-    ],
-    quick: Annotated[
-        bool, Option("--quick", help="Run a reduced size, to see that it works.")
-    ] = False,
-    full: Annotated[
-        bool, Option("--full", help="Run all that claims need: every seed, and longer.")
-    ] = False,
-    seeds: Annotated[
-        int | None,
-        Option("--seeds", min=1, metavar="N", help="Run the first N seeds of each case only."),
-    ] = None,
-    out: Annotated[
-        Path, Option("-o", "--out", metavar="DIR", help="Where pictures and tables go.")
-    ] = Path("out/paper"),
-    store: Annotated[
-        Path | None,
-        Option(
-            "--store", metavar="DIR", help="Where runs are kept.", show_default="DIR of -o, /runs"
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
-    ] = None,
-    retry_failed: Annotated[
-        bool, Option("--retry-failed", help="Try runs again that failed before.")
-    ] = False,
-    words: Annotated[
-        bool,
-        Option("--words", help="Run nothing; give results in DIR the words of their file."),
-    ] = False,
-    readings: Annotated[
-        bool,
-        Option("--readings", help="Judge claims under the other readings of their file, too."),
-    ] = False,
-    as_json: Annotated[bool, Option("--json", help="Print claims as JSON.")] = False,
-    threads: Threads = 1,
+    names: tuple[str, ...],
+    quick: bool,
+    full: bool,
+    seeds: int | None,
+    out: Path,
+    store: Path | None,
+    jobs: int | None,
+    retry_failed: bool,
+    relabel: bool,
+    readings: bool,
+    as_json: bool,
+    threads: int,
 ) -> None:
-    """Reproduce figures of papers: runs, pictures, and which claims hold.
+    """Reproduce figures of papers and report which of their claims hold.
 
-    Runs are kept and used again, so an interrupted figure goes on where it was. A claim that
-    differs is a result and no failure.
+    FIGURE is a figure such as hpcc/fig13, a paper such as hpcc, the file of a figure, or `all`;
+    `list` lists the figures. Runs are cached, so an interrupted figure continues with the runs
+    that are missing. A claim that differs is a result and not a failure.
     """
-    from backwater.paper import files
+    from backwater_papers import files
 
-    if names == ["list"]:
+    if names == ("list",):
         _list(as_json)
         return
-    wanted = files.wanted(names)
+    wanted = files.wanted(list(names))
     for name in wanted:
         if name.endswith(".toml"):
             expecting(Kind.FIGURE)(Path(name))
     figures = [files.load(name) for name in wanted]
-    if words:
+    if relabel:
         if quick or full or seeds or store or jobs or retry_failed or readings or as_json:
-            raise ScenarioError("--words runs nothing: it goes with -o alone")
-        raise Exit(_reword(figures, out))
+            raise ScenarioError("--relabel simulates nothing: it can be combined only with -o")
+        raise click.exceptions.Exit(_reword(figures, out))
     work: _Work
     if readings:
         figures = [figure for figure in figures if figure.readings]
@@ -97,11 +124,11 @@ def paper(
         work = _Readings(figures, _size(quick, full), few, out, as_json)
     else:
         work = _Claims(figures, _size(quick, full), seeds, out, as_json)
-    raise Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
+    raise click.exceptions.Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
 
 
 def _size(quick: bool, full: bool) -> Size:
-    from backwater.paper.figure import Size
+    from backwater_papers.figure import Size
 
     if quick and full:
         raise ScenarioError("--quick and --full say two sizes; give one of them")
@@ -109,7 +136,7 @@ def _size(quick: bool, full: bool) -> Size:
 
 
 def _list(as_json: bool) -> None:
-    from backwater.paper import files
+    from backwater_papers import files
 
     figures = [files.load(name) for name in files.available()]
     if as_json:
@@ -180,7 +207,7 @@ class _Work:
 
     def _resolve(self) -> dict[str, dict[str, dict[Place, Task]]]:
         """Find out which runs are needed; a figure that cannot be run does not stop the others."""
-        from backwater.paper.reproduce import tasks
+        from backwater_papers.reproduce import tasks
 
         resolved = {}
         for figure in self.figures:
@@ -201,7 +228,7 @@ class _Work:
     def _finish(
         self, figure: Figure, tasks: dict[str, dict[Place, Task]], outcome: Outcome
     ) -> None:
-        from backwater.paper import reproduce
+        from backwater_papers import reproduce
 
         wanted = dict.fromkeys(task for own in tasks.values() for task in own.values())
         failures = {task.command: outcome.failed[task] for task in wanted if task in outcome.failed}
@@ -251,7 +278,7 @@ class _Claims(_Work):
         return {"": figure}
 
     def finish(self, figure: Figure, results: dict[str, Results]) -> dict[str, Any]:
-        from backwater.paper import reproduce
+        from backwater_papers import reproduce
 
         command = self.command(figure, *([f"--seeds {self.seeds}"] if self.seeds else []))
         done = reproduce.finish(results[""], self.out, command)
@@ -268,12 +295,12 @@ class _Readings(_Work):
     """Figures under other readings than that of their files."""
 
     def variants(self, figure: Figure) -> dict[str, Figure]:
-        from backwater.paper import readings
+        from backwater_papers import readings
 
         return readings.variants(figure)
 
     def finish(self, figure: Figure, results: dict[str, Results]) -> dict[str, Any]:
-        from backwater.paper import readings
+        from backwater_papers import readings
 
         options = ["--readings"]
         if self.seeds not in {None, READING_SEEDS}:
@@ -286,8 +313,8 @@ class _Readings(_Work):
 
 def _write_tables(figures: list[Figure], out: Path) -> None:
     """Write the table of claims of each paper that one of the figures is of."""
-    from backwater.paper import files
-    from backwater.paper.table import write_table
+    from backwater_papers import files
+    from backwater_papers.table import write_table
 
     names = list(dict.fromkeys([*files.available(), *(figure.name for figure in figures)]))
     for paper in dict.fromkeys(figure.name.partition("/")[0] for figure in figures):
@@ -298,7 +325,7 @@ def _write_tables(figures: list[Figure], out: Path) -> None:
 
 def _reword(figures: list[Figure], out: Path) -> int:
     """Give results the words of their figure files, and say which need more than that."""
-    from backwater.paper import readings, reproduce
+    from backwater_papers import readings, reproduce
 
     code, done = GOOD, []
     for figure in figures:
@@ -326,7 +353,7 @@ def _print(done: Reproduced) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from backwater.paper.table import size_text
+    from backwater_papers.table import size_text
 
     console = Console(highlight=False, soft_wrap=True)
     figure = done.figure

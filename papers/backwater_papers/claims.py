@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any, Protocol
 
-from backwater.paper.figure import GROUP, Bound, Claim, CurvePoint, Figure, Pick, Selection
-from backwater.paper.measures import Value
-from backwater.paper.quantities import Dimension, Quantity, text
 from backwater.results import statistics
+from backwater_papers.figure import GROUP, Bound, Claim, CurvePoint, Figure, Pick, Selection
+from backwater_papers.measures import Value
+from backwater_papers.quantities import Dimension, Quantity, text
 
 HOLDS, DIFFERS, INCONCLUSIVE = "holds", "differs", "inconclusive"
 

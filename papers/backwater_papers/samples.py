@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from backwater.errors import RunError
-from backwater.paper.figure import Source
+from backwater_papers.figure import Source
 
 if TYPE_CHECKING:
     import polars

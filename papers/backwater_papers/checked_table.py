@@ -9,7 +9,7 @@ from typing import Any
 
 from backwater._base.positions import Path, line_column, locate
 from backwater.errors import ScenarioError
-from backwater.paper.quantities import Dimension, Quantity, parse
+from backwater_papers.quantities import Dimension, Quantity, parse
 
 
 class FigureError(ScenarioError):

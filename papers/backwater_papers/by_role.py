@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from backwater.paper.samples import Lines, Samples, of_ports, recorded
+from backwater_papers.samples import Lines, Samples, of_ports, recorded
 
 if TYPE_CHECKING:
     import polars
 
-    from backwater.paper.figure import Source
     from backwater.results import Run
+    from backwater_papers.figure import Source
 
 _COLUMNS = {"data": "tx_data_bytes", "replies": "tx_reply_bytes", "credits": "tx_credit_bytes"}
 """Frames that ports count apart, and the column that has their bytes."""

@@ -16,9 +16,9 @@ from typing import Any
 
 from backwater.analysis.blame import GROUPS
 from backwater.analysis.breakdown import CLASSES, ROLES
-from backwater.paper import formulas
-from backwater.paper.checked_table import FigureError, File, Table, nearest
-from backwater.paper.figure import (
+from backwater_papers import formulas
+from backwater_papers.checked_table import FigureError, File, Table, nearest
+from backwater_papers.figure import (
     CAUSES,
     GROUP,
     IN_TIME,
@@ -42,8 +42,8 @@ from backwater.paper.figure import (
     Source,
     Statistic,
 )
-from backwater.paper.formulas import Formula
-from backwater.paper.quantities import Dimension, Quantity, parse
+from backwater_papers.formulas import Formula
+from backwater_papers.quantities import Dimension, Quantity, parse
 
 FIGURES = Path(__file__).parent / "figures"
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from backwater.errors import RunError
-from backwater.paper.claims import DIFFERS, HOLDS, INCONCLUSIVE, judge, without_seeds
-from backwater.paper.figure import READINGS, Claim, Figure, Size
-from backwater.paper.markdown import cell, paragraph
-from backwater.paper.reproduce import (
+from backwater_papers.claims import DIFFERS, HOLDS, INCONCLUSIVE, judge, without_seeds
+from backwater_papers.figure import READINGS, Claim, Figure, Size
+from backwater_papers.markdown import cell, paragraph
+from backwater_papers.reproduce import (
     Results,
     other_claims,
     setup,

@@ -1,6 +1,6 @@
 """What a figure is: runs, data, measures, panels and claims, as checked and immutable objects.
 
-:mod:`backwater.paper.files` makes them of a figure file.
+:mod:`backwater_papers.files` makes them of a figure file.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from enum import StrEnum
 from itertools import product
 from pathlib import Path
 
-from backwater.paper.formulas import Formula
-from backwater.paper.quantities import Dimension, Quantity
+from backwater_papers.formulas import Formula
+from backwater_papers.quantities import Dimension, Quantity
 
 GROUP = "runs"
 """Name under which a selection says which ``[[runs]]`` it means."""
