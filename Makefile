@@ -17,7 +17,7 @@ SCHEMES ?= $(shell cat scenarios/demo.schemes)
 # rebuilding each other's work.
 RUST_SOURCES := $(shell find crates Cargo.toml Cargo.lock -type f \
 	-not -path '*/tests/*' -not -path '*/examples/*' -not -path '*/benches/*' 2>/dev/null)
-PYTHON_SOURCES := conftest.py python papers benches tools hardware
+PYTHON_SOURCES := conftest.py python papers validation benches tools hardware
 DEPENDENCIES := $(VENV)/.dependencies
 DOCUMENTATION := $(VENV)/.documentation
 HARDWARE := $(VENV)/.hardware

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from tools import PATIENCE
 
 import backwater
 from backwater.workloads import Workload
+from tools import PATIENCE
 
 # No test depends on the speed of the machine, so no example has a time limit.
 settings.register_profile("backwater", deadline=None)

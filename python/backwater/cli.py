@@ -61,6 +61,7 @@ from backwater.errors import InputError, RunError, ScenarioError
 
 ELSEWHERE = {
     "paper": "It is part of the package backwater-papers, which is not installed.",
+    "validate": "It was removed; a source checkout has it: python -m validation DIR",
 }
 """Commands that this package does not contain, each with its place."""
 

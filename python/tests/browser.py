@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tools import PATIENCE, program
 from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+from tools import PATIENCE, program
 
 FLAGS = [
     "--headless",

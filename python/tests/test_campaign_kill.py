@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from campaigns import short, substance
-from conftest import COMMAND
-from tools import PATIENCE
 
 import backwater
 from backwater.results.dataset import Campaign
 from backwater.results.store import Store
+from conftest import COMMAND
+from tools import PATIENCE
 
 RUNS = 100
 KILLS = 10

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 from campaigns import SHORT, SHORT_S, by_seed, short, substance, tasks
-from tools import PATIENCE
 
 import backwater
 from backwater.results.store import STORED, Failure, Session, Store, sweep_away
 from backwater.running.runner import Status, run_tasks
 from backwater.scenario.task import Task, version
+from tools import PATIENCE
 
 LONG = SHORT.replace("permutation", "uniform").replace(
     'size = "2KB"', 'size = "1MB"\nevery = "5us"\nwindow = ["0us", "20s"]'

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from campaigns import SHORT, SHORT_S, short
-from conftest import Backwater
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from backwater._base import positions, quantity
 from backwater.results.dataset import Campaign
 from backwater.running.sweeping import plan
 from backwater.scenario.sweep import Sweep, toml
+from conftest import Backwater
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

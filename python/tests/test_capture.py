@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import TINY, Backwater
 from test_wire import WRONG, tshark
 
 import backwater
+from conftest import TINY, Backwater
 
 SHORT = TINY.replace('"400us"', '"60us"').replace('every = "100us"', 'every = "20us"')
 ALL = ("--capture", "*:*")

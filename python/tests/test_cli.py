@@ -20,13 +20,13 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from conftest import COMMAND, Backwater
-from tools import PATIENCE
 
 import backwater
 from backwater import cli
 from backwater.cli import app
 from backwater.workloads import Workload
+from conftest import COMMAND, Backwater
+from tools import PATIENCE
 
 RUN_FILES = {
     "active.parquet",

@@ -14,9 +14,9 @@ import pytest
 import yaml
 from campaigns import SHORT
 from sources import ROOT
-from tools import PATIENCE
 
 import backwater
+from tools import PATIENCE
 
 pytest.importorskip("distributed", reason="pip install 'backwater[cluster]'")
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import Backwater
 
 import backwater
 from backwater._base.units import time_text
 from backwater.analysis import critical
 from backwater.workloads import Workload
+from conftest import Backwater
 
 STEP = """\
 name = "step"

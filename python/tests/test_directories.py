@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import TINY
 
 import backwater
 from backwater.running.simulate import Lockstep
+from conftest import TINY
 
 
 @pytest.fixture

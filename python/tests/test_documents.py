@@ -138,7 +138,7 @@ def test_shown_code_is_compared_part_by_part(shown: str, part: str | None) -> No
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_files_that_documents_name_in_full_are_there(path: Path) -> None:
     text = without_code(path.read_text(encoding="utf-8"))
-    tops = "benches|crates|docs|papers|python|scenarios|specs|tools"
+    tops = "benches|crates|docs|papers|python|scenarios|specs|tools|validation"
     named = re.findall(rf"`((?:{tops})/[\w./*+-]+)`", text)
     foreign = {"docs/testplan/pfc"}  # Of SONiC's repository.
     assert sorted(n for n in {*named} - foreign if not [*ROOT.glob(n.strip("/"))]) == []

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import Backwater
 
 import backwater
 from backwater.errors import RunError, ScenarioError
 from backwater.workloads import Workload
 from backwater.workloads.estimates import estimate, of_scenario
+from conftest import Backwater
 
 
 def ring(tmp_path: Path, ranks: int = 8) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars
 import pytest
+
 from conftest import Backwater
 
 RING = """\

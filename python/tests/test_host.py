@@ -16,11 +16,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from conftest import COMMAND, Backwater
 from lab import PATIENCE, Lab
 
 import backwater
 from backwater.errors import RunError
+from conftest import COMMAND, Backwater
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="raw sockets of Linux")
 

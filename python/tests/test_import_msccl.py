@@ -6,7 +6,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import Backwater
 from import_files import REFERENCE, read_or_refused, refused
 
 from backwater.interchange.ai import (
@@ -21,6 +20,7 @@ from backwater.interchange.ai.msccl import Algorithm
 from backwater.interchange.source import Findings
 from backwater.report import workloads
 from backwater.results import Run, load
+from conftest import Backwater
 
 STEP = '<step s="{s}" type="{type}" cnt="{cnt}" depid="{depid}" deps="{deps}" hasdep="0"/>'
 

@@ -12,12 +12,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, Backwater
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backwater.running import simulate
 from backwater.scenario import draft, thresholds
+from conftest import COMMAND, Backwater
 
 QUANTITIES = {"rate": "25Gbps", "uplink": "100Gbps", "delay": "600ns", "buffer": "16MB"}
 

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Backwater
 
 import backwater
 from backwater.results.facts import facts
 from backwater.results.tables import audit
+from conftest import Backwater
 
 POD = """\
 name = "pod"

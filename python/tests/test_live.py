@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import TINY, Backwater
 from test_wire import WRONG, tshark
-from tools import absent
 
 import backwater
+from conftest import TINY, Backwater
+from tools import absent
 
 SHORT = TINY.replace('"400us"', '"40us"').replace('every = "100us"', 'every = "20us"')
 

@@ -11,11 +11,11 @@ import nbclient
 import nbformat
 import pytest
 from sources import ROOT
-from tools import PATIENCE
 
 import backwater
 from backwater.report import notebook
 from backwater.running.simulate import Progress
+from tools import PATIENCE
 
 NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
 

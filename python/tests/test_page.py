@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import Tab, browser
-from conftest import TINY
 from PIL import Image
 from sources import ROOT
 
 import backwater
 from backwater.analysis import blame
 from backwater.workloads import Workload
+from conftest import TINY
 
 READY = "document.documentElement.dataset.ready === 'yes'"
 READOUT = "#classes .readout"

@@ -12,10 +12,10 @@ import termios
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, TINY
-from tools import PATIENCE
 
 import backwater
+from conftest import COMMAND, TINY
+from tools import PATIENCE
 
 
 def in_terminal(columns: int, *words: str | Path) -> list[str]:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from conftest import TINY, Backwater
 
 import backwater
 from backwater.plots.curves import divided
 from backwater.report import figures, network, workloads
 from backwater.report.document import _json
 from backwater.report.run import render, write_report
+from conftest import TINY, Backwater
 
 VOID = {"meta", "br", "link", "img", "input"}
 FIGURES = (

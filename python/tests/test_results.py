@@ -10,9 +10,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import TINY
 
 import backwater
+from conftest import TINY
 
 COLUMNS: dict[str, dict[str, pl.DataType | type[pl.DataType]]] = {
     "flows": {

@@ -64,7 +64,11 @@ def sources() -> tuple[dict[str, str], dict[str, str]]:
         elif parts[1] in ("src", "presets"):
             code[name], inner = split_rust(path.read_text())
             tests[name] = inner
-    python = [path for top in ("python", "papers") for path in sorted((ROOT / top).rglob("*.py"))]
+    python = [
+        path
+        for top in ("python", "papers", "validation")
+        for path in sorted((ROOT / top).rglob("*.py"))
+    ]
     for path in python:
         name = str(path.relative_to(ROOT))
         if "tests" not in path.parts:
@@ -130,7 +134,7 @@ def test_a_remark_that_excuses_a_rule_gives_its_reason() -> None:
 
 def test_every_rule_is_decided_somewhere_in_the_code() -> None:
     broken = [
-        f"{rule.id} ({rule.place}) is cited nowhere in crates/*/src, python or papers"
+        f"{rule.id} ({rule.place}) is cited nowhere in crates/*/src, python, papers or validation"
         for rule in RULES
         if not rule.not_built and not rule.no_code and rule.id not in CODE
     ]

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import COMMAND, Backwater
 from lab import PATIENCE, Lab, wait_for_line, wait_until
+
+from conftest import COMMAND, Backwater
 from tools import program
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="raw sockets of Linux")

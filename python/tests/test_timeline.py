@@ -12,10 +12,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from conftest import TINY, Backwater
 
 import backwater
 from backwater.report import timeline
+from conftest import TINY, Backwater
 
 Events = list[dict[str, Any]]
 

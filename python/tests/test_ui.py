@@ -17,11 +17,11 @@ from urllib.parse import urlencode
 
 import pytest
 from browser import browser
-from conftest import COMMAND
-from tools import PATIENCE
 
 import backwater
 from backwater.ui.server import MOST_BYTES, Server
+from conftest import COMMAND
+from tools import PATIENCE
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Backwater
 from sources import CRATES, ROOT
-from tools import absent, program
 
 from backwater.wireshark import DISSECTOR
+from conftest import Backwater
+from tools import absent, program
 
 FRAMES = CRATES / "wire/tests/frames.pcap"
 SAMPLES: list[dict[str, Any]] = json.loads(FRAMES.with_suffix(".json").read_text())

@@ -1,4 +1,4 @@
-"""Commands that read, write and compare with what other simulators' users have."""
+"""Commands that read inputs of other simulators and write results in their formats."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 from backwater.commands import workload_imports
-from backwater.commands.common import FAILED, Force, say
-from backwater.commands.declare import App, Argument, Exit, Option
+from backwater.commands.common import Force, say
+from backwater.commands.declare import App, Argument, Option
 
 
 def register(app: App) -> None:
-    """Add `import`, `export` and `validate`."""
+    """Add `import` and `export`."""
     importers = App("import", "Turn inputs of another simulator into a scenario.")
     importers.add(import_ns3, "ns3")
     workload_imports.register(importers)
@@ -21,7 +21,6 @@ def register(app: App) -> None:
     exporters.add(export_ns3, "ns3")
     exporters.add(export_operations, "operations")
     app.add_command(exporters)
-    app.add(validate)
 
 
 def import_ns3(
@@ -80,63 +79,3 @@ def export_operations(
 
     count = export(Run(run), out, force)
     say(f"wrote {out}: {count} operations")
-
-
-def validate(
-    folder: Annotated[
-        Path,
-        Argument(
-            metavar="DIR",
-            help="A case (config.txt and fct.txt of an ns-3 run, or flows_fct.csv of the simulator "
-            "of BFC's or of Floodgate's authors), or a folder with cases.",
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        Option(
-            "-o",
-            "--out",
-            metavar="OUT",
-            help="Where validation.json and the figures go.",
-            show_default="out/validate-DIR",
-        ),
-    ] = None,
-    keep: Annotated[
-        Path | None,
-        Option(metavar="OUT", help="Keep each case's scenario, run and export here."),
-    ] = None,
-    markdown: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Also write a page with the table and the figures."),
-    ] = None,
-    seeds: Annotated[
-        int,
-        Option(
-            min=1,
-            metavar="N",
-            help="Runs of a case in which chance has a part: those of BFC's authors.",
-        ),
-    ] = 5,
-    as_json: Annotated[bool, Option("--json", help="Print the verdicts as JSON.")] = False,
-) -> None:
-    """Run cases of another simulator and say how far the results are apart."""
-    from backwater.interchange import cases, verdicts
-    from backwater.interchange.validate import validate as compare
-
-    found = compare(cases.find(folder), keep, lambda name: say(f"running {name}"), seeds)
-    place = out or Path("out") / f"validate-{folder.resolve().name}"
-    written = verdicts.write_results(place, found)
-    if markdown is not None:
-        command = f"backwater validate DIR --markdown {markdown.name}"
-        written += verdicts.write_markdown(markdown, found, command)
-    if as_json:
-        print((place / "validation.json").read_text(encoding="utf-8"), end="")
-    else:
-        verdicts.print_verdicts(found)
-    for verdict in found:
-        for reason in verdicts.broken(verdict):
-            say(f"error: {verdict.name}: {reason}")
-    for path in written:
-        say(f"wrote {path}")
-    if not all(verdict.held for verdict in found):
-        raise Exit(FAILED)

@@ -194,8 +194,8 @@ def _check_dialect(config: Config) -> None:
         findings.error(
             f"{config.words.name}: {', '.join(drawn)}: this is a configuration of BFC's simulator, "
             "which draws its flows and has its network in its code",
-            "compare with its results by `backwater validate`, or write a scenario with the "
-            "preset bfc",
+            "compare with its results by `python -m validation` in a source checkout, or "
+            "write a scenario with the preset bfc",
         )
     for key, value in config.foreign.items():
         about = FOREIGN[key]

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 Backwater = Callable[..., subprocess.CompletedProcess[str]]
+Validated = Callable[..., Result]
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference" / "hpcc-ns3"
 
@@ -65,7 +67,9 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return folder
 
 
-def test_import_run_export_validate(case: Path, tmp_path: Path, command: Backwater) -> None:
+def test_import_run_export_validate(
+    case: Path, tmp_path: Path, command: Backwater, validated: Validated
+) -> None:
     scenario, run, out = tmp_path / "s.toml", tmp_path / "run", tmp_path / "out"
     for words in (
         ("import", "ns3", case / "config.txt", "-o", scenario),
@@ -92,24 +96,24 @@ def test_import_run_export_validate(case: Path, tmp_path: Path, command: Backwat
     # What we wrote is what ns-3 would have to write, to the nanosecond.
     (case / "fct.txt").write_bytes((out / "fct.txt").read_bytes())
     (case / "pfc.txt").write_bytes((out / "pfc.txt").read_bytes())
-    done = command("validate", case, "-o", tmp_path / "v", "--markdown", tmp_path / "v" / "p.md")
-    assert done.returncode == 0, done.stderr
+    done = validated(case, "-o", tmp_path / "v", "--markdown", tmp_path / "v" / "p.md")
+    assert done.exit_code == 0, done.stderr
     assert "1 of 1 cases hold" in done.stdout
     # And a flow that takes one per cent longer there is found.
     worse = (out / "fct.txt").read_text(encoding="ascii").splitlines()
     words = worse[0].split()
     words[6] = str(int(words[6]) * 101 // 100)
     (case / "fct.txt").write_text("\n".join([" ".join(words), *worse[1:]]), encoding="ascii")
-    done = command("validate", case, "-o", tmp_path / "v")
-    assert (done.returncode, "limit 0.5%" in done.stderr) == (1, True)
+    done = validated(case, "-o", tmp_path / "v")
+    assert (done.exit_code, "limit 0.5%" in done.stderr) == (1, True)
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="ns-3's own results are not beside the checkout")
 @pytest.mark.parametrize("control", MODES)
 def test_ns3_itself(control: str, tmp_path: Path) -> None:
-    from backwater.interchange.cases import find
-    from backwater.interchange.validate import validate
-    from backwater.interchange.verdicts import broken
+    from validation.cases import find
+    from validation.limits import validate
+    from validation.verdicts import broken
 
     found = validate([case for case in find(REFERENCE) if case.name.endswith(f"/{control}")])
     assert len(found) >= 8

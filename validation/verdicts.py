@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from backwater.errors import RunError
-from backwater.interchange.validate import (
+from validation.limits import (
     BIN,
     BUFFERS,
     EQUAL_BINS,

@@ -30,7 +30,7 @@ from statistics import median
 from typing import Any
 
 from backwater.errors import RunError, ScenarioError
-from backwater.interchange.observed import (
+from validation.observed import (
     INCAST_PORT,
     Case,
     FlowKey,

@@ -23,7 +23,8 @@ from backwater.interchange.importing import Inputs
 from backwater.interchange.ns3_config import Config
 from backwater.interchange.ns3_flows import DATA_GROUP, DEFAULT_PORT, Flow
 from backwater.interchange.ns3_topology import Topology
-from backwater.interchange.observed import (
+from backwater.interchange.source import Findings
+from validation.observed import (
     FlowKey,
     FlowTimes,
     Measured,
@@ -31,7 +32,6 @@ from backwater.interchange.observed import (
     Totals,
     complaints,
 )
-from backwater.interchange.source import Findings
 
 if TYPE_CHECKING:
     from backwater.results import Run
@@ -285,7 +285,7 @@ class FloodgateCase:
         inputs = Inputs(self._config, self._topology, listed, findings)
         parts = [
             [
-                f"# Made by `backwater validate` of {self._flow_list.name}.",
+                f"# Made by `python -m validation` of {self._flow_list.name}.",
                 f'name = "{importing.scenario_name(self.name)}"',
             ],
             importing.topology_lines(inputs),

@@ -5,19 +5,19 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 from backwater import load
-from backwater.interchange import bfc_case, cases, verdicts
-from backwater.interchange.bfc_case import BfcCase
-from backwater.interchange.observed import FlowKey, FlowTimes, Observed
-from backwater.interchange.validate import Verdict, compare, validate
+from validation import bfc_case, cases, verdicts
+from validation.bfc_case import BfcCase
+from validation.limits import Verdict, compare, validate
+from validation.observed import FlowKey, FlowTimes, Observed
 
-Backwater = Callable[..., subprocess.CompletedProcess[str]]
+Validated = Callable[..., Result]
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference" / "bfc-ns3"
 
@@ -254,14 +254,14 @@ def as_ours(case: Path, kept: Path, stretch: float) -> None:
     put(case, lines, buffer)
 
 
-def test_a_small_case_from_end_to_end(tmp_path: Path, command: Backwater) -> None:
+def test_a_small_case_from_end_to_end(tmp_path: Path, validated: Validated) -> None:
     case, kept = put(tmp_path / "case", busy(), "10000,4,0\n10000,5,0\n"), tmp_path / "kept"
     validate(cases.find(case), kept)
     as_ours(case, kept / "case", 1)
-    words = ("validate", case, "-o", tmp_path / "v", "--markdown", tmp_path / "page.md")
+    words = (case, "-o", tmp_path / "v", "--markdown", tmp_path / "page.md")
     words = (*words, "--seeds", "1")
-    done = command(*words)
-    assert done.returncode == 0, done.stderr
+    done = validated(*words)
+    assert done.exit_code == 0, done.stderr
     assert "1 of 1 cases hold" in done.stdout
     about = json.loads((tmp_path / "v" / "validation.json").read_text(encoding="utf-8"))
     (verdict,) = about["cases"]
@@ -277,26 +277,26 @@ def test_a_small_case_from_end_to_end(tmp_path: Path, command: Backwater) -> Non
     assert (tmp_path / "page-case-slowdown.png").stat().st_size > 1000
     # What is slower there is found.
     as_ours(case, kept / "case", 1.1)
-    done = command(*words)
-    assert done.returncode == 1
+    done = validated(*words)
+    assert done.exit_code == 1
     assert "avg of 1000 to 1000 B" in done.stderr
     assert "limit 5.0%" in done.stderr
 
 
-def test_seeds_draw_other_paths(tmp_path: Path, command: Backwater) -> None:
+def test_seeds_draw_other_paths(tmp_path: Path, validated: Validated) -> None:
     case, kept = put(tmp_path / "case", busy()), tmp_path / "kept"
     page = tmp_path / "page.md"
     validate(cases.find(case), kept, seeds=1)
     as_ours(case, kept / "case", 1)
-    done = command("validate", case, "--seeds", 3, "--keep", kept, "--markdown", page)
-    assert done.returncode == 0, done.stderr
+    done = validated(case, "--seeds", 3, "--keep", kept, "--markdown", page)
+    assert done.exit_code == 0, done.stderr
     digests = {load(kept / "case" / inner / "run").digest for inner in (".", "seed-2", "seed-3")}
     assert len(digests) == 3
     # What the first seed found is in the range of the three.
     assert "| 0.00% |" in page.read_text(encoding="utf-8")
     assert "The range of Backwater's 3 seeds / the simulator of BFC's authors" in page.read_text()
-    done = command("validate", case, "--seeds", 0)
-    assert done.returncode == 2
+    done = validated(case, "--seeds", 0)
+    assert done.exit_code == 2
     assert "--seeds" in done.stderr
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 from backwater import load
-from backwater.interchange import cases, floodgate_case, verdicts
-from backwater.interchange.floodgate_case import FloodgateCase, cut_to_ns
-from backwater.interchange.observed import FlowKey, FlowTimes, Observed, Totals
-from backwater.interchange.validate import compare, validate
+from validation import cases, floodgate_case, verdicts
+from validation.floodgate_case import FloodgateCase, cut_to_ns
+from validation.limits import compare, validate
+from validation.observed import FlowKey, FlowTimes, Observed, Totals
 
-Backwater = Callable[..., subprocess.CompletedProcess[str]]
+Validated = Callable[..., Result]
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference" / "floodgate-ns3"
 
@@ -167,9 +167,7 @@ def test_a_case_is_read_as_that_simulator_would_have_set_it_up(tmp_path: Path) -
         ({"CC_MODE": 3}, "hpcc", True),
     ],
 )
-def test_presets(
-    changes: dict[str, object], preset: str, reverse: bool, tmp_path: Path, command: Backwater
-) -> None:
+def test_presets(changes: dict[str, object], preset: str, reverse: bool, tmp_path: Path) -> None:
     lines = [line(0, 1, 2920, START_NS), line(4, 1, 1_000_000, START_NS)]
     case = put(tmp_path / "x", lines, config=configuration(**changes))
     (verdict,) = validate(cases.find(case), tmp_path / "kept")
@@ -307,7 +305,7 @@ def as_ours(case: Path, kept: Path, stretch: float) -> None:
 
 
 @pytest.mark.parametrize("floodgate", [0, 1])
-def test_a_small_case_from_end_to_end(floodgate: int, tmp_path: Path, command: Backwater) -> None:
+def test_a_small_case_from_end_to_end(floodgate: int, tmp_path: Path, validated: Validated) -> None:
     config = configuration(USE_FLOODGATE=floodgate, SYMMETRIC_ROUTING_MODE=1 - floodgate)
     lines = [line(src, dst, size, at) + f",{incast:d}" for src, dst, size, at, incast in busy()]
     case, kept = (
@@ -316,9 +314,9 @@ def test_a_small_case_from_end_to_end(floodgate: int, tmp_path: Path, command: B
     )
     validate(cases.find(case), kept)
     as_ours(case, kept / "case", 1)
-    words = ("validate", case, "-o", tmp_path / "v", "--markdown", tmp_path / "page.md")
-    done = command(*words)
-    assert done.returncode == 0, done.stderr + done.stdout
+    words = (case, "-o", tmp_path / "v", "--markdown", tmp_path / "page.md")
+    done = validated(*words)
+    assert done.exit_code == 0, done.stderr + done.stdout
     assert "1 of 1 cases hold" in done.stdout
     about = json.loads((tmp_path / "v" / "validation.json").read_text(encoding="utf-8"))
     (verdict,) = about["cases"]
@@ -329,8 +327,8 @@ def test_a_small_case_from_end_to_end(floodgate: int, tmp_path: Path, command: B
     assert "the simulator of Floodgate's authors" in (tmp_path / "page.md").read_text("utf-8")
     # What is slower there is found.
     as_ours(case, kept / "case", 1.1)
-    done = command(*words)
-    assert done.returncode == 1
+    done = validated(*words)
+    assert done.exit_code == 1
     assert "avg of FCT of other flows" in done.stderr
     assert "limit 3.0%" in done.stderr
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backwater.errors import InputError, RunError
-from backwater.interchange.observed import (
+from validation.observed import (
     INCAST_PORT,
     FlowKey,
     FlowTimes,
@@ -319,7 +319,7 @@ class BfcCase:
         hosts = ", ".join(f'"{n}"' for n in range(network.hosts))
         switches = ", ".join(f'"{n}"' for n in range(network.hosts, network.nodes))
         lines = [
-            f"# Made by `backwater validate` of {self.flow_list.name}.",
+            f"# Made by `python -m validation` of {self.flow_list.name}.",
             f'name = "{_plain(self.name)}"',
             "[topology]",
             'kind = "links"',

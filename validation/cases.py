@@ -2,7 +2,7 @@
 
 A kind of case knows its folder when it sees one, reads what the other simulator found, and gets
 the same from Backwater. Another simulator is another class with the methods of
-:class:`~backwater.interchange.observed.Case` and a line in :data:`FINDERS`.
+:class:`~validation.observed.Case` and a line in :data:`FINDERS`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from backwater.errors import InputError
-from backwater.interchange.bfc_case import find_bfc
-from backwater.interchange.floodgate_case import find_floodgate
-from backwater.interchange.observed import (
+from validation.bfc_case import find_bfc
+from validation.floodgate_case import find_floodgate
+from validation.observed import (
     Case,
     FlowKey,
     FlowTimes,

@@ -1,0 +1,5 @@
+"""Compares runs of Backwater with results that other simulators left.
+
+These are scripts for maintainers who have such results. No wheel contains them. Run them in the
+root of a checkout: ``python -m validation DIR``.
+"""
