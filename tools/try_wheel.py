@@ -39,7 +39,7 @@ def foreign(names: list[str]) -> list[str]:
         name
         for name in names
         if not re.match(r"backwater(-[\w.]+\.dist-info)?/", name)
-        or re.match(r"backwater/(paper|interchange/validate)", name)
+        or re.match(r"backwater/(paper|validation)", name)
         or "/tests/" in name
     ]
 

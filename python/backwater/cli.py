@@ -33,7 +33,6 @@ from backwater.commands import (
     spfc,
     switch,
     timeline,
-    ui,
     wire,
 )
 from backwater.commands.common import (
@@ -62,6 +61,7 @@ from backwater.errors import InputError, RunError, ScenarioError
 ELSEWHERE = {
     "paper": "It is part of the package backwater-papers, which is not installed.",
     "validate": "It was removed; a source checkout has it: python -m validation DIR",
+    "ui": "It was removed; `backwater report DIR` writes a page that lists the results in DIR.",
 }
 """Commands that this package does not contain, each with its place."""
 
@@ -330,7 +330,6 @@ live.register(app)
 spfc.register(app)
 switch.register(app)
 timeline.register(app)
-ui.register(app)
 wire.register(app)
 
 

@@ -615,7 +615,7 @@ KINDS = {
     "workload.parquet": ("a workload", "backwater estimate workload.parquet"),
     "run/flows.parquet": ("a table of a run", "backwater report run"),
     "run": ("the directory of a run", "backwater run run/resolved.toml"),
-    "compared": ("a directory of results", "backwater ui compared"),
+    "compared": ("a directory of results", "backwater report compared"),
     ".": ("a directory", "such as figure.toml, scenario.toml, sweep.toml"),
 }
 """What each is called, and what is said to do with it."""

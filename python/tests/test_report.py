@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -414,3 +415,25 @@ def test_late_collectives_have_their_links(trained: backwater.Comparison) -> Non
 def test_runs_without_ranks_have_nothing_of_workloads(page: str) -> None:
     for key in ("ranks", "bandwidths", "late"):
         assert f'id="{key}"' not in page
+
+
+def test_several_results_get_an_index(
+    comparison: backwater.Comparison, command: Backwater, tmp_path: Path
+) -> None:
+    folder = tmp_path / "all"
+    shutil.copytree(comparison.path, folder / "a b" / "compared")
+    (folder / "other").mkdir()
+    done = command("report", folder)
+    assert (done.returncode, done.stdout) == (0, f"{folder / 'index.html'}\n")
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    rows = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(<td>.*?)</tr>", page)]
+    assert [(row[1], row[3]) for row in rows] == [
+        ("comparison", ""),
+        ("run", "bfc"),
+        ("run", "dcqcn"),
+    ]
+    assert rows[0][0] == '<a href="a%20b/compared/report.html">a b/compared</a>'
+    assert rows[1][0] == "a b/compared/bfc"
+    assert rows[1][6] == f"{comparison['bfc'].summary['flows']['started']:,}"
+    nothing = command("report", folder / "other")
+    assert (nothing.returncode, "no result" in nothing.stderr) == (2, True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Out, Threads, say, shown
 from backwater.commands.declare import App, Argument, BadParameter, Exit, Option
-from backwater.commands.kinds import Kind, expecting
+from backwater.commands.kinds import Kind, expecting, kind_of
 from backwater.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -198,11 +198,19 @@ def _tell_end(campaign: Campaign, as_json: bool) -> None:
 def report(
     directory: Annotated[
         Path,
-        Argument(metavar="DIR", help="Of a run, a comparison or a campaign."),
+        Argument(metavar="DIR", help="Of a run, a comparison or a campaign, or above several."),
     ],
 ) -> None:
-    """Write the report of a finished run, comparison or campaign, and say where it is."""
+    """Write the report of results and print its path.
+
+    If DIR is not a result itself but contains several, the report is DIR/index.html: a list of
+    them with their main numbers and links to their reports.
+    """
+    from backwater.report.index import write_index
     from backwater.results import load
 
-    print(load(directory).report())
+    if kind_of(directory) is Kind.DIRECTORY:  # It exists and is not a result.
+        print(write_index(directory))
+    else:
+        print(load(directory).report())
     sys.stdout.flush()

@@ -28,12 +28,10 @@ def document(
     schemes: Sequence[str],
     charts: Sequence[Chart],
     network: Mapping[str, Any] | None = None,
-    more: Sequence[str] = (),
 ) -> str:
     """Return a page as HTML.
 
-    ``network`` is what :mod:`backwater.report.network` gathered, ``more`` are scripts besides those
-    of all pages.
+    ``network`` is the result of :mod:`backwater.report.network`.
     """
     body = "\n".join(section for section in sections if section)
     look = styles(schemes)
@@ -43,7 +41,7 @@ def document(
         "network": network,
     }
     library = _bokeh() if data["charts"] or network else ()
-    texts = (*library, *map(asset, SCRIPTS), *more)
+    texts = (*library, *map(asset, SCRIPTS))
     scripts = "\n".join(f"<script>{text}</script>" for text in texts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

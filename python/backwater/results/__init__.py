@@ -534,7 +534,7 @@ def load(path: str | Path) -> Run | Comparison | Campaign:
         more = f" and {len(inside) - 3} more" if len(inside) > 3 else ""
         raise InputError(
             f"{path}: no finished run here, but in {', '.join(inside[:3])}{more}; name one of "
-            f"them, or look at all by `backwater ui {path}`"
+            f"them, or list all by `backwater report {path}`"
         )
     return Run(path)
 

@@ -1,1 +1,0 @@
-"""A directory of results in the browser: served on this machine alone, to who has the token."""
