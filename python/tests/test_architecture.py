@@ -92,7 +92,9 @@ and the schemes of loss recovery (go-back-N, IRN, ideal) have ordinary words as 
 
 LISTS = {
     "dataplane/src/cc/mod.rs": "the controls of a sender",
+    "dataplane/src/declaration.rs": "the numbers of schemes on frames",
     "dataplane/src/hop/mod.rs": "what neighbours tell and obey",
+    "dataplane/src/link/mod.rs": "what keeps links from losing frames",
     "dataplane/src/hop/pfc/mod.rs": "the thresholds of PFC",
     "dataplane/src/transport/mod.rs": "the receiver-driven transports",
     "dataplane/src/paths/mod.rs": "the path policies of senders",
@@ -115,7 +117,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "scenario/src/resources.rs": ({"bfc"}, REPORT),
     "scenario/src/switch_state.rs": ({"bfc", "floodgate", "hpcc", "spfc"}, REPORT),
     "scenario/src/scheme/switch.rs": ({"bfc"}, WORDS),
-    "scenario/src/scheme/tables.rs": ({"bfc", "expresspass", "homa", "ndp", "reps"}, WORDS),
+    "scenario/src/scheme/tables.rs": ({"bfc", "cbfc", "expresspass", "homa", "ndp", "reps"}, WORDS),
 }
 """Files that name schemes for another reason, with the names and the reason."""
 

@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 use dataplane::hop::HopConfig;
+use dataplane::link::LinkConfig;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -66,6 +67,7 @@ fn plain() -> SwitchConfig {
         ecn: None,
         int: None,
         hop: HopConfig::None,
+        link: LinkConfig::default(),
         shaped: None,
         trim: None,
         notifier: None,

@@ -9,6 +9,7 @@ use crate::classes::ClassSet;
 pub use crate::classes::MAX_CLASSES;
 use crate::guard::GuardConfig;
 pub use crate::int::IntConfig;
+use crate::link::LinkConfig;
 use crate::packet::SchemeSet;
 pub use crate::paths::SprayConfig;
 pub use crate::paths::switch::{FlowletConfig, LeastLoaded, PathChoice};
@@ -391,6 +392,8 @@ pub struct SwitchConfig<H> {
     pub guard: Option<GuardConfig>,
     /// What is told to neighbours, beside PFC.
     pub hop: H,
+    /// What keeps links from losing frames.
+    pub link: LinkConfig,
     /// How equal-cost paths share the load.
     pub path: PathChoice,
     /// The control class has a short queue that is shaped, if it carries credits of receivers.
@@ -637,6 +640,7 @@ pub(crate) mod tests {
             ecn: None,
             int: None,
             hop: (),
+            link: LinkConfig::default(),
             path: PathChoice::Flow,
             shaped: None,
             trim: None,

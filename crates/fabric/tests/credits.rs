@@ -2,7 +2,9 @@
 //! on that the formula says, and lost frames of either kind only delay.
 
 use crate::common::*;
-use dataplane::hop::cbfc::{CbfcConfig, Limit};
+use dataplane::hop::HopConfig;
+use dataplane::hop::floodgate::{FloodgateConfig, Release};
+use dataplane::link::cbfc::{CbfcConfig, Limit};
 use dataplane::sink::DropCause;
 use dataplane::units::{MS, US};
 use fabric::engine::Threads;
@@ -74,6 +76,49 @@ fn nothing_is_lost_whatever_the_control() {
         assert_eq!(outcome.ending, Ending::Drained, "{name}");
         assert!(keep.flows.iter().all(|f| f.received_ps.is_some()), "{name}");
         assert!(outcome.counters.hop["cbfc_waits"] > 0, "{name}");
+    }
+}
+
+/// A preset with few credits on each link, beside the scheme that it has.
+fn beside(preset: Preset, hop: HopConfig) -> Setup {
+    let mut setup = preset(leaf_spine(2, 2, 8), busy());
+    setup.switch.hop = hop;
+    setup.switch.link.credit = Some(limited(34));
+    setup
+}
+
+/// CBFC-30, CBFC-36: credits work below schemes of the slots `pfc` and `backpressure`. Each acts, and nothing is lost.
+#[test]
+fn credits_work_below_pauses_and_windows() {
+    let floodgate = |config| beside(line_rate, HopConfig::Floodgate(config));
+    let behind = FloodgateConfig {
+        release: Release::Behind,
+        ..FloodgateConfig::PRACTICAL
+    };
+    let of_bfc = bfc(leaf_spine(2, 2, 8), busy()).switch.hop;
+    let mut with_pfc = beside(line_rate, HopConfig::None);
+    with_pfc.switch.mmu.buffer_bytes = 500_000;
+    let cases = [
+        ("bfc_pauses", beside(bfc, of_bfc)),
+        ("floodgate_held", floodgate(FloodgateConfig::PRACTICAL)),
+        ("floodgate_held", floodgate(FloodgateConfig::IDEAL)),
+        ("floodgate_held", floodgate(behind)),
+        ("floodgate_dst_pauses", floodgate(FloodgateConfig::TAGS)),
+        ("pfc_pauses", with_pfc),
+    ];
+    for (nth, (counter, setup)) in cases.into_iter().enumerate() {
+        let (outcome, keep) = setup.run();
+        let hop = &outcome.counters.hop;
+        assert_eq!(drops(&outcome), 0, "case {nth}");
+        assert_eq!(outcome.ending, Ending::Drained, "case {nth}");
+        assert!(
+            keep.flows.iter().all(|f| f.received_ps.is_some()),
+            "case {nth}"
+        );
+        assert!(
+            hop[counter] > 0 && hop["cbfc_waits"] > 0,
+            "case {nth}: {hop:?}"
+        );
     }
 }
 

@@ -13,6 +13,7 @@ use dataplane::config::{
 };
 use dataplane::hop::floodgate::FloodgateConfig;
 use dataplane::hop::{HopConfig, HopSpec};
+use dataplane::link::LinkConfig;
 use dataplane::paths::{POLICIES, PermutationConfig};
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::{MS, US};
@@ -87,6 +88,7 @@ fn cases() -> Vec<Case> {
     let no_control =
         |s: &mut Setup| s.nic.control = Sending::Control(ControlConfig::LineRate(LineRateConfig));
     let no_hop = |s: &mut Setup| s.switch.hop = HopConfig::None;
+    let no_link = |s: &mut Setup| s.switch.link = LinkConfig::default();
     let no_transport = |s: &mut Setup| *s = line_rate(s.topology.clone(), s.flows.clone());
     let small_buffer = |bytes| {
         move |s: &mut Setup| {
@@ -178,7 +180,7 @@ fn cases() -> Vec<Case> {
     all.extend([
         Case::of("fixed-window", line_rate, &long, fixed, no_control),
         Case::of("delay-window", line_rate, &long, delay, no_control),
-        Case::of("cbfc", line_rate, &short, credits, no_hop),
+        Case::of("cbfc", line_rate, &short, credits, no_link),
         Case::of(
             "floodgate",
             line_rate,
@@ -345,6 +347,7 @@ fn every_scheme_of_the_lists_has_a_pinned_digest() {
         .chain(TRANSPORTS.iter().map(|transport| transport.name))
         .chain(POLICIES.iter().map(|policy| policy.name))
         .chain(HopSpec::WORDS.iter().map(|(word, _)| *word))
+        .chain(LinkConfig::NAMES.iter().copied())
         .chain(PathChoice::WORDS.iter().copied())
         .chain(["pfc", "spfc"]) // They are no entries of a list.
         // Other cases have these choices: ECMP, ExpressPass, and the replay of ns-3.

@@ -267,7 +267,7 @@ fn backpressure_graph(
             "holder": graph.port_name(edge.holder(graph) as usize),
         })
     };
-    let elides = scenario.spec.scheme.hop.elides();
+    let elides = scenario.spec.scheme.elides();
     let mut answer = json!({
         "nodes": found.nodes,
         "edges": found.edges,

@@ -101,7 +101,7 @@ impl Scenario {
     // BFC-52
     fn allowed_pairs(&self, known: &Graph, routes: &[Routes]) -> Option<Vec<Pairs>> {
         // Regular shapes route up, then down, which closes no circle.
-        if !self.spec.scheme.hop.elides() || known.is_regular() {
+        if !self.spec.scheme.elides() || known.is_regular() {
             return None;
         }
         let graph = BackpressureGraph::new(known, routes);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::config::{Admission, BaseRtt, IntConfig, PathChoice, PauseTime, Pfc, PfcThreshold};
-use dataplane::hop::spec::NetworkFacts;
+use dataplane::declaration::NetworkFacts;
 use dataplane::int::{IntFormat, MAX_HOPS, padding_bytes};
 use dataplane::pause_time::QUANTUM_BYTES;
 use dataplane::switch::{SwitchConfig, division, headroom_of, pausable_classes};
@@ -496,17 +496,22 @@ fn promised(
     ports: &[(Rate, Time)],
     findings: &mut Findings<'_>,
 ) {
-    let Some(hop) = config.hop.declaration() else {
-        return;
-    };
-    let promised = hop.promised_bytes(ports, config.max_frame, config.classes.len());
     let buffer = config.mmu.buffer_bytes;
-    if promised > buffer {
+    for scheme in config.declarations() {
+        let promised = scheme.promised_bytes(ports, config.max_frame, config.classes.len());
+        if promised <= buffer {
+            continue;
+        }
         findings.error(
-            &["switch.buffer", "scheme.backpressure", "scheme.preset"],
+            &[
+                "switch.buffer",
+                "scheme.backpressure",
+                "scheme.link",
+                "scheme.preset",
+            ],
             format!(
                 "{} promises the neighbours of {name} {} of buffer, and there are {}",
-                hop.name(),
+                scheme.name(),
                 show_size(promised),
                 show_size(buffer)
             ),
@@ -580,8 +585,8 @@ fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
         classes: config.switch.classes.len(),
         max_frame: config.switch.max_frame,
     };
-    if let Some(hop) = (config.switches()).find_map(|switch| switch.hop.declaration()) {
-        hop.network(&facts, &mut |finding| findings.of_scheme(finding));
+    for scheme in config.distinct_schemes() {
+        scheme.network(&facts, &mut |finding| findings.of_scheme(finding));
     }
 }
 

@@ -83,10 +83,10 @@ fn unsupported(spec: &Spec, link_failures: &LinkFailures, findings: &mut Finding
 /// What the hop scheme says to links that fail during the run.
 // LNK-06
 fn hop(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findings<'_>) {
-    if !link_failures.changes().is_empty()
-        && let Some(hop) = (config.switches()).find_map(|switch| switch.hop.declaration())
-    {
-        hop.failing_links(&mut |finding| findings.of_scheme(finding));
+    if !link_failures.changes().is_empty() {
+        for scheme in config.distinct_schemes() {
+            scheme.failing_links(&mut |finding| findings.of_scheme(finding));
+        }
     }
 }
 
@@ -240,8 +240,13 @@ fn circle(
             && classes.any(|class| class.pausable && class.buffered)
     };
     let pfc = config.switches().any(pauses);
-    let named = (config.switches()).find_map(|switch| switch.hop.declaration());
-    let named = named.filter(|hop| hop.can_deadlock() && !spec.scheme.hop.elides());
+    let elides = spec.scheme.elides();
+    let mut switches = config.switches();
+    let named = switches.find_map(|switch| {
+        let hop = switch.hop.declaration().filter(|_| !elides);
+        let mut schemes = hop.into_iter().chain(switch.link.declarations());
+        schemes.find(|scheme| scheme.can_deadlock())
+    });
     // Regular shapes route up, then down, which closes no circle.
     let work = u64::from(known.groups()) * u64::from(known.port_count());
     if !(pfc || named.is_some()) || known.is_regular() || work > MOST_WORK {

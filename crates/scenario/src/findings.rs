@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::hop::spec::Finding;
+use dataplane::declaration::Finding;
 
 use crate::problem::{At, Code, Problem, Severity, SourceKind};
 

@@ -1,7 +1,7 @@
 //! What Floodgate takes of a switch's memory for a number of destinations (Floodgate paper §7.4).
 
+use dataplane::declaration::Around;
 use dataplane::hop::floodgate::{FloodgateConfig, Voqs};
-use dataplane::hop::spec::Around;
 use std::collections::BTreeMap;
 
 use fabric::topology::{Graph, NodeKind};

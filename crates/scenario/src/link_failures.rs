@@ -66,7 +66,7 @@ impl Spec {
         }
         let mut link_failures = LinkFailures::new(graph, &all, failures.reconvergence_ps);
         link_failures.stranded = failures.stranded;
-        link_failures.elide_backpressure = self.scheme.hop.elides();
+        link_failures.elide_backpressure = self.scheme.elides();
         (link_failures, missing)
     }
 }

@@ -313,9 +313,9 @@ impl Scenario {
         let scheme = &self.spec.scheme;
         let counters = &outcome.counters;
         let mut warnings = link_warnings(outcome, self.info().paths_change);
-        let hop = self.spec.configure(&self.graph).switch.hop;
+        let switch = self.spec.configure(&self.graph).switch;
         // BFC-31
-        if let (Ending::Stalled, Some(hop)) = (outcome.ending, hop.declaration())
+        if let (Ending::Stalled, Some(hop)) = (outcome.ending, switch.hop.declaration())
             && let Some(repair) = hop.repair()
         {
             let lost = counters.drops[DropCause::Link as usize];
@@ -346,7 +346,10 @@ impl Scenario {
             scheme.notifier.is_some() && counters.notices == 0,
             "no switch sent a notice",
         );
-        scheme.hop.idle(&counters.hop, &mut |what| say(true, what));
+        let counted = |name: &str| counters.hop[name];
+        for fit in scheme.fits() {
+            fit.idle(&counted, &mut |what| say(true, what));
+        }
         let victims = scheme.victims;
         if let Some(idle) = victims.and_then(|victims| victims.idle(&counters.hop)) {
             say(true, idle);

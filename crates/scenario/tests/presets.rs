@@ -3,8 +3,8 @@
 use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcpConfig};
 use dataplane::cc::swift::SwiftConfig;
 use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
-use dataplane::hop::cbfc::{CbfcConfig, Limit};
 use dataplane::hop::{HopConfig, Scheme};
+use dataplane::link::cbfc::{CbfcConfig, Limit};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -62,7 +62,8 @@ fn every_preset_has_a_summary_and_works_with_every_set() {
 #[test]
 fn credits_of_links() {
     let c = config("dcqcn+cbfc", &[]);
-    assert_eq!(c.switch.hop, HopConfig::Cbfc(CbfcConfig::STANDARD));
+    assert_eq!(c.switch.hop, HopConfig::None);
+    assert_eq!(c.switch.link.credit, Some(CbfcConfig::STANDARD));
     assert_eq!(c.switch.mmu.admission, Admission::SharedPool);
     assert!(c.switch.classes.iter().all(|class| !class.pausable));
     let one = config(
@@ -73,7 +74,7 @@ fn credits_of_links() {
             "scheme.cbfc.limit=80",
         ],
     );
-    let limit = one.switch.hop.cbfc().map(|cbfc| cbfc.limit);
+    let limit = one.switch.link.credit.map(|cbfc| cbfc.limit);
     assert_eq!(limit, Some(Limit::Credits(80)));
 }
 

@@ -5,7 +5,7 @@ use super::floodgate::params::{
     self, AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, holds, thresholds,
 };
 use super::floodgate::{FloodgateConfig, HoldBy};
-use super::spec::{Around, Beside, Finding, Spec};
+use crate::declaration::{Around, Beside, Finding, Fit, Spec};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 
 const PARAMS: &[Param] = &[
@@ -56,7 +56,9 @@ impl Spec for PfcTagSpec {
     fn configure(&self, _around: &Around) -> FloodgateConfig {
         self.0
     }
+}
 
+impl Fit for PfcTagSpec {
     fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
         params::beside(self.0.release, others, say);
     }

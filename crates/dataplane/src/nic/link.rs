@@ -31,7 +31,7 @@ impl Nic {
         common.egress.forget_neighbour(&common.config, port, sink);
         let mut lost = each!(&mut self.half, half => half.link(now, common, port, arena, sink));
         lost.extend(common.egress.replies.take_all(port, arena));
-        self.hop_link(now, port, arena, sink);
+        self.reset_link(now, port, arena, sink);
         // Frames for the neighbour are no packets that somebody waits for.
         let (frames, lost): (Vec<PacketId>, Vec<PacketId>) =
             lost.into_iter().partition(|&id| arena.hot(id).is_frame());

@@ -27,7 +27,8 @@ use std::sync::Arc;
 use crate::config::NicConfig;
 pub use crate::counters::{DrivenCounters, NicCounters};
 pub use crate::flow::{FlowEnd, FlowStart, MAX_FLOW_PACKETS, Unfinished};
-use crate::hop::{HostHop, HostSite, SwitchConfig};
+use crate::hop::SwitchConfig;
+use crate::link::{LinkSite, Links};
 use crate::packet::{Arena, Kind, PacketId};
 use crate::prefetch::prefetch_whole;
 use crate::sink::Sink;
@@ -43,8 +44,8 @@ pub use reach::{CUT_OFF, OUT_OF_REACH};
 pub struct Nic {
     common: Common,
     half: Half,
-    /// A hop scheme that counts what this NIC sends.
-    hop: Option<Box<HostHop>>,
+    /// The schemes of its links.
+    links: Option<Box<Links>>,
     /// Frames that the host has not processed yet, where that takes time.
     host: Option<Box<Host>>,
 }
@@ -56,7 +57,7 @@ impl Nic {
         Self {
             common: Common::new(config, classes, ports),
             half: Half::new(config, classes, ports),
-            hop: None,
+            links: None,
             host: config.host.processing.map(|p| Box::new(Host::new(p))),
         }
     }
@@ -64,12 +65,12 @@ impl Nic {
     /// The switch of this NIC has this configuration, and the NIC's links these rates and one-way delays.
     /// Before any packet.
     pub fn set_neighbour(&mut self, switch: &SwitchConfig, links: &[(Rate, Time)]) {
-        let host = HostSite {
+        let site = LinkSite {
             ports: links,
             classes: switch.classes.len() as u8,
             max_frame: switch.max_frame,
         };
-        self.hop = HostHop::of(&switch.hop, &host);
+        self.links = Links::new(&switch.link, &site);
     }
 
     /// Starts a flow on a queue pair of its own.
@@ -152,6 +153,9 @@ impl Nic {
             usize::from(port) < self.common.egress.ports.len(),
             "port {port}"
         );
+        if self.links.is_some() && !self.link_accepts(now, port, id, arena, sink) {
+            return;
+        }
         if arena.hot(id).is_frame() {
             return self.obey(now, port, id, arena, sink);
         }
@@ -174,8 +178,8 @@ impl Nic {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        if self.hop.is_some() {
-            self.note_arrival(now, port, id, arena, sink);
+        if self.links.is_some() {
+            self.link_left(now, port, id, arena, sink);
         }
         let common = &mut self.common;
         if arena.hot(id).kind() != Kind::Data || self.half.receives() {
@@ -240,10 +244,10 @@ impl Nic {
     ) -> Option<PacketId> {
         let common = &mut self.common;
         let sent = each!(&mut self.half, half => half.transmit(now, common, port, arena, sink));
-        if self.hop.is_some()
+        if self.links.is_some()
             && let Some(id) = sent
         {
-            self.note_departure(now, port, id, arena, sink);
+            self.link_sent(now, port, id, arena, sink);
         }
         sent
     }
@@ -256,15 +260,15 @@ impl Nic {
         }
         self.common.egress.end_pauses(now, sink);
         each!(&mut self.half, half => half.timer(now, &mut self.common, arena, sink));
-        if self.hop.is_some() {
-            self.serve_hop(now, arena, sink);
+        if self.links.is_some() {
+            self.serve_links(now, arena, sink);
         }
     }
 
-    /// Whether its hop scheme owes nothing and misses nothing, so that a run may end.
+    /// True if nothing is missing from its neighbours, so that a run may end.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
-        self.hop.as_ref().is_none_or(|hop| hop.is_at_rest())
+        self.links.as_ref().is_none_or(|links| links.is_at_rest())
     }
 
     /// The run ends after everything of `now`: what was put off is counted.

@@ -1,16 +1,17 @@
-//! What a NIC and its neighbour tell each other: frames that pause something, and a scheme that counts what
-//! the NIC sends.
+//! Frames between a NIC and its neighbour: those that pause something, and the schemes of the link.
 
 use super::Nic;
 use super::half::Common;
 use crate::classes::ClassSet;
-use crate::hop::{self, HostHop, Ports};
+use crate::hop;
+use crate::link::Links;
 use crate::packet::{Arena, Cold, Packet, PacketId};
+use crate::ports::Ports;
 use crate::sink::Sink;
 use crate::units::Time;
 
 impl Nic {
-    /// A frame of the neighbour at a port. What a NIC does not obey changes nothing.
+    /// Handles a frame of the neighbour at a port. What a NIC does not obey changes nothing.
     pub(super) fn obey<S: Sink>(
         &mut self,
         now: Time,
@@ -20,11 +21,6 @@ impl Nic {
         sink: &mut S,
     ) {
         let frame = *arena.hot(id);
-        let done =
-            |hop: &mut HostHop, ports: &mut HostPorts<'_, S>| hop.receive(ports, port, &frame);
-        if self.with_hop(now, arena, sink, done) == Some(true) {
-            return arena.free(id);
-        }
         let nic = &mut self.common;
         let scheme = frame.scheme();
         if scheme.is_some_and(|scheme| nic.config.obeys.contains(scheme)) {
@@ -41,13 +37,13 @@ impl Nic {
         arena.free(id);
     }
 
-    /// Calls the hop scheme that counts what this NIC sends, if there is one.
-    fn with_hop<S: Sink, R>(
+    /// Calls the schemes of the links, if there are any.
+    fn with_links<S: Sink, R>(
         &mut self,
         now: Time,
         arena: &mut Arena,
         sink: &mut S,
-        call: impl FnOnce(&mut HostHop, &mut HostPorts<'_, S>) -> R,
+        call: impl FnOnce(&mut Links, &mut HostPorts<'_, S>) -> R,
     ) -> Option<R> {
         let ports = &mut HostPorts {
             now,
@@ -55,12 +51,28 @@ impl Nic {
             arena,
             sink,
         };
-        self.hop.as_mut().map(|hop| call(hop, ports))
+        self.links.as_mut().map(|links| call(links, ports))
     }
 
-    /// A packet came that is no frame between neighbours.
+    /// Reports an arrived frame to the schemes of the links. Returns true if the NIC is to handle it.
     #[inline(never)]
-    pub(super) fn note_arrival<S: Sink>(
+    pub(super) fn link_accepts<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> bool {
+        self.with_links(now, arena, sink, |links, ports| {
+            links.arrived(ports, port, id)
+        })
+        .unwrap_or(true)
+    }
+
+    /// The host has processed a packet, so that it leaves the buffer.
+    #[inline(never)]
+    pub(super) fn link_left<S: Sink>(
         &mut self,
         now: Time,
         port: u16,
@@ -69,14 +81,14 @@ impl Nic {
         sink: &mut S,
     ) {
         let packet = *arena.hot(id);
-        self.with_hop(now, arena, sink, |hop, ports| {
-            hop.arrived(ports, port, &packet);
+        self.with_links(now, arena, sink, |links, ports| {
+            links.left(ports, port, &packet);
         });
     }
 
-    /// A packet leaves; frames between neighbours are not counted.
+    /// A frame leaves by a port.
     #[inline(never)]
-    pub(super) fn note_departure<S: Sink>(
+    pub(super) fn link_sent<S: Sink>(
         &mut self,
         now: Time,
         port: u16,
@@ -84,29 +96,24 @@ impl Nic {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        let packet = *arena.hot(id);
-        if !packet.is_frame() {
-            self.with_hop(now, arena, sink, |hop, ports| {
-                hop.sent(ports, port, &packet);
-            });
-        }
+        self.with_links(now, arena, sink, |links, ports| links.sent(ports, port, id));
     }
 
-    /// What is due of the hop scheme.
+    /// Handles the timers of the links that are due.
     #[inline(never)]
-    pub(super) fn serve_hop<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
-        self.with_hop(now, arena, sink, |hop, ports| hop.timer(ports));
+    pub(super) fn serve_links<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
+        self.with_links(now, arena, sink, |links, ports| links.timer(ports));
     }
 
     /// The link at a port has failed, or is back.
-    pub(super) fn hop_link<S: Sink>(
+    pub(super) fn reset_link<S: Sink>(
         &mut self,
         now: Time,
         port: u16,
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        self.with_hop(now, arena, sink, |hop, ports| hop.link(ports, port));
+        self.with_links(now, arena, sink, |links, ports| links.reset(ports, port));
     }
 }
 
@@ -138,6 +145,10 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
 
     fn wake(&mut self, at: Time) {
         self.sink.wake(at);
+    }
+
+    fn arena(&mut self) -> &mut Arena {
+        self.arena
     }
 
     fn block_class(&mut self, port: u16, class: u8, on: bool) {

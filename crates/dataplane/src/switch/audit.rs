@@ -5,7 +5,7 @@ use super::steps::Steps;
 use super::{Classifier, DATA_CLASS, Switch, class_labels};
 use crate::classes::{MAX_CLASSES, class_label};
 use crate::hop::{HopScheme, dispatch};
-use crate::packet::{Arena, flag};
+use crate::packet::{Arena, Packet, flag};
 
 impl Switch {
     /// Explains a run that stalled: reports paused classes and queues with packets, and what this switch
@@ -23,6 +23,9 @@ impl Switch {
         }
         core.pfc.explain_stall(&mut say);
         dispatch!(&self.hop, scheme => scheme.explain_stall(&mut say), ());
+        if let Some(links) = &core.links {
+            links.explain_stall(&mut say);
+        }
     }
 
     /// Checks the counters against the packets that are here. Packets that entered have left, wait or were
@@ -60,6 +63,9 @@ impl Switch {
             buffered += u64::from(p.size) * u64::from(p.has(flag::BUFFERED));
         });
         broken.extend(dispatch!(&self.hop, scheme => scheme.audit(core, arena), Vec::new()));
+        if let Some(links) = &core.links {
+            broken.extend(links.audit(&self.buffered_packets(arena)));
+        }
         broken.extend(self.audit_short_queues(arena));
         let c = &core.counters;
         // SW-62: created packets are in the sum
@@ -90,6 +96,17 @@ impl Switch {
             broken.push("nothing waits here, but an upstream is still held".to_owned());
         }
         broken
+    }
+
+    /// Returns the packets in queues and VOQs, frames between neighbours left out.
+    fn buffered_packets(&self, arena: &Arena) -> Vec<Packet> {
+        let mut packets = Vec::new();
+        for port in 0..self.ports() {
+            self.for_each_queued(port, arena, |id| packets.push(*arena.hot(id)));
+        }
+        packets.retain(|packet| !packet.is_frame());
+        self.for_each_held(arena, |id| packets.push(*arena.hot(id)));
+        packets
     }
 
     /// Compares the packets counted in shaped and trimmed queues with those that wait there.

@@ -144,10 +144,11 @@ impl Holding<'_> {
     #[must_use]
     pub fn of(&self, packet: &Packet) -> [Option<Holds>; 2] {
         let hop = &self.switch.hop;
+        let links = self.switch.core.links.as_deref();
         let class = packet.class();
         let kept = || {
             let paused = self.pausing.binary_search(&(packet.ingress, class)).is_ok();
-            paused || dispatch!(hop, scheme => scheme.blocks_class(packet), false)
+            paused || links.is_some_and(|links| links.blocks_class(packet))
         };
         let by_class = packet.has(flag::BUFFERED) && kept();
         let named = dispatch!(hop, scheme => scheme.pauses_by_name(packet), None);

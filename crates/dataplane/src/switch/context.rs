@@ -2,6 +2,7 @@
 
 use super::pipeline::Pipeline;
 use super::steps::Steps;
+use crate::link::Links;
 use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
@@ -51,8 +52,33 @@ impl<S: Sink> Cx<'_, S> {
         id
     }
 
+    /// Calls the schemes of the links, if there are any.
+    pub fn with_links<R>(&mut self, call: impl FnOnce(&mut Links, &mut Self) -> R) -> Option<R> {
+        let mut links = self.core.links.take()?;
+        let result = call(&mut links, self);
+        self.core.links = Some(links);
+        Some(result)
+    }
+
+    /// Reports an arrived frame to the schemes of the links. Returns true if the switch is to handle it.
+    #[inline(never)]
+    pub fn link_accepts(&mut self, port: u16, id: PacketId) -> bool {
+        let accepts = self.with_links(|links, cx| links.arrived(cx, port, id));
+        accepts.unwrap_or(true)
+    }
+
+    /// Reports a packet that leaves the buffer to the schemes of the links.
+    #[inline(never)]
+    pub fn link_left(&mut self, id: PacketId) {
+        let packet = *self.arena.hot(id);
+        self.with_links(|links, cx| links.left(cx, packet.ingress, &packet));
+    }
+
     /// Drops a packet that is neither in a queue nor in the buffer.
     pub fn drop(&mut self, port: Option<u16>, id: PacketId, cause: DropCause) {
+        if self.steps.has(Steps::LINK_SCHEMES) {
+            self.link_left(id);
+        }
         self.core.counters.dropped += 1;
         if let Some(port) = port {
             self.core.port_counters[port as usize].dropped[cause as usize] += 1;

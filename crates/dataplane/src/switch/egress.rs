@@ -3,8 +3,8 @@
 use super::context::Cx;
 use crate::classes::ClassSet;
 use crate::guard::Guard;
-use crate::hop::Ports;
-use crate::packet::Packet;
+use crate::packet::{Arena, Packet};
+use crate::ports::Ports;
 use crate::sink::Sink;
 use crate::units::Time;
 
@@ -71,8 +71,12 @@ impl<S: Sink> Ports for Cx<'_, S> {
         self.sink.wake(at);
     }
 
+    fn arena(&mut self) -> &mut Arena {
+        self.arena
+    }
+
     fn block_class(&mut self, port: u16, class: u8, on: bool) {
-        self.core.queueing.shape(port, class, on);
+        self.core.queueing.block_class(port, class, on);
         if !on {
             self.sink.kick(port);
         }

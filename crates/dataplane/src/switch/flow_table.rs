@@ -439,8 +439,8 @@ mod tests {
     use super::*;
     use crate::config::Classify;
     use crate::config::tests::config;
+    use crate::declaration::Needs;
     use crate::packet::{Arena, Cold, Kind};
-    use crate::switch::needs::Needs;
     use crate::switch::queueing::Taken;
     use crate::units::{NS, US};
 

@@ -68,6 +68,7 @@ impl Switch {
         // What we held of the neighbour.
         let cx = cx!(self, now, arena, sink);
         dispatch!(&mut self.hop, scheme => scheme.link(cx, port), ());
+        cx.with_links(|links, cx| links.reset(cx, port));
         cx.forget_pauses(port);
     }
 

@@ -17,7 +17,6 @@ pub(crate) mod flow_table;
 mod inject;
 mod link;
 pub(crate) mod mmu;
-pub(crate) mod needs;
 pub(crate) mod pairs;
 mod path;
 pub(crate) mod pipeline;
@@ -45,12 +44,12 @@ use place::Place;
 use queueing::Taken;
 use steps::{Found, Outcome, Step, Steps};
 
+pub use crate::declaration::Needs;
 pub use crate::hop::SwitchConfig;
 pub use crate::mixed::MixedMap;
 pub use crate::sink::Level;
 pub use blocked::{Holds, StuckQueue};
 pub use mmu::{division, headroom_bytes, headroom_of, pausable_classes};
-pub use needs::Needs;
 pub use pairs::Pairs;
 pub use pipeline::{Stranded, SwitchCounters, SwitchPortCounters};
 pub use queueing::{HeldBy, QueueState};
@@ -212,6 +211,7 @@ impl Switch {
         }
         let cx = cx!(self, now, arena, sink);
         dispatch!(&mut self.hop, scheme => scheme.timer(cx), ());
+        cx.with_links(|links, cx| links.timer(cx));
         let Some(clock) = &mut cx.core.clock else {
             return;
         };
@@ -338,10 +338,11 @@ impl Switch {
         dispatch!(&self.hop, scheme => scheme.credit_sums(), None)
     }
 
-    /// Whether its hop scheme owes nothing and misses nothing, so that a run may end.
+    /// True if nothing is missing from its neighbours, so that a run may end.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         dispatch!(&self.hop, scheme => scheme.is_at_rest(), true)
+            && (self.core.links.as_ref()).is_none_or(|links| links.is_at_rest())
     }
 
     /// Bytes that the hop scheme holds for a port, and the most that ever were queued at it and held for
@@ -441,6 +442,9 @@ fn join<S: Sink>(
 
 #[inline(never)]
 fn receive_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id: PacketId) {
+    if cx.steps.has(Steps::LINK_SCHEMES) && !cx.link_accepts(in_port, id) {
+        return;
+    }
     receive_packet(hop, cx, in_port, id);
 }
 
@@ -477,11 +481,19 @@ fn transmit_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Opt
 
 #[inline(never)]
 fn transmit_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Option<PacketId> {
-    transmit_packet(hop, cx, port)
+    let id = transmit_packet(hop, cx, port)?;
+    if cx.steps.has(Steps::LINK_SCHEMES) {
+        cx.link_left(id);
+        cx.with_links(|links, cx| links.sent(cx, port, id));
+    }
+    Some(id)
 }
 
 /// Handles a frame of the neighbour at a port.
 fn receive_frame<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, id: PacketId) {
+    if cx.steps.has(Steps::LINK_SCHEMES) && !cx.link_accepts(port, id) {
+        return;
+    }
     let frame = *cx.arena.hot(id);
     let list = cx.arena.take_list(id);
     if hop.knows(&frame) && !hop.receive(cx, port, &frame, &list) {

@@ -4,7 +4,6 @@ use super::classify::Classifier;
 use super::clock::Clock;
 use super::flow_table::Sampling;
 use super::mmu::Mmu;
-use super::needs::Needs;
 use super::queueing::Queueing;
 use super::shaper::Shaper;
 use super::signal::Marker;
@@ -12,9 +11,11 @@ use super::steps::Steps;
 use super::trim_counts::TrimCounts;
 use crate::classes::ClassSet;
 use crate::config::{Classify, IntConfig, SwitchConfig};
+use crate::declaration::Needs;
 use crate::guard::Guarded;
 use crate::hop::pfc::Pfc;
 use crate::int::{IntFormat, wire};
+use crate::link::{LinkSite, Links};
 use crate::packet::Packet;
 use crate::paths::switch::{ByLoad, Context};
 use crate::pause_time::TimedPauses;
@@ -148,6 +149,8 @@ pub(crate) struct Pipeline {
     pub guarded: Option<Box<Guarded>>,
     /// The signal of the switch to senders.
     pub signal: Option<Box<Signal>>,
+    /// The schemes of the links.
+    pub links: Option<Box<Links>>,
 }
 
 impl Pipeline {
@@ -203,6 +206,14 @@ impl Pipeline {
                 Box::new(TrimCounts::new(trim, ports.len(), classes))
             }),
             by_load: ByLoad::new(&config.path),
+            links: Links::new(
+                &config.link,
+                &LinkSite {
+                    ports,
+                    classes: config.classes.len() as u8,
+                    max_frame: config.max_frame,
+                },
+            ),
         };
         core.steps = Steps::NONE
             .with_if(core.clock.is_some(), Steps::CLOCK)
@@ -212,6 +223,7 @@ impl Pipeline {
             .with_if(core.trimmer.is_some(), Steps::TRIM)
             .with_if(core.signal.is_some(), Steps::NOTIFY)
             .with_if(core.guarded.is_some(), Steps::GUARD)
+            .with_if(core.links.is_some(), Steps::LINK_SCHEMES)
             .with_if(needs.queues_behind, Steps::VOQS)
             .with_if(
                 core.int_as.is_some() || core.voq_bytes.is_some(),

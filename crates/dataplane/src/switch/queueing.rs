@@ -9,11 +9,11 @@ use std::ops::Range;
 
 use crate::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS};
 use crate::config::{Classify, MAX_CLASSES, Schedule, SwitchConfig};
+use crate::declaration::Needs;
 use crate::ids::QueueId;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Location, NO_PACKET, Packet, PacketId};
 use crate::prefetch::prefetch;
-use crate::switch::needs::Needs;
 
 /// In a queue's account: one packet more was taken from it.
 const TAKEN: u64 = 1 << 40;
@@ -513,6 +513,15 @@ impl Queueing {
         let shaped = &mut self.blocked[port as usize].shaped;
         *shaped = *shaped & !(1 << class) | ClassSet::from(hold) << class;
         self.block(port);
+    }
+
+    /// The neighbour has no room for a class, or has room again. The queue behind the class waits with it.
+    // CBFC-36
+    pub fn block_class(&mut self, port: u16, class: u8, on: bool) {
+        self.shape(port, class, on);
+        if self.behind > 0 {
+            self.shape(port, class + self.behind, on);
+        }
     }
 
     /// Appends a packet to a queue.

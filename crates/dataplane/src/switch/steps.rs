@@ -49,6 +49,8 @@ steps! {
     BY_LOAD;
     /// INT records differ from the exact ones.
     INT_FORMAT;
+    /// Schemes of links watch arrivals and departures.
+    LINK_SCHEMES;
 }
 
 impl Steps {

@@ -17,6 +17,7 @@ use dataplane::config::*;
 use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy, PauseFlow, PauseQueue};
 use dataplane::hop::pfc::PauseClasses;
+use dataplane::link::LinkConfig;
 use dataplane::nic::FlowEnd;
 use dataplane::packet::{Arena, Cold, Frame, Kind, Packet, PacketId};
 use dataplane::route::{Endpoints, PortSets, Routes};
@@ -194,6 +195,7 @@ fn config() -> SwitchConfig {
         ecn: None,
         int: None,
         hop: HopConfig::None,
+        link: LinkConfig::default(),
         path: PathChoice::Flow,
         shaped: None,
         trim: None,

@@ -44,8 +44,7 @@ use crate::topology::Graph;
 
 /// Whether the hop scheme keeps data from being dropped.
 fn is_lossless_by_hop(config: &SwitchConfig, links_lose: bool) -> bool {
-    let hop = config.hop.declaration();
-    !links_lose && hop.is_some_and(|hop| hop.is_lossless())
+    !links_lose && config.declarations().any(|scheme| scheme.is_lossless())
 }
 
 /// Classes of which no packet may be lost, as bits. A link that loses pauses leaves PFC without a
@@ -197,8 +196,8 @@ const fn pauses_run_out(switch: &SwitchConfig) -> bool {
 /// Whether what holds a port of a network whose links do not fail can change without a frame that comes there.
 fn holds_itself(plan: &Plan) -> bool {
     let by_sending = |switch: &SwitchConfig| {
-        let hop = switch.hop.declaration();
-        hop.is_some_and(|hop| hop.holds_by_sending()) || pauses_run_out(switch)
+        let mut schemes = switch.declarations();
+        schemes.any(|scheme| scheme.holds_by_sending()) || pauses_run_out(switch)
     };
     plan.switch_configs().any(by_sending) || plan.nic.host.processing.is_some()
 }
@@ -232,9 +231,8 @@ pub(super) fn wire_network(plan: &Plan) -> wire::Network {
         telemetry: plan.switch.int.unwrap_or_default().format,
         link_numbers: plan
             .switch
-            .hop
-            .declaration()
-            .is_some_and(|hop| hop.numbers_data()),
+            .declarations()
+            .any(|scheme| scheme.numbers_data()),
         ways: plan.switch.acks_return,
         timed_pauses: plan.switch_configs().any(pauses_run_out),
         sizes: sizes(plan),
@@ -445,8 +443,8 @@ impl<C: Calendar> Simulation<C> {
         let pauses_run_out = plan.switch_configs().any(pauses_run_out);
         let repeats_pauses = plan
             .switch_configs()
-            .filter_map(|switch| switch.hop.declaration())
-            .any(|hop| hop.repeats_pauses());
+            .flat_map(SwitchConfig::declarations)
+            .any(|scheme| scheme.repeats_pauses());
         let collectives = Collectives::new(&plan);
         Self {
             probes: Probes::new(&plan.graph),

@@ -89,13 +89,14 @@ impl DeadlockSearch {
             Some(link_failures) => link_failures.elide_backpressure,
             None => plan.backpressure.is_some(),
         };
-        let names = plan
-            .switch_configs()
-            .filter_map(|switch| switch.hop.declaration())
-            .any(|hop| hop.can_deadlock());
-        // Regular shapes route up, then down, which closes no circle.
-        let possible =
-            (classes || names && !elided) && (link_failures.is_some() || !graph.is_regular());
+        let mut configs = plan.switch_configs();
+        let by_hop = configs.any(|c| c.hop.declaration().is_some_and(|hop| hop.can_deadlock()));
+        let mut configs = plan.switch_configs();
+        let by_link = configs.any(|c| c.link.declarations().any(|link| link.can_deadlock()));
+        let names = by_hop || by_link;
+        // Regular shapes route up, then down, which closes no cycle.
+        let possible = (classes || by_hop && !elided || by_link)
+            && (link_failures.is_some() || !graph.is_regular());
         let epochs = link_failures
             .as_ref()
             .map(|link_failures| link_failures.epochs());

@@ -59,11 +59,12 @@ const SMALLEST_BYTES: u16 = 16;
 // PAR-02
 pub(super) fn smallest_frame(plan: &Plan) -> u64 {
     let nic = &plan.nic;
-    let of_switch = |switch: &SwitchConfig| {
-        let hop = switch.hop.declaration();
-        let hop = hop.map(|scheme| scheme.smallest_frame_bytes());
-        pfc::frame_bytes(switch).into_iter().chain(hop)
-    };
+    fn of_switch(switch: &SwitchConfig) -> impl Iterator<Item = u16> {
+        let schemes = switch
+            .declarations()
+            .map(|scheme| scheme.smallest_frame_bytes());
+        pfc::frame_bytes(switch).into_iter().chain(schemes)
+    }
     let frames = [SMALLEST_BYTES, nic.header + 1, nic.ack, nic.cnp].into_iter();
     let smallest = frames
         .chain(plan.switch_configs().flat_map(of_switch))

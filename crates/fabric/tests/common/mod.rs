@@ -6,8 +6,9 @@
 pub mod sets;
 
 use dataplane::hop::bfc::BfcConfig;
-use dataplane::hop::cbfc::CbfcConfig;
 use dataplane::hop::{HopConfig, Scheme};
+use dataplane::link::LinkConfig;
+use dataplane::link::cbfc::CbfcConfig;
 use dataplane::packet::SchemeSet;
 use std::sync::Arc;
 
@@ -227,6 +228,7 @@ pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
         ecn: None,
         int: None,
         hop: HopConfig::None,
+        link: LinkConfig::default(),
         path: PathChoice::Flow,
         shaped: None,
         trim: None,
@@ -350,7 +352,7 @@ pub fn cbfc(setup: Setup) -> Setup {
 }
 
 pub fn with_credits(mut setup: Setup, config: CbfcConfig) -> Setup {
-    setup.switch.hop = HopConfig::Cbfc(config);
+    setup.switch.link.credit = Some(config);
     setup.switch.mmu.admission = Admission::SharedPool;
     setup.switch.mmu.reserved_bytes = 0;
     for class in &mut setup.switch.classes {

@@ -320,9 +320,9 @@ proptest! {
 // CBFC-34: classes without credits wait for each other in a circle as paused ones do.
 #[test]
 fn credits_can_close_a_circle_too() {
-    let config = dataplane::hop::cbfc::CbfcConfig {
-        limit: dataplane::hop::cbfc::Limit::Credits(60),
-        ..dataplane::hop::cbfc::CbfcConfig::STANDARD
+    let config = dataplane::link::cbfc::CbfcConfig {
+        limit: dataplane::link::cbfc::Limit::Credits(60),
+        ..dataplane::link::cbfc::CbfcConfig::STANDARD
     };
     let found = (0..8).any(|seed| {
         let s = with_credits(line_rate(pod(4), crowd(seed, 4)), config);

@@ -113,9 +113,9 @@ pub(crate) fn check_scheme(config: &SwitchConfig) -> Result<(), Error> {
     if config.path.reads_loads() {
         return Err(Error::PathByLoad);
     }
-    match config.hop.declaration() {
-        Some(scheme) if scheme.is_lossless() => Err(Error::NeedsCredit(scheme.name())),
-        _ => Ok(()),
+    match config.declarations().find(|scheme| scheme.is_lossless()) {
+        Some(scheme) => Err(Error::NeedsCredit(scheme.name())),
+        None => Ok(()),
     }
 }
 

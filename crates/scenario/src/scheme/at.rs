@@ -7,6 +7,7 @@ use dataplane::config::Admission;
 use dataplane::guard::GuardConfig;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VICTIM_WORD;
+use dataplane::link::LinkConfig;
 use dataplane::param::{Kind, Param};
 use fabric::topology::{Graph, NodeKind};
 
@@ -38,6 +39,7 @@ const KEYS: &[&str] = &[
     "egress-dynamic",
     "per-port",
     "guard",
+    "link",
 ];
 
 /// The keys of `[scheme]` that an entry may set.
@@ -47,6 +49,7 @@ pub(crate) fn keys_at() -> impl Iterator<Item = &'static str> {
         .chain(GuardConfig::NAMES.iter().filter(|&&name| name != "none"))
         .copied()
         .chain(hops)
+        .chain(LinkConfig::NAMES.iter().copied())
 }
 
 /// The scheme of some switches.
@@ -215,7 +218,8 @@ fn note(context: &Context, table: &Table, path: &str) {
 fn fits(s: &Section<'_>, base: &SchemeSpec, own: &SchemeSpec) -> bool {
     if own.hop.scheme() != base.hop.scheme() {
         let hops = [&own.hop, &base.hop];
-        if let Some(hop) = hops.into_iter().find(|hop| !hop.works_beside_others()) {
+        let alone = |hop: &&HopSpec| hop.fit().is_some_and(|fit| !fit.works_beside_others());
+        if let Some(hop) = hops.into_iter().find(alone) {
             let message = format!(
                 "switches with `backpressure = \"{}\"` need neighbours that have it too, and others have \"{}\"",
                 hop.word(),
@@ -228,6 +232,23 @@ fn fits(s: &Section<'_>, base: &SchemeSpec, own: &SchemeSpec) -> bool {
             s.complain("backpressure", message, hint);
             return false;
         }
+    }
+    if !own.link.schemes().eq(base.link.schemes()) {
+        let words = |link: &LinkConfig| match link.words().collect::<Vec<_>>().join(", ") {
+            words if words.is_empty() => "none".to_owned(),
+            words => words,
+        };
+        let message = format!(
+            "both ends of a link need the same schemes of links, and these switches have {} and others {}",
+            words(&own.link),
+            words(&base.link)
+        );
+        s.complain(
+            "link",
+            message,
+            "give all switches the same `link` (and `backpressure`)",
+        );
+        return false;
     }
     if let (Admission::Pfc(all), Admission::Pfc(mine)) = (&base.admission, &own.admission)
         && (all.pause, all.response_ps, all.frame_bytes)

@@ -4,8 +4,8 @@ use super::receivers::receivers;
 use super::{ClassifySpec, ScheduleSpec, SchemeSpec};
 use crate::reader::Section;
 use dataplane::config::{Accounting, Admission, Arbiter, PathChoice, Sending};
+use dataplane::declaration::{Around, Beside, Finding, Queues};
 use dataplane::hop::Scheme;
-use dataplane::hop::spec::{Around, Beside, Finding, Queues};
 use dataplane::ns3;
 use dataplane::param::Conflict;
 use dataplane::reliability::Surroundings;
@@ -214,7 +214,8 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         Admission::SharedPool | Admission::EgressDynamic { .. } | Admission::PerPort { .. }
     );
     let hop = x.hop.configure(&Around::default());
-    let lossy = drops && !hop.declaration().is_some_and(|hop| hop.is_lossless());
+    let mut schemes = hop.declaration().into_iter().chain(x.link.declarations());
+    let lossy = drops && !schemes.any(|scheme| scheme.is_lossless());
     if !x.recovery.properties().repairs && lossy {
         s.complain_of(
             &["recovery", "admission"],
@@ -336,7 +337,9 @@ fn hop(s: &Section<'_>, x: &SchemeSpec) {
             ..
         }) => s.warn_of(keys, message, hint),
     };
-    x.hop.beside(&beside, &mut say);
+    for fit in x.fits() {
+        fit.beside(&beside, &mut say);
+    }
     let pfc = match &x.admission {
         Admission::Pfc(pfc) => Some(pfc),
         _ => None,

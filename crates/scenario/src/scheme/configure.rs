@@ -10,7 +10,7 @@ use dataplane::config::{
     IntConfig, MAX_CLASSES, MmuConfig, NicConfig, PerClass, Red, Schedule, Sending,
     TransportConfig,
 };
-use dataplane::hop::spec::Around;
+use dataplane::declaration::Around;
 use dataplane::int::Counter;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::units::{Rate, Time};
@@ -105,6 +105,7 @@ impl SchemeSpec {
                 counter: self.counter(),
             }),
             hop,
+            link: self.link,
             path: self.path,
             shaped: required.shaped,
             trim: required.trim,

@@ -23,10 +23,12 @@ use dataplane::config::{
     Admission, AssignConfig, BaseRtt, FlowOrder, HostConfig, NicConfig, PathChoice, Recovery, Red,
     Scope, Sending, SprayConfig,
 };
+use dataplane::declaration::{Declaration, Fit};
 use dataplane::guard::GuardConfig;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VictimSpec;
 use dataplane::int::IntFormat;
+use dataplane::link::LinkConfig;
 use dataplane::packet::SchemeSet;
 use dataplane::signal::NotifierConfig;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
@@ -35,7 +37,9 @@ use dataplane::units::{Rate, Time};
 use fabric::engine::SwitchesAt;
 use nic::{read_ack, read_nic, read_path, read_recovery};
 use signal::{read_guard, read_notices, read_signal};
-use switch::{read_admission, read_backpressure, read_classify, read_schedule, read_victims};
+use switch::{
+    read_admission, read_backpressure, read_classify, read_link, read_schedule, read_victims,
+};
 pub use tables::{AXES, Declared, tables};
 
 /// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
@@ -195,6 +199,8 @@ pub struct SchemeSpec {
     pub victims: Option<VictimSpec>,
     /// What neighbours tell each other, besides PFC.
     pub hop: HopSpec,
+    /// The schemes of links.
+    pub link: LinkConfig,
     /// ECN.
     pub ecn: Option<EcnSpec>,
     /// INT.
@@ -225,6 +231,19 @@ pub struct SchemeSpec {
     pub obeys: SchemeSet,
 }
 
+impl SchemeSpec {
+    /// Returns how the schemes between neighbours fit the other answers.
+    pub fn fits(&self) -> impl Iterator<Item = &dyn Fit> {
+        self.hop.fit().into_iter().chain(self.link.fits())
+    }
+
+    /// True if port pairs are exempt that could form a pause cycle.
+    #[must_use]
+    pub fn elides(&self) -> bool {
+        self.fits().any(Fit::elides)
+    }
+}
+
 /// What the engine needs to know of a scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeConfig {
@@ -248,6 +267,17 @@ impl SchemeConfig {
     /// Each configuration that a switch may have.
     pub fn switches(&self) -> impl Iterator<Item = &SwitchConfig> {
         std::iter::once(&self.switch).chain(self.switch_at.configs())
+    }
+
+    /// Returns what the schemes between neighbours declare, each scheme once.
+    pub(crate) fn distinct_schemes(&self) -> Vec<&dyn Declaration> {
+        let mut found: Vec<&dyn Declaration> = Vec::new();
+        for scheme in self.switches().flat_map(SwitchConfig::declarations) {
+            if found.iter().all(|known| known.name() != scheme.name()) {
+                found.push(scheme);
+            }
+        }
+        found
     }
 }
 
@@ -283,6 +313,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
     let admission = read_admission(s, &axes);
     let victims = read_victims(s, &axes);
     let hop = read_backpressure(s, &axes);
+    let link = read_link(s, &axes);
     let (ecn, int) = read_signal(s, &axes);
     let notifier = read_notices(s, &axes);
     let guard = read_guard(s, &axes);
@@ -340,6 +371,7 @@ pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
         admission: admission?,
         victims: victims?,
         hop: hop?,
+        link: link?,
         ecn: ecn?,
         int: int?,
         notifier: notifier?,

@@ -3,7 +3,6 @@
 use super::{ClassifySpec, FrameClass, ScheduleSpec, SchemeSpec};
 use crate::reader::Section;
 use dataplane::config::{Arbiter, FlowOrder, PathChoice};
-use dataplane::hop::spec::Around;
 use dataplane::transport::{Declaration, Needs, TRANSPORTS};
 
 /// The transports with a property, by what `name` takes of them, in a sentence.
@@ -65,7 +64,7 @@ fn whole(s: &Section<'_>, x: &SchemeSpec, name: &str) {
         format!("{name} repeats what is lost in its own way"),
         "set recovery = \"own\"",
     );
-    if let Some(why) = x.hop.against_transport(name) {
+    if let Some(why) = x.fits().find_map(|fit| fit.against_transport(name)) {
         refuse(
             true,
             &["backpressure", "control"],
@@ -102,12 +101,12 @@ fn whole(s: &Section<'_>, x: &SchemeSpec, name: &str) {
 /// Credits of a link are those of a class; what is cut leaves in another one, and nobody would return them.
 // CBFC-35
 fn trims(s: &Section<'_>, x: &SchemeSpec, name: &str, needs: &Needs) {
-    let hop = x.hop.configure(&Around::default());
-    if needs.trims && hop.declaration().is_some_and(|hop| hop.is_lossless()) {
+    let mut schemes = x.link.declarations();
+    if needs.trims && schemes.any(|scheme| scheme.is_lossless()) {
         s.complain_of(
-            &["backpressure", "control"],
+            &["backpressure", "link", "control"],
             format!("{name}'s switches cut packets, and with credits no buffer overflows"),
-            "set backpressure = \"none\"",
+            "set backpressure = \"none\" and link = \"none\"",
         );
     }
 }

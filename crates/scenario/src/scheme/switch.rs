@@ -8,7 +8,8 @@ use dataplane::config::{
 };
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_WORD, VictimSpec};
-use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Values};
+use dataplane::link::LinkConfig;
+use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Value, Values};
 use dataplane::units::NS;
 
 /// Reads `path` if switches choose alone, and the tables of these choices.
@@ -277,6 +278,27 @@ pub(super) fn read_backpressure(s: &Section<'_>, axes: &Values) -> Option<HopSpe
         }
     }
     chosen.and(read)
+}
+
+/// The schemes of links that `link` and `backpressure` choose, with the tables of their words.
+pub(super) fn read_link(s: &Section<'_>, axes: &Values) -> Option<LinkConfig> {
+    let listed = axes.some_list("link").unwrap_or_default();
+    let mut read = Some(LinkConfig::default());
+    for &(word, params) in LinkConfig::WORDS {
+        let is_alone = ["link", "backpressure"]
+            .iter()
+            .any(|axis| axes.is(axis, word));
+        let is_chosen = is_alone || listed.contains(&Value::Word(word));
+        let why = format!("`link` does not name \"{word}\"");
+        let useless = (!is_chosen).then_some(why.as_str());
+        let with = params::table(s, word, params, useless, |values| {
+            read.unwrap_or_default().with(word, values)
+        });
+        if is_chosen {
+            read = read.and(with);
+        }
+    }
+    read
 }
 
 /// `victims` and its table.

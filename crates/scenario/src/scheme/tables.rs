@@ -7,6 +7,7 @@ use dataplane::config::PathChoice;
 use dataplane::guard::GuardConfig;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_ABOUT, VICTIM_WORD, VictimSpec};
+use dataplane::link::{ALSO_BACKPRESSURE, LinkConfig};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
 use dataplane::paths::POLICIES;
 use dataplane::reliability::{RECOVERIES, Recovery};
@@ -21,6 +22,7 @@ pub type Declared = (&'static str, &'static [Param]);
 pub fn tables() -> impl Iterator<Item = Declared> {
     let first = PathChoice::tables().chain(BEFORE_HOP.iter().copied());
     let switch = first.chain(HopSpec::WORDS.iter().copied());
+    let switch = switch.chain(LinkConfig::WORDS.iter().copied());
     let switch = switch.chain(GuardConfig::WORDS.iter().copied());
     let switch = switch.chain(NotifierConfig::WORDS.iter().copied());
     switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
@@ -60,6 +62,23 @@ const WORDS: [&str; SCHEMES] = {
     let mut i = 0;
     while i < SCHEMES {
         words[i] = CONTROLS_AND_TRANSPORTS[i].0;
+        i += 1;
+    }
+    words
+};
+
+const ALL_BACKPRESSURE: usize = 1 + HopSpec::WORDS.len() + ALSO_BACKPRESSURE.len();
+
+/// All values of `backpressure`.
+const BACKPRESSURE: [&str; ALL_BACKPRESSURE] = {
+    let mut words = ["none"; ALL_BACKPRESSURE];
+    let hops = HopSpec::WORDS.len();
+    let mut i = 1;
+    while i < ALL_BACKPRESSURE {
+        words[i] = match i.checked_sub(1 + hops) {
+            None => HopSpec::WORDS[i - 1].0,
+            Some(nth) => ALSO_BACKPRESSURE[nth],
+        };
         i += 1;
     }
     words
@@ -198,9 +217,15 @@ pub const AXES: &[Param] = &[
     Param::word("victims", &["none", VICTIM_WORD])
         .default("\"none\"", "PRE-120", "all ports have the same PFC threshold")
         .about(VICTIM_ABOUT),
-    Param::word("backpressure", HopSpec::NAMES)
+    Param::word("backpressure", &BACKPRESSURE)
         .default("\"none\"", "PRE-07", "no hop control besides PFC")
         .about("Hop control besides PFC; `\"pfc-tag\"`: pauses that name a destination."),
+    Param::list("link", &Kind::Word(LinkConfig::NAMES))
+        .or(LinkConfig::ALONE)
+        .default("\"none\"", "PRE-07", "links without credits and replay")
+        .about(
+            "Schemes of links, one or a list: `\"cbfc\"`: credits, as with `backpressure = \"cbfc\"`.",
+        ),
     Param::word("signal", &["none", "ecn", "int", "ecn+int"])
         .default("\"none\"", "PRE-05", "nothing is written on packets")
         .about("What switches write on packets."),

@@ -1,7 +1,7 @@
 //! Contents of the frames of credit-based flow control (CBFC).
 
 use dataplane::classes::{DATA_CLASS, TRAFFIC_CLASSES, traffic_class};
-use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
+use dataplane::link::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::packet::{Frame, Packet};
 
 use super::{Header, List, Parsed};

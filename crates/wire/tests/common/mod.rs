@@ -2,11 +2,11 @@
 
 use dataplane::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS};
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
-use dataplane::hop::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::ids::FlowSlot;
 use dataplane::int::{IntFormat, IntHop, Layout};
+use dataplane::link::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, PacketId, Stamp, flag, ramp};
 use dataplane::units::NEVER;
 use wire::frame::mac;

@@ -1,8 +1,6 @@
 //! What BFC at a switch is: plain data, one choice per question (`specs/bfc.md`).
 
-use crate::hop::Declaration;
-use crate::hop::spec::{Finding, NetworkFacts, lost_pauses};
-use crate::switch::needs::Needs;
+use crate::declaration::{Declaration, Finding, Needs, NetworkFacts, lost_pauses};
 use crate::units::Time;
 
 /// What a BFC pause names.

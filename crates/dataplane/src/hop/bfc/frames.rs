@@ -1,6 +1,6 @@
 //! The frames of BFC.
 
-use crate::hop::Scheme;
+use crate::declaration::Scheme;
 use crate::packet::{Frame, SchemeNumber, Words};
 
 /// Pauses or resumes a queue of the neighbour's port.

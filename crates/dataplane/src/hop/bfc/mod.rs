@@ -10,10 +10,12 @@ mod spec;
 
 use std::ops::Range;
 
-use super::{Counter, HopScheme, Ports, Site, Topology};
+use super::{HopScheme, Site, Topology};
 use crate::config::{Classify, SwitchConfig};
+use crate::declaration::Counter;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Frame, Packet, PacketId, flag};
+use crate::ports::Ports;
 use crate::sink::Sink;
 use crate::switch::DATA_CLASS;
 use crate::switch::context::Cx;

@@ -2,7 +2,7 @@
 
 use super::config::{BfcConfig, BitmapConfig, PauseBy};
 use crate::config::Alpha;
-use crate::hop::spec::{Around, Beside, Finding, Queues, Spec};
+use crate::declaration::{Around, Beside, Finding, Fit, Queues, Spec};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{NS, Time};
 
@@ -177,7 +177,9 @@ impl Spec for BfcSpec {
             sampling: Alpha::new(self.sampling).0,
         }
     }
+}
 
+impl Fit for BfcSpec {
     fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
         if others.scans && others.is_obeyed {
             say(Finding::wrong(

@@ -2,9 +2,7 @@
 
 use crate::classes::{DATA_CLASS, TRAFFIC_CLASSES};
 use crate::config::{Alpha, MAX_CLASSES};
-use crate::hop::Declaration;
-use crate::hop::spec::{Finding, NetworkFacts};
-use crate::switch::needs::Needs;
+use crate::declaration::{Declaration, Finding, Needs, NetworkFacts};
 use crate::units::{Rate, Time};
 
 /// A number of bytes, or a multiple of what a link holds.

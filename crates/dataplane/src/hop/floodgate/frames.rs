@@ -1,6 +1,6 @@
 //! The frames of Floodgate.
 
-use crate::hop::Scheme;
+use crate::declaration::Scheme;
 use crate::packet::{Frame, SchemeNumber, Words};
 
 /// What is credited of one destination.

@@ -21,8 +21,10 @@ mod window;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Counter, CreditSums, HopScheme, Ports, Site, Topology};
+use super::{CreditSums, HopScheme, Site, Topology};
+use crate::declaration::Counter;
 use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId, flag};
+use crate::ports::Ports;
 use crate::route::Routes;
 use crate::sink::Sink;
 use crate::switch::context::Cx;

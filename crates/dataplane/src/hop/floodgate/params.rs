@@ -2,7 +2,7 @@
 
 use super::config::{Amount, FloodgateConfig, HoldBy, HostPauseBy, PauseThresholds, Release, Voqs};
 use crate::config::Alpha;
-use crate::hop::spec::{Beside, Finding, Queues};
+use crate::declaration::{Beside, Finding, Queues};
 use crate::param::{Conflict, Kind, MAX_SIZE_BYTES, Param, Value, Values};
 use crate::units::NS;
 

@@ -8,7 +8,7 @@ use super::params::{
     self, AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, amount, holds, period,
     thresholds,
 };
-use crate::hop::spec::{Around, Beside, Finding, Spec};
+use crate::declaration::{Around, Beside, Finding, Fit, Spec};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{NS, US};
 
@@ -155,7 +155,9 @@ impl Spec for FloodgateSpec {
     fn configure(&self, _around: &Around) -> FloodgateConfig {
         self.0
     }
+}
 
+impl Fit for FloodgateSpec {
     fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
         params::beside(self.0.release, others, say);
     }

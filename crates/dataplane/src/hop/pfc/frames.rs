@@ -1,7 +1,7 @@
 //! The frames of PFC.
 
 use crate::classes::ClassSet;
-use crate::hop::Scheme;
+use crate::declaration::Scheme;
 use crate::packet::{Frame, Packet, SchemeNumber, Words};
 
 /// Pauses classes of the neighbour's port until they are resumed, or resumes them.

@@ -11,11 +11,12 @@ mod spec;
 mod spfc;
 mod thresholds;
 
-use super::{Counter, Ports};
 use crate::classes::{ClassSet, class_label, classes_of};
 use crate::config::{Accounting, Admission, ClassConfig, PauseTime, SwitchConfig};
+use crate::declaration::Counter;
 use crate::packet::{Frame, Packet};
 use crate::pause_time::Refresh;
+use crate::ports::Ports;
 use crate::sink::{DropCause, Level};
 use crate::switch::mmu::Mmu;
 use crate::switch::space::Excess;

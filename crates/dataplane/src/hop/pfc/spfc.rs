@@ -5,7 +5,7 @@ mod spec;
 
 use crate::classes::{ClassSet, class_labels};
 use crate::config::{Departures, VictimConfig};
-use crate::hop::Counter;
+use crate::declaration::Counter;
 use crate::units::{Rate, Time};
 pub use spec::{ABOUT, Interval, VictimSpec, WORD};
 

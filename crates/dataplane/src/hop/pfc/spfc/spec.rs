@@ -2,8 +2,8 @@
 
 use crate::config::{Accounting, Pfc};
 use crate::config::{Beside, Departures, VictimConfig};
+use crate::declaration::Finding;
 use crate::hop::HopCounters;
-use crate::hop::spec::Finding;
 use crate::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Value, Values};
 use crate::units::{NS, Time};
 

@@ -1,0 +1,260 @@
+//! What schemes between neighbours (`hop/`, `link/`) declare, so that other code need not know them.
+
+use crate::packet::SchemeNumber;
+use crate::param::{Conflict, Param, Values};
+use crate::units::{Rate, Time};
+
+/// The schemes that send frames between neighbours. The number stands on each frame, so a new scheme gets the
+/// next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Scheme {
+    /// Priority flow control: pauses of classes.
+    Pfc = 0,
+    /// Backpressure flow control: pauses of queues.
+    Bfc = 1,
+    /// Floodgate: credits and pauses by destination.
+    Floodgate = 2,
+    /// Credits of a link.
+    Cbfc = 3,
+}
+
+impl Scheme {
+    /// All schemes, by their numbers.
+    pub const ALL: [Self; 4] = [Self::Pfc, Self::Bfc, Self::Floodgate, Self::Cbfc];
+
+    /// Returns the number of the scheme on frames.
+    #[must_use]
+    pub const fn number(self) -> SchemeNumber {
+        self as SchemeNumber
+    }
+
+    /// Returns the scheme with this number; `None`: no scheme has it.
+    #[must_use]
+    pub fn from_number(number: SchemeNumber) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+}
+
+/// What a hop scheme needs of the pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Packets that it held join queues of their own, behind those of data.
+    pub queues_behind: bool,
+    /// It pauses single queues.
+    pub pauses_queues: bool,
+    /// Its pauses name flows.
+    pub pauses_flows: bool,
+    /// A 1-hop round trip that replaces that of the longest link, ps.
+    pub hop_rtt_ps: Option<Time>,
+    /// While packets come and go it is called at the multiples of this time, ps.
+    pub period_ps: Option<Time>,
+    /// INT of packets that it parked reports the bytes in VOQs.
+    pub int_reports_voqs: bool,
+    /// Only this share of packets is counted in the flow table, in 1/65536; `None`: all are.
+    pub sampling: Option<u32>,
+}
+
+/// What a scheme's configuration says of itself to everything that must not know the scheme.
+pub trait Declaration {
+    /// What people call it.
+    fn name(&self) -> &'static str;
+    /// What it needs of the pipeline.
+    fn needs(&self) -> Needs;
+    /// Bytes of its smallest frame. Threads go on for as long as it takes on the shortest link.
+    // PAR-02
+    fn smallest_frame_bytes(&self) -> u16;
+    /// Switches give data a number on each link, which the next switch reads from `queue` of the record.
+    fn numbers_data(&self) -> bool {
+        false
+    }
+    /// What a port sends can hold that port: it takes the last room, or uncovers a packet whose flow is held.
+    fn holds_by_sending(&self) -> bool {
+        self.needs().pauses_flows
+    }
+    /// Its frames repeat pauses that hold already.
+    fn repeats_pauses(&self) -> bool {
+        false
+    }
+    /// Advice how to repeat lost pauses; `None` if the scheme repeats them already.
+    fn repair(&self) -> Option<&'static str> {
+        None
+    }
+    /// What it says to a network.
+    fn network(&self, _facts: &NetworkFacts, _say: &mut dyn FnMut(Finding)) {}
+    /// What it says to links that fail during the run.
+    fn failing_links(&self, _say: &mut dyn FnMut(Finding)) {}
+    /// A switch whose links lose nothing drops no frame of a data class for want of buffer.
+    // AUD-05
+    fn is_lossless(&self) -> bool {
+        false
+    }
+    /// Bytes of buffer that a switch with these links promises its neighbours; 0: it promises none.
+    fn promised_bytes(&self, _ports: &[(Rate, Time)], _max_frame: u16, _classes: usize) -> u64 {
+        0
+    }
+    /// Its pauses last as long as packets wait at the neighbour, so that they can hold each other in a
+    /// circle.
+    fn can_deadlock(&self) -> bool {
+        false
+    }
+}
+
+/// A number that a scheme counts at each switch: a key of the summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// The key.
+    pub name: &'static str,
+    /// Of several switches the largest value counts, not the sum.
+    pub largest: bool,
+}
+
+impl Counter {
+    /// Its values are added.
+    #[must_use]
+    pub const fn sum(name: &'static str) -> Self {
+        Self {
+            name,
+            largest: false,
+        }
+    }
+
+    /// Its largest value counts.
+    #[must_use]
+    pub const fn largest(name: &'static str) -> Self {
+        Self {
+            name,
+            largest: true,
+        }
+    }
+}
+
+/// How flows are spread over the queues of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queues {
+    /// There is one.
+    One,
+    /// By a hash.
+    Hashed,
+    /// Each flow has one to itself, which comes and goes.
+    PerFlow,
+    /// In another way; they have numbers that stay.
+    Numbered,
+}
+
+/// Other answers of the scheme of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// The queues of a class.
+    pub queues: Queues,
+    /// ACKs go with data.
+    pub acks_with_data: bool,
+    /// PFC is on.
+    pub pfc: bool,
+    /// NICs obey the scheme.
+    pub is_obeyed: bool,
+    /// Senders limit neither their rate nor what is in flight.
+    pub unlimited_senders: bool,
+    /// NICs scan their flows as in ns-3, and have no queues.
+    pub scans: bool,
+}
+
+/// What a configuration needs of the network and of other answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Largest frame in bytes.
+    pub max_frame: u16,
+    /// Queue numbers that a neighbour may put on its packets.
+    pub upstream_queues: u16,
+}
+
+/// A network in which a scheme is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkFacts {
+    /// Links lose frames.
+    pub lossy: bool,
+    /// Groups of hosts that share a switch.
+    pub racks: u32,
+    /// Classes of frames.
+    pub classes: usize,
+    /// Largest frame in bytes.
+    pub max_frame: u16,
+}
+
+/// What a scheme says to what stands beside it. Keys are those of `[scheme]`; where it speaks of a network
+/// they are those of the scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// It cannot work.
+    Wrong(Conflict),
+    /// It is doubtful.
+    Doubtful(Conflict),
+}
+
+impl Finding {
+    pub(crate) fn wrong(keys: &'static [&'static str], message: &str, hint: &str) -> Self {
+        Self::Wrong(Conflict::new(keys, message, hint))
+    }
+
+    pub(crate) fn doubtful(keys: &'static [&'static str], message: &str, hint: &str) -> Self {
+        Self::Doubtful(Conflict::new(keys, message, hint))
+    }
+}
+
+/// Pauses that get lost with the frames of links, and the setting with which they are repeated.
+pub(crate) fn lost_pauses(what: &str, repair: &str) -> Finding {
+    Finding::doubtful(
+        &["topology"],
+        &format!("links also lose the pauses and resumes of {what}, and nothing repeats them"),
+        &format!(
+            "a queue or flow whose resume is lost stays paused until the next resume; {repair}"
+        ),
+    )
+}
+
+/// Scenario-level configuration of a scheme.
+pub trait Spec: Fit + Sized {
+    /// Its parameters.
+    const PARAMS: &'static [Param];
+    /// Its configuration in a network.
+    type Config;
+
+    /// Makes it of the values of its parameters.
+    ///
+    /// # Errors
+    /// Values that cannot go together.
+    fn from_values(values: &Values) -> Result<Self, Conflict>;
+
+    /// Returns its configuration in a network.
+    fn configure(&self, around: &Around) -> Self::Config;
+}
+
+/// How a scheme fits the other answers of a scenario.
+pub trait Fit {
+    /// Checks it beside the other answers, and reports what cannot work or is doubtful.
+    fn beside(&self, _others: &Beside, _say: &mut dyn FnMut(Finding)) {}
+
+    /// Returns why it cannot be used with a receiver-driven transport of this name.
+    fn against_transport(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// True if it exempts port pairs that could form a pause cycle.
+    fn elides(&self) -> bool {
+        false
+    }
+
+    /// True if a switch with the scheme works beside neighbours without it, which ignore its frames.
+    // PRE-292
+    fn works_beside_others(&self) -> bool {
+        false
+    }
+
+    /// True if its pauses name queues of NICs.
+    fn names_nic_queues(&self) -> bool {
+        false
+    }
+
+    /// Reports in sentences what it did not do in a run, by the values of counters.
+    fn idle(&self, _counted: &dyn Fn(&str) -> u64, _say: &mut dyn FnMut(&'static str)) {}
+}

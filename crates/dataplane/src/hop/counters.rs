@@ -1,0 +1,75 @@
+//! What the schemes between neighbours counted.
+
+use std::ops::Index;
+
+use super::pfc::Pfc;
+use super::{COUNTER_LISTS, COUNTERS, Hop};
+use crate::declaration::Counter;
+use crate::link;
+use crate::switch::pipeline::Pipeline;
+
+const ALL: usize = COUNTERS + link::COUNTERS;
+
+/// What schemes between neighbours counted, PFC first. Schemes that a switch does not have count 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HopCounters([u64; ALL]);
+
+impl Default for HopCounters {
+    fn default() -> Self {
+        Self([0; ALL])
+    }
+}
+
+impl HopCounters {
+    /// Returns what the schemes of a switch counted.
+    pub(crate) fn of(hop: &Hop, core: &Pipeline) -> Self {
+        let mut counters = Self::default();
+        let (own, others) = counters.0.split_at_mut(Pfc::COUNTERS.len());
+        core.pfc.count(core.timed.count(), own);
+        hop.count_all(core, others);
+        let of_links = core.links.iter().flat_map(|links| links.counted(false));
+        of_links.for_each(|(name, count)| counters.add_to(name, count));
+        counters
+    }
+
+    fn names() -> impl Iterator<Item = &'static Counter> {
+        let lists = COUNTER_LISTS.iter().chain(link::COUNTER_LISTS);
+        lists.copied().flatten()
+    }
+
+    /// All counters by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Self::names().map(|c| c.name).zip(self.0)
+    }
+
+    /// Adds to one of them what nodes counted that are no switches. What no scheme counts is left out.
+    pub fn add_to(&mut self, name: &str, more: u64) {
+        if let Some(nth) = Self::names().position(|counter| counter.name == name) {
+            self.0[nth] += more;
+        }
+    }
+
+    /// Adds what another switch counted; of the largest values the larger stays.
+    pub fn add(&mut self, other: &Self) {
+        for ((own, more), counter) in self.0.iter_mut().zip(other.0).zip(Self::names()) {
+            *own = match counter.largest {
+                true => (*own).max(more),
+                false => *own + more,
+            };
+        }
+    }
+}
+
+impl Index<&str> for HopCounters {
+    type Output = u64;
+
+    /// # Panics
+    /// If no scheme has a counter of this name.
+    fn index(&self, name: &str) -> &u64 {
+        let nth = Self::names().position(|counter| counter.name == name);
+        match nth {
+            Some(nth) => &self.0[nth],
+            None => panic!("no scheme counts `{name}`"),
+        }
+    }
+}

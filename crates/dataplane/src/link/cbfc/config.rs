@@ -1,0 +1,219 @@
+//! Parameters of CBFC, and what it declares.
+
+use crate::classes::DATA_CLASS;
+use crate::declaration::{Around, Beside, Declaration, Finding, Fit, Needs, NetworkFacts, Spec};
+use crate::link::cyclic::CYCLE;
+use crate::param::{Conflict, Kind, Param, Values};
+use crate::units::{Rate, Time, US};
+
+/// Parameters of CBFC (`specs/cbfc.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CbfcConfig {
+    /// Bytes of a credit.
+    pub credit_bytes: u32,
+    /// Bytes that a frame takes beside its own.
+    pub overhead_bytes: i32,
+    /// Credits of each class of a port.
+    pub limit: Limit,
+    /// The link could send this many bytes between two CF_Updates of a class.
+    pub cf_min_bytes: u32,
+    /// After this many bytes that the link could have sent a CF_Update is repeated.
+    pub cf_max_bytes: u32,
+    /// Bytes of a CF_Update.
+    pub cf_bytes: u16,
+    /// Time between two CC_Updates, in ps.
+    pub cc_every_ps: Time,
+    /// Bytes of a CC_Update.
+    pub cc_bytes: u16,
+}
+
+/// How many credits each class of a port has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// What one class of full frames needs to fill a link, and a frame more.
+    Link,
+    /// This many.
+    Credits(u32),
+}
+
+impl CbfcConfig {
+    /// The standard's numbers; credits of 256 bytes without overhead.
+    pub const STANDARD: Self = Self {
+        credit_bytes: 256,
+        overhead_bytes: 0,
+        limit: Limit::Link,
+        cf_min_bytes: 6_400,
+        cf_max_bytes: 262_144,
+        cf_bytes: 8,
+        cc_every_ps: 256 * US,
+        cc_bytes: 64,
+    };
+
+    /// Credits that a frame takes.
+    // CBFC-02
+    #[inline]
+    #[must_use]
+    pub fn credits(&self, frame_bytes: u16) -> u32 {
+        let bytes = (i32::from(frame_bytes) + self.overhead_bytes).max(1) as u32;
+        bytes.div_ceil(self.credit_bytes)
+    }
+
+    /// Credits with which one class of full frames can fill a link, while full frames come the other way.
+    // CBFC-22
+    #[must_use]
+    pub fn full_rate(&self, rate: Rate, delay_ps: Time, max_frame: u16) -> u32 {
+        let frame = u64::from(max_frame);
+        let updates = u64::from(self.cf_min_bytes) + u64::from(self.cf_bytes);
+        let bytes = rate.bytes_in(2 * delay_ps) + 2 * frame + updates;
+        bytes.div_ceil(frame) as u32 * self.credits(max_frame)
+    }
+
+    /// The limit of each class of a link.
+    // CBFC-20
+    #[must_use]
+    pub fn limit_of(&self, rate: Rate, delay_ps: Time, max_frame: u16) -> u32 {
+        let credits = match self.limit {
+            Limit::Link => self.full_rate(rate, delay_ps, max_frame) + self.credits(max_frame),
+            Limit::Credits(credits) => credits,
+        };
+        credits.min(CYCLE - 1)
+    }
+}
+
+const PARAMS: &[Param] = &[
+    Param::size("credit", 1, 65_535)
+        .default("\"256B\"", "PRE-208", "the example of the SAI proposal")
+        .about("Bytes of a credit."),
+    Param::new("overhead", Kind::Number { min: -16.0, max: 127.0 })
+        .default("0", "PRE-208", "frames take their own bytes, our choice")
+        .about("Bytes that a frame takes of a buffer beside its own."),
+    Param::count("limit", 1, (CYCLE - 1) as u64)
+        .or(&["link"])
+        .default("\"link\"", "PRE-209", "what fills the link, and a frame, our choice")
+        .about(
+            "Credits of each class of a port; `\"link\"`: what one class needs to fill its link, and a \
+             frame more.",
+        ),
+    Param::size("cf_min", 800, 1_048_576)
+        .default("\"6400B\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)")
+        .about("A CF_Update follows the last one of its class after a time in which the link sends this."),
+    Param::size("cf_max", 16_384, 1_048_576)
+        .default("\"262144B\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)")
+        .about("The last CF_Update is repeated after a time in which the link sends this."),
+    Param::time("cc_every", US)
+        .default("\"256us\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)")
+        .about("Time between two CC_Updates of a class whose credits are in use."),
+];
+
+impl Spec for CbfcConfig {
+    const PARAMS: &'static [Param] = PARAMS;
+    type Config = Self;
+
+    fn from_values(values: &Values) -> Result<Self, Conflict> {
+        let config = CbfcConfig {
+            credit_bytes: values.size("credit") as u32,
+            overhead_bytes: values.number("overhead") as i32,
+            limit: match values.some_count("limit") {
+                Some(credits) => Limit::Credits(credits as u32),
+                None => Limit::Link,
+            },
+            cf_min_bytes: values.size("cf_min") as u32,
+            cf_max_bytes: values.size("cf_max") as u32,
+            cc_every_ps: values.time("cc_every"),
+            ..CbfcConfig::STANDARD
+        };
+        if config.cf_min_bytes > config.cf_max_bytes {
+            return Err(Conflict::new(
+                &["cf_min", "cf_max"],
+                "cf_min is above cf_max",
+                "a CF_Update comes between the two after the last one",
+            ));
+        }
+        Ok(config)
+    }
+
+    fn configure(&self, _around: &Around) -> Self {
+        *self
+    }
+}
+
+impl Fit for CbfcConfig {
+    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
+        if others.scans {
+            say(Finding::wrong(
+                &["nic", "link", "backpressure"],
+                "nic.arbiter = \"scan\" has no credits",
+                "set nic.arbiter = \"ring\", or leave \"cbfc\" out of `link` and `backpressure`",
+            ));
+        }
+        if others.pfc {
+            say(Finding::doubtful(
+                &["admission", "link", "backpressure"],
+                "credits and PFC are both on: whichever acts first hides the other",
+                "credits need no PFC: admission = \"shared-pool\"",
+            ));
+        }
+    }
+
+    fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {
+        if counted("cbfc_waits") == 0 {
+            say("no class of a switch ever waited for credits");
+        }
+    }
+}
+
+impl Declaration for CbfcConfig {
+    fn name(&self) -> &'static str {
+        "CBFC"
+    }
+
+    fn holds_by_sending(&self) -> bool {
+        true
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn smallest_frame_bytes(&self) -> u16 {
+        self.cf_bytes.min(self.cc_bytes)
+    }
+
+    // CBFC-23: refuse limits below a largest frame
+    fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
+        let largest = self.credits(facts.max_frame);
+        if let Limit::Credits(limit) = self.limit
+            && limit < largest
+        {
+            say(Finding::wrong(
+                &["scheme.cbfc.limit"],
+                &format!(
+                    "`limit` is {limit} credits, and a largest frame of {} B takes {largest}",
+                    facts.max_frame
+                ),
+                &format!(
+                    "a class sends only with credits for a largest frame: set cbfc.limit to {largest} or more"
+                ),
+            ));
+        }
+    }
+
+    // CBFC-30
+    fn is_lossless(&self) -> bool {
+        true
+    }
+
+    // CBFC-34
+    fn can_deadlock(&self) -> bool {
+        true
+    }
+
+    // CBFC-21
+    fn promised_bytes(&self, ports: &[(Rate, Time)], max_frame: u16, classes: usize) -> u64 {
+        let of_port = |&(rate, delay_ps): &(Rate, Time)| {
+            u64::from(self.limit_of(rate, delay_ps, max_frame)) * u64::from(self.credit_bytes)
+        };
+        let of_class: u64 = ports.iter().map(of_port).sum();
+        of_class * classes.saturating_sub(DATA_CLASS.into()) as u64
+    }
+}

@@ -1,0 +1,417 @@
+//! Credit-based flow control of a link (Ultra Ethernet, rules in `specs/cbfc.md`): a frame is sent only if
+//! the next node has room for it. The sender counts the credits that its frames take, and the receiver
+//! gives them back as frames leave its buffer. A virtual channel is a class of a port.
+
+mod config;
+mod frames;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::cyclic::{CYCLE, advance, distance};
+use super::{Link, LinkSite};
+use crate::classes::{DATA_CLASS, class_label, traffic_class};
+use crate::declaration::Counter;
+use crate::packet::{Frame, Packet, PacketId};
+use crate::ports::Ports;
+use crate::units::{NEVER, Rate, Time};
+pub use config::{CbfcConfig, Limit};
+pub use frames::{CreditsConsumed, CreditsFreed};
+
+/// Both ends of one class of a port: what this node sends, and what it receives.
+#[derive(Clone, Copy, Debug)]
+struct Channel {
+    /// S_CC.
+    consumed: u32,
+    /// S_CF.
+    freed: u32,
+    /// S_CL.
+    limit: u32,
+    /// R_CC.
+    received: u32,
+    /// R_CF.
+    returned: u32,
+    /// R_CF as the last CF_Update told it.
+    told: u32,
+    /// When that was; [`NEVER`]: not yet.
+    told_ps: Time,
+    /// A CF_Update is owed though there may be no news.
+    owed: bool,
+    /// When the next CF_Update leaves; [`NEVER`]: none is due.
+    cf_due: Time,
+    /// When the next CC_Update leaves; [`NEVER`]: none is due.
+    cc_due: Time,
+    /// Credits of frames of an earlier life of the link that are still in the buffer.
+    stale: u32,
+}
+
+impl Channel {
+    const fn new(limit: u32) -> Self {
+        Self {
+            consumed: 0,
+            freed: 0,
+            limit,
+            received: 0,
+            returned: 0,
+            told: 0,
+            told_ps: NEVER,
+            owed: false,
+            cf_due: NEVER,
+            cc_due: NEVER,
+            stale: 0,
+        }
+    }
+
+    /// S_CU.
+    const fn in_use(&self) -> u32 {
+        distance(self.freed, self.consumed)
+    }
+
+    /// Credits of frames in the buffer.
+    const fn held(&self) -> u32 {
+        distance(self.returned, self.received)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Which {
+    Freed,
+    Consumed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    at: Time,
+    channel: u32,
+    which: Which,
+}
+
+/// What was told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    freed: u64,
+    consumed: u64,
+    /// Times that a class had no credits for a full frame.
+    waits: u64,
+}
+
+/// The credits of all ports and classes of a node, be it a switch or a NIC.
+#[derive(Clone, Debug)]
+pub(crate) struct Cbfc {
+    config: CbfcConfig,
+    /// Rate of each port.
+    rates: Vec<Rate>,
+    /// Classes that take credits.
+    classes: u8,
+    /// Credits of a full frame.
+    full_frame: u32,
+    channels: Vec<Channel>,
+    due: BinaryHeap<Reverse<Due>>,
+    counted: Counted,
+}
+
+impl Cbfc {
+    #[inline]
+    fn at(&self, port: u16, class: u8) -> Option<usize> {
+        let nth = traffic_class(class).filter(|&nth| nth < self.classes)?;
+        Some(usize::from(port) * usize::from(self.classes) + usize::from(nth))
+    }
+
+    fn place(&self, channel: u32) -> (u16, u8) {
+        let classes = u32::from(self.classes);
+        let class = (channel % classes) as u8 + DATA_CLASS;
+        ((channel / classes) as u16, class)
+    }
+
+    /// Time in which the link of a channel sends this many bytes.
+    fn time_of(&self, at: usize, bytes: u32) -> Time {
+        let port = at / usize::from(self.classes);
+        self.rates[port].serialisation_ps(bytes.into())
+    }
+
+    fn plan<P: Ports>(&mut self, ports: &mut P, at: Time, channel: usize, which: Which) {
+        let channel = channel as u32;
+        self.due.push(Reverse(Due { at, channel, which }));
+        ports.wake(at);
+    }
+
+    /// Sends a CF_Update, or plans it for when the last one is old enough.
+    // CBFC-11
+    fn tell<P: Ports>(&mut self, ports: &mut P, at: usize) {
+        let now = ports.now();
+        let spacing_ps = self.time_of(at, self.config.cf_min_bytes);
+        let channel = &mut self.channels[at];
+        let due = match channel.told_ps {
+            NEVER => now,
+            told_ps => now.max(told_ps + spacing_ps),
+        };
+        if due <= now {
+            self.send_freed(ports, at);
+        } else if channel.cf_due > due {
+            channel.cf_due = due;
+            self.plan(ports, due, at, Which::Freed);
+        }
+    }
+
+    // CBFC-10, CBFC-12
+    fn send_freed<P: Ports>(&mut self, ports: &mut P, at: usize) {
+        let now = ports.now();
+        let (port, class) = self.place(at as u32);
+        let again_ps = now + self.time_of(at, self.config.cf_max_bytes);
+        let channel = &mut self.channels[at];
+        let news = channel.told != channel.returned || channel.owed;
+        let credits = channel.returned;
+        channel.told = credits;
+        channel.told_ps = now;
+        channel.owed = false;
+        channel.cf_due = NEVER;
+        let frame = CreditsFreed { class, credits };
+        ports.emit(port, frame.packet(self.config.cf_bytes));
+        self.counted.freed += 1;
+        if news {
+            self.channels[at].cf_due = again_ps;
+            self.plan(ports, again_ps, at, Which::Freed);
+        }
+    }
+
+    // CBFC-13
+    fn send_consumed<P: Ports>(&mut self, ports: &mut P, at: usize) {
+        let now = ports.now();
+        let (port, class) = self.place(at as u32);
+        let channel = &mut self.channels[at];
+        channel.cc_due = NEVER;
+        if channel.in_use() == 0 {
+            return;
+        }
+        let credits = channel.consumed;
+        let frame = CreditsConsumed { class, credits };
+        ports.emit(port, frame.packet(self.config.cc_bytes));
+        self.counted.consumed += 1;
+        let due = now + self.config.cc_every_ps;
+        self.channels[at].cc_due = due;
+        self.plan(ports, due, at, Which::Consumed);
+    }
+
+    // CBFC-10
+    fn credits_came<P: Ports>(&mut self, ports: &mut P, port: u16, class: u8, credits: u32) {
+        let full = self.full_frame;
+        let Some(at) = self.at(port, class) else {
+            return;
+        };
+        let channel = &mut self.channels[at];
+        let more = distance(channel.freed, credits);
+        if more == 0 || more > channel.in_use() {
+            return;
+        }
+        let closed = channel.in_use() + full > channel.limit;
+        channel.freed = credits;
+        if closed && channel.in_use() + full <= channel.limit {
+            ports.block_class(port, class, false);
+        }
+    }
+
+    // CBFC-14, CBFC-15
+    fn consumption_came<P: Ports>(&mut self, ports: &mut P, port: u16, class: u8, credits: u32) {
+        let Some(at) = self.at(port, class) else {
+            return;
+        };
+        let channel = &mut self.channels[at];
+        let lost = distance(channel.received, credits);
+        if lost > CYCLE / 2 {
+            return;
+        }
+        channel.returned = advance(channel.returned, lost);
+        channel.received = credits;
+        channel.owed = true;
+        self.tell(ports, at);
+    }
+}
+
+impl Link for Cbfc {
+    type Config = CbfcConfig;
+
+    const COUNTERS: &'static [Counter] = &[
+        Counter::sum("cbfc_cf_updates"),
+        Counter::sum("cbfc_cc_updates"),
+        Counter::sum("cbfc_waits"),
+    ];
+
+    const COUNTS_AT_HOSTS: bool = false;
+
+    // CBFC-06
+    fn new(config: &CbfcConfig, site: &LinkSite<'_>) -> Self {
+        let classes = site.classes.saturating_sub(DATA_CLASS);
+        let of_port = |&(rate, delay_ps): &(Rate, Time)| {
+            let channel = Channel::new(config.limit_of(rate, delay_ps, site.max_frame));
+            std::iter::repeat_n(channel, classes.into())
+        };
+        Self {
+            channels: site.ports.iter().flat_map(of_port).collect(),
+            rates: site.ports.iter().map(|(rate, _)| *rate).collect(),
+            classes,
+            full_frame: config.credits(site.max_frame),
+            due: BinaryHeap::new(),
+            counted: Counted::default(),
+            config: *config,
+        }
+    }
+
+    // CBFC-04
+    fn arrived<P: Ports>(&mut self, ports: &mut P, port: u16, id: PacketId) -> bool {
+        let packet = *ports.arena().hot(id);
+        if let Some(CreditsFreed { class, credits }) = CreditsFreed::read(&packet) {
+            self.credits_came(ports, port, class, credits);
+        } else if let Some(CreditsConsumed { class, credits }) = CreditsConsumed::read(&packet) {
+            self.consumption_came(ports, port, class, credits);
+        } else {
+            if let Some(at) = self.at(port, packet.class()) {
+                let credits = self.config.credits(packet.size);
+                let channel = &mut self.channels[at];
+                channel.received = advance(channel.received, credits);
+            }
+            return true;
+        }
+        ports.arena().free(id);
+        false
+    }
+
+    // CBFC-05
+    fn left<P: Ports>(&mut self, ports: &mut P, port: u16, packet: &Packet) {
+        let Some(at) = self.at(port, packet.class()) else {
+            return;
+        };
+        let credits = self.config.credits(packet.size);
+        let channel = &mut self.channels[at];
+        // CBFC-16
+        let stale = channel.stale.min(credits);
+        channel.stale -= stale;
+        // CBFC-05: only credits that a frame has taken are returned.
+        debug_assert!(
+            channel.held() >= credits - stale,
+            "port {port} returns unused credits"
+        );
+        channel.returned = advance(channel.returned, credits - stale);
+        if credits > stale {
+            self.tell(ports, at);
+        }
+    }
+
+    // CBFC-03
+    fn sent<P: Ports>(&mut self, ports: &mut P, port: u16, id: PacketId) {
+        let now = ports.now();
+        let packet = *ports.arena().hot(id);
+        let Some(at) = self.at(port, packet.class()) else {
+            return;
+        };
+        let credits = self.config.credits(packet.size);
+        let full = self.full_frame;
+        let channel = &mut self.channels[at];
+        channel.consumed = advance(channel.consumed, credits);
+        // CBFC-03: a frame starts only with credits.
+        debug_assert!(
+            channel.in_use() <= channel.limit,
+            "port {port} sends without credits"
+        );
+        if channel.in_use() + full > channel.limit {
+            self.counted.waits += 1;
+            ports.block_class(port, packet.class(), true);
+        }
+        let channel = &mut self.channels[at];
+        if channel.cc_due == NEVER {
+            // CBFC-13
+            let due = now + self.config.cc_every_ps;
+            channel.cc_due = due;
+            self.plan(ports, due, at, Which::Consumed);
+        }
+    }
+
+    fn timer<P: Ports>(&mut self, ports: &mut P) {
+        let now = ports.now();
+        while let Some(&Reverse(due)) = self.due.peek() {
+            if due.at > now {
+                ports.wake(due.at);
+                return;
+            }
+            self.due.pop();
+            let at = due.channel as usize;
+            let channel = &self.channels[at];
+            match due.which {
+                Which::Freed if channel.cf_due == due.at => self.send_freed(ports, at),
+                Which::Consumed if channel.cc_due == due.at => self.send_consumed(ports, at),
+                // It was put off, or sent already.
+                _ => {}
+            }
+        }
+    }
+
+    // CBFC-16
+    fn reset<P: Ports>(&mut self, ports: &mut P, port: u16) {
+        let classes = usize::from(self.classes);
+        let first = usize::from(port) * classes;
+        for (class, channel) in (DATA_CLASS..).zip(&mut self.channels[first..first + classes]) {
+            let stale = channel.stale + channel.held();
+            *channel = Channel {
+                stale,
+                ..Channel::new(channel.limit)
+            };
+            ports.block_class(port, class, false);
+        }
+    }
+
+    fn counts(&self) -> Vec<u64> {
+        let Counted {
+            freed,
+            consumed,
+            waits,
+        } = self.counted;
+        vec![freed, consumed, waits]
+    }
+
+    fn is_at_rest(&self) -> bool {
+        let idle = |channel: &Channel| channel.in_use() == 0 && channel.held() == 0;
+        self.channels.iter().all(idle)
+    }
+
+    fn explain_stall(&self, say: &mut dyn FnMut(String)) {
+        for (nth, channel) in (0..).zip(&self.channels) {
+            let (port, class) = self.place(nth);
+            let (used, limit) = (channel.in_use(), channel.limit);
+            if used > 0 {
+                say(format!(
+                    "port {port} uses {used} of {limit} credits of {}",
+                    class_label(class)
+                ));
+            }
+        }
+    }
+
+    // CBFC-33
+    fn audit(&self, buffered: &[Packet]) -> Vec<String> {
+        let mut here = vec![0; self.channels.len()];
+        for packet in buffered {
+            if let Some(at) = self.at(packet.ingress, packet.class()) {
+                here[at] += self.config.credits(packet.size);
+            }
+        }
+        let mut broken = Vec::new();
+        for (nth, (channel, here)) in (0..).zip(self.channels.iter().zip(here)) {
+            let (port, class) = self.place(nth);
+            let counted = channel.held() + channel.stale;
+            if counted != here {
+                broken.push(format!(
+                    "port {port} counts {counted} credits of {} in the buffer, {here} are",
+                    class_label(class)
+                ));
+            }
+            if channel.in_use() > channel.limit {
+                broken.push(format!("port {port} uses more credits than it has"));
+            }
+        }
+        broken
+    }
+
+    // CBFC-34
+    fn blocks_class(&self, packet: &Packet) -> bool {
+        self.at(packet.ingress, packet.class()).is_some()
+    }
+}
