@@ -41,7 +41,8 @@ class Ns3Case:
 
     def measure(self, folder: Path, seed: int) -> Measured:
         """Import, run with ns-3's profile, export, and read what was exported."""
-        from backwater.interchange import exporting, importing
+        from backwater.importers.ns3 import export as exporting
+        from backwater.importers.ns3 import scenario as importing
         from backwater.running import simulate
 
         scenario = folder / "scenario.toml"

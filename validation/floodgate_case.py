@@ -18,12 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from backwater.errors import InputError, RunError, ScenarioError
-from backwater.interchange import importing, ns3_config, ns3_topology
-from backwater.interchange.importing import Inputs
-from backwater.interchange.ns3_config import Config
-from backwater.interchange.ns3_flows import DATA_GROUP, DEFAULT_PORT, Flow
-from backwater.interchange.ns3_topology import Topology
-from backwater.interchange.source import Findings
+from backwater.importers.common.output import scenario_name
+from backwater.importers.common.source import Findings
+from backwater.importers.ns3 import config as ns3_config
+from backwater.importers.ns3 import scenario as importing
+from backwater.importers.ns3 import topology as ns3_topology
+from backwater.importers.ns3.config import Config
+from backwater.importers.ns3.flows import DATA_GROUP, DEFAULT_PORT, Flow
+from backwater.importers.ns3.scenario import Inputs
+from backwater.importers.ns3.topology import Topology
 from validation.observed import (
     FlowKey,
     FlowTimes,
@@ -286,7 +289,7 @@ class FloodgateCase:
         parts = [
             [
                 f"# Made by `python -m validation` of {self._flow_list.name}.",
-                f'name = "{importing.scenario_name(self.name)}"',
+                f'name = "{scenario_name(self.name)}"',
             ],
             importing.topology_lines(inputs),
             importing.switch_lines(inputs),

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from backwater.errors import ScenarioError
-from backwater.interchange.ai import chakra_schema
-from backwater.interchange.ai.goal import ANY, Kind, Operation, Rank, Schedule
-from backwater.interchange.source import Findings
+from backwater.importers.astra import schema as chakra_schema
+from backwater.importers.common.source import Findings
+from backwater.importers.goal.schedule import ANY, Kind, Operation, Rank, Schedule
 from backwater.workloads.estimates import Estimate, estimate
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference" / "collectives"

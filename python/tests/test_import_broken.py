@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from import_files import THREE_TIERS, goal_binary, node, trace
 
 from backwater.errors import RunError, ScenarioError
-from backwater.interchange.ai import goal, importing
-from backwater.interchange.ai.importing import Imported, Wishes
-from backwater.interchange.source import Findings
+from backwater.importers import importing
+from backwater.importers.common.source import Findings
+from backwater.importers.goal import schedule as goal
+from backwater.importers.importing import Imported, Wishes
 
 GOAL = """\
 num_ranks 3 // three hosts

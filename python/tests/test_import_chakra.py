@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -22,20 +24,17 @@ from import_files import (
     trace,
 )
 
-from backwater.errors import ScenarioError
-from backwater.interchange.ai import (
-    astra,
-    chakra,
-    chakra_operations,
-    chakra_schema,
-    importing,
-    networks,
-)
-from backwater.interchange.ai.astra import Dimension, System
-from backwater.interchange.ai.chakra import Node, NodeType, Trace
-from backwater.interchange.ai.chakra_operations import Settings
-from backwater.interchange.ai.importing import Wishes
-from backwater.interchange.source import Findings, unpacked
+from backwater.errors import InputError, ScenarioError
+from backwater.importers import importing, networks
+from backwater.importers.astra import operations as chakra_operations
+from backwater.importers.astra import schema as chakra_schema
+from backwater.importers.astra import system as astra
+from backwater.importers.astra import traces as chakra
+from backwater.importers.astra.operations import Settings
+from backwater.importers.astra.system import Dimension, System
+from backwater.importers.astra.traces import Node, NodeType, Trace
+from backwater.importers.common.source import Findings, unpacked
+from backwater.importers.importing import Wishes
 from backwater.workloads import Workload
 from backwater.workloads.estimates import estimate
 
@@ -849,3 +848,18 @@ def test_reference_traces_are_imported(folder: Path) -> None:
     kinds = set(imported.operations.frame()["kind"].to_list())
     # One collective, or what it consists of where no algorithm of ours is the same.
     assert kinds - {"calc"} in ({"send", "recv"}, {folder.parent.name.replace("_", "-")})
+
+
+@pytest.mark.parametrize(
+    ("module", "read"),
+    [
+        ("yaml", lambda: astra.network_of("n", "x: 1", Findings())),
+        ("google.protobuf", chakra_schema.messages.__wrapped__),
+    ],
+)
+def test_a_missing_extra_is_named(
+    module: str, read: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputError, match=r"backwater\[chakra\]"):
+        read()

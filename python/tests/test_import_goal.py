@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from import_files import REFERENCE, estimated, goal_binary, goal_text, read_or_refused, refused
 
 from backwater.errors import ScenarioError
-from backwater.interchange.ai import goal, goal_operations, importing
-from backwater.interchange.ai import goal_binary as binary
-from backwater.interchange.ai.goal import ANY, Kind, Operation, Rank, Schedule
-from backwater.interchange.ai.importing import Wishes
-from backwater.interchange.source import Findings
+from backwater.importers import importing
+from backwater.importers.common.source import Findings
+from backwater.importers.goal import binary
+from backwater.importers.goal import operations as goal_operations
+from backwater.importers.goal import schedule as goal
+from backwater.importers.goal.schedule import ANY, Kind, Operation, Rank, Schedule
+from backwater.importers.importing import Wishes
 from backwater.running import simulate
 
 SMALL = """\

@@ -10,11 +10,14 @@ import pytest
 from import_files import REFERENCE, THREE_TIERS, refused
 
 from backwater.errors import ScenarioError
-from backwater.interchange.ai import htsim, htsim_operations, htsim_topology, importing, networks
-from backwater.interchange.ai.htsim import Fires, Matrix
-from backwater.interchange.ai.htsim_topology import FatTree
-from backwater.interchange.ai.importing import Wishes
-from backwater.interchange.source import Findings
+from backwater.importers import importing, networks
+from backwater.importers.common.source import Findings
+from backwater.importers.htsim import matrix as htsim
+from backwater.importers.htsim import operations as htsim_operations
+from backwater.importers.htsim import topology as htsim_topology
+from backwater.importers.htsim.matrix import Fires, Matrix
+from backwater.importers.htsim.topology import FatTree
+from backwater.importers.importing import Wishes
 from backwater.running import simulate
 
 CHAIN = """\

@@ -8,16 +8,14 @@ import polars as pl
 import pytest
 from import_files import REFERENCE, read_or_refused, refused
 
-from backwater.interchange.ai import (
-    importing,
-    msccl,
-    msccl_chunks,
-    msccl_operations,
-    xml_tree,
-)
-from backwater.interchange.ai.importing import Wishes
-from backwater.interchange.ai.msccl import Algorithm
-from backwater.interchange.source import Findings
+from backwater.importers import importing
+from backwater.importers.common import xml_tree
+from backwater.importers.common.source import Findings
+from backwater.importers.importing import Wishes
+from backwater.importers.msccl import algorithm as msccl
+from backwater.importers.msccl import chunks as msccl_chunks
+from backwater.importers.msccl import operations as msccl_operations
+from backwater.importers.msccl.algorithm import Algorithm
 from backwater.report import workloads
 from backwater.results import Run, load
 from conftest import Backwater

@@ -12,9 +12,10 @@ import pytest
 from import_files import goal_binary, node, trace
 
 from backwater.analysis import critical
-from backwater.interchange.ai import goal, importing
-from backwater.interchange.ai.importing import Imported, Wishes
-from backwater.interchange.source import Findings
+from backwater.importers import importing
+from backwater.importers.common.source import Findings
+from backwater.importers.goal import schedule as goal
+from backwater.importers.importing import Imported, Wishes
 from backwater.results import Run
 
 Backwater = Callable[..., subprocess.CompletedProcess[str]]

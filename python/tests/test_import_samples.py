@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from import_files import REFERENCE
 
-from backwater.interchange.ai import importing
-from backwater.interchange.ai.importing import Imported, Wishes
+from backwater.importers import importing
+from backwater.importers.importing import Imported, Wishes
 from backwater.results.tables import audit
 from backwater.running import simulate
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from import_files import node, trace
 
-from backwater.interchange import importing as ns3
-from backwater.interchange.ai import importing
-from backwater.interchange.ai.chakra import NodeType
-from backwater.interchange.ai.importing import Wishes
+from backwater.importers import importing
+from backwater.importers.astra.traces import NodeType
+from backwater.importers.importing import Wishes
+from backwater.importers.ns3 import scenario as ns3
 from backwater.workloads import Workload
 
 GROWTH = 8

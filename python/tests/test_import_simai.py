@@ -10,11 +10,13 @@ import pytest
 from import_files import REFERENCE, refused
 
 from backwater.errors import ScenarioError
-from backwater.interchange.ai import importing, networks, simai, simai_operations
-from backwater.interchange.ai.importing import Wishes
-from backwater.interchange.ai.simai import Collective, Group, Workload
-from backwater.interchange.ai.simai_operations import Latency
-from backwater.interchange.source import Findings
+from backwater.importers import importing, networks
+from backwater.importers.common.source import Findings
+from backwater.importers.importing import Wishes
+from backwater.importers.simai import operations as simai_operations
+from backwater.importers.simai import workload as simai
+from backwater.importers.simai.operations import Latency
+from backwater.importers.simai.workload import Collective, Group, Workload
 from backwater.running import simulate
 from backwater.workloads.estimates import estimate, of_scenario
 

@@ -20,11 +20,13 @@ from hypothesis import strategies as st
 
 import backwater
 from backwater.errors import ScenarioError
-from backwater.interchange import ns3_config, ns3_flows, ns3_topology
-from backwater.interchange.importing import MARK, Imported, import_ns3, scenario_name, write
-from backwater.interchange.ns3_dialects import FOREIGN
-from backwater.interchange.ns3_topology import Dialect
-from backwater.interchange.source import Findings, Words, rate_bps, read_bytes, time_ps
+from backwater.importers.common.source import Findings, Words, rate_bps, read_bytes, time_ps
+from backwater.importers.ns3 import config as ns3_config
+from backwater.importers.ns3 import flows as ns3_flows
+from backwater.importers.ns3 import topology as ns3_topology
+from backwater.importers.ns3.dialects import FOREIGN
+from backwater.importers.ns3.scenario import MARK, Imported, import_ns3, scenario_name, write
+from backwater.importers.ns3.topology import Dialect
 
 Backwater = Callable[..., subprocess.CompletedProcess[str]]
 

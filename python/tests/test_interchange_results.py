@@ -15,8 +15,8 @@ import pytest
 
 import backwater
 from backwater.errors import InputError
-from backwater.interchange.exporting import Network, export_ns3
-from backwater.interchange.importing import import_ns3
+from backwater.importers.ns3.export import Network, export_ns3
+from backwater.importers.ns3.scenario import import_ns3
 
 Backwater = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -232,7 +232,7 @@ def test_an_export_imports_as_the_same_network_and_flows(
 
 
 def network_time(text: str) -> int:
-    from backwater.interchange.source import time_ps
+    from backwater.importers.common.source import time_ps
 
     value = time_ps(text)
     assert value is not None

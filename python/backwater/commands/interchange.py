@@ -34,10 +34,11 @@ def import_ns3(
     ] = False,
 ) -> None:
     """Make a scenario of config.txt and the topology and flows that it names."""
-    from backwater.interchange import importing
+    from backwater.importers.common.output import scenario_name
+    from backwater.importers.ns3 import scenario as importing
 
     if out is None:
-        out = Path(f"{importing.scenario_name(config.resolve().parent.name)}.toml")
+        out = Path(f"{scenario_name(config.resolve().parent.name)}.toml")
     result = importing.write(config, out, force)
     for problem in result.warnings:
         say(problem["text"] + "\n")
@@ -55,7 +56,7 @@ def export_ns3(
     force: Force = False,
 ) -> None:
     """Write fct.txt, pfc.txt and qlen.txt as HPCC's ns-3 simulator does."""
-    from backwater.interchange.exporting import export_ns3 as export
+    from backwater.importers.ns3.export import export_ns3 as export
     from backwater.results import Run
 
     result = export(Run(run), out, force)
@@ -74,7 +75,7 @@ def export_operations(
     force: Annotated[bool, Option("--force", help="Write over FILE.")] = False,
 ) -> None:
     """Write when each operation of a workload started and ended, as CSV."""
-    from backwater.interchange.operations_csv import export_operations as export
+    from backwater.importers.operations_csv import export_operations as export
     from backwater.results import Run
 
     count = export(Run(run), out, force)

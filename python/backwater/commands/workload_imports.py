@@ -10,7 +10,7 @@ from backwater.commands.common import say
 from backwater.commands.declare import App, Argument, Option
 
 if TYPE_CHECKING:
-    from backwater.interchange.ai.importing import Imported, Wishes
+    from backwater.importers.importing import Imported, Wishes
 
 Out = Annotated[
     Path | None,
@@ -61,7 +61,7 @@ def import_goal(
     force: Force = False,
 ) -> None:
     """Make a scenario of a GOAL schedule (LogGOPSim, ATLAHS)."""
-    from backwater.interchange.ai import importing
+    from backwater.importers import importing
 
     _finish(importing.import_goal(path, _wishes(topology, sets), host), out, force)
 
@@ -95,7 +95,7 @@ def import_chakra(
     force: Force = False,
 ) -> None:
     """Make a scenario of Chakra execution traces (ASTRA-sim)."""
-    from backwater.interchange.ai import importing
+    from backwater.importers import importing
 
     wishes = _wishes(topology, sets)
     _finish(
@@ -120,7 +120,7 @@ def import_htsim(
     force: Force = False,
 ) -> None:
     """Make a scenario of a connection matrix of htsim."""
-    from backwater.interchange.ai import importing
+    from backwater.importers import importing
 
     _finish(importing.import_htsim(path, _wishes(topology, sets), end), out, force)
 
@@ -150,7 +150,7 @@ def import_simai(
     force: Force = False,
 ) -> None:
     """Make a scenario of a SimAI workload."""
-    from backwater.interchange.ai import importing
+    from backwater.importers import importing
 
     wishes = _wishes(topology, sets)
     _finish(importing.import_simai(path, wishes, ranks, send_latency, passes), out, force)
@@ -184,21 +184,21 @@ def import_msccl(
     force: Force = False,
 ) -> None:
     """Make a scenario of a collective algorithm in MSCCL's XML."""
-    from backwater.interchange.ai import importing
+    from backwater.importers import importing
 
     imported = importing.import_msccl(path, _wishes(topology, sets), size, reduction)
     _finish(imported, out, force)
 
 
 def _wishes(topology: Path | None, sets: list[str] | None) -> Wishes:
-    from backwater.interchange.ai.importing import Wishes
+    from backwater.importers.importing import Wishes
 
     return Wishes(topology, sets or [])
 
 
 def _finish(imported: Imported, out: Path | None, force: bool) -> None:
-    from backwater.interchange.ai import importing
-    from backwater.interchange.importing import scenario_name
+    from backwater.importers import importing
+    from backwater.importers.common.output import scenario_name
 
     if out is None:
         out = Path(f"{scenario_name(imported.source.stem)}.toml")

@@ -123,7 +123,7 @@ def _networks(topology: Mapping[str, Any], ranks: int, by_rail: bool) -> list[st
 
 def _words(hosts: Sequence[Sequence[_Link]]) -> str:
     """Write the rate of the fastest host, and the shortest way between two hosts over a switch."""
-    from backwater.interchange.toml_words import rate, time
+    from backwater._base.toml_text import rate, time
 
     rate_bps = max(sum(link.rate_bps for link in links) for links in hosts)
     delay_ps = min(link.delay_ps for links in hosts for link in links)

@@ -1,0 +1,1 @@
+"""Reads inputs of other programs, and writes results in their formats; one folder per program."""

@@ -1,0 +1,1 @@
+"""Inputs of ASTRA-sim: Chakra traces, system and network files."""

@@ -1,0 +1,692 @@
+"""Operations of Chakra's execution traces, as ASTRA-sim runs them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import NamedTuple
+
+from backwater.importers.astra import traces as chakra
+from backwater.importers.astra.system import System
+from backwater.importers.astra.traces import CollectiveType, Node, NodeType, Trace
+from backwater.importers.common.graphs import CircleError, in_order
+from backwater.importers.common.limits import LARGEST_BYTES, LONGEST_PS
+from backwater.importers.common.source import Findings, shown
+from backwater.workloads import Workload, parallel_groups
+
+_MAX_TAG = 2**32 - 1
+
+CPU, COMPUTE, COMMUNICATION = 0, 1, 2
+"""Resources of a rank; from the last on, one for each chunk that a dimension has under way."""
+
+_KINDS = {
+    CollectiveType.ALL_REDUCE: "all-reduce",
+    CollectiveType.ALL_GATHER: "all-gather",
+    CollectiveType.REDUCE_SCATTER: "reduce-scatter",
+    CollectiveType.ALL_TO_ALL: "all-to-all",
+    CollectiveType.BARRIER: "barrier",
+}
+_ALGORITHMS = {
+    "ring": "ring",
+    "oneRing": "ring",
+    "direct": "direct",
+    "oneDirect": "direct",
+    "doubleBinaryTree": "double-binary-tree",
+    "halvingDoubling": "halving-doubling",
+    "oneHalvingDoubling": "halving-doubling",
+}
+_RINGS = ("ring", "oneRing")
+_CHUNKED_BY_RINGS = ("all-reduce", "all-gather", "reduce-scatter")
+_NOTHING = (NodeType.INVALID, NodeType.METADATA)
+_REPLAYED = (
+    NodeType.COMP,
+    NodeType.MEM_LOAD,
+    NodeType.MEM_STORE,
+    NodeType.STORAGE,
+    NodeType.BATCH,
+    NodeType.CHECKPOINT,
+)
+
+
+@dataclass(slots=True)
+class Settings:
+    """What the traces do not say."""
+
+    system: System
+    dims: list[int]
+    """Ranks of each dimension of the network, the first changing fastest with the rank."""
+    network: str = ""
+    """The file that says them, if one does."""
+    groups: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Communicator groups of a file."""
+    ctrl_deps: bool = False
+    """Whether also control dependencies are waited for."""
+    custom: dict[str, list[Trace]] = field(default_factory=dict)
+    """By collective, the traces of all ranks that are its algorithm."""
+
+
+def _says_what(node: Node) -> bool:
+    """Whether a node of communication has what makes it one."""
+    key = "comm_type" if node.type is NodeType.COMM_COLL else "comm_size"
+    return key in node.attributes
+
+
+class _Phase(NamedTuple):
+    """A collective in one dimension, or over a whole group."""
+
+    kind: str
+    dimension: int
+    group: str | None
+    bytes: int
+
+
+def read_custom(system: System, findings: Findings) -> dict[str, list[Trace]]:
+    """Read the traces that a system layer names as algorithms of collectives."""
+    found = {}
+    for collective, prefix in system.custom.items():
+        folder = Path(system.name).parent
+        places = [base / prefix for base in (folder, *folder.resolve().parents)]
+        place = next((p for p in places if p.parent.is_dir() and _has_files(p)), None)
+        if place is None:
+            findings.fail(
+                f"{system.name}: {collective}-implementation-custom: there is no {prefix}.0.et in "
+                "the folder of this file, nor above it"
+            )
+        found[collective] = [chakra.read(p, findings) for p in chakra.find(place, findings)]
+    return found
+
+
+def _has_files(prefix: Path) -> bool:
+    return any(True for _ in prefix.parent.glob(f"{prefix.name}.0.et*"))
+
+
+def convert(traces: list[Trace], settings: Settings, findings: Findings) -> Workload:
+    """Make operations of the traces of all ranks."""
+    return _Converter(traces, settings, findings).workload()
+
+
+class _Converter:
+    def __init__(self, traces: list[Trace], settings: Settings, findings: Findings) -> None:
+        self.traces = traces
+        self.settings = settings
+        self.findings = findings
+        self.system = settings.system
+        self.ranks = len(traces)
+        if prod(settings.dims) != self.ranks:
+            shape = " x ".join(map(str, settings.dims))
+            many = "is 1 trace" if self.ranks == 1 else f"are {self.ranks} traces"
+            findings.fail(
+                f"{settings.network}: the network has {shape} ranks, but there {many}: "
+                + " to ".join(dict.fromkeys([traces[0].path, traces[-1].path]))
+            )
+        self._check_lists()
+        self.out = Workload(
+            self.ranks,
+            options={
+                "matching": "bytes",
+                "send_end": "acknowledged",
+                "queue_pairs": "per-message",
+                "send_holds_to_end": True,
+                "instances": "start",
+                **self.system.times(),
+            },
+            source={"format": "chakra", "schema": traces[0].version},
+        )
+        self.groups = dict(settings.groups)
+        self.members: dict[str, frozenset[int]] = {}
+        """The ranks of each group, once all groups are known."""
+        self.defined: set[str] = set()
+        """Groups that the workload has."""
+        self.of_all: set[str] = set()
+        """Groups that have all ranks, in their order."""
+        self._define_dimensions()
+        self.sent: Counter[tuple[int, int, int]] = Counter()
+        self.first_message: dict[tuple[int, int, int, bool], tuple[Trace, Node]] = {}
+        """By sender, receiver, tag, and whether it is a send: the first node."""
+        self.calls: list[Counter[str]] = [Counter() for _ in traces]
+        """Collectives so far by rank and group: which of the group's it is."""
+        self.composed: dict[int, int] = {}
+        """By call of an algorithm of traces, the collective that it is."""
+        self.signatures: dict[tuple[str, int], tuple[str, int, int]] = {}
+        self.kinds: dict[str, dict[int, Counter[tuple[str, int]]]] = {}
+        """By group and rank, how many collectives of each kind and bytes."""
+        self.first_call: dict[tuple[str, int, tuple[str, int] | None], Node] = {}
+        """By group, rank, and kind and bytes where these are compared: the first node."""
+
+    def _check_lists(self) -> None:
+        """Warn of algorithms for dimensions that the network has not."""
+        count = len(self.settings.dims)
+        for kind, listed in self.system.implementations.items():
+            key = f"{kind}-implementation"
+            if len(listed) > count:
+                self.findings.warning(
+                    f"{key} has {len(listed)} algorithms, but the network has {count} "
+                    f"dimension{'s' * (count != 1)}: only the first {count} count",
+                    "ASTRA-sim stops there; is the network's file given with --network?",
+                    place=self.system.place(key),
+                )
+
+    def _define_dimensions(self) -> None:
+        dims = self.settings.dims
+        self.of_dimension: list[dict[int, str]] = [{} for _ in dims]
+        if len(dims) == 1:
+            return
+        degrees = {f"dim{d}": size for d, size in enumerate(dims)}
+        for name, members in parallel_groups(degrees, degrees).items():
+            dimension = int(name.removeprefix("dim").split("-")[0])
+            if len(members) > 1:
+                self.out.group(name, members)
+            for rank in members:
+                self.of_dimension[dimension][rank] = name
+
+    def workload(self) -> Workload:
+        for trace in self.traces:
+            for node in trace.nodes:
+                if node.type is NodeType.METADATA and chakra.PROCESS_GROUPS in node.name:
+                    self.groups |= chakra.groups_of_node(trace, node, self.ranks)
+        everyone = tuple(range(self.ranks))
+        self.members = {name: frozenset(ranks) for name, ranks in self.groups.items()}
+        self.of_all = {name for name, ranks in self.groups.items() if ranks == everyone}
+        for rank, trace in enumerate(self.traces):
+            self._rank(rank, trace)
+        self._check_collectives()
+        self._check_matches()
+        self.findings.stop_if_wrong()
+        return self.out
+
+    def _rank(self, rank: int, trace: Trace) -> None:
+        if not trace.nodes:
+            self.findings.warning(f"{trace.path}: the trace has no nodes: rank {rank} does nothing")
+        last: dict[int, int] = {}
+        for node, waits in self._nodes(trace):
+            after = [last[other] for other in waits]
+            last[node.id] = self._node(rank, trace, node, after)
+
+    def _nodes(self, trace: Trace) -> Iterator[tuple[Node, tuple[int, ...]]]:
+        """Yield the nodes with what each waits for, none before those."""
+        nodes = sorted(trace.nodes, key=lambda node: node.id)
+        place = {node.id: at for at, node in enumerate(nodes)}
+        before = [(*n.data_deps, *self._ctrl_deps(trace, n, place)) for n in nodes]
+        edges = {(at, place[other]) for at, waits in enumerate(before) for other in waits}
+        try:
+            order = in_order(len(nodes), edges)
+        except CircleError as error:
+            names = [f"{nodes[at].id} {shown(nodes[at].name)}" for at in error.members]
+            trace.fail(
+                nodes[error.members[0]],
+                f"it can never start, because these nodes wait for each other: {', '.join(names)}",
+            )
+        for at in order:
+            yield nodes[at], before[at]
+
+    def _ctrl_deps(self, trace: Trace, node: Node, known: Container[int]) -> list[int]:
+        """Return the nodes that a node waits for by control, where these are waited for."""
+        if not self.settings.ctrl_deps:
+            return []
+        for other in node.ctrl_deps:
+            if other not in known:
+                trace.warning(
+                    node,
+                    f"its control dependency, node {other}, does not exist and is not waited for",
+                    "converters drop nodes that do no work",
+                    f"control dependencies that do not exist, in {trace.path}",
+                )
+        return [other for other in node.ctrl_deps if other in known]
+
+    def _node(self, rank: int, trace: Trace, node: Node, after: list[int]) -> int:
+        if node.type in _NOTHING:
+            return self.out.calc(rank, 0, after=after, name=node.name)
+        if node.type in _REPLAYED:
+            return self._compute(rank, trace, node, after)
+        if self.system.replay_only:
+            message = "communication under replay-only"
+            return self._lasting(rank, trace, node, after, message, message)
+        if node.attributes.get("is_cpu_op") and not _says_what(node):
+            message = "the CPU starts a communication here and does not say which one"
+            kind = f"communication that the CPU starts, in {trace.path}"
+            return self._lasting(rank, trace, node, after, message, kind)
+        if node.type is NodeType.COMM_SEND:
+            return self._send(rank, trace, node, after, self._resource(node, COMMUNICATION))
+        if node.type is NodeType.COMM_RECV:
+            return self._receive(rank, trace, node, after)
+        return self._collective(rank, trace, node, after)
+
+    def _lasting(
+        self, rank: int, trace: Trace, node: Node, after: list[int], message: str, kind: str
+    ) -> int:
+        """Let a communication last as long as the trace says, without sending anything."""
+        trace.warning(
+            node, f"{message}: it lasts as long as the trace says, and sends nothing", None, kind
+        )
+        free = node.type is NodeType.COMM_RECV and not node.attributes.get("is_cpu_op")
+        return self.out.calc(
+            rank,
+            self._measured_ps(trace, node) or 1000,
+            after=after,
+            resource=None if free else self._resource(node, COMMUNICATION),
+            priority=node.id,
+            name=node.name,
+        )
+
+    def _resource(self, node: Node, otherwise: int) -> int:
+        return CPU if node.attributes.get("is_cpu_op") else otherwise
+
+    def _compute(self, rank: int, trace: Trace, node: Node, after: list[int]) -> int:
+        if node.type is not NodeType.COMP:
+            trace.warning(
+                node,
+                f"nodes {node.type.name} last as long as the trace says: memory and storage have "
+                "no model here",
+                None,
+                f"nodes {node.type.name}",
+            )
+        return self.out.calc(
+            rank,
+            self._duration_ps(trace, node),
+            after=after,
+            resource=self._resource(node, COMPUTE),
+            priority=node.id,
+            name=node.name,
+        )
+
+    def _duration_ps(self, trace: Trace, node: Node) -> int:
+        """Replay what the trace measured, or compute it from operations and bytes."""
+        roofline = self.system.roofline
+        replayed = self.system.replay_only or node.type is not NodeType.COMP
+        if roofline is None or replayed or node.attributes.get("is_cpu_op"):
+            return self._measured_ps(trace, node) or 1000
+        peak, memory = roofline
+        work = trace.whole(node, "num_ops", 2**63, 0)
+        size = trace.whole(node, "tensor_size", 2**63, 0)
+        if size == 0:
+            # ASTRA-sim takes such a node for no computation at all.
+            return 0
+        if work == 0:
+            return 1000
+        rate = min(peak, memory * work / size)
+        time = max(1000, round(work / rate * 10**12))
+        if time > LONGEST_PS:
+            trace.fail(node, f"it would take {time / 10**12:.0f} s, more than 20 hours")
+        return time
+
+    def _measured_ps(self, trace: Trace, node: Node) -> int:
+        time = node.duration_us * 10**6
+        if time > LONGEST_PS:
+            trace.fail(node, f"it lasts {node.duration_us} us, more than 20 hours")
+        return time
+
+    def _send(
+        self,
+        rank: int,
+        trace: Trace,
+        node: Node,
+        after: list[int],
+        resource: int | None,
+        call: int = 0,
+        part_of: int | None = None,
+    ) -> int:
+        peer = self._peer(rank, trace, node, "comm_dst", "comm_src")
+        size = trace.whole(node, "comm_size", LARGEST_BYTES)
+        tag = self._tag(trace, node, call)
+        self.sent[rank, peer, tag] += size
+        self.first_message.setdefault((rank, peer, tag, True), (trace, node))
+        return self.out.send(
+            rank,
+            peer,
+            size,
+            tag,
+            after=after,
+            resource=resource,
+            priority=node.id,
+            part_of=part_of,
+            name=node.name,
+        )
+
+    def _receive(
+        self,
+        rank: int,
+        trace: Trace,
+        node: Node,
+        after: list[int],
+        call: int = 0,
+        part_of: int | None = None,
+    ) -> int:
+        peer = self._peer(rank, trace, node, "comm_src", "comm_dst")
+        size = trace.whole(node, "comm_size", LARGEST_BYTES)
+        tag = self._tag(trace, node, call)
+        self.sent[peer, rank, tag] -= size
+        self.first_message.setdefault((peer, rank, tag, False), (trace, node))
+        return self.out.recv(
+            rank,
+            peer,
+            size,
+            tag,
+            after=after,
+            priority=node.id,
+            part_of=part_of,
+            name=node.name,
+        )
+
+    def _peer(self, rank: int, trace: Trace, node: Node, other: str, own: str) -> int:
+        peer = trace.whole(node, other, self.ranks - 1)
+        if trace.whole(node, own, 2**32, rank) != rank:
+            trace.fail(node, f"{own} is {node.attributes[own]}, but this is the trace of {rank}")
+        if peer == rank:
+            trace.fail(node, f"{other} is {peer}, the rank itself")
+        return peer
+
+    def _tag(self, trace: Trace, node: Node, call: int) -> int:
+        """Keep the messages of custom collectives apart, call by call."""
+        return call * (_MAX_TAG + 1) + trace.whole(node, "comm_tag", _MAX_TAG, 0)
+
+    # --- Collectives ---------------------------------------------------------------------------
+
+    def _collective(self, rank: int, trace: Trace, node: Node, after: list[int]) -> int:
+        number = trace.whole(node, "comm_type", 2**32)
+        try:
+            kind = CollectiveType(number)
+        except ValueError:
+            trace.fail(node, f"comm_type {number} is unknown")
+        if kind is CollectiveType.BROADCAST:
+            message = "a BROADCAST is not run, as in ASTRA-sim"
+            return self._lasting(rank, trace, node, after, message, "BROADCAST nodes")
+        if kind not in _KINDS:
+            trace.fail(
+                node,
+                f"a {kind.name} cannot be run, as in ASTRA-sim",
+                f"those that can be run are {', '.join(k.name for k in _KINDS)}, BROADCAST",
+            )
+        word = _KINDS[kind]
+        size = 0 if word == "barrier" else trace.whole(node, "comm_size", LARGEST_BYTES)
+        if word == "all-gather":
+            # comm_size is what each rank contributes; here it is what all end with.
+            size *= self._members(trace, node)
+            if size > LARGEST_BYTES:
+                trace.fail(node, f"all ranks would end with {size} bytes")
+        if word in self.settings.custom and self._whole_network(trace, node):
+            return self._custom(rank, trace, node, (word, size), after)
+        phases = self._phases(rank, trace, node, word, size)
+        if not phases:
+            return self.out.calc(rank, 0, after=after, name=node.name)
+        splits = 1 if word == "barrier" else min(self.system.splits, max(size, 1))
+        if len(phases) == 1 and self._chunked_by_itself(phases[0]):
+            splits = 1
+        ends = [
+            self._chunk(rank, trace, node, phases, after, split, splits) for split in range(splits)
+        ]
+        return ends[0] if splits == 1 else self.out.calc(rank, 0, after=ends, name=node.name)
+
+    def _chunk(
+        self,
+        rank: int,
+        trace: Trace,
+        node: Node,
+        phases: list[_Phase],
+        after: list[int],
+        split: int,
+        splits: int,
+    ) -> int:
+        """One chunk of a collective goes through its phases."""
+        active = self.system.active_chunks
+        for phase in phases:
+            name = phase.group or ""
+            size = phase.bytes * (split + 1) // splits - phase.bytes * split // splits
+            instance = None
+            if name and name == self.of_dimension[phase.dimension].get(rank):
+                # Several parts of a collective are under way in a dimension, and meet by its id.
+                instance = self.calls[rank][name]
+                self.calls[rank][name] += 1
+                self.first_call.setdefault((name, rank, None), node)
+                self._sign(rank, trace, node, name, instance, (phase.kind, size))
+            else:
+                done = self.kinds.setdefault(name, {}).setdefault(rank, Counter())
+                done[phase.kind, size] += 1
+                self.first_call.setdefault((name, rank, (phase.kind, size)), node)
+            lane = COMMUNICATION + phase.dimension * active + split % active
+            after = [
+                self.out.collective(
+                    rank,
+                    phase.kind,
+                    size,
+                    phase.group,
+                    instance=instance,
+                    algorithm=self._algorithm(trace, node, phase, splits),
+                    after=after,
+                    resource=self._resource(node, lane),
+                    priority=node.id,
+                    name=node.name,
+                )
+            ]
+        return after[0]
+
+    def _word(self, phase: _Phase) -> str | None:
+        """Return ASTRA-sim's word for the algorithm of a phase."""
+        listed = self.system.implementations.get(phase.kind)
+        if not listed:
+            return None
+        if phase.dimension >= len(listed):
+            key, count = f"{phase.kind}-implementation", len(self.settings.dims)
+            self.findings.fail(
+                f"{key} has {len(listed)} algorithm{'s' * (len(listed) != 1)}, but the "
+                f"network has {count} dimensions",
+                self.system.place(key),
+                "give one for each; ASTRA-sim leaves the others out without a word",
+            )
+        return listed[phase.dimension]
+
+    def _chunked_by_itself(self, phase: _Phase) -> bool:
+        """Whether the algorithm divides the bytes into chunks, so that nothing else need do it."""
+        word = self._word(phase)
+        return word in _RINGS and phase.kind in _CHUNKED_BY_RINGS
+
+    def _algorithm(self, trace: Trace, node: Node, phase: _Phase, splits: int) -> str | None:
+        word = self._word(phase)
+        if word is None:
+            return None
+        name = word.rstrip("0123456789")
+        ours, window = _ALGORITHMS[name], word.removeprefix(name)
+        if ours == "double-binary-tree" and phase.kind != "all-reduce":
+            trace.fail(node, f"{word} can do an all-reduce only, but this is a {phase.kind}")
+        if window:
+            return f"{ours}:window={window}"
+        if splits == 1 and self._chunked_by_itself(phase) and self.system.splits > 1:
+            active = min(self.system.active_chunks, self.system.splits)
+            return f"{ours}:chunks={self.system.splits},active={active}"
+        return ours
+
+    def _group(self, trace: Trace, node: Node) -> str | None:
+        """Name the communicator group of a collective; ``None``: all ranks."""
+        name = str(node.attributes.get("pg_name") or "0")
+        if name in self.groups:
+            return None if name in self.of_all else name
+        if name == "0":
+            return None
+        known = ", ".join(sorted(self.groups)) or "none"
+        trace.fail(
+            node,
+            f"there is no communicator group {shown(name)}; known are {known}",
+            "give the file of the groups with --comm-group",
+        )
+
+    def _members(self, trace: Trace, node: Node) -> int:
+        name = self._group(trace, node)
+        if name is not None:
+            return len(self.groups[name])
+        return prod(self.settings.dims[d] for d in self._dimensions(trace, node))
+
+    def _whole_network(self, trace: Trace, node: Node) -> bool:
+        return self._members(trace, node) == self.ranks
+
+    def _dimensions(self, trace: Trace, node: Node) -> list[int]:
+        """In which dimensions a collective of all ranks is done."""
+        involved = node.attributes.get("involved_dim")
+        everywhere = list(range(len(self.settings.dims)))
+        if involved is None:
+            return everywhere
+        if not isinstance(involved, list):
+            trace.fail(node, "involved_dim should be a list of booleans")
+        return [d for d in everywhere if d >= len(involved) or involved[d]]
+
+    def _phases(self, rank: int, trace: Trace, node: Node, word: str, size: int) -> list[_Phase]:
+        name = self._group(trace, node)
+        if name is not None:
+            if rank not in self.members[name]:
+                trace.fail(node, f"rank {rank} is not a member of its group {shown(name)}")
+            if len(self.members[name]) == 1:
+                return []
+            if name not in self.defined:
+                self.defined.add(name)
+                self.out.group(name, self.groups[name])
+            return [_Phase(word, 0, name, size)]
+        dims = [d for d in self._dimensions(trace, node) if self.settings.dims[d] > 1]
+        if one := self._over_all(word):
+            if len(self._dimensions(trace, node)) < len(self.settings.dims):
+                trace.fail(
+                    node,
+                    f"involved_dim leaves a dimension out, but {word}-implementation is {one}, "
+                    "which goes over all ranks",
+                )
+            return [_Phase(word, 0, None, size)]
+        if len(self.settings.dims) == 1 or word == "barrier":
+            return [_Phase(word, 0, None, size)] if dims else []
+        return [
+            _Phase(kind, d, self.of_dimension[d][rank], amount)
+            for kind, d, amount in self._by_dimension(word, dims, size)
+        ]
+
+    def _over_all(self, word: str) -> str | None:
+        """Return an algorithm that takes all dimensions of the network as one, if it is such."""
+        first = self.system.implementations.get(word, [""])[0]
+        return first if first.startswith("one") and len(self.settings.dims) > 1 else None
+
+    def _by_dimension(
+        self, word: str, dims: list[int], size: int
+    ) -> Iterator[tuple[str, int, int]]:
+        """Divide a collective over several dimensions into one after the other."""
+        count = self.settings.dims
+        if word == "all-reduce" and self.system.local_bw_aware and len(dims) > 1:
+            parts, left = [], size
+            for d in dims[:-1]:
+                parts.append((d, left))
+                left = -(-left // count[d])
+            yield from (("reduce-scatter", d, amount) for d, amount in parts)
+            yield "all-reduce", dims[-1], left
+            yield from (("all-gather", d, amount) for d, amount in reversed(parts))
+        elif word == "reduce-scatter":
+            for d in dims:
+                yield word, d, size
+                size = -(-size // count[d])
+        elif word == "all-gather":
+            for done in range(1, len(dims) + 1):
+                yield word, dims[done - 1], -(-size // prod(count[d] for d in dims[done:]))
+        else:
+            yield from ((word, d, size) for d in dims)
+
+    def _custom(
+        self, rank: int, trace: Trace, node: Node, what: tuple[str, int], after: list[int]
+    ) -> int:
+        """Put the trace that is an algorithm in the place of a collective: kind and bytes."""
+        word, size = what
+        traces = self.settings.custom[word]
+        if len(traces) != self.ranks:
+            self.findings.fail(
+                f"{traces[0].path}: the algorithm is for {len(traces)} ranks, but there are "
+                f"{self.ranks}"
+            )
+        call = self.calls[rank]["custom"] = self.calls[rank]["custom"] + 1
+        self._sign(rank, trace, node, "", call - 1, what)
+        whole = None
+        if size or word == "barrier":
+            if call not in self.composed:
+                self.composed[call] = self.out.composed(word, size)
+            whole = self.composed[call]
+        own = traces[rank]
+        last: dict[int, int] = {}
+        waited: set[int] = set()
+        for inner, waits in self._nodes(own):
+            before = [last[other] for other in waits] or after
+            waited.update(waits)
+            if inner.type is NodeType.COMM_SEND:
+                last[inner.id] = self._send(rank, own, inner, before, None, call, whole)
+            elif inner.type is NodeType.COMM_RECV:
+                last[inner.id] = self._receive(rank, own, inner, before, call, whole)
+            elif inner.type is NodeType.COMM_COLL:
+                own.fail(inner, "an algorithm is made of sends and receives")
+            else:
+                time = self._duration_ps(own, inner) if inner.type is NodeType.COMP else 0
+                last[inner.id] = self.out.calc(
+                    rank, time, after=before, part_of=whole, name=inner.name
+                )
+        ends = [end for inner_id, end in last.items() if inner_id not in waited]
+        return self.out.calc(rank, 0, after=ends or after, part_of=whole, name=node.name)
+
+    # --- Whether the ranks agree ---------------------------------------------------------------
+
+    def _sign(
+        self, rank: int, trace: Trace, node: Node, group: str, instance: int, what: tuple[str, int]
+    ) -> None:
+        """Make sure that the members of a group do the same collectives in the same order."""
+        kind, size = what
+        found = self.signatures.setdefault((group, instance), (kind, size, rank))
+        if found[:2] != what:
+            trace.fail(
+                node,
+                f"collective {instance} of {f'group {shown(group)}' if group else 'all ranks'} is "
+                f"{kind} of {size} bytes here, but {found[0]} of {found[1]} bytes for rank "
+                f"{found[2]}",
+                "over several dimensions, or with algorithms of traces, the ranks of a group do "
+                "the same collectives, in the order of their ids",
+            )
+
+    def _check_collectives(self) -> None:
+        for name, of_ranks in sorted(self.kinds.items()):
+            what = f"group {shown(name)}" if name else "all ranks"
+            members = self.out.groups.get(name, range(self.ranks))
+            for kind, size in sorted({found for counts in of_ranks.values() for found in counts}):
+                counts = {rank: of_ranks.get(rank, Counter())[kind, size] for rank in members}
+                of_what = f"collectives {kind} of {size} bytes of {what}"
+                self._all_as_many(counts, of_what, name, (kind, size))
+        groups = {name for calls in self.calls for name in calls} - {"custom"}
+        for name in sorted(groups):
+            members = self.out.groups.get(name, range(self.ranks))
+            counts = {rank: self.calls[rank][name] for rank in members}
+            self._all_as_many(counts, f"collectives of group {shown(name)}", name, None)
+
+    def _all_as_many(
+        self, counts: dict[int, int], of_what: str, group: str, kind: tuple[str, int] | None
+    ) -> None:
+        """Make sure that the members of a group do as many; those that do otherwise are few."""
+        times = Counter(counts.values())
+        usual = max(times, key=lambda count: (times[count], count))
+        odd = next((rank for rank, count in counts.items() if count != usual), None)
+        if odd is None:
+            return
+        other = next(rank for rank, count in counts.items() if count == usual)
+        named = [
+            f"node {node.id} {shown(node.name)} of {self.traces[rank].path}"
+            for rank in (odd, other)
+            if (node := self.first_call.get((group, rank, kind)))
+        ]
+        self.findings.error(
+            f"{self.traces[odd].path}: rank {odd} takes part in {counts[odd]} {of_what}, but rank "
+            f"{other} in {usual}; the first: {', '.join(named)}",
+            "the ranks of a group do the same collectives",
+            of_what,
+        )
+
+    def _check_matches(self) -> None:
+        for (src, dst, tag), rest in sorted(self.sent.items()):
+            if rest == 0:
+                continue
+            more, less = ("sent", "received") if rest > 0 else ("received", "sent")
+            trace, node = self.first_message[src, dst, tag, rest > 0]
+            trace.warning(
+                node,
+                f"from rank {src} to {dst} with tag {tag & _MAX_TAG} {abs(rest)} bytes more are "
+                f"{more} than {less}" + (f": rank {dst} waits for ever" if rest < 0 else ""),
+                None,
+                "sends and receives that do not match",
+            )

@@ -1,0 +1,387 @@
+"""Text that others wrote: its words, where they stand, and what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from typing import Any, NoReturn
+
+from backwater.errors import ScenarioError
+
+MAX_BYTES = 1 << 30
+"""Largest file that is read, also when it is unpacked."""
+
+TOLD = 3
+"""How many findings of one kind are told in full."""
+
+_GZIP = b"\x1f\x8b"
+
+_WORD = re.compile(r"\S+")
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_QUANTITY = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(.*)", re.DOTALL)
+
+_BITS = {"b": 1, "B": 8}
+_PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+RATE_UNITS = {
+    f"{prefix}{bit}{per}": scale * bits
+    for prefix, scale in {**_PREFIXES, **_BINARY}.items()
+    for bit, bits in _BITS.items()
+    for per in ("ps", "/s")
+}
+"""Units of ns-3's rates, in bits per second."""
+
+TIME_UNITS = {
+    "s": Decimal(10**12),
+    "ms": Decimal(10**9),
+    "us": Decimal(10**6),
+    "ns": Decimal(1000),
+    "ps": Decimal(1),
+    "fs": Decimal("0.001"),
+}
+"""Units of ns-3's times, in picoseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A word of a file: line and column count from 1."""
+
+    file: str
+    line: int
+    """0: the file as a whole, or a part of it that is no line; `in_file` makes these."""
+    column: int
+    text: str
+    """The whole line; of a part that is no line, what it is called."""
+
+    width: int
+
+
+def in_file(name: str, part: str = "") -> Place:
+    """Return the place of what stands in no line that could be shown; ``part`` as ``byte 12``."""
+    return Place(name, 0, 0, part, 0)
+
+
+def place_at(name: str, text: str, start: int, width: int = 1) -> Place:
+    """Return the place of what begins at a character of a text."""
+    begin = text.rfind("\n", 0, start) + 1
+    end = text.find("\n", start)
+    whole = text[begin : end if end >= 0 else len(text)].rstrip("\r")
+    return Place(name, text.count("\n", 0, start) + 1, start - begin + 1, whole, width)
+
+
+@dataclass(slots=True)
+class Findings:
+    """What is wrong or doubtful in the files that are imported."""
+
+    problems: list[dict[str, Any]] = field(default_factory=list)
+    _counts: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def error(self, message: str, hint: str | None = None, kind: str | None = None) -> None:
+        """Note something that makes the import impossible; of one ``kind`` only the first."""
+        if self.wanted("error", kind or message):
+            self.add("error", message, None, hint)
+
+    def warning(
+        self,
+        message: str,
+        hint: str | None = None,
+        kind: str | None = None,
+        place: Place | None = None,
+    ) -> None:
+        """Note something doubtful; of one ``kind`` only the first are told in full."""
+        if self.wanted("warning", kind or message):
+            self.add("warning", message, place, hint)
+
+    def fail(self, message: str, place: Place | None = None, hint: str | None = None) -> NoReturn:
+        """Add an error after which reading cannot continue, and raise all findings."""
+        self.add("error", message, place, hint)
+        raise self.failure()
+
+    def stop_if_wrong(self) -> None:
+        """Raise all findings if there is an error."""
+        if self.wrong:
+            raise self.failure()
+
+    def failure(self) -> ScenarioError:
+        """Return all findings as an exception, errors first."""
+        told = sorted(self.told(), key=lambda p: p["severity"] != "error")
+        return ScenarioError("\n\n".join(p["text"] for p in told), told)
+
+    @property
+    def wrong(self) -> int:
+        """How many errors are told."""
+        return sum(p["severity"] == "error" for p in self.problems)
+
+    def warnings(self) -> list[dict[str, Any]]:
+        """Give everything that is doubtful."""
+        return [p for p in self.told() if p["severity"] == "warning"]
+
+    def told(self) -> list[dict[str, Any]]:
+        """All findings, those of one kind cut short."""
+        more = [
+            problem(severity, f"{count - TOLD} more like it: {kind}")
+            for (severity, kind), count in self._counts.items()
+            if count > TOLD
+        ]
+        return [*self.problems, *more]
+
+    def wanted(self, severity: str, kind: str) -> bool:
+        """Count a finding of a kind, and say whether it is one of the first."""
+        count = self._counts.get((severity, kind), 0) + 1
+        self._counts[severity, kind] = count
+        return count <= TOLD
+
+    def add(self, severity: str, message: str, place: Place | None, hint: str | None) -> None:
+        """Note something."""
+        self.problems.append(problem(severity, message, place, hint))
+
+
+def problem(
+    severity: str, message: str, place: Place | None = None, hint: str | None = None
+) -> dict[str, Any]:
+    """Make a finding: what programs read of it, and its text.
+
+    The message begins with the place where no line can be shown.
+    """
+    if place is not None and not place.line:
+        message = ": ".join(filter(None, (place.file, place.text, message)))
+    lines = [f"{severity}: {message}"]
+    if place is not None and place.line:
+        number = str(place.line)
+        room = " " * len(number)
+        text, column = _window(place)
+        lines += [
+            f"{room}--> {place.file}:{place.line}:{place.column}",
+            f"{room} |",
+            f"{number} | {text}",
+            f"{room} | {' ' * column}{'^' * max(1, min(place.width, len(text) - column))}",
+        ]
+        if hint:
+            lines.append(f"{room} = {hint}")
+    elif hint:
+        lines.append(f"  = {hint}")
+    return {
+        "severity": severity,
+        "code": "import",
+        "key": None,
+        "message": message,
+        "hint": hint,
+        "source": place.file if place else None,
+        "line": place.line or None if place else None,
+        "column": place.column or None if place else None,
+        "text": "\n".join(lines),
+    }
+
+
+def _window(place: Place, width: int = 90) -> tuple[str, int]:
+    """Cut a piece with the word out of a long line; returns it and where the word begins in it."""
+    at = place.column - 1
+    shown = place.text.replace("\t", " ")
+    if len(shown) <= width:
+        return shown, at
+    start = max(0, at - width // 3)
+    return shown[start : start + width], at - start
+
+
+class Words:
+    """The words of a file one after the other, as a C++ stream reads them."""
+
+    def __init__(self, name: str, text: str, findings: Findings) -> None:
+        self.name = name
+        self.text = text
+        self.findings = findings
+        self.words = text.split()
+        self.at = 0
+
+    @classmethod
+    def read(cls, path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> Words:
+        """Read a file; ``what`` says what it is for."""
+        return cls(str(path), read_text(path, findings, what, limit), findings)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def left(self) -> int:
+        """How many words are still to come."""
+        return len(self.words) - self.at
+
+    def line_starts(self) -> set[int]:
+        """Find the words that are the first of their line."""
+        starts, count = set(), 0
+        for line in self.text.splitlines():
+            starts.add(count)
+            count += len(line.split())
+        return starts
+
+    def place(self, index: int) -> Place:
+        """Where a word stands; behind the last one, where the file ends."""
+        match = next(islice(_WORD.finditer(self.text), index, None), None)
+        start = match.start() if match else len(self.text.rstrip())
+        width = len(match.group()) if match else 1
+        return place_at(self.name, self.text, start, width)
+
+    def next(self, what: str) -> str:
+        """Take the next word, which should be ``what``."""
+        if self.at >= len(self.words):
+            self.findings.fail(f"the file ends where {what} should come", self.place(self.at))
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def error(self, index: int, message: str, hint: str | None = None, kind: str = "") -> None:
+        """Note what is wrong with a word, and go on."""
+        self._note("error", index, message, hint, kind)
+
+    def warning(self, index: int, message: str, hint: str | None = None, kind: str = "") -> None:
+        """Note what is doubtful about a word."""
+        self._note("warning", index, message, hint, kind)
+
+    def _note(self, severity: str, index: int, message: str, hint: str | None, kind: str) -> None:
+        if self.findings.wanted(severity, kind or message):
+            self.findings.add(severity, message, self.place(index), hint)
+
+    def wrong(self, message: str, hint: str | None = None) -> NoReturn:
+        """Raise an error at the word that was read last."""
+        self.findings.fail(message, self.place(self.at - 1), hint)
+
+    def integer(self, what: str, low: int = 0, high: int = 2**32 - 1) -> int:
+        """Take a whole number."""
+        word = self.next(what)
+        if not (word.isascii() and word.isdigit()) or len(word) > 25:
+            self.wrong(f"{what} should be a whole number, found {shown(word)}")
+        value = int(word)
+        if not low <= value <= high:
+            self.wrong(f"{what} is {word}; expected {low} to {high}")
+        return value
+
+    def flag(self, what: str) -> bool:
+        """Take a 0 or 1; as in C++ every other number is true."""
+        return self.integer(what) != 0
+
+    def number(self, what: str, low: str = "0", high: str = "1e30") -> Decimal:
+        """Take a decimal number, exactly as it is written."""
+        word = self.next(what)
+        value = decimal(word)
+        if value is None:
+            self.wrong(f"{what} should be a number, found {shown(word)}")
+        if not Decimal(low) <= value <= Decimal(high):
+            self.wrong(f"{what} is {word}; expected {low} to {high}")
+        return value
+
+    def rate(self, what: str) -> int:
+        """Take a rate as ns-3 writes it, such as ``50Mb/s``; in bits per second."""
+        word = self.next(what)
+        value = rate_bps(word)
+        if value is None:
+            self.wrong(f"{what} should be a rate such as 100Gbps or 50Mb/s, found {shown(word)}")
+        return value
+
+    def time(self, what: str) -> Decimal:
+        """Take a time as ns-3 writes it, such as ``1000ns``; in picoseconds."""
+        word = self.next(what)
+        value = time_ps(word)
+        if value is None:
+            self.wrong(f"{what} should be a time such as 1us or 1000ns, found {shown(word)}")
+        return value
+
+
+def read_text(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> str:
+    """Read a whole text file, or say why that cannot be done."""
+    try:
+        # Some editors put a byte order mark before the text.
+        return read_bytes(path, findings, what, limit).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        findings.fail(f"the {what} {path} is not text: byte {error.start} is wrong")
+
+
+def read_bytes(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> bytes:
+    """Read a whole file, or say why that cannot be done; what gzip has compressed is unpacked."""
+    try:
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= limit else b""
+    except OSError as error:
+        findings.fail(f"cannot read the {what} {path}: {error.strerror}")
+    except ValueError as error:  # A name with a byte 0.
+        findings.fail(f"cannot read the {what} {path!s}: {error}")
+    if size > limit:
+        findings.fail(f"{path} is larger than {limit >> 20} MiB, which is no {what}")
+    return unpacked(str(path), data, findings, limit)
+
+
+def unpacked(name: str, data: bytes, findings: Findings, limit: int = MAX_BYTES) -> bytes:
+    """Unpack the bytes of a file if they begin like those of gzip; ``name`` is that of the file."""
+    if not data.startswith(_GZIP):
+        return data
+    parts, size = [], 0
+    try:
+        while data:
+            stream = zlib.decompressobj(wbits=31)
+            # One more than may be: 0 would be no limit at all.
+            parts.append(stream.decompress(data, limit - size + 1))
+            size += len(parts[-1])
+            if size > limit:
+                findings.fail(f"{name}: it unpacks to more than {limit >> 20} MiB")
+            if not stream.eof:
+                findings.fail(f"{name}: the compressed file is cut off")
+            data = stream.unused_data.lstrip(b"\0")
+    except zlib.error as error:
+        findings.fail(f"{name}: it begins like a file of gzip, but cannot be unpacked: {error}")
+    return b"".join(parts)
+
+
+def decimal(word: str) -> Decimal | None:
+    """Read a decimal number without sign; ``None`` where it is none."""
+    if not word.isascii() or len(word) > 60 or not _NUMBER.fullmatch(word):
+        return None
+    try:
+        return Decimal(word)
+    except InvalidOperation:
+        return None
+
+
+def rate_bps(word: str) -> int | None:
+    """Read a rate as ns-3 does; a bare number is in bits per second."""
+    split = _split(word)
+    if split is None:
+        return None
+    number, unit = split
+    scale = 1 if unit == "" else RATE_UNITS.get(unit)
+    if scale is None or number > 10**18:
+        return None
+    return int(number * scale)
+
+
+def time_ps(word: str) -> Decimal | None:
+    """Read a time as ns-3 does; a bare number is in seconds."""
+    split = _split(word)
+    if split is None:
+        return None
+    number, unit = split
+    scale = TIME_UNITS.get(unit or "s")
+    return None if scale is None or number > 10**18 else number * scale
+
+
+def _split(word: str) -> tuple[Decimal, str] | None:
+    match = _QUANTITY.fullmatch(word) if word.isascii() and len(word) <= 60 else None
+    if match is None:
+        return None
+    number = decimal(match.group(1))
+    return None if number is None else (number, match.group(2))
+
+
+def shown(word: str) -> str:
+    """Write a word of a file as it can be printed, long ones cut."""
+    cut = word if len(word) <= 40 else f"{word[:37]}..."
+    return f"`{cut if cut.isprintable() else ascii(cut)}`"
+
+
+def meant(word: str, known: Iterable[str]) -> str | None:
+    """Ask whether a known word was meant, where one is like it."""
+    found = get_close_matches(word, list(known), n=1, cutoff=0.75)
+    return f"did you mean {found[0]}?" if found else None

@@ -1,0 +1,90 @@
+"""XML whose elements know where they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+from xml.parsers import expat
+
+from backwater.importers.common.source import Findings, Place, meant, read_text, shown
+
+
+@dataclass(slots=True)
+class Element:
+    """An element, its attributes and the elements in it."""
+
+    name: str
+    attributes: dict[str, str]
+    place: Place
+    findings: Findings
+    children: list[Element] = field(default_factory=list)
+
+    def fail(self, message: str, hint: str | None = None) -> NoReturn:
+        """Give up because of this element."""
+        self.findings.fail(message, self.place, hint)
+
+    def warning(self, message: str, hint: str | None = None, kind: str | None = None) -> None:
+        """Note what is doubtful about this element; of one ``kind`` only the first in full."""
+        self.findings.warning(message, hint, kind, self.place)
+
+    def integer(self, key: str, low: int, high: int, default: int | None = None) -> int:
+        """Read an attribute that is a whole number."""
+        word = self.attributes.get(key)
+        if word is None:
+            if default is not None:
+                return default
+            self.fail(f"<{self.name}> has no {key}")
+        digits = word[1:] if word.startswith("-") else word
+        if not (digits.isascii() and digits.isdigit()) or len(word) > 25:
+            self.fail(f"{key} of <{self.name}> should be a whole number, found {shown(word)}")
+        if not low <= int(word) <= high:
+            self.fail(f"{key} of <{self.name}> is {word}; expected {low} to {high}")
+        return int(word)
+
+    def choice(self, key: str, known: tuple[str, ...]) -> str:
+        """Read an attribute that is one of several words."""
+        word = self.attributes.get(key)
+        if word is None:
+            self.fail(f"<{self.name}> has no {key}")
+        if word not in known:
+            hint = meant(word, known) or f"known are {', '.join(known)}"
+            self.fail(f"{key} of <{self.name}> is {shown(word)}", hint)
+        return word
+
+
+def read(path: Path, findings: Findings, what: str) -> Element:
+    """Read a file; ``what`` says what it is for."""
+    return parse(str(path), read_text(path, findings, what), findings)
+
+
+def parse(name: str, text: str, findings: Findings) -> Element:
+    """Read a text and return its outermost element."""
+    lines = text.splitlines()
+    parser = expat.ParserCreate()
+    top: list[Element] = []
+    open_elements: list[Element] = []
+
+    def place(line: int, column: int) -> Place:
+        whole = lines[line - 1] if 0 < line <= len(lines) else ""
+        return Place(name, line, column + 1, whole, 1)
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        here = place(parser.CurrentLineNumber, parser.CurrentColumnNumber)
+        element = Element(tag, attributes, here, findings)
+        (open_elements[-1].children if open_elements else top).append(element)
+        open_elements.append(element)
+
+    def entity(*_: object) -> None:
+        here = place(parser.CurrentLineNumber, parser.CurrentColumnNumber)
+        findings.fail("entities are not read", here, "write out what they stand for")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda _: open_elements.pop()
+    parser.EntityDeclHandler = entity
+    try:
+        parser.Parse(text, True)
+    except expat.ExpatError as error:
+        message = expat.errors.messages[error.code]
+        findings.fail(f"this is no XML: {message}", place(error.lineno, error.offset))
+    return top[0]

@@ -1,0 +1,1 @@
+"""GOAL schedules of LogGOPSim and ATLAHS."""

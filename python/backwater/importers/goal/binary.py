@@ -1,0 +1,186 @@
+"""GOAL schedules in binary, as LogGOPSim's converter writes them.
+
+Little endian and packed. Behind a magic number of 8 bytes, from where all offsets count: the
+number of ranks, the highest cpu and nic, and begin and end of each rank's block. A block has the
+numbers of its operations and of those that wait for nothing, the list of the latter, a record for
+each operation, and an appendix with the operations that wait for each.
+"""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import zlib
+from pathlib import Path
+from typing import NoReturn
+
+from backwater.importers.common.source import Findings, in_file, read_bytes
+from backwater.importers.goal.schedule import ANY, MAX_RANKS, Kind, Operation, Rank, Schedule
+
+MAGIC = 4223
+_CONSUMED = 2342
+"""Stands in the place of the magic number once LogGOPSim has run the file, which it writes into."""
+
+_HEAD = struct.Struct("<IBB")
+_SPAN = struct.Struct("<QQ")
+_COUNTS = struct.Struct("<II")
+_RECORD = struct.Struct("<IBIQIBBIIII")
+_START = 8
+_MAX_AMOUNT = 2**63 - 1
+
+
+def is_binary(path: Path) -> bool:
+    """Whether a file, compressed or not, begins like a binary schedule; also a consumed one."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(_START)
+            if first.startswith(b"\x1f\x8b"):
+                file.seek(0)
+                first = gzip.GzipFile(fileobj=file).read(_START)
+    except (OSError, EOFError, zlib.error):
+        return False
+    return len(first) == _START and int.from_bytes(first, "little") in (MAGIC, _CONSUMED)
+
+
+def read_binary_file(path: Path, findings: Findings) -> Schedule:
+    """Read a binary schedule."""
+    return parse(str(path), read_bytes(path, findings, "GOAL schedule"), findings)
+
+
+def parse(name: str, data: bytes, findings: Findings) -> Schedule:
+    """Read the bytes of a binary schedule; every offset and number in it is checked."""
+    return _Reader(name, data, findings).schedule()
+
+
+class _Reader:
+    def __init__(self, name: str, data: bytes, findings: Findings) -> None:
+        self.name = name
+        self.data = data
+        self.findings = findings
+
+    def fail(self, at: int, message: str, hint: str | None = None) -> NoReturn:
+        self.findings.fail(message, in_file(self.name, f"byte {at}"), hint)
+
+    def schedule(self) -> Schedule:
+        magic = int.from_bytes(self.data[:_START], "little")
+        if len(self.data) < _START or magic not in (MAGIC, _CONSUMED):
+            self.fail(0, f"this is no binary GOAL schedule: it does not begin with {MAGIC}")
+        if magic == _CONSUMED:
+            self.fail(
+                0,
+                "LogGOPSim has run this schedule and changed it",
+                "convert the text once more with txt2bin, or import the text",
+            )
+        ranks, _, _ = self._take(_HEAD, _START, "the header")
+        if not 1 <= ranks <= MAX_RANKS:
+            self.fail(_START, f"{ranks} ranks; expected 1 to {MAX_RANKS}")
+        spans = _START + _HEAD.size
+        end = spans + ranks * _SPAN.size
+        if end > len(self.data):
+            self.fail(spans, f"the file ends inside the table of {ranks} ranks")
+        return Schedule([self._rank(r, spans + r * _SPAN.size, end, ranks) for r in range(ranks)])
+
+    def _take(self, what: struct.Struct, at: int, name: str) -> tuple[int, ...]:
+        if at + what.size > len(self.data):
+            self.fail(at, f"the file ends inside {name}")
+        return what.unpack_from(self.data, at)
+
+    def _rank(self, number: int, entry: int, lowest: int, ranks: int) -> Rank:
+        begin, end = self._take(_SPAN, entry, f"the table entry of rank {number}")
+        begin, end = begin + _START, end + _START
+        if not lowest <= begin <= end <= len(self.data):
+            self.fail(
+                entry,
+                f"rank {number} goes from byte {begin} to {end}, which is not in the file: it has "
+                f"{len(self.data)} bytes, the first {lowest} of them header",
+            )
+        name = f"the block of rank {number}"
+        if end - begin < _COUNTS.size:
+            self.fail(begin, f"{name} has {end - begin} bytes, too few for its header")
+        count, roots = self._take(_COUNTS, begin, name)
+        records = begin + _COUNTS.size + 4 * roots
+        appendix = records + count * _RECORD.size
+        if roots > count or appendix > end:
+            self.fail(
+                begin,
+                f"{name} announces {count} operations and {roots} first ones, but it is "
+                f"{end - begin} bytes long",
+            )
+        if (end - appendix) % 4:
+            self.fail(appendix, f"the appendix of rank {number} is no whole number of entries")
+        after = struct.unpack_from(f"<{(end - appendix) // 4}I", self.data, appendix)
+        rank = Rank()
+        waits = [0] * count
+        announced = []
+        for index in range(count):
+            at = records + index * _RECORD.size
+            waiting, kind, peer, amount, tag, cpu, nic, ends, first, starts, second = (
+                _RECORD.unpack_from(self.data, at)
+            )
+            where = f"operation {index} of rank {number}"
+            operation = self._operation(at, where, kind, amount, peer, tag, cpu, nic, ranks)
+            rank.operations.append(operation)
+            rank.places.append(at)
+            announced.append(waiting)
+            for edges, many, start in (
+                (rank.after_end, ends, first),
+                (rank.after_start, starts, second),
+            ):
+                if many and start + many > len(after):
+                    self.fail(
+                        at,
+                        f"{where} names entries {start} to {start + many - 1} of an appendix "
+                        f"with {len(after)}",
+                    )
+                for later in after[start : start + many]:
+                    if later >= count or later == index:
+                        self.fail(at, f"{where} is awaited by operation {later} of {count}")
+                    waits[later] += 1
+                    edges.append((later, index))
+        self._check_waits(records, number, waits, announced)
+        self._check_roots(begin + _COUNTS.size, number, roots, waits)
+        return rank
+
+    def _operation(
+        self,
+        at: int,
+        where: str,
+        kind: int,
+        amount: int,
+        peer: int,
+        tag: int,
+        cpu: int,
+        nic: int,
+        ranks: int,
+    ) -> Operation:
+        if kind not in (Kind.SEND, Kind.RECV, Kind.CALC):
+            self.fail(at, f"{where} has the type {kind}; expected 1 send, 2 recv or 3 calc")
+        if amount > _MAX_AMOUNT:
+            what = "ns" if kind == Kind.CALC else "bytes"
+            self.fail(at, f"{where} has {amount} {what}; expected up to {_MAX_AMOUNT}")
+        if kind == Kind.CALC:
+            return Operation(Kind.CALC, amount, 0, 0, cpu, nic)
+        if peer >= ranks and not (kind == Kind.RECV and peer == ANY):
+            self.fail(at, f"{where} has the peer {peer}, but there are {ranks} ranks")
+        if kind == Kind.SEND and tag == ANY:
+            self.fail(at, f"{where} is a send with any tag")
+        return Operation(Kind(kind), amount, peer, tag, cpu, nic)
+
+    def _check_waits(self, at: int, number: int, waits: list[int], announced: list[int]) -> None:
+        for index, (found, said) in enumerate(zip(waits, announced, strict=True)):
+            if found != said:
+                self.fail(
+                    at + index * _RECORD.size,
+                    f"operation {index} of rank {number} says that it waits for {said} others, but "
+                    f"{found} name it",
+                )
+
+    def _check_roots(self, at: int, number: int, count: int, waits: list[int]) -> None:
+        said = sorted(struct.unpack_from(f"<{count}I", self.data, at))
+        free = [index for index, waiting in enumerate(waits) if waiting == 0]
+        if said != free:
+            self.fail(
+                at,
+                f"rank {number} announces {len(said)} operations that wait for nothing, which are "
+                f"not the {len(free)} that do",
+            )

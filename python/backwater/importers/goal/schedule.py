@@ -1,0 +1,313 @@
+"""GOAL, the schedules of LogGOPSim and ATLAHS, as text.
+
+A file has one block of statements for each rank::
+
+    num_ranks 2
+    rank 0 {
+    a: calc 1000
+    b: send 4096b to 1 tag 7
+    b requires a
+    }
+    rank 1 {
+    recv 4096b from 0 tag 7
+    }
+
+Times are in nanoseconds. `goal_binary` reads the same schedules in binary.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from backwater.importers.common.lines import Line
+from backwater.importers.common.source import Findings, Place, in_file, place_at, read_text, shown
+
+ANY = 0xFFFF_FFFF
+"""Stands for any source, and for any tag."""
+
+MAX_RANKS = 1 << 20
+
+_TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9_]*|-?\d+|\S")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_KINDS = ("send", "recv", "calc")
+_PLAIN = re.compile(
+    r"\s*(?:([A-Za-z]\w*)\s*:\s*)?(?:(send|recv)\s+(\d{1,18})\s*b\s+(to|from)\s+(\d{1,7})"
+    r"(?:\s+tag\s+(\d{1,9}))?|calc\s+(\d{1,18}))"
+    r"(?:\s+cpu\s+(\d{1,2}))?(?:\s+nic\s+(\d{1,2}))?\s*",
+    re.ASCII,
+)
+"""A whole line that is one plain statement, as nearly all are. It is read at once; other lines are
+read word by word, which can say what is wrong."""
+
+_PLAIN_EDGE = re.compile(r"\s*([A-Za-z]\w*)\s+(i?requires)\s+([A-Za-z]\w*)\s*", re.ASCII)
+
+
+class Kind(IntEnum):
+    """What an operation does; the numbers are those of the binary format."""
+
+    SEND = 1
+    RECV = 2
+    CALC = 3
+
+
+class Operation(NamedTuple):
+    """A statement that takes time."""
+
+    kind: Kind
+    amount: int
+    """Bytes, or nanoseconds of a computation."""
+    peer: int = 0
+    tag: int = 0
+    cpu: int = 0
+    nic: int = 0
+
+
+@dataclass(slots=True)
+class Rank:
+    """What one rank does."""
+
+    operations: list[Operation] = field(default_factory=list)
+    after_end: list[tuple[int, int]] = field(default_factory=list)
+    """Pairs (later, earlier): the first starts after the second has ended."""
+    after_start: list[tuple[int, int]] = field(default_factory=list)
+    """Pairs (later, earlier): the first starts after the second has started."""
+    names: dict[int, str] = field(default_factory=dict, compare=False)
+    """Labels by operation, where the file has some."""
+    places: array[int] = field(default_factory=lambda: array("Q"), compare=False)
+    """Where each operation stands: its line, or in a binary file its first byte."""
+
+
+@dataclass(slots=True)
+class Schedule:
+    """A whole file."""
+
+    ranks: list[Rank]
+    text: str | None = field(default=None, compare=False, repr=False)
+    """What was read; ``None`` where the file is binary."""
+
+    def place(self, name: str, rank: int, index: int) -> Place:
+        """Return where an operation of a file stands."""
+        at = self.ranks[rank].places[index]
+        if self.text is None:
+            return in_file(name, f"byte {at}")
+        line = self.text.splitlines()[at - 1]
+        start = len(line) - len(line.lstrip())
+        return Place(name, at, start + 1, line, len(line.strip()))
+
+
+def read_text_file(path: Path, findings: Findings) -> Schedule:
+    """Read a schedule that is written as text."""
+    return parse(str(path), read_text(path, findings, "GOAL schedule"), findings)
+
+
+def parse(name: str, text: str, findings: Findings) -> Schedule:
+    """Read the text of a schedule."""
+    return _Parser(name, findings).schedule(_without_comments(name, text, findings))
+
+
+def _without_comments(name: str, text: str, findings: Findings) -> str:
+    """Put blanks in the place of comments, so that all else keeps its line and column."""
+    if "/" not in text:
+        return text
+    bare = _COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+    start = bare.find("/*")
+    if start >= 0:
+        findings.fail("this comment is never closed", place_at(name, bare, start, 2))
+    return bare
+
+
+class _Parser:
+    """Reads statements, line by line."""
+
+    def __init__(self, name: str, findings: Findings) -> None:
+        self.name = name
+        self.findings = findings
+        self.ranks: dict[int, Rank] = {}
+        self.count: int | None = None
+        self.rank: Rank | None = None
+        self.labels: dict[str, int] = {}
+        self.edges: list[tuple[str, bool, str, int, str, int]] = []
+        """Statements of the open block that need labels, which may come later: a label, whether it
+        waits for the start, the other label; and the line's number, its text, the label's place."""
+
+    def schedule(self, text: str) -> Schedule:
+        line = Line(self.name, 1, "", self.findings)
+        for number, content in enumerate(text.splitlines(), 1):
+            if self.rank is not None and (
+                self._plain(number, content) or self._plain_edge(number, content)
+            ):
+                continue
+            line = Line(self.name, number, content, self.findings, _TOKEN)
+            while line:
+                self._statement(line)
+        if self.rank is not None:
+            line.fail("the file ends inside a rank", line.at, "close the block with `}`")
+        if self.count is None:
+            line.fail("the file has no `num_ranks`", line.at)
+        return Schedule(self._all_ranks(self.count), text)
+
+    def _plain(self, number: int, text: str) -> bool:
+        """Read a line that is a plain operation; returns whether it was one."""
+        match = _PLAIN.fullmatch(text)
+        if match is None:
+            return False
+        label, kind, size, way, peer, tag, time, cpu, nic = match.groups()
+        assert self.rank is not None
+        assert self.count is not None
+        if label is not None and (label in self.labels or label in _KINDS):
+            return False
+        if kind is None:
+            operation = Operation(Kind.CALC, int(time), 0, 0, int(cpu or 0), int(nic or 0))
+        elif int(peer) >= self.count or (kind == "send") != (way == "to"):
+            return False
+        else:
+            what = Kind.SEND if kind == "send" else Kind.RECV
+            operation = Operation(
+                what, int(size), int(peer), int(tag or 0), int(cpu or 0), int(nic or 0)
+            )
+        if label is not None:
+            self.labels[label] = len(self.rank.operations)
+            self.rank.names[len(self.rank.operations)] = label
+        self.rank.operations.append(operation)
+        self.rank.places.append(number)
+        return True
+
+    def _plain_edge(self, number: int, text: str) -> bool:
+        """Read a line that is a plain edge; returns whether it was one."""
+        match = _PLAIN_EDGE.fullmatch(text)
+        if match is None or match[1] in _KINDS:
+            return False
+        self.edges.append((match[1], match[2] == "irequires", match[3], number, text, 0))
+        return True
+
+    def _all_ranks(self, count: int) -> list[Rank]:
+        missing = [r for r in range(count) if r not in self.ranks]
+        if missing:
+            some = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
+            self.findings.warning(
+                f"{self.name}: num_ranks is {count}, but there is no block for rank {some}: "
+                "these ranks do nothing"
+            )
+        return [self.ranks.get(r, Rank()) for r in range(count)]
+
+    def _statement(self, line: Line) -> None:
+        word = line.next("a statement")
+        if self.rank is None:
+            self._outside(line, word)
+        elif word == "}":
+            self._close()
+        elif word in _KINDS:
+            self._operation(line, word, None)
+        elif _LABEL.fullmatch(word):
+            self._labelled(line, word)
+        else:
+            line.fail(f"expected `send`, `recv`, `calc`, a label or `}}`, found {shown(word)}")
+
+    def _outside(self, line: Line, word: str) -> None:
+        if word == "num_ranks":
+            if self.count is not None:
+                line.fail("`num_ranks` is given twice")
+            self.count = line.integer("the number of ranks", 1, MAX_RANKS)
+        elif word == "rank":
+            if self.count is None:
+                line.fail("`num_ranks` has to come before the first rank")
+            number = line.integer("the number of a rank", 0, self.count - 1)
+            if number in self.ranks:
+                line.fail(f"rank {number} has a second block", None, "join the two blocks")
+            if number < len(self.ranks):
+                line.warning(
+                    "LogGOPSim's converter needs the ranks in order; here their order is free",
+                    kind="ranks that are out of order",
+                )
+            line.expect("{")
+            self.rank = self.ranks[number] = Rank()
+            self.labels, self.edges = {}, []
+        else:
+            line.fail(f"expected `num_ranks` or `rank`, found {shown(word)}")
+
+    def _labelled(self, line: Line, label: str) -> None:
+        at = line.at - 1
+        word = line.expect(":", "requires", "irequires")
+        if word == ":":
+            kind = line.expect(*_KINDS)
+            self._operation(line, kind, (label, at))
+            return
+        other = line.next("a label")
+        if not _LABEL.fullmatch(other):
+            line.fail(f"expected a label, found {shown(other)}")
+        self.edges.append((label, word == "irequires", other, line.number, line.text, at))
+        self._end(line)
+
+    def _operation(self, line: Line, word: str, label: tuple[str, int] | None) -> None:
+        assert self.rank is not None
+        if label is not None:
+            name, at = label
+            if name in self.labels:
+                line.warning(
+                    f"the label {name} is taken already: LogGOPSim's converter silently lets it "
+                    "mean the first of them, and so does this import",
+                    at,
+                    kind="labels that are given twice",
+                )
+            self.labels.setdefault(name, len(self.rank.operations))
+            self.rank.names[len(self.rank.operations)] = name
+        if word == "calc":
+            amount = line.integer("the time of a computation in ns", 0, 2**63 - 1)
+            operation = Operation(Kind.CALC, amount, 0, 0, *self._options(line, tagged=False)[1:])
+        else:
+            amount = line.integer("a number of bytes", 0, 2**63 - 1)
+            line.expect("b")
+            sends = word == "send"
+            line.expect("to" if sends else "from")
+            peer = self._peer(line, sends)
+            tag, cpu, nic = self._options(line, tagged=True, wildcard=not sends)
+            operation = Operation(Kind.SEND if sends else Kind.RECV, amount, peer, tag, cpu, nic)
+        self.rank.operations.append(operation)
+        self.rank.places.append(line.number)
+        self._end(line)
+
+    def _peer(self, line: Line, sends: bool) -> int:
+        assert self.count is not None
+        if not sends and line.peek() == "-1":
+            line.next("a rank")
+            return ANY
+        return line.integer("the rank of the other side", 0, self.count - 1)
+
+    def _options(self, line: Line, tagged: bool, wildcard: bool = False) -> tuple[int, int, int]:
+        given: dict[str, int] = {}
+        names = ("tag", "cpu", "nic") if tagged else ("cpu", "nic")
+        while line.peek() in names:
+            name = line.next("an option")
+            if name in given:
+                line.fail(f"`{name}` is given twice")
+            if name == "tag" and wildcard and line.peek() == "-1":
+                line.next("a tag")
+                given[name] = ANY
+            else:
+                given[name] = line.integer(f"the {name}", 0, ANY - 1 if name == "tag" else 255)
+        return given.get("tag", 0), given.get("cpu", 0), given.get("nic", 0)
+
+    def _end(self, line: Line) -> None:
+        """Make sure that the line, or the block, ends with the statement."""
+        if line and line.peek() != "}":
+            line.end()
+
+    def _close(self) -> None:
+        assert self.rank is not None
+        for label, starts, other, number, text, at in self.edges:
+            later, earlier = self.labels.get(label), self.labels.get(other)
+            if later is None or earlier is None or later == earlier:
+                line = Line(self.name, number, text, self.findings, _TOKEN)
+                if later is None:
+                    line.fail(f"no operation of this rank has the label {label}", at)
+                if earlier is None:
+                    line.fail(f"no operation of this rank has the label {other}", at + 2)
+                line.fail(f"{label} would wait for itself", at)
+            (self.rank.after_start if starts else self.rank.after_end).append((later, earlier))
+        self.rank = None

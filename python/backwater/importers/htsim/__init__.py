@@ -1,0 +1,1 @@
+"""Connection matrices and topologies of htsim."""

@@ -1,0 +1,357 @@
+"""Connection matrices of htsim: `.cm` files.
+
+A header says how many nodes, connections, triggers and failures there are; then each has a line::
+
+    Nodes 4
+    Connections 2
+    Triggers 1
+    0->1 id 1 start 0 size 2000000 send_done_trigger 1
+    0->2 id 2 trigger 1 size 2000000
+    trigger id 1 oneshot
+
+Starts are in picoseconds, sizes in bytes. `htsim_topology` reads the network.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from backwater.importers.common.limits import LARGEST_BYTES
+from backwater.importers.common.lines import Line, read_lines
+from backwater.importers.common.source import Findings, meant, shown
+
+MAX_NODES = 1 << 20
+
+_HEADER = ("Nodes", "Connections", "Triggers", "Failures")
+
+
+class Fires(StrEnum):
+    """What an activation of a trigger starts."""
+
+    ONESHOT = "oneshot"
+    """All its connections, at the first activation."""
+    MULTISHOT = "multishot"
+    """The next of its connections, at each activation."""
+    BARRIER = "barrier"
+    """All its connections, once it was activated a number of times."""
+
+
+@dataclass(slots=True)
+class Connection:
+    """A message from one node to another."""
+
+    src: int
+    dst: int
+    line: Line
+    bytes: int = 0
+    """0: it sends until the end of the run."""
+    id: int = 0
+    """0 where the file gives none."""
+    msg: int = 0
+    """Number of the message on its connection, -1 where it has none; 0: it is the only one."""
+    start_ps: int | None = None
+    trigger: int = 0
+    """What starts it where it has no start; 0: nothing."""
+    send_done: int = 0
+    """The trigger that is activated when the last byte is acknowledged; 0: none."""
+    recv_done: int = 0
+    """The trigger that is activated when the last byte has arrived; 0: none."""
+    prio: int | None = None
+
+
+@dataclass(slots=True)
+class Trigger:
+    """Starts connections when others have ended."""
+
+    id: int
+    fires: Fires
+    count: int
+    """How many activations a barrier waits for."""
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A link that is down: the uplink of a switch, or a core's link, by its number."""
+
+    switch: str
+    """`TOR`, `AGG` or `CORE`."""
+    switch_id: int
+    link_id: int
+    line: Line
+
+
+@dataclass(slots=True)
+class Matrix:
+    """A whole file."""
+
+    nodes: int
+    connections: list[Connection] = field(default_factory=list)
+    triggers: dict[int, Trigger] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+    def started(self) -> dict[int, list[Connection]]:
+        """Return the connections that each trigger starts, in the order of the file."""
+        found: dict[int, list[Connection]] = {}
+        for connection in self.connections:
+            if connection.trigger:
+                found.setdefault(connection.trigger, []).append(connection)
+        return found
+
+
+def read(path: Path, findings: Findings) -> Matrix:
+    """Read a connection matrix."""
+    return parse(str(path), read_lines(path, findings, "connection matrix"), findings)
+
+
+def parse(name: str, lines: list[str], findings: Findings) -> Matrix:
+    """Read the lines of a connection matrix."""
+    return _Parser(name, findings).matrix(lines)
+
+
+class _Parser:
+    def __init__(self, name: str, findings: Findings) -> None:
+        self.name = name
+        self.findings = findings
+        self.header: dict[str, tuple[int, Line]] = {}
+        self.parsed = Matrix(0)
+
+    def matrix(self, lines: list[str]) -> Matrix:
+        line = Line(self.name, 1, "", self.findings)
+        for number, text in enumerate(lines, 1):
+            line = Line(self.name, number, text, self.findings)
+            if line and not line.words[0].startswith("#"):
+                self._line(line)
+        if "Nodes" not in self.header:
+            line.fail("the file has no `Nodes`", line.at)
+        self._check_counts()
+        self._check_connections()
+        self._check_triggers()
+        return self.parsed
+
+    def _line(self, line: Line) -> None:
+        word = line.next("a connection")
+        if word in _HEADER:
+            low, high = (1, MAX_NODES) if word == "Nodes" else (0, 2**31)
+            if word in self.header:
+                line.fail(f"`{word}` is given twice")
+            self.header[word] = line.integer(f"the number of {word.lower()}", low, high), line
+            line.end()
+            if word == "Nodes":
+                self.parsed.nodes = self.header[word][0]
+        elif "->" in word:
+            self.parsed.connections.append(self._connection(line, word))
+        elif word == "trigger":
+            trigger = self._trigger(line)
+            if trigger.id in self.parsed.triggers:
+                line.fail(f"trigger {trigger.id} is defined twice")
+            self.parsed.triggers[trigger.id] = trigger
+        elif word == "failure":
+            self.parsed.failures.append(self._failure(line))
+        else:
+            known = [*_HEADER, "trigger", "failure"]
+            line.fail(
+                f"expected a connection such as 0->1, or one of {', '.join(known)}; found "
+                f"{shown(word)}",
+                None,
+                meant(word, known),
+            )
+
+    def _connection(self, line: Line, word: str) -> Connection:
+        if not self.parsed.nodes:
+            line.fail("`Nodes` has to come before the first connection")
+        ends = [int(x) if x.isascii() and x.isdigit() else -1 for x in word.split("->")]
+        if len(ends) != 2 or min(ends) < 0 or len(word) > 30:
+            line.fail(f"expected two nodes such as 0->1, found {shown(word)}")
+        for node in ends:
+            if node >= self.parsed.nodes:
+                line.fail(f"node {node} does not exist: `Nodes` is {self.parsed.nodes}")
+        if ends[0] == ends[1]:
+            line.fail(f"node {ends[0]} would send to itself", None, "remove the line")
+        made = Connection(ends[0], ends[1], line)
+        readers: dict[str, Callable[[], None]] = {
+            "id": lambda: setattr(made, "id", line.integer("an id", 1)),
+            "msg": lambda: setattr(made, "msg", _message(line)),
+            "start": lambda: setattr(made, "start_ps", line.picoseconds("the start")),
+            "size": lambda: setattr(made, "bytes", line.integer("the size", 0, LARGEST_BYTES)),
+            "trigger": lambda: setattr(made, "trigger", line.integer("a trigger", 1)),
+            "send_done_trigger": lambda: setattr(made, "send_done", line.integer("a trigger", 1)),
+            "recv_done_trigger": lambda: setattr(made, "recv_done", line.integer("a trigger", 1)),
+            "prio": lambda: setattr(made, "prio", line.integer("the priority")),
+        }
+        _options(line, readers, "a connection")
+        if made.bytes == 0 and (made.send_done or made.recv_done):
+            line.fail("a connection without a size never ends, so it activates no trigger", 0)
+        if made.start_ps is None and not made.trigger:
+            line.fail("the connection has neither `start` nor `trigger`", 0)
+        if made.start_ps is not None and made.trigger:
+            line.fail("the connection has both `start` and `trigger`", 0, "leave one of them out")
+        return made
+
+    def _trigger(self, line: Line) -> Trigger:
+        found: dict[str, int] = {}
+        kinds: list[Fires] = []
+        readers: dict[str, Callable[[], None]] = {
+            "id": lambda: found.__setitem__("id", line.integer("the id of a trigger", 1)),
+            "count": lambda: found.__setitem__("count", line.integer("the count", 1)),
+            **{kind.value: _adder(kinds, kind) for kind in Fires},
+        }
+        _options(line, readers, "a trigger")
+        if "id" not in found:
+            line.fail("the trigger has no `id`", 0)
+        if len(kinds) != 1:
+            line.fail("a trigger is one of `oneshot`, `multishot` and `barrier`", 0)
+        if kinds[0] is Fires.BARRIER and "count" not in found:
+            line.fail("a barrier needs a `count`", 0, "it says how many activations it waits for")
+        if kinds[0] is not Fires.BARRIER and "count" in found:
+            line.warning(
+                f"the count of a {kinds[0]} trigger has no effect; htsim ignores it silently",
+                line.words.index("count"),
+                kind="counts of triggers that are no barriers",
+            )
+        return Trigger(found["id"], kinds[0], found.get("count", 1), line)
+
+    def _failure(self, line: Line) -> Failure:
+        found: dict[str, int] = {}
+        switches: list[str] = []
+        readers: dict[str, Callable[[], None]] = {
+            "switch_type": lambda: switches.append(line.expect("TOR", "AGG", "CORE")),
+            "switch_id": lambda: found.__setitem__("switch", line.integer("the switch")),
+            "link_id": lambda: found.__setitem__("link", line.integer("the link")),
+        }
+        _options(line, readers, "a failure")
+        if not switches or len(found) != 2:
+            line.fail("a failure has a `switch_type`, a `switch_id` and a `link_id`", 0)
+        return Failure(switches[0], found["switch"], found["link"], line)
+
+    def _check_counts(self) -> None:
+        counts = (
+            len(self.parsed.connections),
+            len(self.parsed.triggers),
+            len(self.parsed.failures),
+        )
+        for name, found in zip(_HEADER[1:], counts, strict=True):
+            said, line = self.header.get(name, (0, None))
+            what = name.lower()
+            if line is not None and said != found:
+                line.warning(
+                    f"the header announces {said} {what}, but there are {found}: newer htsim "
+                    "stops here; all that are there are taken",
+                    1,
+                )
+            elif line is None and found:
+                self.findings.warning(
+                    f"{self.name}: there are {found} {what}, but the header has no `{name}`: "
+                    "newer htsim stops here; all that are there are taken"
+                )
+
+    def _check_connections(self) -> None:
+        if not self.parsed.connections:
+            self.findings.fail(f"{self.name}: there is no connection")
+        first: dict[int, Connection] = {}
+        for made in self.parsed.connections:
+            other = first.setdefault(made.id, made) if made.id else made
+            if other is made:
+                continue
+            if not (made.msg and other.msg):
+                made.line.fail(
+                    f"the id {made.id} is that of line {other.line.number} already",
+                    made.line.words.index("id") + 1,
+                    "several messages share a connection if each has a `msg`",
+                )
+            if (made.src, made.dst) != (other.src, other.dst):
+                made.line.fail(
+                    f"connection {made.id} goes from {other.src} to {other.dst} in line "
+                    f"{other.line.number}, but from {made.src} to {made.dst} here",
+                    0,
+                )
+
+    def _check_triggers(self) -> None:
+        used: set[int] = set()
+        fired: set[int] = set()
+        for made in self.parsed.connections:
+            for word, number, seen in (
+                ("trigger", made.trigger, used),
+                ("send_done_trigger", made.send_done, fired),
+                ("recv_done_trigger", made.recv_done, fired),
+            ):
+                if number and number not in self.parsed.triggers:
+                    made.line.warning(
+                        f"trigger {number} is not defined, where newer htsim stops: it is taken "
+                        "for a oneshot",
+                        made.line.words.index(word) + 1,
+                        kind="triggers that are not defined",
+                    )
+                    self.parsed.triggers[number] = Trigger(number, Fires.ONESHOT, 1, made.line)
+                seen.add(number)
+        for trigger in self.parsed.triggers.values():
+            if trigger.id not in used:
+                trigger.line.warning(
+                    f"trigger {trigger.id} starts nothing", 0, kind="triggers that start nothing"
+                )
+            elif trigger.id not in fired:
+                trigger.line.fail(
+                    f"nothing activates trigger {trigger.id}, so what it starts never starts", 0
+                )
+        self._check_starts()
+
+    def _check_starts(self) -> None:
+        """Make sure that all connections start once all that can have ended."""
+        waiting = {number: deque(found) for number, found in self.parsed.started().items()}
+        activated: Counter[int] = Counter()
+        ended = [c for c in self.parsed.connections if not c.trigger]
+        while ended:
+            made = ended.pop()
+            for number in (made.send_done, made.recv_done):
+                trigger = self.parsed.triggers.get(number)
+                if trigger is None:
+                    continue
+                activated[number] += 1
+                left = waiting.get(number)
+                if not left:
+                    continue
+                if trigger.fires is Fires.MULTISHOT:
+                    ended.append(left.popleft())
+                elif trigger.fires is Fires.ONESHOT or activated[number] >= trigger.count:
+                    ended += waiting.pop(number)
+        for number, left in waiting.items():
+            if left:
+                trigger = self.parsed.triggers[number]
+                needs = f" of {trigger.count}" if trigger.fires is Fires.BARRIER else ""
+                left[0].line.fail(
+                    f"this connection never starts: trigger {number} ({trigger.fires}) is "
+                    f"activated {activated[number]}{needs} times",
+                    0,
+                )
+
+
+def _message(line: Line) -> int:
+    """Take the number of a message, which may be left out."""
+    if line and not line.peek().lstrip("-").isdigit():
+        return -1
+    return line.integer("the number of a message", 1)
+
+
+def _adder(kinds: list[Fires], kind: Fires) -> Callable[[], None]:
+    return lambda: kinds.append(kind)
+
+
+def _options(line: Line, readers: dict[str, Callable[[], None]], what: str) -> None:
+    """Read pairs of a name and a value in any order."""
+    seen: set[str] = set()
+    while line:
+        word = line.next("a name")
+        if word not in readers:
+            line.fail(
+                f"{what} has no {shown(word)}",
+                None,
+                meant(word, readers) or f"known are {', '.join(readers)}",
+            )
+        if word in seen:
+            line.fail(f"`{word}` is given twice")
+        seen.add(word)
+        readers[word]()

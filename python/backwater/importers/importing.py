@@ -1,0 +1,342 @@
+"""From the workloads of other programs to a scenario and a file of operations."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from backwater._base.files import write_whole
+from backwater._base.toml_text import names, one_line, quoted, time
+from backwater.errors import RunError, ScenarioError
+from backwater.importers import networks
+from backwater.importers.astra import operations as chakra_operations
+from backwater.importers.astra import system as astra
+from backwater.importers.astra import traces as chakra
+from backwater.importers.common.limits import LONGEST_PS
+from backwater.importers.common.output import IMPORTED, refuse_foreign, scenario_name
+from backwater.importers.common.source import Findings, problem, read_text, time_ps
+from backwater.importers.goal import binary as goal_binary
+from backwater.importers.goal import operations as goal_operations
+from backwater.importers.goal import schedule as goal
+from backwater.importers.htsim import matrix as htsim
+from backwater.importers.htsim import operations as htsim_operations
+from backwater.importers.msccl import algorithm as msccl
+from backwater.importers.msccl import chunks as msccl_chunks
+from backwater.importers.msccl import operations as msccl_operations
+from backwater.importers.networks import Network
+from backwater.importers.simai import operations as simai_operations
+from backwater.importers.simai import workload as simai
+from backwater.workloads import Workload
+
+DEFAULT_BYTES = 1 << 20
+"""Size of the data of a collective where nothing says it: 1 MiB."""
+
+
+ESTIMATED = {"chakra": "ASTRA-sim has for this", "goal": "LogGOPS describes, with these defaults"}
+"""Which network an estimate takes, by format."""
+
+
+@dataclass(slots=True)
+class Wishes:
+    """What the user says of the network."""
+
+    topology: Path | None = None
+    sets: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Imported:
+    """What the files of another program became."""
+
+    source: Path
+    format: str
+    network: Network
+    findings: Findings
+    operations: Workload | None = None
+    flows: str | None = None
+    """A list of flows, CSV, where that says all."""
+    notes: list[str] = field(default_factory=list)
+    end_ps: int | None = None
+    """When the run ends, where that is said."""
+    estimate: list[str] = field(default_factory=list)
+    """Networks of `backwater estimate`, the dimensions of the one that the other program has."""
+    nics: int = 1
+    """How many NICs of a rank the messages name."""
+    mtu_bytes: int | None = None
+    """Payload of a full packet, where the other program has one of its own."""
+
+    @property
+    def warnings(self) -> list[dict[str, Any]]:
+        """What is doubtful in the files."""
+        return self.findings.warnings()
+
+    def scenario(self, name: str, file: str) -> str:
+        """Write the scenario, which names the file of the operations or flows."""
+        from backwater import __version__
+
+        source = one_line(self.source.name)
+        parts = [
+            [
+                f"{IMPORTED}{self.format} by backwater {__version__}: {source}.",
+                f"name = {quoted(name)}",
+            ],
+            self.network.lines,
+        ]
+        if switch := self.network.switch():
+            parts.append(switch)
+        if self.network.failures:
+            parts.append(["[[topology.failures]]", f"links = {names(self.network.failures)}"])
+        if self.operations is not None:
+            work = ["[[workload]]", f"name = {quoted(name)}", f"file = {quoted(file)}"]
+            if self.nics > 1:
+                work += ["# Each message takes the port of its NIC.", 'ports = "rail"']
+            parts.append(work)
+        else:
+            traffic = ["[[traffic]]", 'name = "flows"', 'pattern = "list"']
+            parts.append([*traffic, f"file = {quoted(file)}"])
+        if self.mtu_bytes is not None:
+            parts.append(["[scheme]", f"mtu = {quoted(f'{self.mtu_bytes}B')}"])
+        if self.end_ps is not None:
+            parts.append(["[run]", f"until = {quoted(time(self.end_ps))}"])
+        return "\n".join("\n".join(lines) + "\n" for lines in parts)
+
+
+def _given(wishes: Wishes, findings: Findings) -> Network | None:
+    """Read the topology that the user names."""
+    return networks.of_file(wishes.topology, findings) if wishes.topology is not None else None
+
+
+def _network(
+    path: Path,
+    wishes: Wishes,
+    given: Network | None,
+    ranks: int,
+    findings: Findings,
+    default: Callable[[], Network] | None = None,
+    nics: int = 1,
+) -> Network:
+    """Find the network, and make sure that it has a host for each rank of what was read.
+
+    Warns if hosts may have fewer ports than the messages name NICs.
+    """
+    if wishes.topology is not None and wishes.sets:
+        findings.fail(
+            "--topology and --set topology... say the same twice", None, "use one of them"
+        )
+    if given is not None:
+        network = given
+    elif wishes.sets:
+        network = networks.of_sets(wishes.sets, ranks, findings, nics)
+    elif default is not None:
+        network = default()
+    else:
+        network = networks.non_blocking(max(ranks, 2), nics)
+    if nics > (network.host_ports or 1):
+        ports = network.host_ports
+        have = f"have {ports} port{'s' * (ports != 1)}" if ports else "may have fewer ports"
+        findings.warning(
+            f"{path}: messages name {nics} NICs of a rank, but hosts of the network {have}: "
+            f"NIC k uses port k modulo the ports that are equally near",
+            "with neither --topology nor --set topology.kind each NIC gets a port of its own",
+        )
+    if network.hosts < ranks:
+        findings.fail(
+            f"{network.source}: the network has {network.hosts} host{'s' * (network.hosts != 1)}, "
+            f"but {path} has {ranks} ranks, each of which needs one"
+        )
+    return network
+
+
+def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported:
+    """Import a schedule, text or binary; ``host`` says by whose defaults messages cost time."""
+    findings = Findings()
+    if host not in goal_operations.HOSTS:
+        findings.fail(f"--host {host}: known are {', '.join(goal_operations.HOSTS)}")
+    if goal_binary.is_binary(path):
+        schedule = goal_binary.read_binary_file(path, findings)
+    else:
+        schedule = goal.read_text_file(path, findings)
+    operations = goal_operations.convert(str(path), schedule, goal_operations.HOSTS[host], findings)
+    nics = goal_operations.nics(schedule)
+    given = _given(wishes, findings)
+    network = _network(path, wishes, given, operations.ranks, findings, nics=nics)
+    estimate = [goal_operations.HOSTS[host].estimate]
+    return Imported(path, "goal", network, findings, operations, estimate=estimate, nics=nics)
+
+
+def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported:
+    """Import a connection matrix; ``end`` is when the run ends, such as ``1ms``."""
+    findings = Findings()
+    matrix = htsim.read(path, findings)
+    end_ps = None if end is None else _end(end, findings)
+    network = _network(path, wishes, _given(wishes, findings), matrix.nodes, findings)
+    end_ps = htsim_operations.find_end(matrix, end_ps, network.fastest_bps(), findings)
+    networks.fail_links(network, matrix.failures, findings)
+    htsim_operations.warn_of_priorities(matrix, findings)
+    imported = Imported(path, "htsim", network, findings, end_ps=end_ps)
+    if htsim_operations.is_flow_list(matrix):
+        imported.flows = htsim_operations.flow_list(matrix)
+    else:
+        imported.operations = htsim_operations.convert(matrix, findings)
+    return imported
+
+
+def _end(word: str, findings: Findings) -> int:
+    """Read the time at which a run ends."""
+    value = None if word.isdigit() else time_ps(word)
+    if value is None or not 1 <= value <= LONGEST_PS:
+        findings.fail(f"--end {word}: expected a time such as 1ms")
+    return int(value)
+
+
+def import_msccl(
+    path: Path, wishes: Wishes, size_bytes: int | None = None, reduction_ps_per_byte: float = 0
+) -> Imported:
+    """Import an algorithm, for data of a size."""
+    findings = Findings()
+    algorithm = msccl.read(path, findings)
+    msccl_chunks.check(algorithm)
+    size = DEFAULT_BYTES if size_bytes is None else size_bytes
+    operations = msccl_operations.convert(
+        str(path), algorithm, size, reduction_ps_per_byte, findings
+    )
+    network = _network(path, wishes, _given(wishes, findings), operations.ranks, findings)
+    imported = Imported(path, "msccl", network, findings, operations)
+    if size_bytes is None:
+        imported.notes.append("an algorithm has no size: 1 MiB is taken; give it by --bytes")
+    return imported
+
+
+def import_simai(
+    path: Path,
+    wishes: Wishes,
+    ranks: int | None = None,
+    send_latency: str | None = None,
+    passes: int = 1,
+) -> Imported:
+    """Import a workload of SimAI or AICB; ``send_latency`` has ns, or names a protocol."""
+    findings = Findings()
+    word = str(simai_operations.DEFAULT_SEND_LATENCY_NS) if send_latency is None else send_latency
+    latency = simai_operations.latency(word, findings)
+    workload = simai.read(path, findings)
+    known = _given(wishes, findings)
+    notes = []
+    count = ranks or workload.all_gpus or (known.hosts if known else None)
+    if count is None:
+        count = simai_operations.default_ranks(workload)
+        notes.append(f"nothing says how many GPUs there are: {count} are taken; see --ranks")
+    elif ranks and workload.all_gpus and ranks != workload.all_gpus:
+        notes.append(f"{ranks} ranks are taken in the place of all_gpus: {workload.all_gpus}")
+    if send_latency is None:
+        notes.append(
+            f"each message waits {word} ns at its sender (what AS_SEND_LAT would say, in ns); see "
+            "--send-latency"
+        )
+    servers = known.gpus_per_server if known else 0
+    settings = simai_operations.Settings(
+        count, servers or simai_operations.DEFAULT_SERVER, latency, passes
+    )
+    operations = simai_operations.convert(str(path), workload, settings, findings)
+    network = _network(path, wishes, known, count, findings)
+    return Imported(
+        path,
+        "simai",
+        network,
+        findings,
+        operations,
+        notes=notes,
+        mtu_bytes=simai_operations.MTU_BYTES,
+    )
+
+
+def import_chakra(
+    path: Path,
+    wishes: Wishes,
+    system: Path | None = None,
+    network: Path | None = None,
+    comm_group: Path | None = None,
+    ctrl_deps: bool = False,
+) -> Imported:
+    """Import the traces of all ranks, with the files of ASTRA-sim that go with them."""
+    findings = Findings()
+    traces = [chakra.read(file, findings) for file in chakra.find(path, findings)]
+    layer = astra.read_system(system, findings) if system else astra.System(str(path))
+    dims, dimensions = astra.read_network(network, findings) if network else ([len(traces)], [])
+    settings = chakra_operations.Settings(
+        layer,
+        dims,
+        str(network or ""),
+        _groups(comm_group, len(traces), findings),
+        ctrl_deps,
+        chakra_operations.read_custom(layer, findings),
+    )
+    operations = chakra_operations.convert(traces, settings, findings)
+
+    def default() -> Network:
+        return replace(networks.of_dimensions(dimensions), source=str(network))
+
+    given = _given(wishes, findings)
+    found = _network(path, wishes, given, len(traces), findings, default if dimensions else None)
+    estimate = [dimension.estimate for dimension in dimensions]
+    return Imported(path, "chakra", found, findings, operations, estimate=estimate)
+
+
+def _groups(path: Path | None, ranks: int, findings: Findings) -> dict[str, tuple[int, ...]]:
+    if path is None:
+        return {}
+    text = read_text(path, findings, "communicator groups")
+    return chakra.groups_of_text(str(path), text, ranks, findings)
+
+
+def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
+    """Write the scenario ``out`` and the file that it names beside it; returns what to note.
+
+    Both appear only when the scenario was found to be good: what was there before stays as it is
+    where the import fails.
+    """
+    from backwater.running import simulate
+    from backwater.workloads import estimates
+
+    imported.findings.stop_if_wrong()
+    if not force:
+        refuse_foreign(out)
+    kind = "operations.parquet" if imported.operations is not None else "flows.csv"
+    beside = out.with_name(f"{out.stem}.{kind}")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as folder:
+            scenario, file = Path(folder) / out.name, Path(folder) / beside.name
+            if imported.operations is not None:
+                imported.operations.write(file)
+            else:
+                write_whole(file, imported.flows or "")
+            write_whole(scenario, imported.scenario(scenario_name(out.stem), file.name))
+            problems = simulate.check(scenario)
+            wrong = [p for p in problems if p["severity"] == "error"]
+            if wrong:
+                read = " and ".join(filter(None, [str(imported.source), imported.network.source]))
+                # Without their places, which are in a scenario that nobody will ever see.
+                said = (problem("error", p["message"], hint=p["hint"])["text"] for p in wrong)
+                told = [f"{read}: no scenario can be made of this:", *said]
+                raise ScenarioError("\n\n".join(told).replace(f"{scenario.parent}/", ""), wrong)
+            file.replace(beside)
+            scenario.replace(out)
+    except OSError as error:
+        raise RunError(f"{out}: cannot write: {error.strerror}", error.errno) from error
+    notes = [*imported.notes]
+    if imported.network.note:
+        notes.append(imported.network.note)
+    if imported.estimate:
+        words = [word for network in imported.estimate for word in ("--network", network)]
+        command = shlex.join(["backwater", "estimate", str(beside), *words])
+        notes.append(
+            f"without packets, on the network that {ESTIMATED[imported.format]}: {command}"
+        )
+    elif imported.operations is not None and estimates.of_scenario(out).networks:
+        command = shlex.join(["backwater", "estimate", str(out)])
+        notes.append(f"without packets, on a network of messages with these links: {command}")
+    return notes

@@ -1,0 +1,1 @@
+"""Algorithms of collectives in the XML of MSCCL."""

@@ -1,0 +1,192 @@
+"""Whether an algorithm in MSCCL's XML does what its collective promises.
+
+Its steps are followed with the chunks that they move. A chunk is known by its number in the input
+and by the gpus whose contributions are in it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from typing import NamedTuple
+
+from backwater.importers.common.xml_tree import Element
+from backwater.importers.msccl.algorithm import READS, WRITES, Algorithm, Step
+
+_MOST_CHUNKS = 1 << 18
+"""Algorithms that move more of them are not looked through."""
+
+_KNOWN = ("allreduce", "allgather", "reducescatter", "alltoall")
+
+
+class _Chunk(NamedTuple):
+    number: int
+    """Its place in the input."""
+    gpus: int
+    """A bit for each gpu whose contribution is in it."""
+
+
+def check(algorithm: Algorithm) -> None:
+    """Warn of an algorithm that cannot end, or that ends with a wrong chunk in some place."""
+    steps = [step for blocks in algorithm.gpus for block in blocks for step in block.steps]
+    kind = algorithm.kind
+    unknown = any(
+        (step.type in READS and step.source is None)
+        or (step.type in WRITES and step.target is None)
+        for step in steps
+    )
+    if kind not in _KNOWN or unknown or sum(max(s.count, 0) for s in steps) > _MOST_CHUNKS:
+        return
+    if kind != "allreduce" and algorithm.chunks % len(algorithm.gpus):
+        return
+    ways = [way for way in (True, False) if algorithm.in_place in (None, way)]
+    found = [wrong for way in ways if (wrong := _Run(algorithm, way).wrong())]
+    if len(found) == len(ways):
+        element, message = found[0]
+        element.warning(message, "its messages are run as they are")
+
+
+class _Run:
+    """An algorithm, step by step."""
+
+    def __init__(self, algorithm: Algorithm, in_place: bool) -> None:
+        self.algorithm = algorithm
+        self.kind = algorithm.kind
+        self.in_place = in_place
+        self.ranks = len(algorithm.gpus)
+        self.share = algorithm.chunks // self.ranks
+        self.chunks: list[dict[tuple[str, int], _Chunk | None]] = [{} for _ in algorithm.gpus]
+        inputs = self.share if self.kind == "allgather" else algorithm.chunks
+        for rank, chunks in enumerate(self.chunks):
+            for number in range(inputs):
+                chunks[self._place(rank, "i", number)] = _Chunk(number, 1 << rank)
+        self.messages: dict[tuple[int, int, int], deque[list[_Chunk | None]]] = defaultdict(deque)
+        self.done = [[0] * len(blocks) for blocks in algorithm.gpus]
+        """By gpu and thread block, how many steps are over."""
+        self.index = [{block.id: at for at, block in enumerate(x)} for x in algorithm.gpus]
+        self.receivers: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        """By sender, receiver and channel, the thread blocks that take these messages."""
+        self.waiters: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        """By gpu, thread block and step, the thread blocks that wait for the end of that step."""
+        for rank, blocks in enumerate(algorithm.gpus):
+            for at, block in enumerate(blocks):
+                self.receivers[block.recv, rank, block.channel].append(at)
+                for step in block.steps:
+                    if step.waits_for is not None:
+                        self.waiters[rank, *step.waits_for].append(at)
+
+    def _place(self, rank: int, buffer: str, at: int) -> tuple[str, int]:
+        """Return where a place is when input and output are one buffer, or a part of one."""
+        if self.in_place and self.kind == "allreduce" and buffer == "o":
+            return "i", at
+        if self.in_place and self.kind == "allgather" and buffer == "i":
+            return "o", rank * self.share + at
+        if self.in_place and self.kind == "reducescatter" and buffer == "o":
+            return "i", rank * self.share + at
+        return buffer, at
+
+    def wrong(self) -> tuple[Element, str] | None:
+        """Return what is wrong at the end, and where that is said."""
+        self._to_the_end()
+        for rank, blocks in enumerate(self.algorithm.gpus):
+            for at, block in enumerate(blocks):
+                if self.done[rank][at] < len(block.steps):
+                    step = block.steps[self.done[rank][at]]
+                    message = (
+                        f"gpu {rank} never comes beyond this step: what it waits for waits too"
+                    )
+                    return step.element, message
+        for rank, element in enumerate(self.algorithm.elements):
+            for at, expected in self._output(rank):
+                found = self.chunks[rank].get(self._place(rank, "o", at))
+                if found != expected:
+                    what = self._difference(found, expected)
+                    return element, (
+                        f"at the end of this {self.algorithm.collective} chunk {at} of the output "
+                        f"of gpu {rank} {what}"
+                    )
+        return None
+
+    def _output(self, rank: int) -> list[tuple[int, _Chunk]]:
+        """List what a gpu ends with."""
+        everybody = (1 << self.ranks) - 1
+        if self.kind == "allreduce":
+            return [(at, _Chunk(at, everybody)) for at in range(self.algorithm.chunks)]
+        own = range(rank * self.share, (rank + 1) * self.share)
+        if self.kind == "reducescatter":
+            return [(at, _Chunk(number, everybody)) for at, number in enumerate(own)]
+        numbers = range(self.share) if self.kind == "allgather" else own
+        return [
+            (gpu * self.share + at, _Chunk(number, 1 << gpu))
+            for gpu in range(self.ranks)
+            for at, number in enumerate(numbers)
+        ]
+
+    def _difference(self, found: _Chunk | None, expected: _Chunk) -> str:
+        if found is None or found.number != expected.number:
+            return "is not the one that belongs there"
+        missing = [gpu for gpu in range(self.ranks) if (expected.gpus & ~found.gpus) >> gpu & 1]
+        listed = ", ".join(map(str, missing[:5])) + ", ..." * (len(missing) > 5)
+        if missing:
+            return f"lacks what gpu {listed} has" if len(missing) == 1 else f"lacks gpus {listed}"
+        return "has the data of gpus that do not belong there"
+
+    def _to_the_end(self) -> None:
+        """Take all steps that can be taken, each as soon as it can."""
+        ready = deque(
+            (rank, at)
+            for rank, blocks in enumerate(self.algorithm.gpus)
+            for at in range(len(blocks))
+        )
+        while ready:
+            rank, at = ready.popleft()
+            blocks = self.algorithm.gpus[rank]
+            block = blocks[at]
+            while self.done[rank][at] < len(block.steps) and self._can(rank, at):
+                step = block.steps[self.done[rank][at]]
+                sent = self._take(rank, step, (block.recv, rank, block.channel))
+                self.done[rank][at] += 1
+                if step.sends:
+                    channel = rank, block.send, block.channel
+                    self.messages[channel].append(sent)
+                    ready += ((block.send, i) for i in self.receivers[channel])
+                ready += ((rank, i) for i in self.waiters[rank, block.id, step.number])
+
+    def _can(self, rank: int, at: int) -> bool:
+        block = self.algorithm.gpus[rank][at]
+        step = block.steps[self.done[rank][at]]
+        if step.receives and not self.messages[block.recv, rank, block.channel]:
+            return False
+        if step.waits_for is None:
+            return True
+        other, number = step.waits_for
+        return self.done[rank][self.index[rank][other]] > number
+
+    def _take(self, rank: int, step: Step, channel: tuple[int, int, int]) -> list[_Chunk | None]:
+        """Take a step; returns what it sends, if it does."""
+        came = self.messages[channel].popleft() if step.receives else []
+        count = max(step.count, 0)
+        read = self._read(rank, step.source, count) if step.type in READS else came
+        if step.type in ("rrc", "rrs", "rrcs"):
+            kept = self._read(rank, step.target or step.source, count)
+            read = [_sum(a, b) or _sum(a, c) for a, b, c in zip(came, read, kept, strict=True)]
+        elif step.type == "re":
+            kept = self._read(rank, step.target, count)
+            read = [_sum(a, b) for a, b in zip(read, kept, strict=True)]
+        if step.type in WRITES and step.target is not None:
+            buffer, first = step.target
+            for at, chunk in enumerate(read):
+                self.chunks[rank][self._place(rank, buffer, first + at)] = chunk
+        return read
+
+    def _read(self, rank: int, place: tuple[str, int] | None, count: int) -> list[_Chunk | None]:
+        assert place is not None
+        buffer, first = place
+        own = self.chunks[rank]
+        return [own.get(self._place(rank, buffer, first + at)) for at in range(count)]
+
+
+def _sum(a: _Chunk | None, b: _Chunk | None) -> _Chunk | None:
+    """Add two chunks, which have to be the same one, with contributions of different gpus."""
+    if a is None or b is None or a.number != b.number or a.gpus & b.gpus:
+        return None
+    return _Chunk(a.number, a.gpus | b.gpus)

@@ -1,0 +1,458 @@
+"""The network of a scenario: as a file says it, or one that never limits what hosts send."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import chain, product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from backwater._base.toml_text import names, number, quoted, rate, time
+from backwater.importers.astra.system import Dimension
+from backwater.importers.common.source import Findings, Words, read_text, shown
+from backwater.importers.common.source import rate_bps as read_rate
+from backwater.importers.htsim import topology as htsim_topology
+from backwater.importers.htsim.matrix import Failure
+from backwater.importers.htsim.topology import FatTree
+from backwater.importers.ns3 import topology as ns3_topology
+
+DEFAULT_RATE_BPS = 400 * 10**9
+DEFAULT_DELAY_PS = 10**6
+
+DEFAULT_BUFFER_BYTES = 12 * 10**6
+"""What a switch of a scenario has where nothing says it."""
+
+_LARGEST_BUFFER_BYTES = 4 * 10**9
+_FRAMES_BYTES = 4 * 9216
+"""What may still come after a pause beside the round trip of the link: four large frames."""
+
+_HTSIM_KEYS = {"nodes", "tiers", "podsize", "tier"}
+
+
+@dataclass(slots=True)
+class Network:
+    """A topology as the lines of its table, with what is known of it."""
+
+    hosts: int
+    lines: list[str]
+    gpus_per_server: int = 0
+    """0 where nothing says it."""
+    fat_tree: FatTree | None = None
+    note: str = ""
+    """What the user should know of it."""
+    failures: list[str] = field(default_factory=list)
+    """Links that are down."""
+    widest_bytes: int = 0
+    """Buffer that the widest switch needs; see `port_bytes`."""
+    source: str = ""
+    """The file that says it, if one does."""
+    host_ports: int | None = None
+    """Fewest ports of a host; ``None`` where only the scenario's reader knows them."""
+
+    def fastest_bps(self) -> int:
+        """Return the rate of the fastest link, in bit/s; 0 where no rate can be read."""
+        try:
+            open_values: list[Any] = [tomllib.loads("\n".join(self.lines))]
+        except tomllib.TOMLDecodeError:
+            return 0  # the check of the scenario reports it
+        fastest = 0
+        while open_values:
+            value = open_values.pop()
+            if isinstance(value, list):
+                open_values += value
+            elif isinstance(value, dict):
+                open_values += value.values()
+                fastest = max(fastest, read_rate(str(value.get("rate")).replace(" ", "")) or 0)
+        return fastest
+
+    def switch(self) -> list[str]:
+        """Write the table of the switches, where the buffer of a scenario's default is too small.
+
+        Without it wide switches would refuse schemes that set headroom apart for each port.
+        """
+        if self.widest_bytes <= DEFAULT_BUFFER_BYTES:
+            return []
+        million = -(-min(self.widest_bytes, _LARGEST_BUFFER_BYTES) // 10**6)
+        return [
+            "# Twice the headroom of all ports of the widest switch.",
+            "[switch]",
+            f"buffer = {quoted(f'{million}MB')}",
+        ]
+
+
+def port_bytes(rate_bps: int, delay_ps: int) -> int:
+    """Return the buffer that a port of a switch needs: twice what comes in after a pause."""
+    return 2 * (2 * rate_bps * delay_ps // (8 * 10**12) + _FRAMES_BYTES)
+
+
+def table(values: dict[str, Any], name: str) -> list[str]:
+    """Write a table whose values are words of TOML, or tables of such."""
+    lines = [f"[{name}]"]
+    for key, value in values.items():
+        if isinstance(value, dict):
+            inner = ", ".join(f"{k} = {v}" for k, v in value.items())
+            lines.append(f"{key} = {{ {inner} }}")
+        else:
+            lines.append(f"{key} = {value}")
+    return lines
+
+
+def link(rate_bps: int, delay_ps: int) -> dict[str, str]:
+    """Write a kind of link."""
+    return {"rate": quoted(rate(rate_bps)), "delay": quoted(time(delay_ps))}
+
+
+def non_blocking(hosts: int, nics: int = 1) -> Network:
+    """Return the default network of an import.
+
+    All hosts are on one switch, or with several NICs per host on one switch for each NIC.
+    """
+    switches = "one switch" if nics == 1 else f"{nics} switches, one for each NIC of a host,"
+    note = (
+        f"nothing says what the network is: {hosts} hosts on {switches} with links of "
+        f"{rate(DEFAULT_RATE_BPS)} and {time(DEFAULT_DELAY_PS)} are taken; give it by --topology, "
+        "or by --set topology.link.rate=100Gbps and the like"
+    )
+    return replace(_default({}, hosts, nics), note=note)
+
+
+def _default(given: dict[str, Any], hosts: int, nics: int) -> Network:
+    """Return the default network with other keys; each NIC of a host has a switch of its own."""
+    wide = hosts * port_bytes(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS)
+    base = link(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS)
+    inner = given.get("link", {})
+    values: dict[str, Any] = {
+        "kind": quoted("star"),
+        "hosts": str(hosts),
+        **given,
+        "link": base | inner if isinstance(inner, dict) else inner,
+    }
+    count = str(values["hosts"])
+    plain = set(given) <= {"hosts", "link"} and isinstance(inner, dict) and count.isdigit()
+    if nics == 1 or not plain:
+        return Network(hosts, table(values, "topology"), widest_bytes=wide, host_ports=1)
+    how = ", ".join(f"{key} = {value}" for key, value in values["link"].items())
+    named = [f"h{host}" for host in range(int(count))]
+    lines = [
+        "[topology]",
+        'kind = "links"',
+        f"hosts = {names(named)}",
+        f"switches = {names(f'nic{nic}' for nic in range(nics))}",
+        "# Each NIC of a host has a port of its own, in their order.",
+        "links = [",
+        *(
+            f'    {{ a = "{host}", b = "nic{nic}", {how} }},'
+            for host in named
+            for nic in range(nics)
+        ),
+        "]",
+    ]
+    return Network(int(count), lines, widest_bytes=wide, host_ports=nics)
+
+
+def of_sets(sets: list[str], hosts: int, findings: Findings, nics: int = 1) -> Network:
+    """Return the network that the user describes by keys of a scenario.
+
+    Without ``topology.kind`` they change the network that is taken by default.
+    """
+    values: dict[str, Any] = {}
+    for text in sets:
+        key, _, value = text.partition("=")
+        path = [part.strip() for part in key.split(".")]
+        if path[0] != "topology" or not 2 <= len(path) <= 3 or not value.strip() or "" in path:
+            findings.fail(
+                f"--set {text}: expected a key of the topology and its value",
+                None,
+                "such as --set topology.link.rate=100Gbps; change other keys in the scenario, or "
+                "by `backwater run --set`",
+            )
+        inner = values
+        if len(path) == 3:
+            inner = values.setdefault(path[1], {})
+            if not isinstance(inner, dict):
+                findings.fail(f"--set {text}: {path[1]} has a value already")
+        inner[path[-1]] = _toml_value(value.strip())
+    if "kind" not in values:
+        return _default(values, hosts, nics)
+    # The scenario's own check says whether the hosts suffice.
+    star = values["kind"] == quoted("star")
+    wide = hosts * port_bytes(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS) if star else 0
+    return Network(hosts, table(values, "topology"), widest_bytes=wide)
+
+
+def _toml_value(word: str) -> str:
+    """Take a word as it is if it is a value of TOML, else as a text."""
+    try:
+        tomllib.loads(f"x = {word}")
+    except tomllib.TOMLDecodeError:
+        return quoted(word)
+    return word if "\n" not in word else quoted(word)
+
+
+def of_file(path: Path, findings: Findings) -> Network:
+    """Read a topology of htsim, SimAI, or HPCC's simulator, by what it begins with."""
+    text = read_text(path, findings, "topology")
+    first = next(
+        (x.split()[0] for x in text.splitlines() if x.strip() and not x.lstrip().startswith("#")),
+        "",
+    )
+    if first.lower() in _HTSIM_KEYS:
+        tree = htsim_topology.parse(str(path), text.splitlines(), findings)
+        return replace(of_fat_tree(tree, findings), source=str(path))
+    if not first.isdigit():
+        findings.fail(
+            f"{path} is no topology that can be read: it begins with {shown(first)}",
+            None,
+            "expected a .topo file of htsim, or a topology of SimAI or HPCC's simulator",
+        )
+    words = Words(str(path), text, findings)
+    topology = ns3_topology.parse(words)
+    findings.stop_if_wrong()
+    ns3_topology.check_paths(topology, words)
+    return replace(of_links(topology), source=str(path))
+
+
+# --- htsim ---------------------------------------------------------------------------------------
+
+
+def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
+    """Write a fat tree of htsim.
+
+    A switch of htsim lets each packet wait for a time. Here half of it is added to each of the
+    switch's links, which is the same on every path.
+    """
+    levels = tree.tiers
+    half = [tier.switch_ns * 500 for tier in levels]
+    below = [0, *half]
+    kinds: list[tuple[int, int]] = []
+    below_bytes, widest = 0, 0
+    for level, tier in enumerate(levels):
+        delay = tier.link_ns * 1000 + half[level] + below[level]
+        kinds.append((tier.rate_bps, delay))
+        each = port_bytes(tier.rate_bps, delay)
+        down = tier.down * each
+        if level:
+            widest = max(widest, below_bytes + levels[level - 1].up * each)
+        below_bytes = down
+    widest = max(widest, below_bytes)
+    if any(tier.has_queues for tier in levels):
+        findings.warning(
+            f"{tree.name}: Queue_Up and Queue_Down are not imported: ports share the buffer of "
+            "their switch here (switch.buffer)"
+        )
+    if any(tier.bundle > 1 for tier in levels):
+        lines = _bundled(tree, kinds)
+        return Network(tree.nodes, lines, fat_tree=tree, widest_bytes=widest, host_ports=1)
+    links = [link(*kind) for kind in kinds]
+    if tree.cores:
+        values: dict[str, Any] = {
+            "kind": quoted("clos"),
+            "pods": str(tree.pods),
+            "tors_per_pod": str(tree.tors_per_pod),
+            "aggs_per_pod": str(tree.aggs_per_pod),
+            "cores": str(tree.cores),
+            "hosts_per_tor": str(levels[0].down),
+            "link": links[0],
+            "agg_link": links[1],
+            "core_link": links[2],
+        }
+    else:
+        values = {
+            "kind": quoted("leaf-spine"),
+            "leaves": str(tree.tors_per_pod),
+            "spines": str(tree.aggs_per_pod),
+            "hosts_per_leaf": str(levels[0].down),
+            "link": links[0],
+            "uplink": links[1],
+        }
+    lines = table(values, "topology")
+    return Network(tree.nodes, lines, fat_tree=tree, widest_bytes=widest, host_ports=1)
+
+
+def _bundled(tree: FatTree, kinds: list[tuple[int, int]]) -> list[str]:
+    """Write the links of a fat tree one by one, where several join the same two switches.
+
+    Nodes have the names and the order of `leaf-spine` and `clos`. ``kinds`` are rate and delay of
+    the links below each tier.
+    """
+    tors = tree.pods * tree.tors_per_pod
+    aggs = tree.pods * tree.aggs_per_pod
+    tor, agg = ("tor", "agg") if tree.cores else ("leaf", "spine")
+    per_tor = tree.tiers[0].down
+    edges = [(f"host{h}", f"{tor}{h // per_tor}", 0) for h in range(tree.nodes)]
+    for t, a in product(range(tors), range(tree.aggs_per_pod)):
+        above = t // tree.tors_per_pod * tree.aggs_per_pod + a
+        edges += [(f"{tor}{t}", f"{agg}{above}", 1)] * tree.tiers[1].bundle
+    share = tree.cores // tree.aggs_per_pod
+    for a, c in product(range(aggs), range(share)):
+        above = a % tree.aggs_per_pod * share + c
+        edges += [(f"agg{a}", f"core{above}", 2)] * tree.tiers[2].bundle
+    switches = [
+        *(f"{tor}{t}" for t in range(tors)),
+        *(f"{agg}{a}" for a in range(aggs)),
+        *(f"core{c}" for c in range(tree.cores)),
+    ]
+    return [
+        "[topology]",
+        'kind = "links"',
+        f"hosts = {names(f'host{h}' for h in range(tree.nodes))}",
+        f"switches = {names(switches)}",
+        "links = [",
+        *(_edge(a, b, *kinds[kind]) for a, b, kind in edges),
+        "]",
+    ]
+
+
+def fail_links(network: Network, failures: list[Failure], findings: Findings) -> None:
+    """Add links that are down; they are named by the switches of a fat tree of htsim."""
+    tree = network.fat_tree
+    if failures and tree is None:
+        failures[0].line.fail(
+            "a failure names a switch of a fat tree, but the topology is not given",
+            0,
+            "give the .topo file with --topology",
+        )
+    assert tree is not None or not failures
+    for failure in failures:
+        assert tree is not None
+        if any(tier.bundle > 1 for tier in tree.tiers):
+            failure.line.fail("links of bundles have no numbers of their own in htsim", 0)
+        network.failures.append(_failed(tree, failure))
+    for name, count in Counter(network.failures).items():
+        if count > 1:
+            findings.warning(f"the link {name} fails {count} times, which is as once")
+    network.failures = list(dict.fromkeys(network.failures))
+
+
+def _failed(tree: FatTree, failure: Failure) -> str:
+    """Name a link: uplink l of a switch, or of a core that to its pod l."""
+    three = bool(tree.cores)
+    share = tree.cores // tree.aggs_per_pod if three else 0
+    switch, at = failure.switch_id, failure.link_id
+    tors, aggs = tree.pods * tree.tors_per_pod, tree.pods * tree.aggs_per_pod
+    ways = {"TOR": (tors, tree.aggs_per_pod), "AGG": (aggs, share), "CORE": (tree.cores, tree.pods)}
+    switches, links = ways[failure.switch]
+    if switch >= switches:
+        failure.line.fail(f"there are {switches} switches {failure.switch}, numbered from 0", 0)
+    if at >= links:
+        what = "links" if failure.switch == "CORE" else "links upwards"
+        failure.line.fail(f"a switch {failure.switch} has {links} {what}, numbered from 0", 0)
+    if failure.switch == "TOR" and not three:
+        return f"leaf{switch}--spine{at}"
+    if failure.switch == "TOR":
+        return f"tor{switch}--agg{switch // tree.tors_per_pod * tree.aggs_per_pod + at}"
+    if failure.switch == "AGG":
+        return f"agg{switch}--core{switch % tree.aggs_per_pod * share + at}"
+    # In htsim, core c is linked to aggregation switch c mod n of each pod, as its link c div n.
+    position, place = switch % tree.aggs_per_pod, switch // tree.aggs_per_pod
+    return f"agg{at * tree.aggs_per_pod + position}--core{position * share + place}"
+
+
+# --- Links one by one ----------------------------------------------------------------------------
+
+
+def of_links(topology: ns3_topology.Topology) -> Network:
+    """Write the links of a file of SimAI, or of HPCC's simulator."""
+    linked = topology.linked()
+    hosts = [n for n in topology.hosts if n in linked]
+    lines = [
+        "[topology]",
+        'kind = "links"',
+        f"hosts = {names(hosts)}",
+        f"switches = {names(n for n in topology.switches if n in linked)}",
+        "links = [",
+    ]
+    for edge in topology.links:
+        lost = f", loss = {number(edge.loss)}" if edge.loss > 0 else ""
+        lines.append(_edge(str(edge.a), str(edge.b), edge.rate_bps, edge.delay_ps, lost))
+    wide = _widest((str(e.a), str(e.b), e.rate_bps, e.delay_ps) for e in topology.links)
+    ends = Counter(end for edge in topology.links for end in (edge.a, edge.b))
+    return Network(
+        len(hosts),
+        [*lines, "]"],
+        topology.gpus_per_server,
+        widest_bytes=wide,
+        host_ports=min(ends[host] for host in hosts),
+    )
+
+
+def _widest(links: Iterable[tuple[str, str, int, int]]) -> int:
+    """Return the buffer that the widest of the nodes of some links needs."""
+    needs: Counter[str] = Counter()
+    for a, b, rate_bps, delay_ps in links:
+        each = port_bytes(rate_bps, delay_ps)
+        needs[a] += each
+        needs[b] += each
+    return max(needs.values(), default=0)
+
+
+def _edge(a: str, b: str, rate_bps: int, delay_ps: int, more: str = "") -> str:
+    how = f'rate = "{rate(rate_bps)}", delay = "{time(delay_ps)}"{more}'
+    return f'    {{ a = "{a}", b = "{b}", {how} }},'
+
+
+# --- ASTRA-sim -----------------------------------------------------------------------------------
+
+
+def of_dimensions(dimensions: list[Dimension]) -> Network:
+    """Write a network of ASTRA-sim's analytical model.
+
+    One switch is a star. Else a rank forwards what is for others, so each is a host with a switch
+    of its own, between which the link has the rate of all dimensions together and no delay.
+    """
+    ranks = prod(d.ranks for d in dimensions)
+    if len(dimensions) == 1 and dimensions[0].block == "Switch":
+        only = dimensions[0]
+        values = {
+            "kind": quoted("star"),
+            "hosts": str(ranks),
+            "link": link(only.rate_bps, only.latency_ps),
+        }
+        wide = ranks * port_bytes(only.rate_bps, only.latency_ps)
+        return Network(ranks, table(values, "topology"), widest_bytes=wide)
+    edges: list[tuple[str, str, Dimension]] = []
+    shared: list[str] = []
+    stride = 1
+    for d, dimension in enumerate(dimensions):
+        groups = [
+            [base + stride * member for member in range(dimension.ranks)]
+            for base in range(ranks)
+            if base // stride % dimension.ranks == 0
+        ]
+        for count, group in enumerate(groups):
+            if dimension.block == "Switch" and len(group) > 1:
+                shared.append(f"dim{d}-switch{count}")
+                edges += [(f"n{rank}", shared[-1], dimension) for rank in group]
+            else:
+                edges += [(f"n{a}", f"n{b}", dimension) for a, b in _pairs(dimension.block, group)]
+        stride *= dimension.ranks
+    total = sum(d.rate_bps for d in dimensions if d.ranks > 1)
+    quick = max(total, DEFAULT_RATE_BPS if not total else 0)
+    lines = [
+        "[topology]",
+        'kind = "links"',
+        f"hosts = {names(f'h{rank}' for rank in range(ranks))}",
+        f"switches = {names([*(f'n{rank}' for rank in range(ranks)), *shared])}",
+        "# Each host has a switch of its own, because ranks forward what is for others.",
+        "links = [",
+        *(_edge(f"h{rank}", f"n{rank}", quick, 0) for rank in range(ranks)),
+        *(_edge(a, b, d.rate_bps, d.latency_ps) for a, b, d in edges),
+        "]",
+    ]
+    own = ((f"h{rank}", f"n{rank}", quick, 0) for rank in range(ranks))
+    between = ((a, b, d.rate_bps, d.latency_ps) for a, b, d in edges)
+    return Network(ranks, lines, widest_bytes=_widest(chain(own, between)))
+
+
+def _pairs(block: str, group: list[int]) -> list[tuple[int, int]]:
+    """Which ranks of a group are linked to each other."""
+    if len(group) < 2:
+        return []
+    if block == "FullyConnected":
+        return [(a, b) for a, b in product(group, group) if a < b]
+    ring = list(zip(group, [*group[1:], group[0]], strict=True))
+    return ring[:1] if len(group) == 2 else ring

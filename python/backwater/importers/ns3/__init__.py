@@ -1,0 +1,1 @@
+"""Inputs and outputs of HPCC's ns-3 simulator and its forks."""

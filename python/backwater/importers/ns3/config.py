@@ -1,0 +1,283 @@
+"""`config.txt` of HPCC's simulator and its descendants: keys, values, and ns-3's own defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any
+
+from backwater.errors import ScenarioError
+from backwater.importers.common.source import TOLD, Findings, Words, meant, rate_bps, shown
+from backwater.importers.ns3.dialects import FOREIGN
+
+REQUIRED = object()
+"""In the place of a default: ns-3 has none that could be used."""
+
+
+class Kind(Enum):
+    """What the value of a key looks like."""
+
+    FLAG = auto()
+    WHOLE = auto()
+    NUMBER = auto()
+    RATE = auto()
+    WORD = auto()
+    KILOBYTES_OF_RATE = auto()
+    SHARE_OF_RATE = auto()
+    LINK = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key that the simulator knows."""
+
+    kind: Kind
+    default: Any = REQUIRED
+    """What ns-3 takes where the key is missing."""
+
+    high: int = 2**32 - 1
+
+
+KEYS: dict[str, Key] = {
+    "ENABLE_QCN": Key(Kind.FLAG, True),
+    "USE_DYNAMIC_PFC_THRESHOLD": Key(Kind.FLAG, True),
+    "PAUSE_TIME": Key(Kind.NUMBER, Decimal(5)),
+    "DATA_RATE": Key(Kind.WORD, ""),
+    "LINK_DELAY": Key(Kind.WORD, ""),
+    "PACKET_PAYLOAD_SIZE": Key(Kind.WHOLE, 1000),
+    "TOPOLOGY_FILE": Key(Kind.WORD),
+    "FLOW_FILE": Key(Kind.WORD),
+    "TRACE_FILE": Key(Kind.WORD, ""),
+    "TRACE_OUTPUT_FILE": Key(Kind.WORD, ""),
+    "FCT_OUTPUT_FILE": Key(Kind.WORD, "fct.txt"),
+    "PFC_OUTPUT_FILE": Key(Kind.WORD, "pfc.txt"),
+    "SIMULATOR_STOP_TIME": Key(Kind.NUMBER, Decimal("3.01")),
+    "CC_MODE": Key(Kind.WHOLE, 1),
+    "ALPHA_RESUME_INTERVAL": Key(Kind.NUMBER, Decimal(55)),
+    "RATE_DECREASE_INTERVAL": Key(Kind.NUMBER, Decimal(4)),
+    "CLAMP_TARGET_RATE": Key(Kind.FLAG, False),
+    "RP_TIMER": Key(Kind.NUMBER),
+    # Its default is 1/16 in whole numbers, which is 0: nobody wants that.
+    "EWMA_GAIN": Key(Kind.NUMBER),
+    "FAST_RECOVERY_TIMES": Key(Kind.WHOLE, 5),
+    "RATE_AI": Key(Kind.RATE),
+    "RATE_HAI": Key(Kind.RATE),
+    "MIN_RATE": Key(Kind.RATE, 100_000_000),
+    "DCTCP_RATE_AI": Key(Kind.RATE, 1_000_000_000),
+    "ERROR_RATE_PER_LINK": Key(Kind.NUMBER, Decimal(0)),
+    "L2_CHUNK_SIZE": Key(Kind.WHOLE, 0),
+    "L2_ACK_INTERVAL": Key(Kind.WHOLE, 0),
+    "L2_BACK_TO_ZERO": Key(Kind.FLAG, False),
+    "HAS_WIN": Key(Kind.FLAG, True),
+    "GLOBAL_T": Key(Kind.WHOLE, 1),
+    "VAR_WIN": Key(Kind.FLAG, False),
+    "FAST_REACT": Key(Kind.FLAG, True),
+    "U_TARGET": Key(Kind.NUMBER, Decimal("0.95")),
+    "MI_THRESH": Key(Kind.WHOLE, 5),
+    "INT_MULTI": Key(Kind.WHOLE, 1),
+    "MULTI_RATE": Key(Kind.FLAG, True),
+    "SAMPLE_FEEDBACK": Key(Kind.FLAG, False),
+    "PINT_LOG_BASE": Key(Kind.NUMBER, Decimal("1.05")),
+    "PINT_PROB": Key(Kind.NUMBER, Decimal(1)),
+    "RATE_BOUND": Key(Kind.FLAG, True),
+    "ACK_HIGH_PRIO": Key(Kind.FLAG, False),
+    "LINK_DOWN": Key(Kind.LINK, (0, 0, 0)),
+    "ENABLE_TRACE": Key(Kind.FLAG, True),
+    "KMAX_MAP": Key(Kind.KILOBYTES_OF_RATE, {}),
+    "KMIN_MAP": Key(Kind.KILOBYTES_OF_RATE, {}),
+    "PMAX_MAP": Key(Kind.SHARE_OF_RATE, {}),
+    # In MiB, and multiplied in 32 bits.
+    "BUFFER_SIZE": Key(Kind.WHOLE, 16, 4095),
+    "QLEN_MON_FILE": Key(Kind.WORD, ""),
+    "QLEN_MON_START": Key(Kind.WHOLE, 2_000_000_000, 2**63),
+    "QLEN_MON_END": Key(Kind.WHOLE, 2_100_000_000, 2**63),
+}
+
+_STAND_INS = {Kind.NUMBER: Decimal(1), Kind.RATE: 1, Kind.WORD: ""}
+"""Values of required keys that have none, so that everything else can be looked at."""
+
+_EXAMPLES = {
+    "TOPOLOGY_FILE": "topology.txt",
+    "FLOW_FILE": "flow.txt",
+    "EWMA_GAIN": "0.00390625",
+    "RATE_AI": "50Mb/s",
+    "RATE_HAI": "100Mb/s",
+    "RP_TIMER": "300",
+}
+"""A value of each required key."""
+
+ALL_KEYS = frozenset({*KEYS, *FOREIGN})
+
+
+@dataclass(slots=True)
+class Config:
+    """What a configuration says, and where."""
+
+    path: Path
+    words: Words
+    values: dict[str, Any]
+    places: dict[str, int]
+    """Index of the key's word; missing for ns-3's defaults."""
+
+    foreign: dict[str, str]
+    """Keys of forks with their values."""
+
+    foreign_places: dict[str, int] = field(default_factory=dict)
+    """Index of the word of each key of a fork."""
+
+    unread: set[str] = field(default_factory=set)
+    """Keys whose value is none, which has been told; they have a default or a stand-in."""
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
+
+    def said(self, key: str) -> bool:
+        """Whether the file has a key."""
+        return key in self.places
+
+    def foreign_number(self, key: str, default: int = 0) -> int:
+        """Return the whole number that a key of a fork has."""
+        value = self.foreign.get(key)
+        if value is None:
+            return default
+        if not (value.isascii() and value.isdigit() and len(value) < 8):
+            at = self.foreign_places[key] + 1
+            self.words.error(at, f"{key} should be a whole number, found {shown(value)}")
+            return default
+        return int(value)
+
+    def foreign_flag(self, key: str, default: bool) -> bool:
+        """Return a 0 or 1 that a key of a fork has."""
+        return self.foreign_number(key, int(default)) != 0
+
+    def error(self, key: str, message: str, hint: str | None = None) -> None:
+        """Note what is wrong with the value of a key, be it said or ns-3's default."""
+        if key in self.unread:
+            return
+        if key in self.places:
+            self.words.error(self.places[key], message, hint)
+        else:
+            self.words.findings.error(f"{self._missing(key)}: {message}", hint)
+
+    def warning(self, key: str, message: str, hint: str | None = None) -> None:
+        """Note what is doubtful about the value of a key."""
+        if key in self.places:
+            self.words.warning(self.places[key], message, hint)
+        else:
+            self.words.findings.warning(f"{self._missing(key)}: {message}", hint)
+
+    def _missing(self, key: str) -> str:
+        default = self.values[key]
+        taken = f", and ns-3 takes {told(default)}" if default not in ("", {}) else ""
+        return f"{self.words.name}: {key} is missing{taken}"
+
+    def need(self, *keys: str) -> None:
+        """Note which of these keys, all without a usable default, are missing.
+
+        They get a value with which everything else can be looked at.
+        """
+        for key in keys:
+            if self.values[key] is not REQUIRED:
+                continue
+            why = "ns-3 has no default for it"
+            if key == "EWMA_GAIN":
+                why = "ns-3's own default comes out as 0, so that marks would teach nothing"
+            example = f"say it, as in `{key} {_EXAMPLES[key]}`"
+            self.words.findings.error(f"{self.words.name}: {key} is missing: {why}", example)
+            self.values[key] = _STAND_INS[KEYS[key].kind]
+
+
+def read(path: Path, findings: Findings) -> Config:
+    """Read a configuration file."""
+    return parse(path, Words.read(path, findings, "configuration", 1 << 22))
+
+
+def parse(path: Path, words: Words) -> Config:
+    """Read the words of a configuration; the path is where relative file names start."""
+    config = Config(path, words, {k: key.default for k, key in KEYS.items()}, {}, {})
+    lines = words.line_starts()
+    unknown: dict[str, tuple[int, list[str]]] = {}
+    while words.left:
+        at = words.at
+        word = words.next("a key")
+        if word in KEYS:
+            if word in config.places:
+                words.warning(at, f"{word} is said twice; as in ns-3 the later one holds")
+            config.places[word] = at
+            try:
+                config.values[word] = _value(words, word, config.values[word])
+            except ScenarioError:  # It is told at the end, with all others.
+                config.unread.add(word)
+                if config.values[word] is REQUIRED:
+                    config.values[word] = _STAND_INS[KEYS[word].kind]
+                _pass_over(words, lines)
+        elif word in FOREIGN:
+            config.foreign[word] = words.next(f"the value of {word}")
+            config.foreign_places[word] = at
+        else:
+            _pass_over(words, lines)
+            unknown.setdefault(word, (at, words.words[at : words.at]))
+    _warn_of_unknown(words, unknown)
+    return config
+
+
+def _warn_of_unknown(words: Words, unknown: dict[str, tuple[int, list[str]]]) -> None:
+    """Name every key that no known simulator has; it may change the physics in an unknown fork."""
+    for at, skipped in list(unknown.values())[:TOLD]:
+        words.warning(
+            at,
+            f"{shown(' '.join(skipped[:4]))}: no such key; ns-3 skips it silently, and so does "
+            "this import",
+            meant(skipped[0], sorted(ALL_KEYS)),
+        )
+    if more := list(unknown)[TOLD:]:
+        words.warning(
+            unknown[more[0]][0],
+            "no known simulator has these keys either, and they are skipped: "
+            + ", ".join(shown(word).strip("`") for word in more),
+            "if a key changes the simulation, set its counterpart in the scenario",
+        )
+
+
+def _pass_over(words: Words, lines: set[int]) -> None:
+    while words.left and words.at not in lines and words.words[words.at] not in ALL_KEYS:
+        words.at += 1
+
+
+def told(value: Any) -> str:
+    """Write a value as the file would."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _value(words: Words, key: str, old: Any) -> Any:
+    about = KEYS[key]
+    takers: dict[Kind, Callable[[], Any]] = {
+        Kind.FLAG: lambda: words.flag(key),
+        Kind.WHOLE: lambda: words.integer(key, 0, about.high),
+        Kind.NUMBER: lambda: words.number(key),
+        Kind.RATE: lambda: words.rate(key),
+        Kind.WORD: lambda: words.next(f"the value of {key}"),
+        Kind.KILOBYTES_OF_RATE: lambda: _map(words, key, old, lambda: words.integer(key)),
+        Kind.SHARE_OF_RATE: lambda: _map(words, key, old, lambda: words.number(key, "0", "1")),
+        Kind.LINK: lambda: tuple(words.integer(key, 0, 2**63) for _ in range(3)),
+    }
+    return takers[about.kind]()
+
+
+def _map(words: Words, key: str, old: dict[int, Any], take: Callable[[], Any]) -> dict[int, Any]:
+    """Take `count (rate value){count}`; further maps of a key add to the first, as in ns-3."""
+    count = words.integer(f"the number of rates of {key}", 0, 10_000)
+    result = dict(old)
+    for _ in range(count):
+        word = words.next(f"a rate of {key}")
+        rate = rate_bps(word) if word.isascii() and word.isdigit() else None
+        if rate is None:
+            words.wrong(
+                f"a rate of {key} should be a whole number of bit/s, found {shown(word)}",
+                f"{key} is the number of rates, then a rate and its value for each",
+            )
+        result[rate] = take()
+    return result

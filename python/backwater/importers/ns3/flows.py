@@ -1,0 +1,168 @@
+"""`flow.txt` of HPCC's simulator and its descendants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from backwater.importers.common.source import Findings, Words
+from backwater.importers.ns3.topology import Topology
+
+DATA_GROUP = 3
+"""The priority group that traffic generators give to all flows."""
+
+DEFAULT_PORT = 100
+"""The destination port where a list of flows has none."""
+
+INCAST_PORT = 200
+"""By convention the destination port of flows that belong to an incast."""
+
+MAX_SIZE = 2**32 - 1
+_LARGEST = 2**48
+_MAX_START_PS = 10**18
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What the lines of a list of flows hold."""
+
+    first: int
+    """Number of words in the first line."""
+    columns: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """Return the words of a flow."""
+        return len(self.columns)
+
+
+HPCC = Form(1, ("src", "dst", "group", "port", "bytes", "start"))
+CONWEAVE = Form(1, ("src", "dst", "group", "bytes", "start"))
+FLOODGATE = Form(2, ("src", "dst", "bytes", "start"))
+FLOODGATE_PAIRS = Form(2, ("src", "dst", "bytes", "start", "pair", "message"))
+"""Floodgate's with messages that share queue pairs; its first line has a second number, 1."""
+
+_FORMS = (HPCC, CONWEAVE, FLOODGATE, FLOODGATE_PAIRS)
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A line of the file; hosts by their number in ns-3."""
+
+    src: int
+    dst: int
+    group: int
+    port: int
+    bytes: int
+    start_ps: int
+
+
+def read(path: Path, topology: Topology, findings: Findings) -> list[Flow]:
+    """Read a flow file, sorted by start."""
+    return parse(Words.read(path, findings, "list of flows"), topology)
+
+
+def parse(words: Words, topology: Topology) -> list[Flow]:
+    """Read the words of a flow file."""
+    form = _form(words.text)
+    count = words.integer("the number of flows")
+    if form.first == 2 and words.integer("whether messages share queue pairs", 0, 1):
+        words.warning(
+            1,
+            "messages of one queue pair become flows of their own, which do not wait for each "
+            "other",
+        )
+    if words.left < form.width * count:
+        words.findings.fail(
+            f"the first line announces {count} flows, but {words.left // form.width} follow "
+            f"({' '.join(form.columns)} each)",
+            words.place(0),
+            "ns-3 would run the last one again and again; write how many there are",
+        )
+    hosts = set(topology.hosts) & topology.linked()
+    flows = [_flow(words, form, hosts, topology) for _ in range(count)]
+    if words.left:
+        words.warning(
+            words.at,
+            f"the first line announces {count} flows: ns-3 ignores silently what comes after "
+            "them, and so does this import",
+        )
+    if not flows:
+        words.findings.fail("there is no flow", words.place(0))
+    return _in_order(flows, words, form)
+
+
+def _form(text: str) -> Form:
+    """Tell the forms apart by the words of the first two lines; ns-3 itself ignores lines."""
+    lines = (len(line.split()) for line in text.splitlines() if line.strip())
+    first, second = next(lines, 1), next(lines, HPCC.width)
+    return next((f for f in _FORMS if (f.first, f.width) == (first, second)), HPCC)
+
+
+def _flow(words: Words, form: Form, hosts: set[int], topology: Topology) -> Flow:
+    first = words.at
+    src = dst = size = 0
+    group, port, start = DATA_GROUP, DEFAULT_PORT, Decimal(0)
+    for column in form.columns:
+        match column:
+            case "src":
+                src = words.integer("the source of a flow")
+            case "dst":
+                dst = words.integer("the destination of a flow")
+            case "group":
+                group = words.integer("the priority group of a flow")
+            case "port":
+                port = words.integer("the destination port of a flow", 0, 65_535)
+            case "bytes":
+                size = words.integer("the size of a flow", 0, 2**63)
+            case "start":
+                start = words.number("the start of a flow in seconds", "0", "1e6")
+            case _:
+                words.integer(f"the number of a {column}")
+    for at, host in ((first, src), (first + 1, dst)):
+        if host not in hosts:
+            what = "a switch" if host in topology.switches else "no host with a link"
+            words.error(at, f"node {host} is {what}", "flows join two hosts", "flows of such nodes")
+    if src == dst:
+        words.error(
+            first + 1,
+            f"host {src} would send to itself",
+            "in ns-3 such a flow never ends; remove it",
+            "flows from a host to itself",
+        )
+    _check_size(words, size, first + form.columns.index("bytes"))
+    exact = start * 10**12
+    if exact != int(exact):
+        words.warning(
+            first + form.columns.index("start"),
+            "the start is finer than a picosecond and is cut there",
+            kind="starts that are finer than a picosecond",
+        )
+    return Flow(src, dst, group, port, size, int(exact))
+
+
+def _check_size(words: Words, size: int, at: int) -> None:
+    if size == 0:
+        words.error(at, "a flow of 0 bytes", "in ns-3 it never ends; remove it")
+    elif size > _LARGEST:
+        words.error(at, f"a flow of {size} bytes is more than 2^48", None, "flows above 2^48 B")
+    elif size > MAX_SIZE:
+        words.warning(
+            at,
+            f"a flow of {size} bytes: ns-3 holds sizes in 32 bits and would send something else; "
+            "here it is sent whole",
+            kind="flows of more than 32 bits",
+        )
+
+
+def _in_order(flows: list[Flow], words: Words, form: Form) -> list[Flow]:
+    for index in range(1, len(flows)):
+        if flows[index].start_ps < flows[index - 1].start_ps:
+            words.warning(
+                form.first + form.width * index + form.columns.index("start"),
+                "this flow starts before the one in front of it, for which ns-3 has no event any "
+                "more; here the flows are sorted by their start",
+                kind="flows that are out of order",
+            )
+    return sorted(flows, key=lambda flow: flow.start_ps)

@@ -1,0 +1,264 @@
+"""`topology.txt` of HPCC's simulator, and its dialects of Floodgate, PowerTCP and SimAI."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+
+from backwater.importers.common.source import Findings, Words, decimal
+
+MAX_HOST = 65_535
+"""A host's number stands in two bytes of its address."""
+
+MAX_NODES = 1 << 20
+
+_RATES = (10**6, 10**15)
+_MAX_DELAY_PS = 10**12
+
+
+class Dialect(StrEnum):
+    """Who wrote a topology file."""
+
+    HPCC = "HPCC"
+    FLOODGATE = "Floodgate"
+    POWERTCP = "PowerTCP"
+    SIMAI = "SimAI"
+
+    @property
+    def link_words(self) -> int:
+        """How many words a link has."""
+        return 4 if self is Dialect.FLOODGATE else 5
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A full-duplex link between two nodes."""
+
+    a: int
+    b: int
+    rate_bps: int
+    delay_ps: int
+    loss: Decimal
+    """Share of frames that are lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """Nodes by number, and links in the order of the file, which numbers the ports."""
+
+    dialect: Dialect
+    nodes: int
+    switches: tuple[int, ...]
+    links: tuple[Link, ...]
+    gpus_per_server: int = 0
+    """0 where the file does not say it."""
+    first_link: int = 0
+    """The word of the file with which the links begin."""
+
+    @property
+    def hosts(self) -> tuple[int, ...]:
+        """Numbers of the nodes that are no switches, ascending."""
+        switches = set(self.switches)
+        return tuple(n for n in range(self.nodes) if n not in switches)
+
+    def linked(self) -> set[int]:
+        """Nodes with at least one link."""
+        return {n for link in self.links for n in (link.a, link.b)}
+
+    def switch_rates(self) -> list[int]:
+        """Rates of all switch ports, ascending."""
+        switches = set(self.switches)
+        return sorted({x.rate_bps for x in self.links if x.a in switches or x.b in switches})
+
+
+def read(path: Path, findings: Findings) -> Topology:
+    """Read a topology file of a run of ns-3."""
+    topology = parse(Words.read(path, findings, "topology"))
+    ends = Counter(n for link in topology.links for n in (link.a, link.b))
+    for host in topology.hosts:
+        if ends[host] > 1:
+            findings.warning(
+                f"host {host} has {ends[host]} links: `--profile ns3` was compared with ns-3 for "
+                "hosts with one link only",
+                kind="hosts with several links",
+            )
+    return topology
+
+
+def parse(words: Words) -> Topology:
+    """Read the words of a topology file."""
+    dialect = _dialect(words)
+    nodes, switch_count, link_count, gpus_per_server = _header(words, dialect)
+    switches = _switches(words, nodes, switch_count)
+    width = dialect.link_words
+    if words.left < width * link_count:
+        lines = "source, target, rate, delay" + (", loss" if width == 5 else "")
+        words.findings.fail(
+            f"the header announces {link_count} links, but after the switches there are only "
+            f"{words.left} words, and a link has {width} ({lines})",
+            words.place(len(words)),
+        )
+    first_link = words.at
+    links = tuple(_link(words, dialect, nodes) for _ in range(link_count))
+    if words.left:
+        words.warning(
+            words.at,
+            f"{words.left} words after the {link_count} links that the header announces: ns-3 "
+            "ignores them silently, and so does this import",
+        )
+    topology = Topology(dialect, nodes, switches, links, gpus_per_server, first_link)
+    _check(topology, words)
+    return topology
+
+
+def _dialect(words: Words) -> Dialect:
+    first = next((line.split() for line in words.text.splitlines() if line.strip()), [])
+    numbers = all(_whole(word) for word in first)
+    if len(first) == 6:
+        return Dialect.FLOODGATE if numbers else Dialect.SIMAI
+    return Dialect.POWERTCP if len(first) == 4 and numbers else Dialect.HPCC
+
+
+def _whole(word: str) -> bool:
+    return word.isascii() and word.isdigit()
+
+
+def _header(words: Words, dialect: Dialect) -> tuple[int, int, int, int]:
+    gpus = 0
+    nodes = words.integer("the number of nodes", 2, MAX_NODES)
+    if dialect is Dialect.FLOODGATE:
+        switches = words.integer("the number of switches", 0, nodes)
+        for what in ("hosts per rack", "ToRs", "cores"):
+            words.integer(f"the number of {what}")
+    elif dialect is Dialect.SIMAI:
+        gpus = words.integer("the number of GPUs per server")
+        switches = words.integer("the number of NVSwitches", 0, nodes)
+        if switches:
+            words.warning(
+                words.at - 1,
+                "NVSwitches become plain switches: SimAI sends traffic inside a server over them "
+                "in its own way",
+            )
+        switches += words.integer("the number of switches", 0, nodes - switches)
+    else:
+        switches = words.integer("the number of switches", 0, nodes)
+        if dialect is Dialect.POWERTCP:
+            words.integer("the number of ToRs")
+    links = words.integer("the number of links", 0, 4_000_000)
+    if dialect is Dialect.SIMAI:
+        words.next("the type of GPU")
+    return nodes, switches, links, gpus
+
+
+def _switches(words: Words, nodes: int, count: int) -> tuple[int, ...]:
+    seen: dict[int, None] = {}
+    for _ in range(count):
+        number = words.integer("the number of a switch", 0)
+        if number >= nodes:
+            words.wrong(
+                f"the number of a switch is {number}; expected 0 to {nodes - 1}",
+                "the first line has 3 numbers (HPCC: nodes, switches, links), 4 (PowerTCP: nodes, "
+                "switches, ToRs, links), 6 (Floodgate), or 5 and the type of GPU (SimAI)",
+            )
+        if number in seen:
+            words.wrong(f"switch {number} is named twice")
+        seen[number] = None
+    return tuple(seen)
+
+
+def _link(words: Words, dialect: Dialect, nodes: int) -> Link:
+    a = words.integer("one end of a link", 0, nodes - 1)
+    b = words.integer("the other end of a link", 0, nodes - 1)
+    if a == b:
+        words.wrong(f"node {a} is linked to itself")
+    bare = dialect is Dialect.FLOODGATE
+    rate = _gigabits(words) if bare else words.rate("the rate of a link")
+    if not _RATES[0] <= rate <= _RATES[1]:
+        words.wrong(f"a link of {rate} bit/s; expected 1Mbps to 1000Tbps")
+    delay = Decimal(1000) * words.number("the delay of a link in ns") if bare else None
+    exact = words.time("the delay of a link") if delay is None else delay
+    if exact > _MAX_DELAY_PS:
+        words.wrong("the delay of a link is more than a second")
+    delay_ps = _whole_ns(words, exact)
+    loss = Decimal(0) if bare else words.number("the loss of a link", "0", "1")
+    return Link(a, b, rate, delay_ps, loss)
+
+
+def _gigabits(words: Words) -> int:
+    """Take a rate as a bare number of Gbit/s; with a unit it is as everywhere."""
+    word = words.words[words.at] if words.left else ""
+    bare = decimal(word)
+    if bare is None:
+        return words.rate("the rate of a link")
+    words.next("the rate of a link")
+    return int(bare * 10**9)
+
+
+def _whole_ns(words: Words, delay_ps: Decimal) -> int:
+    whole = int(delay_ps) // 1000 * 1000
+    if whole != delay_ps:
+        words.warning(
+            words.at - 1,
+            f"ns-3 counts whole nanoseconds: this delay becomes {whole // 1000} ns",
+            kind="delays that are no whole number of nanoseconds",
+        )
+    return whole
+
+
+def check_paths(topology: Topology, words: Words) -> None:
+    """Make sure that hosts reach each other; the error has the first link of one that is apart.
+
+    Where links join hosts, only those must reach each other that send to each other.
+    """
+    linked, switches = topology.linked(), set(topology.switches)
+    if any(switches.isdisjoint((link.a, link.b)) for link in topology.links):
+        return  # only neighbours reach each other then, and the check of the scenario names others
+    hosts = [n for n in topology.hosts if n in linked]
+    around: dict[int, list[int]] = {n: [] for n in linked}
+    for link in topology.links:
+        around[link.a].append(link.b)
+        around[link.b].append(link.a)
+    reached, edge = set(hosts[:1]), hosts[:1]
+    while edge:
+        further = {n for at in edge for n in around[at]} - reached
+        reached |= further
+        edge = [n for n in further if n in switches]
+    apart = [n for n in hosts if n not in reached]
+    if not apart:
+        return
+    first = next(at for at, link in enumerate(topology.links) if apart[0] in (link.a, link.b))
+    some = ", ".join(map(str, apart[:5])) + (f" and {len(apart) - 5} more" * (len(apart) > 5))
+    words.findings.fail(
+        f"no path over switches leads from host {hosts[0]} to {some}; this is a link of host "
+        f"{apart[0]}",
+        words.place(topology.first_link + topology.dialect.link_words * first),
+        "add links so that every host can reach every other over switches",
+    )
+
+
+def _check(topology: Topology, words: Words) -> None:
+    findings = words.findings
+    pairs = Counter(frozenset((link.a, link.b)) for link in topology.links)
+    for pair, count in pairs.items():
+        if count > 1:
+            a, b = sorted(pair)
+            findings.warning(
+                f"{words.name}: nodes {a} and {b} have {count} links: ns-3 routes over the last of "
+                "them only; here flows are spread over all of them",
+                kind="pairs of nodes with several links",
+            )
+    ends = Counter(n for link in topology.links for n in (link.a, link.b))
+    for host in topology.hosts:
+        if host > MAX_HOST:
+            findings.error(
+                f"{words.name}: host {host} has no address of its own in ns-3",
+                f"hosts are numbered up to {MAX_HOST}; give the higher numbers to switches",
+            )
+            break
+    for node in sorted(set(range(topology.nodes)) - set(ends)):
+        findings.warning(f"node {node} has no link and is left out", kind="nodes without a link")
+    if not topology.links:
+        findings.error(f"{words.name}: the topology has no link")

@@ -1,0 +1,458 @@
+"""Operations of a SimAI workload: every rank runs the same layers, in the order of the policy."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from backwater.importers.common.source import Findings
+from backwater.importers.simai.workload import RECOMPUTING, Collective, Group, Layer, Part, Workload
+from backwater.workloads import Workload as Operations
+from backwater.workloads import parallel_groups
+
+MAX_OPERATIONS = 20_000_000
+DEFAULT_SERVER = 8
+"""GPUs of a server where nothing says how many there are."""
+
+MTU_BYTES = 9000
+"""Payload of a packet in SimAI's configuration of its packet simulator."""
+
+DEFAULT_SEND_LATENCY_NS = 6000
+"""What SimAI takes for the latency before a message where its tables have none. Its own runs act
+on these numbers as microseconds, 1000 times too long; here they are the nanoseconds they name."""
+
+_KINDS = {
+    Collective.ALL_REDUCE: "all-reduce",
+    Collective.ALL_GATHER: "all-gather",
+    Collective.REDUCE_SCATTER: "reduce-scatter",
+    Collective.ALL_TO_ALL: "all-to-all",
+}
+_SMALLEST_FORWARD = 4096
+"""A smaller forward collective counts as this many bytes in SimAI."""
+
+ALL = ""
+"""The group of all ranks."""
+
+_OVER_ALL = ("MICRO", "DATA", "HYBRID_DLRM", "HYBRID_DLRM_ENHANCED")
+_MODEL_ONLY = ("MODEL", "DISTRIBUTED_INFERENCE")
+_BY_SERVER = ("HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA")
+
+
+class Latency(NamedTuple):
+    """How long each message waits at its sender, in ns."""
+
+    inside_ns: int
+    """To a GPU of the same server."""
+    across_ns: int
+
+
+PROTOCOLS = {
+    "ll": Latency(7200, 9300),
+    "ll128": Latency(15900, 18000),
+    "simple": Latency(11800, 22400),
+}
+"""SimAI's tables for rings over NVLink and over the network, by the library's protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the file does not say."""
+
+    ranks: int
+    gpus_per_server: int
+    latency: Latency
+    passes: int = 1
+
+
+class _Step(NamedTuple):
+    """An operation of every rank."""
+
+    name: str
+    after: tuple[int, ...]
+    duration_ns: int = 0
+    part: Part | None = None
+    group: str | None = None
+    """Which kind of group does the collective; ``None`` for a computation."""
+
+
+def default_ranks(workload: Workload) -> int:
+    """Return how many ranks there are at least, so that each kind of group has several."""
+    unit = (workload.tp or 1) * (workload.ep or 1) * (workload.pp or 1)
+    return max(DEFAULT_SERVER, 2 * unit)
+
+
+def convert(name: str, workload: Workload, settings: Settings, findings: Findings) -> Operations:
+    """Make operations of a workload; ``name`` is that of its file."""
+    groups = _Groups(workload, settings)
+    groups.check()
+    program = _Program(workload, groups, findings)
+    for number in range(settings.passes):
+        program.one_pass(number)
+    if len(program.steps) * settings.ranks > MAX_OPERATIONS:
+        findings.fail(
+            f"{name}: {len(program.steps)} operations of each of {settings.ranks} ranks are more "
+            f"than {MAX_OPERATIONS} together",
+            None,
+            _smaller(groups, MAX_OPERATIONS // len(program.steps)),
+        )
+    _warn_of_the_rest(workload, findings)
+    operations = Operations(
+        settings.ranks,
+        options={
+            "matching": "tag-and-source",
+            "send_end": "acknowledged",
+            "queue_pairs": "per-message",
+            **_across(settings),
+        },
+        groups=groups.members(program.used),
+        source={"format": "simai", "policy": workload.policy, "passes": settings.passes},
+    )
+    algorithms = {
+        (kind, collective): groups.algorithm(kind, collective)
+        for kind in program.used
+        for collective in Collective
+    }
+    for rank in range(settings.ranks):
+        for step in program.steps:
+            if step.part is None or step.group is None:
+                duration = step.duration_ns * 1000
+                operations.calc(rank, duration, after=step.after, resource=0, name=step.name)
+                continue
+            assert step.part.collective is not None
+            operations.collective(
+                rank,
+                _KINDS[step.part.collective],
+                step.part.bytes,
+                groups.of(step.group, rank),
+                algorithm=algorithms[step.group, step.part.collective],
+                after=step.after,
+                latency_ps=settings.latency.inside_ns * 1000,
+                name=step.name,
+            )
+    return operations
+
+
+def latency(word: str, findings: Findings) -> Latency:
+    """Read a latency: a number of ns, or a protocol whose tables say it."""
+    if word.lower() in PROTOCOLS:
+        return PROTOCOLS[word.lower()]
+    if not (word.isascii() and word.isdigit()) or len(word) > 10 or int(word) > 10**9:
+        findings.fail(
+            f"--send-latency {word}: expected nanoseconds (0 to 1000000000), LL, LL128 or Simple"
+        )
+    return Latency(int(word), int(word))
+
+
+def _across(settings: Settings) -> dict[str, int]:
+    if settings.latency.inside_ns == settings.latency.across_ns:
+        return {}
+    return {
+        "server_ranks": settings.gpus_per_server,
+        "latency_across_ps": settings.latency.across_ns * 1000,
+    }
+
+
+def _smaller(groups: _Groups, most: int) -> str:
+    """Say which part of a workload is small enough, with ``most`` ranks at most."""
+    unit = groups.tp * groups.ep * groups.pp
+    if most < unit:
+        return "import fewer layers, or fewer passes"
+    return f"import fewer ranks, such as --ranks {most // unit * unit}, or fewer layers"
+
+
+def _warn_of_the_rest(workload: Workload, findings: Findings) -> None:
+    line = workload.header
+    if (workload.pp or 1) > 1:
+        line.warning(
+            f"pp is {workload.pp}: the ranks of each pipeline stage run all layers of the file, "
+            "which are those of one stage, and data groups stay inside a stage (SimAI makes them "
+            f"{workload.pp} times larger); what stages send to each other (pp_comm) is left out, "
+            "and no stage waits for another",
+            0,
+        )
+    for key, value in (("vpp", workload.vpp), ("ga", workload.ga)):
+        if (value or 1) > 1:
+            line.warning(
+                f"{key} is {value}: as in SimAI's packet simulator this number changes nothing: "
+                "all layers of the file run once in each pass",
+                line.words.index(next(w for w in line.words if w.removesuffix(":") == key)),
+            )
+    if workload.initiates:
+        line.warning(
+            "forward passes are repeated as checkpoint_initiates says; SimAI reads these numbers, "
+            "but does not act on them",
+            0,
+        )
+
+
+class _Groups:
+    """Which ranks do a collective together."""
+
+    def __init__(self, workload: Workload, settings: Settings) -> None:
+        self.workload = workload
+        self.settings = settings
+        self.pp = workload.pp or 1
+        self.tp = workload.tp or max(1, settings.ranks // self.pp)
+        self.ep = workload.ep or 1
+        replicas, rest = divmod(settings.ranks, self.tp * self.pp)
+        self.dp = 0 if rest else replicas
+        """Tensor groups of a pipeline stage; 0 if the ranks cannot be divided."""
+        self.names: dict[tuple[str, int], str] = {}
+
+    def check(self) -> None:
+        line, ranks = self.workload.header, self.settings.ranks
+        policies = {self.workload.policy} | {x.policy for x in self.workload.layers if x.policy}
+        if any(p.startswith("HYBRID_TRANSFORMER") for p in policies) or self.workload.tp:
+            if not self.dp:
+                stages = f" in each of {self.pp} pipeline stages" if self.pp > 1 else ""
+                line.fail(
+                    f"{ranks} ranks cannot be divided into tensor groups of {self.tp}{stages}", 0
+                )
+            if self.dp % self.ep:
+                line.fail(
+                    f"{self.dp} tensor groups"
+                    + (" of a pipeline stage" if self.pp > 1 else "")
+                    + f" cannot be divided into expert groups of {self.ep}",
+                    0,
+                )
+        if policies & set(_BY_SERVER) and ranks % self.settings.gpus_per_server:
+            line.fail(
+                f"{ranks} ranks cannot be divided into servers of {self.settings.gpus_per_server}",
+                0,
+            )
+
+    def kind(self, part: Part, layer: Layer, weights: bool) -> str | None:
+        """Name the kind of group that does a collective; ``None``: each rank alone."""
+        policy = layer.policy or self.workload.policy
+        if part.group in (Group.EP, Group.DP_EP):
+            return self._if_several("expert" if part.group is Group.EP else "expert-data")
+        if policy in _OVER_ALL:
+            first_of_dlrm = policy.startswith("HYBRID_DLRM") and layer is self.workload.layers[0]
+            return self._if_several(ALL) if weights or first_of_dlrm else None
+        if policy in _MODEL_ONLY:
+            return None if weights else self._if_several(ALL)
+        if policy in _BY_SERVER:
+            inside = weights == (policy == "HYBRID_MODEL_DATA")
+            return self._if_several("server" if inside else "across")
+        return self._if_several("data" if weights else "tensor")
+
+    def _degrees(self, kind: str) -> tuple[dict[str, int], str]:
+        """Return dimensions of parallelism, the fastest first, and which of them a kind has."""
+        ranks, server = self.settings.ranks, self.settings.gpus_per_server
+        if kind in ("server", "across"):
+            return {"server": server, "across": ranks // server}, kind
+        dims = {
+            "tensor": self.tp,
+            "expert": self.ep,
+            "expert-data": self.dp // self.ep,
+            "pipeline": self.pp,
+        }
+        return dims, "expert+expert-data" if kind == "data" else kind
+
+    def size(self, kind: str) -> int:
+        """How many ranks a group of a kind has."""
+        if kind == ALL:
+            return self.settings.ranks
+        degrees, names = self._degrees(kind)
+        size = 1
+        for name in names.split("+"):
+            size *= degrees[name]
+        return size
+
+    def _if_several(self, kind: str) -> str | None:
+        return kind if self.size(kind) > 1 else None
+
+    def members(self, kinds: set[str]) -> dict[str, list[int]]:
+        """List the ranks of all groups of some kinds."""
+        found: dict[str, list[int]] = {}
+        for kind in sorted(kinds - {ALL}):
+            degrees, names = self._degrees(kind)
+            for number, ranks in enumerate(parallel_groups(degrees, [names]).values()):
+                found[f"{kind}-{number}"] = ranks
+                for rank in ranks:
+                    self.names[kind, rank] = f"{kind}-{number}"
+        return found
+
+    def algorithm(self, kind: str, collective: Collective) -> str:
+        """Return the algorithm of a collective: a ring for each rank of a server, side by side.
+
+        Inside one server all of these would share the same links, so one ring stands for them. In
+        an all-to-all each rank sends to each other one at once.
+        """
+        if collective is Collective.ALL_TO_ALL:
+            return "direct"
+        server = self.settings.gpus_per_server
+        places = [rank for rank in range(self.settings.ranks) if self._with_first(kind, rank)]
+        local = sum(rank // server == places[0] // server for rank in places)
+        if local in (1, len(places)) or len(places) % local:
+            return "ring"
+        return f"ring:channels={local},server={local}"
+
+    def _with_first(self, kind: str, rank: int) -> bool:
+        """Whether a rank is in the group of rank 0."""
+        return kind == ALL or self.names[kind, rank] == self.names[kind, 0]
+
+    def of(self, kind: str, rank: int) -> str | None:
+        """Name the group of a rank."""
+        return None if kind == ALL else self.names[kind, rank]
+
+
+@dataclass
+class _Program:
+    """The operations of every rank, in the order in which SimAI issues them."""
+
+    workload: Workload
+    groups: _Groups
+    findings: Findings
+    steps: list[_Step] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    at: tuple[int, ...] = ()
+    """What the next operation waits for."""
+    gradients: dict[int, int] = field(default_factory=dict)
+    """The last operation of a layer's weight gradient, for which its next pass waits."""
+    label: str = ""
+
+    def one_pass(self, number: int) -> None:
+        """Add a pass over all layers."""
+        self.label = f"pass {number} " if number else ""
+        policy = self.workload.policy
+        orders: dict[str, Callable[[], None]] = {
+            "MICRO": self._micro,
+            "DATA": self._data,
+            "HYBRID_DLRM": self._dlrm,
+            "HYBRID_DLRM_ENHANCED": self._dlrm,
+            "DISTRIBUTED_INFERENCE": self._all_forward,
+        }
+        orders.get(policy, self._forward_and_back)()
+
+    def _micro(self) -> None:
+        """All collectives of the weight gradients at once, without computations."""
+        before = self.at
+        for index, layer in enumerate(self.workload.layers):
+            self._weights(index, layer)
+            self.at = before
+
+    def _all_forward(self) -> None:
+        for index, layer in enumerate(self.workload.layers):
+            self._forward(index, layer)
+
+    def _forward_and_back(self) -> None:
+        policy, layers = self.workload.policy, self.workload.layers
+        waits = policy.startswith("HYBRID_TRANSFORMER")
+        checkpoints = sorted(self.workload.checkpoints)
+        initiates = set(self.workload.initiates) if policy == RECOMPUTING else set()
+        self._all_forward()
+        for index in reversed(range(len(layers))):
+            layer = layers[index]
+            if index in initiates:
+                start = checkpoints[bisect_right(checkpoints, index) - 1]
+                for again in range(start, index):
+                    self._forward(again, layers[again], " again")
+            self._compute(layer.input_gradient, index, layer, "input gradient")
+            behind = self._collective(
+                layer.input_gradient, index, layer, "input gradient", skip=not waits and index == 0
+            )
+            if waits and behind is not None:
+                self.at = (behind,)
+            self._compute(layer.weight_gradient, index, layer, "weight gradient")
+            if policy != "MODEL":
+                self._weights(index, layer)
+            if not waits and behind is not None:
+                self.at = tuple(sorted({*self.at, behind}))
+
+    def _data(self) -> None:
+        layers = self.workload.layers
+        for index, layer in enumerate(layers):
+            self._wait_for_gradient(index)
+            self._compute(layer.forward, index, layer, "forward")
+        for index in reversed(range(len(layers))):
+            layer = layers[index]
+            self._compute(layer.weight_gradient, index, layer, "weight gradient")
+            self._weights(index, layer)
+            if index:
+                self._compute(layer.input_gradient, index, layer, "input gradient")
+
+    def _dlrm(self) -> None:
+        layers, last = self.workload.layers, self.workload.last_bottom_layer
+        exchange: int | None = None
+        for index, layer in enumerate(layers):
+            self._wait_for_gradient(index)
+            self._compute(layer.forward, index, layer, "forward")
+            if layer.forward.collective is Collective.ALL_TO_ALL:
+                issued = self._collective(layer.forward, index, layer, "forward")
+                exchange = issued if index == 0 else exchange
+            elif index == last and exchange is not None:
+                self.at = tuple(sorted({*self.at, exchange}))
+        back: int | None = None
+        for index in reversed(range(len(layers))):
+            layer = layers[index]
+            self._compute(layer.weight_gradient, index, layer, "weight gradient")
+            self._weights(index, layer)
+            if index == 0 and back is not None and self.workload.policy == "HYBRID_DLRM":
+                self.at = tuple(sorted({*self.at, back}))
+            if index:
+                self._compute(layer.input_gradient, index, layer, "input gradient")
+                if last is not None and index == last + 1:
+                    first = layers[0]
+                    back = self._collective(first.input_gradient, 0, first, "input gradient")
+
+    def _forward(self, index: int, layer: Layer, which: str = "") -> None:
+        self._wait_for_gradient(index)
+        self._compute(layer.forward, index, layer, f"forward{which}")
+        part = layer.forward
+        if 0 < part.bytes < _SMALLEST_FORWARD:
+            part = Part(part.compute_ns, part.collective, part.group, _SMALLEST_FORWARD)
+        behind = self._collective(part, index, layer, f"forward{which}")
+        if behind is not None:
+            self.at = (behind,)
+
+    def _wait_for_gradient(self, index: int) -> None:
+        if index in self.gradients:
+            self.at = tuple(sorted({*self.at, self.gradients.pop(index)}))
+
+    def _weights(self, index: int, layer: Layer) -> None:
+        """Issue the collective of the weight gradient, for which only the next pass waits."""
+        behind = self._collective(layer.weight_gradient, index, layer, "weight gradient", True)
+        if behind is not None:
+            if layer.update_ns:
+                name = self._name(index, layer, "update")
+                behind = self._add(_Step(name, (behind,), layer.update_ns))
+            self.gradients[index] = behind
+
+    def _compute(self, part: Part, index: int, layer: Layer, what: str) -> None:
+        if part.compute_ns:
+            name = self._name(index, layer, what)
+            self.at = (self._add(_Step(name, self.at, part.compute_ns)),)
+
+    def _collective(
+        self,
+        part: Part,
+        index: int,
+        layer: Layer,
+        what: str,
+        weights: bool = False,
+        skip: bool = False,
+    ) -> int | None:
+        if part.collective is None or skip:
+            return None
+        kind = self.groups.kind(part, layer, weights)
+        if kind is None:
+            self.findings.warning(
+                f"{layer.line.name}:{layer.line.number}: the {what} of {layer.name} has a "
+                "collective of a group with one rank, which takes no time",
+                None,
+                "collectives of groups with one rank",
+            )
+            return None
+        self.used.add(kind)
+        name = self._name(index, layer, f"{what} {part.collective.lower()}")
+        return self._add(_Step(name, self.at, 0, part, kind))
+
+    def _add(self, step: _Step) -> int:
+        self.steps.append(step)
+        return len(self.steps) - 1
+
+    def _name(self, index: int, layer: Layer, what: str) -> str:
+        return f"{self.label}layer {index} {layer.name} {what}"

@@ -1,0 +1,251 @@
+"""Workloads of SimAI, which AICB writes: layers with their computations and collectives.
+
+The first line names the policy and the sizes of the parallel groups, the second the number of
+layers; then each layer has a line of 12 columns: name, dependency, and for the forward pass, the
+gradient of the inputs and that of the weights each a time in ns, a collective and its bytes; then
+the time of the update in ns. Under HYBRID_CUSTOMIZED a 13th column names the policy of the layer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from backwater.importers.common.limits import LARGEST_BYTES, LONGEST_PS
+from backwater.importers.common.lines import Line, read_lines
+from backwater.importers.common.source import Findings, meant, shown
+
+MAX_LAYERS = 1 << 20
+
+POLICIES = (
+    "MICRO",
+    "DATA",
+    "MODEL",
+    "HYBRID_DATA_MODEL",
+    "HYBRID_MODEL_DATA",
+    "HYBRID_DLRM",
+    "HYBRID_DLRM_ENHANCED",
+    "HYBRID_TRANSFORMER",
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+    "HYBRID_CUSTOMIZED",
+    "DISTRIBUTED_INFERENCE",
+)
+RECOMPUTING = "HYBRID_TRANSFORMER_FWD_IN_BCKWD"
+
+_NUMBERS = {
+    "model_parallel_NPU_group": "tp",
+    "ep": "ep",
+    "pp": "pp",
+    "vpp": "vpp",
+    "ga": "ga",
+    "all_gpus": "all_gpus",
+    "pp_comm": "pp_comm",
+    "DLRM_LAST_BOTTOM_LAYER": "last_bottom_layer",
+}
+_LISTS = {"checkpoints": "checkpoints", "checkpoint_initiates": "initiates"}
+_SUFFIXES = {"": None, "_EP": "EP", "_DP_EP": "DP_EP"}
+
+
+class Collective(StrEnum):
+    """What ranks do together."""
+
+    ALL_REDUCE = "ALLREDUCE"
+    ALL_GATHER = "ALLGATHER"
+    REDUCE_SCATTER = "REDUCESCATTER"
+    ALL_TO_ALL = "ALLTOALL"
+
+
+class Group(StrEnum):
+    """Which ranks do it together."""
+
+    TP = "TP"
+    DP = "DP"
+    EP = "EP"
+    DP_EP = "DP_EP"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A computation and the collective behind it."""
+
+    compute_ns: int
+    collective: Collective | None = None
+    group: Group = Group.TP
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer of a model."""
+
+    name: str
+    forward: Part
+    input_gradient: Part
+    weight_gradient: Part
+    update_ns: int
+    policy: str | None
+    """Under HYBRID_CUSTOMIZED its own."""
+    line: Line
+
+
+@dataclass(slots=True)
+class Workload:
+    """A whole file; what its header does not say is ``None``."""
+
+    policy: str
+    header: Line
+    tp: int | None = None
+    ep: int | None = None
+    pp: int | None = None
+    vpp: int | None = None
+    ga: int | None = None
+    all_gpus: int | None = None
+    pp_comm: int | None = None
+    last_bottom_layer: int | None = None
+    checkpoints: list[int] = field(default_factory=list)
+    initiates: list[int] = field(default_factory=list)
+    layers: list[Layer] = field(default_factory=list)
+
+
+def read(path: Path, findings: Findings) -> Workload:
+    """Read a workload."""
+    return parse(str(path), read_lines(path, findings, "workload"), findings)
+
+
+def parse(name: str, texts: list[str], findings: Findings) -> Workload:
+    """Read the lines of a workload."""
+    lines = [Line(name, n, text, findings) for n, text in enumerate(texts, 1) if text.strip()]
+    if len(lines) < 2:
+        end = lines[-1] if lines else Line(name, 1, "", findings)
+        end.fail("the file ends where its header should come", len(end.words))
+    workload = _header(lines[0])
+    count = lines[1].integer("the number of layers", 1, MAX_LAYERS)
+    lines[1].end()
+    body = lines[2:]
+    if len(body) < count:
+        lines[1].fail(
+            f"the header announces {count} layers, but {len(body)} follow",
+            0,
+            "the file may be cut off; if it is whole, correct the number",
+        )
+    if len(body) > count:
+        body[count].warning(
+            f"the header announces {count} layers: SimAI ignores silently what comes after them, "
+            "and so does this import",
+            0,
+        )
+    for line in body[:count]:
+        workload.layers.append(_layer(line, workload.policy))
+    _check_layers(workload)
+    return workload
+
+
+def _header(line: Line) -> Workload:
+    policy = line.next("a policy")
+    if policy not in POLICIES:
+        line.fail(
+            f"expected a policy, found {shown(policy)}",
+            None,
+            meant(policy, POLICIES) or f"known are {', '.join(POLICIES)}",
+        )
+    workload = Workload(policy, line)
+    seen: set[str] = set()
+    while line:
+        word = line.next("a key")
+        key = word.removesuffix(":")
+        if key in seen:
+            line.fail(f"{key} is given twice")
+        # AICB divides pp_comm, and writes it with a decimal then.
+        line.cut()
+        if key in _NUMBERS:
+            low = 0 if key in ("pp_comm", "DLRM_LAST_BOTTOM_LAYER") else 1
+            setattr(workload, _NUMBERS[key], line.integer(key, low, 2**40))
+        elif key in _LISTS:
+            numbers = getattr(workload, _LISTS[key])
+            for _ in range(line.integer(f"how many {key} there are", 0, MAX_LAYERS)):
+                numbers.append(line.integer(f"a layer of {key}"))
+        else:
+            at = line.at - 1
+            if word.endswith(":") and line.peek().isdigit():
+                word = f"{word} {line.next('its value')}"
+            marks = "AICB marks inference so; SimAI runs its gradients as well"
+            message = f"SimAI skips {shown(word)} silently, and so does this import"
+            line.warning(message, at, marks if key == "mode" else None)
+            continue
+        seen.add(key)
+    return workload
+
+
+def _layer(line: Line, policy: str) -> Layer:
+    columns = 13 if policy == "HYBRID_CUSTOMIZED" else 12
+    if len(line.words) != columns:
+        line.fail(
+            f"a layer has {columns} columns under {policy}, but here are {len(line.words)}",
+            min(columns, len(line.words)),
+        )
+    name = line.next("a name")
+    line.integer("the dependency", -(2**31), 2**31)
+    forward = _part(line, "forward pass", Group.TP)
+    inputs = _part(line, "gradient of the inputs", Group.TP)
+    weights = _part(line, "gradient of the weights", Group.DP)
+    update = line.integer("the time of the update in ns", 0, LONGEST_PS // 1000)
+    own = line.expect(*POLICIES) if columns == 13 else None
+    return Layer(name, forward, inputs, weights, update, own, line)
+
+
+def _part(line: Line, what: str, default: Group) -> Part:
+    compute = line.integer(f"the time of the {what} in ns", 0, LONGEST_PS // 1000)
+    word = line.next("a collective")
+    at = line.at - 1
+    size = line.integer(f"the bytes of the {what}", 0, LARGEST_BYTES)
+    if word == "NONE":
+        return Part(compute)
+    found = next((c for c in (*Collective, "ALLREDUCEALLTOALL") if _is(word, c)), None)
+    if found is None:
+        line.warning(
+            f"SimAI has no collective {shown(word)} and skips it silently; so does this import",
+            at,
+            kind=f"collectives {word}",
+        )
+        return Part(compute)
+    if found == "ALLREDUCEALLTOALL":
+        line.warning(
+            "SimAI reads this as an all-reduce, as the word begins; so does this import",
+            at,
+            kind="ALLREDUCEALLTOALL",
+        )
+    suffix = _SUFFIXES[word.removeprefix(found)]
+    group = Group(suffix) if suffix else default
+    kind = found if isinstance(found, Collective) else Collective.ALL_REDUCE
+    if size == 0:
+        line.warning(
+            f"a collective of 0 bytes is skipped: {word}", at, kind="collectives of 0 bytes"
+        )
+        return Part(compute)
+    return Part(compute, kind, group, size)
+
+
+def _is(word: str, collective: str) -> bool:
+    return word.startswith(collective) and word.removeprefix(collective) in _SUFFIXES
+
+
+def _check_layers(workload: Workload) -> None:
+    line, count = workload.header, len(workload.layers)
+    for key, name in _LISTS.items():
+        for layer in getattr(workload, name):
+            if layer >= count:
+                line.fail(f"{key} names layer {layer}, but there are {count}", 0)
+    first = min(workload.checkpoints, default=count)
+    for start in workload.initiates:
+        if start < first:
+            line.fail(
+                f"layer {start} repeats the forward pass since its checkpoint, but no layer "
+                "before it is a checkpoint",
+                0,
+            )
+    if workload.checkpoints and workload.policy != RECOMPUTING:
+        line.warning(f"checkpoints have a meaning under {RECOMPUTING} only", 0)
+    last = workload.last_bottom_layer
+    if last is not None and last >= count:
+        line.fail(f"DLRM_LAST_BOTTOM_LAYER is {last}, but there are {count} layers", 0)
