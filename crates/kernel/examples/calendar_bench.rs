@@ -1,7 +1,7 @@
-//! Cost of one pop and push of a calendar, in ns, with deltas as in a network.
+//! Measures the cost of one pop and one push of a calendar in ns, with time steps as in a network.
 //!
-//! `cargo run --release -p backwater-kernel --example calendar_bench [SHIFT]...`
-//! measures wheels with buckets of 2^SHIFT ps (the default if none is given).
+//! `cargo run --release -p backwater-kernel --example calendar_bench [SHIFT]...` measures wheels
+//! with buckets of 2^SHIFT ps. Without an argument it uses the default shift.
 
 #![allow(clippy::print_stdout)]
 
@@ -14,17 +14,17 @@ const REPEATS: u32 = 4;
 const DELTAS: usize = 1 << 14;
 const TIMER: u32 = 1;
 
-/// How events follow each other.
+/// Pattern of the events.
 #[derive(Clone, Copy, PartialEq)]
 enum Load {
-    /// A busy network: frames of many sizes cross links of 1 µs, or are serialised (about 80 ns);
-    /// one pending event in eight is a timer of 10 µs to 10 ms.
+    /// A busy network. Frames of several sizes cross links of 1 µs or are serialised (about 80 ns).
+    /// One pending event in eight is a timer of 10 µs to 10 ms.
     Busy,
-    /// All hosts send full frames in step: every instant has many ties.
+    /// All hosts send full frames in step, so each instant has many events.
     Lockstep,
 }
 
-/// A table of deltas, so that drawing one costs next to nothing.
+/// A table of time steps, so that drawing one costs almost no time.
 struct Deltas {
     frames: Vec<u64>,
     timers: Vec<u64>,
@@ -65,7 +65,7 @@ impl Deltas {
     }
 }
 
-/// Fills a calendar with `pending` events, lets it settle, and times pop and push.
+/// Fills a calendar with `pending` events, warms it up, and measures pop and push.
 fn nanoseconds<C: Calendar>(mut calendar: C, pending: u32, load: Load) -> f64 {
     let epoch = Instant::now();
     let mut deltas = Deltas::new(load);
@@ -95,7 +95,8 @@ fn nanoseconds<C: Calendar>(mut calendar: C, pending: u32, load: Load) -> f64 {
     (0..REPEATS).map(|_| hold()).fold(f64::INFINITY, f64::min)
 }
 
-/// Time spent on a processor where the system tells (Linux), else time since `epoch`.
+/// Returns the processor time of this process where the system reports it (Linux). Otherwise
+/// returns the time since `epoch`.
 fn busy_ns(epoch: Instant) -> u64 {
     std::fs::read_to_string("/proc/self/schedstat")
         .ok()

@@ -1,29 +1,31 @@
-//! Where threads wait for each other between two windows of time.
+//! A barrier at which threads that share a run wait for each other between two windows of time.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A thread that had to come will not.
+/// A thread that should reach the barrier has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken;
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another thread gave up")
+        f.write_str("another thread stopped")
     }
 }
 
 impl std::error::Error for Broken {}
 
-/// A meeting point for a fixed number of threads, round after round. A thread that comes early looks for
-/// the others for a short while and then sleeps: windows are short, so most often the others are
-/// nearly there, but a thread that only looks keeps a processor from those that work. // KER-12
+/// A reusable barrier for a fixed number of threads. // KER-12
+///
+/// A thread that arrives early first spins for a short while and then sleeps. Spinning is usually
+/// enough because windows are short. A thread that spins for long would take a processor from the
+/// threads that work.
 #[derive(Debug)]
 pub struct Barrier {
     parties: u32,
-    /// How often an early thread looks before it sleeps.
-    looks: u32,
+    /// Number of times that an early thread checks for the end of the round before it sleeps.
+    spins: u32,
     arrived: AtomicU32,
     round: AtomicU32,
     broken: AtomicBool,
@@ -32,12 +34,12 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// A meeting point of `parties` threads.
+    /// Returns a barrier for `parties` threads, each of which spins at most `spins` times.
     #[must_use]
-    pub fn new(parties: u32, looks: u32) -> Self {
+    pub fn new(parties: u32, spins: u32) -> Self {
         Self {
             parties,
-            looks,
+            spins,
             arrived: AtomicU32::new(0),
             round: AtomicU32::new(0),
             broken: AtomicBool::new(false),
@@ -46,20 +48,21 @@ impl Barrier {
         }
     }
 
-    /// Waits until all have come. What each did before, all see after.
+    /// Waits until all threads have arrived. Writes before the call are visible to all threads
+    /// after it.
     ///
     /// # Errors
-    /// [`Broken`] if one will never come.
+    /// [`Broken`] if a thread has called [`Barrier::break_up`].
     pub fn wait(&self) -> Result<(), Broken> {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
-            // No thread comes to the next round before this one is over.
+            // No thread can arrive for the next round before the round counter below changes.
             self.arrived.store(0, Ordering::Relaxed);
             self.round.store(round.wrapping_add(1), Ordering::Release);
-            self.rouse();
+            self.wake_sleepers();
             return self.check();
         }
-        for _ in 0..self.looks {
+        for _ in 0..self.spins {
             if self.is_over(round) {
                 return self.check();
             }
@@ -67,7 +70,7 @@ impl Barrier {
         }
         let mut asleep = self.lock();
         *asleep += 1;
-        // The thread that ends the round takes the lock after it has said so: no wake-up is missed.
+        // The last thread changes the round before it takes this lock, so no wake-up is lost.
         while !self.is_over(round) {
             asleep = self
                 .wake
@@ -79,13 +82,13 @@ impl Barrier {
         self.check()
     }
 
-    /// One thread will not come any more: no other waits from now on.
+    /// Ends all current and future waits with [`Broken`], because a thread will never arrive.
     pub fn break_up(&self) {
         self.broken.store(true, Ordering::Release);
-        self.rouse();
+        self.wake_sleepers();
     }
 
-    fn rouse(&self) {
+    fn wake_sleepers(&self) {
         if *self.lock() > 0 {
             self.wake.notify_all();
         }
@@ -103,7 +106,7 @@ impl Barrier {
     }
 
     fn lock(&self) -> MutexGuard<'_, u32> {
-        // The count is right whatever happened to who held it.
+        // A thread that panicked while it held the lock cannot have left a wrong count.
         self.asleep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -113,10 +116,11 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;
 
-    /// All threads add up rounds; none may be a round ahead of what all have written.
+    /// Lets each thread add its number to one sum per round. After each wait the sum must be
+    /// complete.
     // KER-12
-    fn meet(parties: u32, looks: u32, rounds: u64) {
-        let barrier = Barrier::new(parties, looks);
+    fn meet(parties: u32, spins: u32, rounds: u64) {
+        let barrier = Barrier::new(parties, spins);
         let sums: Vec<AtomicU64> = (0..rounds).map(|_| AtomicU64::new(0)).collect();
         std::thread::scope(|scope| {
             for number in 1..=u64::from(parties) {
@@ -134,17 +138,17 @@ mod tests {
     }
 
     #[test]
-    fn nobody_passes_before_all_have_come() {
+    fn no_thread_passes_before_all_have_arrived() {
         meet(1, 0, 10);
         meet(2, 1000, 500);
-        meet(5, 0, 300); // all but one sleep
+        meet(5, 0, 300); // all but one thread sleep
         meet(3, 50, 300);
     }
 
     #[test]
-    fn who_waits_for_one_that_gave_up_is_told() {
-        for looks in [0, 1_000_000] {
-            let barrier = Barrier::new(3, looks);
+    fn a_broken_barrier_ends_all_waits() {
+        for spins in [0, 1_000_000] {
+            let barrier = Barrier::new(3, spins);
             std::thread::scope(|scope| {
                 let waiting = [(); 2].map(|()| scope.spawn(|| barrier.wait()));
                 barrier.break_up();
@@ -152,7 +156,7 @@ mod tests {
                     assert_eq!(thread.join().unwrap(), Err(Broken));
                 }
             });
-            assert_eq!(barrier.wait(), Err(Broken), "and also one that comes later");
+            assert_eq!(barrier.wait(), Err(Broken), "a later wait fails as well");
         }
     }
 }

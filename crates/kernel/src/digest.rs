@@ -1,8 +1,9 @@
-//! The digest: 64 bits that stand for a whole trajectory (KER-08).
+//! The digest: 64 bits that identify the trajectory of a run (KER-08).
 //!
-//! Each entity (a link, a flow...) keeps one running hash and [`fold`]s into it what happens to
-//! it, in its own order. At the end the hashes are combined into a [`Digest`] in a way that does
-//! not depend on the order of the entities, so that partitions can be added up as they come.
+//! Each entity (a link, a flow...) has a running hash. [`fold`] adds each of the entity's events to
+//! this hash, in the order of the events. At the end a [`Digest`] combines the hashes. The result
+//! does not depend on the order of the entities, so the digests of partitions can be added in any
+//! order.
 //!
 //! ```
 //! use kernel::{Digest, digest::fold};
@@ -17,15 +18,15 @@ use std::fmt;
 
 use crate::random::mix64;
 
-/// Odd, with ones and zeros well spread.
+/// The multiplier is odd, and its ones and zeros are well spread.
 const FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
-/// Added so that words of zero change a hash of zero.
+/// This constant is added so that a word of zero changes a hash of zero.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The hash after one more word; a hash begins at 0.
+/// Returns the hash after one more word. A hash starts at 0.
 ///
-/// For a given hash this is a bijection of the word, and for a given word one of the hash: two
-/// histories that differ in one word never have the same hash.
+/// For a fixed hash the function is a bijection of the word, and for a fixed word a bijection of
+/// the hash. So two histories that differ in exactly one word have different hashes.
 #[inline]
 #[must_use]
 pub const fn fold(hash: u64, word: u64) -> u64 {
@@ -35,13 +36,13 @@ pub const fn fold(hash: u64, word: u64) -> u64 {
         .rotate_left(32)
 }
 
-/// The combined hash of any number of entities. The default is that of none.
+/// The combined hash of any number of entities. The default is the digest of no entity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Digest(pub u64);
 
 impl Digest {
-    /// Adds the hash of one entity. Entities must have different ids: the digest tells apart
-    /// which of them has which hash.
+    /// Adds the hash of one entity. Each entity needs its own id, because the digest depends on
+    /// which entity has which hash.
     #[inline]
     pub const fn add(&mut self, entity: u64, hash: u64) {
         let name = mix64(entity.wrapping_add(STEP));
@@ -50,7 +51,7 @@ impl Digest {
 }
 
 impl FromIterator<(u64, u64)> for Digest {
-    /// The digest of pairs of entity and hash.
+    /// Combines pairs of entity and hash.
     fn from_iter<I: IntoIterator<Item = (u64, u64)>>(pairs: I) -> Self {
         let mut digest = Self::default();
         for (entity, hash) in pairs {
@@ -74,8 +75,8 @@ mod tests {
         words.iter().copied().fold(0, fold)
     }
 
-    /// KER-08: the numbers of a digest are part of the product: they may not drift.
-    /// The expected ones come from a second implementation, in another language.
+    /// KER-08: digests are part of the product and must not change between versions. The expected
+    /// values come from a second implementation, in another language.
     #[test]
     fn known_answers() {
         assert_eq!(hash(&[1, 2, 3]), 0xa970_35a4_d8e4_4762);
@@ -86,7 +87,7 @@ mod tests {
         assert_eq!(Digest(0xbeef).to_string(), "000000000000beef");
     }
 
-    /// KER-08: order within an entity matters, order between entities does not.
+    /// KER-08: the order within an entity matters, but the order of entities does not.
     #[test]
     fn order_matters_only_within() {
         assert_ne!(hash(&[1, 2]), hash(&[2, 1]));
@@ -95,9 +96,10 @@ mod tests {
         assert_eq!(forward, backward);
     }
 
-    /// KER-08: it matters which entity has which hash, also for equal and for empty histories.
+    /// KER-08: the digest depends on which entity has which hash, also if histories are equal or
+    /// empty.
     #[test]
-    fn entities_have_names() {
+    fn a_digest_depends_on_the_ids_of_entities() {
         let of = |pairs: &[(u64, u64)]| pairs.iter().copied().collect::<Digest>();
         assert_ne!(of(&[(0, 5), (1, 6)]), of(&[(0, 6), (1, 5)]));
         assert_ne!(of(&[(0, 5), (1, 5)]), of(&[(2, 5), (3, 5)]));
@@ -105,7 +107,7 @@ mod tests {
         assert_ne!(of(&[(0, 0), (1, 0)]), of(&[(0, 0)]));
     }
 
-    /// Zeros count: a history of zeros is known by its length.
+    /// Zeros count: histories of zeros with different lengths have different hashes.
     #[test]
     fn zeros_count() {
         let mut seen: Vec<u64> = (0..1_000).map(|n| hash(&vec![0; n])).collect();
@@ -114,7 +116,7 @@ mod tests {
         assert_eq!(seen.len(), 1_000);
     }
 
-    /// One flipped bit of any of the words flips about half of the digest's bits.
+    /// Flipping one bit of any word flips about half of the bits of the digest.
     #[test]
     fn one_bit_spreads() {
         let words = [83_200, 7, 1_048, 3];

@@ -1,17 +1,20 @@
-//! Discrete-event engine. Knows time, order and chance, and nothing of networks.
+//! Discrete-event kernel: time, order of events, random numbers and digests. It has no notion of
+//! networks.
 //!
-//! - [`calendar`]: pending [`Event`]s, popped in an order that their content defines. The
-//!   [`Wheel`] is the fast one, [`Naive`] the plain one it is tested against.
-//! - [`random`]: counter-based [`Stream`]s, one per seed, entity and purpose.
-//! - [`Fifo`]: events of one instant in the order of scheduling, and [`mrg`]: another simulator's
-//!   generator; both serve to reproduce that simulator.
-//! - [`digest`]: a running hash per entity, and the [`Digest`] of all of them.
-//! - [`small_sort`]: order among a few values.
-//! - [`Barrier`]: where threads that share a run wait for each other.
+//! - [`calendar`] holds pending [`Event`]s and pops them in an order that depends only on their
+//!   content. [`Wheel`] is the fast calendar. [`Naive`] is the simple one against which it is
+//!   tested.
+//! - [`random`] provides counter-based [`Stream`]s, one per seed, entity and purpose.
+//! - [`Fifo`] pops the events of one instant in the order of scheduling, and [`mrg`] is the random
+//!   number generator of ns-3. Both serve to reproduce runs of ns-3.
+//! - [`digest`] keeps a running hash per entity and combines these hashes into a [`Digest`].
+//! - [`small_sort`] sorts a few values.
+//! - [`Barrier`] synchronises the threads that share a run.
 //!
-//! Nothing here reads a clock, starts a thread or depends on an address, the order of a hash map
-//! or the system's mathematical library: the same calls give the same results on every machine.
-//! The rules that the crate keeps are in `specs/kernel.md`, and cited as `KER-01` and so on.
+//! The crate reads no clock and starts no thread. Its results do not depend on addresses, on the
+//! order of a hash map or on the mathematical library of the system. The same calls give the same
+//! results on every machine. `specs/kernel.md` has the rules of this crate; comments cite them as
+//! `KER-01` and so on.
 
 pub mod barrier;
 pub mod calendar;

@@ -1,9 +1,9 @@
 //! Counter-based random streams: one per (seed, entity, purpose).
 //!
-//! A draw is a pure function of the stream's key and of how many draws came before it, so a new
-//! stream somewhere else never shifts the numbers of this one (KER-07).
+//! A draw depends only on the key of its stream and on the number of draws before it. So a new
+//! stream elsewhere never changes the numbers of this one (KER-07).
 
-/// What a stream is for. Two purposes of one entity never share numbers.
+/// The purpose of a stream. Different purposes of one entity have independent numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -13,27 +13,27 @@ pub enum Purpose {
     Sizes = 2,
     /// Gaps between arrivals.
     Arrivals = 3,
-    /// Who talks to whom.
+    /// Sources and destinations of flows.
     Pairs = 4,
-    /// Seeds of the hash functions that pick among equal paths.
+    /// Seeds of the hash functions that choose among equal-cost paths.
     Routing = 5,
-    /// Draws of a NIC.
+    /// Random decisions of a NIC.
     Nic = 6,
-    /// Anything in tests.
+    /// Random values in tests.
     Test = 7,
-    /// Frames that a link loses.
+    /// Losses of frames on a link.
     Link = 8,
-    /// Time that computations take beside what is stated.
+    /// Random extra time of computations.
     Noise = 9,
-    /// Which ranks are slow.
+    /// Choice of slow ranks.
     SlowRanks = 10,
-    /// Which host a rank is on.
+    /// Placement of ranks on hosts.
     Placement = 11,
-    /// Links that fail.
+    /// Times of link failures.
     Failures = 20,
 }
 
-/// SplitMix64's finaliser: a bijection of `u64` with full avalanche.
+/// Mixes the bits of `z`. This is the finaliser of SplitMix64: a bijection with full avalanche.
 #[inline]
 #[must_use]
 pub const fn mix64(mut z: u64) -> u64 {
@@ -44,7 +44,7 @@ pub const fn mix64(mut z: u64) -> u64 {
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A reproducible stream of random numbers. Cloning it repeats its future.
+/// A reproducible stream of random numbers. A clone draws the same numbers as the original.
 #[derive(Clone, Debug)]
 pub struct Stream {
     key: u64,
@@ -52,7 +52,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The stream of `entity` (a node, a traffic source, ...) for `purpose` under `seed`.
+    /// Returns the stream of `entity` (a node, a traffic source...) for `purpose` under `seed`.
     #[must_use]
     pub const fn new(seed: u64, entity: u64, purpose: Purpose) -> Self {
         let a = mix64(seed.wrapping_add(GOLDEN));
@@ -61,32 +61,33 @@ impl Stream {
         Self { key, counter: 0 }
     }
 
-    /// The next 64 random bits.
+    /// Draws the next 64 random bits.
     #[inline]
     pub const fn next_u64(&mut self) -> u64 {
         self.counter = self.counter.wrapping_add(GOLDEN);
         mix64(mix64(self.key ^ self.counter).wrapping_add(self.key))
     }
 
-    /// A number in [0, 1), a multiple of 2^-53.
+    /// Draws a number in [0, 1) that is a multiple of 2^-53.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A number in `0..n`, unbiased to 2^-64 (multiply-shift). `n` must not be 0.
+    /// Draws a number in `0..n` by multiply-shift, with a bias of at most 2^-64. `n` must not be 0.
     #[inline]
     pub const fn below(&mut self, n: u64) -> u64 {
         ((self.next_u64() as u128 * n as u128) >> 64) as u64
     }
 
-    /// An exponential with mean 1.
+    /// Draws from the exponential distribution with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.unit())
     }
 
-    /// A standard normal (polar method of Marsaglia; the second value is not kept, so that each
-    /// draw depends only on the stream's position).
+    /// Draws from the standard normal distribution, with the polar method of Marsaglia. The method
+    /// also yields a second value. It is discarded so that each draw depends only on the position
+    /// in the stream.
     pub fn normal(&mut self) -> f64 {
         loop {
             let x = 2.0 * self.unit() - 1.0;
@@ -116,8 +117,8 @@ mod tests {
         (mean, values.iter().map(square).sum::<f64>() / DRAWS as f64)
     }
 
-    /// KER-07: the numbers of a stream are part of the product: every digest rests on them. The
-    /// expected ones come from a second implementation, in another language.
+    /// KER-07: the numbers of a stream are part of the product, because every digest depends on
+    /// them. The expected values come from a second implementation, in another language.
     #[test]
     fn known_answers() {
         assert_eq!(mix64(1), 0x5692_161d_100b_05e5);
@@ -135,14 +136,14 @@ mod tests {
         assert_eq!(stream.normal().to_bits(), 0x3fec_e484_8b43_dfb6);
     }
 
-    /// SplitMix64 with seed 0 is `mix64` of multiples of the golden ratio; its first output is in
-    /// every description of it.
+    /// SplitMix64 with seed 0 is `mix64` applied to multiples of the golden ratio. Descriptions of
+    /// SplitMix64 list its first output.
     #[test]
-    fn mix64_is_that_of_splitmix() {
+    fn mix64_matches_splitmix() {
         assert_eq!(mix64(GOLDEN), 0xe220_a839_7b1d_cdaf);
     }
 
-    /// KER-07: seed, entity and purpose each make another stream.
+    /// KER-07: different seeds, entities and purposes give different streams.
     #[test]
     fn streams_differ() {
         let mut seen = Vec::new();
@@ -167,7 +168,7 @@ mod tests {
         assert_eq!(seen.len(), draws);
     }
 
-    /// KER-07: a clone has the same future.
+    /// KER-07: a clone draws the same numbers as the original.
     #[test]
     fn clone_repeats() {
         let mut stream = Stream::new(1, 2, Purpose::Test);
@@ -175,8 +176,8 @@ mod tests {
         assert_eq!(first(stream.clone()), first(stream));
     }
 
-    /// Chi-square over 256 cells, within a stream and across streams of neighbouring entities; 340
-    /// is exceeded by chance once in 3 000.
+    /// Chi-square test over 256 cells, within a stream and across the streams of adjacent entities.
+    /// A fair generator exceeds 340 once in 3,000 cases.
     #[test]
     fn uniform() {
         let chi_square = |mut draw: Box<dyn FnMut() -> u64>| {
@@ -212,7 +213,7 @@ mod tests {
         assert!((0..DRAWS).all(|_| stream.exponential() >= 0.0));
     }
 
-    /// Means and variances within five standard errors.
+    /// Means and variances lie within five standard errors of the expected values.
     #[test]
     fn moments() {
         let mut stream = Stream::new(5, 5, Purpose::Test);

@@ -1,11 +1,12 @@
-//! Sorts at most eight values without unpredictable branches.
+//! A sort of at most eight values without unpredictable branches.
 
-/// The most values that [`order_few`] takes.
+/// Maximum number of values that [`order_few`] accepts.
 pub const FEW: usize = 8;
 
-/// Puts at most [`FEW`] values into ascending order of their keys, equal ones in the order in which they
-/// stand: it counts for each how many come before it. A processor cannot predict how two of them compare,
-/// and a count needs no prediction.
+/// Sorts at most [`FEW`] values by ascending key. The sort is stable.
+///
+/// For each value it counts how many values come before it. Counting needs no branches; a processor
+/// could not predict the comparisons of a usual sort.
 #[inline]
 pub fn order_few<T: Copy, K: Copy + Ord>(values: &mut [T], key: impl Fn(T) -> K) {
     let Some(&first) = values.first() else {
@@ -38,7 +39,7 @@ mod tests {
     use crate::random::{Purpose, Stream};
 
     #[test]
-    fn the_order_is_that_of_a_stable_sort() {
+    fn the_order_equals_that_of_a_stable_sort() {
         let mut random = Stream::new(1, 0, Purpose::Test);
         for _ in 0..2_000 {
             let len = random.below(FEW as u64 + 1);

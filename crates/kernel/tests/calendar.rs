@@ -1,10 +1,10 @@
-//! The wheel against the naive calendar, and the rules of `specs/kernel.md` about order.
+//! Tests of the wheel against the naive calendar, and of the ordering rules in `specs/kernel.md`.
 
 use kernel::{Calendar, Event, Naive, Wheel, phase};
 use proptest::prelude::*;
 
 const SHIFTS: [u32; 6] = [0, 4, 7, 10, 13, 32];
-/// Half of all time, where sums that overflow would show.
+/// Half of the range of time. Overflows of sums would show here.
 const LATE_PS: u64 = u64::MAX / 2;
 
 /// One call of a driver. Times are relative to the last popped event.
@@ -16,7 +16,7 @@ enum Operation {
         id: u32,
         arg: u32,
     },
-    /// Pushes the last popped event again, as a stale timer may be.
+    /// Pushes the last popped event again, as a stale timer can.
     PushTwin,
     Pop {
         ahead_ps: u64,
@@ -24,9 +24,9 @@ enum Operation {
     Peek {
         ahead_ps: u64,
     },
-    /// Pops what is left of the instant of the last popped event.
+    /// Pops the remaining events of the instant of the last popped event.
     Instant,
-    /// Pops up to `count` events, whatever their time.
+    /// Pops up to `count` events at any time.
     Drain {
         count: usize,
     },
@@ -37,7 +37,7 @@ enum Operation {
     },
 }
 
-/// Spans of all magnitudes: none, within a bucket, across buckets, blocks and levels.
+/// Time spans of all magnitudes: zero, within a bucket, and across buckets, blocks and levels.
 fn span_ps() -> impl Strategy<Value = u64> {
     prop_oneof![
         2 => Just(0),
@@ -63,7 +63,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Applies operations to a calendar and tells all that was seen.
+/// Applies operations to a calendar and records all results.
 fn replay(calendar: &mut impl Calendar, start_ps: u64, operations: &[Operation]) -> Vec<Seen> {
     let mut last = Event::new(start_ps, phase::TIMER, 0, 0);
     let mut seen = Vec::new();
@@ -131,7 +131,7 @@ enum Seen {
     Length(usize),
 }
 
-/// The order of events, said again without the calendars' packed key.
+/// The order of events, computed without the packed key of the calendars.
 fn rank(event: &Event) -> (u64, u32, u32, u32) {
     (event.time, event.phase(), event.tie(), event.arg())
 }
@@ -143,7 +143,8 @@ fn drain(calendar: &mut impl Calendar) -> Vec<Event> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// KER-01, KER-05: the wheel answers every sequence of calls as the naive calendar does.
+    /// KER-01, KER-05: the wheel returns the same results as the naive calendar for every sequence
+    /// of calls.
     #[test]
     fn wheel_is_naive(
         operations in prop::collection::vec(operation(), 1..300),
@@ -156,8 +157,8 @@ proptest! {
         }
     }
 
-    /// KER-01, KER-04: the order is that of the content, whatever the order of pushing, and every event comes
-    /// out as it went in.
+    /// KER-01, KER-04: events are popped unchanged and in the order of their content, for any order
+    /// of pushes.
     #[test]
     fn order_is_of_content(
         mut events in prop::collection::vec(
@@ -180,7 +181,7 @@ proptest! {
         prop_assert_eq!(&drain(&mut naive), &events);
     }
 
-    /// KER-03: for each instant, the tie is a bijection of the id (it can be undone).
+    /// KER-03: at each instant, the tie is a bijection of the id.
     #[test]
     fn ties_are_unique(time in any::<u64>(), a in 0..=Event::MAX_ID, b in 0..=Event::MAX_ID) {
         let tie = |id| Event::new(time, phase::ARRIVAL, id, 0).tie();
@@ -189,7 +190,7 @@ proptest! {
     }
 }
 
-/// KER-02: the phases of one instant are served in order, and within them ids ascend.
+/// KER-02: the phases of one instant come in order, and ids ascend within a phase.
 #[test]
 fn phases_of_an_instant() {
     let phases = [
@@ -228,8 +229,7 @@ fn phases_of_an_instant() {
     assert_eq!(order, expected);
 }
 
-/// KER-03: over many instants of a periodic load, each of `n` links is as often first, and each of
-/// two is before the other as often.
+/// KER-03: under a periodic load each of `n` links comes first equally often.
 #[test]
 fn no_link_is_favoured() {
     let instants = 40_000u64;
@@ -253,8 +253,8 @@ fn no_link_is_favoured() {
     }
 }
 
-/// KER-05: a look or a pop that finds nothing before its limit leaves every push at or after the
-/// last popped time legal, and in order.
+/// KER-05: after a peek or pop that finds no event before its limit, pushes at or after the last
+/// popped time are still ordered correctly.
 #[test]
 fn limit_holds_the_cursor() {
     for shift in SHIFTS {
@@ -280,9 +280,10 @@ fn limit_holds_the_cursor() {
     }
 }
 
-/// KER-05: even a look without a limit, which brings far events near, leaves earlier pushes legal.
+/// KER-05: a peek without a limit moves far events to the near level, but earlier pushes stay
+/// legal.
 #[test]
-fn push_before_what_was_seen() {
+fn push_before_a_peeked_event() {
     let mut wheel = Wheel::default();
     wheel.push(Event::new(1 << 50, phase::TIMER, 0, 0));
     assert_eq!(wheel.peek_before(u64::MAX).map(Event::id), Some(0));
@@ -300,7 +301,7 @@ fn push_before_what_was_seen() {
     assert!(order.is_sorted_by_key(rank));
 }
 
-/// KER-04: an event that is pushed for the current instant comes in that instant, in its phase.
+/// KER-04: an event pushed for the current instant is popped in that instant, in its phase.
 #[test]
 fn push_into_the_current_instant() {
     let mut wheel = Wheel::default();
@@ -331,7 +332,7 @@ fn push_into_the_current_instant() {
     );
 }
 
-/// KER-06: a stale timer that is there twice comes twice, side by side.
+/// KER-06: a stale timer that was pushed twice is popped twice in a row.
 #[test]
 fn twins() {
     let mut wheel = Wheel::default();
@@ -348,9 +349,9 @@ fn twins() {
     assert_eq!(ids, [7, 5, 5, 6]);
 }
 
-/// The hint for prefetching names the events that come next.
+/// The hint for prefetching lists the events that are popped next.
 #[test]
-fn upcoming_is_what_comes() {
+fn upcoming_lists_the_next_events() {
     let mut wheel = Wheel::new(12);
     assert_eq!(wheel.upcoming(), []);
     for id in 0..20 {
@@ -362,19 +363,19 @@ fn upcoming_is_what_comes() {
     assert_eq!(hints, drain(&mut wheel));
 }
 
-/// Pushing into the past is a bug of the caller, and is caught where assertions are on.
+/// Pushing into the past is a bug of the caller. Debug builds detect it.
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(expected = "is before 1000 ps")]
-fn the_past_is_closed() {
+fn a_push_into_the_past_panics() {
     let mut wheel = Wheel::default();
     wheel.push(Event::new(1_000, phase::TIMER, 0, 0));
     wheel.pop_before(u64::MAX);
     wheel.push(Event::new(999, phase::TIMER, 0, 0));
 }
 
-/// A million events of one instant, pushed one by one into the bucket being drained, take no
-/// quadratic time (this test would take minutes).
+/// Pushing a million events of one instant into the current bucket takes no quadratic time. With
+/// quadratic time this test would take minutes.
 #[test]
 fn bursts_are_not_quadratic() {
     let mut wheel = Wheel::default();

@@ -1,49 +1,52 @@
-//! Events and the key that orders them.
+//! Events, and the key by which calendars order them.
 
 use std::fmt;
 
 use crate::Time;
 
-/// The phases of one instant, in the order in which they are served (KER-02).
+/// The phases of one instant, in the order in which they are handled (KER-02).
 pub mod phase {
-    /// The topology changes: a link goes down or comes up.
+    /// A link fails or recovers.
     pub const TOPOLOGY: u32 = 0;
-    /// Something arrives at the end of a link.
+    /// A packet or frame arrives at the end of a link.
     pub const ARRIVAL: u32 = 1;
     /// A timer expires.
     pub const TIMER: u32 = 2;
     /// A flow starts.
     pub const FLOW_START: u32 = 3;
-    /// An idle egress decides what to send.
+    /// An idle egress selects a packet to send.
     pub const EGRESS: u32 = 4;
-    /// A probe looks at the state.
+    /// A probe samples the state.
     pub const PROBE: u32 = 5;
 }
 
 const ID_BITS: u32 = 29;
 const ID_MASK: u32 = (1 << ID_BITS) - 1;
 
-/// Something that happens to `id` at `time`; two words, which travel in registers: written in parts and
-/// read as a whole it would wait for the parts to reach the cache.
+/// An event that happens to `id` at `time`.
 ///
-/// Two events are ordered by what they *say*, never by when they were pushed: by time, then phase,
-/// then [`Event::tie`], then `arg`. Events that are equal in all four are the same event.
+/// The order of events depends only on their content, never on when they were pushed (KER-01).
+/// Events are ordered by time, then phase, then [`Event::tie`], then `arg`. Events that are equal
+/// in all four are the same event.
+///
+/// An event is two whole words, so that it stays in registers. If it were written in parts and read
+/// as a whole, each read would stall until the parts reach the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Event {
-    /// When, in picoseconds.
+    /// Time at which the event happens, in picoseconds.
     pub time: Time,
     /// Phase (upper 3 bits), id (29 bits), arg (lower 32 bits).
-    pub(super) what: u64,
+    pub(super) packed: u64,
 }
 
 impl Event {
     /// The largest id: 2^29 − 1.
     pub const MAX_ID: u32 = ID_MASK;
-    /// The largest phase that fits; [`phase`] names the ones in use.
+    /// The largest phase that fits. The module [`phase`] lists the phases in use.
     pub const MAX_PHASE: u32 = 7;
 
-    /// An event of `id` (at most [`Event::MAX_ID`]) in `phase` (at most [`Event::MAX_PHASE`]) of
-    /// the instant `time`.
+    /// Creates an event of `id` (at most [`Event::MAX_ID`]) at `time`, in `phase` (at most
+    /// [`Event::MAX_PHASE`]).
     #[inline]
     #[must_use]
     pub const fn new(time: Time, phase: u32, id: u32, arg: u32) -> Self {
@@ -52,7 +55,7 @@ impl Event {
         Self::of(time, phase << ID_BITS | (id & ID_MASK), arg)
     }
 
-    /// The same at another time.
+    /// Returns the same event at another time.
     #[inline]
     #[must_use]
     pub const fn at(self, time: Time) -> Self {
@@ -61,38 +64,38 @@ impl Event {
 
     #[inline]
     const fn of(time: Time, order: u32, arg: u32) -> Self {
-        let what = (order as u64) << 32 | arg as u64;
-        Self { time, what }
+        let packed = (order as u64) << 32 | arg as u64;
+        Self { time, packed }
     }
 
     #[inline]
     const fn order(self) -> u32 {
-        (self.what >> 32) as u32
+        (self.packed >> 32) as u32
     }
 
-    /// What the owner of the event wants to get back; it has no meaning to the kernel.
+    /// A number that the owner of the event chose. The kernel does not interpret it.
     #[inline]
     #[must_use]
     pub const fn arg(self) -> u32 {
-        self.what as u32
+        self.packed as u32
     }
 
-    /// The phase of the instant in which the event is served, see [`phase`].
+    /// The phase in which the event is handled within its instant. See [`phase`].
     #[inline]
     #[must_use]
     pub const fn phase(self) -> u32 {
         self.order() >> ID_BITS
     }
 
-    /// Whom the event concerns: a link, node, flow... as the phase says.
+    /// The entity that the event concerns: a link, node or flow, depending on the phase.
     #[inline]
     #[must_use]
     pub const fn id(self) -> u32 {
         self.order() & ID_MASK
     }
 
-    /// What orders the events of one instant and phase (KER-03): the id, but for arrivals a
-    /// bijection of the id that changes with the time.
+    /// Orders the events of one instant and phase (KER-03). The tie is the id, except for arrivals.
+    /// For arrivals it is a bijection of the id that changes with the time.
     #[inline]
     #[must_use]
     pub const fn tie(self) -> u32 {
@@ -100,15 +103,14 @@ impl Event {
         choose(self.phase() == phase::ARRIVAL, scattered, self.id())
     }
 
-    /// What orders it among the events of its instant (KER-01): phase, tie, arg from the highest
-    /// bit down.
+    /// Orders the events of one instant (KER-01). From the highest bit down: phase, tie, arg.
     #[inline]
     pub(super) const fn rank(self) -> u64 {
         let order = self.phase() << ID_BITS | self.tie();
         (order as u64) << 32 | self.arg() as u64
     }
 
-    /// The event of the instant `time` that has this rank.
+    /// Returns the event at `time` that has this rank.
     #[inline]
     pub(super) const fn ranked(time: Time, rank: u64) -> Self {
         let (order, arg) = ((rank >> 32) as u32, rank as u32);
@@ -118,7 +120,7 @@ impl Event {
         Self::of(time, order & !ID_MASK | id, arg)
     }
 
-    /// Whether this event comes before another (KER-01).
+    /// True if this event comes before `other` (KER-01).
     #[inline]
     pub(super) const fn precedes(self, other: Self) -> bool {
         if self.time == other.time {
@@ -147,11 +149,11 @@ const FIRST: u32 = 0x1657_3a2d;
 const SECOND: u32 = 0x0b4f_6ac5;
 const FIRST_INVERSE: u32 = inverse(FIRST);
 const SECOND_INVERSE: u32 = inverse(SECOND);
-/// At least half of the id's bits, so that `x ^ x >> FOLD` is its own inverse.
+/// At least half of the bits of an id, so that `x ^ x >> FOLD` is its own inverse.
 const FOLD: u32 = ID_BITS.div_ceil(2);
 
-/// The inverse of an odd number modulo 2^32 (and so modulo 2^29): each step of Newton's iteration
-/// doubles the number of right bits, beginning with three.
+/// Returns the inverse of an odd number modulo 2^32 (and so modulo 2^29). Each step of Newton's
+/// iteration doubles the number of correct bits, starting with three.
 const fn inverse(odd: u32) -> u32 {
     let mut inverse = odd;
     let mut bits = 3;
@@ -162,23 +164,24 @@ const fn inverse(odd: u32) -> u32 {
     inverse
 }
 
-/// One of two numbers without a branch: whether an event is an arrival nothing foretells.
+/// Selects one of two numbers without a branch, because the processor cannot predict which events
+/// are arrivals.
 #[inline]
 const fn choose(first: bool, one: u32, other: u32) -> u32 {
     let all = (first as u32).wrapping_neg();
     one & all | other & !all
 }
 
-/// 29 bits that depend on all of the time.
+/// Hashes the time to 29 bits.
 #[inline]
-const fn whirl(time: Time) -> u32 {
+const fn hash_time(time: Time) -> u32 {
     (time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - ID_BITS)) as u32
 }
 
-/// KER-03: for a given time a bijection of the ids.
+/// Maps ids to ties. For a fixed time this is a bijection (KER-03).
 #[inline]
 const fn scatter(id: u32, time: Time) -> u32 {
-    let x = (id ^ whirl(time)).wrapping_mul(FIRST) & ID_MASK;
+    let x = (id ^ hash_time(time)).wrapping_mul(FIRST) & ID_MASK;
     (x ^ x >> FOLD).wrapping_mul(SECOND) & ID_MASK
 }
 
@@ -186,11 +189,11 @@ const fn scatter(id: u32, time: Time) -> u32 {
 #[inline]
 const fn gather(tie: u32, time: Time) -> u32 {
     let x = tie.wrapping_mul(SECOND_INVERSE) & ID_MASK;
-    ((x ^ x >> FOLD).wrapping_mul(FIRST_INVERSE) ^ whirl(time)) & ID_MASK
+    ((x ^ x >> FOLD).wrapping_mul(FIRST_INVERSE) ^ hash_time(time)) & ID_MASK
 }
 
-/// The whole event as one number that sorts as events do (KER-01): time, phase, tie, arg from the
-/// highest bit down. Calendars compare these where the time alone does not decide.
+/// An event as one number that sorts like events (KER-01). From the highest bit down: time, phase,
+/// tie, arg. Calendars compare keys where the time alone does not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key(u128);
 

@@ -1,4 +1,4 @@
-//! The calendar of a simulator that serves equal times in the order of scheduling.
+//! A calendar that handles events of equal time in the order of scheduling.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,44 +6,46 @@ use std::collections::BinaryHeap;
 use super::{Calendar, Event};
 use crate::Time;
 
-/// Slots of the wheel: a power of two, and a multiple of 64.
+/// Number of slots of the wheel: a power of two and a multiple of 64.
 const SLOTS: usize = 1 << 13;
-/// No event; ends a list.
+/// The index that ends a list.
 const NONE: u32 = u32::MAX;
 /// Width of a slot in ps.
 const SLOT_PS: Time = 1_000;
 
-/// A pending event of a slot, and the one pushed after it.
+/// A pending event of a slot, and the index of the event pushed after it.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     event: Event,
     next: u32,
 }
 
-/// First and last event of a slot.
+/// Indices of the first and last event of a slot.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     head: u32,
     tail: u32,
 }
 
-/// Events by time, those of one instant in the order in which they were pushed. // KER-09
+/// A calendar ordered by time. Events of one instant keep the order in which they were pushed. //
+/// KER-09
 ///
-/// This is not the order of this project (KER-01): it depends on which events there are and on who
-/// pushes first. It exists to reproduce simulators that work this way. Their clocks count
-/// nanoseconds, so every time must be a whole number of ns; [`Calendar::push`] cuts off the rest.
+/// The usual order of Backwater is different (KER-01), because this one depends on which events
+/// exist and on who pushes first. `Fifo` exists to reproduce ns-3, which works this way. The clock
+/// of ns-3 counts nanoseconds, so [`Calendar::push`] rounds every time down to a whole nanosecond.
 ///
-/// A wheel of one list per nanosecond reaches 8 µs ahead; later events wait in a heap and enter
-/// the wheel before anything can be pushed behind them.
+/// A wheel with one list per nanosecond covers the next 8 µs. Later events wait in a heap. They
+/// enter the wheel before any event that is pushed after them can.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     slots: Vec<Slot>,
-    /// Slots in use, as bits.
+    /// One bit for each slot that has events.
     used: Vec<u64>,
     entries: Vec<Entry>,
     spare: u32,
-    /// Time, number of the push, event as (order, arg).
+    /// Events beyond the wheel: time, number of the push, packed order and argument.
     far: BinaryHeap<Reverse<(Time, u64, u64)>>,
+    /// Number of pushes so far.
     pushed: u64,
     /// Time of the last event popped, in ns.
     now: Time,
@@ -95,7 +97,7 @@ impl Fifo {
         slot.tail = at;
     }
 
-    /// First slot in use from that of `now` on.
+    /// Returns the first slot with events, starting at the slot of `now`.
     #[inline]
     fn first(&self) -> Option<usize> {
         let start = self.now as usize % SLOTS;
@@ -114,7 +116,7 @@ impl Fifo {
         None
     }
 
-    /// Time of the next event, ps.
+    /// Returns the time of the next event in ps.
     fn next_time(&self) -> Option<Time> {
         match self.first() {
             Some(slot) => Some(self.entries[self.slots[slot].head as usize].event.time),
@@ -122,17 +124,17 @@ impl Fifo {
         }
     }
 
-    /// Moves the clock, and whatever comes within reach of the wheel into it.
+    /// Moves the clock to `time`, and moves events that the wheel now covers from the heap into it.
     #[inline]
     fn advance(&mut self, time: Time) {
         self.now = time / SLOT_PS;
         let reach = (self.now + SLOTS as Time) * SLOT_PS;
-        while let Some(&Reverse((time, _, what))) = self.far.peek() {
+        while let Some(&Reverse((time, _, packed))) = self.far.peek() {
             if time >= reach {
                 break;
             }
             self.far.pop();
-            self.append(Event { time, what });
+            self.append(Event { time, packed });
         }
     }
 
@@ -163,7 +165,7 @@ impl Calendar for Fifo {
     fn push(&mut self, event: Event) {
         debug_assert!(
             event.time / SLOT_PS >= self.now,
-            "an event in the past: {event:?}"
+            "event in the past: {event:?}"
         );
         let event = event.at(event.time / SLOT_PS * SLOT_PS);
         self.len += 1;
@@ -171,8 +173,8 @@ impl Calendar for Fifo {
         if event.time / SLOT_PS < self.now + SLOTS as Time {
             self.append(event);
         } else {
-            let Event { time, what } = event;
-            self.far.push(Reverse((time, self.pushed, what)));
+            let Event { time, packed } = event;
+            self.far.push(Reverse((time, self.pushed, packed)));
         }
     }
 
@@ -192,7 +194,7 @@ impl Calendar for Fifo {
             None => self
                 .far
                 .peek()
-                .map(|&Reverse((_, _, what))| Event { time, what }),
+                .map(|&Reverse((_, _, packed))| Event { time, packed }),
         }
     }
 
@@ -219,7 +221,7 @@ mod tests {
 
     // KER-09
     #[test]
-    fn equal_times_come_in_the_order_of_pushing_whatever_they_are() {
+    fn events_of_one_instant_keep_the_order_of_pushes() {
         let mut calendar = Fifo::new();
         calendar.push(event(5, 3));
         calendar.push(Event::new(5_000, phase::ARRIVAL, 9, 1));
@@ -231,9 +233,9 @@ mod tests {
         assert!(calendar.is_empty());
     }
 
-    // KER-09: an event from afar was pushed before one that is pushed when it is near.
+    // KER-09: an event that was pushed long ahead comes before one that was pushed shortly before.
     #[test]
-    fn an_early_push_stays_in_front_though_it_waited_in_the_heap() {
+    fn an_early_push_comes_first_although_it_waited_in_the_heap() {
         let mut calendar = Fifo::new();
         let late = 10 * SLOTS as Time;
         calendar.push(event(late, 1));
@@ -247,7 +249,7 @@ mod tests {
         assert_eq!(calendar.pop_now(), None);
     }
 
-    // KER-09: against a sorted list, with gaps shorter and longer than the wheel.
+    // KER-09: compares with a sorted list, with gaps shorter and longer than the wheel.
     #[test]
     fn it_is_a_stable_sort_by_time() {
         let mut stream = Stream::new(1, 2, Purpose::Test);

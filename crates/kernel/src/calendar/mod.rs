@@ -1,17 +1,17 @@
-//! The calendar: events that are pending, in the order in which they will happen.
+//! Calendars: queues of pending events in the order in which they will happen.
 //!
 //! # Order
-//! Events are ordered by what they say (KER-01): by time, then [`phase`], then
-//! [tie](Event::tie), then argument. When they were pushed does not matter, nor which other
-//! events there are, so leaving out an event that does nothing, or dividing the work among
-//! threads, changes no result. Among the arrivals of one instant the tie is not the id but a
-//! bijection of the id that changes with the time (KER-03): if the id decided, the same link would
-//! win every race for a buffer for as long as a load stays in step.
+//! Events are ordered by their content (KER-01): by time, then [`phase`], then [tie](Event::tie),
+//! then argument. The order does not depend on when events were pushed or on which other events
+//! exist. So results stay the same if a useless event is left out, or if threads divide the work.
+//! Among the arrivals of one instant the tie is a bijection of the id that changes with the time
+//! (KER-03). If the id itself decided, the same link would win every race for a buffer while the
+//! load stays in step.
 //!
 //! # Limits
-//! A driver that may get new events from outside up to some time ahead (another partition,
-//! a flow that is yet to be drawn) asks only for events *before* a limit. The calendar then goes
-//! no further than the limit (KER-05), so what arrives at or after it finds its place.
+//! A driver may still receive events for a later time, for example from another partition. It then
+//! pops only events *before* a limit. The calendar does not advance beyond the limit (KER-05), so a
+//! new event at or after the limit still finds its place.
 
 mod event;
 mod fifo;
@@ -29,46 +29,48 @@ use crate::Time;
 
 /// A queue of pending events.
 pub trait Calendar {
-    /// Events of one instant come in the order in which they were pushed (KER-09), not in that of
-    /// their content (KER-01).
+    /// True if events of one instant come in the order in which they were pushed (KER-09), instead
+    /// of the order of their content (KER-01).
     const IN_ORDER_OF_SCHEDULING: bool = false;
 
-    /// Adds an event. Its time must not be earlier than that of the last event popped (checked
-    /// where assertions are on). An event of the current instant that sorts before the last one
-    /// popped is legal, and is simply the next.
+    /// Adds an event. Its time must not be before the last popped event; debug builds check this.
+    /// An event of the current instant may sort before the last popped event. It is then the next
+    /// to be popped.
     fn push(&mut self, event: Event);
 
-    /// Takes the first event if its time is strictly before `limit`.
+    /// Removes and returns the first event if its time is strictly before `limit`.
     ///
-    /// If there is none, any later push at or after the last popped time stays legal. An event at
+    /// If there is none, later pushes at or after the last popped time stay legal. An event at
     /// `Time::MAX` is never popped.
     fn pop_before(&mut self, limit: Time) -> Option<Event>;
 
-    /// What [`pop_before`](Self::pop_before) with the same limit would take. Cheap when a pop
-    /// follows: the work is done only once.
+    /// Returns the event that [`pop_before`](Self::pop_before) would remove. A following pop is
+    /// then cheap, because the search is not repeated.
     fn peek_before(&mut self, limit: Time) -> Option<Event>;
 
-    /// Takes the first event if it is at the time of the last one popped: another of the same
-    /// instant. Only after a first pop. Cheaper than [`pop_before`](Self::pop_before) when there is none.
+    /// Removes and returns the next event if it has the time of the last popped event. May be
+    /// called only after a first pop. Cheaper than [`pop_before`](Self::pop_before) if there is no
+    /// such event.
     fn pop_now(&mut self) -> Option<Event>;
 
-    /// Events that come next, the next one last, as far as they are known without work: a hint of
-    /// what to prefetch, which may miss events and must decide nothing.
+    /// Returns the events that come next, the next one last, as far as they are known without work.
+    /// This is a hint for prefetching: events may be missing, and no decision may depend on it.
     fn upcoming(&self) -> &[Event] {
         &[]
     }
 
-    /// Events that will follow on [`upcoming`](Self::upcoming), in no order, as far as they are known: a
-    /// hint like those. They are returned once, when `left` of those are left (or all, if they were fewer).
+    /// Returns events that will follow those of [`upcoming`](Self::upcoming), unordered, as far as
+    /// they are known. This is also only a hint. They are returned once: when `left` upcoming
+    /// events remain, or all if there were fewer.
     fn following(&self, left: usize) -> &[Event] {
         let _ = left;
         &[]
     }
 
-    /// The number of pending events.
+    /// Number of pending events.
     fn len(&self) -> usize;
 
-    /// Whether nothing is pending.
+    /// True if no event is pending.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

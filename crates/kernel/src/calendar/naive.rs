@@ -1,4 +1,4 @@
-//! The calendar that is plainly right.
+//! A simple calendar, used as the reference in tests.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,8 +7,8 @@ use super::event::Key;
 use super::{Calendar, Event};
 use crate::Time;
 
-/// A binary heap: slow at scale, and so simple that the [`Wheel`](super::Wheel) is tested
-/// against it.
+/// A binary heap. It is slow with many events, but simple enough to test the
+/// [`Wheel`](super::Wheel) against.
 #[derive(Clone, Debug, Default)]
 pub struct Naive {
     heap: BinaryHeap<Reverse<Key>>,

@@ -1,21 +1,22 @@
-//! A level of the wheel: a ring of unsorted buckets, and the memory that levels share.
+//! One level of the wheel: a ring of unsorted buckets, and the memory that levels share.
 
 use super::Event;
 
-/// Buckets of a ring: 64 words of 64 bits, so that two looks find the next one in use.
+/// Number of buckets of a ring. With 64 words of 64 bits, two bit scans find the next bucket in
+/// use.
 pub(super) const SLOTS: u64 = 4096;
 const MASK: u64 = SLOTS - 1;
 const WORDS: usize = 64;
 
-/// Room of a bucket at first.
-const FIRST: usize = 8;
-/// Buckets of up to this many events keep their memory in any case.
-const SMALL: usize = 256;
-/// Larger ones, if they held more than this part of what they can hold.
-const WASTE: usize = 8;
+/// Capacity of a new bucket.
+const FIRST_CAPACITY: usize = 8;
+/// A bucket of up to this capacity always keeps its memory.
+const KEPT_CAPACITY: usize = 256;
+/// A larger bucket keeps its memory if its capacity is at most this multiple of the events it held.
+const MAX_OVERSIZE: usize = 8;
 
-/// The memory of empty buckets, used again latest first. So the buckets in use lie in memory that
-/// is warm in the cache, however few they are, and in the steady state nothing is allocated.
+/// Memory of empty buckets for reuse, last in, first out. So the buckets in use stay warm in the
+/// cache, and the steady state allocates no memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spares {
     buckets: Vec<Vec<Event>>,
@@ -25,29 +26,29 @@ impl Spares {
     #[inline]
     fn take(&mut self) -> Vec<Event> {
         let spare = self.buckets.pop();
-        spare.unwrap_or_else(|| Vec::with_capacity(FIRST))
+        spare.unwrap_or_else(|| Vec::with_capacity(FIRST_CAPACITY))
     }
 
-    /// Gives back the memory of a bucket that held `held` events.
+    /// Takes back the memory of a bucket that held `held` events.
     #[inline]
     pub(super) fn put(&mut self, mut bucket: Vec<Event>, held: usize) {
         if bucket.capacity() == 0 {
             return;
         }
         bucket.clear();
-        // Otherwise each burst of events would leave one more giant among the spares.
-        if bucket.capacity() > SMALL.max(WASTE * held) {
-            bucket.shrink_to(SMALL);
+        // Without this limit each burst of events would leave one more huge spare.
+        if bucket.capacity() > KEPT_CAPACITY.max(MAX_OVERSIZE * held) {
+            bucket.shrink_to(KEPT_CAPACITY);
         }
         self.buckets.push(bucket);
     }
 }
 
-/// A ring of buckets with a map of those in use. A bucket's number, of which the ring knows the
-/// lower bits, is that of its stretch of time.
+/// A ring of buckets with a bitmap of the buckets in use. Buckets are numbered by time; the ring
+/// stores only the lower bits of the number.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
-    /// A bucket that is not in use has no memory.
+    /// The buckets. A bucket that is not in use has no memory.
     buckets: Box<[Vec<Event>; SLOTS as usize]>,
     /// A bit for each bucket in use.
     words: [u64; WORDS],
@@ -76,7 +77,8 @@ impl Ring {
         }
     }
 
-    /// Adds an event to a bucket that is full, or not in use. Out of the way of most events, which only write.
+    /// Adds an event to a bucket that is full or not in use. This is a separate function because it
+    /// is rare.
     #[cold]
     #[inline(never)]
     fn insert_with_more_room(&mut self, spares: &mut Spares, slot: usize, event: Event) {
@@ -89,7 +91,7 @@ impl Ring {
         bucket.push(event);
     }
 
-    /// Takes the bucket `number` out of use, with all that is in it.
+    /// Removes the bucket `number` and returns its events.
     #[inline]
     pub(super) fn take(&mut self, number: u64) -> Vec<Event> {
         let slot = (number & MASK) as usize;
@@ -101,13 +103,13 @@ impl Ring {
         std::mem::take(&mut self.buckets[slot])
     }
 
-    /// What is in the bucket `number`.
+    /// Returns the events of the bucket `number`.
     #[inline]
     pub(super) fn bucket(&self, number: u64) -> &[Event] {
         &self.buckets[(number & MASK) as usize]
     }
 
-    /// Takes all buckets out of use.
+    /// Removes all buckets and returns those that were in use.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Vec<Event>> {
         self.words = [0; WORDS];
         self.summary = 0;
@@ -117,7 +119,8 @@ impl Ring {
             .map(std::mem::take)
     }
 
-    /// The number of the first bucket in use at or after `number`, within one turn of the ring.
+    /// Returns the number of the first bucket in use at or after `number`, within one turn of the
+    /// ring.
     #[inline]
     pub(super) fn next(&self, number: u64) -> Option<u64> {
         let slot = number & MASK;
@@ -128,7 +131,7 @@ impl Ring {
             .map(|found| number + (SLOTS - slot) + found)
     }
 
-    /// The first slot in use at or after `slot`.
+    /// Returns the first slot in use at or after `slot`, without wrapping around.
     #[inline]
     fn next_slot(&self, slot: u64) -> Option<u64> {
         let word = slot >> 6;
@@ -136,7 +139,7 @@ impl Ring {
         if here != 0 {
             return Some(word << 6 | u64::from(here.trailing_zeros()));
         }
-        // Two shifts, because a shift by 64 would be none.
+        // Two shifts, because one shift by 64 is not defined.
         let later = self.summary & (!0 << word << 1);
         if later == 0 {
             return None;
@@ -154,7 +157,7 @@ mod tests {
         Event::new(time, 2, 0, 0)
     }
 
-    /// The map of buckets in use, against a look at each of them, around the turn of the ring.
+    /// Compares the bitmap with a search through all buckets, across the wrap of the ring.
     #[test]
     fn next_is_the_first_in_use() {
         let mut ring = Ring::new();
@@ -166,7 +169,7 @@ mod tests {
         }
         for from in start..start + SLOTS {
             let expected = used.iter().copied().find(|&number| number >= from);
-            // Past the last one in use, the ring's turn ends in buckets that were passed.
+            // After the last bucket in use, the search wraps to buckets before `from`.
             let found = ring.next(from).filter(|&number| number < start + SLOTS);
             assert_eq!(found, expected, "from {from}");
         }
@@ -178,9 +181,9 @@ mod tests {
         assert_eq!(ring.summary, 0);
     }
 
-    /// Bursts that visit all buckets in turn leave memory for one burst, not for one per bucket.
+    /// Bursts in all buckets, one after the other, leave memory for one burst, not one per bucket.
     #[test]
-    fn memory_follows_what_is_pending() {
+    fn unused_memory_is_limited() {
         let mut ring = Ring::new();
         let mut spares = Spares::default();
         let room = |spares: &Spares| spares.buckets.iter().map(Vec::capacity).sum::<usize>();
@@ -196,9 +199,9 @@ mod tests {
         }
     }
 
-    /// A bucket without memory is no spare.
+    /// A bucket without memory is not kept as a spare.
     #[test]
-    fn nothing_is_no_spare() {
+    fn an_empty_bucket_is_not_a_spare() {
         let mut spares = Spares::default();
         let empty = Ring::new().take(5);
         spares.put(empty, 0);

@@ -1,4 +1,4 @@
-//! The calendar that is fast.
+//! The fast calendar: a hierarchical timing wheel.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,17 +11,17 @@ use crate::{Time, small_sort};
 
 const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 
-/// How far from the end of the sorted bucket an event is inserted by moving others.
+/// A new event is inserted into the sorted bucket only if it moves at most this many events.
 const SHALLOW: usize = 256;
 
-/// More events than this are spread over the parts of their bucket before they are sorted.
+/// A bucket with more events than this is first spread over parts and then sorted.
 const FEW: usize = 24;
 
-/// Most parts of a bucket.
+/// Maximum number of parts of a bucket.
 const PARTS: usize = 256;
 
-/// Puts each event into its place among those before it, the latest first; fast if all are near
-/// their places. Returns whether any share an instant.
+/// Sorts events by insertion, the latest first. Fast if all are near their places. Returns true if
+/// any two share an instant.
 #[inline]
 fn insert_all(events: &mut [Event]) -> bool {
     let mut tie = false;
@@ -38,8 +38,8 @@ fn insert_all(events: &mut [Event]) -> bool {
     tie
 }
 
-/// Orders the events of a bucket of 2^`shift` ps by the part that they are in, the latest first. A
-/// part has an event or two.
+/// Sorts the events of a bucket of 2^`shift` ps into parts of the bucket, the latest part first. A
+/// part has one or two events on average.
 fn spread(events: &mut Vec<Event>, spare: &mut Vec<Event>, shift: u32) {
     let parts = events.len().next_power_of_two().min(PARTS);
     let within = shift.saturating_sub(parts.trailing_zeros());
@@ -63,33 +63,34 @@ fn spread(events: &mut Vec<Event>, spare: &mut Vec<Event>, shift: u32) {
 
 /// A hierarchical timing wheel with sorted buckets.
 ///
-/// Time is cut into buckets of 2^`shift` ps, and 4096 buckets make a block. Three levels hold what
-/// is pending, the nearer the finer:
+/// Time is divided into buckets of 2^`shift` ps, and 4096 buckets form a block. Three levels hold
+/// the pending events:
 ///
-/// | level | holds | as |
+/// | level | covers | structure |
 /// |---|---|---|
 /// | near | the next 4096 buckets | a ring of unsorted buckets |
 /// | far | the next 4096 blocks | a ring of unsorted blocks |
 /// | beyond | the rest | a heap |
 ///
-/// With 2^10 ps these reach 4.2 µs and 17 ms. A bucket is sorted when it becomes
-/// the current one, and popped from its end; a block is poured into its buckets when the cursor
-/// enters it. Empty buckets are skipped by a map of those in use, so that sparse events cost no
-/// more than dense ones.
+/// With buckets of 2^10 ps, the near level covers 4.2 µs and the far level 17 ms. A bucket is
+/// sorted when it becomes current, and events are popped from its end. When the cursor enters a
+/// block, the events of the block move into buckets. A bitmap of the buckets in use allows the
+/// wheel to skip empty buckets, so sparse events cost as much as dense ones.
 ///
-/// The shift changes only the speed, never the order. It may follow what buckets hold ([`Wheel::between`]).
+/// The shift changes only the speed, never the order. It may adapt to the load
+/// ([`Wheel::between`]).
 #[derive(Clone, Debug)]
 pub struct Wheel {
     /// The current bucket, in descending order: the next event is the last.
     current: Vec<Event>,
-    /// How many events `current` had when it was sorted.
+    /// Number of events in `current` when it was sorted.
     loaded: usize,
-    /// More events of buckets before the cursor: those that came too late to be sorted, and are
-    /// not due soon. Nearly always empty.
+    /// Events of buckets before the cursor that arrived after the sort and are not due soon. Nearly
+    /// always empty.
     late: BinaryHeap<Reverse<Key>>,
-    /// The first bucket that is neither popped nor in `current`.
+    /// The first bucket that was neither popped nor loaded into `current`.
     cursor: u64,
-    /// The block that was poured last; the cursor is in it or at its end.
+    /// The block that was entered last. The cursor is in it or at its end.
     block: u64,
     shift: u32,
     width: Width,
@@ -99,14 +100,14 @@ pub struct Wheel {
     far: Ring,
     beyond: BinaryHeap<Reverse<Key>>,
     spares: Spares,
-    /// What orders events that share an instant, while they are sorted.
+    /// Scratch memory: ranks of events that share an instant.
     ties: Vec<u64>,
-    /// Room to spread a bucket.
+    /// Scratch memory: a bucket that is being spread.
     spread: Vec<Event>,
 }
 
 impl Wheel {
-    /// Buckets of the first wheel.
+    /// Number of buckets of the near level.
     pub const SLOTS: u64 = SLOTS;
 
     /// The widest bucket is 2^32 ps, about 4 ms.
@@ -115,16 +116,17 @@ impl Wheel {
     /// Buckets of 2^10 ps, about a nanosecond.
     pub const DEFAULT_SHIFT: u32 = 10;
 
-    /// An empty calendar at time 0 with buckets of 2^`shift` ps (at most 2^[`Self::MAX_SHIFT`]).
+    /// Returns an empty calendar at time 0 with buckets of 2^`shift` ps, at most
+    /// 2^[`Self::MAX_SHIFT`].
     ///
-    /// All from 2^10 to 2^13 ps do well from ten pending events to a million (docs/calendar.md);
-    /// other widths suit links of other orders of speed and length.
+    /// Shifts from 10 to 13 are fast with ten to a million pending events (docs/calendar.md). Links
+    /// of another speed or length may need other shifts.
     #[must_use]
     pub fn new(shift: u32) -> Self {
         Self::between(shift, shift)
     }
 
-    /// The same with buckets from 2^`least` to 2^`most` ps, as wide as suits what they hold.
+    /// Like [`Wheel::new`], but the width adapts to the load between 2^`least` and 2^`most` ps.
     // KER-11
     #[must_use]
     pub fn between(least: u32, most: u32) -> Self {
@@ -154,7 +156,7 @@ impl Wheel {
         time >> self.shift
     }
 
-    /// Adds an event where its time belongs.
+    /// Adds an event to the level that covers its time.
     #[inline]
     fn put(&mut self, event: Event) {
         let bucket = self.bucket(event.time);
@@ -167,11 +169,12 @@ impl Wheel {
         }
     }
 
-    /// Adds an event of a bucket before the cursor. One that is due soon goes to its place, others
-    /// to the heap: a burst of them must not be moved again and again.
+    /// Adds an event of a bucket before the cursor. An event that is due soon is inserted into the
+    /// sorted bucket. Others go to the heap, because a burst of them would move the sorted events
+    /// again and again.
     #[inline(never)]
     fn push_current(&mut self, event: Event) {
-        self.width.note_late();
+        self.width.count_late();
         let deep = self.current.len().saturating_sub(SHALLOW);
         let above = self.current[deep..].partition_point(|other| event.precedes(*other));
         if above > 0 || deep == 0 {
@@ -181,7 +184,7 @@ impl Wheel {
         }
     }
 
-    /// Adds an event that is out of reach of the near level.
+    /// Adds an event that the near level does not cover.
     #[inline(never)]
     fn push_far(&mut self, event: Event) {
         let block = self.bucket(event.time) >> SLOT_BITS;
@@ -192,8 +195,9 @@ impl Wheel {
         }
     }
 
-    /// Makes the next bucket in use the current one, which is empty; false if that bucket does not
-    /// begin before `limit`. KER-05: the cursor passes no bucket that does not.
+    /// Makes the next bucket with events the current one. The current bucket must be empty. Returns
+    /// false if the next bucket does not begin before `limit`. KER-05: the cursor never passes the
+    /// limit.
     fn advance(&mut self, limit: Time) -> bool {
         if let Some(shift) = self.width.better(self.shift, self.len) {
             self.change_width(shift);
@@ -217,7 +221,8 @@ impl Wheel {
         }
     }
 
-    /// The next block with events. The near level reaches into one block more than the current.
+    /// Returns the next block with events. `near` is true if the near level has any; they are then
+    /// in the block after the current one.
     fn next_block(&self, near: bool) -> Option<u64> {
         if near {
             return Some(self.block + 1);
@@ -234,28 +239,28 @@ impl Wheel {
         self.spares.put(drained, self.loaded);
         self.cursor = bucket + 1;
         self.loaded = self.current.len();
-        self.width.note(self.loaded);
+        self.width.count_bucket(self.loaded);
         if self.loaded > 1 {
             self.sort();
         }
     }
 
-    /// Sorts the current bucket by time. Returns whether any of its events share an instant.
+    /// Sorts the current bucket by time. Returns true if any of its events share an instant.
     #[inline]
     fn sort_by_time(&mut self) -> bool {
         let events = &mut self.current;
         if events.len() <= FEW {
-            events.reverse(); // pushed more or less in their order
+            events.reverse(); // events are pushed roughly in ascending order
         } else if events.iter().all(|event| event.time == events[0].time) {
-            return true; // a network in step
+            return true; // all events share one instant
         } else {
             spread(events, &mut self.spread, self.shift);
         }
         insert_all(events)
     }
 
-    /// Sorts the current bucket. Most events have an instant for themselves, so the rest of the key is
-    /// looked at only where instants are equal.
+    /// Sorts the current bucket. Most events have an instant of their own. The rest of the key is
+    /// compared only where instants are equal.
     #[inline]
     fn sort(&mut self) {
         if !self.sort_by_time() {
@@ -279,23 +284,23 @@ impl Wheel {
         }
     }
 
-    /// Moves the cursor to the start of a block, and everything down that is now within reach of
-    /// a finer level.
+    /// Moves the cursor to the start of a block, and moves events down that a finer level now
+    /// covers.
     #[inline(never)]
     fn enter(&mut self, block: u64) {
         self.block = block;
         self.cursor = block << SLOT_BITS;
-        let poured = self.far.take(block);
-        for &event in &poured {
+        let block_events = self.far.take(block);
+        for &event in &block_events {
             self.near
                 .insert(&mut self.spares, event.time >> self.shift, event);
         }
-        let held = poured.len();
-        self.spares.put(poured, held);
+        let held = block_events.len();
+        self.spares.put(block_events, held);
         self.fetch_from_beyond();
     }
 
-    /// Moves down what is beyond and now within reach of a finer level.
+    /// Moves events down from the heap if a finer level now covers them.
     fn fetch_from_beyond(&mut self) {
         while let Some(&Reverse(key)) = self.beyond.peek() {
             let bucket = self.bucket(key.time());
@@ -312,15 +317,16 @@ impl Wheel {
         }
     }
 
-    /// Puts all that is pending into buckets of another width. The current bucket is empty, and nothing is
-    /// late: if the bucket at the cursor begins before it now, what will be pushed there finds its place.
-    // KER-05, KER-11
+    /// Moves all pending events into buckets of another width. The current bucket and the late
+    /// events must be empty.
+    // KER-05, KER-11: the new cursor may lie before the old one, so a push at the limit finds its
+    // place
     #[cold]
     #[inline(never)]
     fn change_width(&mut self, shift: u32) {
         debug_assert!(self.current.is_empty() && self.late.is_empty());
         let Some(start_ps) = self.cursor.checked_mul(1 << self.shift) else {
-            return; // the end of time
+            return; // the cursor is at the end of time
         };
         self.shift = shift;
         self.cursor = start_ps >> shift;
@@ -336,11 +342,11 @@ impl Wheel {
         self.fetch_from_beyond();
     }
 
-    /// The first event before `limit`, and whether it is one of the late ones.
+    /// Returns the first event before `limit`, and true if it is one of the late events.
     #[inline]
     fn next_event(&mut self, limit: Time) -> Option<(Event, bool)> {
         if !self.late.is_empty() {
-            return self.next_of_two(limit);
+            return self.next_with_late(limit);
         }
         if self.current.is_empty() && !self.advance(limit) {
             return None;
@@ -351,11 +357,11 @@ impl Wheel {
 
     #[cold]
     #[inline(never)]
-    fn next_of_two(&self, limit: Time) -> Option<(Event, bool)> {
+    fn next_with_late(&self, limit: Time) -> Option<(Event, bool)> {
         let late = self.late.peek()?.0;
         let current = self.current.last().map(|&event| Key::of(event));
         let first = current.map_or(late, |key| key.min(late));
-        // Equal events are the same event, so it does not matter which of them goes first.
+        // Equal events are identical, so it does not matter which of them is popped first.
         (first.time() < limit).then(|| (first.event(), current != Some(first)))
     }
 }
@@ -384,7 +390,7 @@ impl Calendar for Wheel {
 
     #[inline]
     fn push(&mut self, event: Event) {
-        // KER-04
+        // KER-04: a push into the past is an error of the caller
         debug_assert!(
             event.time >= self.popped_ps,
             "{event:?} is before {} ps",
@@ -409,7 +415,7 @@ impl Calendar for Wheel {
 
     #[inline]
     fn pop_now(&mut self) -> Option<Event> {
-        // The bucket of the last event popped is the current one.
+        // The bucket of the last popped event is the current one.
         if self.late.is_empty() {
             let now = self.popped_ps;
             let event = self.current.pop_if(|event| event.time == now)?;
@@ -438,14 +444,14 @@ mod tests {
     use crate::phase;
     use crate::random::{Purpose, Stream};
 
-    /// KER-11: a wheel whose buckets change their width gives what the naive calendar gives.
+    /// KER-11: a wheel with adaptive width pops the same events as the naive calendar.
     #[test]
-    fn width_follows_what_buckets_hold() {
+    fn width_follows_the_load() {
         let mut random = Stream::new(3, 0, Purpose::Test);
         let (mut wheel, mut naive) = (Wheel::between(2, 16), Naive::new());
         let mut shifts = Vec::new();
         let mut now = 0;
-        // Picoseconds between events, and how many are pending.
+        // Pairs of the gap between events in ps and the number of pending events.
         for (gap, pending) in [
             (30, 3_000),
             (100_000, 50),
@@ -474,16 +480,16 @@ mod tests {
             assert_eq!(wheel.pop_before(Time::MAX), Some(event));
         }
         assert!(wheel.is_empty());
-        // About 128 gaps each, where the bounds allow it.
+        // A bucket is about 128 gaps wide where the bounds allow it.
         let wanted = [(11, 13), (16, 16), (9, 11), (16, 16), (7, 9)];
         for (shift, (least, most)) in shifts.iter().zip(wanted) {
             assert!((least..=most).contains(shift), "{shifts:?}");
         }
     }
 
-    /// What follows is returned once for each bucket, also where few were left.
+    /// The following bucket is returned exactly once, also if few events were left.
     #[test]
-    fn each_bucket_is_told_of_once() {
+    fn following_events_are_returned_once_per_bucket() {
         let mut wheel = Wheel::new(10);
         let sizes = [20, 3, 1, 12];
         for (bucket, size) in (0..).zip(sizes) {
@@ -502,8 +508,8 @@ mod tests {
         assert_eq!(returned, [(24, 3), (15, 1), (12, 12)]);
     }
 
-    /// KER-05: whatever is asked, no bucket that begins at or after the limit becomes current, and
-    /// no block that does is entered, on any level.
+    /// KER-05: no bucket that begins at or after the limit becomes current, and no such block is
+    /// entered.
     #[test]
     fn cursor_stays_before_the_limit() {
         let times = [

@@ -1,16 +1,16 @@
-//! How wide the buckets of a wheel should be.
+//! Adapts the width of a wheel's buckets to the load.
 
-/// A bucket should have this many events: to turn to the next one takes branches that nothing foretells,
-/// and in a crowded one what comes late has to be moved far.
+/// Wanted number of events per bucket. With fewer events, the unpredictable branches at each change
+/// of bucket dominate. With more, an event that arrives late must move many others.
 const WANTED: u64 = 128;
-/// With fewer on average buckets get wider, with more narrower.
+/// Below this average the buckets become wider, and above `MOST` they become narrower.
 const FEWEST: u64 = 64;
 const MOST: u64 = 256;
-/// The average is of no fewer events than this, and than four times those pending: all of them change
-/// their buckets.
+/// Minimum number of events for an average. The number must also be four times the pending events,
+/// because a change of width moves all of them.
 const MEASURED: u64 = 4096;
 
-/// Widths as powers of two of ps, and what buckets held since the width was last looked at.
+/// Limits of the width as powers of two of ps, and the bucket statistics since the last decision.
 #[derive(Clone, Debug)]
 pub(super) struct Width {
     least: u32,
@@ -20,7 +20,7 @@ pub(super) struct Width {
 }
 
 impl Width {
-    /// Any width from 2^`least` to 2^`most` ps.
+    /// Allows widths from 2^`least` to 2^`most` ps.
     pub(super) const fn between(least: u32, most: u32) -> Self {
         Self {
             least,
@@ -30,21 +30,21 @@ impl Width {
         }
     }
 
-    /// Counts a bucket that is loaded.
+    /// Counts a bucket that becomes the current one.
     #[inline]
-    pub(super) const fn note(&mut self, events: usize) {
+    pub(super) const fn count_bucket(&mut self, events: usize) {
         self.buckets += 1;
         self.events += events as u64;
     }
 
-    /// Counts an event that came into the current bucket.
+    /// Counts an event that was pushed into the current bucket.
     #[inline]
-    pub(super) const fn note_late(&mut self) {
+    pub(super) const fn count_late(&mut self) {
         self.events += 1;
     }
 
-    /// A better shift than this one, if it is time to look and there is one.
-    // KER-11
+    /// Returns a better shift than `shift` if enough events were counted and there is a better one.
+    // KER-11: aim at 128 events per bucket
     #[inline]
     pub(super) fn better(&mut self, shift: u32, pending: usize) -> Option<u32> {
         if self.events < MEASURED.max(4 * pending as u64) {
@@ -66,19 +66,19 @@ impl Width {
 mod tests {
     use super::*;
 
-    /// What [`Width::better`] says after buckets of this many events each.
+    /// Fills buckets with `mean` events each and returns the new shift, if any.
     fn after(width: &mut Width, mean: usize, pending: usize) -> Option<u32> {
         let buckets = (MEASURED.max(4 * pending as u64) as usize).div_ceil(mean);
         for _ in 0..buckets {
             assert_eq!(width.better(12, pending), None, "too soon");
-            width.note(mean);
+            width.count_bucket(mean);
         }
         width.better(12, pending)
     }
 
     // KER-11
     #[test]
-    fn buckets_come_near_the_wanted_number_of_events() {
+    fn width_aims_at_the_wanted_number_of_events() {
         let mut width = Width::between(10, 16);
         for (mean, shift) in [
             (1, Some(16)),
