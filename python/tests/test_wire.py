@@ -45,13 +45,13 @@ def plain(value: str) -> list[int | str]:
 
 
 def test_tshark_reads_every_kind_of_frame_as_we_say() -> None:
-    names = sorted({name for sample in SAMPLES for name in sample["says"]})
+    names = sorted({name for sample in SAMPLES for name in sample["fields"]})
     frames = tshark(FRAMES, [*names, *WRONG])
     assert len(frames) == len(SAMPLES) >= 27
     for sample, frame in zip(SAMPLES, frames, strict=True):
         assert [frame[name] for name in WRONG] == ["", "", ""], sample["name"]
-        seen = {name: plain(frame[name]) for name in sample["says"]}
-        said = {name: plain(value) for name, value in sample["says"].items()}
+        seen = {name: plain(frame[name]) for name in sample["fields"]}
+        said = {name: plain(value) for name, value in sample["fields"].items()}
         assert seen == said, sample["name"]
 
 

@@ -1,8 +1,8 @@
-//! Reading and writing bytes at a place that moves on.
+//! A reader and a writer of bytes, each with a position.
 
 use crate::error::{Fault, Malformed, Unfit};
 
-/// Reads one header.
+/// Reads the fields of one header in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     header: &'static str,
@@ -33,10 +33,10 @@ impl<'a> Reader<'a> {
 
     pub fn take<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let bytes = self.bytes(N)?;
-        Ok(*bytes.first_chunk().expect("it has N bytes"))
+        Ok(*bytes.first_chunk().expect("`bytes` returns N bytes"))
     }
 
-    /// The next bytes, this many.
+    /// Reads the next `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let needed = self.at + count;
         let Some(bytes) = self.all.get(self.at..needed) else {
@@ -47,12 +47,12 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// All bytes that are left.
+    /// Returns all bytes that were not read yet.
     pub fn rest(self) -> &'a [u8] {
         &self.all[self.at..]
     }
 
-    /// Bytes read so far.
+    /// Number of bytes read so far.
     pub const fn at(&self) -> usize {
         self.at
     }
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Requires something of a field that was read last and has this many bytes.
+    /// Checks a condition on the field that was read last and has `bytes` bytes.
     pub fn require(
         &self,
         holds: bool,
@@ -87,58 +87,58 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes into a place that it was given.
+/// Writes into a buffer of the caller.
 #[derive(Debug)]
 pub struct Writer<'a> {
-    place: &'a mut [u8],
+    buffer: &'a mut [u8],
     at: usize,
 }
 
 impl<'a> Writer<'a> {
-    /// Writes into `place` from its beginning.
-    pub const fn new(place: &'a mut [u8]) -> Self {
-        Self { place, at: 0 }
+    /// Starts at the beginning of `buffer`.
+    pub const fn new(buffer: &'a mut [u8]) -> Self {
+        Self { buffer, at: 0 }
     }
 
-    /// Bytes written so far.
+    /// Number of bytes written so far.
     #[must_use]
     pub const fn written(&self) -> usize {
         self.at
     }
 
-    /// Writes some bytes.
+    /// Writes `bytes`.
     ///
     /// # Errors
-    /// The place is too small.
+    /// The buffer is too small.
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), Unfit> {
         self.reserve(bytes.len())?.copy_from_slice(bytes);
         Ok(())
     }
 
-    /// The next bytes, this many, to be written: whatever they hold now.
+    /// Reserves the next `count` bytes, which the caller must overwrite.
     pub(crate) fn reserve(&mut self, count: usize) -> Result<&mut [u8], Unfit> {
-        let given = self.place.len();
+        let given = self.buffer.len();
         let end = self.at + count;
-        let Some(bytes) = self.place.get_mut(self.at..end) else {
+        let Some(bytes) = self.buffer.get_mut(self.at..end) else {
             return Err(Unfit::Room { given });
         };
         self.at = end;
         Ok(bytes)
     }
 
-    /// Writes this many zeros.
+    /// Writes `count` zeros.
     pub(crate) fn zeros(&mut self, count: usize) -> Result<(), Unfit> {
         self.reserve(count)?.fill(0);
         Ok(())
     }
 
-    /// Writes zeros until this many bytes are written.
+    /// Writes zeros until `bytes` bytes are written in total.
     pub(crate) fn pad_to(&mut self, bytes: usize) -> Result<(), Unfit> {
         self.zeros(bytes.saturating_sub(self.at))
     }
 
-    /// What has been written from `from` on, to change.
+    /// Returns the bytes written since position `from`, for changes.
     pub(crate) fn since(&mut self, from: usize) -> &mut [u8] {
-        &mut self.place[from..self.at]
+        &mut self.buffer[from..self.at]
     }
 }

@@ -1,42 +1,42 @@
-//! Why bytes are no frame, and why a record fits no frame.
+//! Errors: bytes that are not a valid frame, and records that do not fit a frame.
 
 use std::fmt;
 
-/// Bytes that are no frame that we know.
+/// Bytes that are not a frame of a known format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// The header that cannot be read.
+    /// The header that is malformed.
     pub header: &'static str,
-    /// Where in that header, in bytes from its beginning.
+    /// Position of the error in bytes from the start of the header.
     pub at: usize,
-    /// What is wrong there.
+    /// The error at this position.
     pub fault: Fault,
 }
 
-/// What is wrong with some bytes.
+/// An error in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The bytes end too early.
     Short {
-        /// Bytes that are needed from the beginning of the header.
+        /// Number of bytes needed from the start of the header.
         needed: usize,
-        /// Bytes there are.
+        /// Number of bytes that exist.
         given: usize,
     },
-    /// A field has a value that we do not know, or that does not go with others.
+    /// A field has an unknown value, or a value that contradicts other fields.
     Value {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// What it says.
+        /// Value of the field.
         found: u64,
-        /// What would be understood.
+        /// Description of the valid values.
         expected: &'static str,
     },
-    /// A checksum does not go with the bytes that it covers.
+    /// A checksum does not match the bytes that it covers.
     Checksum {
-        /// What it says.
+        /// Checksum in the frame.
         found: u32,
-        /// What the bytes call for.
+        /// Checksum of the bytes.
         expected: u32,
     },
 }
@@ -46,7 +46,7 @@ impl fmt::Display for Malformed {
         write!(f, "{}, byte {}: ", self.header, self.at)?;
         match self.fault {
             Fault::Short { needed, given } => {
-                write!(f, "{needed} bytes are needed and {given} are there")
+                write!(f, "needs {needed} bytes, but only {given} exist")
             }
             Fault::Value {
                 field,
@@ -54,10 +54,7 @@ impl fmt::Display for Malformed {
                 expected,
             } => write!(f, "{field} is {found:#x}; expected {expected}"),
             Fault::Checksum { found, expected } => {
-                write!(
-                    f,
-                    "checksum is {found:#x}; the bytes call for {expected:#x}"
-                )
+                write!(f, "checksum is {found:#x}; expected {expected:#x}")
             }
         }
     }
@@ -65,32 +62,32 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// A record that fits no frame, or a place that is too small for it.
+/// A record that does not fit a frame, or a buffer that is too small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// The place for the frame is too small.
+    /// The buffer for the frame is too small.
     Room {
-        /// Its bytes.
+        /// Size of the buffer in bytes.
         given: usize,
     },
     /// A value is larger than its field.
     Value {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// The value.
+        /// Value of the record.
         value: u64,
-        /// The largest value that fits.
+        /// Largest value that fits.
         most: u64,
     },
-    /// A frame between neighbours that has no format.
+    /// A frame between neighbours that has no wire format.
     Frame {
-        /// How its record says what it is.
+        /// Identity of the frame in its record.
         identity: u16,
     },
 }
 
 impl Unfit {
-    /// `value` as a field that holds at most `most`.
+    /// Returns `value` if it is at most `most`, the limit of the field.
     pub(crate) const fn check(field: &'static str, value: u64, most: u64) -> Result<u64, Self> {
         if value > most {
             return Err(Self::Value { field, value, most });

@@ -1,4 +1,4 @@
-//! Ethernet II with at most one tag of 802.1Q.
+//! Ethernet II headers with at most one 802.1Q tag.
 
 use etherparse::{
     EtherType, Ethernet2Header, SingleVlanHeader, SingleVlanHeaderSlice, VlanId, VlanPcp,
@@ -7,52 +7,52 @@ use etherparse::{
 use crate::bytes::{Reader, Writer};
 use crate::error::{Malformed, Unfit};
 
-/// An address of a port.
+/// MAC address of a port.
 pub type Mac = [u8; 6];
 
-/// Types of frames.
+/// EtherTypes of frames.
 pub mod ether_type {
     /// IPv4.
     pub const IPV4: u16 = 0x0800;
-    /// A tag of 802.1Q.
+    /// 802.1Q tag.
     pub const VLAN: u16 = 0x8100;
     /// IPv6.
     pub const IPV6: u16 = 0x86dd;
-    /// Control of the link: pauses.
+    /// MAC control: pause frames.
     pub const CONTROL: u16 = 0x8808;
-    /// Experiments (IEEE 802, local experimental 1): our frames between neighbours.
+    /// Local experimental EtherType 1 (IEEE 802): frames of Backwater between neighbours.
     pub const OURS: u16 = 0x88b5;
 }
 
-/// Bytes of the shortest frame, without its checksum of 4 bytes.
+/// Minimum length of a frame in bytes, without the frame check sequence of 4 bytes.
 pub const SHORTEST: usize = 60;
 
-/// A tag of 802.1Q.
+/// An 802.1Q tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// Priority (PCP), 0 to 7: the traffic class.
+    /// Priority (PCP), 0 to 7. It is the traffic class.
     pub priority: u8,
-    /// It may be dropped first (DEI).
+    /// True if the frame may be dropped first (DEI).
     pub drop_eligible: bool,
-    /// VLAN, 0 to 4095; 0: the tag says nothing but the priority.
+    /// VLAN, 0 to 4095. With 0 the tag carries only the priority.
     pub vlan: u16,
 }
 
-/// The header of a frame, with its tag.
+/// The Ethernet header of a frame, with its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ethernet {
-    /// Whom it is for.
+    /// Destination address.
     pub to: Mac,
-    /// Whose it is.
+    /// Source address.
     pub from: Mac,
-    /// Its tag, if it has one.
+    /// The 802.1Q tag, if any.
     pub tag: Option<Tag>,
-    /// What follows, see [`ether_type`].
+    /// Type of the contents; see [`ether_type`].
     pub ether_type: u16,
 }
 
 impl Ethernet {
-    /// Reads a frame. Returns what stands behind the header, padding included.
+    /// Parses the header. Also returns the bytes after the header, including padding.
     ///
     /// # Errors
     /// The frame is shorter than its header.
@@ -80,10 +80,10 @@ impl Ethernet {
         Ok((header, reader.rest()))
     }
 
-    /// Writes it.
+    /// Writes the header.
     ///
     /// # Errors
-    /// There is no room, or priority or VLAN are too large.
+    /// The buffer is too small, or the priority or VLAN is too large.
     pub fn emit(&self, out: &mut Writer<'_>) -> Result<(), Unfit> {
         let header = Ethernet2Header {
             source: self.from,
@@ -97,9 +97,9 @@ impl Ethernet {
         let priority = Unfit::check("the traffic class", tag.priority.into(), 7)? as u8;
         let vlan = Unfit::check("the VLAN", tag.vlan.into(), 4095)? as u16;
         let header = SingleVlanHeader {
-            pcp: VlanPcp::try_new(priority).expect("it was checked"),
+            pcp: VlanPcp::try_new(priority).expect("the priority is at most 7"),
             drop_eligible_indicator: tag.drop_eligible,
-            vlan_id: VlanId::try_new(vlan).expect("it was checked"),
+            vlan_id: VlanId::try_new(vlan).expect("the VLAN is at most 4095"),
             ether_type: EtherType(self.ether_type),
         };
         out.put(&header.to_bytes())

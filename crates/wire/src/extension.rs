@@ -1,35 +1,36 @@
-//! What RoCEv2 has no place for: the extension header of a packet of a flow.
+//! The extension header of a flow's packet. It carries the fields that RoCEv2 does not have.
 //!
-//! It stands behind the transport headers of RoCEv2, in front of the payload; messages of receiver-driven
-//! transports consist of it alone. A first part that all have is followed by blocks, in the order of their
-//! bits in `blocks`; a scheme's packets have the blocks that its nodes read (docs/wire.md).
+//! It follows the transport headers of RoCEv2, before the payload. Messages of receiver-driven
+//! transports consist only of this header. It has a fixed part and optional blocks, in the order of
+//! their bits in `blocks`. A packet has the blocks that the nodes of its scheme read
+//! (docs/wire.md).
 
 use dataplane::packet::ramp;
-use dataplane::trail;
+use dataplane::trail::{self, Trail};
 
 use crate::bytes::{Reader, Writer};
 use crate::error::{Malformed, Unfit};
 
-/// The first two bytes: "BW".
+/// The first two bytes, "BW" in ASCII.
 pub const MAGIC: u16 = 0x4257;
 /// Version of this format.
 pub const VERSION: u8 = 1;
-/// Port of UDP of the messages of receiver-driven transports.
+/// UDP port of messages of receiver-driven transports.
 pub const MESSAGE_PORT: u16 = 49_792;
-/// Bytes of the part that all have.
+/// Number of bytes of the fixed part.
 pub const FIXED_BYTES: usize = 24;
-/// Most bytes that it can have.
-pub const MOST_BYTES: usize = FIXED_BYTES + 5 * 4 + 4 * 8 + WAY_BYTES;
+/// Maximum number of bytes of the header.
+pub const MOST_BYTES: usize = FIXED_BYTES + 5 * 4 + 4 * 8 + TRAIL_BYTES;
 
-const WAY_BYTES: usize = 2 + 2 * trail::LONGEST;
+const TRAIL_BYTES: usize = 2 + 2 * trail::LONGEST;
 
-/// Bits of `flags`.
+/// Bits of the field `flags`.
 mod flags {
-    pub const AGAIN: u8 = 1 << 0;
+    pub const RETRANSMITTED: u8 = 1 << 0;
     pub const INCAST: u8 = 1 << 1;
 }
 
-/// Bits of `blocks`.
+/// Bits of the field `blocks`.
 mod blocks {
     pub const QUEUE: u16 = 1 << 0;
     pub const LINK_NUMBER: u16 = 1 << 1;
@@ -38,33 +39,33 @@ mod blocks {
     pub const REMAINING: u16 = 1 << 4;
     pub const DONE: u16 = 1 << 5;
     pub const HOST: u16 = 1 << 6;
-    pub const WAY: u16 = 1 << 7;
+    pub const TRAIL: u16 = 1 << 7;
     pub const ARRIVED: u16 = 1 << 8;
     pub const RAMP: u16 = 1 << 9;
     pub const ALL: u16 = (1 << 10) - 1;
 }
 
-/// What a packet of a flow is, where transport headers do not say it.
+/// Type of a flow's packet, for types that transport headers do not distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Message {
-    /// Payload.
+    /// Data with payload.
     Data = 0,
-    /// Everything below `number` has arrived.
+    /// All packets below `number` have arrived.
     Ack = 1,
-    /// `number` is missing.
+    /// The packet `number` is missing.
     Nak = 2,
-    /// A notification of congestion.
+    /// A congestion notification.
     Cnp = 3,
-    /// A switch informs the sender of a packet.
+    /// A notice from a switch to the sender of a packet.
     Notice = 6,
-    /// What is left of a trimmed packet.
+    /// The header of a trimmed packet.
     Trimmed = 12,
-    /// The same on its way back.
+    /// The header of a trimmed packet on its way back to the sender.
     Returned = 13,
-    /// The receiver lets the sender send: a credit, a grant, or a pull.
+    /// Permission from the receiver to send: a credit, a grant, or a pull.
     Grant = 14,
-    /// One side asks the other for something.
+    /// A request from one end of the flow to the other.
     Request = 15,
 }
 
@@ -82,52 +83,50 @@ impl Message {
     ];
 }
 
-/// Ports by which a packet came into the switches on its way, for ACKs that go back by it.
-pub type Way = trail::Trail;
-
 /// The extension header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension {
-    /// What the packet is.
+    /// Type of the packet.
     pub message: Message,
-    /// It was sent before.
-    pub again: bool,
-    /// Its flow belongs to an incast.
+    /// True if the packet is a retransmission.
+    pub retransmitted: bool,
+    /// True if the flow belongs to an incast.
     pub incast: bool,
     /// Number of the flow.
     pub flow: u32,
-    /// Number of the packet in its flow, or what an answer says: all 32 bits.
+    /// Number of the packet in its flow, or the number that a reply refers to (32 bits).
     pub number: u32,
-    /// Hash of the flow, or label of its path: all 32 bits.
+    /// Hash of the flow, or label of its path (32 bits).
     pub hash: u32,
-    /// Place of the flow at its sender.
+    /// Slot of the flow at its sender.
     pub slot: u32,
-    /// Queue that it left at the node upstream.
+    /// Queue of the upstream node in which the packet waited.
     pub queue: u16,
-    /// Priority level that is set by a grant.
+    /// Priority level that a grant assigns.
     pub level: u16,
-    /// Number that the link's sender gave it.
+    /// Sequence number that the sender of the link assigned.
     pub link_number: Option<u32>,
-    /// Number of the credit that let it go, or a count of packets.
+    /// Number of the credit that the packet uses, or a count of packets.
     pub credit: u32,
-    /// When its transmission began at its host, ps; on an answer that of the packet that it answers.
+    /// Start of transmission at the host, ps. A reply repeats the time of the packet that it
+    /// answers.
     pub sent_ps: u64,
-    /// Payload bytes left in the flow.
+    /// Remaining payload bytes of the flow.
     pub remaining: u64,
-    /// When the flow was complete, or the credit sent, ps.
+    /// Time at which the flow was complete or the credit was sent, ps.
     pub done_ps: Option<u64>,
-    /// How long the host of the sender of this packet held what it answers, ps.
+    /// Time that the answered packet spent in the host that sends this reply, ps.
     pub host_ps: u64,
-    /// The way so far.
-    pub way: Option<Way>,
+    /// Ingress ports of the switches on the path so far, so that ACKs can return on the same path.
+    pub trail: Option<Trail>,
     /// The receiver has all packets below this number (receiver-driven transports).
     pub arrived_below: u32,
-    /// Bits that a control and switches keep on a packet, see `dataplane::packet::ramp`.
+    /// Bits that congestion controls and switches keep in a packet; see `dataplane::packet::ramp`.
     pub ramp: u8,
 }
 
 impl Extension {
-    /// Bits of the blocks that it has.
+    /// Returns the bits of the blocks that the header has.
     pub(crate) fn blocks(&self) -> u16 {
         let bit = |present: bool, block: u16| if present { block } else { 0 };
         bit(self.queue != 0 || self.level != 0, blocks::QUEUE)
@@ -137,15 +136,16 @@ impl Extension {
             | bit(self.remaining != 0, blocks::REMAINING)
             | bit(self.done_ps.is_some(), blocks::DONE)
             | bit(self.host_ps != 0, blocks::HOST)
-            | bit(self.way.is_some(), blocks::WAY)
+            | bit(self.trail.is_some(), blocks::TRAIL)
             | bit(self.arrived_below != 0, blocks::ARRIVED)
             | bit(self.ramp != 0, blocks::RAMP)
     }
 
-    /// Reads it. Returns what follows.
+    /// Parses the header. Also returns the bytes after it.
     ///
     /// # Errors
-    /// Too few bytes, another version, blocks or flags that we do not know, or a length that is not theirs.
+    /// Too few bytes, another version, unknown blocks or flags, or a length that does not match the
+    /// blocks.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let mut reader = Reader::new("extension header", bytes);
         let magic = reader.u16()?;
@@ -158,7 +158,7 @@ impl Extension {
         let Some(message) = message else {
             let expected = "0 to 3, 6, or 12 to 15";
             let unknown = reader.require(false, 1, "message", first & 15, expected);
-            return Err(unknown.expect_err("it does not hold"));
+            return Err(unknown.expect_err("the condition is false"));
         };
         let flags = reader.u8()?;
         reader.require(flags < 4, 1, "flags", flags, "bits 0 and 1")?;
@@ -169,9 +169,9 @@ impl Extension {
         let reserved = reader.u8()?;
         reader.require(reserved == 0, 1, "reserved byte", reserved, "0")?;
         let has = |block: u16| blocks & block != 0;
-        let mut it = Self {
+        let mut header = Self {
             message,
-            again: flags & flags::AGAIN != 0,
+            retransmitted: flags & flags::RETRANSMITTED != 0,
             incast: flags & flags::INCAST != 0,
             flow: reader.u32()?,
             number: reader.u32()?,
@@ -185,61 +185,67 @@ impl Extension {
             remaining: 0,
             done_ps: None,
             host_ps: 0,
-            way: None,
+            trail: None,
             arrived_below: 0,
             ramp: 0,
         };
         if has(blocks::QUEUE) {
-            it.queue = reader.u16()?;
-            it.level = reader.u16()?;
+            header.queue = reader.u16()?;
+            header.level = reader.u16()?;
         }
         if has(blocks::LINK_NUMBER) {
-            it.link_number = Some(reader.u32()?);
+            header.link_number = Some(reader.u32()?);
         }
         if has(blocks::CREDIT) {
-            it.credit = reader.u32()?;
+            header.credit = reader.u32()?;
         }
         if has(blocks::SENT) {
-            it.sent_ps = reader.u64()?;
+            header.sent_ps = reader.u64()?;
         }
         if has(blocks::REMAINING) {
-            it.remaining = reader.u64()?;
+            header.remaining = reader.u64()?;
         }
         if has(blocks::DONE) {
-            it.done_ps = Some(reader.u64()?);
+            header.done_ps = Some(reader.u64()?);
         }
         if has(blocks::HOST) {
-            it.host_ps = reader.u64()?;
+            header.host_ps = reader.u64()?;
         }
-        if has(blocks::WAY) {
-            it.way = Some(parse_way(&mut reader)?);
+        if has(blocks::TRAIL) {
+            header.trail = Some(parse_trail(&mut reader)?);
         }
         if has(blocks::ARRIVED) {
-            it.arrived_below = reader.u32()?;
+            header.arrived_below = reader.u32()?;
         }
         if has(blocks::RAMP) {
             let bits = reader.u32()?;
             let known = bits & !u32::from(ramp::ALL) == 0;
             reader.require(known, 4, "ramp", bits, "bits 0 to 4")?;
-            it.ramp = bits as u8;
+            header.ramp = bits as u8;
         }
         let mut length = Reader::new("extension header", bytes);
         length.bytes(7)?;
         let fits = usize::from(words) * 4 == reader.at();
-        length.require(fits, 1, "length in words", words, "what its blocks take")?;
-        Ok((it, reader.rest()))
+        length.require(
+            fits,
+            1,
+            "length in words",
+            words,
+            "the length of its blocks",
+        )?;
+        Ok((header, reader.rest()))
     }
 
-    /// Writes it.
+    /// Writes the header.
     ///
     /// # Errors
-    /// There is no room.
+    /// The buffer is too small.
     pub fn emit(&self, out: &mut Writer<'_>) -> Result<(), Unfit> {
         let start = out.written();
         let bit = |set: bool, bit: u8| if set { bit } else { 0 };
         out.u16(MAGIC)?;
         out.u8(VERSION << 4 | self.message as u8)?;
-        out.u8(bit(self.again, flags::AGAIN) | bit(self.incast, flags::INCAST))?;
+        out.u8(bit(self.retransmitted, flags::RETRANSMITTED) | bit(self.incast, flags::INCAST))?;
         let blocks = self.blocks();
         out.u16(blocks)?;
         out.u16(0)?;
@@ -270,8 +276,8 @@ impl Extension {
         if has(blocks::HOST) {
             out.u64(self.host_ps)?;
         }
-        if let Some(way) = &self.way {
-            emit_way(way, out)?;
+        if let Some(trail) = &self.trail {
+            emit_trail(trail, out)?;
         }
         if has(blocks::ARRIVED) {
             out.u32(self.arrived_below)?;
@@ -285,24 +291,24 @@ impl Extension {
     }
 }
 
-fn parse_way(reader: &mut Reader<'_>) -> Result<Way, Malformed> {
+fn parse_trail(reader: &mut Reader<'_>) -> Result<Trail, Malformed> {
     let count = reader.u16()?;
     let few = usize::from(count) <= trail::LONGEST;
-    reader.require(few, 2, "switches of the way", count, "15 or fewer")?;
-    let mut way = Way::default();
+    reader.require(few, 2, "switches of the trail", count, "15 or fewer")?;
+    let mut trail = Trail::default();
     for nth in 0..trail::LONGEST {
         let port = reader.u16()?;
         if nth < usize::from(count) {
-            way.push(port);
+            trail.push(port);
         } else {
-            reader.require(port == 0, 2, "port behind the way", port, "0")?;
+            reader.require(port == 0, 2, "port after the trail", port, "0")?;
         }
     }
-    Ok(way)
+    Ok(trail)
 }
 
-fn emit_way(way: &Way, out: &mut Writer<'_>) -> Result<(), Unfit> {
-    let ports = way.ports();
+fn emit_trail(trail: &Trail, out: &mut Writer<'_>) -> Result<(), Unfit> {
+    let ports = trail.ports();
     out.u16(ports.len() as u16)?;
     for port in ports {
         out.u16(*port)?;

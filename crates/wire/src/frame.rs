@@ -1,7 +1,8 @@
-//! Which field of a packet's record stands where in its frame, and back.
+//! Conversion of packet records to frames and back.
 //!
-//! What a frame carries is what the node at the link's end reads; the rest of a record belongs to the node
-//! that holds it. docs/wire.md has both as tables. A payload is zeros: the dataplane has no contents.
+//! A frame carries the fields that the node at the other end of the link reads. The other fields of
+//! a record are local to the node that stores it. docs/wire.md has tables of both. Payloads are
+//! zeros, because the dataplane has no contents.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use dataplane::classes::{CONTROL_CLASS, DATA_CLASS, traffic_class};
@@ -21,90 +22,91 @@ use crate::neighbour::{self, pfc};
 use crate::pause::Pause;
 use crate::roce::{self, Aeth, Bth, CNP_BYTES, ICRC_BYTES, LARGEST_24, Reth, icrc, opcode};
 
-/// Hops that a datagram may take. Switches of the dataplane do not count them.
+/// Initial TTL or hop limit. The switches of the dataplane do not decrement it.
 const HOPS: u8 = 64;
-/// Partition of all queue pairs: the default.
+/// Partition key of all queue pairs: the default key.
 const PARTITION: u16 = 0xffff;
-/// Most endpoints that addresses of IPv4 tell apart: those of 10.0.0.0/8.
+/// Number of endpoints with distinct IPv4 addresses: those in 10.0.0.0/8.
 pub const V4_ENDPOINTS: u32 = 1 << 24;
-/// The addresses of endpoints in IPv6: this prefix, and the number in the last 32 bits.
+/// Prefix of the IPv6 addresses of endpoints. The last 32 bits are the number of the endpoint.
 const V6_PREFIX: [u8; 12] = [0xfd, 0x42, 0x57, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// Largest payload: a datagram has room for it with all headers that it can have.
+/// Largest payload that fits a datagram together with all possible headers.
 const MOST_PAYLOAD: u16 = 65_000;
 
-/// Room that any frame fits.
+/// Size of a buffer that any frame fits.
 pub const MOST_BYTES: usize = 1 << 17;
 
-/// What all links of a network share, and both ends of each know.
+/// Configuration that all links of a network share, and that both ends of each link have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// Endpoints have addresses of IPv6, not of IPv4.
+    /// True if endpoints have IPv6 addresses, false for IPv4.
     pub v6: bool,
-    /// How switches write telemetry.
+    /// Format in which switches write telemetry.
     pub telemetry: IntFormat,
-    /// Data carry a number that the link's sender gives them.
+    /// True if data packets carry a sequence number of the link's sender.
     pub link_numbers: bool,
-    /// ACKs go back by the way of their packets.
-    pub ways: bool,
-    /// Pauses of PFC run out.
+    /// True if packets carry their trail, so that ACKs return on the path of their packets.
+    pub trails: bool,
+    /// True if PFC pauses expire after their pause time.
     pub timed_pauses: bool,
-    /// How many bytes packets take on their links.
+    /// Sizes of packets on a link.
     pub sizes: Sizes,
 }
 
-/// Bytes that packets take on a link, by which nodes count and time them: frames may have fewer or more. What
-/// neighbours send each other beside PFC says it itself.
+/// Sizes of packets on a link in bytes. Nodes use them to count and time packets; a frame may be
+/// shorter or longer. Frames between neighbours, except PFC, carry their own size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Headers of data, telemetry included.
+    /// Headers of data packets, including telemetry.
     pub data_header: u16,
-    /// ACK and NAK.
+    /// ACKs and NAKs.
     pub reply: u16,
-    /// CNP.
+    /// CNPs.
     pub notification: u16,
-    /// What trimming leaves.
+    /// Trimmed packets.
     pub trimmed: u16,
     /// Credits, grants and pulls.
     pub grant: u16,
     /// Requests.
     pub request: u16,
-    /// Notices of switches.
+    /// Notices from switches.
     pub notice: u16,
-    /// Pauses of PFC.
+    /// PFC pause frames.
     pub pause: u16,
 }
 
 /// One direction of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Link<'a> {
-    /// The network.
+    /// Configuration of the network.
     pub network: &'a Network,
     /// Address of the sending port.
     pub from: Mac,
-    /// Address of the port at its end.
+    /// Address of the receiving port.
     pub to: Mac,
 }
 
-/// The address of a port of a node: a local one, with both numbers.
+/// Returns the MAC address of a port: a locally administered address that contains both numbers.
 #[must_use]
 pub const fn mac(node: u32, port: u16) -> Mac {
     let (node, port) = (node.to_be_bytes(), port.to_be_bytes());
     [0x02, node[1], node[2], node[3], port[0], port[1]]
 }
 
-/// Writes the frame of a packet into `place`, see [`MOST_BYTES`]. Returns its bytes, without the checksum of
-/// Ethernet.
+/// Writes the frame of a packet into `buffer` (see [`MOST_BYTES`]). Returns the length of the frame
+/// in bytes, without the frame check sequence.
 ///
 /// # Errors
-/// There is no room, a value does not fit its field, or there is no format for a frame between neighbours.
+/// The buffer is too small, a value does not fit its field, or the frame between neighbours has no
+/// format.
 pub fn encode(
     link: &Link<'_>,
     arena: &Arena,
     id: PacketId,
-    place: &mut [u8],
+    buffer: &mut [u8],
 ) -> Result<usize, Unfit> {
-    let mut out = Writer::new(place);
+    let mut out = Writer::new(buffer);
     let packet = arena.hot(id);
     if !packet.is_frame() {
         encode_flow(link, arena, id, &mut out)?;
@@ -129,11 +131,11 @@ pub fn encode(
     Ok(out.written())
 }
 
-/// Reads a frame and makes a record of it. Nothing of the record comes from elsewhere than the frame and the
-/// network's configuration.
+/// Parses a frame and allocates its record. The record depends only on the frame and on the
+/// configuration of the network.
 ///
 /// # Errors
-/// No frame that [`encode`] writes. No record is made then.
+/// The bytes are not a frame that [`encode`] writes. No record is allocated then.
 pub fn decode(network: &Network, frame: &[u8], arena: &mut Arena) -> Result<PacketId, Malformed> {
     let (ethernet, body) = Ethernet::parse(frame)?;
     match ethernet.ether_type {
@@ -156,29 +158,29 @@ pub fn decode(network: &Network, frame: &[u8], arena: &mut Arena) -> Result<Pack
 
 // --- Packets of flows ---
 
-/// What stands behind UDP, apart from telemetry.
+/// Layout of the bytes after the UDP header, not counting telemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// RoCEv2 with payload, whole or cut.
+    /// RoCEv2 with payload, complete or trimmed.
     Data,
     /// RoCEv2 without payload.
     Answer,
-    /// Our extension header alone.
+    /// Only the extension header.
     Message,
 }
 
-/// DSCP of the control class. No traffic class has it, and its upper three bits are the highest
+/// DSCP of the control class. No traffic class has this DSCP. Its upper three bits are the highest
 /// priority.
 const CONTROL_DSCP: u8 = 57;
 
-/// The DSCP of a class: eight times the scenario's traffic class. Its upper three bits are the
-/// priority of the tag.
-// SW-03: frames carry the scenario's numbers
+/// Returns the DSCP of a class: eight times the traffic class of the scenario. The upper three bits
+/// are the priority of the tag.
+// SW-03: frames carry the traffic classes of the scenario
 fn dscp_of(class: u8) -> u8 {
     traffic_class(class).map_or(CONTROL_DSCP, |traffic| traffic << 3)
 }
 
-/// The class of a DSCP.
+/// Returns the class of a DSCP.
 const fn class_of(dscp: u8) -> u8 {
     match dscp {
         CONTROL_DSCP => CONTROL_CLASS,
@@ -194,7 +196,7 @@ const fn form_of(kind: Kind) -> Form {
     }
 }
 
-/// Whether payload follows. What is left of a trimmed packet has none.
+/// True if payload follows the headers. A trimmed packet has none.
 const fn has_payload(kind: Kind) -> bool {
     matches!(kind, Kind::Data)
 }
@@ -288,7 +290,8 @@ fn encode_flow(
         checksum: 0,
     };
     if form != Form::Message {
-        // The iCRC knows nothing of telemetry, which its receiver takes out before it looks.
+        // The iCRC does not cover telemetry, because the receiver removes telemetry before it
+        // checks.
         udp.bytes = datagram(out.written() - transport + UDP_BYTES + ICRC_BYTES)?;
         ip.payload_bytes = udp.bytes;
         let mut plain = [0; 40];
@@ -310,13 +313,13 @@ fn encode_flow(
     out.pad_to(SHORTEST)
 }
 
-/// A length of UDP, which IPv4 with its own header must be able to say, too.
+/// Checks a UDP length. It must also fit the total length of an IPv4 datagram.
 fn datagram(bytes: usize) -> Result<u16, Unfit> {
     let most = u64::from(u16::MAX) - 20;
     Unfit::check("the length of the datagram", bytes as u64, most).map(|bytes| bytes as u16)
 }
 
-/// The headers of data. What is left of a trimmed packet looks like the middle of a write, without payload.
+/// Returns the headers of data. A trimmed packet looks like the middle of a write without payload.
 fn data_headers(packet: &Packet, cold: &Cold) -> (Bth, Option<Reth>) {
     let whole = has_payload(packet.kind());
     let first = whole && packet.psn == 0;
@@ -332,7 +335,7 @@ fn data_headers(packet: &Packet, cold: &Cold) -> (Bth, Option<Reth>) {
         pad: if whole { padding } else { 0 },
         partition: PARTITION,
         queue_pair: packet.flow & LARGEST_24,
-        asks: packet.has(flag::ASKS),
+        ack_requested: packet.has(flag::ASKS),
         psn: packet.psn & LARGEST_24,
         ..Bth::default()
     };
@@ -368,7 +371,7 @@ fn aeth(kind: Kind, packet: &Packet) -> Aeth {
     }
 }
 
-/// What a packet carries in its extension header.
+/// Returns the extension header of a packet.
 fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
     let (packet, cold) = (arena.hot(id), arena.cold(id));
     let kind = packet.kind();
@@ -389,7 +392,7 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
             Kind::Notice => Message::Notice,
             _ => Message::Data,
         },
-        again: packet.has(flag::RETRANSMITTED),
+        retransmitted: packet.has(flag::RETRANSMITTED),
         incast: packet.has(flag::INCAST),
         flow: packet.flow,
         number: packet.psn,
@@ -407,7 +410,7 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
             _ => Some(cold.stamp.completion_ps()).filter(|&ps| reply && ps != NEVER),
         },
         host_ps: if_any(reply, cold.local_host_ps),
-        way: network.ways.then(|| arena.trail(id)),
+        trail: network.trails.then(|| arena.trail(id)),
         ramp: if_any(data || reply, arena.ramp_bits(id).into()) as u8,
     }
 }
@@ -457,21 +460,27 @@ fn decode_flow(
                     2,
                     "port",
                     found,
-                    "no INT of 8 bytes a hop",
+                    "another port, because the network has no INT of 8 bytes per hop",
                 ));
             };
-            let (said, rest) = int::parse_paper(layout, payload)?;
-            paper = Some(said);
+            let (stack, rest) = int::parse_paper(layout, payload)?;
+            paper = Some(stack);
             (roce::PORT, rest)
         }
         MD_PORT => {
             if network.telemetry != IntFormat::Exact {
                 let found = udp.to.into();
-                return Err(wrong("UDP header", 2, "port", found, "no INT-MD"));
+                return Err(wrong(
+                    "UDP header",
+                    2,
+                    "port",
+                    found,
+                    "another port, because the network has no INT-MD",
+                ));
             }
-            let (said, rest) = int::parse_md(payload)?;
-            let port = said.port;
-            md = Some(said);
+            let (stack, rest) = int::parse_md(payload)?;
+            let port = stack.port;
+            md = Some(stack);
             (port, rest)
         }
         port => (port, payload),
@@ -504,36 +513,36 @@ fn decode_flow(
         _ => congested,
     };
     let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
-    let it = found.extension;
+    let header = found.extension;
     let sizes = &network.sizes;
     let packet = Packet {
-        flow: it.flow,
-        psn: it.number,
-        hash: it.hash,
+        flow: header.flow,
+        psn: header.number,
+        hash: header.hash,
         dst,
-        location: Location::on_link(it.link_number.unwrap_or(0)),
-        upstream_queue: it.queue,
+        location: Location::on_link(header.link_number.unwrap_or(0)),
+        upstream_queue: header.queue,
         flags: bit(marked, flag::CE)
-            | bit(found.asks, flag::ASKS)
-            | bit(it.again, flag::RETRANSMITTED)
-            | bit(it.incast, flag::INCAST),
+            | bit(found.ack_requested, flag::ASKS)
+            | bit(header.retransmitted, flag::RETRANSMITTED)
+            | bit(header.incast, flag::INCAST),
         ..Packet::new(kind, class, sizes.of(kind, found.payload))
     };
     let cold = Cold {
-        sent_ps: it.sent_ps,
+        sent_ps: header.sent_ps,
         stamp: match kind {
-            Kind::Ack | Kind::Nak => Stamp::completion(it.done_ps.unwrap_or(NEVER)),
-            _ => Stamp::credit(it.done_ps.unwrap_or(0)),
+            Kind::Ack | Kind::Nak => Stamp::completion(header.done_ps.unwrap_or(NEVER)),
+            _ => Stamp::credit(header.done_ps.unwrap_or(0)),
         },
         remote_host_ps: 0,
-        local_host_ps: it.host_ps,
+        local_host_ps: header.host_ps,
         src,
-        slot: FlowSlot::from_bits(it.slot),
-        remaining: it.remaining,
-        arrived_below: it.arrived_below,
+        slot: FlowSlot::from_bits(header.slot),
+        remaining: header.remaining,
+        arrived_below: header.arrived_below,
         payload: found.payload,
-        level: it.level,
-        credit: it.credit,
+        level: header.level,
+        credit: header.credit,
         cookie: 0,
     };
     let id = arena.alloc(packet, cold);
@@ -542,38 +551,38 @@ fn decode_flow(
     } else if let Some(stack) = md {
         arena.set_stack(id, stack.path, stack.hops());
     }
-    arena.set_ramp_bits(id, it.ramp);
-    if let Some(way) = it.way {
-        *arena.trail_mut(id) = way;
+    arena.set_ramp_bits(id, header.ramp);
+    if let Some(trail) = header.trail {
+        *arena.trail_mut(id) = trail;
     }
-    // A block that such a packet does not have in this network is an error of its sender. Where a switch
-    // has cut data, the header still says that it is data.
+    // Reject blocks that such a packet does not have in this network. The message type may differ:
+    // if a foreign switch trimmed the packet, the header still has the type of data.
     let own = extension_of(network, arena, id);
     let message = own.message;
-    if own != (Extension { message, ..it }) {
+    if own != (Extension { message, ..header }) {
         arena.free(id);
-        let expected = "fields of such a packet in this network";
+        let expected = "the blocks of such a packet in this network";
         return Err(wrong(
             "extension header",
             4,
             "blocks",
-            it.blocks().into(),
+            header.blocks().into(),
             expected,
         ));
     }
     Ok(id)
 }
 
-/// What was found behind UDP.
+/// Contents found after the UDP header.
 struct Found {
     kind: Kind,
     backward: bool,
-    asks: bool,
+    ack_requested: bool,
     payload: u16,
     extension: Extension,
 }
 
-/// Checks the iCRC of a packet whose telemetry takes this many bytes.
+/// Checks the iCRC of a packet whose telemetry has `telemetry` bytes.
 fn check_icrc(
     ip: &Ip,
     header: &[u8],
@@ -607,7 +616,7 @@ fn check_icrc(
     })
 }
 
-/// Reads RoCEv2 without its iCRC. `cut`: a switch that knows nothing of our headers has trimmed the packet.
+/// Parses RoCEv2 without its iCRC. `cut` is true if a foreign switch has trimmed the packet.
 fn parse_roce(bytes: &[u8], cut: bool) -> Result<Found, Malformed> {
     let (bth, rest) = Bth::parse(bytes)?;
     let wrong = |field, found, expected| Malformed {
@@ -622,7 +631,7 @@ fn parse_roce(bytes: &[u8], cut: bool) -> Result<Found, Malformed> {
     let found = |kind, payload, extension| Found {
         kind,
         backward: bth.backward,
-        asks: bth.asks && form_of(kind) == Form::Data,
+        ack_requested: bth.ack_requested && form_of(kind) == Form::Data,
         payload,
         extension,
     };
@@ -630,7 +639,7 @@ fn parse_roce(bytes: &[u8], cut: bool) -> Result<Found, Malformed> {
         opcode::ACKNOWLEDGE | opcode::CNP if cut => Err(wrong(
             "opcode",
             bth.opcode.into(),
-            "data, where a switch has cut it",
+            "data, because a switch has cut the packet",
         )),
         opcode::ACKNOWLEDGE => {
             let (aeth, rest) = Aeth::parse(rest)?;
@@ -642,7 +651,7 @@ fn parse_roce(bytes: &[u8], cut: bool) -> Result<Found, Malformed> {
                     return Err(wrong(
                         "syndrome",
                         aeth.syndrome.into(),
-                        "what the message says",
+                        "the syndrome of the message in the extension header",
                     ));
                 }
             };
@@ -686,7 +695,7 @@ fn parse_roce(bytes: &[u8], cut: bool) -> Result<Found, Malformed> {
     }
 }
 
-/// Reads a message of a receiver-driven transport, or a notice of a switch.
+/// Parses a message of a receiver-driven transport, or a notice from a switch.
 fn parse_message(bytes: &[u8]) -> Result<Found, Malformed> {
     let (extension, _) = Extension::parse(bytes)?;
     let kind = match extension.message {
@@ -708,14 +717,14 @@ fn parse_message(bytes: &[u8]) -> Result<Found, Malformed> {
     Ok(Found {
         kind,
         backward: false,
-        asks: false,
+        ack_requested: false,
         payload: 0,
         extension,
     })
 }
 
 impl Sizes {
-    /// Bytes of a packet on its link. `payload` is that of data.
+    /// Returns the size of a packet on a link. `payload` is the payload of a data packet.
     const fn of(&self, kind: Kind, payload: u16) -> u16 {
         match kind {
             Kind::Ack | Kind::Nak => self.reply,
@@ -756,7 +765,7 @@ fn v6(endpoint: u32) -> Ipv6Addr {
     octets.into()
 }
 
-/// The numbers of both endpoints; `None`: an address is none of ours.
+/// Returns the numbers of both endpoints, or `None` if an address does not belong to an endpoint.
 fn endpoints(ends: &Ends) -> Option<(u32, u32)> {
     match ends {
         Ends::V4 { from, to } => {

@@ -1,7 +1,9 @@
-//! Telemetry (INT) in frames, behind UDP: in the form of the HPCC paper (§4.1, Fig. 7), and as INT-MD 2.1.
+//! In-band telemetry (INT) in frames, after the UDP header: in the format of the HPCC paper (§4.1,
+//! Fig. 7), and as INT-MD 2.1.
 //!
-//! The paper says where its field stands, in front of the BTH, but not how a receiver knows that it is there.
-//! Here UDP's port does, [`PAPER_PORT`] or [`MD_PORT`] instead of RoCEv2's.
+//! The paper places its field before the BTH. It does not define how a receiver recognises the
+//! field. In Backwater the UDP port shows it: [`PAPER_PORT`] or [`MD_PORT`] replaces the port of
+//! RoCEv2.
 
 use dataplane::int::wire as paper;
 use dataplane::int::{IntHop, IntStack, Layout, MAX_HOPS};
@@ -9,29 +11,31 @@ use dataplane::int::{IntHop, IntStack, Layout, MAX_HOPS};
 use crate::bytes::{Reader, Writer};
 use crate::error::{Malformed, Unfit};
 
-/// Port of UDP of a RoCEv2 packet with the paper's telemetry in front of the BTH.
+/// UDP port of a RoCEv2 packet that has the paper's telemetry before the BTH.
 pub const PAPER_PORT: u16 = 49_790;
-/// Port of UDP of a packet with INT-MD, of which the shim says whose it is.
+/// UDP port of a packet with INT-MD. Its shim has the original port.
 pub const MD_PORT: u16 = 49_791;
 
-/// Reads the paper's field: number of hops and pathID, and eight bytes for each hop. Returns what follows.
+/// Parses the field of the paper: number of hops, pathID, and eight bytes per hop. Also returns the
+/// bytes after it.
 ///
 /// # Errors
-/// Too few bytes, or more hops than a stack holds.
+/// Too few bytes, or more hops than a stack can store.
 pub fn parse_paper(layout: Layout, bytes: &[u8]) -> Result<(IntStack, &[u8]), Malformed> {
     let mut reader = Reader::new("INT of the paper", bytes);
     let (hops, _) = paper::split_header(reader.u16()?);
     let few = usize::from(hops) <= MAX_HOPS;
     reader.require(few, 2, "hops", hops, "8 or fewer")?;
     reader.bytes(paper::RECORD_BYTES * usize::from(hops))?;
-    let stack = paper::read(layout, bytes).expect("it has few hops, and all their bytes");
+    let stack = paper::read(layout, bytes).expect("hops and bytes were checked");
     Ok((stack, reader.rest()))
 }
 
-/// Writes the paper's field. What a record of 8 bytes cannot say exactly is rounded, see [`Layout::encode`].
+/// Writes the field of the paper. Values are rounded to the resolution of the format; see
+/// [`Layout::encode`].
 ///
 /// # Errors
-/// There is no room.
+/// The buffer is too small.
 pub fn emit_paper(layout: Layout, stack: &IntStack, out: &mut Writer<'_>) -> Result<(), Unfit> {
     out.u16(paper::header(stack.hops().len() as u8, stack.path()))?;
     for hop in stack.hops() {
@@ -40,54 +44,55 @@ pub fn emit_paper(layout: Layout, stack: &IntStack, out: &mut Writer<'_>) -> Res
     Ok(())
 }
 
-/// Headers of INT-MD 2.1 (P4.org, In-band Network Telemetry), and their meaning in our domain.
+/// Fields of INT-MD 2.1 (P4.org, In-band Network Telemetry) as Backwater uses them.
 pub mod md {
-    /// Bytes of shim and header.
+    /// Number of bytes of shim and header.
     pub const HEADER_BYTES: usize = 16;
-    /// Words of the header without its shim.
+    /// Number of words of the header without its shim.
     pub const HEADER_WORDS: usize = 3;
-    /// The time at which a packet left, 8 bytes: here in ps.
+    /// Instruction bit of the egress time, 8 bytes, here in ps.
     pub const EGRESS_TIME: u16 = 1 << (15 - 5);
-    /// Our domain: "BW".
+    /// Domain id of Backwater, "BW" in ASCII.
     pub const DOMAIN: u16 = 0x4257;
-    /// Of our domain: bytes that the port had sent, 8 bytes.
+    /// Domain instruction: bytes that the port had sent, 8 bytes.
     pub const SENT_BYTES: u16 = 1 << 15;
-    /// Of our domain: bytes that stay in its queues, and its rate in 10⁶ bit/s; 4 bytes each.
+    /// Domain instruction: bytes in the queues of the port, and its rate in 10⁶ bit/s; 4 bytes
+    /// each.
     pub const QUEUE_AND_RATE: u16 = 1 << 14;
-    /// Words of one hop with these three.
+    /// Number of words of one hop with these three instructions.
     pub const HOP_WORDS: u8 = 6;
 }
 
-/// Shim and header of INT-MD over UDP.
+/// The shim and header of INT-MD over UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MdHeader {
-    /// Port of UDP that the packet had without INT.
+    /// UDP port that the packet had without INT.
     pub port: u16,
-    /// Words that each hop adds.
+    /// Number of words that each hop adds.
     pub hop_words: u8,
-    /// Hops that may still be added.
+    /// Number of hops that may still be added.
     pub hops_left: u8,
-    /// What each hop adds, the first bit on the left.
+    /// Instruction bitmap, first bit on the left.
     pub instructions: u16,
-    /// Whose are the following.
+    /// Domain that defines the following fields.
     pub domain: u16,
-    /// What each hop adds by the rules of the domain.
+    /// Instruction bitmap of the domain.
     pub domain_instructions: u16,
-    /// Flags of the domain. In ours: XOR of the switches' identifiers (pathID).
+    /// Flags of the domain. In Backwater's domain: XOR of the switch identifiers (pathID).
     pub domain_flags: u16,
-    /// Words of all hops so far.
+    /// Number of words of all hops so far.
     pub stack_words: u8,
 }
 
 impl MdHeader {
-    /// Reads it. Returns the hops, newest first, and what follows.
+    /// Parses the header. Also returns the hops, newest first, and the bytes after them.
     ///
     /// # Errors
-    /// Too few bytes, another type or version, or lengths that do not go together.
+    /// Too few bytes, another type or version, or contradictory lengths.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8], &[u8]), Malformed> {
         let mut reader = Reader::new("INT-MD", bytes);
         let kind = reader.u8()?;
-        let expected = "0x14 (INT-MD behind a port of UDP)";
+        let expected = "0x14 (INT-MD after a UDP port)";
         reader.require(kind & 0xfc == 0x14, 1, "type", kind, expected)?;
         let words = reader.u8()?;
         let port = reader.u16()?;
@@ -110,19 +115,19 @@ impl MdHeader {
         let length = u64::from(words);
         let mut from_start = Reader::new("INT-MD", bytes);
         from_start.bytes(2)?;
-        from_start.require(whole, 1, "length", length, "3 words and whole hops")?;
+        from_start.require(whole, 1, "length", length, "3 words and complete hops")?;
         let stack = reader.bytes(4 * usize::from(header.stack_words))?;
         Ok((header, stack, reader.rest()))
     }
 
-    /// Writes it; the hops follow.
+    /// Writes the header. The caller writes the hops after it.
     ///
     /// # Errors
-    /// There is no room, or a value does not fit.
+    /// The buffer is too small, or a value does not fit.
     pub fn emit(&self, out: &mut Writer<'_>) -> Result<(), Unfit> {
         let words = u64::from(self.stack_words) + md::HEADER_WORDS as u64;
         let words = Unfit::check("the length of INT", words, 255)? as u8;
-        let hop_words = Unfit::check("the words of a hop", self.hop_words.into(), 31)? as u32;
+        let hop_words = Unfit::check("the words per hop", self.hop_words.into(), 31)? as u32;
         out.u8(0x14)?;
         out.u8(words)?;
         out.u16(self.port)?;
@@ -134,10 +139,10 @@ impl MdHeader {
     }
 }
 
-/// Reads telemetry of our domain as INT-MD: its stack, the port without INT, and what follows.
+/// Parses INT-MD of Backwater's domain. Also returns the bytes after it.
 ///
 /// # Errors
-/// No INT-MD, or that of others.
+/// The bytes are not INT-MD, or belong to another domain.
 pub fn parse_md(bytes: &[u8]) -> Result<(Md, &[u8]), Malformed> {
     let (header, mut stack, rest) = MdHeader::parse(bytes)?;
     let mut reader = Reader::new("INT-MD", bytes);
@@ -154,7 +159,7 @@ pub fn parse_md(bytes: &[u8]) -> Result<(Md, &[u8]), Malformed> {
     reader.require(few, 2, "hops", count as u64, "8 or fewer")?;
     let mut hops = [IntHop::default(); MAX_HOPS];
     for hop in hops[..count].iter_mut().rev() {
-        let mut reader = Reader::new("hop of INT-MD", stack);
+        let mut reader = Reader::new("INT-MD hop", stack);
         *hop = IntHop {
             ts_ps: reader.u64()?,
             tx_bytes: reader.u64()?,
@@ -172,29 +177,29 @@ pub fn parse_md(bytes: &[u8]) -> Result<(Md, &[u8]), Malformed> {
     Ok((md, rest))
 }
 
-/// Telemetry of our domain.
+/// Telemetry of Backwater's domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Md {
-    /// Port of UDP without INT.
+    /// UDP port of the packet without INT.
     pub port: u16,
-    /// XOR of the switches' identifiers.
+    /// XOR of the switch identifiers.
     pub path: u16,
     hops: [IntHop; MAX_HOPS],
     count: usize,
 }
 
 impl Md {
-    /// The hops in the order of the path.
+    /// Returns the hops in the order of the path.
     #[must_use]
     pub fn hops(&self) -> &[IntHop] {
         &self.hops[..self.count]
     }
 }
 
-/// Writes a stack as INT-MD. `growing`: switches add to it; else it is on its way back.
+/// Writes a stack as INT-MD. `growing` is true if switches add hops, and false on the way back.
 ///
 /// # Errors
-/// There is no room.
+/// The buffer is too small.
 pub fn emit_md(
     port: u16,
     growing: bool,

@@ -1,7 +1,7 @@
-//! IPv4 and IPv6 with DSCP and ECN, and UDP.
+//! Headers of IPv4 and IPv6 with DSCP and ECN, and of UDP.
 //!
-//! Datagrams are whole, without options and extension headers. What IP says of its length may be less
-//! than what UDP says of its own: then a switch has cut the datagram (trimming).
+//! Datagrams are not fragmented and have no options or extension headers. If the IP length is less
+//! than the UDP length, a switch has trimmed the datagram.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -11,23 +11,23 @@ use crate::bytes::{Reader, Writer};
 use crate::error::{Fault, Malformed, Unfit};
 use crate::ethernet::ether_type;
 
-/// What ECN says in its two bits (RFC 3168).
+/// Values of the two ECN bits (RFC 3168).
 pub mod ecn {
-    /// The ends do not know ECN.
+    /// The ends do not support ECN.
     pub const NOT_CAPABLE: u8 = 0b00;
-    /// The ends know it, ECT(0).
+    /// The ends support ECN, ECT(0).
     pub const CAPABLE: u8 = 0b10;
-    /// Congestion was met.
+    /// Congestion experienced.
     pub const CONGESTION: u8 = 0b11;
 }
 
-/// UDP in IP.
+/// Protocol number of UDP.
 pub const UDP: u8 = 17;
 
-/// Bytes of a UDP header.
+/// Number of bytes of a UDP header.
 pub const UDP_BYTES: usize = 8;
 
-/// Both ends of a datagram.
+/// Sender and receiver of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// IPv4.
@@ -46,25 +46,25 @@ pub enum Ends {
     },
 }
 
-/// A header of IPv4 or IPv6.
+/// An IPv4 or IPv6 header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip {
     /// Sender and receiver.
     pub ends: Ends,
     /// Differentiated services code point, 6 bits.
     pub dscp: u8,
-    /// Two bits, see [`ecn`].
+    /// ECN bits; see [`ecn`].
     pub ecn: u8,
-    /// Hops that are left (TTL, hop limit).
+    /// Remaining hops (TTL or hop limit).
     pub hops: u8,
-    /// What follows.
+    /// Protocol of the contents.
     pub protocol: u8,
-    /// Bytes behind the header.
+    /// Number of bytes after the header.
     pub payload_bytes: u16,
 }
 
 impl Ip {
-    /// Bytes of the header.
+    /// Number of bytes of the header.
     #[must_use]
     pub const fn header_bytes(&self) -> usize {
         match self.ends {
@@ -73,7 +73,7 @@ impl Ip {
         }
     }
 
-    /// The type of its frame.
+    /// EtherType of the frame.
     #[must_use]
     pub const fn ether_type(&self) -> u16 {
         match self.ends {
@@ -82,8 +82,8 @@ impl Ip {
         }
     }
 
-    /// Reads what stands behind the header of a frame of this type. Returns the datagram without the padding
-    /// of its frame.
+    /// Parses the bytes after an Ethernet header with this type. Also returns the datagram without
+    /// padding.
     ///
     /// # Errors
     /// Too few bytes, a wrong checksum, a fragment, options, or another type.
@@ -131,7 +131,7 @@ impl Ip {
             ));
         };
         let fragment = u16::from_be_bytes([raw[6], raw[7]]) & 0xbfff;
-        require(fragment == 0, 6, "fragment", fragment, "a whole datagram")?;
+        require(fragment == 0, 6, "fragment", fragment, "0 (not fragmented)")?;
         let total = header.total_len;
         require(total >= 20, 2, "total length", total, "20 or more")?;
         let expected = header.calc_header_checksum();
@@ -184,10 +184,10 @@ impl Ip {
         Ok((ip, reader))
     }
 
-    /// Writes it.
+    /// Writes the header.
     ///
     /// # Errors
-    /// There is no room, or a value does not fit.
+    /// The buffer is too small, or a value does not fit.
     pub fn emit(&self, out: &mut Writer<'_>) -> Result<(), Unfit> {
         let dscp = Unfit::check("DSCP", self.dscp.into(), 63)? as u8;
         let ecn = Unfit::check("ECN", self.ecn.into(), 3)? as u8;
@@ -197,8 +197,8 @@ impl Ip {
                 let most = u64::from(u16::MAX - Ipv4Header::MIN_LEN_U16);
                 Unfit::check("the length of the datagram", payload, most)?;
                 let mut header = Ipv4Header {
-                    dscp: IpDscp::try_new(dscp).expect("it was checked"),
-                    ecn: IpEcn::try_new(ecn).expect("it was checked"),
+                    dscp: IpDscp::try_new(dscp).expect("DSCP is at most 63"),
+                    ecn: IpEcn::try_new(ecn).expect("ECN is at most 3"),
                     total_len: self.payload_bytes + Ipv4Header::MIN_LEN_U16,
                     dont_fragment: true,
                     time_to_live: self.hops,
@@ -219,32 +219,32 @@ impl Ip {
                     destination: to.octets(),
                     ..Ipv6Header::default()
                 };
-                header.set_dscp(IpDscp::try_new(dscp).expect("it was checked"));
-                header.set_ecn(IpEcn::try_new(ecn).expect("it was checked"));
+                header.set_dscp(IpDscp::try_new(dscp).expect("DSCP is at most 63"));
+                header.set_ecn(IpEcn::try_new(ecn).expect("ECN is at most 3"));
                 out.put(&header.to_bytes())
             }
         }
     }
 }
 
-/// A header of UDP.
+/// A UDP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Udp {
-    /// Port of the sender.
+    /// Source port.
     pub from: u16,
-    /// Port of the receiver.
+    /// Destination port.
     pub to: u16,
-    /// Bytes of header and payload before anybody cut them.
+    /// Number of bytes of header and payload before any trimming.
     pub bytes: u16,
-    /// Checksum; 0: there is none.
+    /// Checksum. 0 means no checksum.
     pub checksum: u16,
 }
 
 impl Udp {
-    /// Reads the payload of an IP datagram. Returns what there is of the payload.
+    /// Parses the payload of an IP datagram. Also returns the existing part of the UDP payload.
     ///
     /// # Errors
-    /// Too few bytes for the header, a length that is none, or a wrong checksum of a whole datagram.
+    /// Too few bytes for the header, an invalid length, or a wrong checksum of a complete datagram.
     pub fn parse<'a>(ip: &Ip, bytes: &'a [u8]) -> Result<(Self, &'a [u8]), Malformed> {
         let mut reader = Reader::new("UDP header", bytes);
         let header = UdpHeader::from_bytes(reader.take()?);
@@ -256,8 +256,8 @@ impl Udp {
         };
         let long_enough = usize::from(udp.bytes) >= UDP_BYTES;
         reader.require(long_enough, 4, "length", udp.bytes, "8 or more")?;
-        let there = bytes.len().min(udp.bytes.into());
-        let payload = &bytes[UDP_BYTES..there];
+        let existing = bytes.len().min(udp.bytes.into());
+        let payload = &bytes[UDP_BYTES..existing];
         if udp.checksum != 0 && !udp.is_cut(payload) {
             let expected = udp.checksum_of(ip, payload);
             if expected != Some(udp.checksum) {
@@ -271,7 +271,7 @@ impl Udp {
         Ok((udp, payload))
     }
 
-    /// Whether this is not the whole payload: a switch has cut the datagram.
+    /// True if `payload` is not the whole payload, because a switch has trimmed the datagram.
     #[must_use]
     pub const fn is_cut(&self, payload: &[u8]) -> bool {
         payload.len() + UDP_BYTES < self.bytes as usize
@@ -286,7 +286,7 @@ impl Udp {
         }
     }
 
-    /// The checksum that goes with this payload; `None`: it is too long.
+    /// Returns the checksum for this payload, or `None` if the payload is too long.
     #[must_use]
     pub fn checksum_of(self, ip: &Ip, payload: &[u8]) -> Option<u16> {
         let header = self.header();
@@ -301,7 +301,7 @@ impl Udp {
         .ok()
     }
 
-    /// The bytes of the header.
+    /// Returns the bytes of the header.
     #[must_use]
     pub fn to_bytes(self) -> [u8; UDP_BYTES] {
         self.header().to_bytes()

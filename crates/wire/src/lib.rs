@@ -1,12 +1,13 @@
-//! Frames as bytes: what stands on a link for each packet of the dataplane.
+//! Wire formats: the frames on a link as bytes.
 //!
-//! The lower half are formats: types with named fields that are parsed from bytes and emitted into bytes,
-//! each beside its source. [`ethernet`], [`ip`], [`pause`], [`roce`] and [`int`] are published formats;
-//! [`extension`] and [`neighbour`] are our own, for what no published format carries. The upper half,
-//! [`frame`], says which fields of a packet's record stand where, and turns records into frames and back.
+//! The lower layer consists of formats. Each is a type with named fields, a parser, and its source.
+//! [`ethernet`], [`ip`], [`pause`], [`roce`] and [`int`] are published formats. [`extension`] and
+//! [`neighbour`] are formats of Backwater for fields that no published format has. The upper layer,
+//! [`frame`], converts packet records to frames and back.
 //!
-//! Nothing here allocates for a frame, and no input makes it panic: what cannot be read is [`Malformed`],
-//! what cannot be written is [`Unfit`]. docs/wire.md has every field with its place.
+//! This crate does not allocate memory for a frame, and no input makes it panic. Bytes that cannot
+//! be parsed give [`Malformed`]. Records that cannot be written give [`Unfit`]. docs/wire.md lists
+//! all fields with their positions.
 
 mod bytes;
 pub mod error;

@@ -1,39 +1,39 @@
-//! Pauses of a link as standards have them: PFC (IEEE 802.1Qbb) and the pause of 802.3x.
+//! Standard pause frames: PFC (IEEE 802.1Qbb) and 802.3x.
 
 use crate::bytes::{Reader, Writer};
 use crate::error::{Malformed, Unfit};
 use crate::ethernet::{Ethernet, Mac, SHORTEST, ether_type};
 
-/// Whom all pauses are for: the neighbour on the link.
+/// Destination address of all pause frames: the neighbour on the link.
 pub const TO: Mac = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 
-/// Bits that a link sends in one quantum of pause time.
+/// Number of bits that a link sends in one quantum of pause time.
 pub const QUANTUM_BITS: u64 = 512;
 
-/// Opcode of a pause of all traffic.
+/// Opcode of a pause of all traffic (802.3x).
 pub const GLOBAL: u16 = 0x0001;
-/// Opcode of a pause of priorities.
+/// Opcode of a pause per priority (PFC).
 pub const PRIORITY: u16 = 0x0101;
 
-/// A frame that pauses its neighbour.
+/// A frame that pauses or resumes the neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// All traffic, for this many quanta; 0: no longer. PFC ports ignore it.
+    /// Pauses all traffic for `quanta`; 0 resumes. PFC ports ignore it.
     Global {
-        /// Pause time.
+        /// Pause time in quanta.
         quanta: u16,
     },
-    /// Some priorities (PFC).
+    /// Pauses some priorities (PFC).
     Priority {
-        /// Priorities that the frame speaks of, as bits.
+        /// Bitmap of the priorities that the frame concerns.
         enabled: u8,
-        /// Pause time of each priority in quanta; 0: it is resumed.
+        /// Pause time of each priority in quanta; 0 resumes.
         quanta: [u16; 8],
     },
 }
 
 impl Pause {
-    /// Reads what stands behind the header of a frame of the type [`ether_type::CONTROL`].
+    /// Parses the bytes after an Ethernet header of type [`ether_type::CONTROL`].
     ///
     /// # Errors
     /// Too few bytes, another opcode, or priorities above 7.
@@ -59,10 +59,10 @@ impl Pause {
         })
     }
 
-    /// Writes a whole frame, padded to the shortest that there is.
+    /// Writes a whole frame, padded to the minimum length.
     ///
     /// # Errors
-    /// There is no room.
+    /// The buffer is too small.
     pub fn emit(&self, from: Mac, out: &mut Writer<'_>) -> Result<(), Unfit> {
         let start = out.written();
         let header = Ethernet {

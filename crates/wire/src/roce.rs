@@ -1,67 +1,67 @@
-//! RoCEv2: the transport headers of InfiniBand behind UDP (InfiniBand Architecture, annex A17).
+//! RoCEv2: the transport headers of InfiniBand over UDP (InfiniBand Architecture, annex A17).
 
 use crate::bytes::{Reader, Writer};
 use crate::error::{Malformed, Unfit};
 
-/// Port of UDP.
+/// UDP port of RoCEv2.
 pub const PORT: u16 = 4791;
 
-/// Bytes of a BTH.
+/// Number of bytes of a BTH.
 pub const BTH_BYTES: usize = 12;
-/// Bytes of an iCRC.
+/// Number of bytes of an iCRC.
 pub const ICRC_BYTES: usize = 4;
-/// Zeros behind the BTH of a CNP.
+/// Number of zeros after the BTH of a CNP.
 pub const CNP_BYTES: usize = 16;
 
-/// What a BTH can be the header of. Reliable connections (RC) and CNP.
+/// Opcodes of a BTH: reliable connections (RC) and CNP.
 pub mod opcode {
     /// First packet of a write; a RETH follows.
     pub const WRITE_FIRST: u8 = 0x06;
-    /// Neither first nor last packet of a write.
+    /// A middle packet of a write.
     pub const WRITE_MIDDLE: u8 = 0x07;
     /// Last packet of a write.
     pub const WRITE_LAST: u8 = 0x08;
     /// The only packet of a write; a RETH follows.
     pub const WRITE_ONLY: u8 = 0x0a;
-    /// An acknowledgement; an AETH follows.
+    /// Acknowledgement; an AETH follows.
     pub const ACKNOWLEDGE: u8 = 0x11;
-    /// A notification of congestion (CNP); 16 zeros follow.
+    /// Congestion notification (CNP); 16 zeros follow.
     pub const CNP: u8 = 0x81;
 }
 
-/// Largest number of 24 bits.
+/// Largest number with 24 bits.
 pub const LARGEST_24: u32 = (1 << 24) - 1;
 
 /// The base transport header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bth {
-    /// See [`opcode`].
+    /// Type of the packet; see [`opcode`].
     pub opcode: u8,
     /// Solicited event (SE).
     pub solicited: bool,
     /// Migrated (M).
     pub migrated: bool,
-    /// Zeros behind the payload, 0 to 3, so that it has whole words.
+    /// Number of zeros after the payload, 0 to 3, so that it fills whole words.
     pub pad: u8,
     /// Partition key.
     pub partition: u16,
-    /// Congestion was met on the way here (FECN).
+    /// Forward congestion notification (FECN): this packet met congestion.
     pub forward: bool,
-    /// Congestion was met on the way there (BECN).
+    /// Backward congestion notification (BECN): a packet in the other direction met congestion.
     pub backward: bool,
     /// Queue pair of the receiver, 24 bits.
     pub queue_pair: u32,
-    /// An acknowledgement is requested (AckReq).
-    pub asks: bool,
+    /// True if the sender requests an acknowledgement (AckReq).
+    pub ack_requested: bool,
     /// Packet sequence number, 24 bits.
     pub psn: u32,
 }
 
 impl Bth {
-    /// Reads it. Returns what follows.
+    /// Parses the header. Also returns the bytes after it.
     ///
     /// # Errors
-    /// Too few bytes, another version than 0, or reserved bits that are set.
+    /// Too few bytes, a version other than 0, or reserved bits that are set.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let mut reader = Reader::new("BTH", bytes);
         let opcode = reader.u8()?;
@@ -83,16 +83,16 @@ impl Bth {
             forward: pair & 1 << 31 != 0,
             backward: pair & 1 << 30 != 0,
             queue_pair: pair & LARGEST_24,
-            asks: last & 1 << 31 != 0,
+            ack_requested: last & 1 << 31 != 0,
             psn: last & LARGEST_24,
         };
         Ok((bth, reader.rest()))
     }
 
-    /// Writes it.
+    /// Writes the header.
     ///
     /// # Errors
-    /// There is no room, or a value does not fit.
+    /// The buffer is too small, or a value does not fit.
     pub fn emit(&self, out: &mut Writer<'_>) -> Result<(), Unfit> {
         let pad = Unfit::check("the padding", self.pad.into(), 3)? as u8;
         let most = u64::from(LARGEST_24);
@@ -103,26 +103,26 @@ impl Bth {
         out.u8((bit(self.solicited, 7) | bit(self.migrated, 6)) as u8 | pad << 4)?;
         out.u16(self.partition)?;
         out.u32(bit(self.forward, 31) | bit(self.backward, 30) | pair)?;
-        out.u32(bit(self.asks, 31) | psn)
+        out.u32(bit(self.ack_requested, 31) | psn)
     }
 }
 
-/// The header of an acknowledgement.
+/// The ACK extended transport header (AETH).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aeth {
-    /// What is said, see [`Aeth::ACK`] and [`Aeth::NAK_SEQUENCE`].
+    /// ACK or NAK; see [`Aeth::ACK`] and [`Aeth::NAK_SEQUENCE`].
     pub syndrome: u8,
     /// Message sequence number, 24 bits.
     pub message: u32,
 }
 
 impl Aeth {
-    /// An ACK that says nothing of credits.
+    /// Syndrome of an ACK without credits.
     pub const ACK: u8 = 0x1f;
-    /// A NAK: a packet was missing.
+    /// Syndrome of a NAK: a packet is missing.
     pub const NAK_SEQUENCE: u8 = 0x60;
 
-    /// Reads it. Returns what follows.
+    /// Parses the header. Also returns the bytes after it.
     ///
     /// # Errors
     /// Too few bytes.
@@ -136,10 +136,10 @@ impl Aeth {
         Ok((aeth, reader.rest()))
     }
 
-    /// Writes it.
+    /// Writes the header.
     ///
     /// # Errors
-    /// There is no room, or the number does not fit.
+    /// The buffer is too small, or the number does not fit.
     pub fn emit(&self, out: &mut Writer<'_>) -> Result<(), Unfit> {
         let most = u64::from(LARGEST_24);
         let message = Unfit::check("the message number", self.message.into(), most)? as u32;
@@ -147,19 +147,19 @@ impl Aeth {
     }
 }
 
-/// Where a write writes.
+/// The RDMA extended transport header (RETH): the target memory of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reth {
     /// Virtual address.
     pub address: u64,
-    /// Key of the memory (R_Key).
+    /// Remote key of the memory (R_Key).
     pub key: u32,
-    /// Bytes of the whole message.
+    /// Number of bytes of the whole message.
     pub length: u32,
 }
 
 impl Reth {
-    /// Reads it. Returns what follows.
+    /// Parses the header. Also returns the bytes after it.
     ///
     /// # Errors
     /// Too few bytes.
@@ -173,10 +173,10 @@ impl Reth {
         Ok((reth, reader.rest()))
     }
 
-    /// Writes it.
+    /// Writes the header.
     ///
     /// # Errors
-    /// There is no room.
+    /// The buffer is too small.
     pub fn emit(&self, out: &mut Writer<'_>) -> Result<(), Unfit> {
         out.u64(self.address)?;
         out.u32(self.key)?;
@@ -207,23 +207,23 @@ fn crc(crc: u32, bytes: &[u8]) -> u32 {
     })
 }
 
-/// The invariant CRC of a packet: over what no switch may change, with ones in the place of what one may.
-/// Its bytes stand in the packet lowest first.
+/// Computes the invariant CRC of a packet. It covers the fields that no switch may change; other
+/// fields count as ones. The packet carries the CRC with the lowest byte first.
 ///
-/// `ip`: the header of IPv4 or IPv6; `transport`: from the BTH to the end of the payload's padding.
+/// `ip` is the IPv4 or IPv6 header. `transport` is the part from the BTH to the end of the padding.
 #[must_use]
 pub fn icrc(ip: &[u8], udp: &[u8; 8], transport: &[u8]) -> u32 {
     let mut masked = [0xff; 40];
     let ip = &ip[..ip.len().min(40)];
-    let places: &[usize] = match ip.first() {
+    let masked_bytes: &[usize] = match ip.first() {
         Some(byte) if byte >> 4 == 4 => &[1, 8, 10, 11],
         _ => &[1, 2, 3, 7],
     };
     masked[..ip.len()].copy_from_slice(ip);
-    if places[1] == 2 {
-        masked[0] |= 0x0f; // The upper half of the class.
+    if masked_bytes[1] == 2 {
+        masked[0] |= 0x0f; // IPv6: the upper half of the traffic class
     }
-    for &at in places {
+    for &at in masked_bytes {
         masked[at] = 0xff;
     }
     let mut udp = *udp;

@@ -1,5 +1,7 @@
-//! One frame of each kind as files, `frames.pcap` and what they say as `frames.json`: other programs are held
-//! against them (`python/tests/test_wire.py`). With UPDATE_DOCS=1 they are written anew.
+//! Writes one frame of each kind to `frames.pcap`, and the expected fields to `frames.json`.
+//!
+//! Other programs are tested against these files (`python/tests/test_wire.py`). With UPDATE_DOCS=1
+//! this test writes the files, otherwise it compares them.
 
 #[allow(dead_code)]
 use std::fmt::Write as _;
@@ -17,7 +19,7 @@ use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, Stamp, flag}
 use wire::frame::MOST_BYTES;
 use wire::{Network, encode};
 
-/// A packet, and what a reader of its frame shall see: names of Wireshark's fields with values.
+/// A packet, and the expected fields of its frame: names of Wireshark's fields with values.
 struct Sample {
     name: &'static str,
     network: Network,
@@ -25,27 +27,27 @@ struct Sample {
     cold: Cold,
     list: Vec<u32>,
     stack: Option<(u16, Vec<IntHop>)>,
-    way: Vec<u16>,
-    says: Vec<(&'static str, String)>,
+    trail: Vec<u16>,
+    fields: Vec<(&'static str, String)>,
 }
 
 const PLAIN: Network = Network {
     v6: false,
     telemetry: IntFormat::Exact,
     link_numbers: false,
-    ways: false,
+    trails: false,
     timed_pauses: false,
     sizes: SIZES,
 };
 
-fn says(fields: &[(&'static str, u64)]) -> Vec<(&'static str, String)> {
+fn expect(fields: &[(&'static str, u64)]) -> Vec<(&'static str, String)> {
     fields
         .iter()
         .map(|(name, value)| (*name, value.to_string()))
         .collect()
 }
 
-/// A packet of flow 70 000 from endpoint 258 to endpoint 5.
+/// Creates a packet of flow 70 000 from endpoint 258 to endpoint 5.
 fn flow(name: &'static str, kind: Kind, opcode: Option<u64>) -> Sample {
     let packet = Packet {
         flow: 70_000,
@@ -65,7 +67,7 @@ fn flow(name: &'static str, kind: Kind, opcode: Option<u64>) -> Sample {
         stamp: Stamp::default(),
         ..Cold::default()
     };
-    let mut expected = says(&[
+    let mut expected = expect(&[
         ("vlan.priority", 3),
         ("ip.dsfield.dscp", 24),
         ("bw.message", kind as u64),
@@ -80,7 +82,7 @@ fn flow(name: &'static str, kind: Kind, opcode: Option<u64>) -> Sample {
     expected.push(("ip.src", "10.0.1.2".into()));
     expected.push(("ip.dst", "10.0.0.5".into()));
     if let Some(opcode) = opcode {
-        expected.extend(says(&[("infiniband.bth.opcode", opcode)]));
+        expected.extend(expect(&[("infiniband.bth.opcode", opcode)]));
     }
     Sample {
         name,
@@ -89,26 +91,27 @@ fn flow(name: &'static str, kind: Kind, opcode: Option<u64>) -> Sample {
         cold,
         list: Vec::new(),
         stack: None,
-        way: Vec::new(),
-        says: expected,
+        trail: Vec::new(),
+        fields: expected,
     }
 }
 
+/// Creates a frame between neighbours with the expected fields.
 fn near(
     name: &'static str,
     packet: Packet,
     list: &[u32],
     fields: &[(&'static str, u64)],
 ) -> Sample {
-    let mut expected = says(fields);
+    let mut expected = expect(fields);
     if packet.size != SIZES.pause || fields.iter().any(|(name, _)| *name == "bwlink.scheme") {
-        expected.extend(says(&[("bwlink.line_bytes", packet.size.into())]));
+        expected.extend(expect(&[("bwlink.line_bytes", packet.size.into())]));
     }
     Sample {
         list: list.to_vec(),
         packet,
         cold: Cold::default(),
-        says: expected,
+        fields: expected,
         ..flow(name, Kind::Data, None)
     }
 }
@@ -132,12 +135,12 @@ fn list(values: impl IntoIterator<Item = u64>) -> String {
 fn with_telemetry(mut sample: Sample, network: Network, port: u64) -> Sample {
     sample.network = network;
     let hops = hops();
-    sample.says.extend(says(&[
+    sample.fields.extend(expect(&[
         ("udp.dstport", port),
         ("bwint.hops", 3),
         ("bwint.path", 0xabc),
     ]));
-    let told: [(&'static str, Vec<u64>); 4] = [
+    let columns: [(&'static str, Vec<u64>); 4] = [
         ("bwint.hop.time", hops.iter().map(|hop| hop.ts_ps).collect()),
         (
             "bwint.hop.sent",
@@ -153,8 +156,8 @@ fn with_telemetry(mut sample: Sample, network: Network, port: u64) -> Sample {
         ),
     ];
     sample
-        .says
-        .extend(told.map(|(name, values)| (name, list(values))));
+        .fields
+        .extend(columns.map(|(name, values)| (name, list(values))));
     sample.stack = Some((0xabc, hops));
     sample
 }
@@ -166,7 +169,7 @@ fn flows() -> Vec<Sample> {
     };
     let mut middle = flow("data", Kind::Data, Some(0x07));
     middle.packet.flags |= flag::CE | flag::ASKS;
-    middle.says.extend(says(&[
+    middle.fields.extend(expect(&[
         ("ip.dsfield.ecn", 3),
         ("infiniband.bth.a", 1),
         ("infiniband.bth.psn", 3),
@@ -177,8 +180,8 @@ fn flows() -> Vec<Sample> {
     ]));
     let mut first = flow("first data", Kind::Data, Some(0x06));
     first.packet.psn = 0;
-    first.says.retain(|(name, _)| *name != "bw.number");
-    first.says.extend(says(&[
+    first.fields.retain(|(name, _)| *name != "bw.number");
+    first.fields.extend(expect(&[
         ("bw.number", 0),
         ("ip.dsfield.ecn", 2),
         ("infiniband.reth.dmalen", 5_000),
@@ -187,10 +190,10 @@ fn flows() -> Vec<Sample> {
     let mut last = flow("last data in IPv6", Kind::Data, Some(0x08));
     last.network.v6 = true;
     last.cold.remaining = 301;
-    last.says.retain(|(name, _)| !name.starts_with("ip."));
-    last.says.push(("ipv6.src", "fd42:5700::102".into()));
-    last.says.push(("ipv6.dst", "fd42:5700::5".into()));
-    last.says.extend(says(&[
+    last.fields.retain(|(name, _)| !name.starts_with("ip."));
+    last.fields.push(("ipv6.src", "fd42:5700::102".into()));
+    last.fields.push(("ipv6.dst", "fd42:5700::5".into()));
+    last.fields.extend(expect(&[
         ("ipv6.tclass.dscp", 24),
         ("ipv6.tclass.ecn", 2),
         ("bw.remaining", 301),
@@ -198,15 +201,18 @@ fn flows() -> Vec<Sample> {
     let mut only = flow("only data, sent again", Kind::Data, Some(0x0a));
     (only.packet.psn, only.cold.remaining) = (0, 301);
     only.packet.flags = flag::RETRANSMITTED;
-    only.says
+    only.fields
         .retain(|(name, _)| !matches!(*name, "bw.number" | "bw.again" | "bw.incast"));
-    only.says
-        .extend(says(&[("bw.number", 0), ("bw.again", 1), ("bw.incast", 0)]));
+    only.fields.extend(expect(&[
+        ("bw.number", 0),
+        ("bw.again", 1),
+        ("bw.incast", 0),
+    ]));
 
     let mut ack = flow("ACK of a whole flow", Kind::Ack, Some(0x11));
     ack.packet.flags |= flag::CE;
     (ack.cold.stamp, ack.cold.local_host_ps) = (Stamp::completion(77_000), 55);
-    ack.says.extend(says(&[
+    ack.fields.extend(expect(&[
         ("infiniband.aeth.syndrome", 0x1f),
         ("infiniband.bth.destqp", 12),
         ("ip.dsfield.ecn", 0),
@@ -215,11 +221,12 @@ fn flows() -> Vec<Sample> {
     ]));
     let mut nak = flow("NAK", Kind::Nak, Some(0x11));
     nak.cold.stamp = Stamp::INCOMPLETE;
-    nak.says.extend(says(&[("infiniband.aeth.syndrome", 0x60)]));
+    nak.fields
+        .extend(expect(&[("infiniband.aeth.syndrome", 0x60)]));
     let cnp = flow("CNP", Kind::Cnp, Some(0x81));
     let mut grant = flow("credit", Kind::Grant, None);
     (grant.cold.level, grant.cold.arrived_below) = (4, 6);
-    grant.says.extend(says(&[
+    grant.fields.extend(expect(&[
         ("udp.dstport", 49_792),
         ("bw.level", 4),
         ("bw.arrived_below", 6),
@@ -228,30 +235,30 @@ fn flows() -> Vec<Sample> {
     let mut request = flow("request", Kind::Request, None);
     request.cold.credit = 9;
     request
-        .says
-        .extend(says(&[("udp.dstport", 49_792), ("bw.credit", 9)]));
+        .fields
+        .extend(expect(&[("udp.dstport", 49_792), ("bw.credit", 9)]));
     let mut header = flow("header of a trimmed packet", Kind::Header, Some(0x07));
     let mut returned = flow("header on its way back", Kind::Returned, Some(0x07));
     for cut in [&mut header, &mut returned] {
-        // Headers of UDP, BTH, extension with queue, sent and remaining; iCRC.
+        // The remaining bytes: UDP, BTH, extension header with queue, sent and remaining, iCRC.
         let left = 8 + 12 + 24 + 4 + 8 + 8 + 4;
-        cut.says
-            .extend(says(&[("udp.length", left), ("ip.len", 20 + left)]));
+        cut.fields
+            .extend(expect(&[("udp.length", left), ("ip.len", 20 + left)]));
     }
     let mut numbered = flow("data with a number of the link", Kind::Data, Some(0x07));
     numbered.network.link_numbers = true;
-    numbered.network.ways = true;
+    numbered.network.trails = true;
     numbered.packet.location = Location::on_link(4_000_000_000);
-    numbered.way = vec![9, 65_000];
+    numbered.trail = vec![9, 65_000];
     numbered.cold.credit = 31;
     numbered.cold.stamp = Stamp::credit(44);
-    numbered.says.extend(says(&[
+    numbered.fields.extend(expect(&[
         ("bw.link_number", 4_000_000_000),
         ("bw.way.switches", 2),
         ("bw.credit", 31),
         ("bw.done", 44),
     ]));
-    numbered.says.push(("bw.way.port", "9,65000".into()));
+    numbered.fields.push(("bw.way.port", "9,65000".into()));
     let telemetry = [
         with_telemetry(
             flow("data with INT of the paper", Kind::Data, Some(0x07)),
@@ -302,11 +309,11 @@ fn neighbours() -> Vec<Sample> {
         number: 4_000_000_000,
     };
     let mut bitmap = near("bitmap", Bitmap.packet(156), &[0, 9, 1023], &scheme(1, 2));
-    bitmap.says.push(("bwlink.paused", "0,9,1023".into()));
+    bitmap.fields.push(("bwlink.paused", "0,9,1023".into()));
     let entries: Vec<u32> = Credits::list(&[credit, credit]).collect();
     let mut credits = near("credits", Credits.packet(78), &entries, &scheme(2, 1));
-    credits.says.push(("bwlink.destination", "70,70".into()));
-    credits.says.push(("bwlink.units", "1500,1500".into()));
+    credits.fields.push(("bwlink.destination", "70,70".into()));
+    credits.fields.push(("bwlink.units", "1500,1500".into()));
     vec![
         near("XOFF", pause(true).packet(64), &[], &pfc(true)),
         near("XON", pause(false).packet(64), &[], &pfc(false)),
@@ -404,7 +411,7 @@ fn emit(sample: &Sample) -> Vec<u8> {
         arena.set_stack(id, *path, hops);
     }
     arena.set_list(id, &sample.list);
-    for port in &sample.way {
+    for port in &sample.trail {
         arena.trail_mut(id).push(*port);
     }
     let mut place = vec![0; MOST_BYTES];
@@ -413,8 +420,8 @@ fn emit(sample: &Sample) -> Vec<u8> {
     place
 }
 
-/// Compares with a file, or writes it.
-fn hold(name: &str, expected: &[u8]) {
+/// Compares `expected` with a file, or writes the file if UPDATE_DOCS is set.
+fn check_file(name: &str, expected: &[u8]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests")
         .join(name);
@@ -430,9 +437,9 @@ fn hold(name: &str, expected: &[u8]) {
 }
 
 #[test]
-fn one_frame_of_each_kind_stands_in_a_file() {
+fn files_have_one_frame_of_each_kind() {
     let samples: Vec<Sample> = flows().into_iter().chain(neighbours()).collect();
-    // The classic format, with nanoseconds.
+    // The classic pcap format with nanoseconds.
     let mut pcap = Vec::new();
     for word in [0xa1b2_3c4d_u32, 4 << 16 | 2, 0, 0, 65_535, 1] {
         pcap.extend(word.to_le_bytes());
@@ -446,7 +453,7 @@ fn one_frame_of_each_kind_stands_in_a_file() {
         }
         pcap.extend(frame);
         let fields: Vec<String> = sample
-            .says
+            .fields
             .iter()
             .map(|(name, value)| format!("\"{name}\": \"{value}\""))
             .collect();
@@ -454,12 +461,12 @@ fn one_frame_of_each_kind_stands_in_a_file() {
         let fields = fields.join(", ");
         writeln!(
             json,
-            "  {{\"name\": \"{}\", \"says\": {{{fields}}}}}{comma}",
+            "  {{\"name\": \"{}\", \"fields\": {{{fields}}}}}{comma}",
             sample.name
         )
         .unwrap();
     }
     json.push_str("]\n");
-    hold("frames.pcap", &pcap);
-    hold("frames.json", json.as_bytes());
+    check_file("frames.pcap", &pcap);
+    check_file("frames.json", json.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! The tests of frame formats, in one program.
+//! The tests of frame formats as one program.
 
 mod common;
 mod frames;

@@ -1,4 +1,5 @@
-//! What a frame carries comes back identical, and nothing else does.
+//! Round trips: the fields that a frame carries are unchanged after encoding and decoding, and no
+//! other field appears.
 
 use crate::common::{
     self, FRAMES, KINDS, Random, any, flow_packet, link, mutate, neighbour, network, repair,
@@ -18,7 +19,7 @@ use wire::{Fault, Network, Unfit, decode, encode};
 #[path = "common/check.rs"]
 mod check;
 
-/// Sends a packet over a link: what is on the other side.
+/// Sends a packet over a link and returns the packet at the other end.
 fn cross(network: &Network, arena: &mut Arena, id: PacketId) -> PacketId {
     let mut place = vec![0xa5; MOST_BYTES];
     let bytes = encode(&link(network), arena, id, &mut place).unwrap();
@@ -26,7 +27,7 @@ fn cross(network: &Network, arena: &mut Arena, id: PacketId) -> PacketId {
     decode(network, &place[..bytes], arena).unwrap()
 }
 
-/// What the table of docs/wire.md says that crosses, of a packet of a flow.
+/// Returns the fields of a flow's packet that a frame carries, following the table in docs/wire.md.
 fn carried(network: &Network, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
     let kind = packet.kind();
     let data = matches!(kind, Kind::Data | Kind::Header | Kind::Returned);
@@ -65,7 +66,7 @@ fn carried(network: &Network, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
 }
 
 #[test]
-fn packets_of_flows_come_back() {
+fn packets_of_flows_are_unchanged() {
     let mut random = Random::new(1);
     let mut arena = Arena::new();
     for kind in KINDS {
@@ -73,49 +74,49 @@ fn packets_of_flows_come_back() {
             let network = network(&mut random);
             let id = flow_packet(&mut random, &network, kind, &mut arena);
             let (expected, expected_cold) = carried(&network, arena.hot(id), arena.cold(id));
-            let came = cross(&network, &mut arena, id);
-            let (hot, cold) = (arena.hot(came), arena.cold(came));
+            let received = cross(&network, &mut arena, id);
+            let (hot, cold) = (arena.hot(received), arena.cold(received));
             assert_eq!(format!("{hot:?}"), format!("{expected:?}"));
             assert_eq!(format!("{cold:?}"), format!("{expected_cold:?}"));
-            let (sent, got) = (arena.stack(id), arena.stack(came));
+            let (sent, got) = (arena.stack(id), arena.stack(received));
             assert_eq!(sent.is_some(), got.is_some());
             if let (Some(sent), Some(got)) = (sent, got) {
                 assert_eq!((got.hops(), got.path()), (sent.hops(), sent.path()));
             }
-            assert_eq!(arena.ramp_bits(came), arena.ramp_bits(id));
-            if network.ways {
-                assert_eq!(arena.trail(came), arena.trail(id));
+            assert_eq!(arena.ramp_bits(received), arena.ramp_bits(id));
+            if network.trails {
+                assert_eq!(arena.trail(received), arena.trail(id));
             }
             arena.free(id);
-            *arena.trail_mut(came) = Trail::default();
-            arena.free(came);
+            *arena.trail_mut(received) = Trail::default();
+            arena.free(received);
         }
     }
 }
 
 #[test]
-fn frames_between_neighbours_come_back() {
+fn frames_between_neighbours_are_unchanged() {
     let mut random = Random::new(2);
     let mut arena = Arena::new();
     for which in 0..FRAMES {
         for _ in 0..500 {
             let network = network(&mut random);
             let id = neighbour(&mut random, which, &network, &mut arena);
-            let came = cross(&network, &mut arena, id);
+            let received = cross(&network, &mut arena, id);
             assert_eq!(
-                format!("{:?}", arena.hot(came)),
+                format!("{:?}", arena.hot(received)),
                 format!("{:?}", arena.hot(id))
             );
             if arena.hot(id).has_list() {
-                assert_eq!(arena.list(came), arena.list(id));
+                assert_eq!(arena.list(received), arena.list(id));
             }
             arena.free(id);
-            arena.free(came);
+            arena.free(received);
         }
     }
 }
 
-/// Every frame that schemes declare has a format: `neighbour` makes all, and no two alike.
+/// Every frame that a scheme declares has a format. `neighbour` creates one of each type.
 #[test]
 fn all_frames_between_neighbours_are_tested() {
     let mut random = Random::new(3);
@@ -145,12 +146,12 @@ fn all_frames_between_neighbours_are_tested() {
     assert_eq!(
         declared + 2,
         FRAMES as usize,
-        "a frame that is not tested here"
+        "a frame type is not tested here"
     );
 }
 
 #[test]
-fn a_frame_that_nobody_defined_is_refused() {
+fn a_frame_without_a_format_is_refused() {
     struct Unknown;
     impl Frame for Unknown {
         const SCHEME: u8 = 77;
@@ -179,13 +180,13 @@ fn a_frame_that_nobody_defined_is_refused() {
 }
 
 #[test]
-fn what_does_not_fit_is_said() {
+fn errors_name_the_value_that_does_not_fit() {
     let mut arena = Arena::new();
     let network = Network {
         v6: false,
         telemetry: IntFormat::Exact,
         link_numbers: false,
-        ways: false,
+        trails: false,
         timed_pauses: false,
         sizes: common::SIZES,
     };
@@ -213,14 +214,14 @@ fn what_does_not_fit_is_said() {
     }
 }
 
-/// The iCRC notices every bit that no switch may change, and none that one may.
+/// The iCRC detects changes of all bits that switches must not change, and of no other bits.
 #[test]
 fn the_icrc_covers_what_it_should() {
     let network = Network {
         v6: false,
         telemetry: IntFormat::Exact,
         link_numbers: false,
-        ways: false,
+        trails: false,
         timed_pauses: false,
         sizes: common::SIZES,
     };
@@ -242,19 +243,20 @@ fn the_icrc_covers_what_it_should() {
     let transport = 18 + 20 + 8 + 16 + 24;
     for bit in 8 * transport..8 * bytes {
         place[bit / 8] ^= 1 << (bit % 8);
-        let came = decode(&network, &place[..bytes], &mut arena);
+        let result = decode(&network, &place[..bytes], &mut arena);
         let masked = bit / 8 == transport + 4;
-        match came {
+        match result {
             Ok(_) => assert!(masked, "bit {bit}"),
             Err(error) if error.header == "iCRC" => assert!(!masked, "bit {bit}"),
-            // The reserved bits behind FECN and BECN are not covered, but must be 0.
+            // The iCRC does not cover the reserved bits after FECN and BECN, but they must be 0.
             Err(error) => assert!(masked && error.header == "BTH", "bit {bit}: {error}"),
         }
         place[bit / 8] ^= 1 << (bit % 8);
     }
 }
 
-/// A network has one form of telemetry. Records of 8 bytes could not repeat what INT-MD says exactly.
+/// A network has one format of telemetry, because records of 8 bytes cannot represent INT-MD
+/// exactly.
 #[test]
 fn telemetry_of_the_other_form_is_refused() {
     let exact = Network {
@@ -286,7 +288,7 @@ fn telemetry_of_the_other_form_is_refused() {
     }
 }
 
-/// A network has one version of IP: numbers of endpoints with IPv6 may not fit IPv4.
+/// A network has one version of IP, because the endpoint numbers of IPv6 may not fit IPv4.
 #[test]
 fn the_other_version_of_ip_is_refused() {
     let six = Network {
@@ -310,7 +312,7 @@ fn the_other_version_of_ip_is_refused() {
 }
 
 #[test]
-fn a_pause_of_the_standard_is_read_and_what_no_record_says_is_refused() {
+fn a_standard_pause_is_read_and_one_without_a_record_is_refused() {
     let mut arena = Arena::new();
     let some = network(&mut Random::new(5));
     let mut place = [0; 64];
@@ -328,39 +330,39 @@ fn a_pause_of_the_standard_is_read_and_what_no_record_says_is_refused() {
     let mut quanta = [0; 8];
     (quanta[3], quanta[4]) = (1, 700);
     let enabled = 1 << 3 | 1 << 4;
-    let held = read_as(Pause::Priority { enabled, quanta }, false).unwrap();
-    let said = PauseClasses::read(&held).unwrap();
+    let paused = read_as(Pause::Priority { enabled, quanta }, false).unwrap();
+    let frame = PauseClasses::read(&paused).unwrap();
     assert_eq!(
-        (said.on, said.classes, held.size),
+        (frame.on, frame.classes, paused.size),
         (true, 1 << 5 | 1 << 6, 64)
     );
     let enabled = 0xff;
     let mixed = read_as(Pause::Priority { enabled, quanta }, false).unwrap_err();
     let found = 1 << 3 | 1 << 4;
     assert!(matches!(mixed.fault, Fault::Value { found: of, .. } if of == found));
-    // Where pauses run out, times that differ are two pauses.
+    // If pauses expire, different times need two pauses.
     let enabled = 1 << 3 | 1 << 4;
     assert!(read_as(Pause::Priority { enabled, quanta }, true).is_err());
     let all: Vec<_> = records_of(0b11011, quanta, true, 64).collect();
     let pauses = all.iter().filter_map(PauseFor::read);
-    let pauses: Vec<_> = pauses.map(|said| (said.classes, said.quanta)).collect();
+    let pauses: Vec<_> = pauses.map(|frame| (frame.classes, frame.quanta)).collect();
     assert_eq!(pauses, [(1 << 5, 1), (1 << 6, 700)]);
     let resumed = all.iter().find_map(PauseClasses::read).unwrap();
     assert_eq!((resumed.on, resumed.classes, all.len()), (false, 0b1100, 3));
     quanta[4] = 1;
-    let held = read_as(Pause::Priority { enabled, quanta }, true).unwrap();
-    let said = PauseFor::read(&held).unwrap();
-    assert_eq!((said.classes, said.quanta), (1 << 5 | 1 << 6, 1));
+    let paused = read_as(Pause::Priority { enabled, quanta }, true).unwrap();
+    let frame = PauseFor::read(&paused).unwrap();
+    assert_eq!((frame.classes, frame.quanta), (1 << 5 | 1 << 6, 1));
     let all = read_as(Pause::Global { quanta: 9 }, true).unwrap_err();
     assert_eq!(
         all.to_string(),
-        "pause frame, byte 0: opcode is 0x1; expected 0x101: a pause of priorities"
+        "pause frame, byte 0: opcode is 0x1; expected 0x101 (PFC pause of priorities)"
     );
 }
 
-/// A short form of the fuzz target `frames`.
+/// A short version of the fuzz target `frames`.
 #[test]
-fn frames_with_errors_are_refused_or_read_alike_twice() {
+fn a_changed_frame_is_refused_or_survives_a_second_round_trip() {
     let mut random = Random::new(6);
     let mut arena = Arena::new();
     let mut again = vec![0; MOST_BYTES];
@@ -381,13 +383,13 @@ fn frames_with_errors_are_refused_or_read_alike_twice() {
             );
         }
     }
-    assert!(read > 1_000, "{read} of 30000 are still frames");
-    assert_eq!(arena.alive(), 0, "what is refused leaves no record");
+    assert!(read > 1_000, "only {read} of 30000 are still frames");
+    assert_eq!(arena.alive(), 0, "a refused frame leaves a record");
 }
 
 // SW-03
 #[test]
-fn frames_carry_the_numbers_of_the_scenario() {
+fn frames_carry_the_traffic_classes_of_the_scenario() {
     let mut random = Random::new(8);
     let network = network(&mut random);
     let mut arena = Arena::new();
@@ -402,14 +404,15 @@ fn frames_carry_the_numbers_of_the_scenario() {
             false => place[19],
         };
         assert_eq!(service >> 2, dscp);
-        let came = decode(&network, &place[..bytes], &mut arena).unwrap();
-        assert_eq!(arena.hot(came).class(), class);
+        let received = decode(&network, &place[..bytes], &mut arena).unwrap();
+        assert_eq!(arena.hot(received).class(), class);
     }
 }
 
-/// A class that came with no tag, as where the kernel has stripped it.
+/// The DSCP gives the class of a frame without a tag, for example if the kernel has removed the
+/// tag.
 #[test]
-fn without_a_tag_the_dscp_names_the_class() {
+fn without_a_tag_the_dscp_gives_the_class() {
     let mut random = Random::new(7);
     let network = network(&mut random);
     let mut arena = Arena::new();
@@ -418,21 +421,21 @@ fn without_a_tag_the_dscp_names_the_class() {
     let mut place = [0; 600];
     let bytes = encode(&link(&network), &arena, id, &mut place).unwrap();
     place.copy_within(16..bytes, 12);
-    let came = decode(&network, &place[..bytes - 4], &mut arena).unwrap();
-    assert_eq!(arena.hot(came).class(), 5);
+    let received = decode(&network, &place[..bytes - 4], &mut arena).unwrap();
+    assert_eq!(arena.hot(received).class(), 5);
     assert_eq!(
-        arena.cold(came).stamp == Stamp::INCOMPLETE,
+        arena.cold(received).stamp == Stamp::INCOMPLETE,
         arena.cold(id).stamp == Stamp::INCOMPLETE
     );
     assert_eq!(
-        arena.hot(came).flags & flag::CE,
+        arena.hot(received).flags & flag::CE,
         arena.hot(id).flags & flag::CE
     );
 }
 
-/// A switch that knows nothing of our headers cuts a packet: IP is corrected, nothing else.
+/// A foreign switch trims a packet: it changes only the IP header.
 #[test]
-fn what_another_switch_has_trimmed_is_read_as_a_header() {
+fn a_packet_trimmed_by_a_foreign_switch_is_read_as_a_header() {
     let mut random = Random::new(8);
     let mut arena = Arena::new();
     let mut place = vec![0; MOST_BYTES];
@@ -451,8 +454,8 @@ fn what_another_switch_has_trimmed_is_read_as_a_header() {
         let refused = decode(&network, &place[..end], &mut arena).unwrap_err();
         assert_eq!(refused.header, "IPv4 header", "the checksum is wrong");
         correct_checksum(&mut place[18..38]);
-        let came = decode(&network, &place[..end], &mut arena).unwrap();
-        let (hot, cold) = (arena.hot(came), arena.cold(came));
+        let received = decode(&network, &place[..end], &mut arena).unwrap();
+        let (hot, cold) = (arena.hot(received), arena.cold(received));
         assert_eq!(
             (hot.kind(), hot.size),
             (Kind::Header, common::SIZES.trimmed)
@@ -462,7 +465,7 @@ fn what_another_switch_has_trimmed_is_read_as_a_header() {
             (arena.hot(id).psn, arena.cold(id).remaining)
         );
         arena.free(id);
-        arena.free(came);
+        arena.free(received);
     }
 }
 

@@ -233,7 +233,7 @@ pub(super) fn wire_network(plan: &Plan) -> wire::Network {
             .switch
             .declarations()
             .any(|scheme| scheme.numbers_data()),
-        ways: plan.switch.acks_return,
+        trails: plan.switch.acks_return,
         timed_pauses: plan.switch_configs().any(pauses_run_out),
         sizes: sizes(plan),
     }

@@ -1,4 +1,4 @@
-//! Contents of the frames of BFC.
+//! Bodies of BFC frames.
 
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::packet::{Frame, Packet};
@@ -11,7 +11,7 @@ const QUEUE: u8 = 0;
 const FLOW: u8 = 1;
 const BITMAP: u8 = 2;
 
-/// A bit for each number of 16 bits.
+/// Maximum length of a bitmap: one bit for each number of 16 bits.
 const MOST_BITMAP_BYTES: u16 = 1 << 13;
 
 pub(super) fn parse<'a>(header: &Header, mut body: Reader<'a>) -> Parsed<'a> {
@@ -56,14 +56,14 @@ pub(super) fn emit(
         line_bytes: packet.size,
         entries,
     };
-    if let Some(said) = PauseQueue::read(packet) {
-        header(QUEUE, said.on, 0).emit(out)?;
-        out.u16(said.queue)?;
-    } else if let Some(said) = PauseFlow::read(packet) {
-        header(FLOW, said.on, 0).emit(out)?;
-        out.u16(said.queue)?;
+    if let Some(frame) = PauseQueue::read(packet) {
+        header(QUEUE, frame.on, 0).emit(out)?;
+        out.u16(frame.queue)?;
+    } else if let Some(frame) = PauseFlow::read(packet) {
+        header(FLOW, frame.on, 0).emit(out)?;
+        out.u16(frame.queue)?;
         out.u16(0)?;
-        out.u32(said.flow)?;
+        out.u32(frame.flow)?;
     } else if Bitmap::read(packet).is_some() {
         let highest = list.iter().max().copied().unwrap_or(0);
         Unfit::check("the number of a queue", highest.into(), u16::MAX.into())?;

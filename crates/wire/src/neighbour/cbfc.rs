@@ -1,4 +1,4 @@
-//! Contents of the frames of credit-based flow control (CBFC).
+//! Bodies of the frames of credit-based flow control (CBFC).
 
 use dataplane::classes::{DATA_CLASS, TRAFFIC_CLASSES, traffic_class};
 use dataplane::link::cbfc::{CreditsConsumed, CreditsFreed};
@@ -40,8 +40,9 @@ pub(super) fn emit(
     _list: &[u32],
     out: &mut Writer<'_>,
 ) -> Result<bool, Unfit> {
-    let freed = CreditsFreed::read(packet).map(|said| (FREED, said.class, said.credits));
-    let consumed = CreditsConsumed::read(packet).map(|said| (CONSUMED, said.class, said.credits));
+    let freed = CreditsFreed::read(packet).map(|frame| (FREED, frame.class, frame.credits));
+    let consumed =
+        CreditsConsumed::read(packet).map(|frame| (CONSUMED, frame.class, frame.credits));
     let Some((kind, class, credits)) = freed.or(consumed) else {
         return Ok(false);
     };
@@ -54,7 +55,7 @@ pub(super) fn emit(
         entries: 0,
     };
     header.emit(out)?;
-    // SW-03: frames carry the scenario's numbers
+    // SW-03: frames carry the traffic classes of the scenario
     let traffic = traffic_class(class).unwrap_or(u8::MAX);
     out.u32(u32::from(traffic) << 24 | credits)?;
     Ok(true)

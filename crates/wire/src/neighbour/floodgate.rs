@@ -1,4 +1,4 @@
-//! Contents of the frames of Floodgate.
+//! Bodies of Floodgate frames.
 
 use dataplane::hop::floodgate::{Credit, Credits, PauseDestination, SwitchSyn};
 use dataplane::packet::{Frame, Packet};
@@ -12,37 +12,37 @@ const CREDITS: u8 = 1;
 const SWITCH_SYN: u8 = 2;
 const PAUSE_DESTINATION: u8 = 3;
 
-/// Words of one entry: destination, units, number.
+/// Number of words of one entry: destination, units, number.
 const ENTRY_WORDS: usize = 3;
 
 pub(super) fn parse<'a>(header: &Header, mut body: Reader<'a>) -> Parsed<'a> {
     let bytes = header.line_bytes;
     Ok(Some(match header.kind {
         CREDIT => {
-            let said = Credit {
+            let frame = Credit {
                 dst: body.u32()?,
                 units: body.u32()?,
                 number: body.u32()?,
             };
-            (said.packet(bytes), List::None)
+            (frame.packet(bytes), List::None)
         }
         CREDITS => {
             let words = body.bytes(4 * ENTRY_WORDS * usize::from(header.entries))?;
             (Credits.packet(bytes), List::Words(words))
         }
         SWITCH_SYN => {
-            let said = SwitchSyn {
+            let frame = SwitchSyn {
                 dst: body.u32()?,
                 number: body.u32()?,
             };
-            (said.packet(bytes), List::None)
+            (frame.packet(bytes), List::None)
         }
         PAUSE_DESTINATION => {
-            let said = PauseDestination {
+            let frame = PauseDestination {
                 on: header.on,
                 dst: body.u32()?,
             };
-            (said.packet(bytes), List::None)
+            (frame.packet(bytes), List::None)
         }
         _ => return Ok(None),
     }))
@@ -61,11 +61,11 @@ pub(super) fn emit(
         line_bytes: packet.size,
         entries,
     };
-    if let Some(said) = Credit::read(packet) {
+    if let Some(frame) = Credit::read(packet) {
         header(CREDIT, false, 0).emit(out)?;
-        out.u32(said.dst)?;
-        out.u32(said.units)?;
-        out.u32(said.number)?;
+        out.u32(frame.dst)?;
+        out.u32(frame.units)?;
+        out.u32(frame.number)?;
     } else if Credits::read(packet).is_some() {
         let entries = (list.len() / ENTRY_WORDS) as u64;
         let entries = Unfit::check("the number of credits", entries, u16::MAX.into())? as u16;
@@ -73,13 +73,13 @@ pub(super) fn emit(
         for word in &list[..ENTRY_WORDS * usize::from(entries)] {
             out.u32(*word)?;
         }
-    } else if let Some(said) = SwitchSyn::read(packet) {
+    } else if let Some(frame) = SwitchSyn::read(packet) {
         header(SWITCH_SYN, false, 0).emit(out)?;
-        out.u32(said.dst)?;
-        out.u32(said.number)?;
-    } else if let Some(said) = PauseDestination::read(packet) {
-        header(PAUSE_DESTINATION, said.on, 0).emit(out)?;
-        out.u32(said.dst)?;
+        out.u32(frame.dst)?;
+        out.u32(frame.number)?;
+    } else if let Some(frame) = PauseDestination::read(packet) {
+        header(PAUSE_DESTINATION, frame.on, 0).emit(out)?;
+        out.u32(frame.dst)?;
     } else {
         return Ok(false);
     }

@@ -1,8 +1,8 @@
-//! Frames between neighbours that have no published format: our own, on the experimental EtherType
+//! Frames between neighbours without a published format. They have the experimental EtherType
 //! [`OURS`](crate::ethernet::ether_type::OURS).
 //!
-//! A hop scheme has a file here with the contents of its frames, and a line in the list below. Frames of PFC have
-//! the format of the standard, see [`pfc`].
+//! Each hop scheme has a file here with the bodies of its frames, and a line in the list below. PFC
+//! frames have the format of the standard; see [`pfc`].
 
 mod bfc;
 mod cbfc;
@@ -17,22 +17,22 @@ use crate::error::{Fault, Malformed, Unfit};
 
 /// Version of this format.
 pub const VERSION: u8 = 1;
-/// Bytes of the header that all have.
+/// Number of bytes of the common header.
 pub const HEADER_BYTES: usize = 8;
 
-/// The header of such a frame.
+/// The common header of these frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The scheme by its number in frames.
+    /// Number of the hop scheme.
     pub scheme: u8,
-    /// Which of the scheme's frames.
+    /// Number of the frame type within the scheme.
     pub kind: u8,
-    /// A pause, not its end.
+    /// True for a pause, false for a resume.
     pub on: bool,
-    /// Bytes that the frame takes on its link. Nodes count and time by them: the bytes here may be fewer,
-    /// where a scheme says how large its frames are, or more.
+    /// Size of the frame on its link in bytes. Nodes use it to count and time the frame. The
+    /// encoded frame may be shorter, if the scheme defines the size of its frames, or longer.
     pub line_bytes: u16,
-    /// Entries of the list that it has.
+    /// Number of entries of the list in the frame.
     pub entries: u16,
 }
 
@@ -65,19 +65,19 @@ impl Header {
     }
 }
 
-/// The list beside the record of a frame, as it stands in the frame.
+/// The list that belongs to a record, in the encoding of the frame.
 #[derive(Clone, Copy, Debug)]
 pub enum List<'a> {
-    /// There is none.
+    /// No list.
     None,
-    /// Numbers in order: bit `n` of the bytes stands for `n`, the lowest bit of a byte first.
+    /// A bitmap of numbers: bit `n` stands for the number `n`, lowest bit of a byte first.
     Bits(&'a [u8]),
-    /// Words.
+    /// A list of words.
     Words(&'a [u8]),
 }
 
 impl List<'_> {
-    /// Appends what it has to `words`.
+    /// Appends the numbers of the list to `words`.
     pub fn read(self, words: &mut Vec<u32>) {
         match self {
             Self::None => {}
@@ -97,17 +97,17 @@ impl List<'_> {
     }
 }
 
-/// What reads the body of a scheme's frame; `None`: the scheme has no such frame.
+/// Result of parsing the body of a frame. `None` means that the scheme has no such frame.
 type Parsed<'a> = Result<Option<(Packet, List<'a>)>, Malformed>;
 
-/// Dispatches to the modules of the schemes. Both matches cover all schemes of the dataplane: a hop scheme
-/// without a format does not compile.
+/// Generates the dispatch to the modules of the schemes. Both matches are exhaustive, so a hop
+/// scheme without a format does not compile.
 macro_rules! schemes {
     ($($Name:ident: $module:ident;)*) => {
-        /// Reads a frame behind its EtherType: its record, and the list beside it.
+        /// Parses the bytes after the EtherType. Returns the record and its list.
         ///
         /// # Errors
-        /// Too few bytes, or a scheme, frame or value that we do not know.
+        /// Too few bytes, or an unknown scheme, frame or value.
         pub fn parse(bytes: &[u8]) -> Result<(Packet, List<'_>), Malformed> {
             let (header, reader) = Header::parse(bytes)?;
             let found = match Scheme::from_number(header.scheme) {
@@ -120,15 +120,15 @@ macro_rules! schemes {
                 fault: Fault::Value {
                     field: "scheme and frame",
                     found: u64::from(header.scheme) << 8 | u64::from(header.kind),
-                    expected: "a frame that docs/wire.md names",
+                    expected: "a frame that docs/wire.md lists",
                 },
             })
         }
 
-        /// Writes a frame behind its EtherType. `list` lies beside its record.
+        /// Writes the bytes after the EtherType. `list` belongs to the record.
         ///
         /// # Errors
-        /// There is no room, no format, or a value does not fit.
+        /// The buffer is too small, the frame has no format, or a value does not fit.
         pub fn emit(packet: &Packet, list: &[u32], out: &mut Writer<'_>) -> Result<(), Unfit> {
             let scheme = packet.scheme().and_then(Scheme::from_number);
             let is_written = match scheme {

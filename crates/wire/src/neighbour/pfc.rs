@@ -1,4 +1,4 @@
-//! Pauses of classes as PFC has them: the frames of the standard.
+//! PFC pauses of classes as standard frames.
 
 use dataplane::classes::{ClassSet, DATA_CLASS};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
@@ -7,28 +7,28 @@ use dataplane::packet::{Frame, Packet};
 use crate::error::{Fault, Malformed};
 use crate::pause::Pause;
 
-/// Pause time of an XOFF that holds until XON: the longest. The neighbour does not count it down.
+/// Pause time of an XOFF that lasts until XON: the maximum. The neighbour does not count it down.
 pub const XOFF_QUANTA: u16 = u16::MAX;
 
-/// The frame that a record stands for; `None`: another frame.
+/// Returns the standard frame for a record, or `None` if the record is not a PFC pause.
 #[must_use]
 pub fn frame_of(packet: &Packet) -> Option<Pause> {
     let lasting = PauseClasses::read(packet);
-    let lasting = lasting.map(|said| (said.classes, if said.on { XOFF_QUANTA } else { 0 }));
-    let timed = || PauseFor::read(packet).map(|said| (said.classes, said.quanta));
+    let lasting = lasting.map(|frame| (frame.classes, if frame.on { XOFF_QUANTA } else { 0 }));
+    let timed = || PauseFor::read(packet).map(|frame| (frame.classes, frame.quanta));
     let (classes, time) = lasting.or_else(timed)?;
-    // SW-03: priorities are the scenario's traffic classes, and PFC pauses no other class.
+    // SW-03: priorities are the traffic classes of the scenario; PFC pauses no other class
     let enabled = (classes >> DATA_CLASS) as u8;
     let quanta = std::array::from_fn(|class| time * u16::from(enabled >> class & 1));
     Some(Pause::Priority { enabled, quanta })
 }
 
-/// The record of a frame that takes this many bytes on its link. `timed`: pauses run out, else they hold
-/// until XON.
+/// Returns the record of a frame whose size on the link is `line_bytes`. `timed` is true if pauses
+/// expire, and false if they last until XON.
 ///
 /// # Errors
-/// A pause of 802.3x, which a PFC port ignores; a frame that one record cannot say, as it pauses some
-/// classes and resumes others, or pauses them for different times that run out.
+/// A pause of 802.3x, which a PFC port ignores. A frame that needs more than one record: it pauses
+/// some classes and resumes others, or pauses classes for different times.
 pub fn record_of(pause: &Pause, timed: bool, line_bytes: u16) -> Result<Packet, Malformed> {
     let wrong = |field, found, expected| Malformed {
         header: "pause frame",
@@ -41,25 +41,25 @@ pub fn record_of(pause: &Pause, timed: bool, line_bytes: u16) -> Result<Packet, 
     };
     let Pause::Priority { enabled, quanta } = *pause else {
         let found = crate::pause::GLOBAL.into();
-        return Err(wrong("opcode", found, "0x101: a pause of priorities"));
+        return Err(wrong("opcode", found, "0x101 (PFC pause of priorities)"));
     };
     let mut all = records_of(enabled, quanta, timed, line_bytes);
     let first = all.next();
     if let Some(other) = all.next() {
         let found =
             dataplane::hop::pfc::said(&other).map_or(0, |(_, classes)| classes >> DATA_CLASS);
-        let expected = "none whose time differs from that of others";
+        let expected = "only priorities with equal pause times";
         return Err(wrong("priorities", found.into(), expected));
     }
-    let nothing = PauseClasses {
+    let empty = PauseClasses {
         on: false,
         classes: 0,
     };
-    Ok(first.unwrap_or_else(|| nothing.packet(line_bytes)))
+    Ok(first.unwrap_or_else(|| empty.packet(line_bytes)))
 }
 
-/// The records of a pause of priorities: one for those that it resumes, one for each time for which it
-/// pauses others; where pauses hold until XON all times are one. `timed`: pauses run out.
+/// Returns the records of a pause of priorities: one for the resumed priorities, and one for each
+/// pause time. If pauses last until XON (`timed` is false), all pause times are equal.
 pub fn records_of(
     enabled: u8,
     quanta: [u16; 8],

@@ -1,14 +1,14 @@
-//! What holds of any bytes.
+//! A property of all byte sequences.
 
 use dataplane::packet::Arena;
 use wire::{Malformed, Network, decode, encode};
 
 use crate::common::link;
 
-/// Reads bytes as a frame, and what was read once more from the frame that it makes: the same.
+/// Decodes bytes, encodes the result, decodes it again, and compares both records.
 ///
 /// # Panics
-/// If the second reading is not the first.
+/// If the records differ.
 pub fn read_twice(
     network: &Network,
     bytes: &[u8],
@@ -23,14 +23,14 @@ pub fn read_twice(
     let (one, other) = (record(first), record(second));
     let same = one == other
         && (!arena.hot(first).has_list() || arena.list(first) == arena.list(second))
-        && (!network.ways
+        && (!network.trails
             || arena.hot(first).is_frame()
             || arena.trail(first) == arena.trail(second))
         && match (arena.stack(first), arena.stack(second)) {
             (Some(one), Some(other)) => one.hops() == other.hops() && one.path() == other.path(),
             (one, other) => one.is_none() && other.is_none(),
         };
-    assert!(same, "{bytes:02x?}\nis read as {one}\nand again as {other}");
+    assert!(same, "{bytes:02x?}\nis read as {one}\nand then as {other}");
     arena.free(first);
     arena.free(second);
     Ok(())

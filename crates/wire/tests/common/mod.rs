@@ -1,4 +1,4 @@
-//! Packets of every kind, by chance, and frames with errors.
+//! Random packets of every kind, and frames with errors.
 
 use dataplane::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS};
 use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
@@ -12,7 +12,7 @@ use dataplane::units::NEVER;
 use wire::frame::mac;
 use wire::{Link, Network, Sizes};
 
-/// Numbers that look random and are the same every time (xorshift64*).
+/// A reproducible random number generator (xorshift64*).
 pub struct Random(u64);
 
 impl Random {
@@ -27,7 +27,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Below `end`.
+    /// Draws a number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
@@ -36,7 +36,7 @@ impl Random {
         self.next() >> 63 != 0
     }
 
-    /// Up to `bits` bits, of all magnitudes; often 0.
+    /// Draws a number of up to `bits` bits, of any magnitude; often 0.
     pub fn some(&mut self, bits: u32) -> u64 {
         match self.below(8) {
             0 => 0,
@@ -58,7 +58,7 @@ pub const KINDS: [Kind; 9] = [
     Kind::Notice,
 ];
 
-/// Frames between neighbours that `neighbour` makes.
+/// Number of frame types that `neighbour` creates.
 pub const FRAMES: u64 = 11;
 
 pub const SIZES: Sizes = Sizes {
@@ -81,7 +81,7 @@ pub fn network(random: &mut Random) -> Network {
             _ => IntFormat::Wire(Layout::new(4, 17)),
         },
         link_numbers: random.flip(),
-        ways: random.below(4) == 0,
+        trails: random.below(4) == 0,
         timed_pauses: random.flip(),
         sizes: SIZES,
     }
@@ -95,8 +95,8 @@ pub fn link(network: &Network) -> Link<'_> {
     }
 }
 
-/// A packet of a flow as its sender leaves it on a link. Fields that belong to nodes have values, too, which
-/// must not matter.
+/// Creates a packet of a flow as its sender leaves it on a link. Fields that are local to a node
+/// have random values as well, which must not matter.
 pub fn flow_packet(
     random: &mut Random,
     network: &Network,
@@ -173,10 +173,10 @@ pub fn flow_packet(
     if data || (answer && kind != Kind::Cnp) {
         arena.set_ramp_bits(id, random.below(u64::from(ramp::ALL) + 1) as u8);
     }
-    let way = arena.trail_mut(id);
-    way.clear();
+    let trail = arena.trail_mut(id);
+    trail.clear();
     for _ in 0..random.below(17) {
-        way.push(random.next() as u16);
+        trail.push(random.next() as u16);
     }
     id
 }
@@ -194,7 +194,7 @@ fn int_hop(random: &mut Random, telemetry: IntFormat) -> IntHop {
     }
 }
 
-/// A frame between neighbours.
+/// Creates a frame between neighbours.
 pub fn neighbour(
     random: &mut Random,
     which: u64,
@@ -264,7 +264,7 @@ pub fn neighbour(
     id
 }
 
-/// Any packet.
+/// Creates a packet or frame of a random type.
 pub fn any(random: &mut Random, network: &Network, arena: &mut Arena) -> PacketId {
     match random.below(KINDS.len() as u64 + FRAMES) {
         nth if (nth as usize) < KINDS.len() => {
@@ -274,7 +274,7 @@ pub fn any(random: &mut Random, network: &Network, arena: &mut Arena) -> PacketI
     }
 }
 
-/// Changes a frame of `bytes` bytes: bits, bytes, words that matter, its length. Returns the new length.
+/// Changes a frame of `bytes` bytes: bits, bytes, words and its length. Returns the new length.
 pub fn mutate(random: &mut Random, frame: &mut [u8], bytes: usize) -> usize {
     let mut end = bytes;
     for _ in 0..=random.below(3) {
@@ -294,8 +294,8 @@ pub fn mutate(random: &mut Random, frame: &mut [u8], bytes: usize) -> usize {
     end
 }
 
-/// Makes the checksums of a frame right again, where it still has the headers for it, so that errors behind
-/// them are found, too.
+/// Corrects the checksums of a frame if it still has the needed headers, so that later errors are
+/// found as well.
 pub fn repair(frame: &mut [u8]) {
     let ip_at = if frame.get(12..14) == Some(&[0x81, 0]) {
         18
