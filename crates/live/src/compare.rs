@@ -1,4 +1,4 @@
-//! Where a run in lockstep and the simulator differ first.
+//! Finds the first difference between a run in lockstep and a run in the simulator.
 
 use std::fmt;
 
@@ -15,17 +15,17 @@ use wire::{Network, decode};
 use crate::lockstep::{Carriers, LockstepError, carriers_of, veth_carriers};
 use crate::network::Failure;
 
-/// What the simulator makes of a scenario that ran in lockstep.
+/// Result of simulating a scenario that also ran in lockstep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
-    /// Its digest.
+    /// Digest of the simulator's run.
     pub digest: String,
-    /// Where they differ first; `None`: the digest is the same.
+    /// The first difference, or `None` if the digests are equal.
     pub difference: Option<Difference>,
 }
 
-/// Runs a scenario in the simulator, and compares its digest with that of a run in lockstep. Where they differ both
-/// run once more.
+/// Runs a scenario in the simulator and compares its digest with that of a run in lockstep. If the
+/// digests differ, both run again to find the first difference.
 ///
 /// # Errors
 /// As for [`first_difference`].
@@ -39,7 +39,7 @@ pub fn compare(scenario: &Scenario, live_digest: &str) -> Result<Compared, Locks
     Ok(Compared { digest, difference })
 }
 
-/// The digest that the simulator has for a scenario.
+/// Returns the digest of a scenario in the simulator.
 ///
 /// # Errors
 /// The scenario cannot be built.
@@ -49,40 +49,40 @@ pub fn simulated_digest(scenario: &Scenario) -> Result<String, BuildError> {
     Ok(format!("{:016x}", outcome.digest))
 }
 
-/// The first frame that one run sent and the other did not.
+/// The first frame that only one of the two runs sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// When its transmission began, ps.
+    /// Start of the transmission, ps.
     pub at_ps: u64,
-    /// The link, named by both ends.
+    /// The link, named after both ends.
     pub link: String,
-    /// What the simulator sent on that link at that time; `None`: nothing.
+    /// The simulator's frame on this link at this time, if any.
     pub simulated: Option<String>,
-    /// What was sent in lockstep.
+    /// The frame of the run in lockstep, if any.
     pub live: Option<String>,
-    /// The first byte in which both frames differ, if there are two.
+    /// The first byte that differs, if both runs sent a frame.
     pub byte: Option<usize>,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at_ps, link, .. } = self;
-        let frame = |frame: &Option<String>| frame.clone().unwrap_or_else(|| "nothing".to_owned());
+        let frame = |frame: &Option<String>| frame.clone().unwrap_or_else(|| "no frame".to_owned());
         write!(
             f,
-            "at {at_ps} ps on {link} the simulator sends {}; in lockstep it is {}",
+            "at {at_ps} ps on {link} the simulator sends {}; the run in lockstep sends {}",
             frame(&self.simulated),
             frame(&self.live)
         )?;
         match self.byte {
-            Some(byte) => write!(f, " (their bytes differ from {byte} on)"),
+            Some(byte) => write!(f, " (first different byte: {byte})"),
             None => Ok(()),
         }
     }
 }
 
-/// Runs a scenario twice, in lockstep and in the simulator, and compares all frames that they send, in the order of
-/// time and link. It holds the frames of both runs in memory. `None`: they are the same.
+/// Runs a scenario in lockstep and in the simulator, and compares all frames in the order of time
+/// and link. Returns `None` if all are equal. The frames of both runs are stored in memory.
 ///
 /// # Errors
 /// The scenario cannot be built, or cannot be run in lockstep.
@@ -100,7 +100,7 @@ pub fn first_difference(
     let graph = live.graph.clone();
     let carriers = carriers_of(&live, carriers)?;
     let mut of_live = Frames::default();
-    // Where it fails, the frames before that are compared all the same.
+    // If the run fails, the frames sent before the failure are still compared.
     let failure = lockstep::run(live, carriers, &mut of_live, &mut |_| true).err();
     let mut of_simulator = Frames::default();
     engine::run(simulated, &mut of_simulator, &mut |_| true);
@@ -116,8 +116,8 @@ pub fn first_difference(
         Difference {
             at_ps: first.at_ps,
             link: graph.port_name(first.link as usize),
-            simulated: a.map(|frame| in_words(&network, frame)),
-            live: b.map(|frame| in_words(&network, frame)),
+            simulated: a.map(|frame| describe(&network, frame)),
+            live: b.map(|frame| describe(&network, frame)),
             byte: a.zip(b).and_then(|(a, b)| first_byte(&a.kept, &b.kept)),
         }
     });
@@ -127,7 +127,7 @@ pub fn first_difference(
     }
 }
 
-/// A plan whose frames are all recorded, and nothing else is.
+/// Changes a plan so that it records all frames and no other data.
 fn captured(plan: Plan) -> Plan {
     let graph = &plan.graph;
     let ports =
@@ -149,7 +149,7 @@ fn captured(plan: Plan) -> Plan {
     }
 }
 
-/// Keeps all frames.
+/// A recorder that keeps all frames.
 #[derive(Default)]
 struct Frames(Vec<CapturedFrame>);
 
@@ -159,14 +159,14 @@ impl Recorder for Frames {
     }
 }
 
-/// The first byte in which two frames differ.
+/// Returns the index of the first byte in which two frames differ.
 fn first_byte(a: &[u8], b: &[u8]) -> Option<usize> {
     let common = a.iter().zip(b).position(|(a, b)| a != b);
     common.or((a.len() != b.len()).then_some(a.len().min(b.len())))
 }
 
-/// A frame in words: what the record says that is made of it.
-fn in_words(network: &Network, frame: &CapturedFrame) -> String {
+/// Describes a frame for people.
+fn describe(network: &Network, frame: &CapturedFrame) -> String {
     let mut arena = Arena::new();
     match decode(network, &frame.kept, &mut arena) {
         Ok(id) => {
@@ -178,6 +178,6 @@ fn in_words(network: &Network, frame: &CapturedFrame) -> String {
             let kind = packet.kind();
             format!("{kind:?} of flow {flow}, number {psn}, {size} bytes{marked}")
         }
-        Err(error) => format!("a frame that cannot be read: {error}"),
+        Err(error) => format!("a malformed frame: {error}"),
     }
 }

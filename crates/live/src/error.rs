@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use nix::errno::Errno;
 
-/// Why a switch or host cannot run between real interfaces.
+/// An error of a switch or host between real interfaces.
 #[derive(Debug)]
 pub enum Error {
     /// The network has no switch of this name.
@@ -38,11 +38,11 @@ pub enum Error {
         /// Number of interfaces.
         given: usize,
     },
-    /// The scenario needs more than frames: the reason.
+    /// The scenario needs more than frames; the text is the reason.
     NeedsMoreThanFrames(&'static str),
-    /// The switches of a receiver-driven transport shape and trim.
+    /// The scenario has a receiver-driven transport, whose switches shape and trim.
     ReceiverDriven,
-    /// The switches choose paths by the loads of their ports.
+    /// The switches choose paths by the load of their ports.
     PathByLoad,
     /// The hop scheme of this name sends only with credit of its neighbour.
     NeedsCredit(&'static str),
@@ -55,36 +55,36 @@ pub enum Error {
         /// Reserved for all ports, bytes.
         reserved: u64,
     },
-    /// Not all 8 priorities have a traffic class: the number of those that have.
+    /// The number of traffic classes is not 8, one per priority.
     ClassCount(usize),
-    /// This is not a traffic class.
+    /// A number is not a traffic class.
     Class(u8),
-    /// The thread cannot give up capabilities.
+    /// The thread cannot drop capabilities.
     Capabilities(caps::errors::CapsError),
     /// The network namespace has no Ethernet interface of this name.
     NoInterface {
         /// The name.
         interface: String,
     },
-    /// The process may not open raw sockets.
+    /// The process has no right to open raw sockets.
     NoRawSockets {
         /// The interface.
         interface: String,
     },
-    /// The system refuses an operation at an interface.
+    /// The system rejects an operation at an interface.
     Interface {
         /// The interface.
         interface: String,
         /// The operation, as a participle.
         operation: &'static str,
-        /// The reason of the system.
+        /// Error number of the system.
         why: Errno,
     },
     /// The metrics cannot be served.
     Metrics {
         /// The address.
         address: SocketAddr,
-        /// The reason of the system.
+        /// Error of the system.
         why: std::io::Error,
     },
     /// An interface disappeared during the run.
@@ -114,7 +114,7 @@ impl fmt::Display for Error {
             ),
             Self::SeveralSwitches { known } => write!(
                 f,
-                "the scenario has several switches, name one of them: {}",
+                "the scenario has several switches; name one of them: {}",
                 known.join(", ")
             ),
             Self::UnknownHost { name, first, last } => write!(
@@ -129,7 +129,7 @@ impl fmt::Display for Error {
                 let ports = neighbours.len();
                 write!(
                     f,
-                    "{node} has {ports} port{} in the scenario, and {given} interface{} given: give one for each \
+                    "{node} has {ports} port{} in the scenario, but {given} interface{} given: give one for each \
                      port, in the order of the neighbours: {}",
                     if ports == 1 { "" } else { "s" },
                     if *given == 1 { " is" } else { "s are" },
@@ -138,21 +138,21 @@ impl fmt::Display for Error {
             }
             Self::NeedsMoreThanFrames(why) => write!(
                 f,
-                "this scenario cannot run on real frames, where nodes learn from each other only what frames carry: \
-                 {why}"
+                "this scenario cannot run on real frames, because nodes would need information that no frame \
+                 carries: {why}"
             ),
             Self::ReceiverDriven => f.write_str(
-                "receiver-driven transports need hosts of their own, and their switches shape and trim: they run in \
-                 lockstep only (docs/live.md)",
+                "receiver-driven transports need their own kind of hosts, and switches that shape and trim: they \
+                 run in lockstep only (docs/live.md)",
             ),
             Self::PathByLoad => f.write_str(
-                "scheme.path chooses ports by their loads, but a frame of another host must leave by the port of its \
-                 address: set scheme.path = \"flow\"",
+                "scheme.path chooses ports by their load, but a frame of a foreign host must leave by the port of \
+                 its destination address: set scheme.path = \"flow\"",
             ),
             Self::NeedsCredit(scheme) => write!(
                 f,
-                "{scheme} sends only what the neighbour has promised room for, which real hosts do not do: it runs \
-                 in lockstep only (docs/live.md)"
+                "with {scheme} a node sends only after its neighbour has granted credit, which real hosts do not do: \
+                 it runs in lockstep only (docs/live.md)"
             ),
             Self::Buffer {
                 buffer,
@@ -160,8 +160,8 @@ impl fmt::Display for Error {
                 reserved,
             } => write!(
                 f,
-                "a buffer of {buffer} B has no room for {headroom} B of headroom and {reserved} B reserved: raise \
-                 switch.buffer, or give fewer priorities as lossless"
+                "a buffer of {buffer} B is too small for {headroom} B of headroom and {reserved} B reserved: raise \
+                 switch.buffer, or make fewer priorities lossless"
             ),
             Self::ClassCount(given) => write!(
                 f,
@@ -172,17 +172,17 @@ impl fmt::Display for Error {
             }
             Self::Capabilities(why) => write!(
                 f,
-                "capabilities that are not needed cannot be given up: {why}"
+                "unneeded capabilities cannot be dropped: {why}"
             ),
             Self::NoInterface { interface } => write!(
                 f,
-                "there is no Ethernet interface {interface} in this network namespace; `ip link` lists those there \
-                 are"
+                "there is no Ethernet interface {interface} in this network namespace; `ip link` lists the existing \
+                 ones"
             ),
             Self::NoRawSockets { interface } => write!(
                 f,
-                "interface {interface} cannot be opened: raw sockets need the capability CAP_NET_RAW; run it as \
-                 root, or in a user namespace of its own (unshare -Urn)"
+                "interface {interface} cannot be opened: raw sockets need the capability CAP_NET_RAW; run as root, \
+                 or in a new user namespace (unshare -Urn)"
             ),
             Self::Interface {
                 interface,
@@ -196,10 +196,10 @@ impl fmt::Display for Error {
             Self::Metrics { address, why } => {
                 write!(f, "metrics cannot be served at {address}: {why}")
             }
-            Self::Gone { interface } => write!(f, "interface {interface} is gone"),
+            Self::Gone { interface } => write!(f, "interface {interface} no longer exists"),
             Self::TooLong { interface, bytes } => write!(
                 f,
-                "{interface} takes no frame of {bytes} bytes: give it a larger MTU (`ip link set {interface} mtu {}`), \
+                "{interface} does not accept frames of {bytes} bytes: give it a larger MTU (`ip link set {interface} mtu {}`), \
                  or set a smaller mtu in the scenario",
                 bytes.saturating_sub(14)
             ),

@@ -1,4 +1,4 @@
-//! Interfaces of the calling thread's network namespace.
+//! Network interfaces in the namespace of the calling thread.
 
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
@@ -6,27 +6,27 @@ use nix::net::if_::InterfaceFlags;
 use nix::sys::socket::LinkAddr;
 use wire::ethernet::Mac;
 
-/// An interface as the system shows it.
+/// State of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its address.
+    /// MAC address.
     pub address: Mac,
-    /// It can carry frames.
+    /// True if it can carry frames.
     pub up: bool,
-    /// What a raw socket is bound to.
+    /// Address to which a raw socket is bound.
     pub link: LinkAddr,
 }
 
-/// The interface of this name.
+/// Looks up an interface by name.
 ///
 /// # Errors
-/// `ENODEV`: there is none, or it is no Ethernet.
+/// `ENODEV` if the interface does not exist or is not Ethernet.
 pub fn look_up(name: &str) -> Result<Interface, Errno> {
     let own = getifaddrs()?.filter(|of| of.interface_name == name);
     let mut links = own.filter_map(|of| Some((of.flags, *of.address?.as_link_addr()?)));
     let (flags, link) = links.next().ok_or(Errno::ENODEV)?;
     if flags.contains(InterfaceFlags::IFF_LOOPBACK) {
-        return Err(Errno::ENODEV); // what is sent there comes back to its sender
+        return Err(Errno::ENODEV); // a loopback interface returns frames to their sender
     }
     Ok(Interface {
         address: link.addr().ok_or(Errno::ENODEV)?,

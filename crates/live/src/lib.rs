@@ -1,13 +1,14 @@
 //! The dataplane on real frames.
 //!
-//! [`switch`] and [`host`] put one node of a network between real interfaces, on the wall clock
-//! (`specs/wall-clock.md`, `specs/wall-clock-host.md`). They use the dataplane and not the simulator.
+//! [`switch`] and [`host`] run one node of a network between real interfaces, on the wall clock
+//! (`specs/wall-clock.md`, `specs/wall-clock-host.md`). They use the dataplane without the
+//! simulator.
 //!
-//! The feature `simulator` adds what needs the simulator: `plan` describes nodes of a scenario for `switch` and
-//! `host`. `run` builds the network of a scenario out of network namespaces and pairs of virtual interfaces, and
-//! runs it in lockstep: the state machines of the simulator under its virtual clock, each node alone with its
-//! memory, every frame as bytes through the kernel (`specs/lockstep.md`, docs/live.md). It needs no privileges,
-//! and Linux.
+//! The feature `simulator` adds the parts that need the simulator. `plan` describes nodes of a
+//! scenario for `switch` and `host`. `run` runs a scenario in lockstep (`specs/lockstep.md`,
+//! docs/live.md). It builds the network from network namespaces and pairs of virtual interfaces.
+//! The state machines of the simulator run under its virtual clock, each node with its own memory,
+//! and every frame passes through the kernel as bytes. This needs Linux but no privileges.
 
 #![cfg(target_os = "linux")]
 

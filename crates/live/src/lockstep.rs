@@ -1,4 +1,4 @@
-//! A scenario in lockstep: its results, and how many frames it took.
+//! Runs a scenario in lockstep on real frames.
 
 use std::fmt;
 use std::time::Instant;
@@ -11,32 +11,32 @@ use scenario::{BuildError, Options, RunError, Scenario};
 
 use crate::network::{self, Failure};
 
-/// Carriers of all nodes, in the order of their numbers.
+/// Carriers of all nodes, in the order of the node numbers.
 pub type Carriers = Vec<Box<dyn Carrier>>;
 
-/// What a run in lockstep leaves besides its files.
+/// Result of a run in lockstep, besides its files.
 #[derive(Debug)]
 pub struct Report {
-    /// That of its files.
+    /// Summary of the results.
     pub summary: Summary,
-    /// Nodes, each in a network namespace of its own.
+    /// Number of nodes. Each had its own network namespace.
     pub nodes: u32,
-    /// Frames that went from node to node.
+    /// Number of frames sent between nodes.
     pub frames: u64,
-    /// Their bytes, without the checksum of Ethernet.
+    /// Number of bytes of these frames, without frame check sequences.
     pub bytes: u64,
-    /// How often all nodes met.
+    /// Number of rounds: each node takes part in each round.
     pub rounds: u64,
-    /// Wall-clock time from the first frame to the last, without the making of the network.
+    /// Wall-clock time of the run, without building the network.
     pub seconds: f64,
 }
 
-/// Runs a scenario on real frames, in a network of namespaces that it makes, and writes its results. The process has
-/// to be in a [user namespace](crate::enter_user_namespace) that allows that.
+/// Runs a scenario on real frames in a network of namespaces, and writes its results. The process
+/// must be in a [user namespace](crate::enter_user_namespace) that allows network namespaces.
 ///
 /// # Errors
-/// As for [`Scenario::run`]; something of the scenario cannot be done with frames alone; or the network cannot be
-/// made, or fails.
+/// The errors of [`Scenario::run`]. Also: the scenario needs more than frames, or the network
+/// cannot be built or fails.
 pub fn run(scenario: &Scenario, options: Options<'_>) -> Result<Report, RunError> {
     run_over(scenario, options, veth_carriers)
 }
@@ -46,9 +46,9 @@ pub fn run(scenario: &Scenario, options: Options<'_>) -> Result<Report, RunError
 pub enum LockstepError {
     /// The scenario cannot be built.
     Build(BuildError),
-    /// The network of namespaces cannot be made.
+    /// The network of namespaces cannot be built.
     Network(Failure),
-    /// The run is refused, or fails.
+    /// The run is refused or fails.
     Run(lockstep::Error),
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for LockstepError {
 
 impl std::error::Error for LockstepError {}
 
-/// Makes namespaces and interfaces for a network.
+/// Builds namespaces and interfaces for a network.
 pub(crate) fn veth_carriers(graph: &Graph) -> Result<Carriers, Failure> {
     let carriers = network::build(graph)?;
     let boxed = carriers
@@ -73,16 +73,16 @@ pub(crate) fn veth_carriers(graph: &Graph) -> Result<Carriers, Failure> {
     Ok(boxed.collect())
 }
 
-/// [`run`], over carriers of the caller's choice.
+/// Like [`run`], with carriers that the caller chooses.
 ///
 /// # Errors
-/// As for [`run`].
+/// The errors of [`run`].
 pub fn run_over(
     scenario: &Scenario,
     options: Options<'_>,
     carriers: impl FnOnce(&Graph) -> Result<Carriers, Failure>,
 ) -> Result<Report, RunError> {
-    let mut did = None;
+    let mut totals = None;
     let summary = scenario.run_by(options, |plan, recorder, watch| {
         let carriers = carriers_of(&plan, carriers).map_err(|error| error.to_string())?;
         let nodes = plan.graph.nodes();
@@ -90,10 +90,10 @@ pub fn run_over(
         let ended = lockstep::run(plan, carriers, recorder, watch);
         let ended = ended.map_err(|error| error.to_string())?;
         let seconds = began.elapsed().as_secs_f64();
-        did = Some((nodes, ended.frames, ended.bytes, ended.rounds, seconds));
+        totals = Some((nodes, ended.frames, ended.bytes, ended.rounds, seconds));
         Ok(ended.outcome)
     })?;
-    let (nodes, frames, bytes, rounds, seconds) = did.unwrap_or_default();
+    let (nodes, frames, bytes, rounds, seconds) = totals.unwrap_or_default();
     Ok(Report {
         summary,
         nodes,
@@ -104,8 +104,8 @@ pub fn run_over(
     })
 }
 
-/// Carriers for a plan that can be run with them.
-// LIV-02
+/// Builds carriers for a plan, if the plan can run on frames.
+// LIV-02: refuse scenarios that need more than frames
 pub(crate) fn carriers_of(
     plan: &Plan,
     carriers: impl FnOnce(&Graph) -> Result<Carriers, Failure>,

@@ -1,4 +1,4 @@
-//! Network namespaces of our own, which need no privileges: they are made inside a user namespace.
+//! Network namespaces that need no privileges, because they are created inside a user namespace.
 
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,17 +11,17 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::stat::Mode;
 use nix::unistd::{getegid, geteuid, write};
 
-/// What the system refused, in words.
+/// An operation that the system rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// What was to be done.
+    /// The failed operation, as a clause.
     what: String,
-    /// The system's reason.
+    /// Error number of the system.
     why: Errno,
 }
 
 impl Refused {
-    /// The system refused something.
+    /// Creates the error for a failed operation.
     pub(crate) fn new(what: impl Into<String>, why: Errno) -> Self {
         let what = what.into();
         Self { what, why }
@@ -37,29 +37,29 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Moves the process, which must have one thread only, into a user namespace of its own, in which it may make
-/// network namespaces. Users and files stay what they are. Where user namespaces are not allowed and the process
-/// may make network namespaces anyway, nothing changes.
+/// Moves the process into a new user namespace, in which it may create network namespaces. The
+/// process must have a single thread. User ids and files stay the same. If user namespaces are not
+/// allowed but the process may create network namespaces anyway, nothing changes.
 ///
 /// # Errors
-/// Neither is possible.
+/// The process may create neither user namespaces nor network namespaces.
 // LIV-10
 pub fn enter_user_namespace() -> Result<(), Refused> {
     let (user, group) = (geteuid(), getegid());
     match unshare(CloneFlags::CLONE_NEWUSER) {
         Ok(()) => {
-            // Without the first a process without privileges may not write the last.
+            // A process without privileges may write gid_map only after it has denied setgroups.
             write_system("/proc/self/setgroups", "deny")?;
             write_system("/proc/self/uid_map", &format!("{user} {user} 1"))?;
             write_system("/proc/self/gid_map", &format!("{group} {group} 1"))
         }
         Err(why) if NetworkNamespace::new().is_err() => Err(match why {
             Errno::EINVAL => Refused::new(
-                "a user namespace cannot be made by a process with several threads",
+                "a process with several threads cannot create a user namespace",
                 why,
             ),
             _ => Refused::new(
-                "a user namespace cannot be made; the system must allow them \
+                "a user namespace cannot be created; the system must allow user namespaces \
                  (user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)",
                 why,
             ),
@@ -68,7 +68,7 @@ pub fn enter_user_namespace() -> Result<(), Refused> {
     }
 }
 
-/// Writes into a file by which the system takes settings.
+/// Writes a system setting.
 fn write_system(path: &str, text: &str) -> Result<(), Refused> {
     let refused = |why| Refused::new(format!("{path} cannot be written"), why);
     let file = open(
@@ -80,27 +80,28 @@ fn write_system(path: &str, text: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// A network namespace. It lasts as long as this value, a thread inside or a socket of it.
+/// A network namespace. It exists as long as this value, a thread in it, or one of its sockets.
 #[derive(Debug)]
 pub struct NetworkNamespace(OwnedFd);
 
 impl NetworkNamespace {
-    /// A new one, with nothing in it but a loopback interface that is down.
+    /// Creates a namespace that has only a loopback interface, which is down.
     ///
     /// # Errors
-    /// The process may not make one.
+    /// The process may not create network namespaces.
     pub fn new() -> Result<Self, Refused> {
         let make = || {
             unshare(CloneFlags::CLONE_NEWNET)
-                .map_err(|why| Refused::new("a network namespace cannot be made", why))?;
-            // The kernel shall send nothing by itself. Where this cannot be set, receivers drop what it sends.
+                .map_err(|why| Refused::new("a network namespace cannot be created", why))?;
+            // Stops most frames that the kernel sends by itself. If this fails, receivers drop such
+            // frames.
             let _ = write_system("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
             Self::current()
         };
         in_a_thread(make)
     }
 
-    /// The one of the calling thread.
+    /// Returns the namespace of the calling thread.
     fn current() -> Result<Self, Refused> {
         let path = Path::new("/proc/thread-self/ns/net");
         let file = open(path, OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty());
@@ -108,10 +109,10 @@ impl NetworkNamespace {
         file.map(Self).map_err(refused)
     }
 
-    /// Does something in it, in a thread of its own.
+    /// Runs `act` in the namespace, in a new thread.
     ///
     /// # Errors
-    /// It cannot be entered, or what `act` says.
+    /// The namespace cannot be entered, or `act` fails.
     pub fn inside<T: Send>(
         &self,
         act: impl FnOnce() -> Result<T, Refused> + Send,
@@ -130,7 +131,7 @@ impl AsFd for NetworkNamespace {
     }
 }
 
-/// Threads keep the namespace that they have entered, so that each entry gets one that ends with it.
+/// Runs `act` in a new thread, because a thread cannot leave a namespace that it has entered.
 fn in_a_thread<T: Send>(act: impl FnOnce() -> Result<T, Refused> + Send) -> Result<T, Refused> {
     thread::scope(|scope| match scope.spawn(act).join() {
         Ok(result) => result,

@@ -1,5 +1,5 @@
-//! A scenario's network out of network namespaces, one for each node, and pairs of virtual interfaces, one for
-//! each link.
+//! Builds the network of a scenario from network namespaces, one per node, and pairs of virtual
+//! interfaces, one per link.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -14,34 +14,35 @@ use crate::namespace::{NetworkNamespace, Refused};
 use crate::packet_socket::PacketSocket;
 use crate::veth::Interfaces;
 
-/// Memory for frames that wait at an interface, as far as the system grants it.
+/// Requested memory for frames that wait at an interface. The system may grant less.
 const RECEIVE_MEMORY: usize = 4 << 20;
 
-/// How long a frame that was sent may take. The kernel hands it over at once; a busy machine may not.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum time until a sent frame arrives. The kernel delivers it immediately, but a busy machine
+/// may delay this.
+const ARRIVAL_TIME: Duration = Duration::from_secs(10);
 
-/// How long a new link may take until it carries frames.
+/// Maximum time until a new link carries frames.
 const LINK_TIME: Duration = Duration::from_secs(10);
 
-/// Between two tries of a new link, ms.
-const TRY_MS: i64 = 5;
+/// Time between two test frames on a new link, ms.
+const TEST_INTERVAL_MS: i64 = 5;
 
-/// Frames that the kernel holds for all interfaces of a processor before it drops some
-/// (`net.core.netdev_max_backlog`), where nobody has set it lower.
+/// Number of frames that the kernel queues per processor, for all interfaces, before it drops some.
+/// This is the default of `net.core.netdev_max_backlog`.
 const BACKLOG: usize = 1000;
 
-/// Bytes behind the Ethernet header that an interface takes: as many as the kernel allows.
+/// MTU of the interfaces: the largest that the kernel allows.
 const MTU: u32 = 65_535;
 
-/// Room for the largest frame, with its header and a tag.
+/// Buffer size for the largest frame with its header and a tag.
 const FRAME_ROOM: usize = MTU as usize + 18;
 
-/// Why there is no network.
+/// An error while building the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The system refused something.
+    /// The system rejected an operation.
     System(Refused),
-    /// A link carries nothing.
+    /// A link carries no frames.
     Dead(String),
 }
 
@@ -57,7 +58,7 @@ impl fmt::Display for Failure {
             Self::System(refused) => write!(f, "{refused}"),
             Self::Dead(link) => {
                 let seconds = LINK_TIME.as_secs();
-                write!(f, "{link}: no frame came through in {seconds} s")
+                write!(f, "{link}: no frame arrived within {seconds} s")
             }
         }
     }
@@ -68,16 +69,16 @@ impl std::error::Error for Failure {}
 /// Error of a carrier when it sends or receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameError {
-    /// The system does not send a frame.
+    /// The system cannot send a frame.
     Send {
-        /// Bytes of the frame.
+        /// Length of the frame in bytes.
         bytes: usize,
-        /// The reason of the system.
+        /// Error number of the system.
         why: Errno,
     },
-    /// The system does not return frames.
+    /// The system cannot receive frames.
     Receive {
-        /// The reason of the system.
+        /// Error number of the system.
         why: Errno,
     },
     /// Frames did not arrive in time.
@@ -85,11 +86,11 @@ pub enum FrameError {
         /// Number of frames that were sent in this round.
         sent: usize,
         /// Number of frames that arrived.
-        came: usize,
+        received: usize,
     },
-    /// A frame is longer than any interface of the network sends.
+    /// A received frame is longer than the largest possible frame of the network.
     Long {
-        /// Bytes of the frame.
+        /// Length of the frame in bytes.
         bytes: usize,
     },
 }
@@ -101,13 +102,16 @@ impl fmt::Display for FrameError {
                 write!(f, "a frame of {bytes} bytes cannot be sent: {}", why.desc())
             }
             Self::Receive { why } => write!(f, "no frame can be received: {}", why.desc()),
-            Self::Missing { sent, came } => {
-                let seconds = PATIENCE.as_secs();
-                write!(f, "{sent} frames were sent, {came} came in {seconds} s")
+            Self::Missing { sent, received } => {
+                let seconds = ARRIVAL_TIME.as_secs();
+                write!(
+                    f,
+                    "of {sent} sent frames only {received} arrived within {seconds} s"
+                )
             }
             Self::Long { bytes } => write!(
                 f,
-                "a frame of {bytes} bytes came, and none has more than {FRAME_ROOM}"
+                "a frame of {bytes} bytes arrived, but the largest frame has {FRAME_ROOM}"
             ),
         }
     }
@@ -115,16 +119,16 @@ impl fmt::Display for FrameError {
 
 impl std::error::Error for FrameError {}
 
-/// The interface of a port, in the namespace of its node.
+/// Name of the interface of a port in the namespace of its node.
 fn interface(port: u16) -> String {
     format!("p{port}")
 }
 
-/// Makes namespaces, interfaces and sockets for all nodes of a network. They last as long as the carriers, which
-/// come in the order of the nodes' numbers.
+/// Builds namespaces, interfaces and sockets for all nodes of a network. They exist as long as the
+/// returned carriers, which are in the order of the node numbers.
 ///
 /// # Errors
-/// The system refuses it; see [`crate::enter_user_namespace`].
+/// The system rejects an operation; see [`crate::enter_user_namespace`].
 // LIV-01
 pub fn build(graph: &Graph) -> Result<Vec<VethCarrier>, Failure> {
     let namespaces: Result<Vec<_>, Refused> = (0..graph.nodes())
@@ -132,7 +136,7 @@ pub fn build(graph: &Graph) -> Result<Vec<VethCarrier>, Failure> {
         .collect();
     let namespaces = namespaces?;
     for (node, namespace) in (0..).zip(&namespaces) {
-        namespace.inside(|| join(graph, node, &namespaces))?;
+        namespace.inside(|| connect(graph, node, &namespaces))?;
     }
     let room = BACKLOG / 2 / (graph.nodes() as usize).max(1);
     let carrier = |(node, namespace): (u32, &NetworkNamespace)| {
@@ -142,14 +146,14 @@ pub fn build(graph: &Graph) -> Result<Vec<VethCarrier>, Failure> {
     let mut carriers = carriers?;
     for node in 0..graph.nodes() {
         for port in 0..graph.ports(node) {
-            try_link(graph, &mut carriers, (node, port))?;
+            test_link(graph, &mut carriers, (node, port))?;
         }
     }
     Ok(carriers)
 }
 
-/// Makes the links from a node to nodes with higher numbers.
-fn join(graph: &Graph, node: u32, namespaces: &[NetworkNamespace]) -> Result<(), Refused> {
+/// Creates the links from a node to nodes with higher numbers.
+fn connect(graph: &Graph, node: u32, namespaces: &[NetworkNamespace]) -> Result<(), Refused> {
     let interfaces = Interfaces::here()?;
     for (port, index) in (0..).zip(graph.port_range(node)) {
         let far = graph.port(index);
@@ -162,8 +166,9 @@ fn join(graph: &Graph, node: u32, namespaces: &[NetworkNamespace]) -> Result<(),
     Ok(())
 }
 
-/// Sends frames over a new link until one comes through: an interface that is up may not carry any yet.
-fn try_link(
+/// Sends frames over a new link until one arrives, because an interface that is up may not carry
+/// frames yet.
+fn test_link(
     graph: &Graph,
     carriers: &mut [VethCarrier],
     (node, port): (u32, u16),
@@ -180,12 +185,12 @@ fn try_link(
         let from = &carriers[node as usize].ports[usize::from(port)];
         from.socket.send(&hello).map_err(fails)?;
         let to = &mut carriers[far.peer as usize].ports[usize::from(far.peer_port)];
-        to.socket.set_patience(TRY_MS).map_err(fails)?;
+        to.socket.set_timeout(TEST_INTERVAL_MS).map_err(fails)?;
         loop {
-            match to.socket.receive(&mut to.place) {
-                Ok(_) if to.place[..12] == hello[..12] => {
-                    let patience = PATIENCE.as_millis() as i64;
-                    return to.socket.set_patience(patience).map_err(fails);
+            match to.socket.receive(&mut to.buffer) {
+                Ok(_) if to.buffer[..12] == hello[..12] => {
+                    let timeout = ARRIVAL_TIME.as_millis() as i64;
+                    return to.socket.set_timeout(timeout).map_err(fails);
                 }
                 Ok(_) => {}
                 Err(Errno::EAGAIN) => break,
@@ -196,39 +201,41 @@ fn try_link(
     Err(Failure::Dead(name()))
 }
 
-/// Destination of the frames that try new links: no node has it.
+/// Destination address of test frames. No node has this address.
 const HELLO: Mac = [0x06, 0, 0, 0, 0, 0];
 
 /// A port of a node: a raw socket on its interface.
 #[derive(Debug)]
 struct Port {
     socket: PacketSocket,
-    /// Address of the port at the link's end: what comes from another is not of the run.
+    /// Address of the port at the other end. Frames from other sources are ignored.
     peer: Mac,
-    /// Bytes of memory that the frames of one round may take at the link's end.
+    /// Memory in bytes that frames of one round may use at the other end.
     memory: usize,
-    /// Of them, what this round has left.
+    /// Remaining part of `memory` in this round.
     left: usize,
-    place: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 /// Carries the frames of one node over pairs of virtual interfaces.
 #[derive(Debug)]
 pub struct VethCarrier {
     ports: Vec<Port>,
-    /// Frames that the node may send in a round, so that no queue of the kernel overflows.
+    /// Maximum number of frames that the node may send per round, so that no kernel queue
+    /// overflows.
     room: usize,
     left: usize,
 }
 
-/// Memory that the kernel counts for a frame, at most: its bytes in a block of a power of two with room for its own
-/// header and for what belongs to fragments, and its record.
+/// Upper bound of the memory that the kernel charges for a frame. The data block is a power of two
+/// and includes the kernel's header and fragment information. The socket buffer record comes on
+/// top.
 const fn memory_of(frame: usize) -> usize {
     (frame + 512).next_power_of_two() + 512
 }
 
 impl VethCarrier {
-    /// Sets the interfaces of a node up and opens them, in the node's namespace.
+    /// Sets the interfaces of a node up and opens them. Must run in the node's namespace.
     fn open(graph: &Graph, node: u32, room: usize) -> Result<Self, Refused> {
         let interfaces = Interfaces::here()?;
         let port = |(port, index): (u16, usize)| {
@@ -241,10 +248,10 @@ impl VethCarrier {
             Ok(Port {
                 socket,
                 peer: mac(far.peer, far.peer_port),
-                // Frames of two rounds may wait at once.
+                // Frames of two rounds may wait at the same time.
                 memory: memory.map_err(refused)? / 2,
                 left: 0,
-                place: vec![0; FRAME_ROOM],
+                buffer: vec![0; FRAME_ROOM],
             })
         };
         let ports: Result<Vec<_>, Refused> = (0..).zip(graph.port_range(node)).map(port).collect();
@@ -264,7 +271,7 @@ impl Carrier for VethCarrier {
         }
     }
 
-    // LIV-08
+    // LIV-08: a node sends only what the kernel's queues can store
     fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, LinkError> {
         let port = &mut self.ports[usize::from(port)];
         let takes = memory_of(frame.len());
@@ -283,7 +290,7 @@ impl Carrier for VethCarrier {
         Ok(true)
     }
 
-    // LIV-07, LIV-09
+    // LIV-07, LIV-09: take exactly `count` frames of the neighbour
     fn receive(
         &mut self,
         port: u16,
@@ -291,18 +298,21 @@ impl Carrier for VethCarrier {
         take: &mut dyn FnMut(&[u8]) -> Result<(), LinkError>,
     ) -> Result<(), LinkError> {
         let port = &mut self.ports[usize::from(port)];
-        let mut came = 0;
-        while came < count {
-            let bytes = port.socket.receive(&mut port.place).map_err(|why| {
+        let mut received = 0;
+        while received < count {
+            let bytes = port.socket.receive(&mut port.buffer).map_err(|why| {
                 LinkError::carrier(match why {
-                    Errno::EAGAIN => FrameError::Missing { sent: count, came },
+                    Errno::EAGAIN => FrameError::Missing {
+                        sent: count,
+                        received,
+                    },
                     why => FrameError::Receive { why },
                 })
             })?;
-            let frame = port.place.get(..bytes);
+            let frame = port.buffer.get(..bytes);
             let frame = frame.ok_or_else(|| LinkError::carrier(FrameError::Long { bytes }))?;
             if frame.get(6..12) == Some(&port.peer) && frame[..6] != HELLO {
-                came += 1;
+                received += 1;
                 take(frame)?;
             }
         }

@@ -1,4 +1,4 @@
-//! Raw sockets: whole Ethernet frames of one interface, as they are.
+//! Raw sockets that send and receive complete Ethernet frames of one interface.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -12,8 +12,8 @@ use nix::sys::time::{TimeVal, TimeValLike};
 use crate::interface::look_up;
 use crate::namespace::Refused;
 
-/// An interface with a raw socket on it. It sees every frame that comes to the interface, whomever it is for,
-/// and those that the kernel sends by itself.
+/// A raw socket on an interface. It receives every frame that reaches the interface, for any
+/// destination, including frames that the kernel sends by itself.
 #[derive(Debug)]
 pub struct PacketSocket {
     socket: OwnedFd,
@@ -23,7 +23,7 @@ impl PacketSocket {
     /// Opens an interface of the calling thread's namespace.
     ///
     /// # Errors
-    /// There is no such interface, or the process has not the right to (`CAP_NET_RAW`).
+    /// The interface does not exist, or the process lacks `CAP_NET_RAW`.
     pub fn open(interface: &str) -> Result<Self, Refused> {
         let refused = |why| Refused::new(format!("interface {interface} cannot be opened"), why);
         let socket = socket(
@@ -38,29 +38,29 @@ impl PacketSocket {
         Ok(Self { socket })
     }
 
-    /// Requests this much memory for frames that wait, and says how much there is; the kernel counts its
-    /// own records of the frames, too.
+    /// Requests memory for waiting frames and returns the granted amount. The kernel also charges
+    /// its own records of the frames to this memory.
     ///
     /// # Errors
-    /// The kernel does not say it.
+    /// The kernel does not return the amount.
     pub fn set_receive_memory(&self, bytes: usize) -> Result<usize, Errno> {
         setsockopt(&self.socket, sockopt::RcvBuf, &bytes)?;
         getsockopt(&self.socket, sockopt::RcvBuf)
     }
 
-    /// Lets [`PacketSocket::receive`] wait this long.
+    /// Sets the maximum time that [`PacketSocket::receive`] waits.
     ///
     /// # Errors
-    /// The kernel refuses it.
-    pub fn set_patience(&self, milliseconds: i64) -> Result<(), Errno> {
+    /// The kernel rejects the option.
+    pub fn set_timeout(&self, milliseconds: i64) -> Result<(), Errno> {
         let time = TimeVal::milliseconds(milliseconds);
         setsockopt(&self.socket, sockopt::ReceiveTimeout, &time)
     }
 
-    /// Sends a frame; waits while there is no memory for it.
+    /// Sends a frame. Waits if there is no memory for it.
     ///
     /// # Errors
-    /// The kernel refuses it.
+    /// The kernel rejects the frame.
     pub fn send(&self, frame: &[u8]) -> Result<(), Errno> {
         match send(self.socket.as_raw_fd(), frame, MsgFlags::empty()) {
             Err(Errno::EINTR) => self.send(frame),
@@ -68,13 +68,13 @@ impl PacketSocket {
         }
     }
 
-    /// Waits for a frame and receives it. Returns its bytes, which may be more than there is room for.
+    /// Waits for a frame and receives it. Returns its length, which may exceed the buffer.
     ///
     /// # Errors
-    /// `EAGAIN`: none has come in time.
-    pub fn receive(&self, place: &mut [u8]) -> Result<usize, Errno> {
-        match recv(self.socket.as_raw_fd(), place, MsgFlags::MSG_TRUNC) {
-            Err(Errno::EINTR) => self.receive(place),
+    /// `EAGAIN` if no frame arrived in time.
+    pub fn receive(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
+        match recv(self.socket.as_raw_fd(), buffer, MsgFlags::MSG_TRUNC) {
+            Err(Errno::EINTR) => self.receive(buffer),
             received => received,
         }
     }

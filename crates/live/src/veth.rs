@@ -15,20 +15,20 @@ use nix::errno::Errno;
 
 use crate::namespace::{NetworkNamespace, Refused};
 
-/// Asks the kernel for changes of interfaces in the network namespace in which it was opened.
+/// A netlink socket that changes interfaces in the network namespace in which it was opened.
 #[derive(Debug)]
 pub struct Interfaces {
     socket: Socket,
 }
 
-/// Answers are a header and an error number; some repeat the request.
+/// Buffer size for an answer: a header and an error number. Some answers repeat the request.
 const ANSWER_BYTES: usize = 8192;
 
 impl Interfaces {
-    /// Those of the calling thread's namespace.
+    /// Opens a socket in the namespace of the calling thread.
     ///
     /// # Errors
-    /// The system gives no such socket.
+    /// The system rejects the socket.
     pub fn here() -> Result<Self, Refused> {
         let socket = Socket::new(NETLINK_ROUTE).and_then(|mut socket| {
             socket.bind_auto()?;
@@ -41,10 +41,10 @@ impl Interfaces {
         }
     }
 
-    /// Makes a pair: one interface here, the other in another namespace. Both are down.
+    /// Creates a pair of interfaces: one in this namespace, the other in another. Both are down.
     ///
     /// # Errors
-    /// The kernel refuses it.
+    /// The kernel rejects the request.
     pub fn add_pair(
         &self,
         name: &str,
@@ -67,26 +67,26 @@ impl Interfaces {
             ]),
         ];
         let flags = NLM_F_CREATE | NLM_F_EXCL;
-        self.ask(RouteNetlinkMessage::NewLink(pair), flags)
-            .map_err(|why| Refused::new(format!("interface {name} cannot be made"), why))
+        self.request(RouteNetlinkMessage::NewLink(pair), flags)
+            .map_err(|why| Refused::new(format!("interface {name} cannot be created"), why))
     }
 
     /// Sets an interface up.
     ///
     /// # Errors
-    /// The kernel refuses it.
+    /// The kernel rejects the request.
     pub fn set_up(&self, name: &str) -> Result<(), Refused> {
         let mut link = LinkMessage::default();
         link.header.flags = LinkFlags::Up;
         link.header.change_mask = LinkFlags::Up;
         link.attributes = vec![LinkAttribute::IfName(name.to_owned())];
-        self.ask(RouteNetlinkMessage::SetLink(link), 0)
+        self.request(RouteNetlinkMessage::SetLink(link), 0)
             .map_err(|why| Refused::new(format!("interface {name} cannot be set up"), why))
     }
 
     /// Sends a request and waits for the answer.
-    fn ask(&self, what: RouteNetlinkMessage, flags: u16) -> Result<(), Errno> {
-        let mut request = NetlinkMessage::from(what);
+    fn request(&self, message: RouteNetlinkMessage, flags: u16) -> Result<(), Errno> {
+        let mut request = NetlinkMessage::from(message);
         request.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
         request.finalize();
         let mut bytes = vec![0; request.buffer_len()];

@@ -1,5 +1,5 @@
-//! The criteria of public test plans for lossless switches, on the switch that stands between real frames, with a
-//! time of the test's own. docs/conformance.md has them as a table. The last part holds rules of
+//! Criteria of public test plans for lossless switches, tested on the switch between real frames
+//! under a simulated clock. docs/conformance.md lists the criteria. The last part tests rules of
 //! `specs/wall-clock.md`.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,7 +25,7 @@ use wire::{Link, Network, Writer, decode, encode};
 
 const RATE: Rate = Rate::from_gbps(10);
 const DELAY_PS: Time = US;
-/// Bytes of the frames of these tests without their checksum, and the time that they take.
+/// Length of the test frames in bytes, without frame check sequence, and their serialisation time.
 const BYTES: usize = 996;
 const FRAME_PS: Time = 800_000;
 const PORTS: u16 = 4;
@@ -34,7 +34,7 @@ fn station(port: u16) -> Mac {
     [2, 0, 0, 0, 1, port as u8]
 }
 
-/// A switch with four ports, and what left it when.
+/// A switch with four ports, and the frames that it sent with time and port.
 struct Lab {
     node: Node,
     network: Network,
@@ -60,7 +60,7 @@ fn scenario(more: &str) -> Scenario {
     Scenario::parse(&text, "lab.toml", Path::new("."), &changes).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Marks of ECN at 20 KB, and pauses of PFC above 60 KB.
+/// A scheme with ECN marks at 20 KB and PFC pauses above 60 KB.
 const LOSSLESS: &str = "[scheme]\npreset = \"dctcp\"\necn = { kmin = \"20KB\", kmax = \"20KB\" }\n\
                         pfc = { xoff = \"60KB\" }\n";
 
@@ -84,7 +84,7 @@ impl Lab {
         }
     }
 
-    /// Everything up to this time.
+    /// Runs the switch until `until`.
     fn run(&mut self, until: Time) {
         while let Some(at) = self.node.next().filter(|&at| at <= until) {
             let sent = &mut self.sent;
@@ -114,7 +114,7 @@ impl Lab {
         self.receive(at, port, &bytes_of(pause));
     }
 
-    /// When frames of a priority left by a port.
+    /// Times at which frames of a priority left by a port.
     fn times(&self, port: u16, priority: u8) -> Vec<Time> {
         let of = self.sent.iter().filter(|(_, by, frame)| {
             let tag = Ethernet::parse(frame).unwrap().0.tag;
@@ -123,7 +123,7 @@ impl Lab {
         of.map(|(at, ..)| *at).collect()
     }
 
-    /// Pauses that left by a port: when, and the times that they name.
+    /// PFC frames that left by a port: time, enabled priorities and pause times.
     fn pauses(&self, port: u16) -> Vec<(Time, u8, [u16; 8])> {
         let of = self.sent.iter().filter(|(_, by, _)| *by == port);
         of.filter_map(|(at, _, frame)| {
@@ -147,7 +147,7 @@ fn pause_in(frame: &[u8]) -> Option<(u8, [u16; 8])> {
     assert_eq!((frame.len(), header.to), (60, wire::pause::TO));
     match Pause::parse(body).unwrap() {
         Pause::Priority { enabled, quanta } => Some((enabled, quanta)),
-        Pause::Global { .. } => panic!("a switch with PFC sends no pause of 802.3x"),
+        Pause::Global { .. } => panic!("a switch with PFC sent an 802.3x pause"),
     }
 }
 
@@ -166,7 +166,7 @@ fn pause_of(priority: u8, quanta: u16) -> Pause {
     }
 }
 
-/// A frame of a priority from the station behind a port to that behind another.
+/// Builds a frame of a priority from the station at one port to the station at another.
 fn frame(from: u16, to: u16, priority: u8) -> Vec<u8> {
     frame_with(from, to, priority, ecn::CAPABLE)
 }
@@ -211,7 +211,7 @@ fn marked(frame: &[u8]) -> bool {
 #[test]
 fn a_paused_priority_delivers_nothing_and_the_others_keep_their_share() {
     let mut lab = Lab::new(LOSSLESS, Some(0xff));
-    // Seven priorities, each an eighth of the line.
+    // Seven priorities, each with an eighth of the line rate.
     let rounds = 2_000;
     for round in 0..rounds {
         for priority in 1..8 {
@@ -219,14 +219,18 @@ fn a_paused_priority_delivers_nothing_and_the_others_keep_their_share() {
             if priority == 1 && round % 20 == 0 {
                 lab.pause(at, 1, pause_of(3, u16::MAX));
             }
-            // Of the paused one only as much as its ingress may hold.
+            // The paused priority gets only as many frames as its ingress can store.
             if priority != 3 || round < 40 {
                 lab.receive(at, 0, &frame(0, 1, priority));
             }
         }
     }
     lab.run(rounds * 8 * FRAME_PS + 10 * FRAME_PS);
-    assert_eq!(lab.times(1, 3), Vec::<Time>::new(), "exactly nothing");
+    assert_eq!(
+        lab.times(1, 3),
+        Vec::<Time>::new(),
+        "a paused priority sent"
+    );
     for priority in [1, 2, 4, 5, 6, 7] {
         let got = lab.times(1, priority).len() as f64;
         assert!(
@@ -248,8 +252,8 @@ fn a_pause_lasts_for_its_quanta_and_a_resume_acts_at_once() {
         let other = (priority + 2) % 8;
         lab.receive(start, 0, &frame(0, 1, other));
         lab.run(start + 10 * MS);
-        assert_eq!(lab.times(1, other), [start], "the others go on");
-        // The port may be busy with a frame of another priority when the pause runs out.
+        assert_eq!(lab.times(1, other), [start], "another priority was delayed");
+        // When the pause ends, the port may be busy with a frame of another priority.
         let ends = start + pause_ps(RATE, quanta);
         assert_eq!(lab.times(1, priority), [ends.max(start + FRAME_PS)]);
     }
@@ -258,10 +262,10 @@ fn a_pause_lasts_for_its_quanta_and_a_resume_acts_at_once() {
     lab.receive(0, 0, &frame(0, 1, 3));
     lab.pause(US, 1, pause_of(3, 0));
     lab.run(MS);
-    assert_eq!(lab.times(1, 3), [US], "far below a millisecond");
+    assert_eq!(lab.times(1, 3), [US], "the resume did not act at once");
 }
 
-// Criterion 2, of several priorities with times of their own in one frame.
+// Criterion 2, for several priorities with different pause times in one frame.
 #[test]
 fn one_frame_pauses_each_priority_for_its_own_time() {
     let mut lab = Lab::new(LOSSLESS, Some(0xff));
@@ -277,7 +281,7 @@ fn one_frame_pauses_each_priority_for_its_own_time() {
     assert_eq!(lab.times(1, 4), [pause_ps(RATE, 400)]);
 }
 
-/// A host that sends full frames of a priority as fast as its link goes, and obeys pauses.
+/// A host that sends full frames of a priority at line rate and reacts to pauses.
 struct Host {
     priority: u8,
     left: u32,
@@ -285,7 +289,8 @@ struct Host {
     paused_until: Time,
 }
 
-/// Hosts at the ports 0 to n that all send to port 3. What a switch sends arrives a delay later.
+/// Runs hosts at the ports 0 to n that all send to port 3. Pauses of the switch reach them after
+/// the link delay.
 fn overload(lab: &mut Lab, hosts: &mut [Host]) {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     enum Event {
@@ -359,20 +364,20 @@ fn twice_the_line_is_paused_marked_before_and_loses_nothing() {
     assert_eq!(
         shown.counted("dropped"),
         0,
-        "what came after the pauses found room"
+        "frames that arrived after the pause must fit the headroom"
     );
     assert_eq!(lab.times(3, 3).len(), 6_000);
     for port in [0, 1] {
         let pauses = lab.pauses(port);
         let first = pauses[0];
         assert_eq!((first.1, first.2[3]), (1 << 3, u16::MAX));
-        assert_eq!(pauses.last().unwrap().2[3], 0, "the last one resumes");
+        assert_eq!(pauses.last().unwrap().2[3], 0, "the last frame must resume");
         let mark = lab
             .sent
             .iter()
             .find(|(_, by, frame)| *by == 3 && marked(frame));
-        assert!(mark.unwrap().0 < first.0, "marks come before pauses");
-        // Counters agree with what was seen.
+        assert!(mark.unwrap().0 < first.0, "marks must come before pauses");
+        // The counters must match the frames.
         let resumes = pauses.iter().filter(|pause| pause.2[3] == 0).count() as u64;
         let counted = lab.node.port_counters(port);
         assert_eq!(counted.resumes_sent, resumes);
@@ -385,7 +390,7 @@ fn twice_the_line_is_paused_marked_before_and_loses_nothing() {
         .iter()
         .filter(|(_, by, frame)| *by == 3 && marked(frame));
     assert_eq!(marks.count() as u64, shown.counted("ecn_marked_frames"));
-    assert_eq!(lab.pauses(3), [], "nobody pauses the one who receives");
+    assert_eq!(lab.pauses(3), [], "the receiver must not be paused");
 }
 
 // Criterion 5. SW-16
@@ -405,7 +410,7 @@ fn lossy_traffic_is_dropped_and_never_paused() {
     }
 }
 
-// Criterion 5, with both kinds: lossy congestion takes nothing from lossless traffic.
+// Criterion 5, with both kinds of traffic: lossy congestion must not affect lossless traffic.
 #[test]
 fn lossless_traffic_beside_lossy_congestion_loses_nothing() {
     let mut lab = Lab::new(LOSSLESS, Some(1 << 3));
@@ -439,7 +444,11 @@ fn malformed_pauses_and_those_of_802_3x_change_nothing_and_are_counted() {
         counted.pauses_received,
     );
     assert_eq!(seen, (1, 3, 0));
-    assert_eq!(lab.node.counters().malformed, 1, "it had no header");
+    assert_eq!(
+        lab.node.counters().malformed,
+        1,
+        "the frame without a header"
+    );
 }
 
 // Criterion 7. WSW-40, LNK-21
@@ -451,7 +460,11 @@ fn a_link_that_fails_under_a_pause_clears_it() {
     lab.receive(0, 0, &frame(0, 1, 3));
     lab.link(US, 1, false);
     assert_eq!(lab.node.paused(1), 0);
-    assert_eq!(lab.shown().counted("dropped"), 1, "what waited is dropped");
+    assert_eq!(
+        lab.shown().counted("dropped"),
+        1,
+        "the waiting frame is dropped"
+    );
     lab.link(2 * US, 1, true);
     lab.receive(3 * US, 0, &frame(0, 1, 3));
     assert_eq!(lab.times(1, 3), [3 * US]);
@@ -464,17 +477,17 @@ fn a_link_that_fails_under_a_pause_clears_it() {
 
 // WSW-01, WSW-02, WSW-03, WSW-30
 #[test]
-fn frames_go_where_their_station_is_at_the_rate_of_the_port() {
+fn frames_leave_by_the_port_of_their_station_at_its_rate() {
     let mut lab = Lab::new(LOSSLESS, None);
     let unknown = [2, 9, 9, 9, 9, 9];
     let mut odd = frame(0, 1, 2);
     odd[..6].copy_from_slice(&unknown);
     lab.receive(0, 0, &odd);
     let ports: Vec<u16> = lab.sent.iter().map(|(_, port, _)| *port).collect();
-    assert_eq!(ports, [1, 2, 3], "everywhere but where it came from");
+    assert_eq!(ports, [1, 2, 3], "all ports except the port of arrival");
     assert!(
         lab.sent.iter().all(|(.., frame)| *frame == odd),
-        "unchanged"
+        "flooding must not change the frame"
     );
     let mut answer = frame(2, 0, 2);
     answer[6..12].copy_from_slice(&unknown);
@@ -482,8 +495,8 @@ fn frames_go_where_their_station_is_at_the_rate_of_the_port() {
     lab.receive(MS, 2, &answer);
     lab.receive(2 * MS, 0, &odd);
     let ports: Vec<u16> = lab.sent.iter().map(|(_, port, _)| *port).collect();
-    assert_eq!(ports, [0, 2], "it was learned");
-    // Ten at once leave one after the other.
+    assert_eq!(ports, [0, 2], "the station was learned");
+    // Ten frames that arrive together leave one after the other.
     lab.sent.clear();
     for _ in 0..10 {
         lab.receive(3 * MS, 0, &frame(0, 1, 2));
@@ -508,7 +521,7 @@ fn frames_go_where_their_station_is_at_the_rate_of_the_port() {
 
 // WSW-12
 #[test]
-fn frames_of_our_own_go_by_their_endpoint_and_keep_what_they_say() {
+fn own_frames_follow_their_endpoint_and_keep_their_fields() {
     let mut lab = Lab::new(LOSSLESS, None);
     let mut arena = Arena::new();
     let packet = Packet {
@@ -525,7 +538,7 @@ fn frames_of_our_own_go_by_their_endpoint_and_keep_what_they_say() {
         ..Cold::default()
     };
     let id = arena.alloc(packet, cold);
-    // Nobody knows this station: the endpoint leads.
+    // No port is known for this destination address, so only the endpoint decides.
     let stranger = [2, 7, 7, 7, 7, 7];
     let link = Link {
         network: &lab.network,
@@ -540,18 +553,18 @@ fn frames_of_our_own_go_by_their_endpoint_and_keep_what_they_say() {
         lab.receive(nth as Time * MS, 0, frame);
         let (_, port, sent) = lab.sent.last().unwrap();
         assert_eq!((lab.sent.len(), *port), (nth + 1, 1));
-        assert_eq!(sent[..14], frame[..14], "stations, and the tag or none");
-        let came = decode(&lab.network, sent, &mut arena).unwrap();
-        let (hot, cold) = (*arena.hot(came), *arena.cold(came));
+        assert_eq!(sent[..14], frame[..14], "addresses, and the tag if any");
+        let received = decode(&lab.network, sent, &mut arena).unwrap();
+        let (hot, cold) = (*arena.hot(received), *arena.cold(received));
         assert_eq!((hot.flow, hot.psn, hot.hash, hot.dst), (9, 3, 77, 1));
         assert_eq!((hot.size, cold.src, cold.payload), (packet.size, 0, 500));
     }
     lab.shown();
 }
 
-// WSW-30: a program that was late sends what it owes, and no more.
+// WSW-30: after a late call the switch sends exactly the frames that were due.
 #[test]
-fn late_calls_make_no_link_slower_or_faster() {
+fn late_calls_do_not_change_the_rate_of_a_link() {
     let mut lab = Lab::new(LOSSLESS, None);
     for _ in 0..100 {
         lab.receive(0, 0, &frame(0, 1, 2));
@@ -560,12 +573,12 @@ fn late_calls_make_no_link_slower_or_faster() {
     lab.node.advance(50 * FRAME_PS, &mut |port, _| {
         count += usize::from(port == 1)
     });
-    assert_eq!(count, 51, "the first left at 0");
+    assert_eq!(count, 51, "the first frame left at time 0");
 }
 
 // WSW-21
 #[test]
-fn frames_whose_ends_do_not_know_ecn_are_left_as_they_are() {
+fn frames_without_ecn_support_are_unchanged() {
     let mut lab = Lab::new(LOSSLESS, None);
     for nth in 0..60 {
         let bits = [ecn::NOT_CAPABLE, ecn::CAPABLE][nth % 2];
@@ -585,7 +598,7 @@ fn frames_whose_ends_do_not_know_ecn_are_left_as_they_are() {
 
 // WSW-20, WSW-24
 #[test]
-fn what_cannot_stand_between_real_hosts_is_refused_in_words() {
+fn a_scenario_that_cannot_run_with_real_hosts_is_refused() {
     let plan = |more: &str| scenario(more).build().unwrap().plan;
     let refused = |more: &str| {
         let description = switch_of(&plan(more), None).unwrap();
@@ -597,15 +610,15 @@ fn what_cannot_stand_between_real_hosts_is_refused_in_words() {
         matches!(&three, Error::Interfaces { neighbours, given: 3, .. } if neighbours.len() == 4),
         "{three}"
     );
-    let nobody = switch_of(&plan(LOSSLESS), Some("spine9")).unwrap_err();
+    let missing = switch_of(&plan(LOSSLESS), Some("spine9")).unwrap_err();
     assert!(
-        matches!(&nobody, Error::UnknownSwitch { name, .. } if name == "spine9"),
-        "{nobody}"
+        matches!(&missing, Error::UnknownSwitch { name, .. } if name == "spine9"),
+        "{missing}"
     );
     let trims = "[scheme]\npreset = \"ndp\"\n";
     assert!(matches!(refused(trims), Error::ReceiverDriven));
     let by_load = "[scheme]\npreset = \"hpcc\"\npath = \"flowlet\"\n";
-    assert!(matches!(refused(by_load), Error::PathByLoad)); // WSW-24
+    assert!(matches!(refused(by_load), Error::PathByLoad)); // WSW-24: no path choice by load
     let credits = "[scheme]\npreset = \"dcqcn+cbfc\"\n";
     assert!(matches!(refused(credits), Error::NeedsCredit("CBFC")));
     let narrow = LOSSLESS.replace("60KB", "5KB");
@@ -620,7 +633,7 @@ fn what_cannot_stand_between_real_hosts_is_refused_in_words() {
 
 // WSW-43
 #[test]
-fn counters_are_told_as_prometheus_reads_them() {
+fn counters_have_the_format_of_prometheus() {
     let mut lab = Lab::new(LOSSLESS, Some(0xff));
     lab.pause(0, 1, pause_of(3, u16::MAX));
     lab.receive(0, 0, &frame(0, 1, 3));

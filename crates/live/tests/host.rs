@@ -1,5 +1,5 @@
-//! Rules of `specs/wall-clock-host.md`, on hosts with a time of the test's own. Their frames go straight to each
-//! other, or through the switch of the same scenario.
+//! Rules of `specs/wall-clock-host.md`, tested on hosts under a simulated clock. The hosts are
+//! connected directly or through the switch of the same scenario.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use wire::frame::{MOST_BYTES, mac};
 use wire::pause::Pause;
 use wire::{Link, Network, decode, encode};
 
-/// Frames take this long from host to host.
+/// Delay of a frame from host to host.
 const DELAY_PS: Time = 10 * US;
 const FIRST: u32 = 77;
 
@@ -61,13 +61,13 @@ fn node(scenario: &Scenario, host: u32, first: u32) -> Node {
     )
 }
 
-/// Hosts whose frames go straight to each other.
+/// Hosts that are connected directly.
 struct Lab {
     hosts: Vec<Node>,
     now: Time,
-    /// Frames under way: when they arrive, where, and their bytes; in the order of sending.
-    flying: Vec<(Time, usize, Vec<u8>)>,
-    /// All frames that ever left, with their sender.
+    /// Frames in flight in the order of sending: time of arrival, receiver and bytes.
+    in_flight: Vec<(Time, usize, Vec<u8>)>,
+    /// All sent frames with their senders.
     sent: Vec<(usize, Vec<u8>)>,
 }
 
@@ -76,15 +76,15 @@ impl Lab {
         Self {
             hosts,
             now: 0,
-            flying: Vec::new(),
+            in_flight: Vec::new(),
             sent: Vec::new(),
         }
     }
 
-    /// Lets everything happen up to a time.
+    /// Runs all hosts until `until`.
     fn run(&mut self, until: Time) {
         loop {
-            let arrival = self.flying.iter().map(|frame| frame.0).min();
+            let arrival = self.in_flight.iter().map(|frame| frame.0).min();
             let due = self.hosts.iter().filter_map(Machine::next).min();
             let Some(at) = arrival
                 .into_iter()
@@ -97,8 +97,8 @@ impl Lab {
             };
             self.now = self.now.max(at);
             let mut left = Vec::new();
-            if let Some(nth) = self.flying.iter().position(|frame| frame.0 <= at) {
-                let (_, to, frame) = self.flying.remove(nth);
+            if let Some(nth) = self.in_flight.iter().position(|frame| frame.0 <= at) {
+                let (_, to, frame) = self.in_flight.remove(nth);
                 let mut out = |_: u16, frame: &[u8]| left.push((to, frame.to_vec()));
                 self.hosts[to].receive(self.now, 0, &frame, &mut out);
             }
@@ -107,7 +107,8 @@ impl Lab {
             }
             for (from, frame) in left {
                 let to = 1 - from;
-                self.flying.push((self.now + DELAY_PS, to, frame.clone()));
+                self.in_flight
+                    .push((self.now + DELAY_PS, to, frame.clone()));
                 self.sent.push((from, frame));
             }
         }
@@ -126,7 +127,7 @@ fn network(scenario: &Scenario) -> Network {
 
 // HST-01, HST-03, HST-05
 #[test]
-fn a_list_of_flows_goes_through_at_the_rate_of_the_port_and_peers_are_learned() {
+fn flows_are_sent_at_the_rate_of_the_port_and_peers_are_learned() {
     let scenario = scenario(
         "preset = \"line-rate\"",
         "{ src = 0, dst = 1, bytes = \"50KB\", start = \"100us\" }, \
@@ -136,19 +137,20 @@ fn a_list_of_flows_goes_through_at_the_rate_of_the_port_and_peers_are_learned() 
     lab.run(20 * MS);
     let flows = lab.hosts[0].flows();
     assert_eq!(
-        (flows.begun().len(), flows.finished()),
+        (flows.started().len(), flows.finished()),
         (2, 2),
-        "those of others are not its own"
+        "flows of other hosts must not count"
     );
     assert!(flows.are_done());
-    let long = &flows.begun()[0];
-    // 49 packets at 1 Gbps before the last, there and back; frames of this test arrive at once.
+    let long = &flows.started()[0];
+    // 49 packets at 1 Gbps before the last one, and both delays. Serialisation of the last packet
+    // is not simulated here.
     let bytes = 49 * (1000 + 48);
     let took = long.fct_ps().expect("finished");
     assert_eq!(took, bytes * 8 * NS + 2 * DELAY_PS);
     assert_eq!(long.acked_ps, Some(took + 100 * US));
     let to = |nth: usize| <[u8; 6]>::try_from(&lab.sent[nth].1[..6]).expect("an address");
-    assert_eq!(to(0), mac(1, 0), "before the peer was heard of");
+    assert_eq!(to(0), mac(1, 0), "before the first frame of the peer");
     let last = lab
         .sent
         .iter()
@@ -161,7 +163,7 @@ fn a_list_of_flows_goes_through_at_the_rate_of_the_port_and_peers_are_learned() 
 
 // HST-03
 #[test]
-fn frames_go_to_the_address_that_was_given_until_the_peer_is_heard_of() {
+fn frames_go_to_the_given_address_until_the_peer_is_learned() {
     let scenario = scenario("preset = \"line-rate\"", ONE_FLOW);
     let given = [2, 7, 7, 7, 7, 7];
     let plan = plan_with(&scenario, 0, &[("host1", given)]).expect("a host");
@@ -180,33 +182,33 @@ fn frames_go_to_the_address_that_was_given_until_the_peer_is_heard_of() {
 
 // HST-04
 #[test]
-fn a_sender_that_starts_anew_is_not_taken_for_its_repetition() {
+fn flows_of_a_restarted_sender_are_new_flows() {
     let scenario = scenario("preset = \"line-rate\"", ONE_FLOW);
     let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
     lab.run(5 * MS);
     assert_eq!(lab.finished(0), 1);
     lab.hosts[0] = node(&scenario, 0, FIRST + 1000);
     let before = lab.now;
-    // Its clock begins anew; the receiver's goes on.
+    // The clock of the sender starts again, and the clock of the receiver continues.
     for host in &mut lab.hosts[..1] {
         host.advance(before, &mut |_, frame| {
-            lab.flying.push((before + DELAY_PS, 1, frame.to_vec()));
+            lab.in_flight.push((before + DELAY_PS, 1, frame.to_vec()));
         });
     }
     lab.run(before + 20 * MS);
     assert_eq!(lab.finished(0), 1);
     let delivered = lab.hosts[1].nic().counters().delivered_bytes;
-    assert_eq!(delivered, 100_000, "both times all bytes went over");
+    assert_eq!(delivered, 100_000, "all bytes must be delivered twice");
 }
 
 // HST-11
 #[test]
-fn answers_to_what_was_not_sent_change_nothing() {
+fn replies_to_unsent_packets_change_nothing() {
     let scenario = scenario("preset = \"dcqcn\"", ONE_FLOW);
     let network = network(&scenario);
     let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
     lab.run(200 * US);
-    let (_, answer) = lab
+    let (_, reply) = lab
         .sent
         .iter()
         .find(|(from, _)| *from == 1)
@@ -216,7 +218,7 @@ fn answers_to_what_was_not_sent_change_nothing() {
     let mut place = vec![0; MOST_BYTES];
     let mut refused = 0;
     for fault in 0..6 {
-        let id = decode(&network, &answer, &mut arena).expect("an ACK");
+        let id = decode(&network, &reply, &mut arena).expect("an ACK");
         match fault {
             0 => arena.hot_mut(id).psn = 51,
             1 => arena.hot_mut(id).flow ^= 1,
@@ -242,14 +244,14 @@ fn answers_to_what_was_not_sent_change_nothing() {
 
 // HST-10
 #[test]
-fn frames_of_others_and_for_others_are_counted_and_dropped() {
+fn foreign_and_misdirected_frames_are_counted_and_dropped() {
     let scenario = scenario("preset = \"dcqcn\"", ONE_FLOW);
     let network = network(&scenario);
     let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
     lab.run(150 * US);
     let data = lab.sent[0].1.clone();
     let mut third = node(&scenario, 2, FIRST);
-    let mut none = |_: u16, _: &[u8]| panic!("it answers");
+    let mut none = |_: u16, _: &[u8]| panic!("the host replied");
     third.receive(lab.now, 0, &data, &mut none);
     assert_eq!(third.counters().misdirected, 1);
     let mut sender = node(&scenario, 0, FIRST);
@@ -265,17 +267,19 @@ fn frames_of_others_and_for_others_are_counted_and_dropped() {
         };
         let bytes = encode(&link, &arena, id, &mut place).expect("a frame");
         arena.free(id);
-        node.receive(0, 0, &place[..bytes], &mut |_, _| panic!("it answers"));
+        node.receive(0, 0, &place[..bytes], &mut |_, _| {
+            panic!("the host replied")
+        });
         node.counters()
     };
     let to_us = |arena: &mut Arena, id: u32| arena.hot_mut(id).dst = 0;
     let seen = send(&mut sender, &mut |arena, id| to_us(arena, id));
-    assert_eq!(seen.impostors, 1, "from itself");
+    assert_eq!(seen.impostors, 1, "a packet from the host itself");
     let seen = send(&mut sender, &mut |arena, id| {
         to_us(arena, id);
         arena.cold_mut(id).src = 99;
     });
-    assert_eq!(seen.impostors, 2, "from nobody");
+    assert_eq!(seen.impostors, 2, "a packet from an unknown host");
     let seen = send(&mut sender, &mut |arena, id| {
         to_us(arena, id);
         arena.cold_mut(id).src = 1;
@@ -288,14 +292,14 @@ fn frames_of_others_and_for_others_are_counted_and_dropped() {
         arena.cold_mut(id).remaining = 5_000_000_000_000;
     });
     assert_eq!(seen.unexpected, 2, "a flow without end");
-    sender.receive(0, 0, &[0xff; 60], &mut |_, _| panic!("it answers"));
+    sender.receive(0, 0, &[0xff; 60], &mut |_, _| panic!("the host replied"));
     assert_eq!(sender.counters().others, 1);
     assert_eq!(sender.records(), 0);
 }
 
 // HST-20
 #[test]
-fn a_pause_holds_the_flow_for_its_time_and_no_longer() {
+fn a_pause_stops_the_flow_exactly_for_its_time() {
     let scenario = scenario("preset = \"dcqcn\"", ONE_FLOW);
     let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
     lab.run(200 * US);
@@ -313,7 +317,11 @@ fn a_pause_holds_the_flow_for_its_time_and_no_longer() {
     let leaving = lab.sent.len();
     lab.run(200 * US + 10 * MS);
     let of_sender = lab.sent[leaving..].iter().filter(|(from, _)| *from == 0);
-    assert_eq!(of_sender.count(), 0, "held; {sent} had left before");
+    assert_eq!(
+        of_sender.count(),
+        0,
+        "the flow is paused; {sent} frames were sent before"
+    );
     assert_eq!(lab.hosts[0].counters().pauses_obeyed, 1);
     assert_eq!(lab.finished(0), 0);
     lab.run(40 * MS);
@@ -323,7 +331,7 @@ fn a_pause_holds_the_flow_for_its_time_and_no_longer() {
 
 // WSW-30
 #[test]
-fn a_line_faster_than_the_program_leaves_it_no_more_to_do_each_time() {
+fn work_of_a_line_faster_than_the_program_is_limited() {
     let flow = r#"{ src = 0, dst = 1, bytes = "4GB" }"#;
     let scheme = "preset = \"line-rate\"\ngo-back-n = { timeout = \"off\" }";
     let mut host = node(&scenario(scheme, flow), 0, FIRST);
@@ -331,7 +339,7 @@ fn a_line_faster_than_the_program_leaves_it_no_more_to_do_each_time() {
         let now = seconds * 1000 * MS;
         let mut sent = 0;
         host.advance(now, &mut |_, _| sent += 1);
-        // 1.2 million were due.
+        // 1.2 million frames were due.
         assert!((1_000..=10_001).contains(&sent), "{sent}");
         assert!(host.next().is_none_or(|at| at > now));
         assert_eq!(host.counters().overruns, seconds / 10);
@@ -340,13 +348,13 @@ fn a_line_faster_than_the_program_leaves_it_no_more_to_do_each_time() {
 
 // HST-21: LNK-20
 #[test]
-fn a_link_that_fails_costs_time_and_no_flow() {
+fn a_link_failure_delays_a_flow_and_does_not_end_it() {
     let scenario = scenario("preset = \"dcqcn\"", ONE_FLOW);
     let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
     lab.run(200 * US);
     let none = &mut |_: u16, _: &[u8]| {};
     lab.hosts[0].link(lab.now, 0, false, none);
-    lab.flying.clear();
+    lab.in_flight.clear();
     let before = lab.sent.len();
     lab.run(2 * MS);
     let of_sender = lab.sent[before..].iter().filter(|(from, _)| *from == 0);
@@ -357,7 +365,7 @@ fn a_link_that_fails_costs_time_and_no_flow() {
     let again = lab.hosts[0].nic().counters().retransmissions;
     assert!(again > 0);
     assert_eq!(
-        u64::from(lab.hosts[0].flows().begun()[0].retransmitted),
+        u64::from(lab.hosts[0].flows().started()[0].retransmitted),
         again
     );
     assert_eq!(lab.hosts[0].counters().link_changes, 2);
@@ -365,7 +373,7 @@ fn a_link_that_fails_costs_time_and_no_flow() {
 
 // HST-10, HST-11: bad input never panics
 #[test]
-fn whatever_comes_no_host_breaks_down() {
+fn a_host_survives_any_frame() {
     for scheme in ["dcqcn", "hpcc", "swift", "bfc", "dcqcn+floodgate"] {
         let scenario = scenario(&format!("preset = \"{scheme}\""), ONE_FLOW);
         let mut lab = Lab::new(vec![node(&scenario, 0, FIRST), node(&scenario, 1, FIRST)]);
@@ -393,7 +401,7 @@ fn whatever_comes_no_host_breaks_down() {
 
 // HST-02
 #[test]
-fn what_frames_cannot_carry_is_refused_by_name() {
+fn a_scenario_that_needs_more_than_frames_is_refused() {
     let refused = |scheme: &str| plan_of(&scenario(scheme, ONE_FLOW), 0).expect_err(scheme);
     let receiver_driven = refused("preset = \"ndp\"");
     assert!(

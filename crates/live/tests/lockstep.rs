@@ -1,7 +1,7 @@
-//! Scenarios through the kernel, in network namespaces of this test's own.
+//! Scenarios that run through the kernel, in network namespaces of this test.
 //!
-//! A user namespace can be made only by a process with one thread, so this file has a `main` of its own. An argument
-//! names the cases to run.
+//! Only a process with one thread can create a user namespace. So this file has its own `main`,
+//! without the test harness. An argument selects cases by name.
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stderr)]
 
@@ -18,7 +18,7 @@ use nix::unistd::{getgid, getuid};
 use scenario::{Changes, Options, Scenario};
 use wire::frame::mac;
 
-/// Eight hosts, short flows between them at half of the core, and incasts.
+/// Eight hosts with short flows at half of the core's capacity, and incasts.
 const BASE: &str = r#"
 name = "live"
 seed = 3
@@ -68,7 +68,7 @@ fn options(name: &str) -> Options<'static> {
     }
 }
 
-/// Runs a scenario through the kernel; its digest is that of the simulator.
+/// Runs a scenario through the kernel and checks that its digest equals that of the simulator.
 fn same(name: &str, scenario: &Scenario) -> Report {
     let report = live::run(scenario, options(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let compared = live::compare(scenario, &report.summary.digest).unwrap();
@@ -76,7 +76,7 @@ fn same(name: &str, scenario: &Scenario) -> Report {
         panic!("{name}: {difference}");
     }
     assert_eq!(compared.digest, report.summary.digest, "{name}");
-    // Such as "ECN marked no packet": what a scheme does has to be in the comparison.
+    // A scheme that does not act, for example without any ECN mark, would not be compared.
     let idle = |warning: &&String| warning.contains("a lighter load than meant");
     let idle: Vec<&String> = report.summary.warnings.iter().filter(idle).collect();
     assert_eq!(idle, [] as [&str; 0], "{name}");
@@ -110,7 +110,7 @@ fn every_scheme_has_the_digest_of_the_simulator() {
         "dcqcn+cbfc",
         "powertcp",
     ] {
-        // Ports are spared pauses where there are some.
+        // Selective PFC acts only if there are pauses, so it gets a small buffer.
         let small: &[&str] = if scheme == "dcqcn+spfc" {
             &["switch.buffer=300kB"]
         } else {
@@ -121,7 +121,7 @@ fn every_scheme_has_the_digest_of_the_simulator() {
 }
 
 // LIV-03
-fn losses_pauses_and_failing_links_have_it_too() {
+fn runs_with_losses_pauses_and_failures_have_the_digest_of_the_simulator() {
     for scheme in ["bfc", "hpcc", "dcqcn"] {
         let lossy = same(
             "lossy",
@@ -137,7 +137,7 @@ fn losses_pauses_and_failing_links_have_it_too() {
     assert!(failing.summary.counters["link_changes"] > 0);
 }
 
-/// What happens to the tenth data packet of a node on its way.
+/// What happens to the tenth data packet of a node on its link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     Marked,
@@ -151,7 +151,7 @@ struct Faulty {
     data: u64,
 }
 
-/// Bytes of a frame in which ECN, and the checksum of IPv4, stand.
+/// Positions of the ECN byte and of the IPv4 checksum in a frame.
 const ECN: usize = 14 + 4 + 1;
 const CHECKSUM: usize = ECN + 9;
 
@@ -170,7 +170,7 @@ impl Carrier for Faulty {
             return Ok(true);
         }
         if self.data == 10 {
-            assert_eq!(frame[ECN] & 3, 2, "data that may be marked");
+            assert_eq!(frame[ECN] & 3, 2, "the packet must be ECN-capable");
             frame[ECN] |= 3;
             let sum = u16::from_be_bytes([frame[CHECKSUM], frame[CHECKSUM + 1]]).wrapping_sub(1);
             frame[CHECKSUM..CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
@@ -190,8 +190,8 @@ impl Carrier for Faulty {
     }
 }
 
-/// Carriers of which that of the first node has a fault.
-fn with(fault: Fault, graph: &Graph) -> Result<Carriers, Failure> {
+/// Builds carriers. The carrier of the first node has a fault.
+fn carriers_with(fault: Fault, graph: &Graph) -> Result<Carriers, Failure> {
     let carriers = network::build(graph)?;
     let boxed = carriers.into_iter().enumerate().map(|(node, carrier)| {
         let inner: Box<dyn Carrier> = Box::new(carrier);
@@ -208,51 +208,51 @@ fn with(fault: Fault, graph: &Graph) -> Result<Carriers, Failure> {
 }
 
 // LIV-05, LIV-11
-fn a_frame_that_is_changed_on_its_way_changes_the_run() {
+fn a_changed_frame_changes_the_run() {
     let scenario = scenario_with("dctcp", &[]);
-    let marking = |graph: &Graph| with(Fault::Marked, graph);
+    let marking = |graph: &Graph| carriers_with(Fault::Marked, graph);
     let digest = live::simulated_digest(&scenario).unwrap();
     let changed = live::run_over(&scenario, options("changed"), marking).unwrap();
     assert_ne!(changed.summary.digest, digest);
     let difference = live::first_difference(&scenario, marking).unwrap().unwrap();
-    let told = difference.to_string();
-    eprintln!("    {told}");
-    // The mark travels on as it is; the leaf is the first to send a frame that the simulator does not send.
-    assert!(difference.link.starts_with("leaf0->"), "{told}");
+    let text = difference.to_string();
+    eprintln!("    {text}");
+    // The host's mark is only in the frame. The leaf is the first node whose own frame differs.
+    assert!(difference.link.starts_with("leaf0->"), "{text}");
     assert!(
         difference
             .live
             .is_some_and(|frame| frame.ends_with(", marked")),
-        "{told}"
+        "{text}"
     );
     let unmarked = difference.simulated.unwrap();
     assert!(
         unmarked.starts_with("Data of flow ") && !unmarked.contains("marked"),
-        "{told}"
+        "{text}"
     );
 }
 
 // LIV-07
-fn a_frame_that_never_comes_ends_the_run_and_is_named() {
+fn a_missing_frame_ends_the_run_with_an_error() {
     let scenario = scenario_with("dctcp", &[]);
-    let losing = |graph: &Graph| with(Fault::Lost, graph);
+    let losing = |graph: &Graph| carriers_with(Fault::Lost, graph);
     let ran = live::run_over(&scenario, options("lost"), losing);
-    let told = ran.expect_err("a frame is missing").to_string();
-    eprintln!("    {told}");
-    assert!(told.contains("host0->leaf0: "), "{told}");
-    assert!(told.contains("came in 10 s"), "{told}");
-    let numbers: Vec<u64> = told
+    let text = ran.expect_err("a frame is missing").to_string();
+    eprintln!("    {text}");
+    assert!(text.contains("host0->leaf0: "), "{text}");
+    assert!(text.contains("arrived within 10 s"), "{text}");
+    let numbers: Vec<u64> = text
         .split(|c: char| !c.is_ascii_digit())
         .filter_map(|word| word.parse().ok())
         .collect();
-    let [.., sent, came, 10] = numbers[..] else {
-        panic!("{told}");
+    let [.., sent, received, 10] = numbers[..] else {
+        panic!("{text}");
     };
-    assert_eq!(came + 1, sent, "{told}");
+    assert_eq!(received + 1, sent, "{text}");
 }
 
 // LIV-02
-fn what_frames_cannot_say_is_refused() {
+fn a_scenario_that_needs_more_than_frames_is_refused() {
     let refused = |scheme: &str, set: &[&str]| {
         let error = live::run(&scenario_with(scheme, set), options("refused"));
         error.unwrap_err().to_string()
@@ -269,7 +269,7 @@ fn what_frames_cannot_say_is_refused() {
 }
 
 // LIV-09
-fn frames_that_are_not_of_the_run_are_passed_over() {
+fn frames_from_outside_the_run_are_ignored() {
     let link = LinkSpec {
         rate: dataplane::units::Rate::from_gbps(100),
         delay_ps: 1000,
@@ -289,7 +289,8 @@ fn frames_that_are_not_of_the_run_are_passed_over() {
     };
     let own = mac(0, 0);
     carriers[0].begin_round();
-    // Such as the kernel sends, then three of the run: short, tagged, and as large as the interface allows.
+    // The kernel's own frames, and three frames of the run: short, tagged, and as large as the
+    // interface allows.
     for (source, tagged, bytes) in [
         ([0x32, 1, 2, 3, 4, 5], false, 90),
         (own, false, 60),
@@ -300,22 +301,22 @@ fn frames_that_are_not_of_the_run_are_passed_over() {
         let frame = from(source, tagged, bytes);
         assert!(carriers[0].send(0, &frame).unwrap());
     }
-    let mut came = Vec::new();
+    let mut received = Vec::new();
     let take = &mut |frame: &[u8]| {
-        came.push((frame.len(), frame[12..14].to_vec()));
+        received.push((frame.len(), frame[12..14].to_vec()));
         Ok(())
     };
     carriers[2].receive(0, 3, take).unwrap();
-    // The kernel takes the tag off.
+    // The kernel removes the tag.
     let expected = [60, 196, 65_549].map(|bytes| (bytes, vec![0x08, 0]));
-    assert_eq!(came, expected);
+    assert_eq!(received, expected);
     assert!(
         carriers[0].send(0, &from(own, false, 65_600)).is_err(),
-        "larger than the interface"
+        "larger than the interface allows"
     );
 }
 
-/// A case by its name.
+/// A test case with its name.
 type Case = (&'static str, fn());
 
 macro_rules! cases {
@@ -325,9 +326,9 @@ macro_rules! cases {
 fn main() -> ExitCode {
     let users = (getuid(), getgid());
     if let Err(why) = enter_user_namespace() {
-        let mut told = String::new();
-        let _ = write!(told, "skipped: all of crates/live/tests/lockstep.rs: {why}");
-        eprintln!("{told}");
+        let mut text = String::new();
+        let _ = write!(text, "skipped: all of crates/live/tests/lockstep.rs: {why}");
+        eprintln!("{text}");
         let needed = std::env::var_os("BACKWATER_NO_SKIP").is_some_and(|value| value == "1");
         return if needed {
             ExitCode::FAILURE
@@ -336,14 +337,14 @@ fn main() -> ExitCode {
         };
     }
     // LIV-10
-    assert_eq!((getuid(), getgid()), users, "users stay what they are");
+    assert_eq!((getuid(), getgid()), users, "user ids must not change");
     let cases: [Case; 6] = cases![
-        frames_that_are_not_of_the_run_are_passed_over,
+        frames_from_outside_the_run_are_ignored,
         every_scheme_has_the_digest_of_the_simulator,
-        losses_pauses_and_failing_links_have_it_too,
-        a_frame_that_is_changed_on_its_way_changes_the_run,
-        a_frame_that_never_comes_ends_the_run_and_is_named,
-        what_frames_cannot_say_is_refused,
+        runs_with_losses_pauses_and_failures_have_the_digest_of_the_simulator,
+        a_changed_frame_changes_the_run,
+        a_missing_frame_ends_the_run_with_an_error,
+        a_scenario_that_needs_more_than_frames_is_refused,
     ];
     let wanted = std::env::args()
         .skip(1)

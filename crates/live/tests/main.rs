@@ -1,4 +1,4 @@
-//! The tests of frames and hosts that need no network, in one program.
+//! The tests of frames and hosts that need no network, as one program.
 
 #![cfg(target_os = "linux")]
 

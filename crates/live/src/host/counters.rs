@@ -1,55 +1,56 @@
-//! What a host between real frames counts besides what its NIC counts.
+//! Counters of a host between real frames, in addition to the counters of its NIC.
 
 use dataplane::int::IntStack;
 use dataplane::packet::{Kind, Packet, flag};
 
-/// Of all ports together.
+/// Sums over all ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames that came.
+    /// Received frames.
     pub received: u64,
-    /// Data packets that a switch had marked.
+    /// Received data packets with an ECN mark.
     pub marks_received: u64,
-    /// Acknowledgements that repeat a mark.
+    /// Received acknowledgements that echo an ECN mark.
     pub echoes_received: u64,
-    /// CNPs that came.
+    /// Received CNPs.
     pub cnps_received: u64,
-    /// Acknowledgements with telemetry, and the switches that wrote it.
+    /// Received acknowledgements with telemetry.
     pub int_stacks: u64,
-    /// See there.
+    /// Hops in the telemetry of these acknowledgements.
     pub int_hops: u64,
-    /// Pauses of PFC that came, resumes among them.
+    /// Received PFC frames, both pauses and resumes.
     pub pauses_received: u64,
-    /// Pauses that began to hold something: a class, a queue or a flow.
+    /// Number of times that a class, queue or flow was paused.
     pub pauses_obeyed: u64,
-    /// Frames of a neighbour's hop scheme.
+    /// Received frames of the neighbour's hop scheme.
     pub neighbour_frames: u64,
-    /// Pauses of 802.3x, which a PFC port ignores.
+    /// Received 802.3x pauses, which a PFC port ignores.
     pub global_pauses: u64,
-    /// Times that the link failed or came back.
+    /// Number of link failures and recoveries.
     pub link_changes: u64,
-    /// Times that more was due than is caught up: it cannot send as fast as its link in the scenario.
+    /// Number of times that the host fell too far behind: it cannot send at the scenario's link
+    /// rate.
     pub overruns: u64,
-    /// Answers that were lost with the link.
+    /// Replies that were dropped because the link failed.
     pub dropped: u64,
-    /// Frames of no format of ours: of other programs.
+    /// Frames of other programs, in none of Backwater's formats.
     pub others: u64,
-    /// Pauses and frames of neighbours that cannot be read.
+    /// Malformed pauses and frames between neighbours.
     pub malformed: u64,
-    /// Packets for another host.
+    /// Packets to another host.
     pub misdirected: u64,
-    /// Packets whose sender is not in the scenario, or says that it is this host.
+    /// Packets whose source is not in the scenario, or is this host.
     pub impostors: u64,
-    /// Packets that answer nothing that was sent, and data that no flow has.
+    /// Replies to packets that were never sent, and data that cannot belong to a flow.
     pub unexpected: u64,
-    /// Frames that could not be written: a mistake of this program.
+    /// Frames that could not be written. This is a bug of the program.
     pub unwritable: u64,
-    /// Bytes of the longest frame that was sent.
+    /// Length of the longest frame sent, bytes.
     pub largest_bytes: usize,
 }
 
 impl Counters {
-    /// A packet came that the NIC will look at.
+    /// Counts a packet that goes to the NIC.
     pub(super) fn count(&mut self, packet: &Packet, stack: Option<&IntStack>) {
         let marked = u64::from(packet.has(flag::CE));
         match packet.kind() {

@@ -1,4 +1,4 @@
-//! The flows of a host: those to come, those under way, and what became of each.
+//! The flows of a host: pending, active and finished ones.
 
 use dataplane::ids::FlowSlot;
 use dataplane::nic::{FlowEnd, FlowStart};
@@ -9,45 +9,46 @@ use traffic::Flow;
 /// A flow that has started.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnFlow {
-    /// As the traffic has it.
+    /// The flow in the traffic of the scenario.
     pub flow: Flow,
     /// Endpoint of its receiver.
     pub to: u32,
-    /// How long it takes alone in the network until the last acknowledgement, ps.
+    /// Time from start to last acknowledgement if the flow were alone in the network, ps.
     pub ideal_ps: Time,
     /// Index of the flow at the NIC, known after the first packet was sent.
     slot: Option<FlowSlot>,
-    /// Packets that have left.
+    /// Number of packets sent at least once.
     sent: u32,
-    /// When the last acknowledgement came.
+    /// Time of the last acknowledgement.
     pub acked_ps: Option<Time>,
-    /// Data packets sent again.
+    /// Number of retransmitted data packets.
     pub retransmitted: u32,
 }
 
 impl OwnFlow {
-    /// From its start to its last acknowledgement, ps.
+    /// Time from the start to the last acknowledgement, ps.
     #[must_use]
     pub fn fct_ps(&self) -> Option<Time> {
         Some(self.acked_ps?.saturating_sub(self.flow.start_ps))
     }
 }
 
-/// Numbers of a host's flows on links, and what they stand for.
-// HST-04
+/// Maps the flows of a host to flow numbers in frames, and back.
+// HST-04: numbers of different hosts and starts differ
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
-    /// Bits that are the same for all of them.
+    /// The upper bits, which identify the host.
     high: u32,
     mask: u32,
     first: u32,
 }
 
 impl Numbers {
-    /// Of the host with this endpoint, among this number of endpoints; `first` tells this start of the program
-    /// from others.
+    /// Creates the numbers of the host with this endpoint among `endpoints` endpoints. `first` must
+    /// differ between two starts of the program.
     fn new(endpoint: u32, endpoints: u32, first: u32) -> Self {
-        // One value more than there are endpoints, so that no flow has the number that means none.
+        // The range is one larger than the number of endpoints, so that no flow has the reserved
+        // number u32::MAX.
         let bits = endpoints.ilog2() + 1;
         let mask = u32::MAX.checked_shr(bits).unwrap_or(0);
         Self {
@@ -61,7 +62,8 @@ impl Numbers {
         self.high | (self.first.wrapping_add(nth) & self.mask)
     }
 
-    /// Which flow of this host has a number, if one may.
+    /// Returns the index of the flow with this number, or `None` if the number belongs to another
+    /// host.
     const fn nth(&self, number: u32) -> Option<u32> {
         if number & !self.mask != self.high {
             return None;
@@ -72,10 +74,10 @@ impl Numbers {
 
 /// The flows of one host.
 pub struct Flows {
-    to_come: Box<dyn Iterator<Item = Flow> + Send>,
+    pending: Box<dyn Iterator<Item = Flow> + Send>,
     next: Option<Flow>,
     numbers: Numbers,
-    begun: Vec<OwnFlow>,
+    started: Vec<OwnFlow>,
     finished: u32,
 }
 
@@ -85,48 +87,49 @@ impl std::fmt::Debug for Flows {
             f,
             "Flows({} of {} finished)",
             self.finished,
-            self.begun.len()
+            self.started.len()
         )
     }
 }
 
 impl Flows {
-    /// Those of `host`, one of whose endpoints is `endpoint`, among those of all hosts.
+    /// Selects the flows of `host` from the flows of all hosts. `endpoint` is one of the host's
+    /// endpoints.
     pub fn new(
         feed: Box<dyn Iterator<Item = Flow> + Send>,
         host: u32,
         (endpoint, endpoints): (u32, u32),
         first: u32,
     ) -> Self {
-        let mut to_come = feed.filter(move |flow| flow.src == host);
+        let mut pending = feed.filter(move |flow| flow.src == host);
         Self {
-            next: to_come.next(),
-            to_come: Box::new(to_come),
+            next: pending.next(),
+            pending: Box::new(pending),
             numbers: Numbers::new(endpoint, endpoints, first),
-            begun: Vec::new(),
+            started: Vec::new(),
             finished: 0,
         }
     }
 
-    /// When the next begins.
+    /// Start time of the next flow.
     #[must_use]
     pub fn next_ps(&self) -> Option<Time> {
         self.next.map(|flow| flow.start_ps)
     }
 
-    /// The next begins: the flow, and its place among those of this host.
+    /// Returns the next flow and its index among the flows of this host.
     pub fn take_next(&mut self) -> Option<(Flow, u32)> {
-        let nth = self.begun.len() as u32;
-        let flow = std::mem::replace(&mut self.next, self.to_come.next())?;
-        // HST-04: with all numbers in use nothing more begins.
+        let nth = self.started.len() as u32;
+        let flow = std::mem::replace(&mut self.next, self.pending.next())?;
+        // HST-04: no further flow starts when all numbers are in use
         self.next = self.next.filter(|_| nth < self.numbers.mask);
         Some((flow, nth))
     }
 
-    /// It has begun. Gives it its number on links.
+    /// Registers a started flow and sets its number in frames.
     pub fn begin(&mut self, flow: Flow, start: &mut FlowStart, ideal_ps: Time) {
-        start.flow = self.numbers.of(self.begun.len() as u32);
-        self.begun.push(OwnFlow {
+        start.flow = self.numbers.of(self.started.len() as u32);
+        self.started.push(OwnFlow {
             flow,
             to: start.dst,
             ideal_ps,
@@ -137,22 +140,22 @@ impl Flows {
         });
     }
 
-    /// A packet of one leaves.
+    /// Registers a sent data packet.
     pub fn sent(&mut self, packet: &Packet, cold: &Cold) {
         let nth = self.numbers.nth(packet.flow);
-        if let Some(flow) = nth.and_then(|nth| self.begun.get_mut(nth as usize)) {
+        if let Some(flow) = nth.and_then(|nth| self.started.get_mut(nth as usize)) {
             flow.slot = Some(cold.slot);
             flow.retransmitted += u32::from(packet.psn < flow.sent);
             flow.sent = flow.sent.max(packet.psn.saturating_add(1));
         }
     }
 
-    /// Whether an answer can be one to what has left: of a flow that is under way, from its receiver, and to
-    /// nothing that has not been sent. // HST-11
+    /// True if a reply can answer a packet that was sent. It must belong to an active flow, come
+    /// from its receiver, and not refer to an unsent packet. // HST-11
     #[must_use]
     pub fn expects(&self, now: Time, packet: &Packet, cold: &Cold) -> bool {
         let nth = self.numbers.nth(packet.flow);
-        let Some(flow) = nth.and_then(|nth| self.begun.get(nth as usize)) else {
+        let Some(flow) = nth.and_then(|nth| self.started.get(nth as usize)) else {
             return false;
         };
         let waited = now.checked_sub(cold.sent_ps);
@@ -162,29 +165,29 @@ impl Flows {
             && waited.is_some_and(|waited| cold.local_host_ps <= waited)
     }
 
-    /// One has ended.
+    /// Registers the end of a flow.
     pub fn end(&mut self, end: &FlowEnd) {
-        let flow = &mut self.begun[end.cookie as usize];
+        let flow = &mut self.started[end.cookie as usize];
         flow.acked_ps = Some(end.acked_ps);
         self.finished += 1;
     }
 
-    /// Those that have begun, in the order of their starts.
+    /// Started flows in the order of their starts.
     #[must_use]
-    pub fn begun(&self) -> &[OwnFlow] {
-        &self.begun
+    pub fn started(&self) -> &[OwnFlow] {
+        &self.started
     }
 
-    /// How many of them have finished.
+    /// Number of finished flows.
     #[must_use]
     pub const fn finished(&self) -> u32 {
         self.finished
     }
 
-    /// Nothing is left to begin or to finish.
+    /// True if no flow is pending or active.
     #[must_use]
     pub fn are_done(&self) -> bool {
-        self.finished as usize == self.begun.len() && self.next_ps().is_none()
+        self.finished as usize == self.started.len() && self.next_ps().is_none()
     }
 }
 
@@ -194,7 +197,7 @@ mod tests {
 
     // HST-04
     #[test]
-    fn numbers_of_hosts_and_starts_differ_and_none_means_no_flow() {
+    fn numbers_of_hosts_and_starts_differ_and_the_reserved_number_is_unused() {
         for endpoints in [1, 2, 3, 4, 100, 1 << 24] {
             let last = endpoints - 1;
             let numbers = Numbers::new(last, endpoints, u32::MAX - 1);
@@ -209,6 +212,6 @@ mod tests {
             }
         }
         let (one, two) = (Numbers::new(0, 2, 5), Numbers::new(0, 2, 5000));
-        assert_ne!(one.of(0), two.of(0), "a host that starts anew");
+        assert_ne!(one.of(0), two.of(0), "a host that restarts");
     }
 }

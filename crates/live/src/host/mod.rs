@@ -1,7 +1,8 @@
-//! The dataplane's NIC between real interfaces, on the wall clock: a host that sends a list of flows, answers, and
-//! measures (`specs/wall-clock-host.md`, docs/host.md).
+//! A host on the wall clock: a NIC of the dataplane between real interfaces. It sends a list of
+//! flows, replies to other hosts, and measures (`specs/wall-clock-host.md`, docs/host.md).
 //!
-//! `node.rs` is the host with its frames; it has no sockets and no clock. [`wall`](crate::wall) has both.
+//! `node.rs` has the host and its frames, without sockets and clock. [`wall`](crate::wall) adds
+//! both.
 
 pub mod counters;
 pub mod description;
@@ -92,12 +93,12 @@ pub fn run(
     let now = driver.clock.now();
     Ok(Ended {
         last: Snapshot::of((&name, &names), now, &driver.machine, &mut driver.sockets),
-        flows: driver.machine.flows().begun().to_vec(),
+        flows: driver.machine.flows().started().to_vec(),
         broken: ran.err(),
     })
 }
 
-/// A number that differs between two starts of the program.
+/// Returns a number that differs between two starts of the program.
 // HST-04
 fn this_start() -> u32 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -105,8 +106,8 @@ fn this_start() -> u32 {
     (nanoseconds / 1000) as u32
 }
 
-/// Whether the host can go on with its interfaces.
-// HST-22
+/// Fails if an interface disappeared or its MTU is too small.
+// HST-22: such interfaces end the run
 fn check_ports(driver: &Driver<Node>) -> Result<(), Error> {
     for socket in &driver.sockets {
         let interface = || socket.name().to_owned();

@@ -1,6 +1,6 @@
-//! A NIC of the dataplane between real frames: which flows begin when, which record stands for a frame, and what
-//! is refused. It is handed frames and the time, and has no sockets, so that tests can give it a time of their
-//! own.
+//! A NIC of the dataplane between real frames. It starts flows, converts frames to records, and
+//! rejects invalid packets. It receives frames and the time from its caller and has no sockets, so
+//! that tests can control the time.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use wire::{Link, Network, decode, encode};
 use super::counters::Counters;
 use super::description::{HostDescription, StartFlow};
 use super::flows::Flows;
-use crate::wall::{CatchUp, EVERYBODY, Lines, Machine, Out, Wishes, neighbour, priorities};
+use crate::wall::{BROADCAST, CatchUp, Lines, Machine, Out, Requests, neighbour, priorities};
 
 /// A host between real frames.
 pub struct Node {
@@ -27,17 +27,17 @@ pub struct Node {
     lines: Lines,
     /// Addresses of the ports.
     addresses: Vec<Mac>,
-    /// Who sent the last frame between neighbours, by port.
+    /// Per port, the source address of the last frame between neighbours.
     neighbours: Vec<Mac>,
-    /// Its endpoints, one for each port.
+    /// The endpoints of this host, one for each port.
     own: Range<u32>,
-    /// Per endpoint of the network.
+    /// All endpoints of the network.
     ends: Vec<End>,
     mtu: u16,
-    wishes: Wishes,
+    requests: Requests,
     now: Time,
     counters: Counters,
-    place: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl std::fmt::Debug for Node {
@@ -53,20 +53,21 @@ impl std::fmt::Debug for Node {
 #[derive(Clone, Copy, Debug)]
 struct End {
     host: u32,
-    /// Where frames for it go.
+    /// Destination address of frames to this endpoint.
     address: Mac,
-    /// Frames that came from it.
-    heard: u64,
+    /// Number of packets received from this endpoint.
+    received: u64,
 }
 
 impl Node {
-    /// Builds a host. `addresses` are those of its ports; `first` differs between two starts of the program.
+    /// Builds a host. `addresses` are the addresses of its ports. `first` must differ between two
+    /// starts of the program.
     #[must_use]
     pub fn new(of: HostDescription, addresses: &[Mac], first: u32) -> Self {
         let end = |&(host, address): &(u32, Mac)| End {
             host,
             address,
-            heard: 0,
+            received: 0,
         };
         let endpoint = (of.own.start, of.node.endpoints);
         Self {
@@ -76,19 +77,19 @@ impl Node {
             network: of.node.network,
             flows: Flows::new(of.feed, of.host, endpoint, first),
             lines: Lines::new(of.node.links.iter().map(|link| link.0)),
-            neighbours: vec![EVERYBODY; addresses.len()],
+            neighbours: vec![BROADCAST; addresses.len()],
             addresses: addresses.to_vec(),
             own: of.own,
             ends: of.ends.iter().map(end).collect(),
             mtu: of.mtu,
-            wishes: Wishes::new(of.node.seed),
+            requests: Requests::new(of.node.seed),
             now: 0,
             counters: Counters::default(),
-            place: vec![0; MOST_BYTES],
+            buffer: vec![0; MOST_BYTES],
         }
     }
 
-    /// A pause of the switch.
+    /// Handles a pause frame from the switch.
     // HST-20
     fn pause(&mut self, port: u16, body: &[u8]) {
         let counters = &mut self.counters;
@@ -104,7 +105,7 @@ impl Node {
         }
     }
 
-    /// Another frame of the switch.
+    /// Handles another frame between neighbours from the switch.
     // HST-20
     fn neighbour(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
         let endpoints = self.ends.len() as u32;
@@ -117,8 +118,8 @@ impl Node {
         self.enter(port, id);
     }
 
-    /// A frame of another host.
-    // HST-10, HST-11
+    /// Handles a frame from another host.
+    // HST-10, HST-11: reject packets that cannot belong to this host or a flow
     fn packet(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
         let Ok(id) = decode(&self.network, frame, &mut self.arena) else {
             self.counters.others += 1;
@@ -139,8 +140,8 @@ impl Node {
             };
             if fits {
                 let end = &mut self.ends[cold.src as usize];
-                end.heard += 1;
-                end.address = header.from; // HST-03
+                end.received += 1;
+                end.address = header.from; // HST-03: frames to this endpoint go to the sender's address
                 self.counters.count(&packet, self.arena.stack(id).as_ref());
                 return self.enter(port, id);
             }
@@ -150,7 +151,7 @@ impl Node {
         self.arena.free(id);
     }
 
-    /// Whether data can be a packet of a flow: no larger than packets are here, and of one that ends.
+    /// True if data can belong to a flow: it is not larger than a packet, and its flow has an end.
     fn fits(&self, psn: u32, cold: &Cold) -> bool {
         let packets = cold.remaining.div_ceil(u64::from(self.mtu));
         (1..=self.mtu).contains(&cold.payload)
@@ -158,41 +159,41 @@ impl Node {
             && u64::from(psn) + packets < u64::from(u32::MAX)
     }
 
-    /// Hands a record to the NIC.
+    /// Passes a record to the NIC.
     fn enter(&mut self, port: u16, id: PacketId) {
-        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        let (arena, sink) = (&mut self.arena, &mut self.requests);
         self.nic.receive(self.now, port, id, arena, sink);
     }
 
-    /// A flow begins.
+    /// Starts the next flow.
     // HST-05
-    fn begin(&mut self) {
+    fn start_next_flow(&mut self) {
         let Some((flow, nth)) = self.flows.take_next() else {
             return;
         };
         let (mut start, ideal_ps) = (self.start_flow)(&flow, nth);
         self.flows.begin(flow, &mut start, ideal_ps);
-        self.nic.start(self.now, &start, &mut self.wishes);
+        self.nic.start(self.now, &start, &mut self.requests);
     }
 
-    /// Lets every port send that may, and notes what ended.
+    /// Sends from every port that may send, and registers finished flows.
     fn serve(&mut self, out: &mut Out<'_>) {
-        while let Some(port) = self.wishes.kicks.pop_front() {
+        while let Some(port) = self.requests.kicks.pop_front() {
             self.start(port, out);
         }
-        for end in self.wishes.ends.drain(..) {
+        for end in self.requests.ends.drain(..) {
             self.flows.end(&end);
         }
-        self.wishes.gone.clear();
-        self.counters.dropped += self.wishes.drops.drain(..).count() as u64;
+        self.requests.dropped_ids.clear();
+        self.counters.dropped += self.requests.drops.drain(..).count() as u64;
     }
 
-    // WSW-30
+    // WSW-30: a port sends only when its line is free
     fn start(&mut self, port: u16, out: &mut Out<'_>) {
         if !self.lines.is_free(self.now, port) {
             return;
         }
-        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        let (arena, sink) = (&mut self.arena, &mut self.requests);
         let Some(id) = self.nic.transmit(self.now, port, arena, sink) else {
             return;
         };
@@ -210,12 +211,12 @@ impl Node {
             from: self.addresses[usize::from(port)],
             to,
         };
-        let written = encode(&link, &self.arena, id, &mut self.place);
+        let written = encode(&link, &self.arena, id, &mut self.buffer);
         self.arena.free(id);
         match written {
             Ok(bytes) => {
                 self.counters.largest_bytes = self.counters.largest_bytes.max(bytes);
-                out(port, &self.place[..bytes]);
+                out(port, &self.buffer[..bytes]);
             }
             Err(_) => self.counters.unwritable += 1,
         }
@@ -227,35 +228,35 @@ impl Node {
         &self.nic
     }
 
-    /// Its flows.
+    /// The flows of this host.
     #[must_use]
     pub const fn flows(&self) -> &Flows {
         &self.flows
     }
 
-    /// What was counted.
+    /// Current counters.
     #[must_use]
     pub fn counters(&self) -> Counters {
         Counters {
-            pauses_obeyed: self.wishes.pauses,
+            pauses_obeyed: self.requests.pauses,
             ..self.counters
         }
     }
 
-    /// Whether the link of a port is up.
+    /// True if the link of a port is up.
     #[must_use]
     pub fn is_up(&self, port: u16) -> bool {
         self.lines.is_up(port)
     }
 
-    /// Frames that came from a host.
+    /// Number of packets received from a host.
     #[must_use]
-    pub fn heard_of(&self, host: u32) -> u64 {
+    pub fn received_from(&self, host: u32) -> u64 {
         let of = self.ends.iter().filter(|end| end.host == host);
-        of.map(|end| end.heard).sum()
+        of.map(|end| end.received).sum()
     }
 
-    /// Records that are in use.
+    /// Number of records in use.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.arena.alive() as u64
@@ -268,13 +269,13 @@ impl Machine for Node {
         while let Some(at) = late.next(self.next()) {
             self.now = self.now.max(at);
             if self.flows.next_ps().is_some_and(|start| start <= at) {
-                self.begin();
-            } else if self.wishes.alarm <= at {
-                self.wishes.alarm = NEVER;
-                let (arena, sink) = (&mut self.arena, &mut self.wishes);
+                self.start_next_flow();
+            } else if self.requests.timer <= at {
+                self.requests.timer = NEVER;
+                let (arena, sink) = (&mut self.arena, &mut self.requests);
                 self.nic.timer(self.now, arena, sink);
             } else if let Some(port) = self.lines.take_next() {
-                self.wishes.kicks.push_back(port);
+                self.requests.kicks.push_back(port);
             }
             self.serve(out);
         }
@@ -283,7 +284,7 @@ impl Machine for Node {
     }
 
     fn next(&self) -> Option<Time> {
-        let all = [self.lines.next(), self.wishes.due(), self.flows.next_ps()];
+        let all = [self.lines.next(), self.requests.due(), self.flows.next_ps()];
         all.into_iter().flatten().min()
     }
 
@@ -302,15 +303,15 @@ impl Machine for Node {
         self.serve(out);
     }
 
-    // HST-21: LNK-20
+    // HST-21, LNK-20: a link change resets the state of its port
     fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>) {
         self.advance(now, out);
         if !self.lines.set_up(self.now, port, up) {
             return;
         }
         self.counters.link_changes += 1;
-        self.neighbours[usize::from(port)] = EVERYBODY;
-        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        self.neighbours[usize::from(port)] = BROADCAST;
+        let (arena, sink) = (&mut self.arena, &mut self.requests);
         self.nic.link(self.now, port, up, arena, sink);
         self.serve(out);
     }

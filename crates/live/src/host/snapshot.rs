@@ -1,4 +1,4 @@
-//! What a host has sent, measured and counted, for people and programs.
+//! Measurements and counters of a host for people and programs.
 
 use dataplane::units::{MS, Time};
 use serde::Serialize;
@@ -6,73 +6,73 @@ use serde::Serialize;
 use super::node::Node;
 use crate::wall::{PortSocket, named};
 
-/// Unfinished flows of which it says more.
+/// Maximum number of unfinished flows in the report.
 const MOST_NAMED: usize = 20;
 
-/// A host when it stops.
+/// State of a host at the end of its run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Snapshot {
     /// Name of the host.
     pub name: String,
-    /// For how long it has run.
+    /// Duration of the run so far.
     pub seconds: f64,
-    /// Its flows.
+    /// Totals over all flows.
     pub flows: Totals,
-    /// Some of those that have not finished.
+    /// Some of the unfinished flows.
     pub unfinished: Vec<Unfinished>,
-    /// Its ports.
+    /// State of the ports.
     pub ports: Vec<PortState>,
-    /// What mechanisms did, by name.
+    /// Counters by name.
     pub counters: Vec<(String, u64)>,
 }
 
-/// The flows of a host together.
+/// Totals over the flows of a host.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Totals {
-    /// Flows that began.
+    /// Started flows.
     pub started: u64,
-    /// Flows whose last acknowledgement came.
+    /// Flows whose last acknowledgement arrived.
     pub finished: u64,
-    /// Their payload.
+    /// Payload of the finished flows.
     pub finished_bytes: u64,
-    /// Their times from start to last acknowledgement, ps: the median, and the longest.
+    /// Median time from start to last acknowledgement, ps.
     pub fct_p50_ps: Option<Time>,
-    /// See there.
+    /// Longest time from start to last acknowledgement, ps.
     pub fct_max_ps: Option<Time>,
-    /// From the first start to the last end, ps.
+    /// Time from the first start to the last end, ps.
     pub span_ps: Option<Time>,
 }
 
-/// A flow that has not finished.
+/// An unfinished flow.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unfinished {
-    /// Its number in the scenario.
+    /// Number of the flow in the scenario.
     pub id: u32,
-    /// Name of its receiver.
+    /// Name of the receiver.
     pub to: String,
-    /// Its payload, and what of it was acknowledged.
+    /// Payload of the flow.
     pub bytes: u64,
-    /// See there.
+    /// Acknowledged payload.
     pub acked_bytes: u64,
-    /// What it waits for.
+    /// Reason why the flow does not send.
     pub why: String,
-    /// Whether anything ever came from the receiver.
+    /// True if any packet arrived from the receiver.
     pub heard: bool,
 }
 
-/// A port at an instant.
+/// State of a port.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PortState {
-    /// Its interface.
+    /// Name of the interface.
     pub interface: String,
-    /// Its link is up.
+    /// True if the link is up.
     pub up: bool,
-    /// What was counted, by name.
+    /// Counters by name.
     pub counters: Vec<(String, u64)>,
 }
 
 impl Snapshot {
-    /// The host now. `names` are those of all hosts.
+    /// Returns the current state of the host. `names` are the names of all hosts.
     // HST-30
     pub(super) fn of(
         names: (&str, &[String]),
@@ -95,7 +95,7 @@ impl Snapshot {
         }
     }
 
-    /// The value of a counter; 0: there is none.
+    /// Returns the value of a counter, or 0 if the counter does not exist.
     #[must_use]
     pub fn counted(&self, name: &str) -> u64 {
         let found = self.counters.iter().find(|(of, _)| of == name);
@@ -105,14 +105,14 @@ impl Snapshot {
 
 impl Totals {
     fn of(node: &Node) -> Self {
-        let begun = node.flows().begun();
-        let ended = || begun.iter().filter(|flow| flow.acked_ps.is_some());
+        let started = node.flows().started();
+        let ended = || started.iter().filter(|flow| flow.acked_ps.is_some());
         let mut times: Vec<Time> = ended().filter_map(|flow| flow.fct_ps()).collect();
         times.sort_unstable();
-        let first = begun.iter().map(|flow| flow.flow.start_ps).min();
+        let first = started.iter().map(|flow| flow.flow.start_ps).min();
         let last = ended().filter_map(|flow| flow.acked_ps).max();
         Self {
-            started: begun.len() as u64,
+            started: started.len() as u64,
             finished: times.len() as u64,
             finished_bytes: ended().map(|flow| flow.flow.bytes).sum(),
             fct_p50_ps: times.get(times.len().saturating_sub(1) / 2).copied(),
@@ -127,7 +127,7 @@ impl Totals {
 fn unfinished(node: &Node, names: &[String]) -> Vec<Unfinished> {
     let mut all = Vec::new();
     node.nic().for_each_flow(|sent| {
-        let own = &node.flows().begun()[sent.cookie as usize];
+        let own = &node.flows().started()[sent.cookie as usize];
         if all.len() < MOST_NAMED && own.acked_ps.is_none() {
             all.push(Unfinished {
                 id: own.flow.id,
@@ -135,7 +135,7 @@ fn unfinished(node: &Node, names: &[String]) -> Vec<Unfinished> {
                 bytes: own.flow.bytes,
                 acked_bytes: sent.acked_bytes,
                 why: sent.why.to_owned(),
-                heard: node.heard_of(own.flow.dst) > 0,
+                heard: node.received_from(own.flow.dst) > 0,
             });
         }
     });

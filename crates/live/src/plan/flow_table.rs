@@ -64,7 +64,7 @@ impl Row for OwnFlow {
         ),
     ];
 
-    /// In the order of their numbers.
+    /// Sorts flows by number.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_unstable_by_key(|row| row.flow.id);
     }

@@ -1,4 +1,4 @@
-//! Nodes for the wall clock, described by a plan of the simulator.
+//! Describes nodes of a simulator plan for the wall clock.
 
 mod flow_table;
 
@@ -18,7 +18,7 @@ use crate::host::{self, Ended};
 use crate::switch::plan::{SwitchDescription, check_scheme};
 use crate::wall::NodeDescription;
 
-/// Describes a switch of a plan. Without a name it is the only switch.
+/// Describes a switch of a plan. Without a name, the plan must have exactly one switch.
 ///
 /// # Errors
 /// The plan has no such switch.
@@ -67,21 +67,21 @@ pub fn host_of(plan: Plan, name: &str) -> Result<HostDescription, Error> {
     })
 }
 
-/// Directory and content of the results of a host.
+/// Directory and contents of the results of a host.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// The directory.
     pub out_dir: PathBuf,
-    /// True to write into a directory that holds other results.
+    /// True to write into a directory that has other results.
     pub force: bool,
-    /// The scenario with the values of all keys.
+    /// The scenario with explicit values of all keys.
     pub resolved: String,
 }
 
-/// Runs a host of a plan as [`host::run`] does, and writes its results.
+/// Runs a host of a plan like [`host::run`], and writes its results.
 ///
 /// # Errors
-/// As there, or the results cannot be written.
+/// The errors of [`host::run`], or the results cannot be written.
 // HST-30: an error of the run does not prevent its results
 pub fn run_host(
     plan: Plan,
@@ -92,7 +92,7 @@ pub fn run_host(
     ready: &mut host::Ready<'_>,
 ) -> Result<Ended, Error> {
     let mut description = host_of(plan, name)?;
-    // Before the directory is created: an error here leaves nothing behind.
+    // Check before creating the directory, so that an error leaves no files.
     setup.apply(&mut description)?;
     let files = HostFiles::create(&results.out_dir, results.force)?;
     let ended = host::run(description, setup, stop, ready)?;
@@ -110,7 +110,7 @@ fn node_of(plan: &Plan, node: u32) -> NodeDescription {
         neighbours: graph.port_range(node).map(peer).collect(),
         links: graph.links(node),
         endpoints: graph.endpoints(),
-        // WSW-22: pauses have a time on the wall clock.
+        // WSW-22: on the wall clock, pauses expire.
         network: Network {
             timed_pauses: true,
             ..lockstep::network(plan)
@@ -146,8 +146,9 @@ fn check(plan: &Plan) -> Result<(), Error> {
     plan.switch_configs().try_for_each(check_scheme)
 }
 
-/// The ports of a switch to which it floods frames: those to hosts, and those of a spanning tree of the switches.
-// WSW-02: each switch gets a flooded frame once
+/// Returns for each port of a switch if it floods frames there: to hosts, and along a spanning tree
+/// of the switches.
+// WSW-02: each switch receives a flooded frame once
 fn flooding_ports(graph: &Graph, node: u32) -> Vec<bool> {
     let mut reached = vec![false; graph.nodes() as usize];
     let mut tree = vec![false; graph.port_count() as usize];

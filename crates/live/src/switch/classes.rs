@@ -1,19 +1,19 @@
-//! The traffic class of a frame of real traffic, and the priorities that a pause of a class names.
+//! Maps priorities of real frames to traffic classes, and back.
 
 use dataplane::classes::DATA_CLASS;
 use wire::ethernet::{Ethernet, ether_type};
 
 use crate::Error;
 
-/// Priorities of 802.1Q and of PFC.
+/// Number of priorities of 802.1Q and PFC.
 pub const PRIORITIES: usize = 8;
 
-/// The scenario's traffic class of each priority.
+/// Traffic class of each priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes([u8; PRIORITIES]);
 
 impl Default for Classes {
-    /// A priority is the traffic class of this number, as in frames of our own.
+    /// Maps each priority to the traffic class of the same number, as in Backwater's own frames.
     // WSW-11
     fn default() -> Self {
         Self([0, 1, 2, 3, 4, 5, 6, 7])
@@ -21,10 +21,10 @@ impl Default for Classes {
 }
 
 impl Classes {
-    /// With these traffic classes of the priorities 0 to 7.
+    /// Maps the priorities 0 to 7 to these traffic classes.
     ///
     /// # Errors
-    /// There are not 8 classes, or one is not 0 to 7.
+    /// The number of classes is not 8, or a class is not in 0 to 7.
     pub fn new(of: &[u8]) -> Result<Self, Error> {
         let all: [u8; PRIORITIES] = of.try_into().map_err(|_| Error::ClassCount(of.len()))?;
         match all.iter().find(|class| **class > 7) {
@@ -33,26 +33,26 @@ impl Classes {
         }
     }
 
-    /// The traffic class of a priority.
+    /// Returns the traffic class of a priority.
     #[must_use]
     pub const fn traffic_class(&self, priority: u8) -> u8 {
         self.0[priority as usize % PRIORITIES]
     }
 
-    /// The class of the dataplane that carries a priority.
+    /// Returns the class of the dataplane for a priority.
     #[must_use]
     pub const fn class(&self, priority: u8) -> u8 {
         DATA_CLASS + self.traffic_class(priority)
     }
 
-    /// The traffic classes of some priorities, both as bits.
+    /// Converts a bitmap of priorities to a bitmap of traffic classes.
     #[must_use]
     pub fn classes(&self, priorities: u8) -> u8 {
         let named = (0..8u8).filter(|priority| priorities >> priority & 1 != 0);
         named.fold(0, |bits, priority| bits | 1 << self.traffic_class(priority))
     }
 
-    /// The priorities of some traffic classes, both as bits.
+    /// Converts a bitmap of traffic classes to a bitmap of priorities.
     #[must_use]
     pub fn priorities(&self, classes: u8) -> u8 {
         let of = (0..8u8).filter(|&priority| classes >> self.traffic_class(priority) & 1 != 0);
@@ -60,7 +60,7 @@ impl Classes {
     }
 }
 
-/// The priority of a frame: that of its tag, else the upper three bits of its DSCP, else 0.
+/// Returns the priority of a frame: from its tag, else the upper three bits of its DSCP, else 0.
 // WSW-10
 #[must_use]
 pub fn priority(header: &Ethernet, body: &[u8]) -> u8 {
@@ -81,7 +81,7 @@ mod tests {
 
     // WSW-10, WSW-11
     #[test]
-    fn tags_go_before_dscp_and_classes_before_names() {
+    fn a_tag_takes_precedence_over_dscp_and_classes_can_be_set() {
         let mut header = Ethernet {
             to: [2; 6],
             from: [2; 6],
@@ -90,7 +90,7 @@ mod tests {
         };
         // DSCP of class selector 3, ECT(0)
         assert_eq!(priority(&header, &[0x45, 0b0110_0010]), 3);
-        assert_eq!(priority(&header, &[0x45]), 0, "cut off");
+        assert_eq!(priority(&header, &[0x45]), 0, "too short");
         header.ether_type = ether_type::IPV6;
         assert_eq!(priority(&header, &[0x6a, 0]), 5);
         header.tag = Some(Tag {

@@ -1,65 +1,65 @@
-//! What a switch between real frames counts besides what its dataplane counts.
+//! Counters of a switch between real frames, in addition to the counters of its dataplane.
 
 use dataplane::classes::{ClassSet, MAX_CLASSES, classes_of};
 use dataplane::sink::{DROP_CAUSES, DropCause};
 
-/// Of one port.
+/// Counters of one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Frames that came, and their bytes without checksum.
+    /// Received frames.
     pub received: u64,
-    /// See there.
+    /// Bytes of received frames, without frame check sequences.
     pub received_bytes: u64,
-    /// Frames that left, and their bytes without checksum.
+    /// Sent frames.
     pub sent: u64,
-    /// See there.
+    /// Bytes of sent frames, without frame check sequences.
     pub sent_bytes: u64,
-    /// Pauses of PFC that came, resumes among them.
+    /// Received PFC frames, both pauses and resumes.
     pub pauses_received: u64,
-    /// Frames that pause, first ones and repetitions.
+    /// Sent pause frames, first ones and repetitions.
     pub pauses_sent: u64,
-    /// Frames that resume.
+    /// Sent resume frames.
     pub resumes_sent: u64,
-    /// Pauses of 802.3x, which a PFC port ignores.
+    /// Received 802.3x pauses, which a PFC port ignores.
     pub global_pauses: u64,
-    /// Frames of link control that are none of both.
+    /// Received MAC control frames that are neither.
     pub malformed_pauses: u64,
-    /// Times that the link failed or came back.
+    /// Number of link failures and recoveries.
     pub link_changes: u64,
 }
 
-/// Of all ports together.
+/// Counters over all ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames for stations that are not known, or for several.
+    /// Frames to unknown stations or to groups.
     pub flooded: u64,
-    /// Frames whose station is where they came from.
+    /// Frames whose destination is at the port of arrival.
     pub returned: u64,
-    /// Frames to addresses that no bridge forwards.
+    /// Frames to reserved addresses, which bridges never forward.
     pub reserved: u64,
-    /// Frames without a header, and frames between neighbours that cannot be read.
+    /// Frames without a complete header, and malformed frames between neighbours.
     pub malformed: u64,
-    /// Frames that are longer than the switch is made for.
+    /// Frames longer than the switch supports.
     pub oversized: u64,
-    /// Frames for which no way leads to their port.
+    /// Frames that no route leads to their port.
     pub nowhere: u64,
-    /// Frames that were marked.
+    /// Frames with a new ECN mark.
     pub marked: u64,
-    /// Frames that were to be marked, and whose ends do not know ECN.
+    /// Frames that should be marked, but whose ends do not support ECN.
     pub unmarkable: u64,
-    /// Frames that could not be written: a mistake of this program.
+    /// Frames that could not be written. This is a bug of the program.
     pub unwritable: u64,
-    /// Dropped by the switch: per class and cause.
+    /// Packets dropped by the switch, per class and cause.
     pub dropped: [[u64; DROP_CAUSES]; MAX_CLASSES],
 }
 
 impl Counters {
-    /// A packet of a class was dropped.
+    /// Counts a dropped packet.
     pub fn dropped(&mut self, class: u8, cause: DropCause) {
         self.dropped[usize::from(class)][cause as usize] += 1;
     }
 
-    /// Dropped of some classes, given as bits.
+    /// Number of packets dropped in these classes.
     #[must_use]
     pub fn dropped_of(&self, classes: ClassSet) -> u64 {
         let of = classes_of(classes);

@@ -1,18 +1,18 @@
-//! Marks of ECN on frames as they are: the bits in IP, and its checksum.
+//! ECN marking of frames in place: the ECN bits of IP and the IPv4 checksum.
 
 use wire::ethernet::{Ethernet, ether_type};
 use wire::ip::ecn;
 
-/// What became of a mark.
+/// Result of marking a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marked {
-    /// The frame says now that it met congestion, or said so before.
+    /// The frame is marked now. It may have been marked before.
     Yes,
-    /// Its ends do not know ECN, or it is no frame of IP.
+    /// The ends do not support ECN, or the frame is not IP.
     Incapable,
 }
 
-/// Marks a frame whose ends know ECN.
+/// Marks a frame if its ends support ECN.
 // WSW-21
 pub fn mark(frame: &mut [u8]) -> Marked {
     let Ok((header, body)) = Ethernet::parse(frame) else {
@@ -37,7 +37,7 @@ fn mark_v4(ip: &mut [u8]) -> Marked {
     ip[1] |= ecn::CONGESTION;
     let after = u16::from_be_bytes([ip[0], ip[1]]);
     let checksum = u16::from_be_bytes([ip[10], ip[11]]);
-    ip[10..12].copy_from_slice(&updated(checksum, before, after).to_be_bytes());
+    ip[10..12].copy_from_slice(&update_checksum(checksum, before, after).to_be_bytes());
     Marked::Yes
 }
 
@@ -51,8 +51,8 @@ fn mark_v6(ip: &mut [u8]) -> Marked {
     }
 }
 
-/// A checksum of the Internet after one of its words has changed (RFC 1624).
-fn updated(checksum: u16, before: u16, after: u16) -> u16 {
+/// Updates an Internet checksum after one word has changed (RFC 1624).
+fn update_checksum(checksum: u16, before: u16, after: u16) -> u16 {
     let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
     let sum = (sum & 0xffff) + (sum >> 16);
     !(((sum & 0xffff) + (sum >> 16)) as u16)
@@ -98,18 +98,18 @@ mod tests {
 
     // WSW-21
     #[test]
-    fn who_knows_ecn_is_marked_and_the_checksum_holds() {
+    fn only_ecn_capable_frames_are_marked_and_checksums_stay_correct() {
         for v6 in [false, true] {
             for bits in 0..4 {
                 let mut bytes = frame(v6, bits);
-                let said = mark(&mut bytes);
+                let marked = mark(&mut bytes);
                 let (header, body) = Ethernet::parse(&bytes).unwrap();
                 let (ip, _) = Ip::parse(header.ether_type, body).unwrap();
                 let expected = match bits {
                     0 => (Marked::Incapable, 0),
                     _ => (Marked::Yes, ecn::CONGESTION),
                 };
-                assert_eq!((said, ip.ecn, ip.dscp), (expected.0, expected.1, 24));
+                assert_eq!((marked, ip.ecn, ip.dscp), (expected.0, expected.1, 24));
             }
         }
         assert_eq!(mark(&mut [0; 60]), Marked::Incapable);

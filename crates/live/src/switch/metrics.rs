@@ -1,4 +1,5 @@
-//! Counters for Prometheus and a page for people, over HTTP. It answers GET of three paths and nothing else.
+//! An HTTP server with counters for Prometheus and a page for people. It answers GET requests for
+//! three paths.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,11 +12,12 @@ use super::snapshot::Snapshot;
 use crate::Error;
 
 const PAGE: &str = include_str!("page.html");
-/// A client may take this long to say what it wants, and this many bytes.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum time for a client to send its request or receive the answer.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum length of a request line in bytes.
 const MOST_BYTES: u64 = 8192;
 
-/// A server for what a switch shows.
+/// A server that publishes the snapshots of a switch.
 #[derive(Debug)]
 pub struct Metrics {
     address: SocketAddr,
@@ -28,7 +30,7 @@ impl Metrics {
     /// Listens at an address.
     ///
     /// # Errors
-    /// The system refuses it.
+    /// The system rejects the address.
     // WSW-43
     pub fn open(address: SocketAddr) -> Result<Self, Error> {
         let refused = |why| Error::Metrics { address, why };
@@ -42,7 +44,7 @@ impl Metrics {
                 if stopped.load(Ordering::Relaxed) {
                     return;
                 }
-                // A client that goes away while it is answered is nobody's trouble.
+                // A client that disconnects early is not an error.
                 let _ = client.and_then(|client| answer(client, &of_thread));
             }
         });
@@ -54,12 +56,12 @@ impl Metrics {
         })
     }
 
-    /// Where it listens.
+    /// Address at which the server listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Shows this from now on.
+    /// Publishes a new snapshot.
     pub fn show(&self, snapshot: Snapshot) {
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
@@ -68,7 +70,7 @@ impl Metrics {
 impl Drop for Metrics {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // The thread waits for a client: this is one.
+        // The thread waits for a client, so connect once to end the wait.
         let _ = TcpStream::connect(self.address);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -77,8 +79,8 @@ impl Drop for Metrics {
 }
 
 fn answer(mut client: TcpStream, shown: &Mutex<Snapshot>) -> std::io::Result<()> {
-    client.set_read_timeout(Some(PATIENCE))?;
-    client.set_write_timeout(Some(PATIENCE))?;
+    client.set_read_timeout(Some(CLIENT_TIMEOUT))?;
+    client.set_write_timeout(Some(CLIENT_TIMEOUT))?;
     let mut line = String::new();
     BufReader::new((&client).take(MOST_BYTES)).read_line(&mut line)?;
     let snapshot = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -92,12 +94,12 @@ fn answer(mut client: TcpStream, shown: &Mutex<Snapshot>) -> std::io::Result<()>
         ["GET", _, _] => (
             "404 Not Found",
             "text/plain",
-            "/, /metrics, /state.json\n".to_owned(),
+            "expected /, /metrics or /state.json\n".to_owned(),
         ),
         _ => (
             "405 Method Not Allowed",
             "text/plain",
-            "only GET\n".to_owned(),
+            "expected GET\n".to_owned(),
         ),
     };
     let length = body.len();

@@ -1,6 +1,8 @@
-//! The dataplane's switch between real interfaces, on the wall clock (`specs/wall-clock.md`, docs/switch.md).
+//! A switch on the wall clock: the dataplane's switch between real interfaces
+//! (`specs/wall-clock.md`, docs/switch.md).
 //!
-//! `node.rs` is the switch with its frames; it has no sockets and no clock. [`wall`](crate::wall) has both.
+//! `node.rs` has the switch and its frames, without sockets and clock. [`wall`](crate::wall) adds
+//! both.
 
 pub mod classes;
 pub mod counters;
@@ -30,9 +32,9 @@ pub struct Setup {
     pub choices: Choices,
     /// Names of the interfaces, in the order of its ports.
     pub interfaces: Vec<String>,
-    /// Stations that are not learned: address, and number of the port.
+    /// Stations with a fixed port: address and port number.
     pub stations: Vec<(Mac, u16)>,
-    /// Where counters can be read.
+    /// Address of the metrics server.
     pub metrics: Option<SocketAddr>,
 }
 
@@ -40,10 +42,10 @@ pub struct Setup {
 /// address of the metrics.
 pub type Ready<'a> = dyn FnMut(&str, &[String], Option<SocketAddr>) + 'a;
 
-/// Forwards frames until it is to stop. `ready` is called once. Returns what was counted.
+/// Forwards frames until `stop` is set. Calls `ready` once. Returns the final state.
 ///
 /// # Errors
-/// The switch cannot run with these choices, or the system refuses something.
+/// The switch cannot run with these choices, or the system rejects an operation.
 pub fn run(
     description: SwitchDescription,
     setup: &Setup,

@@ -1,6 +1,6 @@
-//! A switch of the dataplane between real frames: which record stands for a frame, which port leads to its
-//! station, and when a shaped port may send the next. It is handed frames and the time, and has no sockets, so
-//! that tests can give it a time of their own.
+//! A switch of the dataplane between real frames. It converts frames to records, finds the port of
+//! a destination station, and paces its ports. It receives frames and the time from its caller and
+//! has no sockets, so that tests can control the time.
 
 use std::collections::HashMap;
 
@@ -23,33 +23,35 @@ use super::counters::{Counters, PortCounters};
 use super::marks::{Marked, mark};
 use super::plan::SwitchPlan;
 use super::stations::{Stations, is_group, is_reserved};
-use crate::wall::{CatchUp, EVERYBODY, Lines, Machine, Out, Wishes, neighbour, priorities};
+use crate::wall::{BROADCAST, CatchUp, Lines, Machine, Out, Requests, neighbour, priorities};
 
-/// Bytes of the checksum of Ethernet, which frames do not show, and of the shortest frame without it.
+/// Length of the frame check sequence in bytes, and of the shortest frame without it. Sockets
+/// deliver frames without the sequence.
 const FCS_BYTES: usize = 4;
 const SHORTEST_BYTES: usize = wire::ethernet::SHORTEST;
-/// How often another hash is tried until it leads to the wanted one of equal ways.
+/// Maximum number of hashes that are tried to find one that selects the wanted port among
+/// equal-cost routes.
 const TRIES: u32 = 4096;
 
-/// A port as the node sees it.
+/// State of a port.
 #[derive(Debug)]
 struct Port {
     own: Mac,
-    /// Who sent the last frame between neighbours.
+    /// Source address of the last frame between neighbours.
     peer: Mac,
-    /// An endpoint to which this port leads, for frames without endpoints.
+    /// An endpoint that is reached through this port. It stands for frames that have no endpoint.
     target: Option<u32>,
-    /// Frames for everybody leave by it.
+    /// True if flooded frames leave by this port.
     floods: bool,
     counters: PortCounters,
 }
 
-/// What belongs to a record in the switch.
+/// The frame data that is stored for a record while it is in the switch.
 #[derive(Debug)]
-enum Held {
-    /// A frame as it came.
+enum Stored {
+    /// A foreign frame, unchanged.
     Foreign(Vec<u8>),
-    /// A frame that its record says whole, but for the outer header and the class.
+    /// The parts of a Backwater frame that its record does not have.
     Ours {
         from: Mac,
         to: Mac,
@@ -66,27 +68,27 @@ pub struct Node {
     network: Network,
     classes: Classes,
     stations: Stations,
-    /// The switch's, to find ways.
+    /// A copy of the switch's routes, used to select hashes.
     routes: Routes,
     endpoints: u32,
     ports: Vec<Port>,
-    held: HashMap<PacketId, Held>,
-    wishes: Wishes,
+    stored: HashMap<PacketId, Stored>,
+    requests: Requests,
     lines: Lines,
     now: Time,
     numbered: u32,
     largest: usize,
     counters: Counters,
-    place: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl Node {
-    /// The switch of a plan; `own` are the addresses of its ports.
+    /// Builds the switch of a plan. `own` are the addresses of its ports.
     #[must_use]
     pub fn new(plan: SwitchPlan, own: &[Mac]) -> Self {
         let port = |(nth, &own): (usize, &Mac)| Port {
             own,
-            peer: EVERYBODY,
+            peer: BROADCAST,
             target: plan.targets[nth],
             floods: plan.floods[nth],
             counters: PortCounters::default(),
@@ -100,23 +102,23 @@ impl Node {
             stations: Stations::default(),
             endpoints: plan.node.endpoints,
             routes: plan.routes,
-            held: HashMap::new(),
-            wishes: Wishes::new(plan.node.seed),
+            stored: HashMap::new(),
+            requests: Requests::new(plan.node.seed),
             lines: Lines::new(plan.node.links.iter().map(|link| link.0)),
             now: 0,
             numbered: 0,
             largest: plan.largest_bytes,
             counters: Counters::default(),
-            place: vec![0; MOST_BYTES],
+            buffer: vec![0; MOST_BYTES],
         }
     }
 
-    /// A station is behind a port for good.
+    /// Assigns a station permanently to a port.
     pub fn give_station(&mut self, station: Mac, port: u16) {
         self.stations.give(station, port);
     }
 
-    /// A pause of a neighbour.
+    /// Handles a pause frame from a neighbour.
     // WSW-22, WSW-23
     fn pause(&mut self, port: u16, body: &[u8]) {
         let counters = &mut self.ports[usize::from(port)].counters;
@@ -125,7 +127,7 @@ impl Node {
             return;
         };
         counters.pauses_received += 1;
-        // The longest of the times of the priorities that share a class.
+        // If several priorities share a class, the class gets their longest pause time.
         let mut of_class = [0; 8];
         for priority in (0..8u8).filter(|priority| enabled >> priority & 1 != 0) {
             let time = &mut of_class[usize::from(self.classes.traffic_class(priority))];
@@ -139,7 +141,7 @@ impl Node {
         }
     }
 
-    /// A frame between neighbours that no standard has.
+    /// Handles a frame between neighbours without a standard format.
     fn neighbour(&mut self, port: u16, header: &Ethernet, frame: &[u8]) {
         let Some(id) = neighbour(&self.network, self.endpoints, frame, &mut self.arena) else {
             self.counters.malformed += 1;
@@ -150,7 +152,7 @@ impl Node {
     }
 
     fn forward(&mut self, port: u16, header: &Ethernet, body: &[u8], frame: &[u8]) {
-        self.stations.learn(self.now, header.from, port); // WSW-01
+        self.stations.learn(self.now, header.from, port); // WSW-01: learn the sender's port
         if let Some(id) = self.ours(header, frame) {
             return self.enter(port, id);
         }
@@ -160,7 +162,7 @@ impl Node {
         match known.filter(|_| !is_group(header.to)) {
             Some(to) if to == port => self.counters.returned += 1,
             Some(to) => self.foreign(port, to, class, hash, frame),
-            // WSW-02
+            // WSW-02: flood if the destination is unknown or a group
             None => {
                 self.counters.flooded += 1;
                 for to in 0..self.ports.len() as u16 {
@@ -172,7 +174,7 @@ impl Node {
         }
     }
 
-    /// The record of a frame of our own, if it is one.
+    /// Returns the record of a Backwater frame, or `None` for a foreign frame.
     // WSW-12
     fn ours(&mut self, header: &Ethernet, frame: &[u8]) -> Option<PacketId> {
         let id = decode(&self.network, frame, &mut self.arena).ok()?;
@@ -181,21 +183,21 @@ impl Node {
             self.arena.free(id);
             return None;
         }
-        let held = Held::Ours {
+        let stored = Stored::Ours {
             from: header.from,
             to: header.to,
             tag: header.tag,
             class: packet.class(),
         };
-        // WSW-12: frames of the control class keep it
+        // WSW-12: frames of the control class keep this class
         let class = traffic_class(packet.class())
             .map_or(packet.class(), |priority| self.classes.class(priority));
         self.arena.hot_mut(id).become_kind(packet.kind(), class);
-        self.held.insert(id, held);
+        self.stored.insert(id, stored);
         Some(id)
     }
 
-    /// A frame of others, which the switch takes for data.
+    /// Forwards a foreign frame, which the switch treats as a data packet.
     // WSW-12
     fn foreign(&mut self, from: u16, to: u16, class: u8, hash: u32, frame: &[u8]) {
         let (Some(src), Some(dst)) = (self.target(from), self.target(to)) else {
@@ -227,7 +229,7 @@ impl Node {
             ..Cold::default()
         };
         let id = self.arena.alloc(packet, cold);
-        self.held.insert(id, Held::Foreign(frame.to_vec()));
+        self.stored.insert(id, Stored::Foreign(frame.to_vec()));
         self.enter(from, id);
     }
 
@@ -235,31 +237,31 @@ impl Node {
         self.ports[usize::from(port)].target
     }
 
-    /// Hands a record to the switch.
+    /// Passes a record to the switch.
     fn enter(&mut self, port: u16, id: PacketId) {
-        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        let (arena, sink) = (&mut self.arena, &mut self.requests);
         self.switch.receive(self.now, port, id, arena, sink);
     }
 
-    /// Lets every port send that may, and notes what was dropped.
+    /// Sends from every port that may send, and registers drops.
     fn serve(&mut self, out: &mut Out<'_>) {
-        while let Some(port) = self.wishes.kicks.pop_front() {
+        while let Some(port) = self.requests.kicks.pop_front() {
             self.start(port, out);
         }
-        for id in self.wishes.gone.drain(..) {
-            self.held.remove(&id);
+        for id in self.requests.dropped_ids.drain(..) {
+            self.stored.remove(&id);
         }
-        for (class, cause) in self.wishes.drops.drain(..) {
+        for (class, cause) in self.requests.drops.drain(..) {
             self.counters.dropped(class, cause);
         }
     }
 
-    // WSW-30
+    // WSW-30: a port sends only when its line is free
     fn start(&mut self, nth: u16, out: &mut Out<'_>) {
         if !self.lines.is_free(self.now, nth) {
             return;
         }
-        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        let (arena, sink) = (&mut self.arena, &mut self.requests);
         let Some(id) = self.switch.transmit(self.now, nth, arena, sink) else {
             return;
         };
@@ -271,28 +273,28 @@ impl Node {
         counters.sent += 1;
         counters.sent_bytes += bytes as u64;
         if bytes > 0 {
-            out(nth, &self.place[..bytes]);
+            out(nth, &self.buffer[..bytes]);
         }
     }
 
-    /// Writes the frame of a record that leaves. Returns its bytes; 0: it has no frame.
+    /// Writes the frame of a departing record. Returns its length, or 0 if the record has no frame.
     fn write(&mut self, port: u16, id: PacketId) -> usize {
         let packet = *self.arena.hot(id);
         if let Some((on, _)) = pfc::said(&packet) {
             return self.write_pause(port, &packet, on);
         }
-        match self.held.remove(&id) {
-            Some(Held::Foreign(mut frame)) => {
+        match self.stored.remove(&id) {
+            Some(Stored::Foreign(mut frame)) => {
                 if packet.has(flag::CE) {
                     match mark(&mut frame) {
                         Marked::Yes => self.counters.marked += 1,
                         Marked::Incapable => self.counters.unmarkable += 1,
                     }
                 }
-                self.place[..frame.len()].copy_from_slice(&frame);
+                self.buffer[..frame.len()].copy_from_slice(&frame);
                 frame.len()
             }
-            Some(Held::Ours {
+            Some(Stored::Ours {
                 from,
                 to,
                 tag,
@@ -300,7 +302,7 @@ impl Node {
             }) => {
                 self.arena.hot_mut(id).become_kind(packet.kind(), class);
                 let bytes = self.encode(id, from, to);
-                restore_tag(&mut self.place, bytes, tag)
+                restore_tag(&mut self.buffer, bytes, tag)
             }
             None => {
                 let Port { own, peer, .. } = self.ports[usize::from(port)];
@@ -312,12 +314,12 @@ impl Node {
     fn encode(&mut self, id: PacketId, from: Mac, to: Mac) -> usize {
         let network = &self.network;
         let link = Link { network, from, to };
-        let written = encode(&link, &self.arena, id, &mut self.place);
+        let written = encode(&link, &self.arena, id, &mut self.buffer);
         self.counters.unwritable += u64::from(written.is_err());
         written.unwrap_or(0)
     }
 
-    // WSW-22
+    // WSW-22: pauses carry a pause time
     fn write_pause(&mut self, port: u16, packet: &Packet, on: bool) -> usize {
         let Some(Pause::Priority { enabled, quanta }) = pause_records::frame_of(packet) else {
             return 0;
@@ -335,57 +337,57 @@ impl Node {
             false => &mut port.counters.resumes_sent,
         };
         *sent += 1;
-        let mut out = Writer::new(&mut self.place);
+        let mut out = Writer::new(&mut self.buffer);
         match pause.emit(port.own, &mut out) {
             Ok(()) => out.written(),
             Err(_) => 0,
         }
     }
 
-    /// What the switch itself counts and holds.
+    /// The state machine of the switch.
     #[must_use]
     pub const fn switch(&self) -> &Switch {
         &self.switch
     }
 
-    /// What was counted of all ports together.
+    /// Counters over all ports.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// What was counted at a port.
+    /// Counters of a port.
     #[must_use]
     pub fn port_counters(&self, port: u16) -> &PortCounters {
         &self.ports[usize::from(port)].counters
     }
 
-    /// Priorities of a port that its neighbour pauses, as bits.
+    /// Bitmap of the priorities that the neighbour of a port pauses.
     #[must_use]
     pub fn paused(&self, port: u16) -> u8 {
         let (paused, _) = self.switch.held_classes(port);
         self.classes.priorities((paused >> DATA_CLASS) as u8)
     }
 
-    /// Whether the link of a port is up.
+    /// True if the link of a port is up.
     #[must_use]
     pub fn is_up(&self, port: u16) -> bool {
         self.lines.is_up(port)
     }
 
-    /// How many ports there are.
+    /// Number of ports.
     #[must_use]
     pub const fn ports(&self) -> u16 {
         self.ports.len() as u16
     }
 
-    /// Stations that are known.
+    /// Number of known stations.
     #[must_use]
     pub fn stations(&self) -> usize {
         self.stations.len()
     }
 
-    /// What is broken of the books: of the switch, and of the frames that are kept for its records.
+    /// Checks the invariants of the switch and of the stored frames. Returns the violations.
     #[must_use]
     pub fn audit(&self) -> Vec<String> {
         let mut broken = self.switch.audit(&self.arena);
@@ -396,42 +398,39 @@ impl Node {
             });
         }
         self.switch.for_each_held(&self.arena, |_| packets += 1);
-        if packets != self.held.len() {
-            let held = self.held.len();
-            broken.push(format!("{held} frames are kept for {packets} packets"));
+        if packets != self.stored.len() {
+            let stored = self.stored.len();
+            broken.push(format!("{stored} frames are stored for {packets} packets"));
         }
         broken
     }
 }
 
 impl Machine for Node {
-    /// Does everything that was due by now, each thing at its own time: late calls make no link slower.
-    // WSW-30
+    // WSW-30: each action uses its due time, so that late calls do not slow the links
     fn advance(&mut self, now: Time, out: &mut Out<'_>) {
         let mut late = CatchUp::new(now);
         while let Some(at) = late.next(self.next()) {
             self.now = self.now.max(at);
-            if self.wishes.alarm <= at {
-                self.wishes.alarm = NEVER;
-                let (arena, sink) = (&mut self.arena, &mut self.wishes);
+            if self.requests.timer <= at {
+                self.requests.timer = NEVER;
+                let (arena, sink) = (&mut self.arena, &mut self.requests);
                 self.switch.timer(self.now, arena, sink);
             } else if let Some(port) = self.lines.take_next() {
-                self.wishes.kick(port);
+                self.requests.kick(port);
             }
             self.serve(out);
         }
         self.now = self.now.max(now);
     }
 
-    /// When something is due next.
     fn next(&self) -> Option<Time> {
-        [self.lines.next(), self.wishes.due()]
+        [self.lines.next(), self.requests.due()]
             .into_iter()
             .flatten()
             .min()
     }
 
-    /// A frame came by a port, without its checksum.
     fn receive(&mut self, now: Time, port: u16, frame: &[u8], out: &mut Out<'_>) {
         self.advance(now, out);
         let counters = &mut self.ports[usize::from(port)].counters;
@@ -448,33 +447,33 @@ impl Machine for Node {
         match header.ether_type {
             ether_type::CONTROL => self.pause(port, body),
             ether_type::OURS => self.neighbour(port, &header, frame),
-            _ if is_reserved(header.to) => self.counters.reserved += 1, // WSW-03
+            _ if is_reserved(header.to) => self.counters.reserved += 1, // WSW-03: bridges do not forward these
             _ => self.forward(port, &header, body, frame),
         }
         self.serve(out);
     }
 
-    /// The link of a port has failed, or is back: what waits there is dropped, and nobody holds anybody.
-    // WSW-40: LNK-20
+    // WSW-40, LNK-20: a link change drops waiting packets and ends all pauses of the port
     fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>) {
         self.advance(now, out);
         if !self.lines.set_up(self.now, port, up) {
             return;
         }
         let state = &mut self.ports[usize::from(port)];
-        state.peer = EVERYBODY;
+        state.peer = BROADCAST;
         state.counters.link_changes += 1;
         if !up {
             self.stations.forget(port);
         }
-        let (arena, sink) = (&mut self.arena, &mut self.wishes);
+        let (arena, sink) = (&mut self.arena, &mut self.requests);
         self.switch
             .link(self.now, port, up, Stranded::Drop, arena, sink);
         self.serve(out);
     }
 }
 
-/// Gives a frame of our own the tag back with which it came, or none.
+/// Restores the tag with which a Backwater frame arrived. Removes the tag if it had none. Returns
+/// the new length.
 fn restore_tag(frame: &mut [u8], bytes: usize, tag: Option<Tag>) -> usize {
     if bytes < 18 {
         return bytes;
@@ -493,7 +492,7 @@ fn restore_tag(frame: &mut [u8], bytes: usize, tag: Option<Tag>) -> usize {
     }
 }
 
-/// A hash of what stays the same in a flow: the stations, and of IP the ends and ports.
+/// Hashes the fields that are constant within a flow: MAC addresses, IP addresses and ports.
 fn flow_hash(header: &Ethernet, body: &[u8]) -> u32 {
     let ends = match header.ether_type {
         ether_type::IPV4 => body.get(12..20).map(|ends| (ends, transport_v4(body))),
@@ -508,7 +507,7 @@ fn flow_hash(header: &Ethernet, body: &[u8]) -> u32 {
     })
 }
 
-/// The ports of TCP and UDP in IPv4.
+/// Returns the port fields of TCP or UDP in an IPv4 packet.
 fn transport_v4(body: &[u8]) -> Option<&[u8]> {
     let header = usize::from(body[0] & 15) * 4;
     let whole = matches!(body.get(6..8)?, [flags, 0] if flags & 0x3f == 0);

@@ -1,4 +1,5 @@
-//! Configuration of a switch on the wall clock: that of its network, with what the user chooses.
+//! Configuration of a switch on the wall clock: the configuration in the scenario plus choices of
+//! the user.
 
 use dataplane::classes::{DATA_CLASS, TRAFFIC_CLASSES};
 use dataplane::config::{Admission, ClassConfig, PauseTime};
@@ -10,14 +11,15 @@ use super::classes::Classes;
 use crate::Error;
 use crate::wall::NodeDescription;
 
-/// The longest pause, repeated after half of it, where a scenario lets pauses hold until they are resumed.
+/// The longest pause time, repeated after half of it. It is used if pauses in the scenario last
+/// until they are resumed.
 // WSW-22, QNT-05
 const PAUSE: PauseTime = PauseTime::Quanta {
     quanta: u16::MAX,
     refresh: u16::MAX / 2,
 };
 
-/// Headers of Ethernet with a tag, and the checksum.
+/// Number of bytes of the Ethernet header with a tag and the frame check sequence.
 const FRAME_BYTES: u16 = 22;
 
 /// A switch with everything that it needs from its network.
@@ -42,37 +44,37 @@ pub struct SwitchDescription {
 pub struct Choices {
     /// Traffic class of each priority.
     pub classes: Classes,
-    /// Priorities that PFC pauses, as bits; `None`: those of the scenario's data.
+    /// Bitmap of the priorities that PFC pauses. `None` means those of the scenario's data classes.
     pub lossless: Option<u8>,
-    /// Largest datagram of IP.
+    /// Largest IP datagram in bytes.
     pub mtu: u16,
 }
 
-/// A switch that is ready to be built.
+/// A switch with its configuration, ready to run.
 #[derive(Debug)]
 pub struct SwitchPlan {
     /// The node and its links.
     pub node: NodeDescription,
     /// The state machine.
     pub switch: Switch,
-    /// Its configuration.
+    /// Configuration of the switch.
     pub config: SwitchConfig,
-    /// Its routes.
+    /// Routes of the switch.
     pub routes: Routes,
     /// Traffic class of each priority.
     pub classes: Classes,
-    /// By port, an endpoint that is reached by it, if there is one.
+    /// By port, an endpoint that is reached through it, if any.
     pub targets: Vec<Option<u32>>,
     /// By port, true if flooded frames leave by it.
     pub floods: Vec<bool>,
-    /// Bytes of the largest frame, without its checksum.
+    /// Length of the largest frame in bytes, without the frame check sequence.
     pub largest_bytes: usize,
 }
 
-/// Configures a switch as the user chooses.
+/// Configures a switch with the choices of the user.
 ///
 /// # Errors
-/// Its scheme cannot run on the wall clock, or its buffer is too small.
+/// The scheme cannot run on the wall clock, or the buffer is too small.
 // WSW-20: scheme, buffer, rates and delays are those of the description
 pub fn switch_plan(of: SwitchDescription, choices: &Choices) -> Result<SwitchPlan, Error> {
     check_scheme(&of.config)?;
@@ -101,10 +103,10 @@ pub fn switch_plan(of: SwitchDescription, choices: &Choices) -> Result<SwitchPla
     })
 }
 
-/// Checks that neighbours that are not nodes of the scenario can take part in its scheme.
+/// Checks that foreign neighbours can take part in the scheme.
 ///
 /// # Errors
-/// They cannot.
+/// They cannot; the error has the reason.
 // WSW-24: receiver-driven transports, paths by load and schemes with credit are refused
 pub(crate) fn check_scheme(config: &SwitchConfig) -> Result<(), Error> {
     if config.shaped.is_some() || config.trim.is_some() {
@@ -119,7 +121,7 @@ pub(crate) fn check_scheme(config: &SwitchConfig) -> Result<(), Error> {
     }
 }
 
-/// The configuration with a class for each that real traffic can have.
+/// Returns the configuration with all traffic classes that real traffic can have.
 // WSW-11, WSW-22
 fn on_the_wall_clock(config: &SwitchConfig, choices: &Choices) -> SwitchConfig {
     let mut config = config.clone();
@@ -144,7 +146,7 @@ fn on_the_wall_clock(config: &SwitchConfig, choices: &Choices) -> SwitchConfig {
     config
 }
 
-/// Whether some packet to an endpoint leaves by a port.
+/// True if packets to an endpoint can leave by this port.
 fn leads(routes: &Routes, dst: u32, port: u16) -> bool {
     if routes.is_own(dst) {
         let packet = Packet {

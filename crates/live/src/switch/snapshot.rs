@@ -1,4 +1,4 @@
-//! What a switch counts and holds at an instant, for people and for Prometheus.
+//! State of a switch for people and for Prometheus.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::node::Node;
 use crate::wall::{PortSocket, named};
 
-/// Counters of what was dropped, in the order of [`DropCause`](dataplane::sink::DropCause).
+/// Names of the drop counters, in the order of [`DropCause`](dataplane::sink::DropCause).
 const CAUSES: [&str; DROP_CAUSES] = [
     "dropped_buffer",
     "dropped_egress_threshold",
@@ -19,59 +19,59 @@ const CAUSES: [&str; DROP_CAUSES] = [
     "dropped_credit_limit",
 ];
 
-/// A switch at an instant.
+/// State of a switch.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Snapshot {
     /// Name of the switch.
     pub name: String,
-    /// For how long it has run.
+    /// Duration of the run so far.
     pub seconds: f64,
-    /// Bytes in its buffer, and the most that ever were.
+    /// Bytes in the buffer.
     pub buffer_bytes: u64,
-    /// See there.
+    /// Maximum number of bytes in the buffer so far.
     pub buffer_most_bytes: u64,
-    /// Stations that are known.
+    /// Number of known stations.
     pub stations: usize,
-    /// Its ports.
+    /// State of the ports.
     pub ports: Vec<PortState>,
-    /// What mechanisms did, by name.
+    /// Counters by name.
     pub counters: Vec<(String, u64)>,
-    /// What is broken of its books: always empty, but for a mistake of this program.
+    /// Violated invariants. Always empty unless the program has a bug.
     pub broken: Vec<String>,
 }
 
-/// A port at an instant.
+/// State of a port.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PortState {
-    /// Its interface.
+    /// Name of the interface.
     pub interface: String,
-    /// Its link is up.
+    /// True if the link is up.
     pub up: bool,
     /// Priorities that the neighbour pauses.
     pub paused: Vec<u8>,
-    /// Bytes that wait, and the most that ever did.
+    /// Bytes in the queues.
     pub queued_bytes: u64,
-    /// See there.
+    /// Maximum number of bytes in the queues so far.
     pub queued_most_bytes: u64,
-    /// Queues that hold something.
+    /// Queues that are not empty.
     pub queues: Vec<QueueOf>,
-    /// What was counted, by name.
+    /// Counters by name.
     pub counters: Vec<(String, u64)>,
 }
 
-/// A queue that holds something.
+/// A queue that is not empty.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct QueueOf {
-    /// Its traffic class; `None`: it is not a queue of data.
+    /// Traffic class, or `None` if it is not a data queue.
     pub class: Option<u8>,
-    /// Its number at the port.
+    /// Number of the queue at its port.
     pub queue: u32,
-    /// Bytes that wait.
+    /// Bytes in the queue.
     pub bytes: u64,
 }
 
 impl Snapshot {
-    /// The switch now.
+    /// Returns the current state of the switch.
     pub(super) fn of(name: &str, now: Time, node: &Node, sockets: &mut [PortSocket]) -> Self {
         let mut ports = Vec::new();
         for (port, socket) in (0..).zip(sockets) {
@@ -88,7 +88,7 @@ impl Snapshot {
         }
     }
 
-    /// All that is known without sockets.
+    /// Returns the state without the counters of the sockets.
     #[must_use]
     pub fn of_node(node: &Node) -> Self {
         let switch = node.switch();
@@ -127,7 +127,7 @@ impl Snapshot {
         }
     }
 
-    /// In the text format of Prometheus.
+    /// Formats the state in the text format of Prometheus.
     // WSW-43
     #[must_use]
     pub fn prometheus(&self) -> String {
@@ -159,7 +159,7 @@ impl Snapshot {
         text
     }
 
-    /// The value of a counter; 0: there is none.
+    /// Returns the value of a counter, or 0 if the counter does not exist.
     #[must_use]
     pub fn counted(&self, name: &str) -> u64 {
         let found = self.counters.iter().find(|(of, _)| of == name);

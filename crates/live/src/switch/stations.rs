@@ -1,16 +1,17 @@
-//! Which port leads to which station: learned from the senders of frames, as bridges do, or given.
+//! Table of stations and their ports. Entries are learned from source addresses, as in bridges, or
+//! given by the user.
 
 use std::collections::HashMap;
 
 use dataplane::units::{MS, Time};
 use wire::ethernet::Mac;
 
-/// For how long a station is known that sends nothing (IEEE 802.1Q, the default of its ageing time).
+/// Lifetime of an entry without received frames (IEEE 802.1Q, default ageing time).
 const AGEING_PS: Time = 300_000 * MS;
-/// Stations that are learned at most, so that made-up senders take no memory without bound.
+/// Maximum number of stations, so that forged source addresses use limited memory.
 const MOST: usize = 16_384;
 
-/// Stations and their ports.
+/// The stations and their ports.
 #[derive(Debug, Default)]
 pub struct Stations {
     known: HashMap<Mac, Known>,
@@ -19,12 +20,12 @@ pub struct Stations {
 #[derive(Clone, Copy, Debug)]
 struct Known {
     port: u16,
-    /// When it last sent something; `None`: it was given.
+    /// Time of the last received frame, or `None` if the user gave the entry.
     seen_ps: Option<Time>,
 }
 
 impl Stations {
-    /// A station is behind this port for good.
+    /// Assigns a station permanently to a port.
     pub fn give(&mut self, station: Mac, port: u16) {
         let known = Known {
             port,
@@ -33,7 +34,7 @@ impl Stations {
         self.known.insert(station, known);
     }
 
-    /// A frame of a station came by a port.
+    /// Learns the port of a station from a received frame.
     // WSW-01
     pub fn learn(&mut self, now: Time, station: Mac, port: u16) {
         if is_group(station) {
@@ -54,26 +55,26 @@ impl Stations {
         }
     }
 
-    /// The port that leads to a station, if it is known.
+    /// Returns the port of a station, if it is known.
     #[must_use]
     pub fn port(&self, now: Time, station: Mac) -> Option<u16> {
         let known = self.known.get(&station)?;
         known.is_fresh(now).then_some(known.port)
     }
 
-    /// The link of a port has failed: what was learned there is forgotten.
+    /// Removes the learned entries of a port, because its link has failed.
     pub fn forget(&mut self, port: u16) {
         self.known
             .retain(|_, known| known.port != port || known.seen_ps.is_none());
     }
 
-    /// How many are known.
+    /// Number of known stations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// None is.
+    /// True if no station is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
@@ -87,13 +88,13 @@ impl Known {
     }
 }
 
-/// Whether an address names several stations.
+/// True if an address is a group address.
 #[must_use]
 pub const fn is_group(station: Mac) -> bool {
     station[0] & 1 != 0
 }
 
-/// Whether an address is one of those that no bridge forwards (IEEE 802.1Q, table 8-1).
+/// True if an address is one of those that bridges never forward (IEEE 802.1Q, table 8-1).
 // WSW-03
 #[must_use]
 pub const fn is_reserved(station: Mac) -> bool {
@@ -122,7 +123,7 @@ mod tests {
         stations.learn(5, A, 2);
         assert_eq!(stations.port(AGEING_PS + 4, A), Some(2));
         assert_eq!(stations.port(AGEING_PS + 5, A), None);
-        assert_eq!(stations.port(u64::MAX, B), Some(3), "what was given stays");
+        assert_eq!(stations.port(u64::MAX, B), Some(3), "a given entry stays");
         stations.forget(2);
         stations.forget(3);
         assert_eq!(stations.len(), 1);
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn made_up_senders_take_no_memory_without_bound() {
+    fn forged_source_addresses_use_limited_memory() {
         let mut stations = Stations::default();
         for n in 0..2 * MOST as u32 {
             let [a, b, c, d] = n.to_be_bytes();
@@ -147,7 +148,7 @@ mod tests {
 
     // WSW-03
     #[test]
-    fn control_of_links_and_bridges_is_not_forwarded() {
+    fn reserved_addresses_are_recognised() {
         assert!(is_reserved([0x01, 0x80, 0xc2, 0, 0, 0x01]) && is_group(wire::pause::TO));
         assert!(!is_reserved([0x01, 0x80, 0xc2, 0, 0, 0x10]) && !is_reserved(A));
     }

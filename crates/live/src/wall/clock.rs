@@ -1,30 +1,30 @@
-//! The wall clock, in the dataplane's unit.
+//! The wall clock in units of the dataplane.
 
 use std::time::{Duration, Instant};
 
 use dataplane::units::{NS, Time};
 
-/// Time since the start of a program, in picoseconds. It never goes back.
+/// A monotonic clock that counts picoseconds since its start.
 #[derive(Clone, Copy, Debug)]
 pub struct WallClock {
     start: Instant,
 }
 
 impl WallClock {
-    /// It is 0 now.
+    /// Starts the clock at 0.
     #[must_use]
     pub fn start() -> Self {
         let start = Instant::now();
         Self { start }
     }
 
-    /// The time.
+    /// Returns the current time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.start.elapsed().as_nanos() as Time * NS
     }
 
-    /// How long it is until a time; nothing if it is over.
+    /// Returns the duration until `at`, or zero if `at` has passed.
     #[must_use]
     pub fn until(&self, at: Time) -> Duration {
         Duration::from_nanos(at.saturating_sub(self.now()).div_ceil(NS))

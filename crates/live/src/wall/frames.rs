@@ -1,11 +1,11 @@
-//! What nodes on the wall clock make of frames between neighbours, whatever they are themselves.
+//! Reads frames between neighbours for switches and hosts on the wall clock.
 
 use dataplane::packet::{Arena, PacketId};
 use wire::pause::Pause;
 use wire::{Network, decode};
 
-/// The priorities that a pause names, and its times. `None`: it is one of 802.3x or cannot be read, and has been
-/// counted as that.
+/// Returns the bitmap of priorities and the pause times of a PFC frame. Returns `None` for an
+/// 802.3x pause or a malformed frame, and counts it.
 // WSW-23, HST-20
 pub(crate) fn priorities(
     body: &[u8],
@@ -21,8 +21,8 @@ pub(crate) fn priorities(
     None
 }
 
-/// Reads a frame between neighbours that no standard has. `None`: it cannot be read, or speaks of endpoints that
-/// there are not.
+/// Parses a frame between neighbours without a standard format. Returns `None` if it is malformed
+/// or refers to an endpoint that does not exist.
 pub(crate) fn neighbour(
     network: &Network,
     endpoints: u32,
@@ -30,14 +30,14 @@ pub(crate) fn neighbour(
     arena: &mut Arena,
 ) -> Option<PacketId> {
     let id = decode(network, frame, arena).ok()?;
-    if names_nobody(arena, id, endpoints) {
+    if has_unknown_endpoint(arena, id, endpoints) {
         arena.free(id);
         return None;
     }
     Some(id)
 }
 
-fn names_nobody(arena: &Arena, id: PacketId, endpoints: u32) -> bool {
+fn has_unknown_endpoint(arena: &Arena, id: PacketId, endpoints: u32) -> bool {
     let packet = arena.hot(id);
     let unknown = |endpoint: u32| endpoint >= endpoints;
     let named = packet.dst != u32::MAX && unknown(packet.dst);

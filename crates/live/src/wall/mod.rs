@@ -1,8 +1,9 @@
-//! Nodes of the dataplane on the wall clock: sockets, time, and what a state machine asks of its driver.
+//! Drives nodes of the dataplane on the wall clock: sockets, time, and the requests of the state
+//! machines.
 //!
-//! A [`Machine`] is a switch or a host between frames; it has no sockets and no clock, so that tests can give it
-//! a time of their own. A `Driver` brings the two together: sockets are read, the machine does what is due, and
-//! what leaves it is sent.
+//! A [`Machine`] is a switch or a host. It has no sockets and no clock, so that tests can control
+//! the time. A `Driver` adds both: it reads the sockets, lets the machine do what is due, and sends
+//! the frames that leave the machine.
 
 pub mod clock;
 mod description;
@@ -12,7 +13,7 @@ mod offload;
 mod port_socket;
 mod privileges;
 mod raw_socket;
-mod wishes;
+mod requests;
 
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,46 +32,46 @@ pub(crate) use lines::Lines;
 use offload::finish;
 pub(crate) use port_socket::PortSocket;
 pub use privileges::keep_raw_sockets_only;
-pub(crate) use wishes::Wishes;
+pub(crate) use requests::Requests;
 
-/// Frames that are taken from a port before the next has its turn.
+/// Maximum number of frames taken from a port before the next port's turn.
 const BATCH: usize = 64;
-/// Frames that leave together at most, for their memory.
-const TOGETHER: usize = 1000;
-/// What was due is done at its own time as far as this many things.
-const CATCH_UP: u32 = 10_000;
-/// How long frames are taken at most before links, and the wish to stop, are looked at.
+/// Maximum number of departing frames that are collected in memory before they are sent.
+const MAX_COLLECTED: usize = 1000;
+/// Maximum number of late actions per call that still use their own due times.
+const MAX_LATE: u32 = 10_000;
+/// Maximum time for receiving frames before links and the stop flag are checked.
 const TURN_PS: Time = 20 * MS;
-/// How often links and counters of the system are looked at.
-const LOOK_PS: Time = 100 * MS;
-/// How long the program may sleep at most, so that it hears of the wish to stop.
+/// Interval of checking links and counters of the system.
+const CHECK_INTERVAL_PS: Time = 100 * MS;
+/// Maximum time of sleep, so that the stop flag is checked often enough.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 
-/// Values with their names, as snapshots have them.
+/// Converts values with names to the form that snapshots use.
 pub(crate) fn named(all: &[(&str, u64)]) -> Vec<(String, u64)> {
     all.iter()
         .map(|&(name, value)| (name.to_owned(), value))
         .collect()
 }
 
-/// The address of everybody on a link.
-pub(crate) const EVERYBODY: Mac = [0xff; 6];
+/// The broadcast address.
+pub(crate) const BROADCAST: Mac = [0xff; 6];
 
-/// Where frames go that leave, by the number of their port.
+/// Callback for departing frames: port number and frame.
 pub type Out<'a> = dyn FnMut(u16, &[u8]) + 'a;
 
-/// A node between frames. It is handed them, and the time.
+/// A switch or host that receives frames and the time from its caller.
 pub trait Machine {
-    /// Does everything that was due by now, each thing at its own time.
+    /// Executes everything that is due at `now`, each action at its own due time.
     fn advance(&mut self, now: Time, out: &mut Out<'_>);
 
-    /// When something is due next.
+    /// Time of the next action, if any.
     fn next(&self) -> Option<Time>;
 
-    /// A frame came by a port, without its checksum.
+    /// Handles a received frame, without its frame check sequence.
     fn receive(&mut self, now: Time, port: u16, frame: &[u8], out: &mut Out<'_>);
 
-    /// The link of a port is up, or it is not.
+    /// Sets the state of a port's link.
     fn link(&mut self, now: Time, port: u16, up: bool, out: &mut Out<'_>);
 }
 
@@ -91,12 +92,12 @@ pub(crate) struct Driver<M> {
     pub clock: WallClock,
     pub machine: M,
     pub sockets: Vec<PortSocket>,
-    /// The port whose frames are taken first: no port waits for the others for ever.
+    /// The port that is read first. It changes each turn, so that no port starves.
     first: usize,
 }
 
 impl<M: Machine> Driver<M> {
-    /// It is 0 now.
+    /// Creates a driver. Its clock starts at 0.
     pub fn new(machine: M, sockets: Vec<PortSocket>) -> Self {
         Self {
             clock: WallClock::start(),
@@ -106,24 +107,24 @@ impl<M: Machine> Driver<M> {
         }
     }
 
-    /// Lets the machine run until it is to stop. `look` is called every 100 ms, after links were looked at; it
-    /// says whether to go on.
+    /// Runs the machine until `stop` is set. Calls `check` every 100 ms, after the links were
+    /// checked. The run also ends if `check` returns false.
     ///
     /// # Errors
-    /// As `look`.
-    // WSW-40
+    /// The errors of `check`.
+    // WSW-40: detect link changes every 100 ms
     pub fn run(
         &mut self,
         stop: &AtomicBool,
-        look: &mut dyn FnMut(&mut Self) -> Result<bool, Error>,
+        check: &mut dyn FnMut(&mut Self) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let mut looked_ps = None;
+        let mut checked_ps = None;
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
-            if looked_ps.is_none_or(|at| now >= at + LOOK_PS) {
-                looked_ps = Some(now);
-                self.look_at_links(now);
-                if !look(self)? {
+            if checked_ps.is_none_or(|at| now >= at + CHECK_INTERVAL_PS) {
+                checked_ps = Some(now);
+                self.check_links(now);
+                if !check(self)? {
                     break;
                 }
             }
@@ -133,25 +134,26 @@ impl<M: Machine> Driver<M> {
         Ok(())
     }
 
-    /// Does what is due, and takes what has come.
+    /// Executes due actions and handles received frames.
     fn turn(&mut self) {
-        let mut leaving = Leaving::default();
+        let mut departing = Departing::default();
         let Self {
             clock,
             machine,
             sockets,
             first,
         } = self;
-        machine.advance(clock.now(), &mut |port, frame| leaving.add(port, frame));
-        leaving.send(sockets);
-        let until = clock.now() + TURN_PS; // from here on: each turn takes a frame, however late the machine is
+        machine.advance(clock.now(), &mut |port, frame| departing.add(port, frame));
+        departing.send(sockets);
+        // The limit starts here, so that each turn takes a frame even if the machine is late.
+        let until = clock.now() + TURN_PS;
         *first = (*first + 1) % sockets.len().max(1);
         let ports = (*first..sockets.len()).chain(0..*first);
         for port in ports {
             for _ in 0..BATCH {
                 let now = clock.now();
                 if now >= until {
-                    leaving.send(sockets);
+                    departing.send(sockets);
                     return;
                 }
                 let socket = &mut sockets[port];
@@ -159,30 +161,30 @@ impl<M: Machine> Driver<M> {
                     break;
                 };
                 let done = finish(frame, left, &mut |frame| {
-                    let out = &mut |port, frame: &[u8]| leaving.add(port, frame);
+                    let out = &mut |port, frame: &[u8]| departing.add(port, frame);
                     machine.receive(now, port as u16, frame, out);
                 });
                 if !done {
                     socket.note_unfinished();
                 }
-                if leaving.frames.len() > TOGETHER {
-                    leaving.send(sockets);
+                if departing.frames.len() > MAX_COLLECTED {
+                    departing.send(sockets);
                 }
             }
-            leaving.send(sockets);
+            departing.send(sockets);
         }
     }
 
-    fn look_at_links(&mut self, now: Time) {
-        let mut leaving = Leaving::default();
+    fn check_links(&mut self, now: Time) {
+        let mut departing = Departing::default();
         for (port, socket) in (0..).zip(&mut self.sockets) {
-            let out = &mut |port, frame: &[u8]| leaving.add(port, frame);
-            self.machine.link(now, port, socket.look(), out);
+            let out = &mut |port, frame: &[u8]| departing.add(port, frame);
+            self.machine.link(now, port, socket.check_link(), out);
         }
-        leaving.send(&mut self.sockets);
+        departing.send(&mut self.sockets);
     }
 
-    /// Waits for a frame, or for what is due next.
+    /// Sleeps until a frame arrives or an action is due.
     fn sleep(&self) {
         let due = self.machine.next().map(|at| self.clock.until(at));
         let time = due.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP);
@@ -192,7 +194,7 @@ impl<M: Machine> Driver<M> {
             .map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN))
             .collect();
         let waited = ppoll(&mut ports, Some(TimeSpec::from_duration(time)), None);
-        // A port that is down says so at once, again and again.
+        // For a port that is down, `ppoll` returns immediately each time. Sleep instead.
         if waited.is_ok_and(|ready| ready > 0) && !ports.iter().any(|port| port.any() == Some(true))
         {
             std::thread::sleep(time);
@@ -200,8 +202,9 @@ impl<M: Machine> Driver<M> {
     }
 }
 
-/// When things are done that were due by now: at their own times, but after many of them now. A line faster than
-/// this program would leave it ever more to do.
+/// Decides the execution times of late actions. Each action uses its due time. After many late
+/// actions they use the current time, because a line that is faster than the program would
+/// accumulate ever more of them.
 // WSW-30
 #[derive(Debug)]
 pub(crate) struct CatchUp {
@@ -214,27 +217,27 @@ impl CatchUp {
         Self { now, done: 0 }
     }
 
-    /// When to do what is due next, if that is by now.
+    /// Returns the time at which to execute the next action, or `None` if it is not due yet.
     pub fn next(&mut self, due: Option<Time>) -> Option<Time> {
         let due = due.filter(|&at| at <= self.now)?;
         self.done += 1;
         Some(if self.is_behind() { self.now } else { due })
     }
 
-    /// More was due than is caught up.
+    /// True if there were too many late actions.
     pub const fn is_behind(&self) -> bool {
-        self.done > CATCH_UP
+        self.done > MAX_LATE
     }
 }
 
-/// Frames that leave, until their sockets are free to be used.
+/// Frames that wait to be sent, because their sockets are in use.
 #[derive(Default)]
-struct Leaving {
+struct Departing {
     bytes: Vec<u8>,
     frames: Vec<(u16, usize)>,
 }
 
-impl Leaving {
+impl Departing {
     fn add(&mut self, port: u16, frame: &[u8]) {
         self.bytes.extend_from_slice(frame);
         self.frames.push((port, frame.len()));

@@ -1,26 +1,27 @@
-//! What virtual interfaces leave undone because a card would do it: checksums, and segments of TCP that come
-//! as one frame. The kernel says so in a header before the frame (`PACKET_VNET_HDR`).
+//! Performs offloads in software: checksums, and segmentation of joined TCP frames. Virtual
+//! interfaces leave this work to a network card. The kernel describes it in a header before the
+//! frame (`PACKET_VNET_HDR`).
 
 use wire::ethernet::{Ethernet, ether_type};
 
-/// Bytes of the header (`struct virtio_net_hdr`).
+/// Number of bytes of the header (`struct virtio_net_hdr`).
 pub const HEADER_BYTES: usize = 10;
 
 const NEEDS_CHECKSUM: u8 = 1;
 const ONE_FRAME: u8 = 0;
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
-/// The sender of these segments has seen a mark of ECN: only the first repeats it.
+/// Flag: the segments have the CWR bit of ECN, which only the first segment must keep.
 const WITH_ECN: u8 = 0x80;
-/// Protocol of IP.
+/// IP protocol number of TCP.
 const TCP: u8 = 6;
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
 
-/// What is left to do for a frame.
+/// The offloads that are still to be done for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeftUndone {
+pub struct Offload {
     flags: u8,
     segments: u8,
     segment_bytes: u16,
@@ -28,8 +29,8 @@ pub struct LeftUndone {
     checksum_at: u16,
 }
 
-impl LeftUndone {
-    /// Reads the header.
+impl Offload {
+    /// Parses the header.
     #[must_use]
     pub fn parse(header: [u8; HEADER_BYTES]) -> Self {
         let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
@@ -42,9 +43,9 @@ impl LeftUndone {
         }
     }
 
-    /// Moves what it says of places behind a tag that was put in.
+    /// Adapts positions to a VLAN tag that was inserted into the frame.
     #[must_use]
-    pub const fn behind_tag(self) -> Self {
+    pub const fn after_tag(self) -> Self {
         Self {
             checksum_from: self.checksum_from + 4,
             ..self
@@ -52,10 +53,10 @@ impl LeftUndone {
     }
 }
 
-/// Calls `take` with the frames that a link would carry in the place of this one. Returns false where they
-/// cannot be made: other segments than those of TCP, or a frame that is not what its header says.
+/// Calls `take` with the frames that a link would carry for this frame. Returns false if they
+/// cannot be created: the segments are not TCP, or the frame contradicts its header.
 // WSW-31
-pub fn finish(frame: &mut [u8], left: LeftUndone, take: &mut dyn FnMut(&mut [u8])) -> bool {
+pub fn finish(frame: &mut [u8], left: Offload, take: &mut dyn FnMut(&mut [u8])) -> bool {
     match left.segments & !WITH_ECN {
         ONE_FRAME => {
             let whole = left.flags & NEEDS_CHECKSUM == 0 || complete(frame, left).is_some();
@@ -69,19 +70,19 @@ pub fn finish(frame: &mut [u8], left: LeftUndone, take: &mut dyn FnMut(&mut [u8]
     }
 }
 
-/// Writes the checksum of a frame that holds the sum of the pseudo-header in its place.
-fn complete(frame: &mut [u8], left: LeftUndone) -> Option<()> {
+/// Writes the checksum of a frame. The checksum field has the sum of the pseudo-header before.
+fn complete(frame: &mut [u8], left: Offload) -> Option<()> {
     let from = usize::from(left.checksum_from);
     let sum = folded(sum_of(frame.get(from..)?));
     let at = from + usize::from(left.checksum_at);
-    let place = frame.get_mut(at..at + 2)?;
-    // To UDP, 0 says that there is none; both are 0 in its arithmetic.
+    let field = frame.get_mut(at..at + 2)?;
+    // In UDP, 0 means no checksum. 0xffff is equivalent to 0 in the arithmetic of checksums.
     let checksum = if sum == u16::MAX { sum } else { !sum };
-    place.copy_from_slice(&checksum.to_be_bytes());
+    field.copy_from_slice(&checksum.to_be_bytes());
     Some(())
 }
 
-/// Where the headers of a frame of TCP are.
+/// Positions of the headers and the payload of a TCP frame.
 struct Headers {
     ip: usize,
     v6: bool,
@@ -110,7 +111,7 @@ impl Headers {
     }
 }
 
-fn segment(frame: &[u8], left: LeftUndone, take: &mut dyn FnMut(&mut [u8])) -> Option<()> {
+fn segment(frame: &[u8], left: Offload, take: &mut dyn FnMut(&mut [u8])) -> Option<()> {
     let at = Headers::of(frame)?;
     let each = usize::from(left.segment_bytes);
     let payload = &frame[at.payload..];
@@ -141,7 +142,7 @@ fn segment(frame: &[u8], left: LeftUndone, take: &mut dyn FnMut(&mut [u8])) -> O
     Some(())
 }
 
-/// Length, identity and checksum of IP.
+/// Writes length, identification and checksum of the IP header.
 fn finish_ip(frame: &mut [u8], at: &Headers, identity: u16) {
     let whole = frame.len() - at.ip;
     let ip = &mut frame[at.ip..at.tcp];
@@ -156,7 +157,7 @@ fn finish_ip(frame: &mut [u8], at: &Headers, identity: u16) {
     ip[10..12].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// The checksum of TCP, with that of the pseudo-header.
+/// Writes the TCP checksum, including the pseudo-header.
 fn finish_tcp(frame: &mut [u8], at: &Headers) {
     frame[at.tcp + 16..at.tcp + 18].fill(0);
     let ends = match at.v6 {
@@ -169,7 +170,7 @@ fn finish_tcp(frame: &mut [u8], at: &Headers) {
     frame[at.tcp + 16..at.tcp + 18].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// The sum of words in network order; an odd byte at the end is the upper half of one.
+/// Sums the words in network order. An odd last byte is the upper half of a word.
 pub fn sum_of(bytes: &[u8]) -> u64 {
     let words = bytes.chunks(2).map(|word| match *word {
         [high, low] => u16::from_be_bytes([high, low]),
@@ -179,7 +180,7 @@ pub fn sum_of(bytes: &[u8]) -> u64 {
     words.map(u64::from).sum()
 }
 
-/// A sum of words as checksums have it.
+/// Folds a sum to 16 bits with end-around carry.
 pub fn folded(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -191,7 +192,7 @@ pub fn folded(mut sum: u64) -> u16 {
 mod tests {
     use super::*;
 
-    const ONE: LeftUndone = LeftUndone {
+    const ONE: Offload = Offload {
         flags: 0,
         segments: ONE_FRAME,
         segment_bytes: 0,
@@ -199,7 +200,7 @@ mod tests {
         checksum_at: 0,
     };
 
-    /// A frame of TCP with this much payload, its last flags, and nothing in its checksums.
+    /// Builds a TCP frame with `payload` bytes and these flags. Its checksums are empty.
     fn frame(v6: bool, payload: usize, flags: u8) -> Vec<u8> {
         let mut frame = vec![2; 12];
         let tcp_bytes = 20 + payload;
@@ -220,7 +221,7 @@ mod tests {
         frame
     }
 
-    /// The sum over IP and TCP, which is 0xffff where checksums hold.
+    /// Returns the sums over IP and TCP. Both are 0xffff if the checksums are correct.
     fn sums(frame: &[u8]) -> (u16, u16) {
         let at = Headers::of(frame).unwrap();
         let ends = if at.v6 { 8..40 } else { 12..20 };
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn joined_segments_become_frames_with_numbers_flags_and_checksums() {
         for (v6, kind) in [(false, TCP_V4), (true, TCP_V6 | WITH_ECN)] {
-            let left = LeftUndone {
+            let left = Offload {
                 segments: kind,
                 segment_bytes: 1000,
                 ..ONE
@@ -262,33 +263,33 @@ mod tests {
 
     // WSW-31
     #[test]
-    fn a_checksum_that_a_card_would_write_is_written() {
+    fn an_offloaded_checksum_is_written() {
         let mut bytes = frame(false, 33, 0x10);
         let at = Headers::of(&bytes).unwrap();
         finish_ip(&mut bytes, &at, 1);
-        // What the kernel leaves there: the sum of the pseudo-header.
+        // The kernel writes the sum of the pseudo-header into the field.
         let pseudo = folded(sum_of(&bytes[at.ip + 12..at.ip + 20]) + u64::from(TCP) + 53);
         bytes[at.tcp + 16..at.tcp + 18].copy_from_slice(&pseudo.to_be_bytes());
         let mut header = [0; HEADER_BYTES];
         header[0] = NEEDS_CHECKSUM;
         header[6..8].copy_from_slice(&(at.tcp as u16).to_ne_bytes());
         header[8..10].copy_from_slice(&16u16.to_ne_bytes());
-        let left = LeftUndone::parse(header);
-        assert_eq!(left.behind_tag().checksum_from, left.checksum_from + 4);
+        let left = Offload::parse(header);
+        assert_eq!(left.after_tag().checksum_from, left.checksum_from + 4);
         let mut seen = 0;
         assert!(finish(&mut bytes, left, &mut |_| seen += 1));
         assert_eq!((sums(&bytes), seen), ((0xffff, 0xffff), 1));
     }
 
     #[test]
-    fn what_is_not_what_it_says_is_refused() {
-        let joined = LeftUndone {
+    fn a_frame_that_contradicts_its_header_is_refused() {
+        let joined = Offload {
             segments: TCP_V4,
             segment_bytes: 100,
             ..ONE
         };
-        let mut nothing = |_: &mut [u8]| panic!("there is no frame");
-        let udp = LeftUndone {
+        let mut nothing = |_: &mut [u8]| panic!("a frame was created");
+        let udp = Offload {
             segments: 3,
             ..joined
         };
@@ -299,7 +300,7 @@ mod tests {
             short.truncate(cut);
             assert!(!finish(&mut short, joined, &mut nothing), "{cut}");
         }
-        let far = LeftUndone {
+        let far = Offload {
             flags: NEEDS_CHECKSUM,
             checksum_from: 9000,
             ..ONE

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::interface::{Interface, look_up};
 
 use super::named;
-use super::offload::LeftUndone;
+use super::offload::Offload;
 use super::raw_socket::RawSocket;
 
 /// An open interface.
@@ -60,7 +60,7 @@ impl PortSocket {
     ///
     /// # Errors
     /// `EAGAIN` if no frame is waiting, `ENETDOWN` if the interface is down.
-    pub fn receive(&mut self) -> Result<(&mut [u8], LeftUndone), Errno> {
+    pub fn receive(&mut self) -> Result<(&mut [u8], Offload), Errno> {
         self.socket.receive()
     }
 
@@ -78,7 +78,7 @@ impl PortSocket {
 
     /// Returns the counters of lost frames by name: frames that the kernel dropped at the socket,
     /// frames that the interface did not accept, and joined frames that could not be split.
-    // WSW-41: losses of the system are counted apart from those of the scheme
+    // WSW-41: losses in the system are counted separately from drops of the scheme
     pub fn lost(&mut self) -> Vec<(String, u64)> {
         named(&[
             ("socket_dropped", self.socket.dropped()),
@@ -100,7 +100,7 @@ impl PortSocket {
     }
 
     /// Reads the state of the interface. Returns true if it can carry frames.
-    pub fn look(&mut self) -> bool {
+    pub fn check_link(&mut self) -> bool {
         let found = look_up(&self.name);
         self.gone = match found {
             Ok(found) => found.link.ifindex() != self.number,
@@ -109,7 +109,7 @@ impl PortSocket {
         !self.gone && found.is_ok_and(|found| found.up)
     }
 
-    /// True if the last [`PortSocket::look`] did not find the interface, even if another interface
+    /// True if the last [`PortSocket::check_link`] did not find the interface, even if another interface
     /// has its name now.
     #[must_use]
     pub const fn is_gone(&self) -> bool {

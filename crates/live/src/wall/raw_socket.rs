@@ -14,7 +14,7 @@ use wire::ethernet::ether_type;
 use crate::Error;
 use crate::interface::Interface;
 
-use super::offload::{HEADER_BYTES, LeftUndone};
+use super::offload::{HEADER_BYTES, Offload};
 
 mod option {
     //! Options of packet sockets.
@@ -25,11 +25,11 @@ mod option {
         Statistics, GetOnly, libc::SOL_PACKET, libc::PACKET_STATISTICS, libc::tpacket_stats
     );
     sockopt_impl!(
-        /// Puts a header before each frame that lists the work left to a network card.
+        /// Adds a header before each frame that describes the offloads.
         VnetHeader, SetOnly, libc::SOL_PACKET, libc::PACKET_VNET_HDR, bool
     );
     sockopt_impl!(
-        /// Returns tags that the kernel removed, as control data of each frame.
+        /// Returns VLAN tags that the kernel removed, as control data of each frame.
         AuxData, SetOnly, libc::SOL_PACKET, libc::PACKET_AUXDATA, bool
     );
     sockopt_impl!(
@@ -37,22 +37,22 @@ mod option {
         IgnoreOutgoing, SetOnly, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, bool
     );
     sockopt_impl!(
-        /// Receives frames for other stations, too.
+        /// Receives frames for all stations (promiscuous mode).
         Membership, SetOnly, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, libc::packet_mreq
     );
 }
 
 /// Buffer size for one frame, which the kernel may have joined from several.
-const ROOM: usize = 1 << 17;
+const FRAME_ROOM: usize = 1 << 17;
 /// Requested size of the socket's buffers. The system may grant less.
-const MEMORY: usize = 4 << 20;
+const SOCKET_MEMORY: usize = 4 << 20;
 /// Buffer size for the control data of a frame.
-const BESIDE: usize = 256;
+const CONTROL_ROOM: usize = 256;
 /// Flag of the control data: the kernel removed a tag.
 const TAG_VALID: u32 = 1 << 4;
 
-/// Requests frames for all stations at the interface of this number.
-const fn everything(interface: usize) -> libc::packet_mreq {
+/// Returns the option that enables promiscuous mode at the interface with this number.
+const fn promiscuous(interface: usize) -> libc::packet_mreq {
     libc::packet_mreq {
         mr_ifindex: interface as i32,
         mr_type: libc::PACKET_MR_PROMISC as u16,
@@ -65,8 +65,8 @@ const fn everything(interface: usize) -> libc::packet_mreq {
 #[derive(Debug)]
 pub struct RawSocket {
     socket: OwnedFd,
-    place: Vec<u8>,
-    beside: Vec<u8>,
+    buffer: Vec<u8>,
+    control: Vec<u8>,
     dropped: u64,
 }
 
@@ -98,18 +98,18 @@ impl RawSocket {
         setsockopt(
             &socket,
             option::Membership,
-            &everything(interface.link.ifindex()),
+            &promiscuous(interface.link.ifindex()),
         )?;
-        setsockopt(&socket, sockopt::RcvBuf, &MEMORY)?;
-        setsockopt(&socket, sockopt::SndBuf, &MEMORY)?;
+        setsockopt(&socket, sockopt::RcvBuf, &SOCKET_MEMORY)?;
+        setsockopt(&socket, sockopt::SndBuf, &SOCKET_MEMORY)?;
         bind(socket.as_raw_fd(), &interface.link)?;
         let mut opened = Self {
             socket,
-            place: vec![0; ROOM],
-            beside: vec![0; BESIDE],
+            buffer: vec![0; FRAME_ROOM],
+            control: vec![0; CONTROL_ROOM],
             dropped: 0,
         };
-        // Before the bind, the socket received from all interfaces: discard these frames.
+        // Before the bind, the socket received from all interfaces. Discard these frames.
         while opened.receive().is_ok() {}
         opened.dropped();
         opened.dropped = 0;
@@ -121,38 +121,40 @@ impl RawSocket {
     ///
     /// # Errors
     /// `EAGAIN` if no frame is waiting, `ENETDOWN` if the interface is down.
-    pub fn receive(&mut self) -> Result<(&mut [u8], LeftUndone), Errno> {
-        // Room for a tag in front of the place where it belongs.
-        let mut parts = [IoSliceMut::new(&mut self.place[TAG_ROOM..])];
+    pub fn receive(&mut self) -> Result<(&mut [u8], Offload), Errno> {
+        // The frame starts after some room, so that a tag can be inserted.
+        let mut parts = [IoSliceMut::new(&mut self.buffer[TAG_ROOM..])];
         let fd = self.socket.as_raw_fd();
-        let message = recvmsg::<()>(fd, &mut parts, Some(&mut self.beside), MsgFlags::empty())?;
+        let message = recvmsg::<()>(fd, &mut parts, Some(&mut self.control), MsgFlags::empty())?;
         let bytes = message.bytes;
-        let tag = message.cmsgs()?.find_map(|beside| match beside {
+        let tag = message.cmsgs()?.find_map(|control| match control {
             ControlMessageOwned::Unknown(of) => tag_of(&of.data_bytes),
             _ => None,
         });
         let frame = TAG_ROOM + HEADER_BYTES..TAG_ROOM + bytes;
-        let Some(header) = self.place[TAG_ROOM..].first_chunk::<HEADER_BYTES>() else {
+        let Some(header) = self.buffer[TAG_ROOM..].first_chunk::<HEADER_BYTES>() else {
             return Err(Errno::EINVAL);
         };
-        let left = LeftUndone::parse(*header);
+        let left = Offload::parse(*header);
         if frame.len() < 14 {
             return Err(Errno::EINVAL);
         }
         let Some((kind, control)) = tag else {
-            return Ok((&mut self.place[frame], left));
+            return Ok((&mut self.buffer[frame], left));
         };
         let start = frame.start - TAG_BYTES;
-        self.place.copy_within(frame.start..frame.start + 12, start);
-        self.place[start + 12..start + 14].copy_from_slice(&kind.to_be_bytes());
-        self.place[start + 14..start + 16].copy_from_slice(&control.to_be_bytes());
-        Ok((&mut self.place[start..frame.end], left.behind_tag()))
+        self.buffer
+            .copy_within(frame.start..frame.start + 12, start);
+        self.buffer[start + 12..start + 14].copy_from_slice(&kind.to_be_bytes());
+        self.buffer[start + 14..start + 16].copy_from_slice(&control.to_be_bytes());
+        Ok((&mut self.buffer[start..frame.end], left.after_tag()))
     }
 
     /// Sends a frame.
     ///
     /// # Errors
-    /// `EMSGSIZE`: it is longer than the interface takes; others: the interface does not take it.
+    /// `EMSGSIZE` if the frame is longer than the interface accepts. Other errors if the interface
+    /// rejects it.
     pub fn send(&self, frame: &[u8]) -> Result<(), Errno> {
         let parts = [IoSlice::new(&[0; HEADER_BYTES]), IoSlice::new(frame)];
         let fd = self.socket.as_raw_fd();
@@ -178,11 +180,11 @@ impl AsFd for RawSocket {
 const TAG_BYTES: usize = 4;
 const TAG_ROOM: usize = TAG_BYTES;
 
-/// Type and control word of the tag that the kernel has taken off (`struct tpacket_auxdata`).
-fn tag_of(beside: &[u8]) -> Option<(u16, u16)> {
-    let status = u32::from_ne_bytes(*beside.first_chunk()?);
-    let control = u16::from_ne_bytes(*beside.get(16..)?.first_chunk()?);
-    let kind = u16::from_ne_bytes(*beside.get(18..)?.first_chunk()?);
+/// Returns type and control word of the tag that the kernel removed (`struct tpacket_auxdata`).
+fn tag_of(control: &[u8]) -> Option<(u16, u16)> {
+    let status = u32::from_ne_bytes(*control.first_chunk()?);
+    let word = |at: usize| Some(u16::from_ne_bytes(*control.get(at..)?.first_chunk()?));
+    let (control, kind) = (word(16)?, word(18)?);
     let known = if kind == 0 { ether_type::VLAN } else { kind };
     (status & TAG_VALID != 0).then_some((known, control))
 }

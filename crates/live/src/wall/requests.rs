@@ -1,4 +1,4 @@
-//! What a state machine of the dataplane asks of a driver that has the wall clock.
+//! Requests of a state machine of the dataplane to its driver on the wall clock.
 
 use std::collections::VecDeque;
 
@@ -8,30 +8,30 @@ use dataplane::packet::{Packet, PacketId};
 use dataplane::sink::{DropCause, Sink};
 use dataplane::units::{NEVER, Time};
 
-/// What a switch or NIC has requested, until its driver has done it.
+/// Requests of a switch or NIC that its driver has not handled yet.
 #[derive(Debug)]
-pub(crate) struct Wishes {
+pub(crate) struct Requests {
     pub kicks: VecDeque<u16>,
-    /// When it is to be called; [`NEVER`]: nothing is due.
-    pub alarm: Time,
-    /// Records that were dropped, whose frames are forgotten.
-    pub gone: Vec<PacketId>,
-    /// What was dropped: class and cause.
+    /// Time of the next timer call, or [`NEVER`].
+    pub timer: Time,
+    /// Dropped records, whose frames can be deleted.
+    pub dropped_ids: Vec<PacketId>,
+    /// Class and cause of each drop.
     pub drops: Vec<(u8, DropCause)>,
-    /// Flows whose last acknowledgement came.
+    /// Finished flows.
     pub ends: Vec<FlowEnd>,
-    /// Pauses that began to hold a class, a queue or a flow.
+    /// Number of times that a class, queue or flow was paused.
     pub pauses: u64,
     random: u64,
 }
 
-impl Wishes {
-    /// Nothing yet; chance begins with this seed.
+impl Requests {
+    /// Creates an empty set of requests. `seed` is the seed of random numbers.
     pub const fn new(seed: u64) -> Self {
         Self {
             kicks: VecDeque::new(),
-            alarm: NEVER,
-            gone: Vec::new(),
+            timer: NEVER,
+            dropped_ids: Vec::new(),
             drops: Vec::new(),
             ends: Vec::new(),
             pauses: 0,
@@ -39,19 +39,19 @@ impl Wishes {
         }
     }
 
-    /// When it is to be called, if it is.
+    /// Time of the next timer call, if any.
     pub fn due(&self) -> Option<Time> {
-        Some(self.alarm).filter(|&at| at != NEVER)
+        Some(self.timer).filter(|&at| at != NEVER)
     }
 }
 
-impl Sink for Wishes {
+impl Sink for Requests {
     fn kick(&mut self, port: u16) {
         self.kicks.push_back(port);
     }
 
     fn wake(&mut self, at: Time) {
-        self.alarm = self.alarm.min(at);
+        self.timer = self.timer.min(at);
     }
 
     fn dropped(&mut self, packet: &Packet, _port: Option<u16>, cause: DropCause) {
@@ -59,16 +59,16 @@ impl Sink for Wishes {
     }
 
     fn keep(&mut self, id: PacketId, _cause: DropCause) -> bool {
-        self.gone.push(id);
+        self.dropped_ids.push(id);
         false
     }
 
-    /// Only the replay of ns-3 makes use of it, which does not come here.
+    /// Only the replay of ns-3 uses this call, and it does not run on the wall clock.
     fn call(&mut self, at: Time, _what: u32) {
         self.wake(at);
     }
 
-    /// A generator whose numbers need no secrecy (SplitMix64).
+    /// Draws from SplitMix64, because the numbers need no secrecy.
     fn draw(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.random;
