@@ -1,4 +1,4 @@
-//! A host between real interfaces.
+//! Runs a host between real interfaces.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use serde_json::json;
 use crate::wall::run_until_interrupted;
 use crate::{Interrupt, load, raise};
 
-/// Sends the flows of a host and answers others until it is done or interrupted. Calls `ready` once all ports are open,
-/// with the name of the host and the names of the neighbours by port. Returns the counters as JSON, and the error that
-/// ended the run early, if there was one.
+/// Sends the flows of a host and replies to others until it is done or interrupted. Calls `ready`
+/// once all ports are open, with the name of the host and the names of the neighbours by port.
+/// Returns the counters as JSON, and the error that ended the run early, if any.
 #[pyfunction]
 #[pyo3(signature = (path, scheme, overrides, seed, node, interfaces, peers, listen, seconds, out_dir, force, ready, interrupt))]
 #[expect(
@@ -52,12 +52,12 @@ pub fn run_host(
         force,
         resolved: scenario.info().resolved,
     };
-    let ready = |py: Python<'_>, told: (String, Vec<String>)| ready.call1(py, told).map(drop);
-    let ended = run_until_interrupted(py, interrupt, ready, move |stop, tell| {
-        let mut tell = |name: &str, peers: &[String]| {
-            tell((name.to_owned(), peers.to_vec()));
+    let ready = |py: Python<'_>, values: (String, Vec<String>)| ready.call1(py, values).map(drop);
+    let ended = run_until_interrupted(py, interrupt, ready, move |stop, report| {
+        let mut report = |name: &str, peers: &[String]| {
+            report((name.to_owned(), peers.to_vec()));
         };
-        run_host_of(plan, &node, &setup, &results, stop, &mut tell)
+        run_host_of(plan, &node, &setup, &results, stop, &mut report)
     })?;
     let broken = ended.broken.map(|error| error.to_string());
     Ok((json!(ended.last).to_string(), broken))

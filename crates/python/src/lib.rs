@@ -1,7 +1,7 @@
-//! The Python face of Backwater: the private module `backwater._core`.
+//! The Python interface of Backwater: the private module `backwater._core`.
 //!
-//! It only translates. What it offers to users, and the documentation of that, is in the Python
-//! package `backwater`.
+//! It only converts values. The public interface and its documentation are in the Python package
+//! `backwater`.
 
 #[cfg(target_os = "linux")]
 mod host;
@@ -27,10 +27,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use traffic::operations::Record;
 
-/// How often Python is told how far a run is.
+/// Minimum time between two progress reports to Python.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// Asks running simulations, on whichever thread, to stop and to keep what they have.
+/// A flag that stops running simulations, on any thread. They keep the results so far.
 #[pyclass(frozen, module = "backwater._core")]
 #[derive(Debug, Default)]
 struct Interrupt {
@@ -49,7 +49,7 @@ impl Interrupt {
     }
 }
 
-/// The scenario with every value filled in, as TOML, and what is doubtful in it.
+/// Returns the scenario with explicit values of all keys, as TOML, and its warnings.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
 fn resolve(
@@ -65,7 +65,7 @@ fn resolve(
     Ok((scenario.resolved, warnings))
 }
 
-/// Everything that is wrong or doubtful.
+/// Returns all errors and warnings of a scenario.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
 fn check<'py>(
@@ -91,8 +91,8 @@ fn check<'py>(
 
 /// Estimates a workload file, or the workload of a scenario (`.toml`), on a network of messages.
 ///
-/// Returns a summary as JSON and, if requested, the operations: columns of numbers as little-endian
-/// bytes, and the names of the kinds.
+/// Returns a summary as JSON. If requested, it also returns the operations: columns of numbers as
+/// little-endian bytes, and the names of the kinds.
 #[pyfunction]
 #[pyo3(signature = (path, networks, record=false))]
 fn estimate<'py>(
@@ -147,7 +147,7 @@ fn estimate<'py>(
     Ok((found.summary.to_string(), columns))
 }
 
-/// The JSON Schema of a scenario, as JSON.
+/// Returns the JSON Schema of a scenario, as JSON.
 #[pyfunction]
 fn schema() -> String {
     format!("{:#}", scenario::schema())
@@ -179,19 +179,19 @@ fn run(
         asked: threads,
         forced: false,
     };
-    let told = Told {
+    let setup = RunSetup {
         out_dir,
         force,
         key,
         progress,
         interrupt,
     };
-    let summary = told.run(py, &scenario, threads, |options| scenario.run(options))?;
+    let summary = setup.run(py, &scenario, threads, |options| scenario.run(options))?;
     Ok(summary.to_json())
 }
 
-/// Where results go, and who is told of a run while it goes on.
-struct Told<'a> {
+/// Settings of a run: its output directory and its progress callback.
+struct RunSetup<'a> {
     out_dir: PathBuf,
     force: bool,
     key: String,
@@ -199,7 +199,7 @@ struct Told<'a> {
     interrupt: &'a Interrupt,
 }
 
-impl Told<'_> {
+impl RunSetup<'_> {
     /// Runs a scenario without holding the interpreter.
     fn run<T: Send>(
         self,
@@ -210,34 +210,34 @@ impl Told<'_> {
     ) -> PyResult<T> {
         let flag = self.interrupt.flag.clone();
         let info = scenario.info();
-        let mut teller = Teller {
+        let mut reporter = ProgressReporter {
             arrivals_end_ps: info.measure_to_ps,
             names: info.nodes.into_iter().map(|node| node.name).collect(),
-            told: None,
+            last_report: None,
             progress: self.progress,
             failed: None,
             interrupt: flag.clone(),
         };
         let (out_dir, force, key) = (self.out_dir, self.force, Some(self.key));
         let result = py.detach(|| {
-            let mut tell = |now: &fabric::record::Progress| teller.tell(now);
+            let mut report = |now: &fabric::record::Progress| reporter.report(now);
             run(Options {
                 out_dir,
                 force,
                 key,
                 threads,
-                progress: Some(&mut tell),
+                progress: Some(&mut report),
                 interrupt: Some(&flag),
             })
         });
-        if let Some(error) = teller.failed {
+        if let Some(error) = reporter.failed {
             return Err(error);
         }
         result.map_err(|error| raise(py, "RunError", (error.to_string(), error.errno())))
     }
 }
 
-/// The backpressure graph, as JSON; its edges only on request.
+/// Returns the backpressure graph as JSON, with its edges only if requested.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, edges=false, profile=None))]
 fn backpressure_graph(
@@ -281,7 +281,7 @@ fn backpressure_graph(
     Ok(answer.to_string())
 }
 
-/// The states of the links during a run, as JSON.
+/// Returns the states of the links during a run, as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
 fn link_epochs(
@@ -303,11 +303,11 @@ fn link_epochs(
     Ok(Value::Array(epochs.iter().map(entry).collect()).to_string())
 }
 
-/// What the systems of the papers keep in each kind of switch, and what BFC and Floodgate cost, as
-/// JSON.
+/// Returns the state that the systems of the papers need in each kind of switch, and the cost of
+/// BFC and Floodgate, as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, packet_bytes=None, profile=None, destinations=None))]
-#[allow(clippy::too_many_arguments)] // as many as the command has options
+#[allow(clippy::too_many_arguments)] // one argument per option of the command
 fn resources(
     py: Python<'_>,
     path: PathBuf,
@@ -375,7 +375,7 @@ fn switch_states(scenario: &Scenario, destinations: Option<u64>) -> Value {
     Value::Object(systems.collect())
 }
 
-/// What the thresholds come to in the network of a scenario, as JSON.
+/// Returns the thresholds in the network of a scenario, as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
 fn thresholds(
@@ -391,9 +391,10 @@ fn thresholds(
     Ok(found.to_json().to_string())
 }
 
-/// The ports that each flow leaves by, in the order of the flows' numbers: where each flow's end, as
-/// 32-bit numbers, and node and port of each, as 32-bit and 16-bit numbers, in the machine's order of
-/// bytes. None where the packets of a flow take several paths.
+/// Returns the ports by which each flow leaves, in the order of the flows' numbers. The result has
+/// the end index of each flow (32-bit numbers) and the node and port of each entry (32-bit and
+/// 16-bit numbers), all in native byte order. Returns `None` if the packets of a flow take several
+/// paths.
 #[pyfunction]
 fn flow_paths<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Option<PathsAsBytes<'py>>> {
     let scenario = load(py, &path, Vec::new(), None, None, None)?;
@@ -420,7 +421,8 @@ type PathsAsBytes<'py> = (
     Bound<'py, PyBytes>,
 );
 
-/// What Floodgate takes of each kind of switch; null where the scheme has none.
+/// Returns the resources that Floodgate needs in each kind of switch, or null if the scheme has no
+/// Floodgate.
 fn floodgate_resources(scenario: &Scenario, destinations: Option<u64>) -> Option<Value> {
     let found = scenario.floodgate_resources(destinations)?;
     let switches: Vec<Value> = found
@@ -441,7 +443,8 @@ fn floodgate_resources(scenario: &Scenario, destinations: Option<u64>) -> Option
     Some(json!({ "destinations": all, "switches": switches }))
 }
 
-/// The tables of a run. `record` is an example of what makes a scenario record it; `None`: every run has it.
+/// Describes the tables of a run. `record` is an example of a setting that enables recording, or
+/// `None` if every run has the tables.
 fn table_entries() -> Vec<Value> {
     use fabric::record::table::Format;
     let entry = |table: &fabric::record::Table, record: Option<&str>| {
@@ -477,7 +480,7 @@ fn table_entries() -> Vec<Value> {
         .collect()
 }
 
-/// What is built in, as JSON.
+/// Returns the built-in items of a kind, as JSON.
 #[pyfunction]
 fn catalogue(what: &str) -> PyResult<String> {
     let list: Vec<Value> = match what {
@@ -500,31 +503,32 @@ fn catalogue(what: &str) -> PyResult<String> {
     Ok(Value::Array(list).to_string())
 }
 
-/// Tells a Python callable how far a run is, now and then.
-struct Teller {
-    /// A run goes on after this, but nobody knows for how long. `None`: no flow has a time of its own.
+/// Reports the progress of a run to a Python callable at intervals.
+struct ProgressReporter {
+    /// End of the arrivals. The run continues after it for an unknown time. `None` if no flow has a
+    /// start time.
     arrivals_end_ps: Option<u64>,
-    /// Of the nodes.
+    /// Names of the nodes.
     names: Vec<String>,
-    told: Option<Instant>,
+    last_report: Option<Instant>,
     progress: Option<Py<PyAny>>,
     failed: Option<PyErr>,
     interrupt: Arc<AtomicBool>,
 }
 
-impl Teller {
-    fn tell(&mut self, now: &fabric::record::Progress) {
+impl ProgressReporter {
+    fn report(&mut self, now: &fabric::record::Progress) {
         let Some(callable) = &self.progress else {
             return;
         };
         if self.failed.is_some()
             || self
-                .told
-                .is_some_and(|told| told.elapsed() < PROGRESS_EVERY)
+                .last_report
+                .is_some_and(|last| last.elapsed() < PROGRESS_EVERY)
         {
             return;
         }
-        self.told = Some(Instant::now());
+        self.last_report = Some(Instant::now());
         let until_ps = match self.arrivals_end_ps {
             None if now.operations.is_some() => None,
             end_ps => Some(now.until_ps.min(end_ps.unwrap_or(u64::MAX))),
@@ -542,7 +546,7 @@ impl Teller {
             now.operations,
         );
         if let Err(error) = Python::attach(|py| callable.call1(py, numbers)) {
-            // There is nobody left to tell: end the run, and raise what the listener raised.
+            // The callback has failed: end the run, and raise the callback's exception.
             self.failed = Some(error);
             self.interrupt.store(true, Ordering::Relaxed);
         }
@@ -574,13 +578,13 @@ fn scenario_error(py: Python<'_>, error: &ScenarioError) -> PyErr {
     }
 }
 
-/// An exception of the package, which Python defines so that users can look at its source.
+/// Creates an exception of the package. Python defines it, so that users can read its source.
 fn raise<'py>(py: Python<'py>, class: &str, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
-    let made = py
+    let created = py
         .import("backwater.errors")
         .and_then(|module| module.getattr(class))
         .and_then(|class| class.call1(arguments));
-    match made {
+    match created {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
     }
@@ -660,7 +664,7 @@ mod _core {
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
-    /// Hash of the sources that this was made from; see `build.rs`.
+    /// Hash of the sources of this build; see `build.rs`.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __sources__: &str = env!("BACKWATER_SOURCES");

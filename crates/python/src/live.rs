@@ -1,4 +1,4 @@
-//! Runs in lockstep, on real frames.
+//! Runs scenarios in lockstep on real frames.
 
 use std::path::PathBuf;
 
@@ -6,16 +6,18 @@ use fabric::engine::Threads;
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::{Interrupt, Told, load, raise};
+use crate::{Interrupt, RunSetup, load, raise};
 
-/// Moves this process, which must have one thread, into a user namespace in which it may make networks.
+/// Moves this process, which must have one thread, into a user namespace in which it may create
+/// network namespaces.
 #[pyfunction]
 pub fn enter_user_namespace(py: Python<'_>) -> PyResult<()> {
     live::enter_user_namespace().map_err(|error| raise(py, "RunError", (error.to_string(),)))
 }
 
-/// Runs a scenario in lockstep, writes its results, and returns the summary and how it went, both as JSON. With
-/// `compare` the simulator runs the same scenario, and where digests differ it says in which frame they do first.
+/// Runs a scenario in lockstep and writes its results. Returns the summary and statistics of the
+/// run, both as JSON. With `compare` the simulator runs the same scenario. If the digests differ,
+/// the result has the first different frame.
 #[pyfunction]
 #[pyo3(signature = (path, scheme, overrides, seed, out_dir, force, key, progress, interrupt, profile=None, compare=false))]
 #[expect(
@@ -37,14 +39,14 @@ pub fn run_lockstep(
     compare: bool,
 ) -> PyResult<(String, String)> {
     let scenario = load(py, &path, overrides, seed, scheme, profile)?;
-    let told = Told {
+    let setup = RunSetup {
         out_dir,
         force,
         key,
         progress,
         interrupt,
     };
-    let report = told.run(py, &scenario, Threads::ONE, |options| {
+    let report = setup.run(py, &scenario, Threads::ONE, |options| {
         live::run(&scenario, options)
     })?;
     let compared = py.detach(|| match compare && !report.summary.partial {

@@ -1,4 +1,4 @@
-//! The switch between real interfaces.
+//! Runs a switch between real interfaces.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,8 +12,9 @@ use serde_json::json;
 use crate::wall::run_until_interrupted;
 use crate::{Interrupt, load, raise};
 
-/// Forwards frames between interfaces until it is interrupted. Calls `ready` once all ports are open, with the name of
-/// the switch, the names of the neighbours by port, and the address of the metrics. Returns the counters as JSON.
+/// Forwards frames between interfaces until it is interrupted. Calls `ready` once all ports are
+/// open, with the name of the switch, the names of the neighbours by port, and the address of the
+/// metrics. Returns the counters as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, scheme, overrides, seed, node, interfaces, classes, lossless, stations, mtu, metrics, ready, interrupt))]
 #[expect(
@@ -60,16 +61,16 @@ pub fn run_switch(
         stations,
         metrics,
     };
-    let ready = |py: Python<'_>, told: (String, Vec<String>, Option<String>)| {
-        ready.call1(py, told).map(drop)
+    let ready = |py: Python<'_>, values: (String, Vec<String>, Option<String>)| {
+        ready.call1(py, values).map(drop)
     };
-    let last = run_until_interrupted(py, interrupt, ready, move |stop, tell| {
-        let mut tell = |name: &str, peers: &[String], address: Option<SocketAddr>| {
+    let last = run_until_interrupted(py, interrupt, ready, move |stop, report| {
+        let mut report = |name: &str, peers: &[String], address: Option<SocketAddr>| {
             let address = address.map(|address| address.to_string());
-            tell((name.to_owned(), peers.to_vec(), address));
+            report((name.to_owned(), peers.to_vec(), address));
         };
         let description = live::plan::switch_of(&plan, node.as_deref())?;
-        live::switch::run(description, &setup, stop, &mut tell)
+        live::switch::run(description, &setup, stop, &mut report)
     })?;
     Ok(json!(last).to_string())
 }

@@ -1,4 +1,4 @@
-//! Nodes on the wall clock, which run until they are interrupted.
+//! Runs nodes on the wall clock until they are interrupted.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,12 +8,13 @@ use pyo3::prelude::*;
 
 use crate::{Interrupt, raise};
 
-/// How often signals are looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Interval of checking signals.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Drops capabilities that are not needed, and calls `run` in a thread of its own until it returns, or until a signal
-/// or `interrupt` sets its first argument. `run` calls its second argument to pass a value to `ready`, which is called
-/// with the interpreter attached; an error of `ready` stops the run, too.
+/// Drops capabilities that are not needed, and calls `run` in a new thread until it returns. A
+/// signal or `interrupt` sets its first argument, which stops it. `run` calls its second argument
+/// to pass a value to `ready`. `ready` is called with the interpreter attached; its error stops the
+/// run.
 pub fn run_until_interrupted<R: Send, T>(
     py: Python<'_>,
     interrupt: &Interrupt,
@@ -21,31 +22,31 @@ pub fn run_until_interrupted<R: Send, T>(
     run: impl FnOnce(&AtomicBool, &mut dyn FnMut(T)) -> Result<R, live::Error> + Send,
 ) -> PyResult<R> {
     let failed = |error: live::Error| raise(py, "RunError", (error.to_string(),));
-    // WSW-42: before the thread starts, which inherits the capabilities of this one.
+    // WSW-42: drop capabilities before the thread starts, because it inherits them
     keep_raw_sockets_only().map_err(failed)?;
-    let (stop, asked) = (AtomicBool::new(false), &interrupt.flag);
-    let mut told = Ok(());
+    let (stop, interrupted) = (AtomicBool::new(false), &interrupt.flag);
+    let mut reported = Ok(());
     let ended = py.detach(|| {
         std::thread::scope(|scope| {
             let stop = &stop;
-            let mut tell = |what: T| {
-                if let Err(error) = Python::attach(|py| ready(py, what)) {
-                    told = Err(error);
+            let mut report = |value: T| {
+                if let Err(error) = Python::attach(|py| ready(py, value)) {
+                    reported = Err(error);
                     stop.store(true, Ordering::Relaxed);
                 }
             };
-            let running = scope.spawn(move || run(stop, &mut tell));
+            let running = scope.spawn(move || run(stop, &mut report));
             while !running.is_finished() {
-                std::thread::sleep(LOOK_EVERY);
+                std::thread::sleep(SIGNAL_INTERVAL);
                 let signalled = Python::attach(|py| py.check_signals()).is_err();
-                if signalled || asked.load(Ordering::Relaxed) {
+                if signalled || interrupted.load(Ordering::Relaxed) {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
             running.join()
         })
     });
-    told?;
+    reported?;
     match ended {
         Ok(ran) => ran.map_err(failed),
         Err(panic) => std::panic::resume_unwind(panic),
