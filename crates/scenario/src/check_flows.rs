@@ -1,4 +1,4 @@
-//! Checks of flows: their sizes, and what they offer the links.
+//! Checks of flows: their sizes, and the load that they offer to links.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::loads::{AskedLoad, loads};
 use crate::spec::Spec;
 use crate::units::show_size;
 
-/// The load of single links is computed in networks with at most this many steps.
+/// The load of single links is computed only in networks with at most this many steps.
 const MOST_STEPS: u64 = 1 << 24;
-/// Overloaded links that are named.
+/// Maximum number of overloaded links in a message.
 const MOST_LINKS: usize = 3;
-/// Sums of loads are rounded.
+/// Tolerance for rounding errors of summed loads.
 const ROUNDING: f64 = 1e-9;
 
 /// Reports flows and messages with more packets than packet numbers can count.
@@ -71,8 +71,8 @@ pub(crate) fn sizes(
     }
 }
 
-/// Reports sources whose flows join hosts between which there is no path. This can be where links join
-/// hosts, because hosts do not forward packets.
+/// Reports sources with flows between hosts without a path. This is possible if links join hosts,
+/// because hosts do not forward packets.
 // TOP-06: hosts do not forward
 pub(crate) fn paths(
     graph: &Graph,
@@ -94,7 +94,7 @@ pub(crate) fn paths(
                 }
             });
         } else {
-            // All pairs are too many; most patterns have most of them.
+            // There are too many pairs to check all, and most patterns use most of them.
             apart = graph.first_apart();
         }
         if let Some((src, dst)) = apart {
@@ -113,7 +113,7 @@ pub(crate) fn paths(
     }
 }
 
-/// Warns where the sources that are active together offer more than links carry.
+/// Warns if the sources that are active together offer more than links can carry.
 pub(crate) fn overload(
     spec: &Spec,
     graph: &Arc<Graph>,
@@ -154,7 +154,7 @@ pub(crate) fn overload(
     );
 }
 
-/// Ports whose expected load is above 1 at some time, with that load, the highest first.
+/// Returns ports whose expected load is above 1 at some time, with that load, the highest first.
 // TOP-25: expected load of a link
 fn overloaded_links(
     spec: &Spec,
@@ -163,10 +163,10 @@ fn overloaded_links(
     lasting: &[&SourceSpec],
 ) -> Vec<(u32, f64)> {
     let Ok(routes) = routes(graph, spec.seed, spec.scheme.path) else {
-        return Vec::new(); // said when the run is built
+        return Vec::new(); // the error is reported when the run is built
     };
     let mut highest = vec![0.0; graph.port_count() as usize];
-    // The most is offered at an instant where some window opens.
+    // The maximum is at an instant at which some window starts.
     let mut opens: Vec<Time> = lasting.iter().map(|source| source.window_from_ps).collect();
     opens.sort_unstable();
     opens.dedup();
@@ -200,10 +200,10 @@ fn overloaded_links(
     over
 }
 
-/// Warns where the host links, or the core, are offered more than they carry together.
+/// Warns if the host links, or the core, are offered more than they can carry together.
 fn overloaded_network(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     let loads = loads(spec, graph);
-    // The most is offered at an instant where some window opens.
+    // The maximum is at an instant at which some window starts.
     let most = |load: &dyn Fn(&AskedLoad) -> f64| {
         let at = |now: Time| -> f64 {
             let active = loads

@@ -1,4 +1,4 @@
-//! The TOML of a scenario as a tree in which every key and value knows where it came from.
+//! The TOML of a scenario as a tree in which every key and value has its position in the source.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use toml::de::{DeTable, DeValue};
 
 use crate::problem::{At, Code, Problem, Severity, Source, SourceKind, nearest};
 
-/// A value and its place.
+/// A value with its position.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub value: Value,
     pub at: At,
 }
 
-/// What a value can be. Numbers stay as they are written, so that nothing is rounded here.
+/// The kinds of values. Numbers keep their text, so that nothing is rounded here.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     String(String),
-    /// Digits and their radix.
+    /// Digits and radix.
     Integer(String, u32),
     Float(String),
     Bool(bool),
@@ -28,13 +28,13 @@ pub(crate) enum Value {
     Table(Table),
 }
 
-/// Keys in the order in which they were written.
+/// A table. Its keys have the order of the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub entries: Vec<Entry>,
 }
 
-/// A key, its place, and its value.
+/// A key with its position and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub key: String,
@@ -43,7 +43,7 @@ pub(crate) struct Entry {
 }
 
 impl Node {
-    /// What the value is, for messages.
+    /// Name of the value's type, for messages.
     pub fn kind(&self) -> &'static str {
         match self.value {
             Value::String(_) => "a string",
@@ -58,7 +58,8 @@ impl Node {
 }
 
 impl Table {
-    /// Adds the keys of another table, which replace keys of this one. Tables are merged key by key.
+    /// Adds the keys of another table. They replace existing keys, except that tables are merged
+    /// key by key.
     pub fn merge(&mut self, over: &Self) {
         for entry in &over.entries {
             let Some(old) = self.get_mut(&entry.key) else {
@@ -84,7 +85,7 @@ impl Table {
         self.entries.iter_mut().find(|e| e.key == key)
     }
 
-    /// Puts a value under a key, in the place of what was there.
+    /// Sets the value of a key. Replaces an existing value.
     pub fn set(&mut self, entry: Entry) {
         match self.get_mut(&entry.key) {
             Some(old) => *old = entry,
@@ -93,7 +94,7 @@ impl Table {
     }
 }
 
-/// An error at a place.
+/// Creates an error at a position.
 pub(crate) fn error(
     code: Code,
     at: At,
@@ -112,7 +113,7 @@ pub(crate) fn error(
     }
 }
 
-/// Reads TOML; on bad syntax gives every error that the parser could find.
+/// Parses TOML. For invalid syntax it returns every error that the parser found.
 pub(crate) fn parse(source: &Arc<Source>) -> Result<Table, Vec<Problem>> {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     if errors.is_empty() {
@@ -140,7 +141,7 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Table, Vec<Problem>> {
     Err(problems.collect())
 }
 
-/// A text that is built in.
+/// Parses a built-in text.
 pub(crate) fn built_in(name: &str, text: String) -> Table {
     let source = Arc::new(Source {
         name: name.to_owned(),
@@ -187,7 +188,7 @@ fn convert(value: &Spanned<DeValue<'_>>, source: &Arc<Source>, shift: isize) -> 
     Node { value, at }
 }
 
-/// Applies one `a.b=c` of the command line.
+/// Applies one override `a.b=c` of the command line.
 pub(crate) fn apply_override(root: &mut Table, text: &str) -> Result<(), Problem> {
     let source = Arc::new(Source {
         name: "--set".to_owned(),
@@ -229,7 +230,7 @@ pub(crate) fn apply_override(root: &mut Table, text: &str) -> Result<(), Problem
     cursor.put(last, at(0..path.len()), value, path)
 }
 
-/// The right side of an override: TOML where it is valid TOML, else a string.
+/// Parses the right side of an override: as TOML if it is valid TOML, else as a string.
 fn override_value(source: &Arc<Source>, start: usize) -> Node {
     let text = &source.text[start..];
     let probe = format!("v={text}");
@@ -249,14 +250,14 @@ fn override_value(source: &Arc<Source>, start: usize) -> Node {
     }
 }
 
-/// A place in the tree that an override passes.
+/// A position in the tree on the path of an override.
 enum Cursor<'a> {
     Table(&'a mut Table),
     Array(&'a mut Vec<Node>),
 }
 
 impl<'a> Cursor<'a> {
-    /// Goes one key deeper; a table that is not there yet is made.
+    /// Descends by one key. Creates a missing table.
     fn step(self, part: &str, at: &At, path: &str) -> Result<Self, Problem> {
         let node = match self {
             Self::Table(table) => {
@@ -335,7 +336,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// An item of an array by its number, or by its `name`; else what there is.
+/// Finds an item of an array by its number or its `name`. The error lists the existing items.
 fn find_item(items: &[Node], part: &str) -> Result<usize, String> {
     if let Ok(index) = part.parse::<usize>()
         && index < items.len()

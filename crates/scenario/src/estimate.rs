@@ -13,34 +13,34 @@ use traffic::collectives::bounds::{bus_bytes, whole_bytes};
 use traffic::estimate::{Dimension, LogGops, Network, Shape, StoreAndForward, estimate};
 use traffic::operations::{CollectiveKind, Options, PerByte, Record, Source, Stragglers, Workload};
 
-/// The network where none is stated.
+/// The network if none is given.
 pub const DEFAULT_NETWORK: &str = "loggops:latency=1us,rate=400Gbps";
 
-/// What an estimate found.
+/// Result of an estimate.
 #[derive(Clone, Debug, Default)]
 pub struct Estimated {
-    /// Totals, ends of ranks, collectives.
+    /// Totals, end times of ranks, and collectives.
     pub summary: Value,
-    /// All operations in the order of their ends, if they were requested.
+    /// All operations in the order of their ends, if requested.
     pub records: Vec<Record>,
 }
 
-/// Why there is no estimate.
+/// Error of an estimate.
 #[derive(Debug)]
 pub enum Failure {
-    /// The file or the network is wrong.
+    /// The file or the network is invalid.
     Input(Error),
-    /// The operations cannot go on, or can be read no more.
+    /// The operations are blocked forever, or cannot be read.
     Run(Error),
 }
 
 /// Estimates how long a workload takes.
 ///
-/// `networks` are words such as `loggops:latency=1us,rate=400Gbps`, or one for each dimension such
-/// as `ring:size=8,rate=400Gbps,latency=500ns`; none means [`DEFAULT_NETWORK`].
+/// `networks` are texts such as `loggops:latency=1us,rate=400Gbps`, or one per dimension such as
+/// `ring:size=8,rate=400Gbps,latency=500ns`. Without any, [`DEFAULT_NETWORK`] is used.
 ///
 /// # Errors
-/// If the file or the network is wrong, or the workload is stuck.
+/// The file or the network is invalid, or the workload is blocked forever.
 pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<Estimated, Failure> {
     let file = Arc::new(WorkloadFile::open(path).map_err(Failure::Input)?);
     let (workload, source) = (file.workload(), file as Arc<dyn Source>);
@@ -49,10 +49,11 @@ pub fn estimate_file(path: &Path, networks: &[String], record: bool) -> Result<E
     estimate_of(&name, &workload, &source, &stragglers, networks, record)
 }
 
-/// Estimates how long the one workload of a scenario takes, with its slow ranks and its noise.
+/// Estimates how long the only workload of a scenario takes, with its slow ranks and its noise.
 ///
 /// # Errors
-/// If the scenario has no workload or several, a network is wrong, or the workload is stuck.
+/// The scenario has no workload or several, a network is invalid, or the workload is blocked
+/// forever.
 pub fn estimate_scenario(
     scenario: &Scenario,
     networks: &[String],
@@ -147,10 +148,11 @@ fn estimate_of(
     Ok(Estimated { summary, records })
 }
 
-/// Which collective: whether operations make it up, its group, and its number (OPS-30, OPS-38).
+/// Identifies a collective: true if it consists of operations, its group, and its number (OPS-30,
+/// OPS-38).
 type Key = (bool, Option<u32>, u64);
 
-/// The collective that an operation is, or is a part of.
+/// Returns the collective that an operation is, or is a part of.
 fn whole_of(one: &Record, workload: &Workload) -> Option<(Key, CollectiveKind)> {
     if let Some(number) = one.part_of {
         let whole = &workload.collectives[number as usize];
@@ -160,11 +162,11 @@ fn whole_of(one: &Record, workload: &Workload) -> Option<(Key, CollectiveKind)> 
     Some(((false, group, instance), CollectiveKind::of_word(one.kind)?))
 }
 
-/// A collective, of all its members.
+/// A collective with the data of all its members.
 struct Together {
     kind: CollectiveKind,
     bytes: u64,
-    /// Of an all-to-allv what the busiest member sends or receives.
+    /// For an all-to-allv, the bytes that the busiest member sends or receives.
     moved_bytes: u64,
     members: u32,
     start_ps: u64,
@@ -191,7 +193,7 @@ impl Together {
     }
 }
 
-/// One word of a network: its name, and its parameters with units.
+/// One network description: its name, and its parameters with units.
 struct Word<'a> {
     name: &'a str,
     parameters: BTreeMap<&'a str, &'a str>,
@@ -234,7 +236,7 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// Refuses parameters that nobody took.
+    /// Refuses parameters that were not used.
     fn done(self, known: &[&str]) -> Result<(), String> {
         match self.parameters.keys().next() {
             None => Ok(()),
@@ -247,7 +249,7 @@ impl<'a> Word<'a> {
     }
 }
 
-/// The network that words describe; what belongs to the ranks is set in the workload's options.
+/// Builds the network from its descriptions. Properties of ranks are set in the workload's options.
 fn network(words: &[String], workload: &mut Workload) -> Result<Network, String> {
     let mut dimensions = Vec::new();
     let mut grain_ps = 1;

@@ -1,4 +1,4 @@
-//! `[[topology.failures]]`: links that fail, by name or by chance. The rules are in
+//! `[[topology.failures]]`: links that fail, listed or drawn at random. The rules are in
 //! `specs/links.md`.
 
 use dataplane::switch::Stranded;
@@ -12,10 +12,10 @@ use crate::problem::Code;
 use crate::reader::{Read, Section, array, choice, count, quantity, refuse, string};
 use crate::units::{MAX_TIME_PS, TIME};
 
-/// Between the two ends of a link in its name, see [`Graph::link_name`].
+/// Separator between the two ends of a link in its name, see [`Graph::link_name`].
 const DASHES: &str = "--";
 
-/// Which links may be drawn.
+/// The links that may be drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Among {
     /// Links between switches.
@@ -24,41 +24,41 @@ pub enum Among {
     All,
 }
 
-/// Which links fail.
+/// The links that fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// These, each by the lower of the port indices of its ends.
+    /// Listed links, each by the lower of the port indices of its ends.
     Named(Vec<u32>),
-    /// This many, drawn by the seed.
+    /// A number of links, drawn at random.
     Random(u32, Among),
 }
 
 /// One entry of `failures`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureSpec {
-    /// Which links.
+    /// The links.
     pub which: Which,
-    /// They fail, ps.
+    /// Time of the failure, ps.
     pub from_ps: Time,
-    /// They are back, ps; `None`: never.
+    /// Time of the recovery, ps; `None`: never.
     pub until_ps: Option<Time>,
 }
 
-/// Links that fail, and what follows.
+/// Link failures and their consequences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FailuresSpec {
-    /// Entry by entry.
+    /// All entries.
     pub entries: Vec<FailureSpec>,
-    /// Routes follow a change so much later, ps.
+    /// Delay of new routes after a change, ps.
     pub reconvergence_ps: Time,
-    /// What becomes of packets for a port whose link is down.
+    /// Handling of packets for a port whose link is down.
     pub stranded: Stranded,
 }
 
-/// Keys of `[topology]` that are read here.
+/// Keys of `[topology]` for failures.
 pub(crate) const KEYS: [&str; 3] = ["failures", "reconvergence", "dead_queues"];
 
-/// Reads what `[topology]` says of failures.
+/// Reads the failures in `[topology]`.
 // LNK-04
 pub(crate) fn read(root: &Section<'_>, graph: Option<&Graph>) -> Option<FailuresSpec> {
     let Some(s) = root.section("topology") else {
@@ -96,7 +96,7 @@ pub(crate) fn read(root: &Section<'_>, graph: Option<&Graph>) -> Option<Failures
     })
 }
 
-/// A key that may be left out: `Some(None)` without it, with its default shown.
+/// Reads an optional key. Returns `Some(None)` if it is missing, and records its default.
 fn or<T>(
     s: &Section<'_>,
     key: &'static str,
@@ -150,7 +150,7 @@ fn one(s: &Section<'_>, item: &Node, i: usize, graph: Option<&Graph>) -> Option<
     })
 }
 
-/// `links`, or `random` with `among`.
+/// Reads `links`, or `random` with `among`.
 fn which(s: &Section<'_>, graph: Option<&Graph>) -> Option<Which> {
     match (s.has("links"), s.has("random")) {
         (true, true) => {
@@ -195,7 +195,7 @@ fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<u32>> {
         return refuse("no link is named", example);
     }
     let Some(graph) = graph else {
-        // What is wrong with the topology has been said; no link can be looked up.
+        // The topology already has an error, so links cannot be looked up.
         return Ok(Vec::new());
     };
     let links: Read<Vec<u32>> = items
@@ -208,7 +208,7 @@ fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<u32>> {
     Ok(links)
 }
 
-/// The link that is named by both its ends.
+/// Returns a link from the names of both its ends.
 fn link(text: &str, graph: &Graph) -> Read<u32> {
     let Some((a, b)) = text.split_once(DASHES) else {
         return refuse(
@@ -220,7 +220,7 @@ fn link(text: &str, graph: &Graph) -> Read<u32> {
     Ok(lower_end(graph, index as u32))
 }
 
-/// The links that may be drawn, in the order of their lower ends.
+/// Returns the links that may be drawn, in the order of their lower ends.
 pub(crate) fn candidates(graph: &Graph, among: Among) -> Vec<u32> {
     let is_switch = |node| graph.kind(node) == NodeKind::Switch;
     let wanted = |&index: &u32| {

@@ -1,4 +1,4 @@
-//! Defaults that are adapted to the network, as parameters declare it ([`InNetwork`]).
+//! Adapts defaults to the network, as parameters declare it ([`InNetwork`]).
 
 use dataplane::param::{
     InNetwork, MAX_RATE_BPS, MAX_TIME_PS, Param, TIMEOUT_ROUND_TRIPS, Value, Values,
@@ -8,8 +8,8 @@ use dataplane::units::US;
 use crate::reader::{Context, NetworkFacts, Noted, Origin, Section};
 use crate::units::{RATE, TIME, show_rate, show_rounded};
 
-/// The value of a parameter, with its default adapted to the network. Notes the value for
-/// checks.
+/// Returns the value of a parameter, with its default adapted to the network. Records the value for
+/// later checks.
 pub(crate) fn fitted(
     s: &Section<'_>,
     param: &'static Param,
@@ -87,7 +87,7 @@ fn adapted(
     }
 }
 
-/// Notes the value that *resolved.toml* has in the place of the declared default.
+/// Records the value that replaces the declared default in `resolved.toml`.
 fn rewrite(s: &Section<'_>, key: &str, text: String, why: String) {
     let path = s.child(key);
     s.context.rewritten.borrow_mut().insert(path.clone(), text);
@@ -96,7 +96,7 @@ fn rewrite(s: &Section<'_>, key: &str, text: String, why: String) {
 }
 
 impl Context {
-    /// True if the scenario or the command line gives a value that has been read.
+    /// True if the scenario or the command line sets this value.
     fn is_given(&self, path: &str) -> bool {
         let origins = self.origins.borrow();
         matches!(origins.get(path), Some(Origin::Scenario | Origin::Override))

@@ -1,7 +1,9 @@
-//! Parameters whose value or default depends on the network: timeouts, delay targets, periods, rates.
+//! Parameters whose value or default depends on the network: timeouts, delay targets, periods,
+//! rates.
 //!
-//! Each parameter declares its relation once ([`InNetwork`]). While a scenario is read, defaults are adapted and values
-//! noted ([`crate::fitted`]); [`check`] compares the values with the network.
+//! Each parameter declares its relation to the network once ([`InNetwork`]). While a scenario is
+//! read, defaults are adapted and values recorded ([`crate::fitted`]). Then [`check`] compares the
+//! values with the network.
 
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ use crate::spec::Spec;
 use crate::traffic_spec::last_arrival_ps;
 use crate::units::{show_rate, show_rounded, show_time};
 
-/// The facts of a network in which this scheme is used.
+/// Returns the facts of a network in which this scheme is used.
 // NIC-40: hosts process a packet and its ACK
 pub(crate) fn facts(
     graph: &Arc<Graph>,
@@ -60,7 +62,7 @@ impl Noted {
     }
 }
 
-/// Compares what was noted with the network and the traffic.
+/// Compares the recorded values with the network and the traffic.
 pub(crate) fn check(
     spec: &Spec,
     graph: &Arc<Graph>,
@@ -87,7 +89,7 @@ pub(crate) fn check(
     rates(graph, noted, network, findings);
 }
 
-/// Warns of a timeout that ends before an acknowledgement can arrive.
+/// Warns about a timeout that ends before an acknowledgement can arrive.
 // PRE-270
 fn timeout(one: &Noted, network: NetworkFacts, findings: &mut Findings<'_>) {
     let rtt_ps = network.base_rtt_ps.saturating_add(network.hosts_ps);
@@ -105,7 +107,7 @@ fn timeout(one: &Noted, network: NetworkFacts, findings: &mut Findings<'_>) {
     findings.warn(&[&path], message, &hint);
 }
 
-/// Warns of a delay target below the base round trip.
+/// Warns about a delay target below the base round trip.
 // PRE-272
 fn target(
     one: &Noted,
@@ -126,7 +128,7 @@ fn target(
     let mut total_ps = given_ps;
     let mut said = format!("{path} is {}", show_time(given_ps));
     if let Some(per_hop) = per_hop.filter(|_| per_hop_ps > 0) {
-        // Every host of a regular shape sees the same network.
+        // In a regular shape every host has the same distances.
         let from = if graph.is_regular() { 1 } else { usize::MAX };
         let hops = longest_path(graph, from) as u64;
         total_ps = given_ps.saturating_add(per_hop_ps.saturating_mul(hops));
@@ -148,7 +150,7 @@ fn target(
     findings.warn(&[&path], message, &hint);
 }
 
-/// Warns of a target for hosts that they cannot meet.
+/// Warns about a target for hosts that they cannot meet.
 // PRE-272
 fn host_target(one: &Noted, hosts_ps: Time, findings: &mut Findings<'_>) {
     let Some(given_ps) = one.time_ps().filter(|&given_ps| given_ps <= hosts_ps) else {
@@ -164,7 +166,7 @@ fn host_target(one: &Noted, hosts_ps: Time, findings: &mut Findings<'_>) {
     findings.warn(&[&path], message, &hint);
 }
 
-/// Warns of a period in which all measured flows start.
+/// Warns about a period that is longer than the time in which all measured flows start.
 // PRE-273
 fn period(one: &Noted, spec: &Spec, findings: &mut Findings<'_>) {
     let until_ps = spec.run.until_ps;
@@ -186,7 +188,7 @@ fn period(one: &Noted, spec: &Spec, findings: &mut Findings<'_>) {
     );
 }
 
-/// Warns of defaults that were scaled to the slowest hosts where hosts differ.
+/// Warns about defaults that were scaled to the slowest host although hosts differ.
 // PRE-274
 fn rates(graph: &Graph, noted: &[Noted], network: NetworkFacts, findings: &mut Findings<'_>) {
     let fastest = host_rates(graph).max().unwrap_or(0);
@@ -211,7 +213,7 @@ fn rates(graph: &Graph, noted: &[Noted], network: NetworkFacts, findings: &mut F
     );
 }
 
-/// Rate of each host, which is that of its slowest link, in bits per second.
+/// Returns the rate of each host, which is that of its slowest link, in bits per second.
 fn host_rates(graph: &Graph) -> impl Iterator<Item = u64> {
     (0..graph.hosts()).filter_map(|host| {
         let rates = graph.port_range(host).map(|index| graph.port(index).rate);
@@ -219,8 +221,8 @@ fn host_rates(graph: &Graph) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Most switches on a shortest path between two hosts, of which one is on the first `from` switches
-/// with hosts.
+/// Returns the maximum number of switches on a shortest path between two hosts, one of which is on
+/// the first `from` switches with hosts.
 pub(crate) fn longest_path(graph: &Arc<Graph>, from: usize) -> usize {
     let mut paths = Paths::new(graph.clone());
     let ends: Vec<u32> = (0..graph.groups())

@@ -1,4 +1,4 @@
-//! What a scenario starts from: declared defaults, then a preset, then a profile.
+//! Layers below a scenario: declared defaults, then a preset, then a profile.
 
 use crate::document::{Table, Value, built_in};
 use crate::keys::{ROOT, RUN, SWITCH};
@@ -9,7 +9,7 @@ use crate::scheme::{AXES, tables};
 const COMMON: &str = include_str!("../presets/common.toml");
 
 impl Preset {
-    /// What it is, in a line.
+    /// Describes the preset in one line.
     #[must_use]
     pub fn summary(&self) -> String {
         match layer(self.name, self.text)
@@ -21,7 +21,7 @@ impl Preset {
         }
     }
 
-    /// Its answers, on top of what all presets start from.
+    /// Returns the settings of the preset, merged with the common defaults of all presets.
     pub(crate) fn scheme(&self, parameters: &str) -> Table {
         let mut result = Table::default();
         let common = built_in("presets/common.toml", common());
@@ -37,12 +37,13 @@ impl Preset {
 }
 
 impl Profile {
-    /// What it sets in a scheme with this control and backpressure, and in this preset.
+    /// Returns the settings of the profile for a scheme with this control and backpressure, and for
+    /// this preset.
     pub(crate) fn scheme(&self, control: &str, backpressure: &str, preset: &str) -> Table {
         let table = layer(&format!("profile-{}", self.name), self.text);
         let mut result = Table::default();
         let mut parts = vec!["scheme", control, backpressure];
-        // A preset may have the name of its control or backpressure.
+        // A preset may have the same name as its control or backpressure.
         if !parts.contains(&preset) {
             parts.push(preset);
         }
@@ -55,12 +56,12 @@ impl Profile {
     }
 }
 
-/// Defaults of keys outside the scheme.
+/// Returns the defaults of keys outside the scheme.
 pub(crate) fn defaults() -> Table {
     built_in("defaults", default_text())
 }
 
-/// Defaults of keys outside the scheme, as TOML.
+/// Returns the defaults of keys outside the scheme, as TOML.
 #[must_use]
 pub fn default_text() -> String {
     let scheme = &AXES[..2];
@@ -74,7 +75,8 @@ pub fn default_text() -> String {
     .concat()
 }
 
-/// What every preset starts from, as TOML: all declared defaults, and the sets of parameters of `common.toml`.
+/// Returns the common base of all presets as TOML: all declared defaults, and the sets of
+/// parameters of `common.toml`.
 #[must_use]
 pub fn common() -> String {
     let axes = params::defaults("scheme", &AXES[2..], "");
@@ -82,7 +84,7 @@ pub fn common() -> String {
     axes + &tables.collect::<String>() + COMMON
 }
 
-/// The table of one of the texts in `presets/`.
+/// Parses one of the texts in `presets/`.
 fn layer(name: &str, text: &str) -> Table {
     built_in(&format!("presets/{name}.toml"), text.to_owned())
 }

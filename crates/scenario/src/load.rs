@@ -1,4 +1,4 @@
-//! From text to a checked [`Scenario`].
+//! Converts the text of a scenario to a checked [`Scenario`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,42 +27,41 @@ use crate::traffic_spec::{self, Around, TrafficSpec};
 use crate::units::TIME;
 use crate::workload_spec;
 
-/// Largest scenario file.
+/// Largest scenario file in bytes.
 const MAX_SCENARIO_BYTES: u64 = 64 << 20;
-/// How long a run may go on after the last flow may start.
+/// Maximum time of a run after the last flow may start.
 const GRACE_PS: Time = 100_000_000_000;
-/// How long a run with workloads may go on: it ends when they do.
+/// Maximum time of a run with workloads. Normally it ends with the workloads.
 const WORKLOAD_PS: Time = 1_000 * GRACE_PS;
 
-/// What the command line adds to a scenario.
+/// Changes of a scenario from the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// `a.b=c`, in order.
+    /// Overrides `a.b=c`, in order.
     pub set: Vec<String>,
-    /// A preset to use in the place of the scenario's own.
+    /// Preset that replaces the scenario's own.
     pub scheme: Option<String>,
-    /// A seed to use in the place of the scenario's own.
+    /// Seed that replaces the scenario's own.
     pub seed: Option<u64>,
-    /// A profile to use in the place of the scenario's own.
+    /// Profile that replaces the scenario's own.
     pub profile: Option<String>,
 }
 
 impl Scenario {
-    /// Reads and checks the scenario in a file.
+    /// Reads and checks a scenario file.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All errors of the scenario.
     pub fn load(path: &Path, changes: &Changes) -> Result<Self, ScenarioError> {
         let text = read_text(path)?;
         let base = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
         Self::parse(&text, &path.display().to_string(), &base, changes)
     }
 
-    /// Checks a scenario that is already in memory. `name` is how messages call it; relative file
-    /// names in it start from `base`.
+    /// Checks a scenario in memory. Messages use `name`. Relative file names start from `base`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All errors of the scenario.
     pub fn parse(
         text: &str,
         name: &str,
@@ -94,7 +93,7 @@ impl Scenario {
                 None => Vec::new(),
             };
             if !found.is_empty() {
-                // PRE-291: a conflict under the own preset is an error under every preset.
+                // PRE-291: a conflict with the scenario's own preset is an error with every preset
                 let own = Changes {
                     scheme: None,
                     ..changes.clone()
@@ -102,7 +101,7 @@ impl Scenario {
                 let conflicts = own_errors(&read(&own, &[]).2, &[Code::ImpossibleSet]);
                 found.retain(|one| !conflicts.contains(one));
             }
-            // A problem that is still there is not about a key that can be left out.
+            // A problem that remains does not concern a key that can be omitted.
             if found.iter().all(|one| idle.contains(one)) {
                 return finish(scenario, &root, context);
             }
@@ -152,7 +151,8 @@ fn own_errors(context: &Context, codes: &[Code]) -> Vec<(At, String)> {
     own.collect()
 }
 
-/// Applies what the command line says. `idle` are keys of `[scheme]` that do not apply to the chosen preset.
+/// Applies the changes of the command line. `idle` are keys of `[scheme]` that do not apply to the
+/// chosen preset.
 fn with_changes(
     mut user: Table,
     changes: &Changes,
@@ -174,7 +174,7 @@ fn with_changes(
     user
 }
 
-/// Keys of `[scheme]` whose values are what distinguishes one preset from another. All other keys are parameters.
+/// Keys of `[scheme]` whose values distinguish presets. All other keys are parameters.
 // PRE-291
 const CHOICES: &[&str] = &[
     "classify",
@@ -188,7 +188,7 @@ const CHOICES: &[&str] = &[
     "at",
 ];
 
-/// Sets a word of `[scheme]` as an option of the command line says.
+/// Sets a word of `[scheme]` from an option of the command line.
 fn set_scheme(user: &mut Table, key: &str, word: &str, option: &str) {
     let source = Arc::new(Source {
         name: option.to_owned(),
@@ -216,8 +216,9 @@ fn set_scheme(user: &mut Table, key: &str, word: &str, option: &str) {
     }
 }
 
-/// Puts another preset in the place of the scenario's. Every parameter of the scenario applies to each preset that has
-/// it. Choices that the scenario made for its own preset, and the parameters in `idle`, are left out with a warning.
+/// Replaces the scenario's preset. Every parameter of the scenario applies to each preset that has
+/// it. The scenario's choices for its own preset, and the parameters in `idle`, are omitted with a
+/// warning.
 // PRE-291
 fn choose_scheme(user: &mut Table, preset: &str, idle: &[(At, String)], context: &Context) {
     if let Some(Entry {
@@ -262,8 +263,8 @@ fn choose_scheme(user: &mut Table, preset: &str, idle: &[(At, String)], context:
     set_scheme(user, "preset", preset, "--scheme");
 }
 
-/// Removes the entries of a table and of those inside it for which `stays` returns false. `stays` gets each entry and the
-/// path of its table.
+/// Removes the entries of a table, and of tables inside it, for which `stays` returns false.
+/// `stays` gets each entry and the path of its table.
 fn leave_out(table: &mut Table, path: &str, stays: &mut impl FnMut(&Entry, &str) -> bool) {
     table.entries.retain_mut(|entry| {
         if !stays(entry, path) {
@@ -276,7 +277,7 @@ fn leave_out(table: &mut Table, path: &str, stays: &mut impl FnMut(&Entry, &str)
     });
 }
 
-/// Reads the whole scenario; `None` where something is wrong (the context knows what).
+/// Reads the whole scenario. Returns `None` if there was an error, which the context has recorded.
 fn read_root(
     root: &mut Table,
     source: &Arc<Source>,
@@ -350,15 +351,15 @@ fn read_root(
     Some((spec, graph?))
 }
 
-/// The scheme with its declared defaults, before they are adapted to the network. Mistakes are reported when the scheme
-/// is read for good.
+/// Returns the scheme with its declared defaults, before they are adapted to the network. Errors
+/// are reported later, when the scheme is read again.
 fn draft_scheme(s: &Section<'_>) -> Option<SchemeSpec> {
     let scratch = Context::default();
     let root = Section::new(&scratch, s.table, "", s.at.clone());
     scheme::read(&root.section("scheme")?)
 }
 
-/// Lays `[scheme]` over the preset that it names.
+/// Merges `[scheme]` with the preset that it names.
 fn complete_scheme(root: &mut Table, context: &Context) {
     let Some(entry) = root.entries.iter_mut().find(|e| e.key == "scheme") else {
         return;
@@ -406,7 +407,7 @@ fn complete_scheme(root: &mut Table, context: &Context) {
         full.merge(user);
         entry.node.value = Value::Table(full);
     } else {
-        // Without a preset every axis would be missing; only the wrong name is worth a word.
+        // Without a preset every axis would be missing. Report only the wrong name.
         let mut fallback = PRESETS[0].scheme(PARAMETER_SETS[0]);
         for key in ["preset", "parameters"] {
             if let Some(e) = defaults().get("scheme").and_then(|e| match &e.node.value {
@@ -420,7 +421,7 @@ fn complete_scheme(root: &mut Table, context: &Context) {
     }
 }
 
-/// The network, or what the builder says is wrong with it.
+/// Builds the network, or reports the error of the builder.
 fn build_graph(s: &Section<'_>, spec: &TopologySpec) -> Option<Graph> {
     match spec.build() {
         Ok(graph) => Some(graph),
@@ -435,7 +436,7 @@ fn build_graph(s: &Section<'_>, spec: &TopologySpec) -> Option<Graph> {
     }
 }
 
-/// Hosts by name, where the scenario names them itself.
+/// Returns the host names of the scenario, if it defines any.
 fn host_names(topology: Option<&TopologySpec>) -> BTreeMap<&str, u32> {
     match topology {
         Some(TopologySpec::Links { hosts, .. }) => {
@@ -483,19 +484,19 @@ fn read_run(root: &Section<'_>, traffic: &[TrafficSpec]) -> Option<RunSpec> {
         until_ps: until,
         probe_ps: values.time("probe"),
         warmup_ps: warmup,
-        fct_acked: values.is("fct", "acked"), // PRE-242
-        epoch_ps: values.time("epoch"),       // PRE-90
-        // LNK-43
+        fct_acked: values.is("fct", "acked"), // PRE-242: count until the last ACK
+        epoch_ps: values.time("epoch"),       // PRE-90: clock of the other simulator
+        // LNK-43: continue or end after a deadlock
         on_deadlock: if values.is("on_deadlock", "end") {
             OnDeadlock::End
         } else {
             OnDeadlock::GoOn
         },
-        may_lose: values.is("on_loss", "warn"), // AUD-05
+        may_lose: values.is("on_loss", "warn"), // AUD-05: allow drops with a warning
     })
 }
 
-/// Makes the scenario, or the error with all its problems.
+/// Creates the scenario, or the error with all its problems.
 fn finish(
     read: Option<(Spec, Arc<Graph>)>,
     root: &Table,
@@ -532,7 +533,7 @@ fn finish(
             warnings: problems,
             resolved,
         }),
-        // Every way to fail reports itself; should one be forgotten, this is said and not hidden.
+        // Every failure reports an error. This catches a failure that does not.
         None => Err(ScenarioError::plain(
             Code::WrongValue,
             "the scenario could not be read, and no reason was given: this is a mistake in backwater",
@@ -541,7 +542,7 @@ fn finish(
     }
 }
 
-/// Problems come in the order of the file, those of overrides after them.
+/// Sort key of problems: the order of the file, then overrides.
 fn order(problem: &Problem) -> (u8, String, usize) {
     match &problem.at {
         Some(at) => {
@@ -564,7 +565,7 @@ fn order(problem: &Problem) -> (u8, String, usize) {
     }
 }
 
-/// Where every key stands.
+/// Returns the position of every key.
 fn places(root: &Table) -> BTreeMap<String, At> {
     fn collect(path: &str, node: &Node, places: &mut BTreeMap<String, At>) {
         let child = |key: &str| {

@@ -1,4 +1,4 @@
-//! Sources of traffic as the generator of flows wants them, and the loads that they make.
+//! Converts sources of traffic for the generator of flows, and computes their loads.
 
 use fabric::topology::{CapacityOf, Graph};
 use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
@@ -8,12 +8,12 @@ use dataplane::units::Time;
 use crate::spec::Spec;
 use crate::traffic_spec::{Frequency, LoadOf, TrafficSpec};
 
-/// The rack of every host.
+/// Returns the rack of every host.
 pub(crate) fn racks(graph: &Graph) -> Vec<u32> {
     (0..graph.hosts()).map(|host| graph.rack_of(host)).collect()
 }
 
-/// A source as the generator of flows wants it: loads turned into gaps.
+/// Converts a source for the generator of flows: loads become gaps.
 pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<SourceSpec, String> {
     let mut source = SourceSpec {
         name: t.name.clone(),
@@ -28,7 +28,7 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
     let Some((kind, frequency)) = t.arrivals else {
         return Ok(source);
     };
-    // The number of flows of an arrival depends on whether there are arrivals.
+    // Set the arrivals first, because the number of flows per arrival depends on them.
     source.arrivals = Some(Arrivals {
         kind,
         mean_gap_ps: 1.0,
@@ -52,13 +52,13 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
     Ok(source)
 }
 
-/// The links that a load is of.
+/// Returns the capacity to which a load refers.
 // TRA-22, TRA-23
 fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, String> {
     let links = |hosts: &[u32]| graph.hosts_bps(hosts.iter().copied());
     let all = |of| graph.capacity_bps(of).map_err(|e| e.to_string());
     match (of, &t.pattern) {
-        // Hosts that are left out have no part in the links of the hosts.
+        // Excluded hosts do not count in the capacity of the hosts.
         (LoadOf::Links(CapacityOf::Hosts), Pattern::Among { excluded, .. }) => {
             Ok(all(CapacityOf::Hosts)? - links(excluded))
         }
@@ -69,20 +69,22 @@ fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, Stri
     }
 }
 
-/// A load that a scenario requests, in payload bytes over capacity.
+/// The requested load of a source, as payload bytes divided by capacity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AskedLoad {
     /// Name of the source.
     pub source: String,
-    /// Fraction of the host links, senders' side.
+    /// Fraction of the host links, in the direction of the senders.
     pub of_hosts: f64,
-    /// Fraction of the core, of the bytes that cross it; `None` without a core.
+    /// Fraction of the core, counting the bytes that cross it. `None` without a core.
     pub of_core: Option<f64>,
 }
 
-/// Returns the load that each source with arrivals requests of the host links and of the core, within its window.
+/// Returns the load that each source with arrivals requests of the host links and of the core,
+/// within its window.
 ///
-/// A load that was not requested of the core has a value there only if racks determine which flows cross it. // TOP-27
+/// If the load does not refer to the core, it has a value for the core only if racks determine
+/// which flows cross it. // TOP-27
 #[must_use]
 pub fn asked_loads(spec: &Spec, graph: &Graph) -> Vec<AskedLoad> {
     let exact = racks_determine_crossing(graph);
@@ -106,7 +108,7 @@ pub fn asked_loads(spec: &Spec, graph: &Graph) -> Vec<AskedLoad> {
     asked.collect()
 }
 
-/// True if no hosts of different racks have a switch in common. // TOP-13
+/// True if no hosts of different racks have a common switch. // TOP-13
 fn racks_determine_crossing(graph: &Graph) -> bool {
     (0..graph.groups()).all(|group| {
         let mut ends = graph.endpoints_on(graph.group_switch(group));
@@ -116,7 +118,7 @@ fn racks_determine_crossing(graph: &Graph) -> bool {
     })
 }
 
-/// The same, each with its window in ps.
+/// Like [`asked_loads`], with the window of each load in ps.
 pub(crate) fn loads(spec: &Spec, graph: &Graph) -> Vec<(AskedLoad, (Time, Time))> {
     let Ok(hosts) = Hosts::new(&racks(graph)) else {
         return Vec::new();

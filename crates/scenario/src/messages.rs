@@ -1,4 +1,4 @@
-//! The sizes of the flows that a scenario's traffic makes, for transports that go by them.
+//! Sizes of the flows of a scenario's traffic, for transports that depend on them.
 
 use dataplane::config::BaseRtt;
 use dataplane::transport::Around;
@@ -11,11 +11,11 @@ use crate::loads::{racks, source};
 use crate::scheme::SchemeSpec;
 use crate::spec::Spec;
 
-/// Points at which a distribution of sizes is looked at.
+/// Number of points at which a distribution of sizes is sampled.
 const POINTS: u32 = 4096;
 
-/// Calls `visit` with sizes in bytes and how many flows of each are expected. False: the traffic
-/// cannot be made.
+/// Calls `visit` with sizes in bytes and the expected number of flows of each. Returns false if the
+/// traffic cannot be created.
 pub(crate) fn for_each_size(spec: &Spec, graph: &Graph, mut visit: impl FnMut(f64, f64)) -> bool {
     let Ok(hosts) = Hosts::new(&racks(graph)) else {
         return false;
@@ -41,7 +41,7 @@ pub(crate) fn for_each_size(spec: &Spec, graph: &Graph, mut visit: impl FnMut(f6
     true
 }
 
-/// What a transport has to know of the traffic and the network.
+/// Returns the facts about the traffic and the network on which a transport depends.
 pub(crate) fn around(spec: &Spec, graph: &Graph) -> Around {
     let scheme = &spec.scheme;
     let mut around = Around {
@@ -61,7 +61,7 @@ pub(crate) fn around(spec: &Spec, graph: &Graph) -> Around {
     around
 }
 
-/// Payload of the packets that one BDP of the scheme takes.
+/// Returns the payload of the packets in one BDP of the scheme.
 fn bdp_bytes(scheme: &SchemeSpec, graph: &Graph) -> f64 {
     let mut paths = Paths::new(Arc::new(graph.clone()));
     let frame = scheme.mtu + scheme.header;

@@ -1,11 +1,11 @@
-//! Nodes of a network by their names.
+//! Looks up nodes of a network by name.
 
 use fabric::topology::Graph;
 
 use crate::problem::{Code, nearest};
 use crate::reader::{Read, refuse, refuse_as};
 
-/// The node with this name.
+/// Returns the node with this name.
 pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
     if let Some(node) = graph.find(name) {
         return Ok(node);
@@ -26,8 +26,8 @@ pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
     )
 }
 
-/// The port of node `a` that leads to node `b`, by port index. Where several links join the two nodes,
-/// `b` ends with the number of the link, as in `spine1#2`.
+/// Returns the port index of the port of node `a` that leads to node `b`. If several links join the
+/// two nodes, `b` ends with the number of the link, as in `spine1#2`.
 // TOP-05: parallel links have numbers
 pub(crate) fn port_between(a: &str, b: &str, graph: &Graph) -> Read<usize> {
     let (b, number) = match b.rsplit_once('#') {
@@ -67,7 +67,8 @@ pub(crate) fn port_between(a: &str, b: &str, graph: &Graph) -> Read<usize> {
     )
 }
 
-/// The nodes whose names are like a pattern, ascending. A name without `*` and `?` must exist.
+/// Returns the nodes whose names match a pattern, in ascending order. A name without `*` and `?`
+/// must exist.
 pub(crate) fn nodes_like(pattern: &str, graph: &Graph) -> Read<Vec<u32>> {
     if !pattern.contains(['*', '?']) {
         return Ok(vec![find(pattern, graph)?]);
@@ -76,7 +77,7 @@ pub(crate) fn nodes_like(pattern: &str, graph: &Graph) -> Read<Vec<u32>> {
     Ok((0..graph.nodes()).filter(fits).collect())
 }
 
-/// Whether a name is like a pattern, in which `*` stands for any letters and `?` for one.
+/// True if a name matches a pattern, in which `*` stands for any characters and `?` for one.
 fn is_like(name: &[u8], pattern: &[u8]) -> bool {
     match (pattern.split_first(), name.split_first()) {
         (None, first) => first.is_none(),

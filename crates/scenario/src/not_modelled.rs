@@ -1,11 +1,12 @@
-//! What the model of a run leaves out, as sentences for the foot of its report.
+//! Sentences about effects that the model of a run omits, for the end of its report.
 
 use dataplane::config::{Admission, PauseTime};
 use fabric::topology::Loss;
 
 use crate::spec::Scenario;
 
-/// Returns what weighs most of the effects that this run leaves out. docs/NOT-MODELLED.md has the whole list.
+/// Returns sentences about the most important effects that this run omits. docs/NOT-MODELLED.md has
+/// the whole list.
 ///
 /// A sentence appears only if it is true for the configuration of the run.
 // PRE-290

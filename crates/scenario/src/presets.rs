@@ -1,11 +1,11 @@
-//! Presets: named sets of answers, kept as TOML beside this crate so that each value stands next
-//! to the rule that it follows (specs/presets.md). They start from the defaults that schemes declare
-//! and a set of parameters of `common.toml`.
+//! Presets: named sets of values in TOML files, in which each value is beside its rule
+//! (specs/presets.md). A preset starts from the declared defaults of schemes and a set of
+//! parameters of `common.toml`.
 
-/// A preset as it is listed.
+/// A preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// Its name.
+    /// Name of the preset.
     pub name: &'static str,
     pub(crate) text: &'static str,
 }
@@ -77,8 +77,8 @@ pub(crate) const PRESET_NAMES: [&str; PRESETS.len()] = {
     names
 };
 
-/// Names of the sets of parameters: the paper or simulator whose values are taken. `"none"` is the empty set: the
-/// defaults that schemes declare.
+/// Names of the sets of parameters: the paper or simulator from which the values are taken.
+/// `"none"` is the empty set, so declared defaults apply.
 pub const PARAMETER_SETS: &[&str] = &[
     "none",
     "bfc-paper",
@@ -91,22 +91,22 @@ pub const PARAMETER_SETS: &[&str] = &[
 ];
 
 impl Preset {
-    /// The preset of a name.
+    /// Returns the preset with a name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         PRESETS.iter().find(|p| p.name == name)
     }
 }
 
-/// A profile: what another simulator does, as a layer on a preset.
+/// A profile: the behaviour of another simulator, as a layer on a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Its name.
+    /// Name of the profile.
     pub name: &'static str,
     pub(crate) text: &'static str,
 }
 
-/// No profile, and the names of all.
+/// `"none"`, and the names of all profiles.
 pub(crate) const PROFILE_NAMES: [&str; PROFILES.len() + 1] = {
     let mut names = ["none"; PROFILES.len() + 1];
     let mut i = 0;
@@ -117,7 +117,7 @@ pub(crate) const PROFILE_NAMES: [&str; PROFILES.len() + 1] = {
     names
 };
 
-/// All profiles. That of the papers, `"none"`, is no layer.
+/// All profiles. The profile of the papers, `"none"`, is not a layer.
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: "ns3",
@@ -134,7 +134,7 @@ pub const PROFILES: &[Profile] = &[
 ];
 
 impl Profile {
-    /// The profile of a name.
+    /// Returns the profile with a name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         PROFILES.iter().find(|p| p.name == name)

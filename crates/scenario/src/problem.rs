@@ -1,42 +1,42 @@
-//! What is wrong with a scenario, where, and what to do about it.
+//! Problems of a scenario: what is wrong, where, and what to do about it.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A text that a value came from: the scenario file, one `--set` override, or a preset.
+/// The source of a value: the scenario file, a `--set` override, or a preset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// How it is named in messages: the path of the file, or `--set`.
+    /// Name in messages: the path of the file, or `--set`.
     pub name: String,
     /// The whole text.
     pub text: String,
-    /// What it is.
+    /// Kind of the source.
     pub kind: SourceKind,
 }
 
-/// Kinds of [`Source`].
+/// Kinds of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
-    /// The scenario.
+    /// The scenario file.
     File,
-    /// An override of the command line.
+    /// An override from the command line.
     Override,
-    /// A preset or default that is built in.
+    /// A built-in preset or default.
     BuiltIn,
 }
 
-/// A stretch of a source.
+/// A part of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct At {
-    /// Where from.
+    /// The source.
     pub source: Arc<Source>,
-    /// Bytes of its text.
+    /// Byte range in the text of the source.
     pub span: Range<usize>,
 }
 
 impl At {
-    /// Line and column of the start, both from 1; the column counts characters.
+    /// Line and column of the start, counted from 1. The column counts characters.
     #[must_use]
     pub fn line_column(&self) -> (usize, usize) {
         let text = &self.source.text;
@@ -47,8 +47,8 @@ impl At {
         (line, before[line_start..].chars().count() + 1)
     }
 
-    /// The line that the stretch starts in, without its end, and how many characters of it the
-    /// stretch covers (at least 1).
+    /// Returns the line in which the range starts, without its end. Also returns the number of
+    /// characters of this line that the range covers (at least 1).
     fn excerpt(&self) -> (&str, usize) {
         let text = &self.source.text;
         let start = floor_char(text, self.span.start);
@@ -59,7 +59,7 @@ impl At {
         (line, text[start..end].trim_end().chars().count().max(1))
     }
 
-    /// The comment at the end of the line that the stretch starts in, without its `#`.
+    /// Returns the comment at the end of the line in which the range starts, without `#`.
     #[must_use]
     pub fn comment(&self) -> Option<&str> {
         let (line, _) = self.excerpt();
@@ -67,7 +67,7 @@ impl At {
     }
 }
 
-/// The nearest character boundary at or below `index`.
+/// Returns the nearest character boundary at or below `index`.
 fn floor_char(text: &str, index: usize) -> usize {
     let mut at = index.min(text.len());
     while !text.is_char_boundary(at) {
@@ -76,43 +76,43 @@ fn floor_char(text: &str, index: usize) -> usize {
     at
 }
 
-/// Whether a [`Problem`] stops the run.
+/// The severity of a [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The scenario cannot be run.
+    /// The scenario cannot run.
     Error,
-    /// It can, but its answer may not be what was meant.
+    /// The scenario can run, but perhaps not as intended.
     Warning,
 }
 
-/// What a [`Problem`] is about, for programs: the message is for people and may change, the code stays.
+/// Code of a [`Problem`] for programs. Codes are stable; messages are for people and may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// A file cannot be read.
     Unreadable,
     /// The text is not TOML.
     NotToml,
-    /// An override of the command line names no key, or no value.
+    /// An override of the command line has no key or no value.
     BadOverride,
-    /// There is no such key.
+    /// The key does not exist.
     UnknownKey,
-    /// A key that must be there is not.
+    /// A required key is missing.
     MissingKey,
-    /// A value of another type, or a quantity that is not a number with one of its units.
+    /// The value has another type, or is not a number with a valid unit.
     WrongType,
-    /// A value below the least or above the most.
+    /// The value is below the minimum or above the maximum.
     OutOfRange,
-    /// No word, host, link or workload has this name.
+    /// No option, host, link or workload has this name.
     UnknownName,
-    /// Anything else that is wrong with one value.
+    /// Any other error of one value.
     WrongValue,
-    /// The key would do nothing beside what the other keys say.
+    /// The key has no effect with the other keys.
     UselessKey,
-    /// Values that cannot go together, or not with the network.
+    /// Values that contradict each other or the network.
     ImpossibleSet,
-    /// A key that the scenario sets is left out, because it does not apply to the preset that was chosen.
+    /// A key of the scenario is omitted, because it does not apply to the chosen preset.
     LeftOut,
-    /// It can be run, but its answer may not be what was meant.
+    /// The scenario can run, but perhaps not as intended.
     Doubtful,
 }
 
@@ -134,13 +134,13 @@ impl Code {
         Self::Doubtful,
     ];
 
-    /// The name that programs see.
+    /// Name of the code for programs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.told().0
     }
 
-    /// What it means, in one sentence.
+    /// Meaning of the code in one sentence.
     #[must_use]
     pub const fn about(self) -> &'static str {
         self.told().1
@@ -186,31 +186,31 @@ impl Code {
     }
 }
 
-/// One thing that is wrong or doubtful.
+/// One error or warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Error or warning.
     pub severity: Severity,
-    /// What it is about, for programs.
+    /// Kind of the problem, for programs.
     pub code: Code,
     /// Dotted path of the key, such as `traffic.0.load.fraction`; empty for the whole file.
     pub key: String,
-    /// What is wrong.
+    /// Description of what is wrong.
     pub message: String,
     /// What was expected, or what to do.
     pub hint: Option<String>,
-    /// Where; `None` where no single place is to blame.
+    /// Position, or `None` if the problem has no single position.
     pub at: Option<At>,
 }
 
 impl Problem {
-    /// Line, from 1, where there is a place.
+    /// Line number from 1, if there is a position.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.at.as_ref().map(|at| at.line_column().0)
     }
 
-    /// Column, from 1, where there is a place.
+    /// Column number from 1, if there is a position.
     #[must_use]
     pub fn column(&self) -> Option<usize> {
         self.at.as_ref().map(|at| at.line_column().1)
@@ -230,7 +230,7 @@ impl fmt::Display for Problem {
             let name = &at.source.name;
             let number = line.to_string();
             let margin = " ".repeat(number.len());
-            // Tabs keep their width so that the caret stands below what it points at.
+            // Keep tabs, so that the caret is below the marked text.
             let lead: String = text
                 .chars()
                 .take(column - 1)
@@ -251,7 +251,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A scenario that cannot be run, with everything that is wrong with it.
+/// The error of a scenario that cannot run, with all its problems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// At least one problem, in the order of the file.
@@ -273,7 +273,7 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 impl ScenarioError {
-    /// An error that has no place in a text.
+    /// Creates an error without a position.
     #[must_use]
     pub fn plain(code: Code, message: impl Into<String>, hint: Option<String>) -> Self {
         let problem = Problem {
@@ -290,7 +290,7 @@ impl ScenarioError {
     }
 }
 
-/// The name nearest to `wrong`, if one is near enough to be meant.
+/// Returns the name that is most similar to `wrong`, if one is similar enough.
 #[must_use]
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = wrong.to_lowercase();

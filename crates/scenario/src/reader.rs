@@ -1,4 +1,4 @@
-//! Reads the tree of a scenario and collects everything that is wrong with it.
+//! Reads the tree of a scenario and collects all errors and warnings.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -10,30 +10,30 @@ use crate::document::{Entry, Node, Table, Value, error};
 use crate::problem::{At, Code, Problem, Severity, SourceKind, nearest};
 use crate::units::{Dimension, TIME, parse_fraction};
 
-/// Where a value came from, for `resolved.toml`.
+/// The origin of a value, for `resolved.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Written in the scenario.
+    /// The scenario sets the value.
     Scenario,
-    /// Set on the command line.
+    /// The command line sets the value.
     Override,
-    /// A default or a preset, with the words that explain it.
+    /// A default or a preset sets the value. The text explains it.
     BuiltIn(String),
 }
 
-/// What one reading of a scenario has found so far.
+/// State of reading one scenario.
 #[derive(Default)]
 pub(crate) struct Context {
     pub problems: RefCell<Vec<Problem>>,
-    /// Where each value that was read came from, by dotted path.
+    /// Origin of each value that was read, by dotted path.
     pub origins: RefCell<BTreeMap<String, Origin>>,
-    /// Values that the code works out, by the path of their table.
+    /// Computed values, by the path of their table.
     pub computed: RefCell<BTreeMap<String, Vec<Computed>>>,
-    /// Values that are written out otherwise than they were given, by path.
+    /// Values whose text in `resolved.toml` differs from the given one, by path.
     pub rewritten: RefCell<BTreeMap<String, String>>,
-    /// What defaults need to know of the network, as soon as it is known.
+    /// Facts about the network on which defaults depend, once they are known.
     pub network: Cell<Option<NetworkFacts>>,
-    /// Values of parameters that depend on the network.
+    /// Values of parameters that depend on the network, for later checks.
     pub noted: RefCell<Vec<Noted>>,
 }
 
@@ -44,24 +44,25 @@ pub(crate) struct NetworkFacts {
     pub base_rtt_ps: Time,
     /// Time that both hosts take for a packet and its ACK, in ps.
     pub hosts_ps: Time,
-    /// Rate of the slowest host in bits per second, to which defaults are scaled; `None`: they are not.
+    /// Rate of the slowest host in bits per second, to which defaults are scaled. `None` disables
+    /// scaling.
     pub host_bps: Option<u64>,
-    /// A link can lose frames or fail.
+    /// True if a link can lose frames or fail.
     pub loses_frames: bool,
 }
 
-/// A value that was read of a parameter that depends on the network.
+/// The value of a parameter that depends on the network.
 #[derive(Clone, Debug)]
 pub(crate) struct Noted {
     /// Dotted path of its table.
     pub table: String,
     pub param: &'static Param,
     pub value: ParamValue,
-    /// The scenario leaves it at its declared default.
+    /// True if the scenario does not set the parameter.
     pub is_default: bool,
 }
 
-/// A default that the code works out.
+/// A default that the code computes.
 #[derive(Clone, Debug)]
 pub(crate) struct Computed {
     pub key: String,
@@ -70,7 +71,7 @@ pub(crate) struct Computed {
     pub why: String,
 }
 
-/// Why a value is refused, and what was expected.
+/// The reason why a value is refused, and what was expected.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub code: Code,
@@ -78,15 +79,15 @@ pub(crate) struct Refusal {
     pub hint: Option<String>,
 }
 
-/// The answer of a function that reads one value.
+/// Result of reading one value.
 pub(crate) type Read<T> = Result<T, Refusal>;
 
-/// Refuses a value for what it says.
+/// Refuses a value as invalid.
 pub(crate) fn refuse<T>(message: impl Into<String>, hint: impl Into<String>) -> Read<T> {
     refuse_as(Code::WrongValue, message, hint)
 }
 
-/// Refuses a value for this reason.
+/// Refuses a value with an error code.
 pub(crate) fn refuse_as<T>(
     code: Code,
     message: impl Into<String>,
@@ -131,7 +132,7 @@ impl Context {
         });
     }
 
-    /// Notes where a value came from.
+    /// Records the origin of a value.
     pub fn note(&self, path: &str, at: &At) {
         let origin = match at.source.kind {
             SourceKind::File => Origin::Scenario,
@@ -141,7 +142,7 @@ impl Context {
         self.origins.borrow_mut().insert(path.to_owned(), origin);
     }
 
-    /// Notes a default that the code works out, with its value as TOML.
+    /// Records a computed default, with its value as TOML.
     pub fn compute(&self, table: &str, key: &str, text: String, why: &str) {
         let value = Computed {
             key: key.to_owned(),
@@ -155,14 +156,15 @@ impl Context {
             .push(value);
     }
 
-    /// Notes that a file is written out by its full path, for the run's own folder is elsewhere.
+    /// Records that `resolved.toml` has the full path of a file, because the run has another
+    /// working folder.
     pub fn rewrite(&self, path: &str, file: &std::path::Path) {
         self.rewritten
             .borrow_mut()
             .insert(path.to_owned(), file.to_string_lossy().into_owned());
     }
 
-    /// Whether an error was found.
+    /// True if an error was found.
     pub fn failed(&self) -> bool {
         self.problems
             .borrow()
@@ -171,13 +173,13 @@ impl Context {
     }
 }
 
-/// One table that is being read. Keys that were read are the ones that it may have.
+/// A table that is being read. Keys that the code has queried are the allowed keys of the table.
 pub(crate) struct Section<'a> {
     pub context: &'a Context,
     pub table: &'a Table,
     /// Dotted path, empty for the root.
     pub path: String,
-    /// Where the table is.
+    /// Position of the table.
     pub at: At,
     known: RefCell<Vec<&'static str>>,
     open: Cell<bool>,
@@ -195,7 +197,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The dotted path of a key.
+    /// Returns the dotted path of a key.
     pub fn child(&self, key: &str) -> String {
         if self.path.is_empty() {
             key.to_owned()
@@ -204,7 +206,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// How the table is called in messages.
+    /// Name of the table in messages.
     fn title(&self) -> String {
         if self.path.is_empty() {
             "the scenario".to_owned()
@@ -213,24 +215,24 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The entry under a key that the table may have.
+    /// Returns the entry of a key, and marks the key as allowed.
     pub fn entry(&self, key: &'static str) -> Option<&'a Entry> {
         self.known.borrow_mut().push(key);
         self.table.get(key)
     }
 
-    /// Whether the key is there.
+    /// True if the key exists.
     pub fn has(&self, key: &'static str) -> bool {
         self.entry(key).is_some()
     }
 
-    /// Reads a key that may be left out.
+    /// Reads an optional key.
     pub fn optional<T>(&self, key: &'static str, read: impl FnOnce(&Node) -> Read<T>) -> Option<T> {
         let entry = self.entry(key)?;
         self.read(entry, read)
     }
 
-    /// Reads a key that must be there.
+    /// Reads a required key.
     pub fn required<T>(
         &self,
         key: &'static str,
@@ -271,14 +273,14 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The table under a key, if it is there and is one.
+    /// Returns the table under a key, if the key exists and is a table.
     pub fn section(&self, key: &'static str) -> Option<Section<'a>> {
         self.section_or(key, || {
             format!("write [{}] or {key} = {{ ... }}", self.child(key))
         })
     }
 
-    /// The same, with a hint for those who wrote no table.
+    /// Like `section`, with a hint for users who wrote no table.
     pub fn section_or(
         &self,
         key: &'static str,
@@ -287,7 +289,7 @@ impl<'a> Section<'a> {
         let entry = self.entry(key)?;
         match &entry.node.value {
             Value::Table(table) => {
-                // A table made by dotted keys or a header is best shown at its key.
+                // A table from dotted keys or a header has no span of its own, so show its key.
                 let at = if entry.node.at.span.is_empty() {
                     &entry.key_at
                 } else {
@@ -315,17 +317,17 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// An error at a key's value, or at the table where it has no such key.
+    /// Reports an error at the value of a key, or at the table if the key does not exist.
     pub fn complain(&self, key: &str, message: impl Into<String>, hint: impl Into<String>) {
         self.refuse_keys(Code::WrongValue, &[key], message, hint);
     }
 
-    /// An error that several keys make together, shown at the first that the user wrote.
+    /// Reports an error that several keys cause together, at the first key that the user wrote.
     pub fn complain_of(&self, keys: &[&str], message: impl Into<String>, hint: impl Into<String>) {
         self.refuse_keys(Code::ImpossibleSet, keys, message, hint);
     }
 
-    /// An error of this code, shown at the first of the keys that the user wrote.
+    /// Reports an error with this code, at the first of the keys that the user wrote.
     pub fn refuse_keys(
         &self,
         code: Code,
@@ -338,7 +340,7 @@ impl<'a> Section<'a> {
             .error(code, self.blame(keys), &path, message, Some(hint.into()));
     }
 
-    /// A warning about several keys together.
+    /// Reports a warning that several keys cause together.
     pub fn warn_of(&self, keys: &[&str], message: impl Into<String>, hint: impl Into<String>) {
         let at = self.blame(keys);
         let at = (at.source.kind != SourceKind::BuiltIn).then_some(at);
@@ -347,7 +349,8 @@ impl<'a> Section<'a> {
             .warn(Code::Doubtful, at, &path, message, Some(hint.into()));
     }
 
-    /// Where the user wrote one of the keys; else the first of them that there is; else the table.
+    /// Returns the position of the first key that the user wrote. Else it returns that of the first
+    /// existing key, else of the table.
     fn blame(&self, keys: &[&str]) -> &At {
         let places = || {
             keys.iter()
@@ -360,7 +363,7 @@ impl<'a> Section<'a> {
             .unwrap_or(&self.at)
     }
 
-    /// Refuses a key that has no effect next to what else the table says.
+    /// Reports a key that has no effect with the other keys of the table.
     pub fn refuse_useless(&self, key: &'static str, why: &str) {
         if let Some(entry) = self.entry(key)
             && entry.key_at.source.kind != SourceKind::BuiltIn
@@ -373,12 +376,12 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Takes every key as known: used where a wrong key hides which others are right.
+    /// Accepts all keys. This is used if the allowed keys are unknown because of another error.
     pub fn accept_all(&self) {
         self.open.set(true);
     }
 
-    /// Reports every key that nothing has read.
+    /// Reports every key that the code has not queried.
     pub fn finish(&self) {
         if self.open.get() {
             return;
@@ -405,7 +408,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A string.
+/// Reads a string.
 pub(crate) fn string(node: &Node) -> Read<String> {
     match &node.value {
         Value::String(s) => Ok(s.clone()),
@@ -417,7 +420,7 @@ pub(crate) fn string(node: &Node) -> Read<String> {
     }
 }
 
-/// A string that is not empty and is fit for a name.
+/// Reads a non-empty string that is valid as a name.
 pub(crate) fn name(node: &Node) -> Read<String> {
     let text = string(node)?;
     let fine = !text.is_empty() && text.len() <= 200 && !text.chars().any(char::is_control);
@@ -430,7 +433,7 @@ pub(crate) fn name(node: &Node) -> Read<String> {
     )
 }
 
-/// One of a few words.
+/// Reads one of several words.
 pub(crate) fn choice<T: Copy>(node: &Node, options: &[(&'static str, T)]) -> Read<T> {
     let text = string(node)?;
     if let Some((_, value)) = options.iter().find(|(name, _)| *name == text) {
@@ -444,7 +447,7 @@ pub(crate) fn choice<T: Copy>(node: &Node, options: &[(&'static str, T)]) -> Rea
     refuse_as(Code::UnknownName, format!("there is no \"{text}\""), hint)
 }
 
-/// True or false.
+/// Reads true or false.
 pub(crate) fn boolean(node: &Node) -> Read<bool> {
     match &node.value {
         Value::Bool(b) => Ok(*b),
@@ -456,7 +459,7 @@ pub(crate) fn boolean(node: &Node) -> Read<bool> {
     }
 }
 
-/// A quantity with a unit, from `min` to `max` in the base unit.
+/// Reads a quantity with a unit, from `min` to `max` in the base unit.
 pub(crate) fn quantity(node: &Node, of: &Dimension, min: u64, max: u64) -> Read<u64> {
     let example = format!("write a {} with its unit, such as {}", of.noun, of.example);
     let text = match &node.value {
@@ -491,7 +494,7 @@ pub(crate) fn quantity(node: &Node, of: &Dimension, min: u64, max: u64) -> Read<
     Ok(value)
 }
 
-/// Two times, the first before the second, both up to `max` ps.
+/// Reads two times. The first must be before the second, and both at most `max` ps.
 pub(crate) fn time_window(node: &Node, max: u64) -> Read<(u64, u64)> {
     let hint = "two times, from and to: [\"0us\", \"5ms\"]";
     let Value::Array(items) = &node.value else {
@@ -515,7 +518,7 @@ pub(crate) fn time_window(node: &Node, max: u64) -> Read<(u64, u64)> {
     Ok((from, to))
 }
 
-/// A whole number from `min` to `max`.
+/// Reads a whole number from `min` to `max`.
 pub(crate) fn count(node: &Node, min: u64, max: u64) -> Read<u64> {
     let expected = format!("a whole number from {min} to {max}");
     match &node.value {
@@ -540,7 +543,7 @@ pub(crate) fn count(node: &Node, min: u64, max: u64) -> Read<u64> {
     }
 }
 
-/// A number from `min` to `max`.
+/// Reads a number from `min` to `max`.
 pub(crate) fn number(node: &Node, min: f64, max: f64) -> Read<f64> {
     let expected = format!("a number from {min} to {max}");
     let value = match &node.value {
@@ -559,7 +562,7 @@ pub(crate) fn number(node: &Node, min: f64, max: f64) -> Read<f64> {
     in_range(value, min, max, &expected)
 }
 
-/// A fraction, as a number or a percentage, from `min` to `max`.
+/// Reads a fraction, as a number or a percentage, from `min` to `max`.
 pub(crate) fn fraction(node: &Node, min: f64, max: f64) -> Read<f64> {
     let expected = format!("a fraction from {min} to {max}, such as 0.55 or \"55%\"");
     match &node.value {
@@ -590,7 +593,7 @@ fn in_range(value: f64, min: f64, max: f64, expected: &str) -> Read<f64> {
     )
 }
 
-/// The items of an array.
+/// Reads an array and returns its items.
 pub(crate) fn array<'n>(node: &'n Node, what: &str) -> Read<&'n [Node]> {
     match &node.value {
         Value::Array(items) => Ok(items),

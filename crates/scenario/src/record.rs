@@ -1,4 +1,4 @@
-//! `[record]`: what is recorded besides what every run tells.
+//! `[record]`: additional records of a run.
 
 use dataplane::param::{Kind, Param, Value as Given, Values};
 use dataplane::units::Time;
@@ -13,10 +13,10 @@ use crate::spec::RunSpec;
 use crate::traffic_spec::{TrafficSpec, last_arrival_ps};
 use crate::units::TIME;
 
-/// Between the two ends of a link in the name of a port.
+/// Separator between the two ends of a link in the name of a port.
 const ARROW: &str = "->";
 
-/// Reads `[record]`; without it nothing is recorded.
+/// Reads `[record]`. Without it nothing is recorded.
 // RCD-01
 pub(crate) fn read(
     root: &Section<'_>,
@@ -44,14 +44,14 @@ pub(crate) fn read(
     good.then_some(spec)
 }
 
-/// What the keys of a measure may depend on besides their values.
+/// Context for reading the keys of a measure.
 struct Around<'a> {
-    /// `None`: what is wrong with the topology has been said.
+    /// `None` if the topology has errors, which were already reported.
     graph: Option<&'a Graph>,
     measured: Option<(Time, Time)>,
 }
 
-/// Reads the table of a measure; `None` where it is wrong, which has been said then.
+/// Reads the table of a measure. Returns `None` if there was an error, which was reported.
 fn values(s: &Section<'_>, measure: &Declaration, around: &Around<'_>) -> Option<Values> {
     let inner = s.section(measure.key)?;
     let mut values = Values::default();
@@ -77,13 +77,13 @@ fn value(s: &Section<'_>, param: &'static Param, around: &Around<'_>) -> Option<
     }
 }
 
-/// The measured time, as the summary of a run has it. // RCD-08
+/// Returns the measured time of the summary. // RCD-08
 fn measured(traffic: &[TrafficSpec], run: &RunSpec) -> (Time, Time) {
     let end = last_arrival_ps(traffic).map_or(run.until_ps, |to| to.min(run.until_ps));
     (run.warmup_ps, end)
 }
 
-/// The window that is given, else the measured time.
+/// Returns the given window, else the measured time.
 fn window_or(
     s: &Section<'_>,
     key: &'static str,
@@ -101,7 +101,7 @@ fn window_or(
     Some(Given::Window(from, to))
 }
 
-/// All ports of switches, or those that are named.
+/// Returns the given ports, else all ports of switches.
 fn ports(node: &Node, graph: Option<&Graph>) -> Read<Given> {
     let example = "\"switches\" for all of them, or a list such as [\"switch0->host3\"]";
     if let Value::String(word) = &node.value {
@@ -115,7 +115,7 @@ fn ports(node: &Node, graph: Option<&Graph>) -> Read<Given> {
         return refuse("no port is named", example);
     }
     let Some(graph) = graph else {
-        // What is wrong with the topology has been said; no port can be looked up.
+        // The topology already has an error, so ports cannot be looked up.
         return Ok(Given::List(Vec::new()));
     };
     let mut listed: Vec<(u32, u16)> = items
@@ -128,7 +128,7 @@ fn ports(node: &Node, graph: Option<&Graph>) -> Read<Given> {
     Ok(Given::List(listed.into_iter().map(port).collect()))
 }
 
-/// The directions of links that patterns name.
+/// Returns the directions of links that match the patterns.
 // RCD-33
 fn links(node: &Node, graph: Option<&Graph>) -> Read<Given> {
     let example = "a list such as [\"leaf0->spine1\", \"host0:*\"]";
@@ -149,7 +149,7 @@ fn links(node: &Node, graph: Option<&Graph>) -> Read<Given> {
     Ok(Given::List(listed.into_iter().map(port).collect()))
 }
 
-/// The ports that send on the links of one pattern.
+/// Returns the ports that send on the links of one pattern.
 fn matching(text: &str, graph: &Graph) -> Read<Vec<(u32, u16)>> {
     let (from, to, both) = match (text.split_once(ARROW), text.split_once(':')) {
         (Some((from, to)), _) => (from.trim(), to.trim(), false),
@@ -162,7 +162,7 @@ fn matching(text: &str, graph: &Graph) -> Read<Vec<(u32, u16)>> {
             );
         }
     };
-    // TOP-05: one of several links between the same nodes has a number.
+    // TOP-05: one of several links between the same nodes has a number
     let (to, number) = match to.rsplit_once('#') {
         Some((nodes, number)) if graph.find(to).is_none() => (nodes, Some(number)),
         _ => (to, None),
@@ -202,7 +202,7 @@ fn matching(text: &str, graph: &Graph) -> Read<Vec<(u32, u16)>> {
     Ok(found)
 }
 
-/// The port of a switch that is named by both ends of its link.
+/// Returns the port of a switch from the names of both ends of its link.
 fn port(text: &str, graph: &Graph) -> Read<(u32, u16)> {
     let Some((from, to)) = text.split_once(ARROW) else {
         return refuse(

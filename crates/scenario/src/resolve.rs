@@ -1,16 +1,16 @@
-//! `resolved.toml`: the scenario with every value filled in, and where each comes from.
+//! `resolved.toml`: the scenario with explicit values of all keys, and the origin of each value.
 
 use std::fmt::Write as _;
 
 use crate::document::{Node, Table, Value};
 use crate::reader::{Context, Origin};
 
-/// Tables of a scenario in the order in which they are written out.
+/// Order of the tables of a scenario in the output.
 const ORDER: &[&str] = &[
     "topology", "switch", "traffic", "workload", "run", "record", "scheme",
 ];
 
-/// The whole scenario as TOML that reads back as the same scenario.
+/// Writes the whole scenario as TOML. Reading it gives the same scenario.
 pub(crate) fn write(root: &Table, context: &Context, note: &str) -> String {
     let mut writer = Writer {
         context,
@@ -34,7 +34,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// A table or array of tables with its header.
+    /// Writes a table or array of tables with its header.
     fn entry(&mut self, header: &str, node: &Node, path: &str) {
         match &node.value {
             Value::Table(table) => {
@@ -53,7 +53,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What stands in a table: single values first, then the tables inside it.
+    /// Writes the contents of a table: first single values, then the tables inside it.
     fn table(&mut self, header: &str, table: &Table, path: &str) {
         self.scalars(table, path);
         for entry in &table.entries {
@@ -68,7 +68,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether anything at or below a path was read.
+    /// True if anything at or below a path was read.
     fn was_read(&self, path: &str) -> bool {
         let below = format!("{path}.");
         let origins = self.context.origins.borrow();
@@ -122,7 +122,7 @@ impl Writer<'_> {
     }
 }
 
-/// A value as TOML.
+/// Formats a value as TOML.
 fn literal(node: &Node) -> String {
     match &node.value {
         Value::String(text) => quoted(text),
@@ -131,7 +131,7 @@ fn literal(node: &Node) -> String {
         Value::Integer(digits, 16) => format!("0x{digits}"),
         Value::Integer(digits, _) | Value::Float(digits) => digits.clone(),
         Value::Bool(value) => value.to_string(),
-        // No key takes a date, so none gets here.
+        // No key accepts a date, so this does not happen.
         Value::Datetime => String::new(),
         Value::Array(items) if items.iter().any(|i| matches!(i.value, Value::Table(_))) => {
             let lines: Vec<String> = items
@@ -162,7 +162,7 @@ fn literal(node: &Node) -> String {
     }
 }
 
-/// A string in quotes, with everything escaped that TOML wants escaped.
+/// Formats a string in quotes with the escapes of TOML.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -180,7 +180,7 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// A key, in quotes where it needs them.
+/// Formats a key, in quotes if needed.
 fn key(text: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !text.is_empty() && text.chars().all(bare) {

@@ -1,5 +1,5 @@
-//! What BFC costs a switch (BFC paper §3.3, §4): entries and bytes of flow table and pause
-//! counters, and what sending headers back into the ingress pipelines takes of its capacity.
+//! The cost of BFC in a switch (BFC paper §3.3, §4): entries and bytes of the flow table and pause
+//! counters, and the share of the switch's capacity that recirculated headers need.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use dataplane::units::{Rate, Time};
 use crate::messages::for_each_size;
 use crate::spec::Scenario;
 
-/// Bytes of a header that goes back: the smallest frame. With it, the limit below is met by packets
-/// of 533 bytes on average, where the paper says 500.
+/// Bytes of a recirculated header: the smallest frame. With it, packets of 533 bytes on average
+/// reach the limit below; the paper states 500.
 // BFC-53
 pub const RECIRCULATED_BYTES: u64 = 64;
 
-/// Share of a switch's capacity that its internal links have for it.
+/// Share of a switch's capacity that its internal links have for recirculated headers.
 // BFC-53
 pub const RECIRCULATION_LIMIT: f64 = 0.12;
 
-/// Bits of a table entry's packet count and of its time, each.
+/// Bits of the packet count of a table entry, and of its time.
 const COUNT_BITS: u64 = 16;
 
-/// Data packets on the wire, on average over all flows.
+/// Average size of data packets on the wire over all flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketMix {
     /// Bytes of a packet, headers included.
@@ -43,16 +43,16 @@ pub(crate) struct SwitchKind {
     pub ports: Vec<(Rate, Time)>,
 }
 
-/// What BFC costs one kind of switch.
+/// The cost of BFC in one kind of switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchResources {
     /// Name of the first such switch.
     pub name: String,
     /// Number of these switches.
     pub count: u32,
-    /// Its ports.
+    /// Number of ports.
     pub ports: u16,
-    /// Sum of their speeds in one direction.
+    /// Sum of the port rates in one direction.
     pub capacity_bps: u64,
     /// Entries of the flow table.
     pub table_entries: u64,
@@ -64,22 +64,22 @@ pub struct SwitchResources {
     pub counters: u64,
     /// Bytes of the pause counters.
     pub counter_bytes: u64,
-    /// 1-hop round trip that its thresholds come from, ps.
+    /// 1-hop round trip on which the thresholds depend, ps.
     pub hrtt_ps: Time,
-    /// How long a flow without packets keeps its queue, ps.
+    /// Time for which a flow without packets keeps its queue, ps.
     pub sticky_ps: Time,
-    /// Per speed of an egress (bits per second), the threshold of a queue alone at it, in bytes.
+    /// For each egress rate (bits per second), the threshold of a single active queue, in bytes.
     pub thresholds: Vec<(u64, u64)>,
-    /// Packets per second when every port sends all the time.
+    /// Packets per second if every port sends all the time.
     pub packets_per_s: f64,
-    /// Of them, those whose header goes back to be counted.
+    /// The part of these packets whose header is recirculated.
     pub recirculated_per_s: f64,
-    /// What that takes of the capacity.
+    /// Share of the capacity for recirculated headers.
     pub recirculated_share: f64,
 }
 
 impl SwitchResources {
-    /// Whether the internal links carry it.
+    /// True if the internal links can carry the recirculated headers.
     #[must_use]
     pub fn fits(&self) -> bool {
         self.recirculated_share <= RECIRCULATION_LIMIT
@@ -93,7 +93,8 @@ impl Scenario {
         self.spec.scheme.max_frame()
     }
 
-    /// The data packets that the traffic of this scenario makes; `None` if it has only workloads.
+    /// Returns the average data packet of the scenario's traffic, or `None` if it has only
+    /// workloads.
     #[must_use]
     pub fn packet_mix(&self) -> Option<PacketMix> {
         let (mut packets, mut payload, mut short) = (0.0, 0.0, 0.0);
@@ -115,7 +116,7 @@ impl Scenario {
         })
     }
 
-    /// What BFC costs each kind of switch, if packets have `mean_bytes` on average.
+    /// Returns the cost of BFC in each kind of switch, for packets of `mean_bytes` on average.
     // BFC-16, BFC-53
     #[must_use]
     pub fn resources(&self, mean_bytes: f64) -> Vec<SwitchResources> {
@@ -124,7 +125,7 @@ impl Scenario {
         kinds.map(|kind| one(kind, &config, mean_bytes)).collect()
     }
 
-    /// The kinds of switches, sorted by the names of the first of each.
+    /// Returns the kinds of switches, sorted by the name of the first switch of each.
     pub(crate) fn switch_kinds(&self) -> Vec<SwitchKind> {
         let mut kinds: BTreeMap<Vec<(u64, Time)>, SwitchKind> = BTreeMap::new();
         for node in self.graph.hosts()..self.graph.nodes() {

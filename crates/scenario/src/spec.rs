@@ -13,64 +13,65 @@ use crate::scheme::{SchemeAt, SchemeSpec};
 use crate::traffic_spec::TrafficSpec;
 use crate::workload_spec::WorkloadSpec;
 
-/// `[run]`.
+/// The settings of `[run]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunSpec {
-    /// The run ends here at the latest, ps.
+    /// Latest end of the run, ps.
     pub until_ps: Time,
-    /// Buffers and active flows are sampled this often, ps.
+    /// Interval of sampling buffers and active flows, ps.
     pub probe_ps: Time,
-    /// Flows that start earlier are left out of the statistics, ps.
+    /// Warm-up, ps. Flows that start earlier do not count in the statistics.
     pub warmup_ps: Time,
-    /// Statistics count the time of a flow until its last ACK is back, not until its last byte is there.
+    /// True if statistics count the time of a flow until its last ACK has returned, false until its
+    /// last byte has arrived.
     pub fct_acked: bool,
-    /// What the clock of another simulator shows at time 0 of this run, ps. Exports count from it;
-    /// nothing in the simulated network does.
+    /// Clock of another simulator at time 0 of this run, ps. Exports count from it. It has no
+    /// effect in the simulated network.
     pub epoch_ps: Time,
-    /// What a deadlock does to the run.
+    /// Effect of a deadlock on the run.
     pub on_deadlock: OnDeadlock,
-    /// Drops where the scheme promises no loss are warnings, not errors.
+    /// True if drops are warnings instead of errors when the scheme guarantees no loss.
     pub may_lose: bool,
 }
 
-/// Everything that a scenario says, with all defaults filled in.
+/// All settings of a scenario, including defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// Its name.
+    /// Name of the scenario.
     pub name: String,
-    /// Where all chance comes from.
+    /// Seed of all random decisions.
     pub seed: u64,
     /// The network.
     pub topology: TopologySpec,
-    /// Its links that fail.
+    /// Link failures.
     pub failures: FailuresSpec,
     /// Buffer of every switch.
     pub buffer_bytes: u64,
     /// Bytes reserved per port and buffered class.
     pub reserved_bytes: u64,
-    /// Who sends what.
+    /// Sources of flows.
     pub traffic: Vec<TrafficSpec>,
-    /// What ranks do together.
+    /// Workloads of ranks.
     pub workloads: Vec<WorkloadSpec>,
-    /// How long, and what is measured.
+    /// Duration and measured time.
     pub run: RunSpec,
-    /// What is recorded besides.
+    /// Additional records.
     pub record: RecordSpec,
-    /// One answer per axis.
+    /// The scheme.
     pub scheme: SchemeSpec,
-    /// Switches whose answers differ.
+    /// Exceptions from the scheme for some switches.
     pub scheme_at: Vec<SchemeAt>,
 }
 
 /// A checked scenario.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What it says.
+    /// All settings.
     pub spec: Spec,
-    /// The network, built.
+    /// The built network.
     pub graph: Arc<Graph>,
-    /// What is doubtful in it.
+    /// Warnings about the scenario.
     pub warnings: Vec<Problem>,
-    /// The scenario with every value and where it comes from, as TOML.
+    /// The scenario as TOML with all values and their origins.
     pub resolved: String,
 }

@@ -1,4 +1,4 @@
-//! What a scheme has to know of the network around it.
+//! The facts about the network on which a scheme depends.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::spec::Spec;
 use crate::traffic_spec::TrafficSpec;
 use crate::workload_spec::WorkloadSpec;
 
-/// What the scheme has to know of the network.
+/// Returns the facts about the network on which the scheme depends.
 #[must_use]
 pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
     let mut rates = BTreeSet::new();
@@ -58,13 +58,13 @@ pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
 }
 
 impl Spec {
-    /// The schemes of the switches: that of most, and those of `[[scheme.at]]`.
+    /// Returns the schemes of the switches: the main scheme, and those of `[[scheme.at]]`.
     pub(crate) fn schemes(&self) -> impl Iterator<Item = &SchemeSpec> {
         let others = self.scheme_at.iter().map(|at| &at.scheme);
         std::iter::once(&self.scheme).chain(others)
     }
 
-    /// What switches and NICs are in this network.
+    /// Describes the switches and NICs of this network.
     #[must_use]
     pub fn configure(&self, graph: &Arc<Graph>) -> SchemeConfig {
         let around = surroundings(self, graph);
@@ -77,7 +77,7 @@ impl Spec {
     }
 }
 
-/// The round trip that an interval of the switches counts in; 0 where none does.
+/// Returns the round trip on which an interval of the switches depends, or 0 if no interval does.
 // SPFC-18
 fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
     let scheme = &spec.scheme;
@@ -93,7 +93,7 @@ fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
     }
 }
 
-/// Rate of the link of the host with the lowest number.
+/// Returns the rate of the link of the host with the lowest number.
 // NS3-11
 fn nic_bps(graph: &Graph) -> u64 {
     let numbers = fabric::ns3::node_numbers(graph);

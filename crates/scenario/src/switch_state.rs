@@ -29,13 +29,13 @@ pub struct SwitchState {
     pub name: String,
     /// Number of these switches.
     pub count: u32,
-    /// Its ports.
+    /// Number of ports.
     pub ports: u64,
     /// Counters of the switch.
     pub counters: u64,
     /// Registers of the switch.
     pub registers: u64,
-    /// Bits of all of them.
+    /// Sum of their bits.
     pub bits: u64,
 }
 
@@ -44,13 +44,13 @@ pub struct SwitchState {
 pub struct SystemState {
     /// The paper's name of the system, in lower case.
     pub system: &'static str,
-    /// One for each kind of switch.
+    /// The state in each kind of switch.
     pub switches: Vec<SwitchState>,
 }
 
 impl Scenario {
-    /// Returns the state of each system that the scheme has. `destinations` is the number of hosts
-    /// for which Floodgate has memory (`None`: those of the network).
+    /// Returns the state of each system in the scheme. `destinations` is the number of hosts for
+    /// which Floodgate has memory. `None` means the hosts of the network.
     #[must_use]
     pub fn switch_states(&self, destinations: Option<u64>) -> Vec<SystemState> {
         let config = self.spec.configure(&self.graph).switch;
@@ -88,7 +88,7 @@ impl Scenario {
             count: r.count,
             ports: r.ports.into(),
         };
-        // The mean size of packets does not change the state.
+        // The mean size of packets has no effect on the state.
         self.resources(1.0).into_iter().map(of).collect()
     }
 
@@ -136,7 +136,7 @@ fn spfc(
     let bits: u64 = ports
         .iter()
         .map(|&(rate, _)| {
-            // IRC counts up to the counting number and stays there.
+            // IRC stops at the counting number.
             let number = counting_number(victims, rate, config.max_frame);
             let counter_bits = u64::from(u64::BITS - number.leading_zeros());
             CLOCK_BITS + counter_bits + 1 + pausable

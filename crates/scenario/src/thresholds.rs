@@ -1,6 +1,6 @@
-//! What the thresholds of a scenario come to in its network: how each kind of switch divides its
-//! buffer, what one ingress may hold before it is paused, where ECN begins, and the bandwidth-delay
-//! product that these are to be compared with.
+//! The thresholds of a scenario in its network: the division of each kind of switch's buffer, the
+//! bytes at which an ingress is paused, the ECN thresholds, and the bandwidth-delay product for
+//! comparison.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use serde_json::{Value, json};
 use crate::scheme::SchemeConfig;
 use crate::spec::Scenario;
 
-/// The thresholds of a network and what they are compared with.
+/// The thresholds of a network, and values for comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thresholds {
-    /// Hosts of the network.
+    /// Number of hosts.
     pub hosts: u32,
-    /// Rate of the slowest link of a host, bits per second.
+    /// Rate of the slowest host link, bits per second.
     pub host_bps: u64,
-    /// Largest base round trip between two hosts: a full frame there, an ACK back, nothing waits, ps.
+    /// Largest base round trip between two hosts in ps: a full frame, an ACK back, and no queues.
     pub base_rtt_ps: Time,
-    /// The round trip that the controls of the senders count with, where all have the same, ps.
+    /// Round trip that the congestion controls use in ps, if it is the same for all.
     pub control_rtt_ps: Option<Time>,
     /// Bytes of the largest frame, with headers and INT.
     pub frame_bytes: u16,
     /// Bytes of an ACK.
     pub ack_bytes: u16,
-    /// The shortest silence after which a sender repeats packets, ps.
+    /// Shortest timeout of a sender, ps.
     pub timeout_ps: Option<Time>,
-    /// What happens when the buffer gets full.
+    /// Admission when the buffer is full.
     pub admission: Admission,
-    /// Classes that PFC pauses.
+    /// Number of classes that PFC pauses.
     pub pausable_classes: usize,
-    /// Each kind of switch, by its ports.
+    /// Each kind of switch, distinguished by its ports.
     pub switches: Vec<SwitchThresholds>,
 }
 
@@ -45,45 +45,45 @@ pub struct Thresholds {
 pub struct SwitchThresholds {
     /// Name of the first such switch.
     pub name: String,
-    /// How many there are.
+    /// Number of these switches.
     pub count: u32,
-    /// All bytes of its buffer.
+    /// Size of the buffer in bytes.
     pub buffer_bytes: u64,
-    /// Bytes that belong to single ingresses, all together.
+    /// Sum of the reserves of all ingresses in bytes.
     pub reserved_bytes: u64,
-    /// Bytes of headroom in the buffer, all together.
+    /// Sum of all headroom in the buffer in bytes.
     pub headroom_bytes: u64,
-    /// Bytes of the pool that all share; below 0 where the rest needs more than there is.
+    /// Bytes of the shared pool. Negative if the rest needs more than the buffer.
     pub shared_bytes: i64,
-    /// Bytes that victim ports may hold beside the pool, all together.
+    /// Bytes that all victim ports together may store outside the pool.
     pub beside_bytes: u64,
-    /// Bytes of one ingress in the pool at which it is paused, if it is alone there.
+    /// Bytes of an ingress in the pool at which it is paused, if only this ingress has bytes there.
     pub xoff_alone_bytes: Option<u64>,
-    /// The same if all ingresses hold as much as this.
+    /// Bytes of each ingress in the pool at which it is paused, if all ingresses have equally many.
     pub xoff_all_bytes: Option<u64>,
-    /// Its ports, by what they are.
+    /// The ports, grouped by their properties.
     pub ports: Vec<PortThresholds>,
 }
 
 /// The thresholds of equal ports of a switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortThresholds {
-    /// How many there are.
+    /// Number of these ports.
     pub count: u32,
     /// Rate of the link, bits per second.
     pub rate_bps: u64,
-    /// Propagation of the link, one way, ps.
+    /// Propagation delay of the link, ps.
     pub delay_ps: Time,
-    /// The link leads to a host.
+    /// True if the link leads to a host.
     pub to_host: bool,
-    /// Headroom of the ingress, where PFC pauses it.
+    /// Headroom of the ingress, if PFC pauses it.
     pub headroom_bytes: Option<u64>,
-    /// ECN of the egress.
+    /// ECN thresholds of the egress, if any.
     pub ecn: Option<Red>,
 }
 
 impl Scenario {
-    /// What the thresholds come to.
+    /// Computes the thresholds.
     // SW-11, SW-13, SW-18, SW-19, SW-31
     #[must_use]
     pub fn thresholds(&self) -> Thresholds {
@@ -112,7 +112,7 @@ impl Scenario {
 }
 
 impl Thresholds {
-    /// The same for other programs: names with units, null where there is none.
+    /// Converts the thresholds to JSON for programs: names with units, and null for missing values.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
@@ -147,7 +147,7 @@ fn port(p: &PortThresholds) -> Value {
     })
 }
 
-/// What happens when the buffer gets full, and the numbers of that.
+/// Describes the admission and its parameters.
 fn admission(admission: &Admission) -> Value {
     let factor = |alpha: Alpha| f64::from(alpha.0) / f64::from(1u32 << 16);
     match *admission {
@@ -260,7 +260,7 @@ fn one(name: String, count: u32, kind: &[Kind], config: &SwitchConfig) -> Switch
     }
 }
 
-/// Bytes in the pool at which each of `ingresses` that hold the same is paused.
+/// Returns the bytes in the pool at which each of `ingresses` equally full ingresses is paused.
 // SW-13, SW-18
 fn xoff_bytes(config: &SwitchConfig, pfc: &Pfc, ports: u64, shared: u64, ingresses: u64) -> u64 {
     let threshold = match pfc.threshold {
@@ -275,7 +275,8 @@ fn xoff_bytes(config: &SwitchConfig, pfc: &Pfc, ports: u64, shared: u64, ingress
     threshold.min(shared.saturating_sub(kept) / ingresses.max(1))
 }
 
-/// Where `x = α (shared − n x)`: what each of `n` ingresses holds when it meets a dynamic threshold.
+/// Solves `x = α (shared − n x)`: the bytes of each of `n` ingresses when they reach a dynamic
+/// threshold.
 pub(crate) fn together(alpha: Alpha, shared: u64, n: u64) -> u64 {
     let (alpha, whole) = (u128::from(alpha.0), 1u128 << 16);
     (u128::from(shared) * alpha / (whole + u128::from(n) * alpha)) as u64

@@ -1,4 +1,5 @@
-//! `[topology]`: from TOML to a [`TopologySpec`], with the errors that need no graph.
+//! `[topology]`: converts TOML to a [`TopologySpec`] and reports the errors that do not need a
+//! graph.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +16,10 @@ use crate::problem::{Code, nearest};
 use crate::reader::{Read, Section, array, choice, count, name, refuse, refuse_as};
 use crate::units::{RATE, TIME};
 
-/// Most links of a scenario.
+/// Maximum number of links of a scenario.
 const MAX_LINKS: u64 = 4_000_000;
 
-/// All kinds of topology: the name of each, what it is, and its keys.
+/// Returns all kinds of topology: name, description and keys.
 #[must_use]
 pub fn topologies() -> Vec<(&'static str, String)> {
     let told = |variant: &Variant| {
@@ -58,7 +59,7 @@ pub(crate) fn read(root: &Section<'_>) -> Option<TopologySpec> {
     spec
 }
 
-/// How many hosts a topology has.
+/// Returns the number of hosts of a topology.
 #[must_use]
 pub fn hosts(spec: &TopologySpec) -> u64 {
     match spec {
@@ -89,7 +90,7 @@ pub fn hosts(spec: &TopologySpec) -> u64 {
     }
 }
 
-/// A link from the values of its table.
+/// Reads a link from the values of its table.
 fn link(values: &Values) -> LinkSpec {
     LinkSpec {
         rate: Rate::from_bps(values.rate("rate")),
@@ -98,7 +99,7 @@ fn link(values: &Values) -> LinkSpec {
     }
 }
 
-/// A link of the upper tiers; by default as the host links.
+/// Reads a link of the upper tiers. The default is the host link.
 fn upper(section: &Section<'_>, values: &Values, key: &str, base: LinkSpec) -> LinkSpec {
     if let Some(given) = values.some_table(key) {
         return link(&given);
@@ -118,7 +119,7 @@ fn upper(section: &Section<'_>, values: &Values, key: &str, base: LinkSpec) -> L
     base
 }
 
-/// Refuses networks whose parts multiply to absurd numbers.
+/// Refuses networks whose numbers of hosts, links or ports are too large.
 fn check_totals(section: &Section<'_>, hosts: u64, links: u64, ports: u64, blame: &str) -> bool {
     let (what, number, limit) = if hosts > MAX_HOSTS {
         ("hosts", hosts, MAX_HOSTS)
@@ -138,7 +139,7 @@ fn check_totals(section: &Section<'_>, hosts: u64, links: u64, ports: u64, blame
     false
 }
 
-/// A network that follows from a few numbers.
+/// Reads a regular shape, which a few numbers define.
 fn regular(section: &Section<'_>, kind: &str, values: &Values) -> Option<TopologySpec> {
     let number = |key: &str| values.count(key) as u32;
     let host_link = link(&values.table("link"));
@@ -214,7 +215,7 @@ fn regular(section: &Section<'_>, kind: &str, values: &Values) -> Option<Topolog
     buildable(section, &spec).then_some(spec)
 }
 
-/// Refuses numbers that make no network, or one that is too large.
+/// Refuses numbers that define no valid network, or one that is too large.
 fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
     let check = |links, ports, blame| check_totals(section, hosts(spec), links, ports, blame);
     match *spec {
@@ -249,7 +250,7 @@ fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
             }
             let numbers = [pods, tors_per_pod, aggs_per_pod, cores, hosts_per_tor];
             let [p, t, a, c, h] = numbers.map(u64::from);
-            // Each factor is below 2^16, so three of them fit.
+            // Each factor is below 2^16, so a product of three fits.
             let links = p * t * h + p * t * a + p * c;
             check(links, (h + a).max(t + c / a).max(p), "pods")
         }
@@ -301,7 +302,7 @@ fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
     }
 }
 
-/// Names of nodes, as a list or as a count of them.
+/// Reads names of nodes, as a list or as their number.
 fn node_names(node: &Node, prefix: &str, min: u64) -> Read<Vec<String>> {
     let Value::Array(items) = &node.value else {
         let n = count(node, min, MAX_HOSTS)?;
@@ -381,7 +382,7 @@ fn links(section: &Section<'_>) -> Option<TopologySpec> {
     })
 }
 
-/// One item of `links`.
+/// Reads one item of `links`.
 fn one_link(
     section: &Section<'_>,
     item: &Node,
@@ -414,7 +415,7 @@ fn one_link(
     Some((a, b, link(&spec?)))
 }
 
-/// The index of a named node.
+/// Returns the index of a node by its name.
 fn end(node: &Node, nodes: &Nodes) -> Read<u32> {
     let text = name(node)?;
     if let Some(&i) = nodes.index.get(&text) {
@@ -431,7 +432,7 @@ fn end(node: &Node, nodes: &Nodes) -> Read<u32> {
     )
 }
 
-/// Reports hosts without a link or out of reach, and switches with too many ports.
+/// Reports hosts that have no link or cannot be reached, and switches with too many ports.
 fn connected(
     section: &Section<'_>,
     hosts: &[String],
@@ -448,7 +449,7 @@ fn connected(
     let mut open = vec![0u32];
     reached[0] = true;
     while let Some(node) = open.pop() {
-        // Traffic does not pass through hosts: only the first one is left again.
+        // Hosts do not forward: the search continues only from the first host.
         if (node as usize) < hosts.len() && node != 0 {
             continue;
         }
@@ -462,7 +463,7 @@ fn connected(
         .filter(|&h| !reached[h])
         .map(|h| hosts[h].as_str())
         .collect();
-    // TOP-06: where links join hosts, the traffic decides who has to reach whom.
+    // TOP-06: if links join hosts, the traffic decides which hosts must reach each other
     let hosts_alone = |&&(a, b, _): &&(u32, u32, LinkSpec)| a.max(b) < hosts.len() as u32;
     let has_cables = links.iter().filter(hosts_alone).count() > 0;
     if !lost.is_empty() && !has_cables {

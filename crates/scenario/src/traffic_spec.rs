@@ -1,4 +1,4 @@
-//! `[[traffic]]`: who sends what to whom and when, as the scenario says it.
+//! `[[traffic]]`: which hosts send which flows, and when, as the scenario describes it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,64 +27,64 @@ mod between;
 /// Highest traffic class.
 pub const MAX_TRAFFIC_CLASS: u64 = MAX_CLASS as u64;
 const _: () = assert!(MAX_TRAFFIC_CLASS as usize + 1 == TRAFFIC_CLASSES);
-/// Most entries of `[[traffic]]`.
+/// Maximum number of entries of `[[traffic]]`.
 const MAX_SOURCES: usize = 256;
-/// Largest file that a scenario may name.
+/// Largest file that a scenario may refer to.
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// Latest instant that a window may name: a thousand seconds of simulated time.
+/// Latest time of a window: a thousand seconds of simulated time.
 pub(crate) const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;
 
-/// Links whose load is meant.
+/// The links to which a load refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadOf {
     /// All links of a kind.
     Links(CapacityOf),
-    /// The links of the senders, where these are chosen.
+    /// The links of the senders, if the pattern lists senders.
     Senders,
-    /// The links of the receivers, where these are chosen.
+    /// The links of the receivers, if the pattern lists receivers.
     Receivers,
 }
 
-/// How often arrivals come.
+/// Frequency of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Frequency {
-    /// So often that the source loads these links by this fraction.
+    /// Arrivals that load these links by this fraction.
     Load {
-        /// Payload over capacity.
+        /// Payload divided by capacity.
         fraction: f64,
-        /// Of which links.
+        /// The links.
         of: LoadOf,
     },
-    /// One per this time on average, ps.
+    /// Mean time between arrivals, ps.
     Every(u64),
 }
 
 /// One entry of `[[traffic]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrafficSpec {
-    /// Its name.
+    /// Name of the source.
     pub name: String,
-    /// Who talks to whom.
+    /// Sources and destinations of flows.
     pub pattern: Pattern,
-    /// Sizes of its flows; none for lists and for incasts with a total.
+    /// Sizes of flows. `None` for lists and for incasts with a total.
     pub sizes: Option<Sizes>,
-    /// Kind of arrivals and how often; `None`: once, when the window opens.
+    /// Kind and frequency of arrivals. `None`: once, at the start of the window.
     pub arrivals: Option<(ArrivalKind, Frequency)>,
-    /// When its flows start: from (included), to (not included), ps.
+    /// Window in which flows start, ps: start (included) and end (not included).
     pub window_ps: (u64, u64),
     /// Traffic class.
     pub class: u8,
-    /// At most this many arrivals.
+    /// Maximum number of arrivals.
     pub limit: Option<u64>,
 }
 
-/// What reading traffic needs to know.
+/// Context for reading traffic.
 pub(crate) struct Around<'a> {
-    /// The network; `None` where the topology is wrong, and then no host can be checked.
+    /// The network, or `None` if the topology has errors. Then hosts are not checked.
     pub graph: Option<&'a Graph>,
-    /// Hosts by name, where the scenario names them itself.
+    /// Hosts by name, if the scenario defines names.
     pub names: BTreeMap<&'a str, u32>,
-    /// Folder that relative file names start from.
+    /// Folder for relative file names.
     pub base: &'a Path,
 }
 
@@ -189,7 +189,7 @@ fn source(s: &Section<'_>, around: &Around<'_>) -> Option<TrafficSpec> {
         );
     }
     let Some(word) = word else {
-        // Which further keys are right is not known, so none of them is called unknown.
+        // The other allowed keys are not known, so do not report any key as unknown.
         s.accept_all();
         return None;
     };
@@ -211,7 +211,7 @@ fn source(s: &Section<'_>, around: &Around<'_>) -> Option<TrafficSpec> {
     })
 }
 
-/// `limit` counts arrivals, so it needs some.
+/// Reads `limit`, which counts arrivals and therefore needs them.
 fn read_limit(s: &Section<'_>, rest: &Option<Rest>) -> Option<u64> {
     if matches!(rest, Some((_, _, None, _))) {
         s.refuse_useless("limit", "it counts arrivals, and the flows start once");
@@ -264,7 +264,8 @@ fn generated(s: &Section<'_>, word: Word, around: &Around<'_>) -> Option<Rest> {
     Some((pattern, sizes, arrivals.ok()?, window?))
 }
 
-/// Uniform traffic: between any two hosts of the scope, with a share that crosses, or within sites.
+/// Reads uniform traffic: between any two hosts of the scope, with a share that crosses, or within
+/// sites.
 fn uniform(s: &Section<'_>, around: &Around<'_>) -> Option<Pattern> {
     let given: Vec<&'static str> = ["scope", "crossing", "sites"]
         .into_iter()
@@ -295,7 +296,7 @@ fn uniform(s: &Section<'_>, around: &Around<'_>) -> Option<Pattern> {
     }
 }
 
-/// Any pair of the scope, with or without all hosts.
+/// Reads uniform traffic over all pairs of the scope, possibly without some hosts.
 // TRA-23
 fn among(s: &Section<'_>, around: &Around<'_>) -> Option<Pattern> {
     let scope = scope(s);
@@ -312,7 +313,7 @@ fn among(s: &Section<'_>, around: &Around<'_>) -> Option<Pattern> {
     })
 }
 
-/// A list of hosts, by number or name.
+/// Reads a list of hosts, by number or name.
 fn hosts(node: &Node, around: &Around<'_>) -> Read<Arc<[u32]>> {
     let items = array(node, "a list of hosts such as [0, 16]")?;
     if items.is_empty() {
@@ -341,7 +342,7 @@ fn flow_bytes(node: &Node) -> Read<u64> {
     quantity(node, &SIZE, 1, MAX_FLOW_BYTES)
 }
 
-/// `sizes`, `size` or (incast) `total`: exactly one of them.
+/// Reads exactly one of `sizes`, `size` and (for an incast) `total`.
 fn sizes(s: &Section<'_>, word: Word, around: &Around<'_>) -> (Option<Sizes>, Option<u64>) {
     let keys: &[&'static str] = if word == Word::Incast {
         &["total", "size", "sizes"]
@@ -380,7 +381,7 @@ fn sizes(s: &Section<'_>, word: Word, around: &Around<'_>) -> (Option<Sizes>, Op
     }
 }
 
-/// A name, `{ fixed = .. }` or `{ file = .. }`.
+/// Reads sizes: a name, `{ fixed = .. }` or `{ file = .. }`.
 fn read_sizes(s: &Section<'_>, around: &Around<'_>) -> Option<Sizes> {
     let entry = s.entry("sizes")?;
     if !matches!(entry.node.value, Value::Table(_)) {
@@ -420,7 +421,7 @@ fn read_sizes(s: &Section<'_>, around: &Around<'_>) -> Option<Sizes> {
     spec
 }
 
-/// Sizes from the file that the key `file` names.
+/// Reads sizes from the file in the key `file`.
 // TRA-27
 fn sizes_in_file(s: &Section<'_>, around: &Around<'_>) -> Option<Sizes> {
     let modes = [
@@ -466,7 +467,7 @@ fn sizes_in_file(s: &Section<'_>, around: &Around<'_>) -> Option<Sizes> {
     Some(Sizes::Dist(Arc::new(found)))
 }
 
-/// A place in a file.
+/// Describes a position in a file.
 fn place_in(path: &Path, error: &traffic::Error) -> String {
     let place = error.place.map(|p| format!(":{}:{}", p.line, p.column));
     format!(
@@ -477,7 +478,7 @@ fn place_in(path: &Path, error: &traffic::Error) -> String {
     )
 }
 
-/// The content of a file that the key `file` names, or one error for each that it has.
+/// Returns the content of the file in the key `file`, or reports each of its errors.
 // TRA-26: all errors of a file together
 fn in_file<T>(s: &Section<'_>, path: &Path, read: Result<T, Vec<traffic::Error>>) -> Option<T> {
     let report = |errors: Vec<traffic::Error>| {
@@ -496,7 +497,7 @@ fn warn_in_file(s: &Section<'_>, path: &Path, warnings: &[traffic::Error]) {
     }
 }
 
-/// Reads a whole file that a key names.
+/// Reads a whole file.
 fn load_file(node: &Node, base: &Path) -> Read<(PathBuf, Vec<u8>)> {
     let text = string(node)?;
     if text.is_empty() || text.contains('\0') {
@@ -512,7 +513,7 @@ fn load_file(node: &Node, base: &Path) -> Read<(PathBuf, Vec<u8>)> {
         hint: Some("the path is relative to the folder of the scenario".into()),
     };
     let file = File::open(&path).map_err(failed)?;
-    // Only plain files: a pipe or a device could keep us waiting for ever.
+    // Allow only regular files, because a pipe or a device could block forever.
     if !file.metadata().map_err(failed)?.is_file() {
         return refuse(
             format!("{} is not a file", path.display()),
@@ -533,7 +534,7 @@ fn load_file(node: &Node, base: &Path) -> Read<(PathBuf, Vec<u8>)> {
     Ok((path, bytes))
 }
 
-/// `arrivals`, `load` and `every`; `Err` where they were wrong.
+/// Reads `arrivals`, `load` and `every`. Returns `Err` if they have errors.
 fn arrivals(s: &Section<'_>, word: Word) -> Result<Option<(ArrivalKind, Frequency)>, ()> {
     let (has_load, has_every) = (s.has("load"), s.has("every"));
     if has_load && has_every {
@@ -653,7 +654,8 @@ fn arrival_kind(s: &Section<'_>, word: Word, periodic: bool) -> Option<ArrivalKi
     result
 }
 
-/// `["0us", "5ms"]`; for flows that start once, `start` is the better word, and the same thing.
+/// Reads a window such as `["0us", "5ms"]`. For flows that start once, `start` has the same
+/// meaning.
 fn window(s: &Section<'_>, arrivals: bool) -> Option<(u64, u64)> {
     if arrivals {
         s.refuse_useless("start", "arrivals follow `window`");
@@ -710,10 +712,10 @@ fn incast(s: &Section<'_>, around: &Around<'_>) -> Option<(u32, Receiver, bool)>
     Some((degree, receiver?, replacement?))
 }
 
-/// A host by its number or its name.
+/// Reads a host by its number or its name.
 fn host(node: &Node, around: &Around<'_>) -> Read<u32> {
     let Some(graph) = around.graph else {
-        // The topology is wrong already; more cannot be said.
+        // The topology already has an error, so the host cannot be checked.
         return Ok(0);
     };
     let last = u64::from(graph.hosts()).saturating_sub(1);
@@ -770,12 +772,12 @@ fn list(s: &Section<'_>, around: &Around<'_>) -> Option<Rest> {
     Some((Pattern::List(flows), None, None, (first, last + 1)))
 }
 
-/// The flows of the file that the key `file` names.
+/// Reads the flows from the file in the key `file`.
 // TRA-26
 fn listed_in_file(s: &Section<'_>, around: &Around<'_>) -> Option<Vec<ListedFlow>> {
     let (path, bytes) = s.optional("file", |n| load_file(n, around.base))?;
     s.context.rewrite(&s.child("file"), &path);
-    // What is wrong with the topology has been said; no host can be looked up.
+    // The topology already has an error, so hosts cannot be looked up.
     let graph = around.graph?;
     let find = |name: &str| {
         let node = around
@@ -796,7 +798,7 @@ fn listed_in_file(s: &Section<'_>, around: &Around<'_>) -> Option<Vec<ListedFlow
     Some(file.flows)
 }
 
-/// `flows = [{ src, dst, bytes, start, class }, ..]`.
+/// Reads `flows = [{ src, dst, bytes, start, class }, ..]`.
 fn listed(s: &Section<'_>, around: &Around<'_>) -> Option<Vec<ListedFlow>> {
     let example = "[{ src = 0, dst = 1, bytes = \"1MB\", start = \"0us\" }]";
     let Some(entry) = s.entry("flows") else {
@@ -845,7 +847,7 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
     let class = inner
         .optional("class", |n| count(n, 0, MAX_TRAFFIC_CLASS))
         .map(|c| c as u8);
-    // TRA-19
+    // TRA-19: default destination ports
     let port = inner.optional("port", |n| count(n, 0, u64::from(u16::MAX)));
     let src_port = inner.optional("sport", |n| count(n, 0, u64::from(u16::MAX)));
     inner.finish();
@@ -869,7 +871,8 @@ fn one_flow(s: &Section<'_>, item: &Node, i: usize, around: &Around<'_>) -> Opti
     })
 }
 
-/// When the last window of arrivals closes, ps; `None`: nothing arrives over time.
+/// Returns the end of the last window of arrivals in ps, or `None` if no source has arrivals over
+/// time.
 pub(crate) fn last_arrival_ps(traffic: &[TrafficSpec]) -> Option<u64> {
     let arrivals = traffic.iter().filter(|t| t.arrivals.is_some());
     arrivals.map(|t| t.window_ps.1).max()

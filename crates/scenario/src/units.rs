@@ -1,26 +1,27 @@
 //! Quantities with units: rates, times, sizes and fractions.
 //!
-//! Everything is parsed as an exact decimal and kept as an integer (picoseconds, bytes, bits per
-//! second), so `"0.1us"` is 100 000 ps and not what is nearest to it in binary. What does not fit
-//! is an error, never a rounded or wrapped number.
+//! Quantities are parsed as exact decimals and stored as integers (picoseconds, bytes, bits per
+//! second). So `"0.1us"` is exactly 100 000 ps, without binary rounding. A value that does not fit
+//! is an error; it is never rounded or wrapped.
 
-/// Longest time that a scenario may name, in ps: a million seconds.
+/// Longest time in a scenario, in ps: a million seconds.
 pub const MAX_TIME_PS: u64 = 1_000_000_000_000_000_000;
-/// Largest size that a scenario may name, in bytes.
+/// Largest size in a scenario, in bytes.
 pub const MAX_SIZE_BYTES: u64 = 1_000_000_000_000_000_000;
-/// Fastest rate that a scenario may name, in bits per second.
+/// Highest rate in a scenario, in bits per second.
 pub const MAX_RATE_BPS: u64 = 1_000_000_000_000_000;
 
-/// A kind of quantity: its units, largest value, and how to speak of it.
+/// A kind of quantity: its units, its largest value, and its texts for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Dimension {
-    /// What it is called in messages.
+    /// Name of the quantity in messages.
     pub noun: &'static str,
-    /// An example of a good value.
+    /// Example of a valid value.
     pub example: &'static str,
-    /// Units and what one of them is in the base unit. The first spelling is the one we write.
+    /// Spellings of units with their values in the base unit. Output uses the first spelling of a
+    /// value.
     units: &'static [(&'static str, u64)],
-    /// What the base unit is called.
+    /// Name of the base unit.
     base: &'static str,
     max: u64,
 }
@@ -77,13 +78,13 @@ pub const SIZE: Dimension = Dimension {
     max: MAX_SIZE_BYTES,
 };
 
-/// A decimal number, exactly: `digits` · 10^`exponent`.
+/// An exact decimal number: `digits` · 10^`exponent`.
 struct Decimal {
     digits: u128,
     exponent: i32,
 }
 
-/// Reads the digits, point and exponent at the start of `text`; returns them and what follows.
+/// Parses the digits, point and exponent at the start of `text`. Also returns the rest of the text.
 fn decimal(text: &str) -> Result<(Decimal, &str), String> {
     let bytes = text.as_bytes();
     let (mut digits, mut exponent, mut seen, mut point) = (0u128, 0i32, false, false);
@@ -114,7 +115,7 @@ fn decimal(text: &str) -> Result<(Decimal, &str), String> {
     Ok((Decimal { digits, exponent }, &text[at..]))
 }
 
-/// An exponent such as `e30` at the start of `text`, and its length.
+/// Parses an exponent such as `e30` at the start of `text`. Also returns its length.
 fn scientific(text: &str) -> Option<(i32, usize)> {
     let rest = text.strip_prefix(['e', 'E'])?;
     let sign = usize::from(rest.starts_with(['+', '-']));
@@ -122,7 +123,7 @@ fn scientific(text: &str) -> Option<(i32, usize)> {
     if digits == 0 {
         return None;
     }
-    // Whatever does not fit an i32 is absurd in the same way as 10^±9999.
+    // An exponent that does not fit an i32 gives the same error as 10^±9999.
     let power = rest[sign..sign + digits]
         .parse::<i32>()
         .unwrap_or(9_999)
@@ -133,7 +134,7 @@ fn scientific(text: &str) -> Option<(i32, usize)> {
     ))
 }
 
-/// At most forty characters of what the user wrote.
+/// Shortens a user's text to at most forty characters.
 fn shorten(text: &str) -> String {
     if text.chars().count() <= 40 {
         return text.to_owned();
@@ -142,7 +143,7 @@ fn shorten(text: &str) -> String {
 }
 
 impl Dimension {
-    /// The exact value of `text` in the base unit, or what is wrong with it.
+    /// Parses `text` to its exact value in the base unit. The error describes what is wrong.
     pub fn parse(&self, text: &str) -> Result<u64, String> {
         let trimmed = text.trim();
         if trimmed.starts_with(['-', '\u{2212}']) {
@@ -189,7 +190,7 @@ impl Dimension {
         self.units.iter().any(|(name, _)| *name == unit)
     }
 
-    /// digits · 10^exponent · factor as a whole number of base units.
+    /// Returns digits · 10^exponent · factor as a whole number of base units.
     fn scale(&self, number: &Decimal, factor: u64, text: &str) -> Result<u64, String> {
         if number.digits == 0 {
             return Ok(0);
@@ -227,7 +228,7 @@ impl Dimension {
             .ok_or_else(too_large)
     }
 
-    /// The shortest text that parses to exactly this value.
+    /// Formats a value as the shortest text that parses to exactly this value.
     #[must_use]
     pub fn show(&self, value: u64) -> String {
         let mut best = format!("{value}{}", self.base);
@@ -247,7 +248,7 @@ impl Dimension {
     }
 }
 
-/// `value` / `factor` as a decimal, where that is exact.
+/// Returns `value` / `factor` as a decimal, if that is exact.
 fn exact_decimal(value: u64, factor: u64) -> Option<String> {
     let whole = value / factor;
     let mut rest = value % factor;
@@ -267,32 +268,32 @@ fn exact_decimal(value: u64, factor: u64) -> Option<String> {
     None
 }
 
-/// A time, such as `1us`.
+/// Formats a time, such as `1us`.
 #[must_use]
 pub fn show_time(ps: u64) -> String {
     TIME.show(ps)
 }
 
-/// A time rounded up to a nanosecond, from a millisecond on to a microsecond.
+/// Formats a time, rounded up to a nanosecond, or from a millisecond on to a microsecond.
 #[must_use]
 pub fn show_rounded(ps: u64) -> String {
     let unit = if ps < 1_000_000_000 { 1_000 } else { 1_000_000 };
     show_time(ps.div_ceil(unit).saturating_mul(unit))
 }
 
-/// A size, such as `12MB`.
+/// Formats a size, such as `12MB`.
 #[must_use]
 pub fn show_size(bytes: u64) -> String {
     SIZE.show(bytes)
 }
 
-/// A rate, such as `100Gbps`.
+/// Formats a rate, such as `100Gbps`.
 #[must_use]
 pub fn show_rate(bps: u64) -> String {
     RATE.show(bps)
 }
 
-/// A fraction written as `"55%"`, or a plain number in text.
+/// Parses a fraction: a percentage such as `"55%"`, or a plain number as text.
 pub fn parse_fraction(text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     let (number, percent) = match trimmed.strip_suffix('%') {
@@ -307,7 +308,7 @@ pub fn parse_fraction(text: &str) -> Result<f64, String> {
         return Err(format!("`{}` is not a number", shorten(trimmed)));
     }
     let exponent = value.exponent.saturating_sub(if percent { 2 } else { 0 });
-    // The standard library rounds a decimal correctly, so 55% and 0.55 are the same number.
+    // The standard library rounds decimals correctly, so 55% and 0.55 give the same number.
     format!("{}e{exponent}", value.digits)
         .parse::<f64>()
         .ok()

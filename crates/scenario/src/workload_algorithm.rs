@@ -1,13 +1,15 @@
-//! Algorithms of the collectives of a scenario: their defaults, and whether trees pipeline their chunks.
+//! Algorithms of the collectives of a scenario: their defaults, and a check if trees form a
+//! pipeline.
 
 use traffic::collectives::Algorithm;
 use traffic::operations::CollectiveKind;
 
-/// What to do about an algorithm that is not possible.
+/// Hint for an algorithm that is not possible.
 pub(crate) const ALGORITHMS_HINT: &str = "docs/workloads.md lists the algorithms of each kind";
 
-/// The text of an algorithm, with the chunks of trees where it does not give them. It is checked for a
-/// collective of this kind in a group of `members`; `None` stands for the default of the kind.
+/// Returns the text of an algorithm, and adds the chunks of trees if they are missing. The text is
+/// checked for a collective of this kind in a group of `members`. `None` stands for the default of
+/// the kind.
 // OPS-63: chunks of trees
 pub(crate) fn checked_algorithm(
     kind: CollectiveKind,
@@ -27,20 +29,21 @@ pub(crate) fn checked_algorithm(
     }))
 }
 
-/// A collective with the algorithm that the scenario names for it.
+/// A collective with the algorithm that the scenario sets for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen<'a> {
     /// The algorithm with its parameters.
     pub algorithm: &'a str,
     /// Bytes of the whole vector.
     pub bytes: u64,
-    /// Members of its group.
+    /// Number of members of its group.
     pub members: u32,
 }
 
 impl Chosen<'_> {
-    /// Returns why the trees of this algorithm do not pipeline, and what to do. Returns `None` if they pipeline or
-    /// if there are no trees. `in_order` is true if the messages of a channel leave one after the other.
+    /// Returns why the trees of this algorithm do not form a pipeline, and what to do. Returns
+    /// `None` if they do, or if there are no trees. `in_order` is true if the messages of a channel
+    /// leave one after the other.
     // OPS-63: NCCL pipelines trees
     pub fn no_pipeline(&self, in_order: bool) -> Option<(String, String)> {
         let Self {

@@ -27,23 +27,23 @@ use crate::workload_algorithm::{ALGORITHMS_HINT, Chosen, checked_algorithm};
 use crate::workload_file::WorkloadFile;
 use crate::workload_steps::{self, StepsSpec};
 
-/// Most entries of `[[workload]]`.
+/// Maximum number of entries of `[[workload]]`.
 const MAX_WORKLOADS: usize = 256;
 
-/// A collective that all ranks do, again and again.
+/// A collective that all ranks repeat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectiveSpec {
-    /// What all ranks do together.
+    /// Kind of the collective.
     pub kind: CollectiveKind,
-    /// How; `None`: as is usual for the kind.
+    /// Algorithm, or `None` for the default of the kind.
     pub algorithm: Option<String>,
     /// Bytes of the whole vector.
     pub bytes: u64,
-    /// How often.
+    /// Number of repetitions.
     pub repeats: u32,
-    /// Each rank computes for this long before each, ps.
+    /// Computation time of each rank before each repetition, ps.
     pub compute_ps: Time,
-    /// Each message waits for this long before it is sent, ps.
+    /// Latency of each message before it is sent, ps.
     pub latency_ps: Time,
     /// Traffic class of the messages.
     pub class: u8,
@@ -51,12 +51,12 @@ pub struct CollectiveSpec {
     pub send_end: SendEnd,
 }
 
-/// A file of operations. Equal ones have the same content.
+/// A file of operations. Two values are equal if their contents are equal.
 #[derive(Clone)]
 pub struct FileSpec {
-    /// Hash of its bytes.
+    /// Hash of the file's bytes.
     pub hash: u64,
-    /// Its operations.
+    /// Contents of the file.
     pub file: Arc<WorkloadFile>,
 }
 
@@ -72,55 +72,55 @@ impl PartialEq for FileSpec {
     }
 }
 
-/// What ranks do.
+/// The work of the ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkSpec {
     /// A collective.
     Collective(CollectiveSpec),
     /// Steps, one after the other.
     Steps(StepsSpec),
-    /// What a file says.
+    /// Operations from a file.
     File(FileSpec),
 }
 
 /// One entry of `[[workload]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadSpec {
-    /// Its name.
+    /// Name of the workload.
     pub name: String,
-    /// What its ranks do.
+    /// Work of its ranks.
     pub work: WorkSpec,
     /// The host of each rank.
     pub hosts: Arc<[u32]>,
-    /// When all ranks start, ps.
+    /// Start time of all ranks, ps.
     pub start_ps: Time,
-    /// GPUs of a server, where messages are relayed to the receiver's rail.
+    /// Number of GPUs per server, if messages are relayed to the receiver's rail.
     pub relay: Option<u32>,
-    /// Slow ranks and noise.
+    /// Slow ranks and random noise.
     pub stragglers: Stragglers,
     /// Which messages share a queue pair.
     pub queue_pairs: QueuePairs,
     /// When a receive ends.
     pub receive_end: ReceiveEnd,
-    /// Ports follow from the NICs of messages.
+    /// True if the NICs of messages determine the ports.
     pub by_rail: bool,
 }
 
-/// What reading workloads needs to know.
+/// Context for reading workloads.
 pub(crate) struct Around<'a> {
-    /// The network; `None` where the topology is wrong.
+    /// The network, or `None` if the topology has errors.
     pub graph: Option<&'a Graph>,
-    /// What the scenario says of it.
+    /// The topology as the scenario describes it.
     pub topology: Option<&'a TopologySpec>,
-    /// Where all chance comes from.
+    /// Seed of all random decisions.
     pub seed: u64,
-    /// Folder that relative file names start from.
+    /// Folder for relative file names.
     pub base: &'a Path,
-    /// Sources of flows, whose names no workload may have.
+    /// Sources of flows. Workloads must not have their names.
     pub traffic: &'a [TrafficSpec],
 }
 
-/// Reads all of `[[workload]]`; `None` where something is wrong.
+/// Reads all of `[[workload]]`. Returns `None` if there was an error.
 pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Option<Vec<WorkloadSpec>> {
     let example = "[[workload]] with name, collective and size";
     let Some(entry) = root.entry("workload") else {
@@ -180,7 +180,7 @@ pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Option<Vec<Worklo
     good.then_some(specs)
 }
 
-/// Why a key does nothing where `steps` say what the ranks do, or where they do not.
+/// Returns the reason why a key has no effect with `steps`, or without them.
 fn beside_steps(key: &str, s: &Section<'_>) -> Option<&'static str> {
     match key {
         "collective" | "algorithm" | "size" | "compute" if s.has("steps") => {
@@ -226,7 +226,7 @@ fn one(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Workload
             (of_file.options.queue_pairs, of_file.options.receive_end)
         }
         WorkSpec::Collective(_) | WorkSpec::Steps(_) => {
-            (QueuePairs::PerChannel, ReceiveEnd::Received) // RNK-15: as NCCL
+            (QueuePairs::PerChannel, ReceiveEnd::Received) // RNK-15: share queue pairs as NCCL does
         }
     };
     Some(WorkloadSpec {
@@ -285,7 +285,7 @@ fn send_end(values: &Values) -> SendEnd {
     }
 }
 
-/// A file of operations, checked as a whole.
+/// Reads a file of operations and checks all of it.
 fn file(s: &Section<'_>, name: &str, around: &Around<'_>) -> Option<FileSpec> {
     let path = around.base.join(name);
     let opened = WorkloadFile::open(&path).map_err(|error| error.to_string());
@@ -305,7 +305,7 @@ fn file(s: &Section<'_>, name: &str, around: &Around<'_>) -> Option<FileSpec> {
     }
 }
 
-/// A hash of the bytes of a file.
+/// Hashes the bytes of a file.
 fn hash_of(path: &Path) -> std::io::Result<u64> {
     let mut file = File::open(path)?;
     let mut buffer = vec![0; 1 << 16];
@@ -324,7 +324,7 @@ fn hash_of(path: &Path) -> std::io::Result<u64> {
     }
 }
 
-/// The host of each rank.
+/// Returns the host of each rank.
 // RNK-14
 fn hosts(
     s: &Section<'_>,
@@ -368,7 +368,7 @@ fn hosts(
     }
     let mut hosts: Vec<u32> = (0..all).collect();
     if values.is("placement", "random") {
-        // The first ones of a shuffle; each workload has one of its own.
+        // Take the first hosts of a shuffle. Each workload has its own shuffle.
         let mut stream = Stream::new(around.seed, entity_of(values), Purpose::Placement);
         for at in 0..hosts.len() - 1 {
             let other = at + stream.below((hosts.len() - at) as u64) as usize;
@@ -389,7 +389,7 @@ fn hosts(
     Some(hosts.into())
 }
 
-/// What tells the draws of a workload from those of others: a hash of its name.
+/// Returns the random entity of a workload: a hash of its name. So workloads draw independently.
 // RNK-14, OPS-70
 fn entity_of(values: &Values) -> u64 {
     let name = params::text(values, "name").unwrap_or_default();
@@ -397,7 +397,7 @@ fn entity_of(values: &Values) -> u64 {
     name.bytes().fold(0, mix)
 }
 
-/// A host by number or name.
+/// Reads a host by number or name.
 fn named(s: &Section<'_>, host: &Value, graph: &Graph) -> Option<u32> {
     let (found, shown) = match host {
         Value::Count(number) => {
@@ -418,7 +418,7 @@ fn named(s: &Section<'_>, host: &Value, graph: &Graph) -> Option<u32> {
     found
 }
 
-/// GPUs of a server, where messages are relayed.
+/// Returns the number of GPUs per server, if messages are relayed.
 // RNK-07
 fn relay(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Option<u32>> {
     if !values.flag("pxn") {
@@ -498,7 +498,7 @@ fn stragglers(
 }
 
 impl WorkloadSpec {
-    /// The highest traffic class of its messages.
+    /// The highest traffic class of the messages.
     #[must_use]
     pub fn max_class(&self) -> u8 {
         match &self.work {
@@ -508,7 +508,8 @@ impl WorkloadSpec {
         }
     }
 
-    /// No message is larger than this, bytes: the largest message or vector of a collective.
+    /// Upper bound of the size of a message in bytes: the largest message or vector of a
+    /// collective.
     #[must_use]
     pub fn max_bytes(&self) -> u64 {
         match &self.work {
@@ -520,7 +521,7 @@ impl WorkloadSpec {
 }
 
 impl WorkSpec {
-    /// Whether ranks may compute.
+    /// True if ranks may compute.
     fn computes(&self) -> bool {
         match self {
             Self::File(_) => true,
@@ -531,8 +532,8 @@ impl WorkSpec {
 }
 
 impl WorkloadSpec {
-    /// The collectives that the scenario describes and whose algorithms it names. Those of files are not among
-    /// them.
+    /// Returns the collectives whose algorithms the scenario sets. Collectives in files are not
+    /// included.
     pub(crate) fn collectives(&self) -> Vec<Chosen<'_>> {
         let members = self.hosts.len() as u32;
         match &self.work {
@@ -573,7 +574,7 @@ impl CollectiveSpec {
         }
     }
 
-    /// The operations of each rank: a computation and the collective, as often as it is repeated.
+    /// Returns the operations of each rank: a computation and the collective, `repeats` times.
     // RNK-13
     fn operations(&self) -> Vec<Operation> {
         let mut operations: Vec<Operation> = Vec::new();
@@ -606,7 +607,7 @@ fn in_memory(
 }
 
 impl WorkloadSpec {
-    /// What the engine takes; `number` is that among the sources of flows.
+    /// Converts the workload for the engine. `number` is its number among the sources of flows.
     #[must_use]
     pub fn job(&self, number: u16) -> Job {
         let ranks = self.hosts.len();

@@ -1,4 +1,4 @@
-//! `steps` of `[[workload]]`: what ranks do one after the other, in groups.
+//! `steps` of `[[workload]]`: work that ranks do one step after the other, in groups.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +13,16 @@ use crate::problem::nearest;
 use crate::reader::Section;
 use crate::workload_algorithm::{ALGORITHMS_HINT, Chosen, checked_algorithm};
 
-/// Steps that all ranks of a workload go through.
+/// Steps of all ranks of a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepsSpec {
-    /// Groups that steps name.
+    /// Groups to which steps refer.
     pub groups: Vec<Group>,
-    /// What is done, in this order.
+    /// The steps in order.
     pub steps: Vec<Step>,
-    /// How often they are gone through.
+    /// Number of repetitions.
     pub repeats: u32,
-    /// Each message waits for this long before it is sent, ps.
+    /// Latency of each message before it is sent, ps.
     pub latency_ps: Time,
     /// Traffic class of the messages.
     pub class: u8,
@@ -33,38 +33,39 @@ pub struct StepsSpec {
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// The groups that take part, each by itself; none: all ranks together.
+    /// Groups that take part independently. Empty: all ranks together.
     pub groups: Vec<u32>,
-    /// What they do.
+    /// Work of the step.
     pub work: StepWork,
 }
 
-/// What is done in a step.
+/// Work of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StepWork {
-    /// Each rank computes for this long, ps.
+    /// A computation of each rank, ps.
     Compute(Time),
-    /// Each group does a collective.
+    /// A collective of each group.
     Collective {
-        /// Which.
+        /// Kind of the collective.
         kind: CollectiveKind,
-        /// How; `None`: as is usual for the kind.
+        /// Algorithm, or `None` for the default of the kind.
         algorithm: Option<String>,
-        /// Bytes of the whole vector; not of an all-to-allv.
+        /// Bytes of the whole vector. Unused for an all-to-allv.
         bytes: u64,
-        /// Of an all-to-allv the bytes from each member (row) to each, or one row for all.
+        /// For an all-to-allv, the bytes from each member (row) to each member. One row applies to
+        /// all members.
         sizes: Vec<Vec<u64>>,
     },
-    /// Messages of some bytes from one rank to another, all at once.
+    /// Messages between ranks, all sent at once.
     Messages {
-        /// From and to.
+        /// Sending and receiving rank of each message.
         pairs: Vec<(u32, u32)>,
-        /// Bytes of each.
+        /// Size of each message in bytes.
         bytes: u64,
     },
 }
 
-/// Reads `groups` and `steps` of a workload of some ranks.
+/// Reads `groups` and `steps` of a workload.
 // RNK-21
 pub(crate) fn read(
     s: &Section<'_>,
@@ -89,7 +90,7 @@ pub(crate) fn read(
     Some(spec)
 }
 
-/// The tables of an array.
+/// Returns the tables of an array.
 fn tables<'a>(values: &'a Values, key: &str) -> impl Iterator<Item = &'a Values> {
     let listed: &[Value] = match values.get(key) {
         Some(Value::List(listed)) => listed,
@@ -101,7 +102,7 @@ fn tables<'a>(values: &'a Values, key: &str) -> impl Iterator<Item = &'a Values>
     })
 }
 
-/// The numbers of a list, which a [`dataplane::param::Kind`] has checked.
+/// Returns the numbers of a list that a [`dataplane::param::Kind`] has checked.
 fn numbers(list: &[Value]) -> Vec<u64> {
     let number = |value: &Value| match *value {
         Value::Count(number) | Value::Size(number) => Some(number),
@@ -185,7 +186,7 @@ fn step(entry: &Values, workload: &Workload) -> Result<Step, Conflict> {
     Ok(Step { groups, work })
 }
 
-/// The groups of a step, by their places in the list of groups.
+/// Returns the groups of a step as indices in the list of groups.
 fn groups_of(named: &[Value], groups: &[Group]) -> Result<Vec<u32>, Conflict> {
     let found = named.iter().map(|name| group_of(name, groups));
     let found = found.collect::<Result<Vec<u32>, Conflict>>()?;
@@ -294,7 +295,7 @@ fn collective(
 }
 
 impl StepsSpec {
-    /// Its collectives, for a workload of this many ranks.
+    /// Returns the collectives of a workload with `ranks` ranks.
     pub(crate) fn collectives(&self, ranks: u32) -> impl Iterator<Item = Chosen<'_>> {
         self.steps.iter().filter_map(move |step| {
             let StepWork::Collective {
@@ -316,13 +317,13 @@ impl StepsSpec {
     }
 }
 
-/// The groups of a step as the engine names them.
+/// Returns the groups of a step in the form of the engine.
 fn of_groups(groups: &[u32]) -> impl Iterator<Item = Option<u32>> {
     let all = groups.is_empty().then_some(None);
     all.into_iter().chain(groups.iter().copied().map(Some))
 }
 
-/// The sizes of an all-to-allv: a row for each member, or one for all.
+/// Reads the sizes of an all-to-allv: one row per member, or one row for all.
 fn sizes(
     entry: &Values,
     kind: CollectiveKind,
@@ -365,7 +366,7 @@ fn sizes(
 }
 
 impl StepsSpec {
-    /// What holds for all ranks.
+    /// Returns the properties that apply to all ranks.
     pub(crate) fn workload(&self, ranks: u32) -> Workload {
         Workload {
             ranks,
@@ -378,7 +379,7 @@ impl StepsSpec {
         }
     }
 
-    /// The largest message or vector of a collective, bytes.
+    /// Size of the largest message or vector of a collective, bytes.
     pub(crate) fn max_bytes(&self) -> u64 {
         let of = |step: &Step| match &step.work {
             StepWork::Compute(_) => 0,
@@ -390,14 +391,14 @@ impl StepsSpec {
         self.steps.iter().map(of).max().unwrap_or(0)
     }
 
-    /// Whether ranks compute.
+    /// True if ranks compute.
     pub(crate) fn computes(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.any(|step| matches!(step.work, StepWork::Compute(time) if time > 0))
     }
 
-    /// The operations of each rank. Those of a step wait for all that the rank has in the last step
-    /// that concerns it.
+    /// Returns the operations of each rank. The operations of a step wait for all operations of the
+    /// rank in its previous step.
     // RNK-21
     pub(crate) fn operations(&self, ranks: u32) -> Vec<Vec<Operation>> {
         let workload = self.workload(ranks);
@@ -425,7 +426,7 @@ impl StepsSpec {
         (0..ranks).map(of).collect()
     }
 
-    /// What a rank does in a step; the number tells it from the others.
+    /// Returns the work of a rank in a step. `number` identifies the step in message tags.
     fn works(&self, step: &Step, rank: u32, number: u64, workload: &Workload) -> Vec<Work> {
         match &step.work {
             StepWork::Compute(duration_ps) => {

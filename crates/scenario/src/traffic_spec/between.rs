@@ -1,4 +1,4 @@
-//! Traffic between chosen hosts: who they are.
+//! Traffic between chosen hosts: its senders and receivers.
 
 use std::ops::RangeInclusive;
 
@@ -10,7 +10,7 @@ use crate::reader::{Read, Section, boolean, count, refuse};
 
 const EXAMPLE: &str = "a list of hosts such as [0, \"h3\"], or { first = 1, count = 24 }";
 
-/// `senders`, `receivers` and `together`.
+/// Reads `senders`, `receivers` and `together`.
 // TRA-22
 pub(super) fn read(s: &Section<'_>, around: &Around<'_>) -> Option<Between> {
     let senders = hosts(s, "senders", around);
@@ -30,7 +30,7 @@ pub(super) fn read(s: &Section<'_>, around: &Around<'_>) -> Option<Between> {
     })
 }
 
-/// A list of hosts, or this many from one on.
+/// Reads a list of hosts, or a first host and a number of hosts.
 fn hosts(s: &Section<'_>, key: &'static str, around: &Around<'_>) -> Option<Vec<u32>> {
     let is_range = s
         .table

@@ -1,4 +1,4 @@
-//! The columns of a workload's file, and the operations that their rows are.
+//! The columns of a workload file, and the conversion of rows to operations.
 
 use crate::problem::nearest;
 use crate::traffic_spec::MAX_TRAFFIC_CLASS;
@@ -12,13 +12,13 @@ use traffic::operations::{
     Collective, CollectiveKind, Matching, Operation, Receive, Send, Work, Workload,
 };
 
-/// Longest time that a file may state for one operation: 2⁵⁶ ps, 20 hours.
+/// Longest time of one operation in a file: 2⁵⁶ ps, 20 hours.
 const MOST_PS: u64 = 1 << 56;
 
-/// Most bytes that a file may state for one operation: 256 TiB.
+/// Maximum number of bytes of one operation in a file: 256 TiB.
 pub(super) const MOST_BYTES: u64 = 1 << 48;
 
-/// The columns, with their types.
+/// The columns with their types.
 const COLUMNS: [(&str, DataType); 17] = [
     ("rank", DataType::UInt32),
     ("index", DataType::UInt32),
@@ -50,7 +50,7 @@ const LISTS: [(&str, DataType); 4] = [
 
 const REQUIRED: [&str; 3] = ["rank", "index", "kind"];
 
-/// Which operation a row is.
+/// The operation that a row describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub rank: u32,
@@ -74,7 +74,7 @@ fn same_type(one: &DataType, other: &DataType) -> bool {
     }
 }
 
-/// Whether a file has the columns that it needs, and none of another type or name.
+/// Checks that a file has the required columns, and no columns of another type or name.
 pub(super) fn check_types(schema: &Schema) -> Result<(), String> {
     for field in schema.fields() {
         let name = field.name();
@@ -98,7 +98,7 @@ pub(super) fn check_types(schema: &Schema) -> Result<(), String> {
     }
 }
 
-/// Rows that have been decoded.
+/// Decoded rows.
 #[derive(Debug)]
 pub(super) struct Columns {
     batches: Vec<RecordBatch>,
@@ -113,7 +113,7 @@ impl Columns {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// A column and the place in it of a row, if there is a value.
+    /// Returns a column and the index of a row in it, if the row has a value.
     fn find(&self, name: &str, mut row: usize) -> Option<(&dyn Array, usize)> {
         let batch = self.batches.iter().find(|batch| {
             let inside = row < batch.num_rows();
@@ -159,7 +159,7 @@ impl Columns {
         })
     }
 
-    /// The operation that a row is. What its values may be is checked by [`Checker`].
+    /// Converts a row to an operation. [`Checker`] checks its values.
     pub fn operation(&self, row: usize, workload: &Workload) -> Result<Operation, String> {
         let kind = self.text("kind", row).ok_or("\"kind\" is null")?;
         let u16s = |name| self.number::<UInt16Type>(name, row);
@@ -259,21 +259,21 @@ fn unknown_kind(word: &str) -> String {
     }
 }
 
-/// Checks operations, each by itself. // OPS-02
+/// Checks operations one by one. // OPS-02
 pub struct Checker<'a> {
     workload: &'a Workload,
     /// The highest traffic class of a message so far.
     pub max_class: u8,
     /// The largest message or collective so far, bytes.
     pub max_bytes: u64,
-    /// Collectives whose algorithm can do them: kind, members, words.
+    /// Combinations that were already checked: kind, members, algorithm.
     known: BTreeSet<(CollectiveKind, u32, Option<Box<str>>)>,
-    /// By collective of the header, how many operations so far are parts of it.
+    /// For each collective of the header, the number of its parts so far.
     pub parts: Vec<u64>,
 }
 
 impl<'a> Checker<'a> {
-    /// For the operations of a workload.
+    /// Creates a checker for the operations of a workload.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
         Self {
@@ -285,10 +285,10 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether an operation can be.
+    /// Checks that an operation is valid.
     ///
     /// # Errors
-    /// Says what cannot be, and what was expected.
+    /// The operation is invalid. The error describes the problem and the valid values.
     pub(super) fn check(&mut self, row: Row, operation: &Operation) -> Result<(), String> {
         let Row { rank, index } = row;
         let before = operation.after_end.iter().chain(&operation.after_start);
@@ -371,7 +371,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether a rank can do a part of a collective of the header. // OPS-38
+    /// Checks that a rank may have a part of a collective of the header. // OPS-38
     fn check_part(&mut self, rank: u32, whole: u32) -> Result<(), String> {
         let there = self.workload.collectives.len();
         let Some(collective) = self.workload.collectives.get(whole as usize) else {

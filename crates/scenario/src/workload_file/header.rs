@@ -1,4 +1,4 @@
-//! What holds for all ranks of a workload: the JSON of its file's metadata.
+//! The header of a workload file: the properties of all ranks, as JSON in the file's metadata.
 
 use super::columns::MOST_BYTES;
 use crate::keys::MAX_HOSTS;
@@ -11,25 +11,25 @@ use traffic::operations::{
     ReceiveEnd, SendEnd, Trigger, TriggerKind, Workload,
 };
 
-/// The entry of a file's metadata.
+/// Key of the header in the file's metadata.
 pub(super) const KEY: &str = "backwater.workload";
 
 const VERSION: u64 = 1;
 
-/// What a file says of all ranks.
+/// The properties of all ranks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
-    /// Ranks, groups, options, triggers, collectives.
+    /// Ranks, groups, options, triggers and collectives.
     pub workload: Workload,
-    /// Facts about where it came from.
+    /// Facts about the origin of the file.
     pub source: Map<String, Value>,
 }
 
 impl Header {
-    /// Reads the JSON.
+    /// Parses the JSON of the header.
     ///
     /// # Errors
-    /// Says what is wrong with which key.
+    /// The header is invalid. The error has the key and the problem.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| format!("the metadata \"{KEY}\" is no JSON: {error}"))?;
@@ -182,7 +182,7 @@ fn trigger(value: &Value) -> Result<Trigger, String> {
     Ok(Trigger { kind })
 }
 
-/// A collective that operations make up. // OPS-38
+/// Parses a collective that consists of operations. // OPS-38
 fn composed(value: &Value, groups: &[Group]) -> Result<Composed, String> {
     let all = object("it", value)?;
     known("it", all, &["kind", "bytes", "group"])?;
@@ -222,7 +222,7 @@ fn composed(value: &Value, groups: &[Group]) -> Result<Composed, String> {
     })
 }
 
-/// The value of an option that is one of several words.
+/// Returns the value of an option that is one of several words.
 fn word<T: Copy>(key: &str, value: &Value, words: &[(&str, T)]) -> Result<T, String> {
     let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
     found.map(|&(_, meaning)| meaning).ok_or_else(|| {
@@ -242,7 +242,7 @@ fn per_byte(key: &str, value: &Value) -> Result<PerByte, String> {
     number.ok_or_else(|| format!("option \"{key}\" is {value}; expected ps per byte, from 0 on"))
 }
 
-/// Longest time of an option, ps: an hour.
+/// Longest time of an option in ps: one hour.
 const MOST_PS: u64 = 3_600_000_000_000_000;
 
 fn time(key: &str, value: &Value) -> Result<u64, String> {
@@ -255,10 +255,10 @@ fn time(key: &str, value: &Value) -> Result<u64, String> {
     Ok(ps)
 }
 
-/// Largest announcement of a message, or answer to it: 1 MiB.
+/// Largest rendezvous request or reply: 1 MiB.
 const MOST_RENDEZVOUS_BYTES: u64 = 1 << 20;
 
-/// All options of docs/workloads.md.
+/// Names of all options; docs/workloads.md describes them.
 pub const OPTIONS: [&str; 21] = [
     "matching",
     "send_end",
@@ -286,7 +286,7 @@ pub const OPTIONS: [&str; 21] = [
 /// Sets one option.
 ///
 /// # Errors
-/// If there is no such option, or the value cannot be.
+/// The option does not exist, or the value is invalid.
 pub fn set_option(options: &mut Options, key: &str, value: &Value) -> Result<(), String> {
     let truth = |key: &str| {
         let truth = value.as_bool();

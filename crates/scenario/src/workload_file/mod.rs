@@ -1,7 +1,7 @@
 //! Workloads with dependencies in Parquet files, as docs/workloads.md describes them. // OPS-04
 //!
-//! A file is read twice: once as a whole, to check it and to find which rows each rank has, and
-//! once block by block while the run goes.
+//! A file is read twice: once as a whole, to check it and to find the rows of each rank, and once
+//! block by block during the run.
 
 mod columns;
 mod header;
@@ -26,45 +26,46 @@ use std::sync::{Arc, Mutex};
 use traffic::Error;
 use traffic::operations::{Block, Operation, Source, Workload, needed_at};
 
-/// Most operations of a block.
+/// Maximum number of operations of a block.
 const ROWS_PER_BLOCK: u32 = 1024;
 
-/// A row group with at most this many rows is kept decoded until another one is needed.
+/// A row group with at most this many rows stays decoded until another one is needed.
 const ROWS_KEPT: i64 = 65_536;
 
-/// A workload in a file. Its memory is some bytes for each block of operations, and the row group
+/// A workload in a file. In memory it needs a few bytes per block of operations, and the row group
 /// that was read last.
 #[derive(Debug)]
 pub struct WorkloadFile {
     path: PathBuf,
     file: File,
     metadata: ArrowReaderMetadata,
-    /// What holds for all ranks.
+    /// Properties that apply to all ranks.
     pub header: Header,
     workload: Arc<Workload>,
-    /// The highest traffic class of its messages.
+    /// The highest traffic class of the messages.
     pub max_class: u8,
-    /// The largest of its messages and collectives, bytes.
+    /// Size of the largest message or collective, bytes.
     pub max_bytes: u64,
     blocks: Vec<BlockInfo>,
-    /// By rank: its first block, and its number of operations. One more entry at the end.
+    /// By rank: its first block, and its number of operations. There is one more entry at the end.
     ranks: Vec<(usize, u32)>,
-    /// First row of each row group, and the end.
+    /// First row of each row group, and the number of rows.
     groups: Vec<u64>,
     kept: Mutex<Option<(usize, Arc<Columns>)>>,
 }
 
-/// Operations of one rank that follow each other, in one row group.
+/// Consecutive operations of one rank in one row group.
 #[derive(Clone, Copy, Debug)]
 struct BlockInfo {
     first_row: u64,
     first_index: u32,
     count: u32,
-    /// See [`Block::next_at`], for this block and those of its rank behind it.
+    /// The minimum of [`Block::next_at`] over this block and all later blocks of its rank.
     needed_at: u32,
 }
 
-/// Checks that the bytes of all columns lie in the file. The Parquet reader panics where they do not.
+/// Checks that the byte ranges of all columns are inside the file. Otherwise the Parquet reader
+/// panics.
 fn check_ranges(metadata: &ParquetMetaData, length: u64) -> Result<(), String> {
     for (number, group) in metadata.row_groups().iter().enumerate() {
         let is_inside = |column: &ColumnChunkMetaData| {
@@ -130,11 +131,11 @@ impl WorkloadFile {
     /// Opens a file and checks all of it.
     ///
     /// # Errors
-    /// Says what is wrong, with the file and the row.
+    /// The file is invalid. The error has the file, the row and the problem.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let wrong = |what: String| Error::new(format!("{}: {what}", path.display()));
         let file = File::open(path).map_err(|error| wrong(format!("cannot read: {error}")))?;
-        // Types are those of Parquet, not those that the writing program had in memory.
+        // Use the types of Parquet, not the types in the memory of the writing program.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = without_panic(|| ArrowReaderMetadata::load(&file, options))
             .map_err(|error| wrong(format!("this is no Parquet file: {error}")))?;
@@ -178,7 +179,7 @@ impl WorkloadFile {
         Ok(opened)
     }
 
-    /// What holds for all ranks.
+    /// Returns the properties that apply to all ranks.
     #[must_use]
     pub fn workload(&self) -> Arc<Workload> {
         Arc::clone(&self.workload)
@@ -188,7 +189,7 @@ impl WorkloadFile {
         Error::new(format!("{}: {what}", self.path.display()))
     }
 
-    /// Reads the whole file once: checks each operation, and notes where each rank's blocks are.
+    /// Reads the whole file once: checks each operation, and records the blocks of each rank.
     fn scan(&mut self) -> Result<(), Error> {
         let workload = self.workload();
         let path = self.path.clone();
@@ -266,7 +267,7 @@ impl WorkloadFile {
         while self.ranks.len() <= workload.ranks as usize {
             self.ranks.push((self.blocks.len(), 0));
         }
-        // What is needed at a block is needed for those behind it too.
+        // A block is needed no later than the blocks after it.
         for rank in 0..workload.ranks as usize {
             let mut least = u32::MAX;
             for block in self.blocks[self.ranks[rank].0..self.ranks[rank + 1].0]
@@ -280,7 +281,7 @@ impl WorkloadFile {
         Ok(())
     }
 
-    /// Notes the block that ends before a row.
+    /// Records the block that ends before a row.
     fn close(&mut self, block: &mut Vec<Operation>, end_row: u64, expected: &Row) {
         if let Some(needed_at) = needed_at(block.iter()) {
             let count = block.len() as u32;
@@ -295,7 +296,7 @@ impl WorkloadFile {
         }
     }
 
-    /// Decodes a row group, or (first row, number) of its rows.
+    /// Decodes a row group, or a part of its rows given as (first row, number of rows).
     fn decode(&self, group: usize, part: Option<(usize, usize)>) -> Result<Columns, Error> {
         let batches = self.batches(group, part, None)?;
         Columns::new(batches).map_err(|what| self.wrong(what))
@@ -333,7 +334,7 @@ impl WorkloadFile {
         })
     }
 
-    /// The block that has an operation, and its row group.
+    /// Returns the block that contains an operation, and its row group.
     fn block_of(&self, rank: u32, index: u32) -> (usize, usize) {
         let (from, to) = (self.ranks[rank as usize].0, self.ranks[rank as usize + 1].0);
         let blocks = &self.blocks[from..to];
