@@ -1,9 +1,11 @@
 """Pages of the documentation site that are made from other sources (hooks of mkdocs).
 
-README.md becomes the first page, specs/, CHANGELOG.md and CONTRIBUTING.md get pages, and the
-program tells its commands, its tables and what is built in. Documents link to files and folders of
-the repository, which also lead somewhere without the site. Here these links become links between
-pages; a link to what has no page becomes its name.
+README.md becomes the first page. specs/, CHANGELOG.md and CONTRIBUTING.md get pages. The pages on
+commands, tables and built-in names are generated from the program. Documents link to files and
+folders of the repository, so that these links work without the site, too. Here they become links
+between pages; a link to a file without a page becomes its text.
+
+The site also has each page as Markdown, and ``llms.txt`` with links to all of them.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ WHOLE_FILES = {
     **{f"specs/{p.name}": f"specs/{p.name}" for p in sorted((ROOT / "specs").glob("*.md"))},
 }
 """Pages that are files outside docs/, by their place in the site."""
+
+_navigation: Any = None
+"""The navigation of the site that is built."""
 
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
@@ -78,11 +83,67 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     return "".join(p if p.startswith("```") else _LINK.sub(moved, p) for p in parts)
 
 
+def on_nav(nav: Any, config: Any, files: Any) -> Any:
+    """Keep the navigation for ``llms.txt``."""
+    global _navigation
+    _navigation = nav
+    return nav
+
+
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """Lead links of notebooks to pages, and show names that docstrings refer to as plain names."""
+    """Write the page as Markdown, too; lead links of notebooks to pages; simplify names."""
+    html = re.sub(r":(?:func|class|mod|meth|data):<code>~?(?:[\w.]+\.)?(\w+)</code>", _name, html)
+    target = Path(page.file.abs_dest_path).with_suffix(".md")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(as_markdown(page, html), encoding="utf-8")
     if page.file.src_uri.endswith(".ipynb"):
         html = notebook_links(html)
-    return re.sub(r":(?:func|class|mod|meth|data):<code>~?(?:[\w.]+\.)?(\w+)</code>", _name, html)
+    return html
+
+
+def on_post_build(config: Any) -> None:
+    """Write ``llms.txt``: the Markdown of all pages, in the order of the navigation."""
+    text = contents(_navigation, config["site_name"], config["site_description"])
+    Path(config["site_dir"], "llms.txt").write_text(text, encoding="utf-8")
+
+
+def contents(navigation: Any, name: str, description: str) -> str:
+    """Return the text of ``llms.txt``, in the format of llmstxt.org."""
+    lines = [f"# {name}", "", f"> {description}", ""]
+    for section in navigation.items:
+        lines += [f"## {section.title}", ""]
+        lines += [f"- [{page.title}]({_markdown_of(page)})" for page in _pages(section)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _pages(section: Any) -> Iterator[Any]:
+    for item in section.children:
+        if item.is_section:
+            yield from _pages(item)
+        else:
+            yield item
+
+
+def _markdown_of(page: Any) -> str:
+    return Path(page.file.dest_uri).with_suffix(".md").as_posix()
+
+
+def as_markdown(page: Any, html: str) -> str:
+    """Return a page as Markdown, whose links lead to pages that are Markdown, too."""
+    if page.file.src_uri.endswith(".ipynb"):
+        from nbconvert import MarkdownExporter
+
+        exporter: Any = MarkdownExporter
+        text = str(exporter().from_filename(page.file.abs_src_path)[0])
+    elif re.search(r"^::: ", page.markdown, re.MULTILINE):
+        from markdownify import markdownify
+
+        html = re.sub(r'<a class="headerlink".*?</a>', "", html)
+        text = markdownify(html, heading_style="ATX").replace(".html", ".md")
+    else:
+        text = page.markdown
+    return re.sub(r"(\]\((?![a-z]+:)[^)\s]*)\.ipynb(?=[)#])", r"\1.md", text)
 
 
 def notebook_links(html: str) -> str:

@@ -76,6 +76,26 @@ def test_links_of_notebooks_lead_to_pages() -> None:
     )
 
 
+def test_each_page_exists_as_markdown() -> None:
+    text = "[a](../notebooks/start.ipynb#x) [b](../faq.md)"
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="guide/a.md"), markdown=text)
+    assert site()["as_markdown"](page, "") == "[a](../notebooks/start.md#x) [b](../faq.md)"
+
+
+def test_the_contents_list_the_pages_of_nested_sections() -> None:
+    def page(title: str, place: str) -> SimpleNamespace:
+        return SimpleNamespace(title=title, file=SimpleNamespace(dest_uri=place), is_section=False)
+
+    def section(title: str, *children: SimpleNamespace) -> SimpleNamespace:
+        return SimpleNamespace(title=title, children=children, is_section=True)
+
+    rules = section("Rules", page("BFC", "specs/bfc.html"))
+    navigation = SimpleNamespace(items=[section("Model", page("Parts", "parts.html"), rules)])
+    assert site()["contents"](navigation, "Name", "About.") == (
+        "# Name\n\n> About.\n\n## Model\n\n- [Parts](parts.md)\n- [BFC](specs/bfc.md)\n"
+    )
+
+
 @cache
 def site() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "tools/documentation.py"))
