@@ -179,8 +179,8 @@ test-wheel: ## Install the wheel of this machine into an empty environment witho
 test-foreign-wheel: $(EXTENSION) ## Run the wheel for aarch64 under qemu-user, and compare its digests with those of this machine
 	$(BIN)/python tools/try_foreign_wheel.py out/wheels aarch64
 
-tables: ## Write the tables of keys in docs/scenario.md anew, from the declarations
-	UPDATE_DOCS=1 cargo test --quiet --locked -p backwater-scenario --test all tables_of_the_document
+tables: ## Generate the tables of keys in docs/scenario.md and docs/scenario/ from the declarations
+	UPDATE_DOCS=1 cargo test --quiet --locked -p backwater-scenario --test all tables_of_the_documents
 
 figures: $(EXTENSION) $(PAPERS) ## Reproduce the figures of the papers as docs/figures has them: hours (with --full: most of a day on two cores)
 	$(BIN)/backwater paper all -o docs/figures --store out/paper/runs

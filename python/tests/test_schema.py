@@ -56,10 +56,11 @@ def test_scenarios_are_valid(path: Path) -> None:
     assert mistakes(tomllib.loads(path.read_text())) == []
 
 
-def test_every_example_of_the_document_is_valid() -> None:
-    text = (ROOT / "docs/scenario.md").read_text()
+def test_every_example_of_the_documents_is_valid() -> None:
+    pages = [ROOT / "docs/scenario.md", *sorted((ROOT / "docs/scenario").glob("*.md"))]
+    text = "".join(page.read_text() for page in pages)
     blocks = [block.partition("```")[0] for block in text.split("```toml\n")[1:]]
-    assert len(blocks) > 4
+    assert len(blocks) > 8
     for block in blocks:
         scenario, part = tomllib.loads(GOOD), tomllib.loads(block)
         if "kind" not in part.get("topology", {"kind": ""}):

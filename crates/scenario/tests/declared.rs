@@ -17,27 +17,36 @@ hosts = 4
 link = { rate = "100Gbps", delay = "1us" }
 "#;
 
-fn document() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md")
+/// docs/scenario.md and the pages in docs/scenario/.
+fn documents() -> Vec<PathBuf> {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let pages = std::fs::read_dir(docs.join("scenario")).unwrap();
+    let mut pages: Vec<PathBuf> = pages.map(|entry| entry.unwrap().path()).collect();
+    pages.push(docs.join("scenario.md"));
+    pages
 }
 
-/// The tables of keys in docs/scenario.md are generated. `UPDATE_DOCS=1` writes them anew.
+/// The tables of keys in the documents are generated. `UPDATE_DOCS=1` writes them again.
 #[test]
-fn the_tables_of_the_document_are_those_of_the_declarations() {
-    let text = std::fs::read_to_string(document()).unwrap();
-    let fresh = with_key_tables(&text).unwrap();
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(document(), &fresh).unwrap();
-        return;
+fn the_tables_of_the_documents_are_those_of_the_declarations() {
+    let mut shown = String::new();
+    for path in documents() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let fresh = with_key_tables(&text).unwrap();
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &fresh).unwrap();
+        } else {
+            let stale = path.display();
+            assert!(text == fresh, "{stale} is stale; generate its tables: make tables");
+        }
+        shown += &fresh;
     }
-    assert!(
-        text == fresh,
-        "docs/scenario.md is stale; write its tables anew: make tables"
-    );
     for (name, _) in key_tables() {
-        let shown = text.contains(&format!("<!-- table: {name} -->"));
-        let below = name.starts_with("scheme.") && text.contains("<!-- table: scheme.* -->");
-        assert!(shown || below, "docs/scenario.md has no table {name}");
+        let with_others = name.starts_with("scheme.") && shown.contains("<!-- table: scheme.* -->");
+        assert!(
+            shown.contains(&format!("<!-- table: {name} -->")) || with_others,
+            "no document has the table {name}"
+        );
     }
 }
 
