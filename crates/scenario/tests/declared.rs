@@ -37,7 +37,10 @@ fn the_tables_of_the_documents_are_those_of_the_declarations() {
             std::fs::write(&path, &fresh).unwrap();
         } else {
             let stale = path.display();
-            assert!(text == fresh, "{stale} is stale; generate its tables: make tables");
+            assert!(
+                text == fresh,
+                "{stale} is stale; generate its tables: make tables"
+            );
         }
         shown += &fresh;
     }
