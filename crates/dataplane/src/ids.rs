@@ -1,6 +1,18 @@
-//! Identifiers that are indices, each with a type of its own.
+//! Identifiers that are indices, each with a type of its own, and arrays that they index.
+//!
+//! Ports (`u16`) and classes (`u8`) are plain integers: no other identifier has their width.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut, Index, IndexMut};
+
+/// An identifier that is an index.
+pub trait Id: Copy {
+    /// Returns the index.
+    fn index(self) -> usize;
+}
 
 /// Defines an index of 32 bits. Its largest value means that there is none, and ends lists.
+#[macro_export]
 macro_rules! index {
     ($(#[$doc:meta])* $Name:ident) => {
         $(#[$doc])*
@@ -12,7 +24,7 @@ macro_rules! index {
             /// No index; ends a list.
             pub const NONE: Self = Self(u32::MAX);
 
-            /// The identifier with this index.
+            /// Returns the identifier with this index.
             ///
             /// # Panics
             /// Debug builds panic if the index has more than 32 bits.
@@ -23,25 +35,39 @@ macro_rules! index {
                 Self(index as u32)
             }
 
-            /// The identifier that a frame names. It may be invalid at this node.
+            /// Returns the identifier with these bits, as a frame or an event carries it. It may be invalid
+            /// at this node.
             #[inline]
             #[must_use]
             pub const fn from_bits(bits: u32) -> Self {
                 Self(bits)
             }
 
-            /// The index.
+            /// Returns the index.
             #[inline]
             #[must_use]
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// The index as the 32 bits of a packet record or frame.
+            /// Returns the index as the 32 bits of a packet record, a frame or an event.
             #[inline]
             #[must_use]
             pub const fn bits(self) -> u32 {
                 self.0
+            }
+        }
+
+        impl $crate::ids::Id for $Name {
+            #[inline]
+            fn index(self) -> usize {
+                self.index()
+            }
+        }
+
+        impl std::fmt::Display for $Name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(f)
             }
         }
     };
@@ -58,4 +84,58 @@ index! {
     /// finds the flow without a search. The index is used again after the flow has ended.
     #[derive(Default)]
     FlowSlot
+}
+
+/// An array with one entry per identifier of type `I`. Other integers do not index it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexVec<I, T> {
+    entries: Vec<T>,
+    index: PhantomData<fn(I)>,
+}
+
+impl<I, T> From<Vec<T>> for IndexVec<I, T> {
+    fn from(entries: Vec<T>) -> Self {
+        Self {
+            entries,
+            index: PhantomData,
+        }
+    }
+}
+
+impl<I, T> FromIterator<T> for IndexVec<I, T> {
+    fn from_iter<E: IntoIterator<Item = T>>(entries: E) -> Self {
+        Vec::from_iter(entries).into()
+    }
+}
+
+impl<I, T> Deref for IndexVec<I, T> {
+    type Target = Vec<T>;
+
+    #[inline]
+    fn deref(&self) -> &Vec<T> {
+        &self.entries
+    }
+}
+
+impl<I, T> DerefMut for IndexVec<I, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.entries
+    }
+}
+
+impl<I: Id, T> Index<I> for IndexVec<I, T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, id: I) -> &T {
+        &self.entries[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for IndexVec<I, T> {
+    #[inline]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.entries[id.index()]
+    }
 }

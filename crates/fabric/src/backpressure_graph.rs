@@ -4,9 +4,11 @@
 //! A node is an egress port of a switch. Where packets go from port A to port B in one hop, B can
 //! hold A. A network whose graph has no circle cannot deadlock.
 
+use dataplane::ids::IndexVec;
 use dataplane::route::Routes;
 use dataplane::switch::Pairs;
 
+use crate::ids::LinkId;
 use crate::topology::{Graph, NodeKind};
 
 /// One edge: packets that enter `switch` by `ingress` and leave by `egress` let the egress hold
@@ -30,9 +32,9 @@ pub struct BackpressureGraph {
     pub nodes: u64,
     /// Edges between them.
     pub edges: u64,
-    /// Sets of ports (by index in the network) each of which can come to wait for every other of
+    /// Sets of ports (by their links) each of which can come to wait for every other of
     /// its set, the largest such sets; in order of their first ports.
-    pub circles: Vec<Vec<u32>>,
+    pub circles: Vec<Vec<LinkId>>,
     /// Edges that are removed so that no circle is left.
     pub removed: Vec<Edge>,
 }
@@ -41,10 +43,10 @@ pub struct BackpressureGraph {
 struct Fabric<'a> {
     graph: &'a Graph,
     used: &'a [Pairs],
-    /// Ports, by index in the network; a port is known by its place here.
-    ports: Vec<u32>,
+    /// Ports by their links. Other lists refer to a port by its index here.
+    ports: Vec<LinkId>,
     /// Place of every port of the network, or `u32::MAX`.
-    place: Vec<u32>,
+    place: IndexVec<LinkId, u32>,
     /// Edges that are out, in order.
     removed: Vec<Edge>,
 }
@@ -65,8 +67,10 @@ impl BackpressureGraph {
             fabric.break_circles(routes);
         }
         let removed = std::mem::take(&mut fabric.removed);
-        let switches = graph.hosts()..graph.nodes();
-        let nodes = switches.map(|node| u64::from(graph.ports(node))).sum();
+        let nodes = graph
+            .switch_ids()
+            .map(|node| u64::from(graph.ports(node)))
+            .sum();
         let edges = edges_of(graph, &used).count() as u64;
         Self {
             used,
@@ -99,7 +103,7 @@ impl BackpressureGraph {
 /// these pairs of ports (per switch); as [`BackpressureGraph::circles`].
 // LNK-40
 #[must_use]
-pub fn circles(graph: &Graph, used: &[Pairs]) -> Vec<Vec<u32>> {
+pub fn circles(graph: &Graph, used: &[Pairs]) -> Vec<Vec<LinkId>> {
     Fabric::new(graph, used).circles()
 }
 
@@ -107,32 +111,32 @@ pub fn circles(graph: &Graph, used: &[Pairs]) -> Vec<Vec<u32>> {
 /// each port waits for the next, and the last for the first.
 // LNK-40
 #[must_use]
-pub fn shortest_circle(graph: &Graph, used: &[Pairs]) -> Vec<u32> {
+pub fn shortest_circle(graph: &Graph, used: &[Pairs]) -> Vec<LinkId> {
     let circle = Fabric::new(graph, used).shortest_circle();
     let edges = circle.into_iter().flatten();
     edges.map(|edge| edge.held(graph)).collect()
 }
 
 impl Edge {
-    /// The port that can be held, by index in the network.
+    /// The port that can be paused.
     #[must_use]
-    pub fn held(&self, graph: &Graph) -> u32 {
-        graph.peer_index(graph.port_index(graph.hosts() + self.switch, self.ingress)) as u32
+    pub fn held(&self, graph: &Graph) -> LinkId {
+        graph.reverse(graph.switch_link(self.switch, self.ingress))
     }
 
-    /// The port that can hold it.
+    /// The port that can pause it.
     #[must_use]
-    pub fn holder(&self, graph: &Graph) -> u32 {
-        graph.port_index(graph.hosts() + self.switch, self.egress) as u32
+    pub fn holder(&self, graph: &Graph) -> LinkId {
+        graph.switch_link(self.switch, self.egress)
     }
 }
 
 /// Edges of the graph: pairs whose ingress comes from a switch.
 fn edges_of<'a>(graph: &'a Graph, used: &'a [Pairs]) -> impl Iterator<Item = Edge> + 'a {
     (0..graph.switches()).flat_map(move |switch| {
-        let base = graph.port_index(graph.hosts() + switch, 0);
-        graph.fabric_ports(switch).flat_map(move |index| {
-            let ingress = (index - base) as u16;
+        let first = graph.switch_link(switch, 0);
+        graph.fabric_links(switch).flat_map(move |link| {
+            let ingress = link.port(first);
             egresses(used[switch as usize].row(ingress)).map(move |egress| Edge {
                 switch,
                 ingress,
@@ -165,11 +169,11 @@ fn mask(words: usize, ports: impl Iterator<Item = u16>) -> Vec<u64> {
 #[must_use]
 pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
     let switches = graph.switches() as usize;
-    let ports = |switch: usize| graph.ports(graph.hosts() + switch as u32);
+    let ports = |switch: usize| graph.ports(graph.switch_node(switch as u32));
     let words = |switch: usize| usize::from(ports(switch)).div_ceil(64);
     let hosts_below = |switch: usize| {
-        let base = graph.port_index(graph.hosts() + switch as u32, 0);
-        (graph.fabric_ports(switch as u32).start - base) as u16
+        let switch = switch as u32;
+        graph.ports(graph.switch_node(switch)) - graph.fabric_links(switch).len() as u16
     };
     let mut used: Vec<Pairs> = (0..switches).map(|s| Pairs::none(ports(s))).collect();
     // Ingresses of each switch that carry packets to the current group, and whether it has any.
@@ -188,8 +192,8 @@ pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
         open.iter().for_each(|&s| reached[s] = true);
         while let Some(switch) = open.pop() {
             for &out in routes[switch].towards(group) {
-                let port = graph.port(graph.port_index(graph.hosts() + switch as u32, out));
-                let next = (port.peer - graph.hosts()) as usize;
+                let port = graph.port(graph.switch_link(switch as u32, out));
+                let next = graph.fabric_peer(graph.switch_link(switch as u32, out)) as usize;
                 entries[next].push(port.peer_port);
                 if next != last && !reached[next] {
                     reached[next] = true;
@@ -224,12 +228,12 @@ pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
 
 impl<'a> Fabric<'a> {
     fn new(graph: &'a Graph, used: &'a [Pairs]) -> Self {
-        let mut place = vec![u32::MAX; graph.port_count() as usize];
+        let mut place = IndexVec::from(vec![u32::MAX; graph.port_count() as usize]);
         let mut ports = Vec::new();
         for switch in 0..graph.switches() {
-            for index in graph.fabric_ports(switch) {
-                place[index] = ports.len() as u32;
-                ports.push(index as u32);
+            for link in graph.fabric_links(switch) {
+                place[link] = ports.len() as u32;
+                ports.push(link);
             }
         }
         Self {
@@ -244,8 +248,8 @@ impl<'a> Fabric<'a> {
     /// Edges from a port in the direction of packets: to the ports of the next switch by which they
     /// go on.
     fn onward(&self, at: u32) -> Vec<(u32, Edge)> {
-        let link = self.graph.port(self.ports[at as usize] as usize);
-        let switch = link.peer - self.graph.hosts();
+        let link = self.graph.port(self.ports[at as usize]);
+        let switch = self.graph.fabric_peer(self.ports[at as usize]);
         let edge = |egress| Edge {
             switch,
             ingress: link.peer_port,
@@ -254,7 +258,7 @@ impl<'a> Fabric<'a> {
         egresses(self.used[switch as usize].row(link.peer_port))
             .map(edge)
             .filter(|edge| self.removed.binary_search(edge).is_err())
-            .map(|edge| (self.place[edge.holder(self.graph) as usize], edge))
+            .map(|edge| (self.place[edge.holder(self.graph)], edge))
             .filter(|&(to, _)| to != u32::MAX)
             .collect()
     }
@@ -266,15 +270,15 @@ impl<'a> Fabric<'a> {
     }
 
     /// Ports that can wait for each other, as indices in the network.
-    fn circles(&self) -> Vec<Vec<u32>> {
-        let mut circles: Vec<Vec<u32>> = self
+    fn circles(&self) -> Vec<Vec<LinkId>> {
+        let mut circles: Vec<Vec<LinkId>> = self
             .components()
             .into_iter()
             .map(|places| places.iter().map(|&p| self.ports[p as usize]).collect())
             .collect();
         circles
             .iter_mut()
-            .for_each(|circle: &mut Vec<u32>| circle.sort_unstable());
+            .for_each(|circle: &mut Vec<LinkId>| circle.sort_unstable());
         circles.sort();
         circles
     }
@@ -364,8 +368,8 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    fn place_of(&self, port: u32) -> u32 {
-        self.place[port as usize]
+    fn place_of(&self, link: LinkId) -> u32 {
+        self.place[link]
     }
 
     /// Edges between ports of one component.
@@ -396,9 +400,9 @@ impl<'a> Fabric<'a> {
 
     /// Whether packets come down to a switch and go up again.
     fn is_valley(&self, edge: &Edge) -> bool {
-        let node = self.graph.hosts() + edge.switch;
+        let node = self.graph.switch_node(edge.switch);
         let tier = |port| {
-            let peer = self.graph.port(self.graph.port_index(node, port)).peer;
+            let peer = self.graph.port(self.graph.link(node, port)).peer;
             match self.graph.kind(peer) {
                 NodeKind::Host => 0,
                 NodeKind::Switch => self.graph.tier(peer),
@@ -409,10 +413,10 @@ impl<'a> Fabric<'a> {
 
     /// To how many groups packets go that take both links of an edge.
     fn groups_over(&self, edge: &Edge, routes: &[Routes]) -> u32 {
-        let held = edge.held(self.graph) as usize;
-        let from = self.graph.node_of_port(held);
-        let out = (held - self.graph.port_index(from, 0)) as u16;
-        let before = &routes[(from - self.graph.hosts()) as usize];
+        let held = edge.held(self.graph);
+        let from = self.graph.fabric_peer(self.graph.reverse(held));
+        let out = held.port(self.graph.switch_link(from, 0));
+        let before = &routes[from as usize];
         let here = &routes[edge.switch as usize];
         (0..self.graph.groups())
             .filter(|&group| before.towards(group).contains(&out))

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dataplane::ids::IndexVec;
+
 use dataplane::route::Routes;
 
+use crate::ids::{LinkId, NodeId};
 use crate::paths::Paths;
 use crate::topology::Graph;
 
@@ -14,8 +17,8 @@ use crate::topology::Graph;
 pub struct ExpectedLoad {
     graph: Arc<Graph>,
     paths: Paths,
-    /// By port index: what leaves by it, bit/s. Only ports at hosts and to hosts.
-    at_hosts: Vec<f64>,
+    /// Rate that each link carries, in bit/s. Only links of hosts have one.
+    at_hosts: IndexVec<LinkId, f64>,
     /// From a group of endpoints to another, bit/s.
     between: BTreeMap<(u32, u32), f64>,
 }
@@ -26,7 +29,7 @@ impl ExpectedLoad {
     pub fn new(graph: Arc<Graph>) -> Self {
         Self {
             paths: Paths::new(Arc::clone(&graph)),
-            at_hosts: vec![0.0; graph.port_count() as usize],
+            at_hosts: vec![0.0; graph.port_count() as usize].into(),
             between: BTreeMap::new(),
             graph,
         }
@@ -34,20 +37,20 @@ impl ExpectedLoad {
 
     /// Adds what host `src` sends to host `dst`. Its flows are spread evenly over the ports that they
     /// may use.
-    pub fn add(&mut self, src: u32, dst: u32, bps: f64) {
+    pub fn add(&mut self, src: NodeId, dst: NodeId, bps: f64) {
         let pairs = self.paths.nearest_endpoints(src, dst);
         // ENG-11: evenly over the sender's ports, then over those of the receiver.
-        let mut senders: Vec<u32> = pairs.iter().map(|pair| pair.0).collect();
+        let mut senders: Vec<LinkId> = pairs.iter().map(|pair| pair.0).collect();
         senders.dedup();
         for &from in &senders {
             let receivers = pairs.iter().filter(|pair| pair.0 == from);
             let each = bps / senders.len() as f64 / receivers.clone().count() as f64;
             for &(_, to) in receivers {
-                self.at_hosts[from as usize] += each;
+                self.at_hosts[from] += each;
                 if self.graph.is_cable(from) {
                     continue;
                 }
-                self.at_hosts[self.graph.peer_index(to as usize)] += each;
+                self.at_hosts[self.graph.reverse(to)] += each;
                 let groups = (self.graph.group_of(from), self.graph.group_of(to));
                 if groups.0 != groups.1 {
                     *self.between.entry(groups).or_default() += each;
@@ -56,10 +59,10 @@ impl ExpectedLoad {
         }
     }
 
-    /// The bit/s that leave by each port, by port index. Each switch divides what it forwards evenly
+    /// Returns the rate on each link, in bit/s. Each switch divides what it forwards evenly
     /// among its equal-cost ports.
     #[must_use]
-    pub fn by_port(&self, routes: &[Routes]) -> Vec<f64> {
+    pub fn by_port(&self, routes: &[Routes]) -> IndexVec<LinkId, f64> {
         let graph = &*self.graph;
         let mut load = self.at_hosts.clone();
         let mut arriving = vec![0.0; graph.switches() as usize];
@@ -76,7 +79,7 @@ impl ExpectedLoad {
                 let each = arriving[switch as usize] / ports.len().max(1) as f64;
                 if each > 0.0 {
                     for &port in ports {
-                        let index = graph.port_index(graph.hosts() + switch, port);
+                        let index = graph.switch_link(switch, port);
                         load[index] += each;
                         arriving[graph.fabric_peer(index) as usize] += each;
                     }
@@ -95,7 +98,7 @@ fn from_far_to_near(graph: &Graph, group: u32) -> Vec<u32> {
     let mut next = 0;
     while let Some(&switch) = order.get(next) {
         next += 1;
-        for index in graph.live_ports(switch) {
+        for index in graph.live_links(switch) {
             let peer = graph.fabric_peer(index);
             if !std::mem::replace(&mut is_found[peer as usize], true) {
                 order.push(peer);

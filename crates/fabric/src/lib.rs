@@ -3,6 +3,7 @@
 pub mod backpressure_graph;
 pub mod engine;
 pub mod expected_load;
+pub mod ids;
 pub mod link_failures;
 pub mod ns3;
 pub mod paths;
@@ -12,3 +13,4 @@ pub mod topology;
 pub mod workload;
 
 pub use engine::measure;
+pub use ids::{LinkId, NodeId};

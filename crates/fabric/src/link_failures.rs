@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use dataplane::switch::Stranded;
 use dataplane::units::Time;
 
+use crate::ids::LinkId;
 use crate::topology::Graph;
 
 /// A time during which a link is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkFailure {
-    /// The link, by the port index of either of its ends.
-    pub link: u32,
+    /// The link, by either of its directions.
+    pub link: LinkId,
     /// It fails, ps.
     pub from_ps: Time,
     /// It is back, ps; `None`: it never is.
@@ -23,8 +24,8 @@ pub struct LinkFailure {
 pub struct Change {
     /// When, ps.
     pub at_ps: Time,
-    /// The link, by the lower of the port indices of its ends.
-    pub link: u32,
+    /// The link, by the direction with the lower number.
+    pub link: LinkId,
     /// It comes back.
     pub up: bool,
 }
@@ -32,8 +33,8 @@ pub struct Change {
 /// All failures of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkFailures {
-    /// Links that are down when the run starts, by the lower port index, ascending.
-    initial: Vec<u32>,
+    /// Links that are down when the run starts, each by its lower direction, ascending.
+    initial: Vec<LinkId>,
     /// What changes later, in order.
     changes: Vec<Change>,
     /// Routes follow this much later, ps.
@@ -96,7 +97,7 @@ impl LinkFailures {
 
     /// Links that are down when the run starts; routes are without them from the first packet on.
     #[must_use]
-    pub fn initial(&self) -> &[u32] {
+    pub fn initial(&self) -> &[LinkId] {
         &self.initial
     }
 
@@ -116,8 +117,8 @@ impl LinkFailures {
     /// network without them.
     // LNK-14
     #[must_use]
-    pub fn lasting(&self) -> Vec<u32> {
-        let back: BTreeSet<u32> = self.changes.iter().map(|change| change.link).collect();
+    pub fn lasting(&self) -> Vec<LinkId> {
+        let back: BTreeSet<LinkId> = self.changes.iter().map(|change| change.link).collect();
         let lasting = self.initial.iter().filter(|link| !back.contains(link));
         lasting.copied().collect()
     }
@@ -126,8 +127,8 @@ impl LinkFailures {
     /// start of the run.
     // LNK-12
     #[must_use]
-    pub fn epochs(&self) -> Vec<(Time, Vec<u32>)> {
-        let mut down: BTreeSet<u32> = self.initial.iter().copied().collect();
+    pub fn epochs(&self) -> Vec<(Time, Vec<LinkId>)> {
+        let mut down: BTreeSet<LinkId> = self.initial.iter().copied().collect();
         let mut epochs = vec![(0, self.initial.clone())];
         for of_an_instant in self.changes.chunk_by(|a, b| a.at_ps == b.at_ps) {
             for change in of_an_instant {
@@ -144,10 +145,10 @@ impl LinkFailures {
     }
 }
 
-/// The lower of the port indices of a link's ends.
+/// Returns the direction of a link that has the lower number.
 #[must_use]
-pub fn lower_end(graph: &Graph, port: u32) -> u32 {
-    port.min(graph.peer_index(port as usize) as u32)
+pub fn lower_end(graph: &Graph, link: LinkId) -> LinkId {
+    link.min(graph.reverse(link))
 }
 
 /// Whether a failure begins before, or as, an earlier one of its link ends.
@@ -168,7 +169,7 @@ pub fn parts(graph: &Graph) -> Vec<u32> {
         part[start as usize] = start;
         let mut open = vec![start];
         while let Some(switch) = open.pop() {
-            for index in graph.live_ports(switch) {
+            for index in graph.live_links(switch) {
                 let peer = graph.fabric_peer(index);
                 if part[peer as usize] == u32::MAX {
                     part[peer as usize] = start;
@@ -177,8 +178,9 @@ pub fn parts(graph: &Graph) -> Vec<u32> {
             }
         }
     }
-    (0..graph.endpoints())
-        .map(|endpoint| match graph.is_down(endpoint as usize) {
+    graph
+        .endpoint_ids()
+        .map(|endpoint| match graph.is_down(endpoint) {
             true => dataplane::nic::CUT_OFF,
             // The ends of a cable are a part of their own.
             false if graph.is_cable(endpoint) => graph.plane_of(endpoint),
@@ -190,6 +192,7 @@ pub fn parts(graph: &Graph) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::NodeId;
     use crate::topology::{LinkSpec, Loss, TopologySpec};
     use dataplane::units::{Rate, US};
 
@@ -209,7 +212,7 @@ mod tests {
         spec.build().unwrap()
     }
 
-    fn link_failure(link: u32, from_ps: Time, until_ps: Option<Time>) -> LinkFailure {
+    fn link_failure(link: LinkId, from_ps: Time, until_ps: Option<Time>) -> LinkFailure {
         LinkFailure {
             link,
             from_ps,
@@ -221,30 +224,31 @@ mod tests {
     #[test]
     fn outages_of_a_link_are_merged_and_ordered_by_time() {
         let graph = graph();
-        let uplink = graph.port_index(2, 1) as u32;
-        let other_end = graph.peer_index(uplink as usize) as u32;
+        let uplink = graph.link(NodeId::new(2), 1);
+        let other_end = graph.reverse(uplink);
+        let [first, second] = [0, 1].map(LinkId::from_bits);
         let of = [
             link_failure(uplink, 30, Some(50)),
             link_failure(other_end, 10, Some(30)), // the same link, and the two touch
-            link_failure(0, 0, Some(20)),
-            link_failure(1, 0, None),
-            link_failure(1, 5, Some(7)), // inside
+            link_failure(first, 0, Some(20)),
+            link_failure(second, 0, None),
+            link_failure(second, 5, Some(7)), // inside
         ];
         let all = LinkFailures::new(&graph, &of, 3);
-        assert_eq!(all.initial(), [0, 1]);
+        assert_eq!(all.initial(), [first, second]);
         let change = |at_ps, link, up| Change { at_ps, link, up };
         let expected = [
             change(10, uplink, false),
-            change(20, 0, true),
+            change(20, first, true),
             change(50, uplink, true),
         ];
         assert_eq!(all.changes(), expected);
-        assert_eq!(all.lasting(), [1]);
+        assert_eq!(all.lasting(), [second]);
         let epochs = [
-            (0, vec![0, 1]),
-            (13, vec![0, 1, uplink]),
-            (23, vec![1, uplink]),
-            (53, vec![1]),
+            (0, vec![first, second]),
+            (13, vec![first, second, uplink]),
+            (23, vec![second, uplink]),
+            (53, vec![second]),
         ];
         assert_eq!(all.epochs(), epochs);
     }
@@ -254,19 +258,28 @@ mod tests {
     fn parts_are_told_apart_by_switches_and_own_links() {
         let graph = graph();
         assert_eq!(parts(&graph), [0, 0]);
-        let one = [graph.port_index(2, 1) as u32];
+        let one = [graph.link(NodeId::new(2), 1)];
         assert_eq!(
             parts(&graph.without(&one)),
             [0, 0],
             "the other spine is left"
         );
-        let both: Vec<u32> = graph.fabric_ports(0).map(|port| port as u32).collect();
+        let both: Vec<LinkId> = graph.fabric_links(0).collect();
         let apart = parts(&graph.without(&both));
         assert_ne!(apart[0], apart[1]);
-        let own = parts(&graph.without(&[0]));
+        let own = parts(&graph.without(&[LinkId::new(0)]));
         assert_eq!(own, [dataplane::nic::CUT_OFF, 0]);
         assert!(!graph.without(&[]).lacks_links());
-        assert!(graph.without(&[0]).is_down(graph.peer_index(0)));
-        assert!(!graph.without(&[0]).whole().is_down(0));
+        assert!(
+            graph
+                .without(&[LinkId::new(0)])
+                .is_down(graph.reverse(LinkId::new(0)))
+        );
+        assert!(
+            !graph
+                .without(&[LinkId::new(0)])
+                .whole()
+                .is_down(LinkId::new(0))
+        );
     }
 }

@@ -6,12 +6,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use dataplane::config::PathChoice;
+use dataplane::ids::IndexVec;
 use dataplane::route::{Endpoints, PortSets, Routes, ports};
 use dataplane::switch::SwitchConfig;
 use dataplane::units::{NS, Time};
 use kernel::StreamHeads;
 use traffic::Flow;
 
+use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 use crate::topology::graph::NONE;
 
@@ -19,8 +21,9 @@ use crate::topology::graph::NONE;
 /// then switches.
 // NS3-42
 #[must_use]
-pub fn node_numbers(graph: &Graph) -> Vec<u32> {
-    let named: Option<Vec<u32>> = (0..graph.nodes())
+pub fn node_numbers(graph: &Graph) -> IndexVec<NodeId, u32> {
+    let named: Option<Vec<u32>> = graph
+        .node_ids()
         .map(|node| graph.name(node).parse().ok())
         .collect();
     let unique = |numbers: &Vec<u32>| {
@@ -32,6 +35,7 @@ pub fn node_numbers(graph: &Graph) -> Vec<u32> {
     named
         .filter(unique)
         .unwrap_or_else(|| (0..graph.nodes()).collect())
+        .into()
 }
 
 /// IP address of the host with a number: 11.x.y.1, where x and y are the two bytes of the number.
@@ -66,8 +70,8 @@ impl PathSum {
     };
 
     /// The path and one link more.
-    fn and(self, graph: &Graph, port: usize, payload_bytes: u64) -> Self {
-        let port = graph.port(port);
+    fn and(self, graph: &Graph, link: LinkId, payload_bytes: u64) -> Self {
+        let port = graph.port(link);
         let bps = port.rate.bps();
         Self {
             delay_ns: self.delay_ns + port.delay_ps / NS,
@@ -90,8 +94,12 @@ impl PathSum {
 impl Search {
     /// Breadth-first from the switch of a group, neighbours with higher numbers first.
     // NS3-44
-    fn from(graph: &Graph, numbers: &[u32], group: u32, payload_bytes: u64) -> Self {
-        let hosts = graph.hosts();
+    fn from(
+        graph: &Graph,
+        numbers: &IndexVec<NodeId, u32>,
+        group: u32,
+        payload_bytes: u64,
+    ) -> Self {
         let switches = graph.switches() as usize;
         let mut search = Self {
             rank: vec![NONE; switches],
@@ -102,10 +110,8 @@ impl Search {
         let mut next_rank = 1;
         let mut queue = VecDeque::from([start]);
         while let Some(switch) = queue.pop_front() {
-            let mut ports: Vec<usize> = graph.fabric_ports(switch).collect();
-            ports.sort_by_key(|&port| {
-                std::cmp::Reverse(numbers[(hosts + graph.fabric_peer(port)) as usize])
-            });
+            let mut ports: Vec<LinkId> = graph.fabric_links(switch).collect();
+            ports.sort_by_key(|&port| std::cmp::Reverse(numbers[graph.port(port).peer]));
             for port in ports {
                 let peer = graph.fabric_peer(port) as usize;
                 if search.rank[peer] != NONE {
@@ -126,27 +132,26 @@ impl Search {
 // NS3-40, NS3-44
 pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
     let numbers = node_numbers(graph);
-    let hosts = graph.hosts();
     let searches: Vec<Search> = (0..graph.groups())
         .map(|group| Search::from(graph, &numbers, group, 0)) // only its order counts
         .collect();
     let Some(first) = routes.first() else { return };
     let Endpoints { group, port, .. } = first.endpoints();
-    let addresses = (0..graph.endpoints())
-        .map(|endpoint| address(numbers[graph.host_of(endpoint) as usize]))
+    let addresses = graph
+        .endpoint_ids()
+        .map(|endpoint| address(numbers[graph.host_of(endpoint)]))
         .collect();
     let (group, port) = (group.clone(), port.clone());
     let endpoints = Arc::new(Endpoints::new(graph.groups(), group, port, addresses));
     for (switch, of) in routes.iter_mut().enumerate() {
-        let node = hosts + switch as u32;
+        let switch = switch as u32;
         let mut sets = PortSets::default();
         let mut table = Vec::with_capacity(searches.len());
         // LNK-11: behind the groups as many more, to which nothing leads.
         for (set, search) in of.groups().zip(searches.iter().cycle()) {
             let mut set = set.to_vec();
             set.sort_by_key(|&port| {
-                let peer = graph.port(graph.port_index(node, port)).peer;
-                search.rank[(peer - hosts) as usize]
+                search.rank[graph.fabric_peer(graph.switch_link(switch, port)) as usize]
             });
             let known = sets.iter().position(|other| other == set);
             let number = known.unwrap_or_else(|| {
@@ -155,8 +160,8 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
             });
             table.push(number as u16);
         }
-        let own = graph.group_of_switch(switch as u32).unwrap_or(u32::MAX);
-        let chosen = (PathChoice::Tuple, numbers[node as usize]);
+        let own = graph.group_of_switch(switch).unwrap_or(u32::MAX);
+        let chosen = (PathChoice::Tuple, numbers[graph.switch_node(switch)]);
         *of = Routes::new(Arc::clone(&endpoints), own, (table, sets), chosen);
     }
 }
@@ -165,7 +170,7 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
 #[derive(Debug)]
 pub struct Baselines {
     graph: Arc<Graph>,
-    numbers: Vec<u32>,
+    numbers: IndexVec<NodeId, u32>,
     payload_bytes: u64,
     /// Per target group, sums from all switches; computed when first needed.
     sums: Vec<Option<Vec<PathSum>>>,
@@ -186,7 +191,7 @@ impl Baselines {
     }
 
     /// Round trip in ps and BDP in bytes from one endpoint to another.
-    pub fn of_pair(&mut self, src: u32, dst: u32) -> (Time, u64) {
+    pub fn of_pair(&mut self, src: LinkId, dst: LinkId) -> (Time, u64) {
         let path = self.path(src, dst);
         (path.rtt_ns() * NS, path.bdp_bytes())
     }
@@ -199,11 +204,11 @@ impl Baselines {
         }
         let mut largest = (0, 0);
         // Endpoints of one switch with the same kind of link are alike: two of each are enough.
-        let mut chosen: Vec<u32> = Vec::new();
+        let mut chosen: Vec<LinkId> = Vec::new();
         for group in 0..self.graph.groups() {
             let mut seen: Vec<(u32, u8)> = Vec::new();
             for endpoint in self.graph.endpoints_on(self.graph.group_switch(group)) {
-                let kind = self.graph.link_kind(endpoint as usize);
+                let kind = self.graph.link_kind(endpoint);
                 match seen.iter_mut().find(|(k, _)| *k == kind) {
                     Some((_, 2)) => continue,
                     Some((_, count)) => *count += 1,
@@ -212,7 +217,11 @@ impl Baselines {
                 chosen.push(endpoint);
             }
         }
-        chosen.extend((0..self.graph.endpoints()).filter(|&end| self.graph.is_cable(end)));
+        chosen.extend(
+            self.graph
+                .endpoint_ids()
+                .filter(|&end| self.graph.is_cable(end)),
+        );
         for &src in &chosen {
             for &dst in &chosen {
                 let graph = &self.graph;
@@ -227,17 +236,17 @@ impl Baselines {
         largest
     }
 
-    fn path(&mut self, src: u32, dst: u32) -> PathSum {
+    fn path(&mut self, src: LinkId, dst: LinkId) -> PathSum {
         if self.graph.is_cable(src) {
-            return PathSum::NONE.and(&self.graph, src as usize, self.payload_bytes);
+            return PathSum::NONE.and(&self.graph, src, self.payload_bytes);
         }
         let (from, to) = (self.graph.group_of(src), self.graph.group_of(dst));
         let (graph, numbers, payload) = (&self.graph, &self.numbers, self.payload_bytes);
         let sums = self.sums[to as usize]
             .get_or_insert_with(|| Search::from(graph, numbers, to, payload).sums);
         sums[graph.group_switch(from) as usize]
-            .and(graph, src as usize, payload)
-            .and(graph, dst as usize, payload)
+            .and(graph, src, payload)
+            .and(graph, dst, payload)
     }
 }
 

@@ -12,6 +12,7 @@ use dataplane::config::NicConfig;
 use dataplane::switch::MixedMap;
 use dataplane::units::{Rate, Time};
 
+use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 use crate::topology::graph::NONE;
 
@@ -262,9 +263,9 @@ impl Paths {
     ///
     /// Panics, as all questions here do, where an endpoint does not exist, or where the two lie in
     /// different planes ([`Graph::plane_of`]).
-    pub fn alternatives(&mut self, src: u32, dst: u32) -> &[PathProfile] {
+    pub fn alternatives(&mut self, src: LinkId, dst: LinkId) -> &[PathProfile] {
         let set = match self.graph.is_cable(src) {
-            true if self.graph.peer_index(src as usize) == dst as usize => CABLE,
+            true if self.graph.reverse(src) == dst => CABLE,
             true => NONE,
             false => self.set(self.graph.group_of(src), self.graph.group_of(dst)),
         };
@@ -275,8 +276,8 @@ impl Paths {
             );
             return self.in_whole().alternatives(src, dst);
         }
-        let first = self.graph.link_kind(src as usize);
-        let last = self.graph.link_kind(dst as usize);
+        let first = self.graph.link_kind(src);
+        let last = self.graph.link_kind(dst);
         let number = match self.numbers.get(&(first, set, last)) {
             Some(&number) => number,
             None => {
@@ -291,8 +292,8 @@ impl Paths {
 
     /// Whether the link of an endpoint is down in the network that these paths are of.
     #[must_use]
-    pub fn is_down(&self, endpoint: u32) -> bool {
-        self.graph.is_down(endpoint as usize)
+    pub fn is_down(&self, endpoint: LinkId) -> bool {
+        self.graph.is_down(endpoint)
     }
 
     /// The network with all its links.
@@ -378,7 +379,7 @@ impl Paths {
         while next < queue.len() {
             let switch = queue[next] as usize;
             next += 1;
-            for index in graph.live_ports(switch as u32) {
+            for index in graph.live_links(switch as u32) {
                 let peer = graph.fabric_peer(index) as usize;
                 if distance[peer] == NONE {
                     distance[peer] = distance[switch] + 1;
@@ -406,8 +407,8 @@ impl Paths {
     /// shortest paths; see [`PathProfile::ideal_received_ps`]. // TOP-14
     pub fn ideal_received_ps(
         &mut self,
-        src: u32,
-        dst: u32,
+        src: LinkId,
+        dst: LinkId,
         bytes: u64,
         frames: FrameSizes,
     ) -> Time {
@@ -418,7 +419,13 @@ impl Paths {
 
     /// Completion time at the sender: that at the receiver, and the return of one ACK of
     /// `frames.ack` bytes that finds all links free. // TOP-15
-    pub fn ideal_acked_ps(&mut self, src: u32, dst: u32, bytes: u64, frames: FrameSizes) -> Time {
+    pub fn ideal_acked_ps(
+        &mut self,
+        src: LinkId,
+        dst: LinkId,
+        bytes: u64,
+        frames: FrameSizes,
+    ) -> Time {
         let FrameSizes { mtu, header, ack } = frames;
         let paths = self.alternatives(src, dst);
         least(paths, |path| path.ideal_received_ps(bytes, mtu, header))
@@ -426,14 +433,20 @@ impl Paths {
     }
 
     /// Round trip of a frame of `frame_bytes` and its ACK of `ack_bytes` in the empty network. // TOP-10
-    pub fn base_rtt_ps(&mut self, src: u32, dst: u32, frame_bytes: u16, ack_bytes: u16) -> Time {
+    pub fn base_rtt_ps(
+        &mut self,
+        src: LinkId,
+        dst: LinkId,
+        frame_bytes: u16,
+        ack_bytes: u16,
+    ) -> Time {
         let paths = self.alternatives(src, dst);
         least(paths, |path| path.one_way_ps(frame_bytes))
             .saturating_add(least(paths, |path| path.one_way_ps(ack_bytes)))
     }
 
     /// The rate at which one flow can send for long: that of the slowest link.
-    pub fn bottleneck(&mut self, src: u32, dst: u32) -> Rate {
+    pub fn bottleneck(&mut self, src: LinkId, dst: LinkId) -> Rate {
         let rates = self
             .alternatives(src, dst)
             .iter()
@@ -445,23 +458,23 @@ impl Paths {
     }
 
     /// Bytes that the bottleneck passes in a base round trip, rounded down. // TOP-11
-    pub fn bdp_bytes(&mut self, src: u32, dst: u32, frame_bytes: u16, ack_bytes: u16) -> u64 {
+    pub fn bdp_bytes(&mut self, src: LinkId, dst: LinkId, frame_bytes: u16, ack_bytes: u16) -> u64 {
         let rtt_ps = self.base_rtt_ps(src, dst, frame_bytes, ack_bytes);
         self.bottleneck(src, dst).bytes_in(rtt_ps)
     }
 
     /// Number of links between two endpoints.
-    pub fn hops(&mut self, src: u32, dst: u32) -> usize {
+    pub fn hops(&mut self, src: LinkId, dst: LinkId) -> usize {
         self.alternatives(src, dst)[0].hops.len()
     }
 
     /// The pairs of ports of two hosts that flows between them may use: those with the fewest links
     /// between them. None where no path joins the hosts.
     // ENG-11: ports with the fewest links between
-    pub fn nearest_endpoints(&mut self, src: u32, dst: u32) -> Vec<(u32, u32)> {
-        let (from, to) = (self.graph.endpoints_of(src), self.graph.endpoints_of(dst));
+    pub fn nearest_endpoints(&mut self, src: NodeId, dst: NodeId) -> Vec<(LinkId, LinkId)> {
+        let (from, to) = (self.graph.links_of(src), self.graph.links_of(dst));
         if from.len() == 1 && to.len() == 1 && !self.graph.has_cables() {
-            return vec![(from.start, to.start)];
+            return vec![(self.graph.first_link(src), self.graph.first_link(dst))];
         }
         let mut pairs = Vec::with_capacity(from.len() * to.len());
         for (src, dst) in from.flat_map(|src| to.clone().map(move |dst| (src, dst))) {
@@ -513,8 +526,12 @@ impl Paths {
                 longest = longest.max(ends_ps + between);
             }
         }
-        for index in (0..self.graph.endpoints()).filter(|&end| self.graph.is_cable(end)) {
-            let port = self.graph.port(index as usize);
+        for index in self
+            .graph
+            .endpoint_ids()
+            .filter(|&end| self.graph.is_cable(end))
+        {
+            let port = self.graph.port(index);
             let time = link_round_trip(port.rate, port.delay_ps, frame_bytes, ack_bytes);
             longest = longest.max(time);
         }
@@ -553,26 +570,26 @@ fn round_trip(paths: &[Core], frame_bytes: u16, ack_bytes: u16) -> u128 {
 
 /// The two hosts of a switch whose links take longest, with the round trips over those links.
 struct SlowestHosts {
-    first: (u32, u128),
-    second: Option<(u32, u128)>,
+    first: (NodeId, u128),
+    second: Option<(NodeId, u128)>,
 }
 
 impl SlowestHosts {
     fn of(graph: &Graph, group: u32, frame_bytes: u16, ack_bytes: u16) -> Self {
         let mut slowest = Self {
-            first: (NONE, 0),
+            first: (NodeId::NONE, 0),
             second: None,
         };
         for endpoint in graph.endpoints_on(graph.group_switch(group)) {
-            let port = graph.port(endpoint as usize);
+            let port = graph.port(endpoint);
             let time = link_round_trip(port.rate, port.delay_ps, frame_bytes, ack_bytes);
             slowest.add(graph.host_of(endpoint), time);
         }
         slowest
     }
 
-    fn add(&mut self, host: u32, time: u128) {
-        if self.first.0 == NONE || self.first.0 == host {
+    fn add(&mut self, host: NodeId, time: u128) {
+        if self.first.0 == NodeId::NONE || self.first.0 == host {
             self.first = (host, time.max(self.first.1));
         } else if time > self.first.1 {
             self.second = Some(self.first);

@@ -14,6 +14,7 @@ use dataplane::packet::{Kind, Packet};
 use dataplane::route::{Endpoints, PortSets, Routes};
 use kernel::{Purpose, Stream};
 
+use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 
 /// Most entries of all tables together (2 bytes each). There are at most as many groups as switches,
@@ -84,7 +85,7 @@ pub fn routes(graph: &Graph, seed: u64, choice: PathChoice) -> Result<Vec<Routes
 
 /// Calls `set` with the tier and the routes of each switch.
 fn by_tier(graph: &Graph, routes: &mut [Routes], set: impl Fn(u32, &mut Routes)) {
-    for (node, routes) in (graph.hosts()..).zip(routes) {
+    for (node, routes) in graph.switch_ids().zip(routes) {
         set(graph.tier(node), routes);
     }
 }
@@ -93,9 +94,9 @@ fn by_tier(graph: &Graph, routes: &mut [Routes], set: impl Fn(u32, &mut Routes))
 /// for each tier.
 // NDP-05
 fn label(graph: &Graph, routes: &mut [Routes]) {
-    let tiers = (graph.hosts()..graph.nodes()).map(|node| graph.tier(node));
+    let tiers = graph.switch_ids().map(|node| graph.tier(node));
     let mut paths = vec![1u32; tiers.max().unwrap_or(0) as usize + 2];
-    for (node, of) in (graph.hosts()..).zip(&*routes) {
+    for (node, of) in graph.switch_ids().zip(&*routes) {
         let most = of.sets().iter().map(<[u16]>::len).max().unwrap_or(1);
         let tier = &mut paths[graph.tier(node) as usize + 1];
         *tier = (*tier).max(most as u32);
@@ -125,7 +126,7 @@ impl PathCounts {
     #[must_use]
     pub fn new(graph: &Graph, routes: &[Routes]) -> Self {
         let groups = graph.groups();
-        let ends: Vec<Option<u32>> = (0..groups)
+        let ends: Vec<Option<LinkId>> = (0..groups)
             .map(|group| graph.endpoints_on(graph.group_switch(group)).next())
             .collect();
         let pairs = (0..groups).flat_map(|a| ends.iter().map(move |&end| (a, end)));
@@ -140,7 +141,7 @@ impl PathCounts {
 
     /// From one endpoint to another, at least 1.
     #[must_use]
-    pub fn between(&self, graph: &Graph, src: u32, dst: u32) -> u32 {
+    pub fn between(&self, graph: &Graph, src: LinkId, dst: LinkId) -> u32 {
         if graph.is_cable(src) {
             return 1;
         }
@@ -150,20 +151,20 @@ impl PathCounts {
 }
 
 /// The number of paths from a group of endpoints to an endpoint.
-fn equal_cost_paths(graph: &Graph, routes: &[Routes], from: u32, dst: u32) -> u32 {
-    let mut node = graph.hosts() + graph.group_switch(from);
+fn equal_cost_paths(graph: &Graph, routes: &[Routes], from: u32, dst: LinkId) -> u32 {
+    let mut node = graph.switch_node(graph.group_switch(from));
     let mut paths = 1u32;
-    while let Some(switch) = node.checked_sub(graph.hosts()) {
+    while let Some(switch) = graph.switch_number(node) {
         let of = &routes[switch as usize];
-        paths = paths.saturating_mul(of.ways(dst).max(1) as u32);
+        paths = paths.saturating_mul(of.ways(dst.bits()).max(1) as u32);
         let towards = Packet {
-            dst,
+            dst: dst.bits(),
             ..Packet::new(Kind::Data, 0, 0)
         };
         let Some(port) = of.port(&towards, || 0) else {
             break;
         };
-        node = graph.port(graph.port_index(node, port)).peer;
+        node = graph.port(graph.link(node, port)).peer;
     }
     paths
 }
@@ -172,8 +173,8 @@ fn equal_cost_paths(graph: &Graph, routes: &[Routes], from: u32, dst: u32) -> u3
 /// are any. Looks at the first endpoint of each of 64 switches at most, and at 16 flows.
 // XP-05
 #[must_use]
-pub fn asymmetry(graph: &Graph, routes: &[Routes]) -> Option<(u32, u32)> {
-    let ends: Vec<u32> = (0..graph.groups().min(64))
+pub fn asymmetry(graph: &Graph, routes: &[Routes]) -> Option<(LinkId, LinkId)> {
+    let ends: Vec<LinkId> = (0..graph.groups().min(64))
         .filter_map(|group| graph.endpoints_on(graph.group_switch(group)).next())
         .collect();
     let pairs = ends
@@ -192,20 +193,20 @@ pub fn asymmetry(graph: &Graph, routes: &[Routes]) -> Option<(u32, u32)> {
 }
 
 /// Switches that packets of a flow cross.
-fn path(graph: &Graph, routes: &[Routes], src: u32, dst: u32, hash: u32) -> Vec<u32> {
+fn path(graph: &Graph, routes: &[Routes], src: LinkId, dst: LinkId, hash: u32) -> Vec<NodeId> {
     let packet = Packet {
-        dst,
+        dst: dst.bits(),
         hash,
         ..Packet::new(Kind::Data, 0, 0)
     };
     let mut nodes = Vec::new();
-    let mut node = graph.port(src as usize).peer;
-    while let Some(switch) = node.checked_sub(graph.hosts()) {
+    let mut node = graph.port(src).peer;
+    while let Some(switch) = graph.switch_number(node) {
         nodes.push(node);
-        let Some(port) = routes[switch as usize].port(&packet, || src) else {
+        let Some(port) = routes[switch as usize].port(&packet, || src.bits()) else {
             break;
         };
-        node = graph.port(graph.port_index(node, port)).peer;
+        node = graph.port(graph.link(node, port)).peer;
     }
     nodes
 }
@@ -213,16 +214,18 @@ fn path(graph: &Graph, routes: &[Routes], src: u32, dst: u32, hash: u32) -> Vec<
 /// Where every endpoint hangs.
 fn endpoints(graph: &Graph) -> Endpoints {
     // LNK-11: those whose link is down are in groups beyond the others, to which nothing leads.
-    let group = (0..graph.endpoints())
-        .map(|endpoint| match graph.is_down(endpoint as usize) {
+    let group = graph
+        .endpoint_ids()
+        .map(|endpoint| match graph.is_down(endpoint) {
             // TOP-06: no switch leads to the end of a cable.
             _ if graph.is_cable(endpoint) => behind_groups(graph),
             false => graph.group_of(endpoint),
             true => graph.groups() + graph.group_of(endpoint),
         })
         .collect();
-    let port = (0..graph.endpoints())
-        .map(|endpoint| graph.port(endpoint as usize).peer_port)
+    let port = graph
+        .endpoint_ids()
+        .map(|endpoint| graph.port(endpoint).peer_port)
         .collect();
     Endpoints::new(graph.groups(), group, port, Vec::new())
 }
@@ -331,7 +334,7 @@ impl<'a> Search<'a> {
         let mut candidates = Vec::new();
         for &switch in front {
             let searches = self.front[switch as usize];
-            for index in self.graph.live_ports(switch) {
+            for index in self.graph.live_links(switch) {
                 let peer = self.graph.fabric_peer(index) as usize;
                 if !self.listed[peer] && searches & !self.seen[peer] != 0 {
                     self.listed[peer] = true;
@@ -346,13 +349,13 @@ impl<'a> Search<'a> {
     /// returns those searches.
     fn reach(&mut self, switch: u32, first: u32) -> u64 {
         self.leads.clear();
-        let node_base = self.graph.port_index(self.graph.hosts() + switch, 0);
+        let first_link = self.graph.switch_link(switch, 0);
         let unseen = !self.seen[switch as usize];
         let mut new = 0;
-        for index in self.graph.live_ports(switch) {
-            let searches = self.front[self.graph.fabric_peer(index) as usize] & unseen;
+        for link in self.graph.live_links(switch) {
+            let searches = self.front[self.graph.fabric_peer(link) as usize] & unseen;
             if searches != 0 {
-                self.leads.push(((index - node_base) as u16, searches));
+                self.leads.push((link.port(first_link), searches));
                 new |= searches;
             }
         }

@@ -6,6 +6,8 @@ use dataplane::config::{Arbiter, NicConfig};
 use dataplane::units::Time;
 use traffic::operations::{QueuePairs, ReceiveEnd, SendEnd, Source, Stragglers, Workload};
 
+use crate::ids::NodeId;
+
 /// A workload and the hosts of its ranks.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -18,7 +20,7 @@ pub struct Job {
     /// Which of them are slow.
     pub stragglers: Arc<Stragglers>,
     /// The host of each rank.
-    pub hosts: Arc<[u32]>,
+    pub hosts: Arc<[NodeId]>,
     /// When all ranks start, ps.
     pub start_ps: Time,
     /// Its number among the sources of flows.
@@ -67,10 +69,11 @@ impl Job {
     /// The host that a message between two hosts goes by, if it goes by one.
     // RNK-07
     #[must_use]
-    pub fn relay(&self, from: u32, to: u32) -> Option<u32> {
+    pub fn relay(&self, from: NodeId, to: NodeId) -> Option<NodeId> {
         let gpus = self.relay?;
+        let (from, to) = (from.bits(), to.bits());
         let relay = from / gpus * gpus + to % gpus;
-        (from / gpus != to / gpus && relay != from).then_some(relay)
+        (from / gpus != to / gpus && relay != from).then_some(NodeId::from_bits(relay))
     }
 }
 

@@ -5,6 +5,7 @@ use dataplane::config::{Admission, Alpha, IrnConfig, Processing, Recovery};
 use dataplane::hop::HopConfig;
 use dataplane::hop::floodgate::FloodgateConfig;
 use dataplane::units::{Rate, Time, US};
+use fabric::NodeId;
 use fabric::measure::{Blame, BlameRecord, Part};
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use kernel::random::{Purpose, Stream};
@@ -111,7 +112,7 @@ fn head_of_line(preset: Preset) -> Keep {
 }
 
 /// The port of the spine that leads to the fourth leaf.
-const CONGESTED: Option<(u32, u16, u32)> = Some((12, 3, 11));
+const CONGESTED: Option<(NodeId, u16, NodeId)> = Some((NodeId::new(12), 3, NodeId::new(11)));
 
 // BLM-22, BLM-30
 #[test]
@@ -218,7 +219,10 @@ fn what_was_lost_is_in_the_account_of_its_flow() {
         // BLM-14: each drop is counted once, at a port of a switch.
         assert!(drops(&keep) > 0);
         for loss in &keep.losses {
-            assert!(loss.node >= 16 && loss.port.is_some(), "{loss:?}");
+            assert!(
+                loss.node >= NodeId::new(16) && loss.port.is_some(),
+                "{loss:?}"
+            );
             assert_eq!(loss.cause, "egress_threshold");
         }
         let repaired = |row: &BlameRecord| keep.losses.iter().any(|loss| loss.flow == row.flow);
@@ -255,7 +259,7 @@ fn what_a_link_lost_names_the_link_and_not_the_host_that_repairs_it() {
         let places: Vec<_> = keep
             .losses
             .iter()
-            .map(|l| (l.flow, l.node, l.port, l.cause))
+            .map(|l| (l.flow, l.node.bits(), l.port, l.cause))
             .collect();
         // Data on the way there, and ACKs on the way back.
         assert_eq!(places, [(0, 1, Some(0), "link"), (0, 2, Some(1), "link")]);
@@ -309,11 +313,15 @@ fn a_packet_that_only_passes_through_a_voq_waits_at_its_port() {
     let mut setup = line_rate(leaf_spine(4, 1, 2), flows);
     setup.switch.hop = HopConfig::Floodgate(config);
     let keep = blamed(setup);
-    assert!(keep.hops.iter().any(|hop| hop.flow > 5 && hop.node == 8));
+    assert!(
+        keep.hops
+            .iter()
+            .any(|hop| hop.flow > 5 && hop.node == NodeId::new(8))
+    );
     for hop in &keep.hops {
-        let expected = match hop.node {
+        let expected = match hop.node.bits() {
             host if host < hosts => 0,
-            _ if hop.node == spine => 3,
+            node if node == spine => 3,
             11 => 0,
             _ => 2,
         };

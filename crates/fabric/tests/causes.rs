@@ -1,6 +1,7 @@
 //! Single pauses followed through the network: every pause has its cause, causes form trees, and flows
 //! that are not to blame are named.
 
+use fabric::NodeId;
 use std::collections::BTreeMap;
 
 use crate::common::*;
@@ -27,7 +28,7 @@ fn with_threshold(mut setup: Setup, bytes: u64) -> Setup {
     setup
 }
 
-type Key = (u32, u16, u8, u32);
+type Key = (NodeId, u16, u8, u32);
 
 fn key(c: &CauseRecord) -> Key {
     (c.peer, c.peer_port, c.class, c.number)
@@ -89,7 +90,11 @@ fn a_congested_receiver_is_the_root_of_all_and_the_other_flow_is_the_victim() {
     check(&keep);
     assert!(keep.causes.len() > 5);
     for c in &keep.causes {
-        assert_eq!((c.depth, c.parent, c.root_peer), (1, None, 4), "{c:?}");
+        assert_eq!(
+            (c.depth, c.parent, c.root_peer.bits()),
+            (1, None, 4),
+            "{c:?}"
+        );
         assert!(!c.victim && c.held_bytes > 20_000 && c.threshold_bytes == 20_000);
         assert!(c.pool_bytes >= c.held_bytes);
     }
@@ -97,16 +102,20 @@ fn a_congested_receiver_is_the_root_of_all_and_the_other_flow_is_the_victim() {
     let (innocent, guilty) = (held(0).unwrap(), held(1).unwrap());
     assert!(innocent.victim && !guilty.victim);
     assert_eq!(
-        (innocent.node, innocent.peer, innocent.root_peer),
-        (0, 5, 4)
+        [innocent.node, innocent.peer, innocent.root_peer],
+        [0, 5, 4].map(NodeId::from_bits)
     );
     // Each waits whenever its host does, for as long as it has something left to send.
-    let of_host: Vec<_> = keep.pauses.iter().filter(|p| p.node == 0).collect();
+    let of_host: Vec<_> = keep
+        .pauses
+        .iter()
+        .filter(|p| p.node == NodeId::new(0))
+        .collect();
     let all: Time = of_host.iter().map(|p| p.to_ps - p.from_ps).sum();
     let longest = keep
         .held_flows
         .iter()
-        .filter(|h| h.node == 0)
+        .filter(|h| h.node == NodeId::new(0))
         .map(|h| h.held_ps)
         .max();
     assert_eq!(longest, Some(all));
@@ -130,13 +139,13 @@ fn congestion_spreads_hop_by_hop_as_one_tree() {
     assert!(
         keep.causes
             .iter()
-            .all(|c| (c.root_node, c.root_peer) == (leaf, 4)),
+            .all(|c| (c.root_node, c.root_peer) == (leaf, NodeId::new(4))),
         "one root"
     );
     // The far leaf pauses the spine, the spine the near leaf, and that host 0 and, later, host 1.
     assert!(at(1).all(|c| c.node == leaf));
     assert!(at(2).count() > 0 && at(2).all(|c| c.peer != leaf && c.node != leaf));
-    assert!(at(3).any(|c| c.peer == 0) && at(3).all(|c| c.peer < 2));
+    assert!(at(3).any(|c| c.peer == NodeId::new(0)) && at(3).all(|c| c.peer < NodeId::new(2)));
     assert_eq!(at(4).count(), 0);
     let victims: Vec<u32> = keep
         .held_flows
@@ -148,7 +157,10 @@ fn congestion_spreads_hop_by_hop_as_one_tree() {
         !victims.is_empty() && victims.iter().all(|&flow| flow == 3),
         "{victims:?}"
     );
-    let at_leaf = keep.held_flows.iter().find(|h| h.victim && h.node >= 8);
+    let at_leaf = keep
+        .held_flows
+        .iter()
+        .find(|h| h.victim && h.node >= NodeId::new(8));
     assert!(at_leaf.is_some(), "it waits behind the others in the leaf");
 }
 
@@ -274,7 +286,12 @@ fn a_port_with_a_victim_keeps_sending_where_a_dynamic_threshold_stops_it() {
         resumes_at_once: false,
         beside: Beside::Bytes(0),
     }));
-    let paused = |keep: &Keep| keep.pauses.iter().filter(|p| p.node == 0).count();
+    let paused = |keep: &Keep| {
+        keep.pauses
+            .iter()
+            .filter(|p| p.node == NodeId::new(0))
+            .count()
+    };
     assert!(
         paused(&of_dt) > 0,
         "the dynamic threshold makes a victim of flow 0"

@@ -7,6 +7,7 @@ use dataplane::hop::floodgate::{FloodgateConfig, Release};
 use dataplane::link::cbfc::{CbfcConfig, Limit};
 use dataplane::sink::DropCause;
 use dataplane::units::{MS, US};
+use fabric::NodeId;
 use fabric::engine::Threads;
 use fabric::record::{Ending, Outcome};
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
@@ -152,7 +153,11 @@ fn rate_of(config: CbfcConfig) -> f64 {
             ..setup.clone()
         };
         let (outcome, _) = run.run();
-        let port = outcome.ports.iter().find(|p| p.node == 0).unwrap();
+        let port = outcome
+            .ports
+            .iter()
+            .find(|p| p.node == NodeId::new(0))
+            .unwrap();
         port.tx_bytes as f64 * 80.0
     };
     (sent(MS) - sent(500 * US)) / (500 * US) as f64

@@ -4,6 +4,7 @@ use crate::common::*;
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::config::{Admission, ControlConfig, Sending};
 use dataplane::units::{MS, NS, US};
+use fabric::NodeId;
 use fabric::record::Ending;
 use fabric::topology::TopologySpec;
 
@@ -182,7 +183,7 @@ fn n_to_one_drains_at_the_speed_of_one_link_and_fills_what_arithmetic_says() {
         let port = outcome
             .ports
             .iter()
-            .find(|p| p.peer == senders as u32)
+            .find(|p| p.peer == NodeId::from_bits(senders as u32))
             .unwrap();
         assert_eq!(port.max_queue_bytes, queue + 1048, "{senders} senders");
     }

@@ -1,5 +1,6 @@
 //! Nodes that know of each other only what frames say come to the results of the simulator.
 
+use fabric::{LinkId, NodeId};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -72,15 +73,18 @@ impl Carrier for Bytes {
 }
 
 /// Carriers of all nodes; frames that node `changed` sends are changed.
-fn carriers(graph: &Graph, room: usize, changed: u32, change: Change) -> Vec<Box<dyn Carrier>> {
-    let links: Vec<Frames> = (0..graph.port_count()).map(|_| Frames::default()).collect();
-    let carrier = |node: u32| {
-        let ports = graph.port_range(node);
+fn carriers(graph: &Graph, room: usize, changed: NodeId, change: Change) -> Vec<Box<dyn Carrier>> {
+    let links: Vec<Frames> = graph.link_ids().map(|_| Frames::default()).collect();
+    let carrier = |node: NodeId| {
+        let ports = graph.links_of(node);
         let carrier = Bytes {
-            out: ports.clone().map(|out| links[out].clone()).collect(),
+            out: ports
+                .clone()
+                .map(|out| links[out.index()].clone())
+                .collect(),
             into: ports
                 .clone()
-                .map(|out| links[graph.peer_index(out)].clone())
+                .map(|out| links[graph.reverse(out).index()].clone())
                 .collect(),
             room,
             taken: vec![0; ports.len()],
@@ -89,12 +93,12 @@ fn carriers(graph: &Graph, room: usize, changed: u32, change: Change) -> Vec<Box
         };
         Box::new(carrier) as Box<dyn Carrier>
     };
-    (0..graph.nodes()).map(carrier).collect()
+    graph.node_ids().map(carrier).collect()
 }
 
 fn run_changed(setup: &Setup, node: u32, change: Change) -> Result<(Ended, Keep), Error> {
     let plan = setup.clone().plan();
-    let carriers = carriers(&plan.graph, usize::MAX, node, change);
+    let carriers = carriers(&plan.graph, usize::MAX, NodeId::from_bits(node), change);
     let mut keep = Keep::default();
     let ended = lockstep::run(plan, carriers, &mut keep, &mut |_| true)?;
     Ok((ended, keep))
@@ -213,7 +217,7 @@ fn losses_failing_links_and_ways_back_need_no_more_than_frames_say() {
     let graph = failing.topology.build().unwrap();
     let spine = graph.nodes() - 1;
     let down = (0..2).map(|n| LinkFailure {
-        link: graph.port_index(spine, n) as u32,
+        link: LinkId::from_bits(graph.link(NodeId::from_bits(spine), n).bits()),
         from_ps: (22 + u64::from(n)) * US,
         until_ps: Some((40 + 7 * u64::from(n)) * US),
     });
@@ -255,7 +259,7 @@ fn a_link_without_room_takes_more_rounds_and_nothing_else() {
     let (simulated, _) = setup.clone().run_raw();
     let rounds = [usize::MAX, 2, 1].map(|room| {
         let plan = setup.clone().plan();
-        let carriers = carriers(&plan.graph, room, 0, |_, _| {});
+        let carriers = carriers(&plan.graph, room, NodeId::new(0), |_, _| {});
         let ended = lockstep::run(plan, carriers, &mut Keep::default(), &mut |_| true).unwrap();
         assert_eq!(ended.outcome.digest, simulated.digest);
         ended.rounds

@@ -5,6 +5,7 @@ use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::config::{ControlConfig, Sending};
 use dataplane::sink::DropCause;
 use dataplane::units::{MS, US};
+use fabric::NodeId;
 use fabric::record::{Ending, Outcome, PortRecord};
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 use kernel::random::{Purpose, Stream};
@@ -166,7 +167,7 @@ fn what_one_link_loses_does_not_hang_on_other_links() {
     let both = star(4, vec![one, flow(1, 0, 2, 3, 500_000)]);
     for (a, b) in alone.ports.iter().zip(&both.ports) {
         let ends = (a.node.min(a.peer), a.tx_packets);
-        if ends.0 < 2 {
+        if ends.0 < NodeId::new(2) {
             assert_eq!(a, b, "nothing is different for hosts 0 and 1");
         }
     }

@@ -1,6 +1,7 @@
 //! What is recorded besides: exact where paper arithmetic says what it must be, equal to a naive
 //! count elsewhere, and without any influence on the run.
 
+use fabric::NodeId;
 use std::collections::BTreeMap;
 
 use crate::common::*;
@@ -49,7 +50,7 @@ fn everything() -> RecordSpec {
         pauses: Some(PauseRecording { flows: true }),
         blame: Some(Blame { hops: true }),
         capture: Some(CaptureSpec {
-            links: vec![(0, 0), (1, 0)],
+            links: vec![(NodeId::new(0), 0), (NodeId::new(1), 0)],
             from_ps: 3 * US,
             until_ps: 60 * US,
             snaplen: 64,
@@ -185,10 +186,13 @@ fn what_ports_sent_by_interval_adds_up_and_frames_under_way_are_divided() {
         let mut s = line_rate(star(2), vec![flow(0, 0, 0, 1, 500_000)]);
         s.record.utilisation = Some(Utilisation { every_ps });
         let (_, keep) = s.run();
-        let of_sender = keep.utilisation.iter().filter(|r| r.node == 0);
+        let of_sender = keep.utilisation.iter().filter(|r| r.node == NodeId::new(0));
         let mut left_ps = 500 * FRAME_PS;
         for (nth, row) in (1..).zip(of_sender) {
-            assert_eq!((row.at_ps, row.port, row.peer), (nth * every_ps, 0, 2));
+            assert_eq!(
+                (row.at_ps, row.port, row.peer.bits()),
+                (nth * every_ps, 0, 2)
+            );
             assert_eq!(row.busy_ps, left_ps.min(every_ps), "it sends without a gap");
             let (from, to) = (row.at_ps - every_ps, row.at_ps);
             let began = to.div_ceil(FRAME_PS).min(500) - from.div_ceil(FRAME_PS).min(500);
@@ -211,10 +215,10 @@ fn what_all_ports_sent_adds_up_to_the_counts_of_the_run() {
         let mut bytes: BTreeMap<(u32, u16), u64> = BTreeMap::new();
         for row in &keep.utilisation {
             assert!((1..=3 * US).contains(&row.busy_ps), "{name}: {row:?}");
-            *bytes.entry((row.node, row.port)).or_default() += row.bytes;
+            *bytes.entry((row.node.bits(), row.port)).or_default() += row.bytes;
         }
         for port in &outcome.ports {
-            let sent = bytes.get(&(port.node, port.port)).copied();
+            let sent = bytes.get(&(port.node.bits(), port.port)).copied();
             assert_eq!(sent.unwrap_or(0), port.tx_bytes, "{name}: {port:?}");
         }
     }
@@ -224,7 +228,7 @@ fn what_all_ports_sent_adds_up_to_the_counts_of_the_run() {
 fn unfolded(keep: &Keep, every_ps: Time, end_ps: Time) -> BTreeMap<(u32, u16), Vec<u64>> {
     let mut ports: BTreeMap<(u32, u16), Vec<u64>> = BTreeMap::new();
     for s in &keep.port_queues {
-        let values = ports.entry((s.node, s.port)).or_default();
+        let values = ports.entry((s.node.bits(), s.port)).or_default();
         let at = (s.at_ps / every_ps) as usize;
         assert!(s.at_ps.is_multiple_of(every_ps));
         let last = values.last().copied();
@@ -254,7 +258,9 @@ fn series_agree_with_probes_at_every_instant() {
         let mut busiest = 0;
         for sample in keep.buffers.iter().filter(|b| b.at_ps <= outcome.end_ps) {
             let at = (sample.at_ps / US) as usize;
-            let of = ports.iter().filter(|(port, _)| port.0 == sample.node);
+            let of = ports
+                .iter()
+                .filter(|(port, _)| port.0 == sample.node.bits());
             let most = of.map(|(_, values)| values[at]).max().unwrap();
             assert_eq!(most, sample.max_port_bytes, "{name} at {}", sample.at_ps);
             busiest = busiest.max(most);
@@ -276,15 +282,15 @@ fn histograms_count_what_series_on_the_same_grid_show() {
         s.record.histogram.as_mut().unwrap().window_ps = (from * every_ps, to * every_ps - 50 * NS);
         let (outcome, keep) = s.run();
         assert!(outcome.end_ps > to * every_ps);
-        let mut expected: BTreeMap<(u32, u16, u64), u64> = BTreeMap::new();
+        let mut expected: BTreeMap<(NodeId, u16, u64), u64> = BTreeMap::new();
         for ((node, port), values) in unfolded(&keep, every_ps, outcome.end_ps) {
             for bytes in &values[from as usize..to as usize] {
                 *expected
-                    .entry((node, port, bytes / 1000 * 1000))
+                    .entry((NodeId::from_bits(node), port, bytes / 1000 * 1000))
                     .or_default() += 1;
             }
         }
-        let counted: BTreeMap<(u32, u16, u64), u64> = keep
+        let counted: BTreeMap<(NodeId, u16, u64), u64> = keep
             .histogram
             .iter()
             .map(|b| ((b.node, b.port, b.bin_bytes), b.samples))
@@ -312,7 +318,7 @@ fn a_sample_sees_its_own_instant_when_it_is_over() {
     let of: Vec<(u64, u64)> = keep
         .histogram
         .iter()
-        .filter(|b| b.peer == 2)
+        .filter(|b| b.peer == NodeId::new(2))
         .map(|b| (b.bin_bytes, b.samples))
         .collect();
     // Before: empty. At the arrival: one frame is under way, one waits. One frame later: empty.
@@ -347,14 +353,14 @@ fn only_the_ports_that_are_named_are_in_the_series() {
     let mut s = line_rate(leaf_spine(2, 1, 2), vec![flow(0, 0, 0, 3, 100_000)]);
     s.record.queues = Some(QueueSeries {
         every_ps: US,
-        ports: RecordedPorts::Listed(vec![(5, 1)]),
+        ports: RecordedPorts::Listed(vec![(NodeId::new(5), 1)]),
     });
     let (_, keep) = s.run();
     assert!(!keep.port_queues.is_empty());
     assert!(
         keep.port_queues
             .iter()
-            .all(|q| (q.node, q.port, q.peer) == (5, 1, 3))
+            .all(|q| (q.node, q.port, q.peer) == (NodeId::new(5), 1, NodeId::new(3)))
     );
 }
 
@@ -366,7 +372,7 @@ fn an_ingress_holds_what_came_in_by_it_and_the_threshold_falls_as_the_pool_fills
     s.switch.mmu.buffer_bytes = 600_000;
     s.record.ingress = Some(IngressSeries {
         every_ps: US,
-        ports: RecordedPorts::Listed(vec![(8, 0), (8, 3)]),
+        ports: RecordedPorts::Listed(vec![(NodeId::new(8), 0), (NodeId::new(8), 3)]),
     });
     s.record.pauses = Some(PauseRecording { flows: false });
     let (_, keep) = s.run();
@@ -463,7 +469,7 @@ fn idle_probes_are_told_together_and_count_one_by_one() {
         ];
         let (outcome, keep) = line_rate(leaf_spine(2, 1, 2), flows).run();
         let mut expanded = Vec::new();
-        for b in keep.buffers.iter().filter(|b| b.node == 4) {
+        for b in keep.buffers.iter().filter(|b| b.node == NodeId::new(4)) {
             let every = (b.at_ps - b.from_ps) / (b.probes - 1).max(1);
             assert!(b.probes == 1 || (every == 10 * US && b.used_bytes == 0));
             expanded.extend((0..b.probes).map(|k| (b.from_ps + k * every, b.max_port_bytes)));
@@ -472,10 +478,14 @@ fn idle_probes_are_told_together_and_count_one_by_one() {
         let times: Vec<Time> = expanded.iter().map(|e| e.0).collect();
         let all: Vec<Time> = (1..=times.len() as u64).map(|k| k * 10 * US).collect();
         assert_eq!(times, all, "second flow at {second}");
-        let rows = keep.buffers.iter().filter(|b| b.node == 4).count();
+        let rows = keep
+            .buffers
+            .iter()
+            .filter(|b| b.node == NodeId::new(4))
+            .count();
         assert!(rows < 20 && outcome.end_ps > second, "{rows} rows");
         // Every port had its turn as often as it would have had.
-        for port in outcome.ports.iter().filter(|p| p.node >= 4) {
+        for port in outcome.ports.iter().filter(|p| p.node >= NodeId::new(4)) {
             let turns: u64 = port.active_flows.iter().sum();
             assert!(turns.abs_diff(times.len() as u64 / 8) <= 1, "{turns} turns");
         }
@@ -509,12 +519,18 @@ fn turns_of_ports_are_the_same_whether_probes_are_told_together_or_not() {
     let probes = |outcome: &fabric::record::Outcome| outcome.end_ps / (10 * US);
     assert!(probes(&awake) >= probes(&idle));
     let of = |o: &fabric::record::Outcome, peer| {
-        let ports = o.ports.iter().filter(|p| p.node == 6 && p.peer == peer);
+        let ports = o
+            .ports
+            .iter()
+            .filter(|p| p.node == NodeId::new(6) && p.peer == peer);
         let counts: Vec<u64> = ports.flat_map(|p| p.active_flows.clone()).collect();
         counts
     };
     // Port 3 has one flow at a time, so what its probes saw beyond 0 is the same in both.
-    assert_eq!(of(&idle, 3)[1..], of(&awake, 3)[1..]);
+    assert_eq!(
+        of(&idle, NodeId::new(3))[1..],
+        of(&awake, NodeId::new(3))[1..]
+    );
 }
 
 /// Three hosts send one frame each at once to a fourth: the second waits for one, the third for two.
@@ -529,9 +545,9 @@ fn packets_wait_for_those_before_them() {
     });
     let (_, keep) = s.run();
     let bin = |frames| DelayBin {
-        node: 4,
+        node: NodeId::new(4),
         port: 3,
-        peer: 3,
+        peer: NodeId::new(3),
         scheduled: true,
         bin_ps: frames * FRAME_PS,
         samples: 1,
@@ -571,7 +587,7 @@ fn data_waits_for_what_came_before_it() {
         let records = s.clone().run().1.waiting;
         let told = |r: &WaitingRecord| {
             assert_eq!(
-                (r.node, r.port, r.peer),
+                (r.node.bits(), r.port, r.peer.bits()),
                 (3, 2, 2),
                 "the switch's port to host 2"
             );

@@ -9,6 +9,7 @@ use fabric::paths::{FrameSizes, PathProfile, Paths};
 use fabric::topology::{
     CapacityOf, Graph, LinkSpec, Loss, Servers, TopologyError, TopologySpec, Wiring,
 };
+use fabric::{LinkId, NodeId};
 use std::sync::Arc;
 
 const fn link(gbps: u64, delay_ps: Time) -> LinkSpec {
@@ -46,7 +47,7 @@ fn build(servers: Servers) -> Graph {
 
 fn peers(graph: &Graph, name: &str) -> Vec<String> {
     let node = graph.find(name).expect("the node exists");
-    let ports = graph.port_range(node).map(|port| graph.port(port).peer);
+    let ports = graph.links_of(node).map(|port| graph.port(port).peer);
     ports.map(|peer| graph.name(peer)).collect()
 }
 
@@ -64,7 +65,7 @@ fn gpu_i_of_each_server_is_linked_to_rail_i_of_its_segment() {
     );
     let port = |name: &str, port| {
         let node = graph.find(name).expect("the node exists");
-        let port = graph.port(graph.port_index(node, port));
+        let port = graph.port(graph.link(node, port));
         (port.rate.bps() / 1_000_000_000, port.delay_ps)
     };
     assert_eq!(port("gpu6", 0), (2400, 500 * NS));
@@ -91,9 +92,9 @@ fn planes_meet_in_the_nics_alone() {
     assert_eq!(plane("leaf4"), ["spine0", "spine1", "spine2"]);
     assert_eq!(plane("leaf5"), ["spine3", "spine4", "spine5"]);
     let gpu = graph.find("gpu9").expect("gpu");
-    let of: Vec<u32> = graph.endpoints_of(gpu).map(|e| graph.plane_of(e)).collect();
+    let of: Vec<u32> = graph.links_of(gpu).map(|e| graph.plane_of(e)).collect();
     assert!(of[0] != of[1] && of[1] != of[2] && of[0] != of[2]);
-    let other = graph.endpoints_of(0).map(|e| graph.plane_of(e));
+    let other = graph.links_of(NodeId::new(0)).map(|e| graph.plane_of(e));
     let other: Vec<u32> = other.collect();
     assert_eq!(other[1..], of[1..]);
     assert_ne!(other[0], of[0], "servers have no scale-up domain in common");
@@ -132,12 +133,24 @@ fn loads_and_racks_leave_out_the_scale_up_domain() {
         rails.capacity_bps(CapacityOf::Core),
         Ok(16 * 3 * 800 * gbps)
     );
-    assert_eq!(rails.rack_of(2), rails.rack_of(6), "one rail");
-    assert_ne!(rails.rack_of(2), rails.rack_of(3), "two rails");
-    assert_ne!(rails.rack_of(2), rails.rack_of(10), "two segments");
+    assert_eq!(
+        rails.rack_of(NodeId::new(2)),
+        rails.rack_of(NodeId::new(6)),
+        "one rail"
+    );
+    assert_ne!(
+        rails.rack_of(NodeId::new(2)),
+        rails.rack_of(NodeId::new(3)),
+        "two rails"
+    );
+    assert_ne!(
+        rails.rack_of(NodeId::new(2)),
+        rails.rack_of(NodeId::new(10)),
+        "two segments"
+    );
     let racks = build(servers(Wiring::Racks, 1, 1));
-    assert_eq!(racks.rack_of(0), racks.rack_of(7));
-    assert_ne!(racks.rack_of(7), racks.rack_of(8));
+    assert_eq!(racks.rack_of(NodeId::new(0)), racks.rack_of(NodeId::new(7)));
+    assert_ne!(racks.rack_of(NodeId::new(7)), racks.rack_of(NodeId::new(8)));
 }
 
 fn setup(servers: Servers, flows: Vec<traffic::Flow>) -> Setup {
@@ -159,9 +172,12 @@ fn ways(setup: &Setup) -> Vec<Vec<(String, u16)>> {
     let paths = flow_paths(setup.clone().plan()).expect("one path per flow");
     let mut from = 0;
     let way = |&end: &u32| {
-        let ports = &paths.ports[from as usize..end as usize];
+        let links = &paths.links[from as usize..end as usize];
         from = end;
-        let named = ports.iter().map(|&(node, port)| (graph.name(node), port));
+        let named = links.iter().map(|&link| {
+            let node = graph.sender(link);
+            (graph.name(node), link.port(graph.first_link(node)))
+        });
         named.collect()
     };
     paths.ends.iter().map(way).collect()
@@ -249,16 +265,19 @@ fn the_longest_round_trip_is_that_over_the_spines() {
         ack: 60,
     };
     // GPU 0 has ports 0 to 2: those of gpu1 are 3 to 5.
-    assert_eq!(paths.hops(0, 3), 2);
-    assert_eq!(paths.hops(1, 4), 4);
-    assert!(paths.ideal_acked_ps(0, 3, 1000, frames) < paths.ideal_acked_ps(1, 4, 1000, frames));
+    assert_eq!(paths.hops(LinkId::new(0), LinkId::new(3)), 2);
+    assert_eq!(paths.hops(LinkId::new(1), LinkId::new(4)), 4);
+    assert!(
+        paths.ideal_acked_ps(LinkId::new(0), LinkId::new(3), 1000, frames)
+            < paths.ideal_acked_ps(LinkId::new(1), LinkId::new(4), 1000, frames)
+    );
 }
 
 #[test]
 #[should_panic(expected = "different planes")]
 fn no_time_is_told_where_no_way_leads() {
     let mut paths = Paths::new(Arc::new(build(servers(Wiring::Rails, 1, 1))));
-    paths.hops(0, 3); // from the scale-up port of gpu0 to the NIC of gpu1
+    paths.hops(LinkId::new(0), LinkId::new(3)); // from the scale-up port of gpu0 to the NIC of gpu1
 }
 
 // PAR-01: the links of the NICs are longer than those of the scale-up domain.
@@ -294,7 +313,7 @@ fn threads_are_cut_apart_at_the_nics_and_change_nothing() {
 fn a_gpu_without_its_nic_uses_the_scale_up_domain() {
     let spec = TopologySpec::Servers(servers(Wiring::Rails, 1, 1));
     let graph = spec.build().expect("a network");
-    let nic = graph.endpoints_of(1).nth(1).expect("a NIC");
+    let nic = graph.links_of(NodeId::new(1)).nth(1).expect("a NIC");
     let mut setup = line_rate(spec, vec![flow(0, 0, 1, 2, 1000), flow(1, 0, 1, 5, 1000)]);
     let failure = LinkFailure {
         link: nic,

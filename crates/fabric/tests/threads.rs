@@ -3,6 +3,7 @@
 use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::BitmapConfig;
 use dataplane::hop::floodgate::FloodgateConfig;
+use fabric::{LinkId, NodeId};
 use std::sync::Arc;
 
 use crate::common::*;
@@ -52,7 +53,7 @@ fn everything() -> RecordSpec {
         pauses: None, // needs one thread
         blame: Some(Blame { hops: true }),
         capture: Some(CaptureSpec {
-            links: vec![(0, 0), (1, 0)],
+            links: vec![(NodeId::new(0), 0), (NodeId::new(1), 0)],
             from_ps: 0,
             until_ps: u64::MAX,
             snaplen: 64,
@@ -241,7 +242,7 @@ fn pauses_bitmaps_and_drops_cross_as_they_are() {
     let up = outcome
         .ports
         .iter()
-        .filter(|p| p.node >= 20 && p.pauses > 0);
+        .filter(|p| p.node >= NodeId::new(20) && p.pauses > 0);
     assert!(up.count() > 0, "leaves pause spines, across a cut");
 
     // QNT-05
@@ -328,7 +329,7 @@ fn held_packets_credits_and_failing_links_are_the_same_on_any_number_of_threads(
     let graph = failing.topology.build().unwrap();
     let spine = graph.nodes() - 1;
     let link_failures = (0..3).map(|n| LinkFailure {
-        link: graph.port_index(spine, n) as u32,
+        link: LinkId::from_bits(graph.link(NodeId::from_bits(spine), n).bits()),
         from_ps: (22 + u64::from(n)) * US,
         until_ps: Some((40 + 7 * u64::from(n)) * US),
     });

@@ -4,6 +4,7 @@ use dataplane::units::{Rate, US};
 use fabric::topology::{
     CapacityOf, Graph, LinkSpec, Loss, NodeKind, PairScope, TopologyError, TopologySpec,
 };
+use fabric::{LinkId, NodeId};
 
 fn link(gbps: u64) -> LinkSpec {
     LinkSpec {
@@ -81,7 +82,7 @@ fn error(spec: &TopologySpec) -> TopologyError {
 fn peers(graph: &Graph, name: &str) -> Vec<String> {
     let node = graph.find(name).expect("the node exists");
     graph
-        .port_range(node)
+        .links_of(node)
         .map(|index| graph.name(graph.port(index).peer))
         .collect()
 }
@@ -137,15 +138,19 @@ fn both_ends_of_every_link_agree() {
     for spec in &shapes {
         let graph = build(spec);
         let mut next = 0;
-        for node in 0..graph.nodes() {
-            assert_eq!(graph.port_range(node).len(), usize::from(graph.ports(node)));
-            for (port, index) in graph.port_range(node).enumerate() {
-                assert_eq!(index, next, "TOP-01: ports are numbered node by node");
+        for node in graph.node_ids() {
+            assert_eq!(graph.links_of(node).len(), usize::from(graph.ports(node)));
+            for (port, index) in graph.links_of(node).enumerate() {
+                assert_eq!(
+                    index,
+                    LinkId::new(next),
+                    "TOP-01: ports are numbered node by node"
+                );
                 next += 1;
-                assert_eq!(graph.port_index(node, port as u16), index);
-                assert_eq!(graph.node_of_port(index), node);
+                assert_eq!(graph.link(node, port as u16), index);
+                assert_eq!(graph.sender(index), node);
                 let there = graph.port(index);
-                let back = graph.port(graph.peer_index(index));
+                let back = graph.port(graph.reverse(index));
                 assert_eq!((back.peer, usize::from(back.peer_port)), (node, port));
                 assert_eq!((back.rate, back.delay_ps), (there.rate, there.delay_ps));
                 assert_eq!(there.delay_ps, US);
@@ -196,7 +201,7 @@ fn the_clos_shares_its_cores_out_among_the_aggregation_switches() {
     );
     let rate = |a: &str, port: u16| {
         let node = graph.find(a).expect("it exists");
-        graph.port(graph.port_index(node, port)).rate.bps() / 1_000_000_000
+        graph.port(graph.link(node, port)).rate.bps() / 1_000_000_000
     };
     assert_eq!(
         [rate("host9", 0), rate("tor0", 15), rate("tor0", 16)],
@@ -218,13 +223,17 @@ fn names_go_both_ways() {
         fat_tree(4),
     ] {
         let graph = build(&spec);
-        for node in 0..graph.nodes() {
+        for node in graph.node_ids() {
             assert_eq!(graph.find(&graph.name(node)), Some(node));
         }
     }
     let graph = build(&leaf_spine(8, 8, 16));
     assert_eq!(
-        [graph.name(17), graph.name(131), graph.name(138)],
+        [
+            graph.name(NodeId::new(17)),
+            graph.name(NodeId::new(131)),
+            graph.name(NodeId::new(138))
+        ],
         ["host17", "leaf3", "spine2"]
     );
     for unknown in [
@@ -234,7 +243,7 @@ fn names_go_both_ways() {
     }
     let graph = build(&links(&["left one", "7"], &["host0"], &[(0, 2), (1, 2)]));
     assert_eq!(
-        [graph.find("host0"), graph.find("7"), graph.find("host1")],
+        ["host0", "7", "host1"].map(|name| graph.find(name).map(NodeId::bits)),
         [Some(2), Some(1), None]
     );
 }
@@ -244,20 +253,22 @@ fn racks_and_endpoints_of_single_homed_hosts_follow_the_numbering() {
     let graph = build(&leaf_spine(3, 2, 4));
     assert_eq!(graph.endpoints(), 12);
     for host in 0..12 {
-        assert_eq!(graph.host_of(host), host);
-        assert_eq!(graph.endpoints_of(host), host..host + 1);
+        let (node, endpoint) = (NodeId::from_bits(host), LinkId::from_bits(host));
+        assert_eq!(graph.host_of(endpoint), node);
+        assert_eq!(graph.links_of(node).collect::<Vec<_>>(), [endpoint]);
         assert_eq!(
             [
-                graph.rack_of(host),
-                graph.switch_of(host),
-                graph.group_of(host)
+                graph.rack_of(node),
+                graph.switch_of(endpoint),
+                graph.group_of(endpoint)
             ],
             [host / 4; 3]
         );
-        assert_eq!(graph.kind(host), NodeKind::Host);
+        assert_eq!(graph.kind(node), NodeKind::Host);
     }
-    assert_eq!(graph.kind(12), NodeKind::Switch);
-    assert_eq!(graph.endpoints_on(1).collect::<Vec<_>>(), [4, 5, 6, 7]);
+    assert_eq!(graph.kind(NodeId::new(12)), NodeKind::Switch);
+    let endpoints: Vec<u32> = graph.endpoints_on(1).map(LinkId::bits).collect();
+    assert_eq!(endpoints, [4, 5, 6, 7]);
     assert_eq!(
         [graph.group_of_switch(2), graph.group_of_switch(3)],
         [Some(2), None]
@@ -275,19 +286,27 @@ fn a_dual_homed_host_has_an_endpoint_for_each_port() {
     let graph = build(&spec);
     assert_eq!(graph.endpoints(), 5);
     assert_eq!(
-        (0..5).map(|e| graph.host_of(e)).collect::<Vec<_>>(),
+        graph
+            .endpoint_ids()
+            .map(|e| graph.host_of(e).bits())
+            .collect::<Vec<_>>(),
         [0, 0, 1, 1, 2]
     );
     assert_eq!(
-        (0..5).map(|e| graph.switch_of(e)).collect::<Vec<_>>(),
+        (0..5)
+            .map(|e| graph.switch_of(LinkId::new(e)))
+            .collect::<Vec<_>>(),
         [0, 1, 1, 0, 1]
     );
     // TOP-13: hosts on the same switches share a rack, whichever port is the first.
     assert_eq!(
-        (0..3).map(|h| graph.rack_of(h)).collect::<Vec<_>>(),
+        (0..3)
+            .map(|h| graph.rack_of(NodeId::new(h)))
+            .collect::<Vec<_>>(),
         [0, 0, 1]
     );
-    assert_eq!(graph.endpoints_on(0).collect::<Vec<_>>(), [0, 3]);
+    let endpoints: Vec<u32> = graph.endpoints_on(0).map(LinkId::bits).collect();
+    assert_eq!(endpoints, [0, 3]);
     assert_eq!(peers(&graph, "y"), ["a", "b", "c", "x"]);
 }
 
@@ -302,7 +321,9 @@ fn ports_of_listed_links_go_down_then_sideways_then_up() {
     assert_eq!(peers(&graph, "u"), ["t", "top"]);
     assert_eq!(peers(&graph, "top"), ["s", "t", "u"]);
     assert_eq!(
-        (2..6).map(|node| graph.tier(node)).collect::<Vec<_>>(),
+        (2..6)
+            .map(|node| graph.tier(NodeId::new(node)))
+            .collect::<Vec<_>>(),
         [1, 1, 2, 2]
     );
 }
@@ -350,7 +371,7 @@ fn impossible_regular_shapes_are_refused() {
             ports: 65_536
         }
     );
-    assert_eq!(build(&star(65_535)).ports(65_535), 65_535);
+    assert_eq!(build(&star(65_535)).ports(NodeId::new(65_535)), 65_535);
     let slow = LinkSpec {
         rate: Rate::from_gbps(1),
         delay_ps: 1_000_000_000_000_001,
@@ -469,7 +490,10 @@ fn hosts_are_no_bridge_between_switches() {
         &["x", "y"],
         &[(0, 3), (0, 4), (1, 3), (1, 4), (2, 4)],
     );
-    assert_eq!(build(&spec).plane_of(0), build(&spec).plane_of(2));
+    assert_eq!(
+        build(&spec).plane_of(LinkId::new(0)),
+        build(&spec).plane_of(LinkId::new(2))
+    );
     // A switch between a host and nobody is a mistake.
     let spec = links(&["a", "b"], &["x", "y"], &[(0, 2), (1, 2), (1, 3)]);
     let expected = TopologyError::StraySwitch { switch: "y".into() };
@@ -498,20 +522,23 @@ fn parallel_links_have_ports_and_names_of_their_own() {
     );
     let graph = build(&spec);
     let names = |node| -> Vec<String> {
-        let ports = graph.port_range(node);
+        let ports = graph.links_of(node);
         ports.map(|index| graph.port_name(index)).collect()
     };
     // Both ends count the links in the order of the list.
-    assert_eq!(names(0), ["a->x#1", "a->x#2"]);
-    assert_eq!(names(1), ["b->y"]);
-    assert_eq!(names(2), ["x->a#1", "x->a#2", "x->y#1", "x->y#2"]);
-    assert_eq!(names(3), ["y->b", "y->x#1", "y->x#2"]);
-    for index in 0..graph.port_count() as usize {
-        let ends = [index, graph.peer_index(index)];
+    assert_eq!(names(NodeId::new(0)), ["a->x#1", "a->x#2"]);
+    assert_eq!(names(NodeId::new(1)), ["b->y"]);
+    assert_eq!(
+        names(NodeId::new(2)),
+        ["x->a#1", "x->a#2", "x->y#1", "x->y#2"]
+    );
+    assert_eq!(names(NodeId::new(3)), ["y->b", "y->x#1", "y->x#2"]);
+    for index in graph.link_ids() {
+        let ends = [index, graph.reverse(index)];
         let numbers = ends.map(|end| graph.port_name(end).split_once('#').map(|n| n.1.to_owned()));
         assert_eq!(numbers[0], numbers[1], "one number for both directions");
     }
-    assert_eq!(graph.link_name(graph.port_index(2, 3)), "x--y#2");
+    assert_eq!(graph.link_name(graph.link(NodeId::new(2), 3)), "x--y#2");
     let graph = build(&links(
         &["a", "b"],
         &["x", "y"],
@@ -519,9 +546,9 @@ fn parallel_links_have_ports_and_names_of_their_own() {
     ));
     assert_eq!(peers(&graph, "x"), ["a", "y", "y"]);
     for port in [1, 2] {
-        let index = graph.port_index(2, port);
+        let index = graph.link(NodeId::new(2), port);
         assert_eq!(
-            (graph.port(index).peer, graph.port(index).peer_port),
+            (graph.port(index).peer.bits(), graph.port(index).peer_port),
             (3, port)
         );
     }
@@ -604,7 +631,9 @@ fn dual_homed_hosts_hang_on_both_tors_of_their_pair() {
     );
     assert_eq!(peers(&graph, "agg2"), ["tor0", "tor1", "tor2", "tor3"]);
     // TOP-13
-    let racks: Vec<u32> = (0..5).map(|host| graph.rack_of(host)).collect();
+    let racks: Vec<u32> = (0..5)
+        .map(|host| graph.rack_of(NodeId::new(host)))
+        .collect();
     assert_eq!(racks, [0, 0, 0, 1, 1]);
 }
 
@@ -614,7 +643,7 @@ fn dual_homed_hosts_are_shared_out_as_evenly_as_can_be() {
     let graph = build(&dual_homed(8, 230, 8));
     let mut hosts_in = [0; 8];
     for host in 0..230 {
-        hosts_in[graph.rack_of(host) as usize] += 1;
+        hosts_in[graph.rack_of(NodeId::new(host)) as usize] += 1;
     }
     assert_eq!(hosts_in, [29, 29, 29, 29, 29, 29, 28, 28]);
     assert_eq!(
@@ -701,10 +730,14 @@ fn links_between_hosts_are_planes_of_their_own() {
         (0, 2, false),
         (1, 3, false),
     ] {
-        assert_eq!(ring.reach_each_other(a, b), joined, "{a} and {b}");
+        assert_eq!(
+            ring.reach_each_other(NodeId::new(a), NodeId::new(b)),
+            joined,
+            "{a} and {b}"
+        );
     }
-    assert_eq!(ring.first_apart(), Some((0, 2)));
-    let racks: Vec<u32> = (0..4).map(|host| ring.rack_of(host)).collect();
+    assert_eq!(ring.first_apart(), Some((NodeId::new(0), NodeId::new(2))));
+    let racks: Vec<u32> = (0..4).map(|host| ring.rack_of(NodeId::new(host))).collect();
     assert_eq!(racks, [0, 1, 2, 3], "hosts without a switch share no rack");
     assert_eq!(ring.capacity_bps(CapacityOf::Hosts), Ok(800_000_000_000));
     // With a switch beside the cable all three are joined.
@@ -714,7 +747,10 @@ fn links_between_hosts_are_planes_of_their_own() {
         &[(0, 1), (0, 3), (1, 3), (2, 3)],
     ));
     assert_eq!(mixed.first_apart(), None);
-    assert_eq!((mixed.rack_of(0), mixed.rack_of(2)), (0, 0));
-    assert_eq!(mixed.name(mixed.port(0).peer), "b");
-    assert_eq!(mixed.port_name(0), "a->b");
+    assert_eq!(
+        (mixed.rack_of(NodeId::new(0)), mixed.rack_of(NodeId::new(2))),
+        (0, 0)
+    );
+    assert_eq!(mixed.name(mixed.port(LinkId::new(0)).peer), "b");
+    assert_eq!(mixed.port_name(LinkId::new(0)), "a->b");
 }

@@ -1,5 +1,6 @@
 //! What a pair can expect of the empty network. Rules TOP-10, TOP-11, TOP-14 to TOP-16.
 
+use fabric::LinkId;
 use std::sync::Arc;
 
 use dataplane::config::PathChoice;
@@ -119,27 +120,27 @@ fn ideal_times_by_hand() {
     let mut paths = Paths::new(bfc());
     // In the rack: two links; across: four.
     assert_eq!(
-        paths.ideal_received_ps(0, 1, 1_000, FRAMES),
+        paths.ideal_received_ps(LinkId::new(0), LinkId::new(1), 1_000, FRAMES),
         2 * full + 2 * US
     );
     assert_eq!(
-        paths.ideal_received_ps(0, 16, 1_000, FRAMES),
+        paths.ideal_received_ps(LinkId::new(0), LinkId::new(16), 1_000, FRAMES),
         4 * full + 4 * US
     );
-    let long = paths.ideal_received_ps(0, 16, 10_000_000, FRAMES);
+    let long = paths.ideal_received_ps(LinkId::new(0), LinkId::new(16), 10_000_000, FRAMES);
     assert_eq!(long, 10_003 * full + 4 * US);
     // 1000 + 500 payload bytes: the short packet (43 840 ps) waits for the full one at each switch.
-    let short = paths.ideal_received_ps(0, 1, 1_500, FRAMES);
+    let short = paths.ideal_received_ps(LinkId::new(0), LinkId::new(1), 1_500, FRAMES);
     assert_eq!(short, 2 * full + 43_840 + 2 * US);
     // One byte: a header and that byte.
     assert_eq!(
-        paths.ideal_received_ps(0, 1, 1, FRAMES),
+        paths.ideal_received_ps(LinkId::new(0), LinkId::new(1), 1, FRAMES),
         2 * 49 * 80 + 2 * US
     );
     // TOP-15: an ACK of 60 bytes takes 4 800 ps a link.
-    let acked = paths.ideal_acked_ps(0, 16, 10_000_000, FRAMES);
+    let acked = paths.ideal_acked_ps(LinkId::new(0), LinkId::new(16), 10_000_000, FRAMES);
     assert_eq!(acked, long + 4 * 4_800 + 4 * US);
-    assert_eq!(paths.hops(0, 16), 4);
+    assert_eq!(paths.hops(LinkId::new(0), LinkId::new(16)), 4);
 }
 
 #[test]
@@ -153,9 +154,18 @@ fn a_slow_link_in_the_middle_sets_the_pace() {
     let mut paths = Paths::new(graph(&spec));
     // 1048 bytes at 40 Gbps take 209 600 ps; 100 packets, the first passes two fast links too.
     let expected = 100 * 209_600 + 2 * 83_840 + 3 * US;
-    assert_eq!(paths.ideal_received_ps(0, 2, 100_000, FRAMES), expected);
-    assert_eq!(paths.bottleneck(0, 2), Rate::from_gbps(40));
-    assert_eq!(paths.bottleneck(0, 1), Rate::from_gbps(100));
+    assert_eq!(
+        paths.ideal_received_ps(LinkId::new(0), LinkId::new(2), 100_000, FRAMES),
+        expected
+    );
+    assert_eq!(
+        paths.bottleneck(LinkId::new(0), LinkId::new(2)),
+        Rate::from_gbps(40)
+    );
+    assert_eq!(
+        paths.bottleneck(LinkId::new(0), LinkId::new(1)),
+        Rate::from_gbps(100)
+    );
 }
 
 #[test]
@@ -166,19 +176,22 @@ fn base_round_trips_of_the_papers_networks() {
     assert_eq!(paths.max_base_rtt_ps(0, 0), 8 * US);
     assert_eq!(
         [
-            paths.base_rtt_ps(0, 1, 0, 0),
-            paths.base_rtt_ps(0, 127, 0, 0)
+            paths.base_rtt_ps(LinkId::new(0), LinkId::new(1), 0, 0),
+            paths.base_rtt_ps(LinkId::new(0), LinkId::new(127), 0, 0)
         ],
         [4 * US, 8 * US]
     );
     assert_eq!(
-        paths.base_rtt_ps(0, 127, 1_048, 60),
+        paths.base_rtt_ps(LinkId::new(0), LinkId::new(127), 1_048, 60),
         8 * US + 4 * (83_840 + 4_800)
     );
     // TOP-11: 8 µs at 100 Gbps are 100 kB.
-    assert_eq!(paths.bdp_bytes(0, 127, 0, 0), 100_000);
     assert_eq!(
-        paths.bdp_bytes(0, 127, 1_048, 60),
+        paths.bdp_bytes(LinkId::new(0), LinkId::new(127), 0, 0),
+        100_000
+    );
+    assert_eq!(
+        paths.bdp_bytes(LinkId::new(0), LinkId::new(127), 1_048, 60),
         (8_354_560u64 * 100).div_euclid(8_000)
     );
 
@@ -186,20 +199,23 @@ fn base_round_trips_of_the_papers_networks() {
     let mut paths = Paths::new(hpcc());
     assert_eq!(paths.max_base_rtt_ps(0, 0), 12 * US);
     let serialised = 2 * (87_200 + 4_800) + 4 * (21_800 + 1_200);
-    assert_eq!(paths.base_rtt_ps(0, 319, 1_090, 60), 12 * US + serialised);
+    assert_eq!(
+        paths.base_rtt_ps(LinkId::new(0), LinkId::new(319), 1_090, 60),
+        12 * US + serialised
+    );
     assert_eq!(paths.max_base_rtt_ps(1_090, 60), 12 * US + serialised);
     // Own rack, own pod, another pod.
-    let rtts = [15, 16, 64].map(|dst| paths.base_rtt_ps(0, dst, 0, 0));
+    let rtts = [15, 16, 64].map(|dst| paths.base_rtt_ps(LinkId::new(0), LinkId::new(dst), 0, 0));
     assert_eq!(rtts, [4 * US, 8 * US, 12 * US]);
-    assert!((0..320).all(|dst| paths.alternatives(7, dst).len() == 1));
+    assert!((0..320).all(|dst| paths.alternatives(LinkId::new(7), LinkId::new(dst)).len() == 1));
 }
 
 /// Largest base round trip, pair by pair.
 fn slow_max_rtt_ps(graph: &Arc<Graph>, frame: u16, ack: u16) -> Time {
     let mut paths = Paths::new(Arc::clone(graph));
     let mut longest = 0;
-    for src in 0..graph.endpoints() {
-        for dst in 0..graph.endpoints() {
+    for src in graph.endpoint_ids() {
+        for dst in graph.endpoint_ids() {
             if graph.host_of(src) != graph.host_of(dst) {
                 longest = longest.max(paths.base_rtt_ps(src, dst, frame, ack));
             }
@@ -277,8 +293,8 @@ fn one_rack_stands_for_all_where_all_are_alike() {
 /// The same network as a list of links.
 fn as_links(graph: &Graph) -> Arc<Graph> {
     let mut lines = Vec::new();
-    for node in 0..graph.nodes() {
-        for index in graph.port_range(node) {
+    for node in graph.node_ids() {
+        for index in graph.links_of(node) {
             let port = graph.port(index);
             if port.peer > node {
                 let link = LinkSpec {
@@ -286,7 +302,7 @@ fn as_links(graph: &Graph) -> Arc<Graph> {
                     delay_ps: port.delay_ps,
                     loss: Loss::NONE,
                 };
-                lines.push((node, port.peer, link));
+                lines.push((node.bits(), port.peer.bits(), link));
             }
         }
     }
@@ -338,12 +354,18 @@ fn a_regular_shape_answers_like_its_list_of_links() {
     ] {
         let listed = as_links(&regular);
         for index in 0..regular.port_count() as usize {
-            assert_eq!(regular.port(index), listed.port(index));
+            assert_eq!(
+                regular.port(LinkId::new(index)),
+                listed.port(LinkId::new(index))
+            );
         }
         let (mut a, mut b) = (Paths::new(Arc::clone(&regular)), Paths::new(listed));
         for src in 0..regular.endpoints() {
             for dst in 0..regular.endpoints() {
-                assert_eq!(a.alternatives(src, dst), b.alternatives(src, dst));
+                assert_eq!(
+                    a.alternatives(LinkId::from_bits(src), LinkId::from_bits(dst)),
+                    b.alternatives(LinkId::from_bits(src), LinkId::from_bits(dst))
+                );
             }
         }
         assert_eq!(a.max_base_rtt_ps(1_048, 60), b.max_base_rtt_ps(1_048, 60));
@@ -352,15 +374,13 @@ fn a_regular_shape_answers_like_its_list_of_links() {
 
 /// Links of all shortest paths between two endpoints, found by following the routes.
 fn all_paths(graph: &Graph, tables: &[Routes], src: u32, dst: u32) -> Vec<Vec<(Rate, Time)>> {
-    let first = graph.port(src as usize);
-    let mut open = vec![(
-        first.peer - graph.hosts(),
-        vec![(first.rate, first.delay_ps)],
-    )];
+    let first = graph.port(LinkId::from_bits(src));
+    let switch = graph.switch_of(LinkId::from_bits(src));
+    let mut open = vec![(switch, vec![(first.rate, first.delay_ps)])];
     let mut found = Vec::new();
     while let Some((switch, hops)) = open.pop() {
         let table = &tables[switch as usize];
-        let group = graph.group_of(dst);
+        let group = graph.group_of(LinkId::from_bits(dst));
         let own = [table.endpoints().port[dst as usize]];
         let ports: &[u16] = if table.is_own(dst) {
             &own
@@ -368,13 +388,12 @@ fn all_paths(graph: &Graph, tables: &[Routes], src: u32, dst: u32) -> Vec<Vec<(R
             table.towards(group)
         };
         for &port in ports {
-            let port = graph.port(graph.port_index(graph.hosts() + switch, port));
+            let port = graph.port(graph.switch_link(switch, port));
             let mut hops = hops.clone();
             hops.push((port.rate, port.delay_ps));
-            if port.peer < graph.hosts() {
-                found.push(hops);
-            } else {
-                open.push((port.peer - graph.hosts(), hops));
+            match graph.switch_number(port.peer) {
+                None => found.push(hops),
+                Some(switch) => open.push((switch, hops)),
             }
         }
     }
@@ -421,10 +440,10 @@ proptest! {
     fn the_ideal_is_the_fastest_of_all_shortest_paths(graph in networks()) {
         let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
         let mut paths = Paths::new(Arc::clone(&graph));
-        for src in 0..graph.endpoints() {
-            for dst in (0..graph.endpoints()).filter(|&dst| dst != src) {
-                let there = all_paths(&graph, &tables, src, dst);
-                let back = all_paths(&graph, &tables, dst, src);
+        for src in graph.endpoint_ids() {
+            for dst in graph.endpoint_ids().filter(|&dst| dst != src) {
+                let there = all_paths(&graph, &tables, src.bits(), dst.bits());
+                let back = all_paths(&graph, &tables, dst.bits(), src.bits());
                 let ack = back.iter().map(|hops| naive_one_way_ps(hops, 60)).min().unwrap_or(0);
                 for bytes in [1, 1_000, 1_700, 40_321] {
                     let naive =
@@ -490,19 +509,25 @@ fn short_flows_take_the_near_path_and_long_ones_the_fast_one() {
         (5, 3, near),
     ];
     let mut paths = Paths::new(links(2, 4, lines));
-    assert_eq!(paths.alternatives(0, 1).len(), 2);
+    assert_eq!(paths.alternatives(LinkId::new(0), LinkId::new(1)).len(), 2);
     // 1048 bytes: 83 840 ps at 100 Gbps, 838 400 ps at 10 Gbps.
     assert_eq!(
-        paths.ideal_received_ps(0, 1, 1_000, FRAMES),
+        paths.ideal_received_ps(LinkId::new(0), LinkId::new(1), 1_000, FRAMES),
         2 * 83_840 + 2 * 838_400 + 4 * US
     );
     assert_eq!(
-        paths.ideal_received_ps(0, 1, 1_000_000, FRAMES),
+        paths.ideal_received_ps(LinkId::new(0), LinkId::new(1), 1_000_000, FRAMES),
         1_003 * 83_840 + 102 * US
     );
-    assert_eq!(paths.bottleneck(0, 1), Rate::from_gbps(100));
+    assert_eq!(
+        paths.bottleneck(LinkId::new(0), LinkId::new(1)),
+        Rate::from_gbps(100)
+    );
     // The round trip of one frame takes the near way both times.
-    assert_eq!(paths.base_rtt_ps(0, 1, 0, 0), 8 * US);
+    assert_eq!(
+        paths.base_rtt_ps(LinkId::new(0), LinkId::new(1), 0, 0),
+        8 * US
+    );
 }
 
 #[test]
@@ -522,16 +547,16 @@ fn too_many_incomparable_paths_are_summed_up_from_below() {
         links(2, 2 + ways, lines)
     };
     let mut few = Paths::new(network(32));
-    assert_eq!(few.alternatives(0, 1).len(), 32);
+    assert_eq!(few.alternatives(LinkId::new(0), LinkId::new(1)).len(), 32);
     let graph = network(40);
     let tables = routes(&graph, 1, PathChoice::Flow).expect("routes");
     let mut many = Paths::new(Arc::clone(&graph));
-    assert!(many.alternatives(0, 1).len() <= 32);
+    assert!(many.alternatives(LinkId::new(0), LinkId::new(1)).len() <= 32);
     // No lower than link by link the best of all ways.
     let best = (Rate::from_gbps(49), US);
     let end = (Rate::from_gbps(100), US);
     for bytes in [1, 10_000, 1_000_000] {
-        let ideal = many.ideal_received_ps(0, 1, bytes, FRAMES);
+        let ideal = many.ideal_received_ps(LinkId::new(0), LinkId::new(1), bytes, FRAMES);
         assert!(ideal >= naive_received_ps(&[end, best, best, end], bytes, 1_000, 48));
         for hops in all_paths(&graph, &tables, 0, 1) {
             assert!(ideal <= naive_received_ps(&hops, bytes, 1_000, 48));
@@ -575,9 +600,17 @@ fn a_hundred_thousand_hosts_need_no_table_of_pairs() {
             () if src / pod == dst / pod => 4,
             () => 6,
         };
-        assert_eq!(paths.hops(src, dst), links);
         assert_eq!(
-            paths.ideal_received_ps(src, dst, 1_000, FRAMES),
+            paths.hops(LinkId::from_bits(src), LinkId::from_bits(dst)),
+            links
+        );
+        assert_eq!(
+            paths.ideal_received_ps(
+                LinkId::from_bits(src),
+                LinkId::from_bits(dst),
+                1_000,
+                FRAMES
+            ),
             links as u64 * (83_840 + US)
         );
     }

@@ -7,6 +7,7 @@ use dataplane::route::Routes;
 use dataplane::units::{Rate, US};
 use fabric::routing::{RoutingError, routes};
 use fabric::topology::{Graph, LinkSpec, Loss, TopologySpec};
+use fabric::{LinkId, NodeId};
 use kernel::{Purpose, Stream};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -73,27 +74,25 @@ fn packet(dst: u32, hash: u32, psn: u32) -> Packet {
 
 /// Switches that a packet passes from endpoint to endpoint; panics where it is lost or loops.
 fn path_of(graph: &Graph, tables: &[Routes], src: u32, packet: &Packet) -> Vec<u32> {
-    let mut at = graph.port(src as usize);
+    let mut at = graph.port(LinkId::from_bits(src));
     let mut passed = Vec::new();
     loop {
         let node = at.peer;
-        if node < graph.hosts() {
-            let arrived = graph.port_index(node, at.peer_port) as u32;
+        let Some(switch) = graph.switch_number(node) else {
+            let arrived = graph.link(node, at.peer_port).bits();
             assert_eq!(
                 arrived, packet.dst,
                 "delivered to the endpoint that was meant"
             );
             return passed;
-        }
-        passed.push(node - graph.hosts());
+        };
+        passed.push(switch);
         assert!(
             passed.len() <= graph.switches() as usize,
             "the packet loops"
         );
-        let port = tables[(node - graph.hosts()) as usize]
-            .port(packet, || 0)
-            .expect("a route");
-        at = graph.port(graph.port_index(node, port));
+        let port = tables[switch as usize].port(packet, || 0).expect("a route");
+        at = graph.port(graph.link(node, port));
     }
 }
 
@@ -103,11 +102,13 @@ fn distances(graph: &Graph, from: u32) -> Vec<usize> {
     distance[from as usize] = 0;
     let mut queue = VecDeque::from([from]);
     while let Some(switch) = queue.pop_front() {
-        for index in graph.port_range(graph.hosts() + switch) {
+        for index in graph.links_of(NodeId::from_bits(graph.hosts() + switch)) {
             let peer = graph.port(index).peer;
-            if peer >= graph.hosts() && distance[(peer - graph.hosts()) as usize] == usize::MAX {
-                distance[(peer - graph.hosts()) as usize] = distance[switch as usize] + 1;
-                queue.push_back(peer - graph.hosts());
+            if let Some(peer) = graph.switch_number(peer)
+                && distance[peer as usize] == usize::MAX
+            {
+                distance[peer as usize] = distance[switch as usize] + 1;
+                queue.push_back(peer);
             }
         }
     }
@@ -117,13 +118,13 @@ fn distances(graph: &Graph, from: u32) -> Vec<usize> {
 fn check_all_pairs(graph: &Graph, choice: PathChoice, draws: u32) {
     let tables = routes(graph, 7, choice).expect("routes");
     let mut stream = Stream::new(1, 0, Purpose::Test);
-    for src in 0..graph.endpoints() {
+    for src in graph.endpoint_ids() {
         let distance = distances(graph, graph.switch_of(src));
-        for dst in (0..graph.endpoints()).filter(|&dst| dst != src) {
+        for dst in graph.endpoint_ids().filter(|&dst| dst != src) {
             for _ in 0..draws {
                 let random = stream.next_u64();
-                let packet = packet(dst, random as u32, (random >> 40) as u32);
-                let passed = path_of(graph, &tables, src, &packet);
+                let packet = packet(dst.bits(), random as u32, (random >> 40) as u32);
+                let passed = path_of(graph, &tables, src.bits(), &packet);
                 assert_eq!(passed.len(), distance[graph.switch_of(dst) as usize] + 1);
             }
         }
@@ -177,10 +178,15 @@ fn every_host_reaches_every_host_on_a_shortest_path() {
     }
 }
 
+fn switch_named(graph: &Graph, name: &str) -> usize {
+    let node = graph.find(name).expect("a node");
+    graph.switch_number(node).expect("a switch") as usize
+}
+
 fn set_of<'a>(graph: &Graph, tables: &'a [Routes], switch: &str, host: &str) -> &'a [u16] {
-    let table = &tables[(graph.find(switch).expect("a switch") - graph.hosts()) as usize];
+    let table = &tables[switch_named(graph, switch)];
     let host = graph.find(host).expect("a host");
-    table.towards(graph.group_of(host))
+    table.towards(graph.group_of(graph.first_link(host)))
 }
 
 #[test]
@@ -204,11 +210,7 @@ fn the_hpcc_clos_has_the_paths_that_its_wiring_gives() {
     assert_eq!(set("core0", "host64"), [1], "down to pod 1");
     assert_eq!(set("core15", "host319"), [4], "down to pod 4");
     // Few distinct sets, however many groups.
-    let sets = |name| {
-        tables[(graph.find(name).expect("a switch") - graph.hosts()) as usize]
-            .sets()
-            .len()
-    };
+    let sets = |name| tables[switch_named(&graph, name)].sets().len();
     assert_eq!(
         [sets("tor0"), sets("agg0"), sets("core0")],
         [1 + 1, 1 + 4 + 1, 1 + 5]
@@ -269,11 +271,13 @@ fn routes_of_a_small_network_written_out_by_hand() {
     let mut text = String::new();
     for (switch, table) in tables.iter().enumerate() {
         text += &format!("s{switch}:");
-        for index in graph.port_range(graph.hosts() + switch as u32) {
+        for index in graph.links_of(NodeId::from_bits(graph.hosts() + switch as u32)) {
             text += &format!(" {}", graph.name(graph.port(index).peer));
         }
         for (group, ports) in table.groups().enumerate() {
-            let target = graph.name(graph.hosts() + graph.group_switch(group as u32));
+            let target = graph.name(NodeId::from_bits(
+                graph.hosts() + graph.group_switch(group as u32),
+            ));
             text += &format!(" | {target} by {ports:?}");
         }
         text += "\n";
@@ -393,13 +397,16 @@ fn regular_shapes_are_routed_by_formula() {
     for graph in [star, leaves, tiers, fat_tree(4), fat_tree(6)] {
         for routes in &routes(&graph, 1, PathChoice::Flow).expect("routes") {
             assert!(routes.has_formula());
-            for (dst, hash) in (0..graph.endpoints()).flat_map(|dst| [(dst, 5), (dst, !dst)]) {
-                let ports = match routes.is_own(dst) {
-                    true => &[graph.port(dst as usize).peer_port],
+            for (dst, hash) in graph
+                .endpoint_ids()
+                .flat_map(|dst| [(dst, 5), (dst, !dst.bits())])
+            {
+                let ports = match routes.is_own(dst.bits()) {
+                    true => &[graph.port(dst).peer_port],
                     false => routes.towards(graph.group_of(dst)),
                 };
                 let nth = (u64::from(mix32(hash ^ routes.seed)) * ports.len() as u64) >> 32;
-                let port = routes.port(&packet(dst, hash, 0), || 0);
+                let port = routes.port(&packet(dst.bits(), hash, 0), || 0);
                 assert_eq!(port, Some(ports[nth as usize]));
             }
         }
@@ -504,11 +511,12 @@ proptest! {
             let target = graph.group_switch(group);
             let distance = distances(&graph, target);
             for switch in 0..graph.switches() {
-                let node = graph.hosts() + switch;
+                let node = graph.switch_node(switch);
                 let nearer = |&port: &u16| {
-                    let peer = graph.port(graph.port_index(node, port)).peer;
-                    peer >= graph.hosts()
-                        && distance[(peer - graph.hosts()) as usize] + 1 == distance[switch as usize]
+                    let peer = graph.port(graph.link(node, port)).peer;
+                    graph
+                        .switch_number(peer)
+                        .is_some_and(|peer| distance[peer as usize] + 1 == distance[switch as usize])
                 };
                 let naive: Vec<u16> = (0..graph.ports(node)).filter(nearer).collect();
                 let table = &tables[switch as usize];

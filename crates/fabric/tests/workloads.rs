@@ -11,6 +11,7 @@ use fabric::record::{
 };
 use fabric::topology::{LinkSpec, Loss, Servers, TopologySpec, Wiring};
 use fabric::workload::{Job, Jobs};
+use fabric::{LinkId, NodeId};
 use kernel::Wheel;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -70,7 +71,7 @@ fn job(operations: Vec<Vec<Operation>>, options: Options) -> Job {
             names: Vec::new(),
         }),
         stragglers: Arc::default(),
-        hosts: (0..ranks).collect(),
+        hosts: (0..ranks).map(NodeId::from_bits).collect(),
         start_ps: 0,
         number: 0,
         relay: None,
@@ -121,7 +122,12 @@ fn network(topology: TopologySpec) -> Setup {
 /// How long one message takes alone between two ports of hosts.
 fn alone(setup: &Setup, from: u32, to: u32, bytes: u64) -> Time {
     let graph = Arc::new(setup.topology.build().expect("a network"));
-    Paths::new(graph).ideal_received_ps(from, to, bytes, FRAMES)
+    Paths::new(graph).ideal_received_ps(
+        LinkId::from_bits(from),
+        LinkId::from_bits(to),
+        bytes,
+        FRAMES,
+    )
 }
 
 /// The time of a ring of hosts 0 to n − 1 in which each part passes this many hops: that of the part whose hops
@@ -307,7 +313,7 @@ fn any_number_of_threads_gives_the_same() {
             let other = Job {
                 number: 1,
                 start_ps: 3 * US,
-                hosts: (0..8).map(|rank| 15 - rank).collect(),
+                hosts: (0..8).map(|rank| NodeId::new(15 - rank)).collect(),
                 ..collective(CollectiveKind::AllToAll, 8, 200_000, "direct")
             };
             vec![ring, other]
@@ -378,8 +384,9 @@ fn messages_of_a_queue_pair_take_one_path() {
         ];
         let work = pairs(job(operations, Options::default()), queue_pairs);
         let (outcome, kept) = run(&setup, vec![work]);
-        let ups = (outcome.ports.iter())
-            .filter(|port| port.node == 2 && port.port >= 1 && port.tx_data_packets > 0);
+        let ups = (outcome.ports.iter()).filter(|port| {
+            port.node == NodeId::new(2) && port.port >= 1 && port.tx_data_packets > 0
+        });
         // One after the other: the flow of each begins when the one before has sent everything.
         let mut ends: Vec<Time> = kept.flows.iter().filter_map(|f| f.received_ps).collect();
         ends.sort_unstable();
@@ -413,12 +420,15 @@ fn channels_use_the_ports_of_their_rails() {
     let on = |by_rail| {
         let ring = collective(CollectiveKind::AllReduce, 4, 800_000, "ring:channels=2");
         let work = Job {
-            hosts: (0..4).map(|server| server * 4).collect(),
+            hosts: (0..4).map(|server| NodeId::new(server * 4)).collect(),
             by_rail,
             ..ring
         };
         let (outcome, _) = run(&setup, vec![work]);
-        let ports = outcome.ports.iter().filter(|port| port.node == 0);
+        let ports = outcome
+            .ports
+            .iter()
+            .filter(|port| port.node == NodeId::new(0));
         let sent: Vec<u64> = ports.map(|port| port.tx_data_packets).collect();
         sent
     };
@@ -684,7 +694,7 @@ fn messages_between_ranks_of_one_host_are_there_at_once() {
         vec![receive(0, &[]), calc(MS, &[0])],
     ];
     let work = Job {
-        hosts: [1, 1].into(),
+        hosts: [1, 1].map(NodeId::new).into(),
         ..job(operations, Options::default())
     };
     let (_, kept) = run(&setup, vec![work]);
@@ -746,9 +756,12 @@ fn a_message_to_another_rail_goes_by_the_gpu_on_that_rail() {
     let received = kept.operations.iter().find(|o| o.rank == 6);
     assert_eq!(received.map(|o| o.end_ps), Some(there));
     // Inside a server, and on one rail, there is nothing to be relayed.
-    assert_eq!(relayed.relay(1, 2), None);
-    assert_eq!(relayed.relay(1, 5), None);
-    assert_eq!(relayed.relay(1, 6), Some(2));
+    assert_eq!(relayed.relay(NodeId::new(1), NodeId::new(2)), None);
+    assert_eq!(relayed.relay(NodeId::new(1), NodeId::new(5)), None);
+    assert_eq!(
+        relayed.relay(NodeId::new(1), NodeId::new(6)),
+        Some(NodeId::new(2))
+    );
 }
 
 // RNK-02: what a message is decides on its paths, not how many came before it.
@@ -761,7 +774,7 @@ fn messages_take_the_same_paths_whatever_the_scheme() {
         let ups = outcome
             .ports
             .iter()
-            .filter(|port| port.node >= 16 && port.port >= 4);
+            .filter(|port| port.node >= NodeId::new(16) && port.port >= 4);
         ups.map(|port| port.tx_data_packets).collect::<Vec<_>>()
     };
     let topology = leaf_spine(4, 4, 4);
@@ -922,7 +935,7 @@ fn close(found: Option<f64>, expected: f64) {
 fn bounds_are_those_of_the_links() {
     use CollectiveKind::*;
     let rails = |hosts: Vec<u32>, kind| Job {
-        hosts: hosts.into(),
+        hosts: hosts.into_iter().map(NodeId::from_bits).collect(),
         ..collective(kind, 4, 4_000_000, "ring")
     };
     let bound = |setup: &Setup, work: Job| {
@@ -1109,7 +1122,7 @@ fn an_all_to_allv_is_as_fast_as_its_busiest_member() {
     close(whole.bound_bps(), 100e9 * payload_share(&setup));
     assert!(whole.bus_bps() <= whole.bound_bps());
     let shared = Job {
-        hosts: [0, 1, 1].into(),
+        hosts: [0, 1, 1].map(NodeId::new).into(),
         ..work
     };
     let (_, kept) = run(&setup, vec![shared]);

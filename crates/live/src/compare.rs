@@ -115,7 +115,7 @@ pub fn first_difference(
         let (a, b) = (a.filter(here), b.filter(here));
         Difference {
             at_ps: first.at_ps,
-            link: graph.port_name(first.link as usize),
+            link: graph.port_name(first.link),
             simulated: a.map(|frame| describe(&network, frame)),
             live: b.map(|frame| describe(&network, frame)),
             byte: a.zip(b).and_then(|(a, b)| first_byte(&a.kept, &b.kept)),
@@ -130,8 +130,9 @@ pub fn first_difference(
 /// Changes a plan so that it records all frames and no other data.
 fn captured(plan: Plan) -> Plan {
     let graph = &plan.graph;
-    let ports =
-        (0..graph.nodes()).flat_map(|node| (0..graph.ports(node)).map(move |port| (node, port)));
+    let ports = graph
+        .node_ids()
+        .flat_map(|node| (0..graph.ports(node)).map(move |port| (node, port)));
     let capture = CaptureSpec {
         links: ports.collect(),
         from_ps: 0,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use fabric::engine::lockstep::{Carrier, LinkError};
 use fabric::topology::Graph;
+use fabric::{LinkId, NodeId};
 use nix::errno::Errno;
 use wire::ethernet::{Mac, SHORTEST, ether_type};
 use wire::frame::mac;
@@ -131,34 +132,34 @@ fn interface(port: u16) -> String {
 /// The system rejects an operation; see [`crate::enter_user_namespace`].
 // LIV-01
 pub fn build(graph: &Graph) -> Result<Vec<VethCarrier>, Failure> {
-    let namespaces: Result<Vec<_>, Refused> = (0..graph.nodes())
-        .map(|_| NetworkNamespace::new())
-        .collect();
+    let namespaces: Result<Vec<_>, Refused> =
+        graph.node_ids().map(|_| NetworkNamespace::new()).collect();
     let namespaces = namespaces?;
-    for (node, namespace) in (0..).zip(&namespaces) {
+    for (node, namespace) in graph.node_ids().zip(&namespaces) {
         namespace.inside(|| connect(graph, node, &namespaces))?;
     }
     let room = BACKLOG / 2 / (graph.nodes() as usize).max(1);
-    let carrier = |(node, namespace): (u32, &NetworkNamespace)| {
+    let carrier = |(node, namespace): (NodeId, &NetworkNamespace)| {
         namespace.inside(|| VethCarrier::open(graph, node, room.max(1)))
     };
-    let carriers: Result<Vec<_>, Refused> = (0..).zip(&namespaces).map(carrier).collect();
+    let carriers: Result<Vec<_>, Refused> =
+        graph.node_ids().zip(&namespaces).map(carrier).collect();
     let mut carriers = carriers?;
-    for node in 0..graph.nodes() {
+    for node in graph.node_ids() {
         for port in 0..graph.ports(node) {
-            test_link(graph, &mut carriers, (node, port))?;
+            test_link(graph, &mut carriers, node, port)?;
         }
     }
     Ok(carriers)
 }
 
 /// Creates the links from a node to nodes with higher numbers.
-fn connect(graph: &Graph, node: u32, namespaces: &[NetworkNamespace]) -> Result<(), Refused> {
+fn connect(graph: &Graph, node: NodeId, namespaces: &[NetworkNamespace]) -> Result<(), Refused> {
     let interfaces = Interfaces::here()?;
-    for (port, index) in (0..).zip(graph.port_range(node)) {
-        let far = graph.port(index);
+    for (port, link) in (0..).zip(graph.links_of(node)) {
+        let far = graph.port(link);
         if (node, port) < (far.peer, far.peer_port) {
-            let there = &namespaces[far.peer as usize];
+            let there = &namespaces[far.peer.index()];
             let peer = interface(far.peer_port);
             interfaces.add_pair(&interface(port), (there, &peer), MTU)?;
         }
@@ -171,20 +172,22 @@ fn connect(graph: &Graph, node: u32, namespaces: &[NetworkNamespace]) -> Result<
 fn test_link(
     graph: &Graph,
     carriers: &mut [VethCarrier],
-    (node, port): (u32, u16),
+    node: NodeId,
+    port: u16,
 ) -> Result<(), Failure> {
-    let far = graph.port(graph.port_index(node, port));
+    let link = graph.link(node, port);
+    let far = graph.port(link);
     let mut hello = [0; SHORTEST];
     hello[..6].copy_from_slice(&HELLO);
-    hello[6..12].copy_from_slice(&mac(node, port));
+    hello[6..12].copy_from_slice(&mac(node.bits(), port));
     hello[12..14].copy_from_slice(&ether_type::OURS.to_be_bytes());
-    let name = || format!("link {}", graph.port_name(graph.port_index(node, port)));
+    let name = || format!("link {}", graph.port_name(link));
     let fails = |why| Failure::System(Refused::new(name(), why));
     let began = Instant::now();
     while began.elapsed() < LINK_TIME {
-        let from = &carriers[node as usize].ports[usize::from(port)];
+        let from = &carriers[node.index()].ports[usize::from(port)];
         from.socket.send(&hello).map_err(fails)?;
-        let to = &mut carriers[far.peer as usize].ports[usize::from(far.peer_port)];
+        let to = &mut carriers[far.peer.index()].ports[usize::from(far.peer_port)];
         to.socket.set_timeout(TEST_INTERVAL_MS).map_err(fails)?;
         loop {
             match to.socket.receive(&mut to.buffer) {
@@ -236,10 +239,10 @@ const fn memory_of(frame: usize) -> usize {
 
 impl VethCarrier {
     /// Sets the interfaces of a node up and opens them. Must run in the node's namespace.
-    fn open(graph: &Graph, node: u32, room: usize) -> Result<Self, Refused> {
+    fn open(graph: &Graph, node: NodeId, room: usize) -> Result<Self, Refused> {
         let interfaces = Interfaces::here()?;
-        let port = |(port, index): (u16, usize)| {
-            let far = graph.port(index);
+        let port = |(port, link): (u16, LinkId)| {
+            let far = graph.port(link);
             let name = interface(port);
             interfaces.set_up(&name)?;
             let socket = PacketSocket::open(&name)?;
@@ -247,14 +250,14 @@ impl VethCarrier {
             let refused = |why| Refused::new(format!("interface {name} has no memory"), why);
             Ok(Port {
                 socket,
-                peer: mac(far.peer, far.peer_port),
+                peer: mac(far.peer.bits(), far.peer_port),
                 // Frames of two rounds may wait at the same time.
                 memory: memory.map_err(refused)? / 2,
                 left: 0,
                 buffer: vec![0; FRAME_ROOM],
             })
         };
-        let ports: Result<Vec<_>, Refused> = (0..).zip(graph.port_range(node)).map(port).collect();
+        let ports: Result<Vec<_>, Refused> = (0..).zip(graph.links_of(node)).map(port).collect();
         Ok(Self {
             ports: ports?,
             room,

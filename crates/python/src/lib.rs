@@ -14,6 +14,7 @@ mod wall;
 
 use fabric::backpressure_graph::Edge;
 use fabric::engine::Threads;
+use fabric::{LinkId, NodeId};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -254,17 +255,14 @@ fn backpressure_graph(
     let found = py
         .detach(|| scenario.backpressure_graph())
         .map_err(|error| raise(py, "RunError", (error.to_string(),)))?;
-    let names = |ports: &Vec<u32>| -> Vec<String> {
-        ports
-            .iter()
-            .map(|&port| graph.port_name(port as usize))
-            .collect()
+    let names = |links: &Vec<LinkId>| -> Vec<String> {
+        links.iter().map(|&link| graph.port_name(link)).collect()
     };
     let edge = |edge: &Edge| {
         json!({
-            "switch": graph.name(graph.hosts() + edge.switch),
-            "held": graph.port_name(edge.held(graph) as usize),
-            "holder": graph.port_name(edge.holder(graph) as usize),
+            "switch": graph.name(graph.switch_node(edge.switch)),
+            "held": graph.port_name(edge.held(graph)),
+            "holder": graph.port_name(edge.holder(graph)),
         })
     };
     let elides = scenario.spec.scheme.elides();
@@ -406,10 +404,14 @@ fn flow_paths<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Option<PathsAsByt
             let bytes: Vec<u8> = numbers.flat_map(u32::to_ne_bytes).collect();
             PyBytes::new(py, &bytes)
         };
-        let ports: Vec<u8> = paths.ports.iter().flat_map(|p| p.1.to_ne_bytes()).collect();
+        let graph = &scenario.graph;
+        let senders = paths.links.iter().map(|&link| graph.sender(link));
+        let ports = paths.links.iter().zip(senders.clone());
+        let ports = ports.map(|(link, node)| link.port(graph.first_link(node)));
+        let ports: Vec<u8> = ports.flat_map(u16::to_ne_bytes).collect();
         (
             words(&mut paths.ends.iter().copied()),
-            words(&mut paths.ports.iter().map(|p| p.0)),
+            words(&mut senders.map(NodeId::bits)),
             PyBytes::new(py, &ports),
         )
     }))
@@ -542,7 +544,7 @@ impl ProgressReporter {
             now.packet_hops,
             now.moved_ps,
             now.fullest
-                .map(|(node, bytes)| (self.names[node as usize].as_str(), bytes)),
+                .map(|(node, bytes)| (self.names[node.index()].as_str(), bytes)),
             now.operations,
         );
         if let Err(error) = Python::attach(|py| callable.call1(py, numbers)) {

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use fabric::LinkId;
 use fabric::measure::{CaptureSpec, CapturedFrame};
 use fabric::record::{Rows, Table};
 
@@ -23,7 +24,7 @@ const TICK_PS: u64 = 100;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedLink {
     /// Index of the sending port in the network.
-    pub link: u32,
+    pub link: LinkId,
     /// Name, such as `leaf0->spine1`.
     pub name: String,
     /// Speed.
@@ -43,7 +44,7 @@ pub(crate) struct CaptureFiles {
     table: Table,
     spec: CaptureSpec,
     /// Number of each link's interface in all files.
-    interfaces: HashMap<u32, u32>,
+    interfaces: HashMap<LinkId, u32>,
     /// What each file begins with.
     head: Vec<u8>,
     out: BufWriter<File>,

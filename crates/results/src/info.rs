@@ -1,5 +1,6 @@
 //! What the writer has to know before a run starts.
 
+use fabric::NodeId;
 use fabric::measure::RecordSpec;
 
 use crate::capture::CapturedLink;
@@ -23,7 +24,7 @@ pub struct NodeInfo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParallelEnd {
     /// Number of the node.
-    pub node: u32,
+    pub node: NodeId,
     /// Number of the port at this node.
     pub port: u16,
     /// Name of the other node with the number of the link, such as `spine1#2`.

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, DictionaryArray, StringArray, UInt32Array};
 
+use dataplane::ids::IndexVec;
+use fabric::NodeId;
+
 use crate::info::RunInfo;
 
 /// Names of nodes, tiers and traffics, by the numbers that rows have.
@@ -12,11 +15,11 @@ pub(crate) struct Names {
     /// Names of the nodes, then of the ends of parallel links.
     pub(crate) nodes: NameList,
     /// By node and port, the place of an end of a parallel link in `nodes`.
-    parallel: HashMap<(u32, u16), u32>,
+    parallel: HashMap<(NodeId, u16), u32>,
     pub(crate) tiers: NameList,
     pub(crate) traffics: NameList,
     /// Level of each node.
-    levels: Vec<u8>,
+    levels: IndexVec<NodeId, u8>,
 }
 
 impl Names {
@@ -34,16 +37,16 @@ impl Names {
     }
 
     /// Returns the item in `nodes` that has the name of a port's other end.
-    pub(crate) fn peer(&self, (node, port, peer): (u32, u16, u32)) -> u32 {
+    pub(crate) fn peer(&self, (node, port, peer): (NodeId, u16, NodeId)) -> u32 {
         match self.parallel.is_empty() {
-            true => peer,
-            false => *self.parallel.get(&(node, port)).unwrap_or(&peer),
+            true => peer.bits(),
+            false => *self.parallel.get(&(node, port)).unwrap_or(&peer.bits()),
         }
     }
 
     /// Returns the direction from the first of two nodes to the second: `up`, `down`, or `side` between switches of one tier.
-    pub(crate) fn direction(&self, from: u32, to: u32) -> &'static str {
-        match self.levels[to as usize].cmp(&self.levels[from as usize]) {
+    pub(crate) fn direction(&self, from: NodeId, to: NodeId) -> &'static str {
+        match self.levels[to].cmp(&self.levels[from]) {
             std::cmp::Ordering::Greater => "up",
             std::cmp::Ordering::Less => "down",
             std::cmp::Ordering::Equal => "side",

@@ -4,8 +4,10 @@ use crate::info::{AskedLoad, NodeInfo, ParallelEnd, RunInfo};
 use crate::lone_flows::LoneFlows;
 use crate::stats::{Bins, Distribution, Histogram};
 use crate::workloads::{WorkloadSummary, WorkloadTally};
+use dataplane::ids::IndexVec;
 use dataplane::nic::DrivenCounters;
 use dataplane::sink::DropCause;
+use fabric::NodeId;
 use fabric::measure::MEASURES;
 use fabric::record::{
     BufferSample, CollectiveRecord, Counters, DROP_NAMES, Ending, FlowRecord, Outcome, PortRecord,
@@ -390,7 +392,7 @@ pub(crate) struct Tally {
     long: BinTally,
     incast: BinTally,
     /// Tier of each node as an index into `tiers`.
-    tier_of: Vec<usize>,
+    tier_of: IndexVec<NodeId, usize>,
     /// Names of the tiers, lowest first.
     tiers: Vec<String>,
     /// Per tier: occupancy in the measured time.
@@ -533,7 +535,7 @@ impl Tally {
     }
 
     fn buffer(&mut self, sample: &BufferSample) {
-        let tier = self.tier_of[sample.node as usize];
+        let tier = self.tier_of[sample.node];
         self.fullest[tier] = self.fullest[tier].max(sample.used_bytes);
         let measured = self.measured_probes(sample);
         self.occupancy[tier].add_many(sample.used_bytes, measured);
@@ -646,7 +648,7 @@ impl Tally {
 
     // LNK-42
     fn deadlocks(&self, outcome: &Outcome) -> Vec<Deadlock> {
-        let name = |node: u32| self.info.nodes[node as usize].name.as_str();
+        let name = |node: NodeId| self.info.nodes[node.index()].name.as_str();
         let found = outcome.deadlocks.iter().map(|found| Deadlock {
             at_ps: found.at_ps,
             seen_ps: found.seen_ps,
@@ -758,10 +760,7 @@ impl Tally {
     fn links(&self, outcome: &Outcome) -> Vec<LinkGroup> {
         let mut groups: BTreeMap<(usize, usize), (LinkGroup, u128, u128)> = BTreeMap::new();
         for port in &outcome.ports {
-            let key = (
-                self.tier_of[port.node as usize],
-                self.tier_of[port.peer as usize],
-            );
+            let key = (self.tier_of[port.node], self.tier_of[port.peer]);
             let (group, wire, data) = groups.entry(key).or_default();
             group.ports += 1;
             group.capacity_bps += port.rate_bps;
@@ -793,8 +792,8 @@ impl Tally {
 
     /// The core: links between two switches of which at least one has hosts.
     fn core_load(&self, outcome: &Outcome, measure_to_ps: u64) -> Option<Load> {
-        let is_host = |node: u32| self.info.nodes[node as usize].level == 0;
-        let racks: std::collections::BTreeSet<u32> = outcome
+        let is_host = |node: NodeId| self.info.nodes[node.index()].level == 0;
+        let racks: std::collections::BTreeSet<NodeId> = outcome
             .ports
             .iter()
             .filter(|p| is_host(p.peer))
@@ -824,7 +823,7 @@ impl Tally {
     }
 
     fn host_load(&self, outcome: &Outcome, measure_to_ps: u64) -> Load {
-        let node = |node: u32| &self.info.nodes[node as usize];
+        let node = |node: NodeId| &self.info.nodes[node.index()];
         let of_hosts = |p: &&PortRecord| {
             let (from, to) = (node(p.node), node(p.peer));
             (from.level == 0 || to.level == 0) && !from.scale_up && !to.scale_up

@@ -7,6 +7,7 @@ use arrow_array::{
     UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use fabric::NodeId;
 use fabric::record::table::{ColumnInfo, Values};
 use fabric::record::{Rows, Table};
 use parquet::arrow::ArrowWriter;
@@ -137,12 +138,12 @@ fn array(values: Values, names: &Names) -> ArrayRef {
             let words = pairs.iter().map(|&(from, to)| names.direction(from, to));
             Arc::new(StringArray::from_iter_values(words))
         }
-        Values::NodeName(nodes) => names.nodes.column(nodes.into_iter()),
+        Values::NodeName(nodes) => names.nodes.column(nodes.into_iter().map(NodeId::bits)),
         Values::PeerName(ports) => {
             let items = ports.into_iter().map(|port| names.peer(port));
             names.nodes.column(items)
         }
-        Values::NodeTier(nodes) => names.tiers.column(nodes.into_iter()),
+        Values::NodeTier(nodes) => names.tiers.column(nodes.into_iter().map(NodeId::bits)),
         Values::TrafficName(traffics) => names.traffics.column(traffics.into_iter()),
     }
 }
@@ -227,9 +228,17 @@ mod tests {
                 Value::Word(|r| ["a", "bb", "ccc"][r.0 as usize % 3]),
                 "",
             ),
-            column("node", Value::NodeName(|r| (r.0 / 7 % 3) as u32), ""),
-            column("tier", Value::NodeTier(|_| 2), ""),
-            column("direction", Value::Direction(|r| (0, (r.0 % 3) as u32)), ""),
+            column(
+                "node",
+                Value::NodeName(|r| NodeId::from_bits((r.0 / 7 % 3) as u32)),
+                "",
+            ),
+            column("tier", Value::NodeTier(|_| NodeId::new(2)), ""),
+            column(
+                "direction",
+                Value::Direction(|r| (NodeId::new(0), NodeId::from_bits((r.0 % 3) as u32))),
+                "",
+            ),
             column(
                 "some8",
                 Value::OptionU8(|r| (r.0 % 7 > 1).then_some(r.bits() as u8)),

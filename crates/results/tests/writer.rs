@@ -11,6 +11,7 @@ use fabric::record::{
     BufferSample, CollectiveRecord, Counters, Ending, FlowRecord, Outcome, PauseRecord, PortRecord,
     Recorder, ThreadUse, Violation, Windows,
 };
+use fabric::{LinkId, NodeId};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use results::{CapturedLink, NodeInfo, RunInfo, Summary, Writer};
 use std::fs;
@@ -95,8 +96,8 @@ fn flow(id: u32, bytes: u64, start_ps: u64) -> FlowRecord {
 
 fn port(node: u32, peer: u32) -> PortRecord {
     PortRecord {
-        node,
-        peer,
+        node: NodeId::from_bits(node),
+        peer: NodeId::from_bits(peer),
         rate_bps: 100_000_000_000,
         ..PortRecord::default()
     }
@@ -264,12 +265,12 @@ fn a_finished_run_has_all_files_and_no_temporary_one() {
         at_ps: 0,
         from_ps: 0,
         probes: 1,
-        node: 2,
+        node: NodeId::new(2),
         used_bytes: 5,
         max_port_bytes: 5,
     }]);
     writer.rows(&vec![PauseRecord {
-        node: 0,
+        node: NodeId::new(0),
         port: 0,
         class: 1,
         from_ps: 1,
@@ -341,16 +342,16 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
     }
     writer.rows(&vec![QueueSample {
         at_ps: 0,
-        node: 2,
+        node: NodeId::new(2),
         port: 1,
-        peer: 4,
+        peer: NodeId::new(4),
         bytes: 7,
     }]);
     writer.rows(&vec![IngressSample {
         at_ps: 0,
-        node: 2,
+        node: NodeId::new(2),
         port: 1,
-        peer: 4,
+        peer: NodeId::new(4),
         class: 2,
         level: IngressHeld {
             bytes: 7,
@@ -361,15 +362,15 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
     let bin = |node, bin_bytes, samples| QueueBin {
         node,
         port: 1,
-        peer: 4,
+        peer: NodeId::new(4),
         bin_bytes,
         samples,
     };
     writer.rows(&vec![
-        bin(2, 0, 94),
-        bin(2, 5_000, 2),
-        bin(3, 0, 1),
-        bin(3, 1_000, 3),
+        bin(NodeId::new(2), 0, 94),
+        bin(NodeId::new(2), 5_000, 2),
+        bin(NodeId::new(3), 0, 1),
+        bin(NodeId::new(3), 1_000, 3),
     ]);
     writer.rows(&vec![
         RttBin {
@@ -383,9 +384,9 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
     ]);
     writer.rows(&vec![CauseRecord {
         at_ps: 5,
-        node: 2,
+        node: NodeId::new(2),
         port: 1,
-        peer: 0,
+        peer: NodeId::new(0),
         peer_port: 0,
         class: 2,
         number: 1,
@@ -394,30 +395,30 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         pool_bytes: 11,
         victim: true,
         egress: 0,
-        egress_peer: 1,
+        egress_peer: NodeId::new(1),
         egress_bytes: 8,
         parent: None,
         depth: 1,
-        root_node: 2,
+        root_node: NodeId::new(2),
         root_port: 0,
-        root_peer: 1,
+        root_peer: NodeId::new(1),
     }]);
     writer.rows(&vec![HeldFlowRecord {
         flow: 3,
-        node: 0,
+        node: NodeId::new(0),
         port: 0,
-        peer: 2,
-        root_node: 2,
+        peer: NodeId::new(2),
+        root_node: NodeId::new(2),
         root_port: 0,
-        root_peer: 1,
+        root_peer: NodeId::new(1),
         pauses: 1,
         held_ps: 7,
         victim: true,
     }]);
     let waited = |scheduled| DelayBin {
-        node: 2,
+        node: NodeId::new(2),
         port: 1,
-        peer: 4,
+        peer: NodeId::new(4),
         scheduled,
         bin_ps: 3_000,
         samples: 5,
@@ -425,16 +426,16 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
     writer.rows(&vec![waited(false), waited(true)]);
     writer.rows(&vec![UtilisationRecord {
         at_ps: 1_000,
-        node: 2,
+        node: NodeId::new(2),
         port: 1,
-        peer: 4,
+        peer: NodeId::new(4),
         bytes: 100,
         busy_ps: 800,
     }]);
     writer.rows(&vec![WaitingRecord {
-        node: 2,
+        node: NodeId::new(2),
         port: 1,
-        peer: 4,
+        peer: NodeId::new(4),
         incast: false,
         packets: 2,
         total_ps: 6,
@@ -450,9 +451,9 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
         received_ps: 9,
         flow: 3,
         hop: 0,
-        node: 0,
+        node: NodeId::new(0),
         port: 0,
-        peer: 2,
+        peer: NodeId::new(2),
         part: Part::Pace,
         spent_ps: 9,
         root: None,
@@ -713,11 +714,11 @@ fn buffers_are_measured_per_tier_within_the_measured_time() {
         max_port_bytes: 0,
     };
     writer.rows(&vec![
-        sample(0, 2, 9_000_000),
-        sample(1_000, 2, 100),
-        sample(1_000, 4, 300),
-        sample(2_000_000, 4, 400),
-        sample(2_000_001, 4, 5_000),
+        sample(0, NodeId::new(2), 9_000_000),
+        sample(1_000, NodeId::new(2), 100),
+        sample(1_000, NodeId::new(4), 300),
+        sample(2_000_000, NodeId::new(4), 400),
+        sample(2_000_001, NodeId::new(4), 5_000),
     ]);
     let buffer = writer.finish(&outcome(), &[]).unwrap().buffer;
     assert_eq!(
@@ -736,7 +737,7 @@ fn a_sample_that_stands_for_many_probes_counts_as_many_within_the_measured_time(
         at_ps,
         from_ps,
         probes,
-        node: 2,
+        node: NodeId::new(2),
         used_bytes: 0,
         max_port_bytes: 0,
     };
@@ -1025,7 +1026,7 @@ fn frames_in(path: &Path) -> Vec<u32> {
 fn capture_of(files: u16, dir: &Path) -> Summary {
     let mut info = info();
     info.record.capture = Some(CaptureSpec {
-        links: vec![(0, 0)],
+        links: vec![(NodeId::new(0), 0)],
         from_ps: 0,
         until_ps: u64::MAX,
         snaplen: 100,
@@ -1033,7 +1034,7 @@ fn capture_of(files: u16, dir: &Path) -> Summary {
         files,
     });
     info.captured = vec![CapturedLink {
-        link: 0,
+        link: LinkId::new(0),
         name: "a->leaf0".into(),
         rate_bps: 100_000_000_000,
     }];
@@ -1043,7 +1044,7 @@ fn capture_of(files: u16, dir: &Path) -> Summary {
         let kept = vec![nth as u8; if nth < 15 { 100 } else { 60 }];
         writer.rows(&vec![CapturedFrame {
             at_ps: u64::from(nth) * 1_000,
-            link: 0,
+            link: LinkId::new(0),
             bytes: 1_000 + nth,
             kept: kept.into(),
         }]);

@@ -204,11 +204,11 @@ fn blame(message: &str) -> &'static str {
 
 fn buffers(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let mut seen = BTreeSet::new();
-    for node in graph.hosts()..graph.nodes() {
+    for node in graph.switch_ids() {
         if graph.kind(node) != NodeKind::Switch {
             continue;
         }
-        let ports = graph.links(node);
+        let ports = graph.rates_and_delays(node);
         // Switches with the same ports are judged once.
         let mut kinds: Vec<(u64, Time)> = ports.iter().map(|p| (p.0.bps(), p.1)).collect();
         kinds.sort_unstable();
@@ -522,9 +522,7 @@ fn promised(
 
 /// Refuses lossy links where nothing is sent again; warns where a pause can get lost.
 fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
-    let ports = 0..graph.port_count() as usize;
-    let lossy = ports.filter(|&index| graph.loss(index) != Loss::NONE);
-    if lossy.count() == 0 {
+    if graph.link_ids().all(|link| graph.loss(link) == Loss::NONE) {
         return;
     }
     if !config.nic.recovery.properties().repairs {
@@ -576,11 +574,10 @@ fn mixed(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
 
 /// What the hop scheme says to the network.
 fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
-    let mut ports = 0..graph.port_count() as usize;
     let facts = NetworkFacts {
         // What is lost and not sent again is refused.
         lossy: config.nic.recovery.properties().repairs
-            && ports.any(|index| graph.loss(index) != Loss::NONE),
+            && graph.link_ids().any(|link| graph.loss(link) != Loss::NONE),
         racks: graph.groups(),
         classes: config.switch.classes.len(),
         max_frame: config.switch.max_frame,
@@ -655,9 +652,9 @@ fn records_on_the_wire(graph: &Arc<Graph>, config: &SchemeConfig, findings: &mut
             .iter()
             .any(|r| rate.bps() == u64::from(*r) * 1_000_000)
     };
-    for node in graph.hosts()..graph.nodes() {
+    for node in graph.switch_ids() {
         let Some(port) = graph
-            .port_range(node)
+            .links_of(node)
             .map(|i| graph.port(i))
             .find(|p| !stated(p.rate))
         else {

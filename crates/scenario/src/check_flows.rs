@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use dataplane::ids::IndexVec;
 use dataplane::nic::MAX_FLOW_PACKETS;
 use dataplane::units::Time;
 use fabric::expected_load::ExpectedLoad;
 use fabric::routing::routes;
 use fabric::topology::Graph;
+use fabric::{LinkId, NodeId};
 use traffic::{Hosts, Pattern, SourceSpec};
 
 use crate::findings::Findings;
@@ -89,6 +91,7 @@ pub(crate) fn paths(
             || u64::from(graph.hosts()).pow(2) <= MOST_STEPS
         {
             source.pattern.for_each_pair(hosts, |src, dst, _| {
+                let (src, dst) = (NodeId::from_bits(src), NodeId::from_bits(dst));
                 if apart.is_none() && !graph.reach_each_other(src, dst) {
                     apart = Some((src, dst));
                 }
@@ -138,7 +141,7 @@ pub(crate) fn overload(
     let shown: Vec<String> = overloaded
         .iter()
         .take(MOST_LINKS)
-        .map(|&(port, load)| format!("{} {:.1} %", graph.port_name(port as usize), load * 100.0))
+        .map(|&(link, load)| format!("{} {:.1} %", graph.port_name(link), load * 100.0))
         .collect();
     let more = match overloaded.len().saturating_sub(MOST_LINKS) {
         0 => String::new(),
@@ -161,16 +164,16 @@ fn overloaded_links(
     graph: &Arc<Graph>,
     hosts: &Hosts,
     lasting: &[&SourceSpec],
-) -> Vec<(u32, f64)> {
+) -> Vec<(LinkId, f64)> {
     let Ok(routes) = routes(graph, spec.seed, spec.scheme.path) else {
         return Vec::new(); // the error is reported when the run is built
     };
-    let mut highest = vec![0.0; graph.port_count() as usize];
+    let mut highest: IndexVec<LinkId, f64> = vec![0.0; graph.port_count() as usize].into();
     // The maximum is at an instant at which some window starts.
     let mut opens: Vec<Time> = lasting.iter().map(|source| source.window_from_ps).collect();
     opens.sort_unstable();
     opens.dedup();
-    let mut loads: Vec<Option<Vec<f64>>> = vec![None; lasting.len()];
+    let mut loads: Vec<Option<IndexVec<LinkId, f64>>> = vec![None; lasting.len()];
     for now in opens {
         let mut sum = vec![0.0; highest.len()];
         for (source, load) in lasting.iter().zip(&mut loads) {
@@ -179,21 +182,22 @@ fn overloaded_links(
                     let mut expected = ExpectedLoad::new(Arc::clone(graph));
                     let bps = source.mean_bps(graph.hosts());
                     (source.pattern).for_each_pair(hosts, |src, dst, share| {
-                        expected.add(src, dst, share * bps)
+                        expected.add(NodeId::from_bits(src), NodeId::from_bits(dst), share * bps);
                     });
                     expected.by_port(&routes)
                 });
-                for (sum, load) in sum.iter_mut().zip(load) {
+                for (sum, load) in sum.iter_mut().zip(load.iter()) {
                     *sum += *load;
                 }
             }
         }
-        for (index, (highest, sum)) in highest.iter_mut().zip(sum).enumerate() {
-            *highest = f64::max(*highest, sum / graph.port(index).rate.bps() as f64);
+        for (link, sum) in graph.link_ids().zip(sum) {
+            highest[link] = f64::max(highest[link], sum / graph.port(link).rate.bps() as f64);
         }
     }
-    let mut over: Vec<(u32, f64)> = (0..)
-        .zip(highest)
+    let mut over: Vec<(LinkId, f64)> = graph
+        .link_ids()
+        .zip(highest.iter().copied())
         .filter(|port| port.1 > 1.0 + ROUNDING)
         .collect();
     over.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

@@ -5,6 +5,7 @@ use dataplane::config::{Admission, PathChoice};
 use dataplane::nic::CUT_OFF;
 use dataplane::switch::SwitchConfig;
 use dataplane::units::Time;
+use fabric::LinkId;
 use fabric::backpressure_graph::{circles, shortest_circle, used_pairs};
 use fabric::link_failures::{LinkFailures, parts};
 use fabric::routing::routes;
@@ -168,9 +169,10 @@ fn cut_off(known: &Graph) -> Vec<String> {
     }
     let largest = sizes.iter().max_by_key(|(_, size)| **size);
     let largest = largest.map(|(part, _)| *part);
-    let inside = |endpoint: u32| Some(part_of[endpoint as usize]) == largest;
-    (0..known.hosts())
-        .filter(|&host| !known.endpoints_of(host).any(inside))
+    let mut inside = |endpoint: LinkId| Some(part_of[endpoint.index()]) == largest;
+    known
+        .host_ids()
+        .filter(|&host| !known.links_of(host).any(&mut inside))
         .map(|host| known.name(host))
         .collect()
 }
@@ -183,7 +185,7 @@ fn waiting_circle(spec: &Spec, known: &Graph) -> (usize, Vec<String>) {
     };
     let used = used_pairs(known, &routes);
     let circle = shortest_circle(known, &used);
-    let names = circle.iter().map(|&port| known.port_name(port as usize));
+    let names = circle.iter().map(|&link| known.port_name(link));
     (circles(known, &used).len(), names.collect())
 }
 
@@ -210,9 +212,9 @@ impl Scenario {
     pub fn link_epochs(&self) -> Vec<LinkEpoch> {
         let link_failures = self.spec.link_failures(&self.graph);
         let reconvergence_ps = link_failures.reconvergence_ps;
-        let epoch = |(routes_ps, down): (Time, Vec<u32>)| {
+        let epoch = |(routes_ps, down): (Time, Vec<LinkId>)| {
             let known = self.graph.without(&down);
-            let name = |&link: &u32| self.graph.link_name(link as usize);
+            let name = |&link: &LinkId| self.graph.link_name(link);
             LinkEpoch {
                 at_ps: routes_ps.saturating_sub(reconvergence_ps),
                 routes_ps,

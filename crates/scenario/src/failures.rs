@@ -3,6 +3,7 @@
 
 use dataplane::switch::Stranded;
 use dataplane::units::Time;
+use fabric::LinkId;
 use fabric::link_failures::lower_end;
 use fabric::topology::{Graph, NodeKind};
 
@@ -27,8 +28,8 @@ pub enum Among {
 /// The links that fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Listed links, each by the lower of the port indices of its ends.
-    Named(Vec<u32>),
+    /// Listed links, each by its lower direction.
+    Named(Vec<LinkId>),
     /// A number of links, drawn at random.
     Random(u32, Among),
 }
@@ -188,7 +189,7 @@ fn which(s: &Section<'_>, graph: Option<&Graph>) -> Option<Which> {
     }
 }
 
-fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<u32>> {
+fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<LinkId>> {
     let example = "a list of links such as [\"leaf0--spine1\"]";
     let items = array(node, example)?;
     if items.is_empty() {
@@ -198,7 +199,7 @@ fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<u32>> {
         // The topology already has an error, so links cannot be looked up.
         return Ok(Vec::new());
     };
-    let links: Read<Vec<u32>> = items
+    let links: Read<Vec<LinkId>> = items
         .iter()
         .map(|item| link(&string(item)?, graph))
         .collect();
@@ -209,25 +210,24 @@ fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<u32>> {
 }
 
 /// Returns a link from the names of both its ends.
-fn link(text: &str, graph: &Graph) -> Read<u32> {
+fn link(text: &str, graph: &Graph) -> Read<LinkId> {
     let Some((a, b)) = text.split_once(DASHES) else {
         return refuse(
             format!("\"{text}\" names no link"),
             "write its two ends with two dashes between them, such as \"leaf0--spine1\"",
         );
     };
-    let index = port_between(a.trim(), b.trim(), graph)?;
-    Ok(lower_end(graph, index as u32))
+    let link = port_between(a.trim(), b.trim(), graph)?;
+    Ok(lower_end(graph, link))
 }
 
 /// Returns the links that may be drawn, in the order of their lower ends.
-pub(crate) fn candidates(graph: &Graph, among: Among) -> Vec<u32> {
+pub(crate) fn candidates(graph: &Graph, among: Among) -> Vec<LinkId> {
     let is_switch = |node| graph.kind(node) == NodeKind::Switch;
-    let wanted = |&index: &u32| {
-        let port = index as usize;
-        let ends = (graph.node_of_port(port), graph.port(port).peer);
+    let wanted = |&link: &LinkId| {
+        let ends = (graph.sender(link), graph.port(link).peer);
         let counts = among == Among::All || is_switch(ends.0) && is_switch(ends.1);
-        counts && lower_end(graph, index) == index
+        counts && lower_end(graph, link) == link
     };
-    (0..graph.port_count()).filter(wanted).collect()
+    graph.link_ids().filter(wanted).collect()
 }

@@ -4,6 +4,7 @@ use dataplane::declaration::Around;
 use dataplane::hop::floodgate::{FloodgateConfig, Voqs};
 use std::collections::BTreeMap;
 
+use fabric::NodeId;
 use fabric::topology::{Graph, NodeKind};
 
 use crate::spec::Scenario;
@@ -82,7 +83,7 @@ impl Scenario {
             .floodgate()?;
         let all = destinations.unwrap_or_else(|| u64::from(self.graph.endpoints()));
         let mut kinds: BTreeMap<(u64, u64), FloodgateResources> = BTreeMap::new();
-        for node in self.graph.hosts()..self.graph.nodes() {
+        for node in self.graph.switch_ids() {
             let (host_ports, switch_ports) = ports_of(&self.graph, node);
             kinds
                 .entry((host_ports, switch_ports))
@@ -99,8 +100,8 @@ impl Scenario {
 }
 
 /// Ports of a switch that lead to hosts, and to switches.
-fn ports_of(graph: &Graph, node: u32) -> (u64, u64) {
-    let peers = graph.port_range(node).map(|index| graph.port(index).peer);
+fn ports_of(graph: &Graph, node: NodeId) -> (u64, u64) {
+    let peers = graph.links_of(node).map(|index| graph.port(index).peer);
     let hosts = peers
         .filter(|&peer| graph.kind(peer) == NodeKind::Host)
         .count() as u64;

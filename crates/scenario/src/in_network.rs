@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use dataplane::param::{InNetwork, TIMEOUT_ROUND_TRIPS, Value};
 use dataplane::units::{Rate, Time};
+use fabric::LinkId;
 use fabric::paths::Paths;
 use fabric::topology::{Graph, Loss};
 
@@ -36,7 +37,6 @@ pub(crate) fn facts(
             host.delay_ps + rate_ps
         })
     };
-    let mut ports = 0..graph.port_count() as usize;
     NetworkFacts {
         base_rtt_ps: Paths::new(Arc::clone(graph)).max_base_rtt_ps(frame, ack),
         hosts_ps: process_ps(frame) + process_ps(ack),
@@ -45,7 +45,7 @@ pub(crate) fn facts(
             .then(|| host_rates(graph).min())
             .flatten(),
         loses_frames: failures.is_some_and(|failures| !failures.entries.is_empty())
-            || ports.any(|index| graph.loss(index) != Loss::NONE),
+            || graph.link_ids().any(|link| graph.loss(link) != Loss::NONE),
     }
 }
 
@@ -215,8 +215,8 @@ fn rates(graph: &Graph, noted: &[Noted], network: NetworkFacts, findings: &mut F
 
 /// Returns the rate of each host, which is that of its slowest link, in bits per second.
 fn host_rates(graph: &Graph) -> impl Iterator<Item = u64> {
-    (0..graph.hosts()).filter_map(|host| {
-        let rates = graph.port_range(host).map(|index| graph.port(index).rate);
+    graph.host_ids().filter_map(|host| {
+        let rates = graph.links_of(host).map(|index| graph.port(index).rate);
         rates.map(Rate::bps).min()
     })
 }
@@ -225,7 +225,7 @@ fn host_rates(graph: &Graph) -> impl Iterator<Item = u64> {
 /// the first `from` switches with hosts.
 pub(crate) fn longest_path(graph: &Arc<Graph>, from: usize) -> usize {
     let mut paths = Paths::new(graph.clone());
-    let ends: Vec<u32> = (0..graph.groups())
+    let ends: Vec<LinkId> = (0..graph.groups())
         .filter_map(|g| graph.endpoints_on(graph.group_switch(g)).next())
         .collect();
     let mut longest = 1;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fabric::LinkId;
 use fabric::link_failures::{LinkFailure, LinkFailures};
 use fabric::topology::Graph;
 use kernel::{Purpose, Stream};
@@ -11,8 +12,13 @@ use crate::spec::Spec;
 
 /// Draws `number` of the candidates that are not taken yet.
 // LNK-05
-fn draw(candidates: Vec<u32>, number: u32, taken: &BTreeSet<u32>, stream: &mut Stream) -> Vec<u32> {
-    let mut left: Vec<u32> = candidates
+fn draw(
+    candidates: Vec<LinkId>,
+    number: u32,
+    taken: &BTreeSet<LinkId>,
+    stream: &mut Stream,
+) -> Vec<LinkId> {
+    let mut left: Vec<LinkId> = candidates
         .into_iter()
         .filter(|link| !taken.contains(link))
         .collect();
@@ -40,7 +46,7 @@ impl Spec {
     fn drawn(&self, graph: &Graph) -> (LinkFailures, u32) {
         let failures = &self.failures;
         let mut missing = 0;
-        let mut taken: BTreeSet<u32> = BTreeSet::new();
+        let mut taken: BTreeSet<LinkId> = BTreeSet::new();
         for entry in &failures.entries {
             if let Which::Named(links) = &entry.which {
                 taken.extend(links);

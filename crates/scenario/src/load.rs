@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dataplane::units::Time;
+use fabric::NodeId;
 use fabric::engine::OnDeadlock;
 use fabric::topology::{Graph, TopologySpec};
 
@@ -437,10 +438,11 @@ fn build_graph(s: &Section<'_>, spec: &TopologySpec) -> Option<Graph> {
 }
 
 /// Returns the host names of the scenario, if it defines any.
-fn host_names(topology: Option<&TopologySpec>) -> BTreeMap<&str, u32> {
+fn host_names(topology: Option<&TopologySpec>) -> BTreeMap<&str, NodeId> {
     match topology {
         Some(TopologySpec::Links { hosts, .. }) => {
-            hosts.iter().map(String::as_str).zip(0..).collect()
+            let numbers = (0..).map(NodeId::from_bits);
+            hosts.iter().map(String::as_str).zip(numbers).collect()
         }
         _ => BTreeMap::new(),
     }

@@ -1,5 +1,6 @@
 //! Converts sources of traffic for the generator of flows, and computes their loads.
 
+use fabric::NodeId;
 use fabric::topology::{CapacityOf, Graph};
 use traffic::{Arrivals, Hosts, Pattern, SourceSpec, mean_gap_ps};
 
@@ -10,7 +11,7 @@ use crate::traffic_spec::{Frequency, LoadOf, TrafficSpec};
 
 /// Returns the rack of every host.
 pub(crate) fn racks(graph: &Graph) -> Vec<u32> {
-    (0..graph.hosts()).map(|host| graph.rack_of(host)).collect()
+    graph.host_ids().map(|host| graph.rack_of(host)).collect()
 }
 
 /// Converts a source for the generator of flows: loads become gaps.
@@ -55,7 +56,7 @@ pub(crate) fn source(t: &TrafficSpec, graph: &Graph, hosts: &Hosts) -> Result<So
 /// Returns the capacity to which a load refers.
 // TRA-22, TRA-23
 fn capacity_bps(t: &TrafficSpec, graph: &Graph, of: LoadOf) -> Result<u128, String> {
-    let links = |hosts: &[u32]| graph.hosts_bps(hosts.iter().copied());
+    let links = |hosts: &[u32]| graph.hosts_bps(hosts.iter().copied().map(NodeId::from_bits));
     let all = |of| graph.capacity_bps(of).map_err(|e| e.to_string());
     match (of, &t.pattern) {
         // Excluded hosts do not count in the capacity of the hosts.

@@ -2,6 +2,7 @@
 
 use dataplane::config::BaseRtt;
 use dataplane::transport::Around;
+use fabric::NodeId;
 use fabric::paths::Paths;
 use fabric::topology::Graph;
 use std::sync::Arc;
@@ -69,7 +70,7 @@ fn bdp_bytes(scheme: &SchemeSpec, graph: &Graph) -> f64 {
         BaseRtt::Fixed(rtt_ps) => rtt_ps,
         _ => paths.max_base_rtt_ps(frame, scheme.ack_bytes),
     };
-    let rate = graph.port(0).rate;
+    let rate = graph.port(graph.first_link(NodeId::new(0))).rate;
     let packets = rate.bytes_in(rtt_ps).div_ceil(u64::from(frame)).max(1);
     (packets * u64::from(scheme.mtu)) as f64
 }

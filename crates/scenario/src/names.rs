@@ -1,16 +1,17 @@
 //! Looks up nodes of a network by name.
 
 use fabric::topology::Graph;
+use fabric::{LinkId, NodeId};
 
 use crate::problem::{Code, nearest};
 use crate::reader::{Read, refuse, refuse_as};
 
 /// Returns the node with this name.
-pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
+pub(crate) fn find(name: &str, graph: &Graph) -> Read<NodeId> {
     if let Some(node) = graph.find(name) {
         return Ok(node);
     }
-    let names: Vec<String> = (0..graph.nodes()).map(|node| graph.name(node)).collect();
+    let names: Vec<String> = graph.node_ids().map(|node| graph.name(node)).collect();
     let hint = match nearest(name, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!(
@@ -26,29 +27,26 @@ pub(crate) fn find(name: &str, graph: &Graph) -> Read<u32> {
     )
 }
 
-/// Returns the port index of the port of node `a` that leads to node `b`. If several links join the
-/// two nodes, `b` ends with the number of the link, as in `spine1#2`.
+/// Returns the link from node `a` to node `b`. If several links join the two nodes, `b` ends with the number of the link, as in `spine1#2`.
 // TOP-05: parallel links have numbers
-pub(crate) fn port_between(a: &str, b: &str, graph: &Graph) -> Read<usize> {
+pub(crate) fn port_between(a: &str, b: &str, graph: &Graph) -> Read<LinkId> {
     let (b, number) = match b.rsplit_once('#') {
         Some((name, number)) if graph.find(b).is_none() => (name, Some(number)),
         _ => (b, None),
     };
     let (from, to) = (find(a, graph)?, find(b, graph)?);
-    let ports: Vec<usize> = graph.ports_to(from, to).collect();
+    let ports: Vec<LinkId> = graph.links_to(from, to).collect();
     let nth = match number {
         Some(number) => number.parse::<usize>().unwrap_or(0),
         None if ports.len() < 2 => 1,
         None => 0,
     };
-    if let Some(&index) = nth.checked_sub(1).and_then(|nth| ports.get(nth)) {
-        return Ok(index);
+    if let Some(&link) = nth.checked_sub(1).and_then(|nth| ports.get(nth)) {
+        return Ok(link);
     }
     if ports.is_empty() {
-        let near = graph.port_range(from).take(5);
-        let near: Vec<String> = near
-            .map(|index| graph.name(graph.port(index).peer))
-            .collect();
+        let near = graph.links_of(from).take(5);
+        let near: Vec<String> = near.map(|link| graph.name(graph.port(link).peer)).collect();
         return refuse(
             format!("no link joins {a} and {b}"),
             format!("{a} is linked to {}, ..", near.join(", ")),
@@ -69,12 +67,12 @@ pub(crate) fn port_between(a: &str, b: &str, graph: &Graph) -> Read<usize> {
 
 /// Returns the nodes whose names match a pattern, in ascending order. A name without `*` and `?`
 /// must exist.
-pub(crate) fn nodes_like(pattern: &str, graph: &Graph) -> Read<Vec<u32>> {
+pub(crate) fn nodes_like(pattern: &str, graph: &Graph) -> Read<Vec<NodeId>> {
     if !pattern.contains(['*', '?']) {
         return Ok(vec![find(pattern, graph)?]);
     }
-    let fits = |&node: &u32| is_like(graph.name(node).as_bytes(), pattern.as_bytes());
-    Ok((0..graph.nodes()).filter(fits).collect())
+    let fits = |&node: &NodeId| is_like(graph.name(node).as_bytes(), pattern.as_bytes());
+    Ok(graph.node_ids().filter(fits).collect())
 }
 
 /// True if a name matches a pattern, in which `*` stands for any characters and `?` for one.

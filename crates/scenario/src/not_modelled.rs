@@ -1,6 +1,7 @@
 //! Sentences about effects that the model of a run omits, for the end of its report.
 
 use dataplane::config::{Admission, PauseTime};
+use fabric::LinkId;
 use fabric::topology::Loss;
 
 use crate::spec::Scenario;
@@ -27,8 +28,8 @@ pub(crate) fn not_modelled(scenario: &Scenario) -> Vec<String> {
     sentences.push(
         "Frames have no preamble, inter-frame gap or FCS, except for what `scheme.header` includes.",
     );
-    let is_lossy = |port: usize| graph.loss(port) != Loss::NONE;
-    sentences.push(match (0..graph.port_count() as usize).any(is_lossy) {
+    let is_lossy = |link: LinkId| graph.loss(link) != Loss::NONE;
+    sentences.push(match graph.link_ids().any(is_lossy) {
         true => "Links lose each frame independently (`loss`); errors do not come in bursts.",
         false => "Links that are up lose no frames.",
     });

@@ -1,9 +1,11 @@
 //! `[record]`: additional records of a run.
 
+use dataplane::ids::IndexVec;
 use dataplane::param::{Kind, Param, Value as Given, Values};
 use dataplane::units::Time;
 use fabric::measure::{Declaration, MEASURES, RecordSpec};
 use fabric::topology::{Graph, NodeKind};
+use fabric::{LinkId, NodeId};
 
 use crate::document::{Node, Value};
 use crate::names::{nodes_like, port_between};
@@ -118,13 +120,13 @@ fn ports(node: &Node, graph: Option<&Graph>) -> Read<Given> {
         // The topology already has an error, so ports cannot be looked up.
         return Ok(Given::List(Vec::new()));
     };
-    let mut listed: Vec<(u32, u16)> = items
+    let mut listed: Vec<(NodeId, u16)> = items
         .iter()
         .map(|item| port(&string(item)?, graph))
         .collect::<Read<_>>()?;
     listed.sort_unstable();
     listed.dedup();
-    let port = |(node, port)| Given::Port(node, port);
+    let port = |(node, port): (NodeId, u16)| Given::Port(node.bits(), port);
     Ok(Given::List(listed.into_iter().map(port).collect()))
 }
 
@@ -145,12 +147,12 @@ fn links(node: &Node, graph: Option<&Graph>) -> Read<Given> {
     }
     listed.sort_unstable();
     listed.dedup();
-    let port = |(node, port)| Given::Port(node, port);
+    let port = |(node, port): (NodeId, u16)| Given::Port(node.bits(), port);
     Ok(Given::List(listed.into_iter().map(port).collect()))
 }
 
 /// Returns the ports that send on the links of one pattern.
-fn matching(text: &str, graph: &Graph) -> Read<Vec<(u32, u16)>> {
+fn matching(text: &str, graph: &Graph) -> Read<Vec<(NodeId, u16)>> {
     let (from, to, both) = match (text.split_once(ARROW), text.split_once(':')) {
         (Some((from, to)), _) => (from.trim(), to.trim(), false),
         (None, Some((of, "*"))) => (of.trim(), "*", true),
@@ -167,30 +169,31 @@ fn matching(text: &str, graph: &Graph) -> Read<Vec<(u32, u16)>> {
         Some((nodes, number)) if graph.find(to).is_none() => (nodes, Some(number)),
         _ => (to, None),
     };
-    let is_numbered = |index: usize| match number {
-        Some(number) => (graph.port_name(index).rsplit_once('#')).is_some_and(|n| n.1 == number),
+    let is_numbered = |link: LinkId| match number {
+        Some(number) => (graph.port_name(link).rsplit_once('#')).is_some_and(|n| n.1 == number),
         None => true,
     };
-    let of = |pattern: &str| -> Read<Vec<bool>> {
+    let of = |pattern: &str| -> Read<IndexVec<NodeId, bool>> {
         let named = nodes_like(pattern, graph)?;
-        Ok((0..graph.nodes())
+        Ok(graph
+            .node_ids()
             .map(|node| named.binary_search(&node).is_ok())
             .collect())
     };
     let (senders, receivers) = (of(from)?, of(to)?);
-    let joins = |a: u32, b: u32| senders[a as usize] && receivers[b as usize];
+    let joins = |a: NodeId, b: NodeId| senders[a] && receivers[b];
     let mut found = Vec::new();
-    for node in 0..graph.nodes() {
-        for (port, index) in (0..).zip(graph.port_range(node)) {
-            let peer = graph.port(index).peer;
+    for node in graph.node_ids() {
+        for (port, link) in (0..).zip(graph.links_of(node)) {
+            let peer = graph.port(link).peer;
             let fits = joins(node, peer) || both && joins(peer, node);
-            if fits && is_numbered(index) {
+            if fits && is_numbered(link) {
                 found.push((node, port));
             }
         }
     }
     if found.is_empty() {
-        let names = [0, graph.nodes() - 1].map(|node| graph.name(node));
+        let names = [0, graph.nodes() - 1].map(|node| graph.name(NodeId::from_bits(node)));
         return refuse(
             format!("no link is like \"{text}\""),
             format!(
@@ -203,15 +206,15 @@ fn matching(text: &str, graph: &Graph) -> Read<Vec<(u32, u16)>> {
 }
 
 /// Returns the port of a switch from the names of both ends of its link.
-fn port(text: &str, graph: &Graph) -> Read<(u32, u16)> {
+fn port(text: &str, graph: &Graph) -> Read<(NodeId, u16)> {
     let Some((from, to)) = text.split_once(ARROW) else {
         return refuse(
             format!("\"{text}\" names no port"),
             "write the switch and its neighbour, such as \"switch0->host3\"",
         );
     };
-    let index = port_between(from.trim(), to.trim(), graph)?;
-    let (from, to) = (graph.node_of_port(index), graph.port(index).peer);
+    let link = port_between(from.trim(), to.trim(), graph)?;
+    let (from, to) = (graph.sender(link), graph.port(link).peer);
     if graph.kind(from) == NodeKind::Host {
         return refuse(
             format!(
@@ -225,5 +228,5 @@ fn port(text: &str, graph: &Graph) -> Read<(u32, u16)> {
             ),
         );
     }
-    Ok((from, (index - graph.port_index(from, 0)) as u16))
+    Ok((from, link.port(graph.first_link(from))))
 }

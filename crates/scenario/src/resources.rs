@@ -128,8 +128,8 @@ impl Scenario {
     /// Returns the kinds of switches, sorted by the name of the first switch of each.
     pub(crate) fn switch_kinds(&self) -> Vec<SwitchKind> {
         let mut kinds: BTreeMap<Vec<(u64, Time)>, SwitchKind> = BTreeMap::new();
-        for node in self.graph.hosts()..self.graph.nodes() {
-            let ports = self.graph.links(node);
+        for node in self.graph.switch_ids() {
+            let ports = self.graph.rates_and_delays(node);
             let mut key: Vec<(u64, Time)> = ports.iter().map(|p| (p.0.bps(), p.1)).collect();
             key.sort_unstable();
             let kind = kinds.entry(key).or_insert_with(|| SwitchKind {

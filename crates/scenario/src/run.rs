@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dataplane::sink::DropCause;
 use dataplane::transport::Acted;
+use fabric::NodeId;
 use fabric::engine::{self, Plan, Threads};
 use fabric::record::{Ending, Outcome, Progress, Recorder, Rows};
 use fabric::topology::{Graph, TopologySpec};
@@ -145,12 +146,11 @@ fn captured(spec: &crate::spec::Spec, graph: &Graph) -> Vec<results::CapturedLin
         .flat_map(|capture| &capture.links);
     listed
         .map(|&(node, port)| {
-            let index = graph.port_index(node, port);
-            let far = graph.port(index);
+            let link = graph.link(node, port);
             results::CapturedLink {
-                link: index as u32,
-                name: graph.port_name(index),
-                rate_bps: far.rate.bps(),
+                link,
+                name: graph.port_name(link),
+                rate_bps: graph.port(link).rate.bps(),
             }
         })
         .collect()
@@ -160,18 +160,19 @@ fn captured(spec: &crate::spec::Spec, graph: &Graph) -> Vec<results::CapturedLin
 // TOP-05: parallel links have numbers
 fn parallel_ends(graph: &Graph) -> Vec<results::ParallelEnd> {
     let mut ends = Vec::new();
-    for node in 0..graph.nodes() {
-        let mut peers: Vec<u32> = graph.port_range(node).map(|i| graph.port(i).peer).collect();
+    for node in graph.node_ids() {
+        let peers = graph.links_of(node).map(|link| graph.port(link).peer);
+        let mut peers: Vec<NodeId> = peers.collect();
         peers.sort_unstable();
-        let mut several: Vec<u32> = (peers.windows(2).filter(|pair| pair[0] == pair[1]))
+        let mut several: Vec<NodeId> = (peers.windows(2).filter(|pair| pair[0] == pair[1]))
             .map(|pair| pair[0])
             .collect();
         several.dedup();
         for peer in several {
-            for (number, index) in (1..).zip(graph.ports_to(node, peer)) {
+            for (number, link) in (1..).zip(graph.links_to(node, peer)) {
                 ends.push(results::ParallelEnd {
                     node,
-                    port: (index - graph.port_index(node, 0)) as u16,
+                    port: link.port(graph.first_link(node)),
                     peer_name: format!("{}#{number}", graph.name(peer)),
                 });
             }
@@ -212,7 +213,9 @@ impl Scenario {
             seed: spec.seed,
             key: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            nodes: (0..self.graph.nodes())
+            nodes: self
+                .graph
+                .node_ids()
                 .map(|n| node_info(&spec.topology, &self.graph, n))
                 .collect(),
             parallel: parallel_ends(&self.graph),
@@ -422,14 +425,16 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "no message".to_owned())
 }
 
-fn node_info(spec: &TopologySpec, graph: &Graph, node: u32) -> NodeInfo {
+fn node_info(spec: &TopologySpec, graph: &Graph, node: NodeId) -> NodeInfo {
     let level = graph.tier(node).min(255) as u8;
-    let switch = node.checked_sub(graph.hosts());
+    let switch = graph.switch_number(node);
     let scale_up = switch.is_some_and(|switch| graph.is_scale_up_switch(switch));
     let switches = match switch {
         Some(_) => Vec::new(),
         None => {
-            let of_ports = graph.port_range(node).map(|port| graph.port(port).peer);
+            let of_ports = graph
+                .links_of(node)
+                .map(|link| graph.port(link).peer.bits());
             of_ports.collect::<BTreeSet<u32>>().into_iter().collect()
         }
     };

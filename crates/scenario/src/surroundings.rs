@@ -20,7 +20,7 @@ use crate::workload_spec::WorkloadSpec;
 pub fn surroundings(spec: &Spec, graph: &Arc<Graph>) -> Surroundings {
     let mut rates = BTreeSet::new();
     let mut max_delay_ps = 0;
-    for index in 0..graph.port_count() as usize {
+    for index in graph.link_ids() {
         let port = graph.port(index);
         rates.insert(port.rate.bps());
         max_delay_ps = max_delay_ps.max(port.delay_ps);
@@ -97,6 +97,6 @@ fn base_rtt_ps(spec: &Spec, graph: &Arc<Graph>) -> Time {
 // NS3-11
 fn nic_bps(graph: &Graph) -> u64 {
     let numbers = fabric::ns3::node_numbers(graph);
-    let first = (0..graph.hosts()).min_by_key(|&host| numbers[host as usize]);
-    first.map_or(0, |host| graph.port(graph.port_index(host, 0)).rate.bps())
+    let first = graph.host_ids().min_by_key(|&host| numbers[host]);
+    first.map_or(0, |host| graph.port(graph.first_link(host)).rate.bps())
 }

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use dataplane::config::{Accounting, Admission, Alpha, BaseRtt, Pfc, PfcThreshold, Red};
 use dataplane::switch::{SwitchConfig, division, headroom_of, pausable_classes};
 use dataplane::units::{Rate, Time};
+use fabric::NodeId;
 use fabric::paths::Paths;
-use fabric::topology::{Graph, NodeKind};
+use fabric::topology::Graph;
 use serde_json::{Value, json};
 
 use crate::scheme::SchemeConfig;
@@ -176,21 +177,20 @@ fn admission(admission: &Admission) -> Value {
 }
 
 fn slowest_host(graph: &Graph) -> u64 {
-    let ports = (0..graph.hosts()).flat_map(|host| graph.port_range(host));
+    let ports = graph.host_ids().flat_map(|host| graph.links_of(host));
     ports.map(|i| graph.port(i).rate.bps()).min().unwrap_or(0)
 }
 
 type Kind = (u64, Time, bool);
 
 fn switches(graph: &Graph, config: &SchemeConfig) -> Vec<SwitchThresholds> {
-    let mut kinds: BTreeMap<(Vec<Kind>, usize), (u32, u32)> = BTreeMap::new();
-    for node in (graph.hosts()..graph.nodes()).filter(|&n| graph.kind(n) == NodeKind::Switch) {
-        let of = |index| {
-            let port = graph.port(index);
-            let peer = graph.node_of_port(graph.peer_index(index));
-            (port.rate.bps(), port.delay_ps, peer < graph.hosts())
+    let mut kinds: BTreeMap<(Vec<Kind>, usize), (NodeId, u32)> = BTreeMap::new();
+    for node in graph.switch_ids() {
+        let of = |link| {
+            let port = graph.port(link);
+            (port.rate.bps(), port.delay_ps, graph.is_host(port.peer))
         };
-        let mut kind: Vec<Kind> = graph.port_range(node).map(of).collect();
+        let mut kind: Vec<Kind> = graph.links_of(node).map(of).collect();
         kind.sort_unstable();
         let entry = kinds
             .entry((kind, config.switch_at.kind(node)))
@@ -198,7 +198,7 @@ fn switches(graph: &Graph, config: &SchemeConfig) -> Vec<SwitchThresholds> {
         entry.0 = entry.0.min(node);
         entry.1 += 1;
     }
-    let mut found: Vec<(u32, SwitchThresholds)> = kinds
+    let mut found: Vec<(NodeId, SwitchThresholds)> = kinds
         .iter()
         .map(|((kind, _), &(node, count))| {
             let switch = config.switch_of(node);

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dataplane::classes::TRAFFIC_CLASSES;
-use fabric::topology::{CapacityOf, Graph, NodeKind};
+use fabric::NodeId;
+use fabric::topology::{CapacityOf, Graph};
 use traffic::sizes::{MAX_FLOW_BYTES, utf8};
 use traffic::{
     ArrivalKind, DEFAULT_PORT, Distribution, Incast, Interpolation, KnownHosts, ListedFlow,
@@ -83,7 +84,7 @@ pub(crate) struct Around<'a> {
     /// The network, or `None` if the topology has errors. Then hosts are not checked.
     pub graph: Option<&'a Graph>,
     /// Hosts by name, if the scenario defines names.
-    pub names: BTreeMap<&'a str, u32>,
+    pub names: BTreeMap<&'a str, NodeId>,
     /// Folder for relative file names.
     pub base: &'a Path,
 }
@@ -731,7 +732,7 @@ fn host(node: &Node, around: &Around<'_>) -> Read<u32> {
             .copied()
             .or_else(|| graph.find(text))
         {
-            Some(node) if graph.kind(node) == NodeKind::Host => Ok(node),
+            Some(node) if graph.is_host(node) => Ok(node.bits()),
             Some(_) => refuse(
                 format!("\"{text}\" is a switch"),
                 "traffic runs between hosts",
@@ -741,7 +742,7 @@ fn host(node: &Node, around: &Around<'_>) -> Read<u32> {
                 format!("there is no host \"{text}\""),
                 format!(
                     "a number from 0 to {last}, or a name such as \"{}\"",
-                    graph.name(0)
+                    graph.name(NodeId::new(0))
                 ),
             ),
         },
@@ -785,7 +786,7 @@ fn listed_in_file(s: &Section<'_>, around: &Around<'_>) -> Option<Vec<ListedFlow
             .get(name)
             .copied()
             .or_else(|| graph.find(name))?;
-        (graph.kind(node) == NodeKind::Host).then_some(node)
+        graph.is_host(node).then_some(node.bits())
     };
     let hosts = KnownHosts {
         count: graph.hosts(),

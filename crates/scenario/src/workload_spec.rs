@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use dataplane::param::{Conflict, Value, Values};
 use dataplane::units::Time;
+use fabric::NodeId;
 use fabric::topology::{Graph, NodeKind, TopologySpec, Wiring};
 use fabric::workload::Job;
 use kernel::{Purpose, Stream};
@@ -91,7 +92,7 @@ pub struct WorkloadSpec {
     /// Work of its ranks.
     pub work: WorkSpec,
     /// The host of each rank.
-    pub hosts: Arc<[u32]>,
+    pub hosts: Arc<[NodeId]>,
     /// Start time of all ranks, ps.
     pub start_ps: Time,
     /// Number of GPUs per server, if messages are relayed to the receiver's rail.
@@ -331,10 +332,10 @@ fn hosts(
     values: &Values,
     number: Option<u64>,
     around: &Around<'_>,
-) -> Option<Arc<[u32]>> {
+) -> Option<Arc<[NodeId]>> {
     let graph = around.graph?;
     if let Some(Value::List(listed)) = values.get("placement") {
-        let hosts: Option<Vec<u32>> = listed.iter().map(|host| named(s, host, graph)).collect();
+        let hosts: Option<Vec<NodeId>> = listed.iter().map(|host| named(s, host, graph)).collect();
         let hosts = hosts?;
         if let Some(number) = number.filter(|&number| number != hosts.len() as u64) {
             let message = format!("`placement` lists {} hosts for {number} ranks", hosts.len());
@@ -366,7 +367,7 @@ fn hosts(
         );
         return None;
     }
-    let mut hosts: Vec<u32> = (0..all).collect();
+    let mut hosts: Vec<NodeId> = graph.host_ids().collect();
     if values.is("placement", "random") {
         // Take the first hosts of a shuffle. Each workload has its own shuffle.
         let mut stream = Stream::new(around.seed, entity_of(values), Purpose::Placement);
@@ -376,12 +377,12 @@ fn hosts(
         }
     } else if values.is("placement", "round-robin") {
         let mut seen: BTreeMap<u32, u32> = BTreeMap::new();
-        let mut turn = |host: u32| {
+        let mut turn = |host: NodeId| {
             let before = seen.entry(graph.rack_of(host)).or_default();
             *before += 1;
             *before
         };
-        let mut turns: Vec<(u32, u32)> = hosts.iter().map(|&host| (turn(host), host)).collect();
+        let mut turns: Vec<(u32, NodeId)> = hosts.iter().map(|&host| (turn(host), host)).collect();
         turns.sort_unstable();
         hosts = turns.into_iter().map(|(_, host)| host).collect();
     }
@@ -398,11 +399,14 @@ fn entity_of(values: &Values) -> u64 {
 }
 
 /// Reads a host by number or name.
-fn named(s: &Section<'_>, host: &Value, graph: &Graph) -> Option<u32> {
+fn named(s: &Section<'_>, host: &Value, graph: &Graph) -> Option<NodeId> {
     let (found, shown) = match host {
         Value::Count(number) => {
             let fits = *number < u64::from(graph.hosts());
-            (fits.then_some(*number as u32), number.to_string())
+            (
+                fits.then(|| NodeId::from_bits(*number as u32)),
+                number.to_string(),
+            )
         }
         Value::Text(name) => {
             let node = graph.find(name);

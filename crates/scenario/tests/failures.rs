@@ -1,5 +1,6 @@
 //! Links that fail, as scenarios say it. Rules in `specs/links.md`.
 
+use fabric::LinkId;
 use std::path::Path;
 
 use dataplane::switch::Stranded;
@@ -86,13 +87,19 @@ fn links_are_named_and_times_have_defaults() {
     let names: Vec<String> = link_failures
         .initial()
         .iter()
-        .map(|&l| graph.link_name(l as usize))
+        .map(|&l| graph.link_name(LinkId::new(l.index())))
         .collect();
     assert_eq!(names, ["host3--leaf0"]);
     let changes: Vec<(u64, String, bool)> = link_failures
         .changes()
         .iter()
-        .map(|c| (c.at_ps / US, graph.link_name(c.link as usize), c.up))
+        .map(|c| {
+            (
+                c.at_ps / US,
+                graph.link_name(LinkId::new(c.link.index())),
+                c.up,
+            )
+        })
         .collect();
     let uplink = "leaf1--spine0".to_owned();
     assert_eq!(changes, [(100, uplink.clone(), false), (300, uplink, true)]);
@@ -153,14 +160,14 @@ fn chance_draws_other_links_for_other_seeds_and_none_twice() {
             let down = one.link_failures(&s.graph);
             down.initial()
                 .iter()
-                .map(|&l| s.graph.link_name(l as usize))
+                .map(|&l| s.graph.link_name(LinkId::new(l.index())))
                 .collect()
         };
         for &link in &down {
-            let port = s.graph.port(link as usize);
+            let port = s.graph.port(LinkId::new(link.index()));
             assert_eq!(s.graph.kind(port.peer), NodeKind::Switch);
             assert_eq!(
-                s.graph.kind(s.graph.node_of_port(link as usize)),
+                s.graph.kind(s.graph.sender(LinkId::new(link.index()))),
                 NodeKind::Switch
             );
         }

@@ -3,6 +3,7 @@
 //! beside it, these tests pass and say that they did nothing.
 #![allow(clippy::print_stderr)]
 
+use fabric::NodeId;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -216,8 +217,8 @@ fn run(scenario: &Scenario) -> (Vec<Row>, Vec<(u64, u32, bool)>, Outcome) {
         let port = ports.entry((r.flow.src, r.flow.dst)).or_insert(10_000);
         let took_ps = r.acked_ps.map(|at| at - r.flow.start_ps);
         rows.push((
-            numbers[r.flow.src as usize],
-            numbers[r.flow.dst as usize],
+            numbers[NodeId::from_bits(r.flow.src)],
+            numbers[NodeId::from_bits(r.flow.dst)],
             *port,
             r.flow.bytes,
             r.flow.start_ps / 1000 + EPOCH_NS,
@@ -228,7 +229,7 @@ fn run(scenario: &Scenario) -> (Vec<Row>, Vec<(u64, u32, bool)>, Outcome) {
     rows.sort_unstable();
     let mut pauses: Vec<(u64, u32, bool)> = Vec::new();
     for p in &heard.pauses {
-        let node = numbers[p.node as usize];
+        let node = numbers[NodeId::new(p.node.index())];
         pauses.push((p.from_ps / 1000 + EPOCH_NS, node, true));
         pauses.push((p.to_ps / 1000 + EPOCH_NS, node, false));
     }

@@ -42,7 +42,7 @@ fn an_entry_changes_the_switches_that_it_names() {
     ));
     let config = scenario.spec.configure(&scenario.graph);
     let is_fifo = |switch: &SwitchConfig| switch.classify == Classify::Fifo;
-    for node in scenario.graph.hosts()..scenario.graph.nodes() {
+    for node in scenario.graph.switch_ids() {
         let is_spine = scenario.graph.name(node).starts_with("spine");
         assert_eq!(is_fifo(config.switch_of(node)), is_spine, "{node}");
     }

@@ -1,5 +1,6 @@
 //! Scenarios that come with the product, round trips, and texts that nobody would write.
 
+use fabric::{LinkId, NodeId};
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -214,7 +215,7 @@ fn a_run_leaves_results() {
     }
     let (bytes, node) = fullest.expect("an incast of two fills a buffer under some scheme");
     assert!(bytes > 0);
-    assert_eq!(node, 3, "the only switch");
+    assert_eq!(node, NodeId::new(3), "the only switch");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -396,7 +397,7 @@ fn what_is_recorded_is_read_filled_in_and_read_back() {
     assert_eq!(queues.every_ps, 1_000_000);
     assert_eq!(
         queues.ports,
-        fabric::measure::RecordedPorts::Listed(vec![(4, 0), (4, 2)])
+        fabric::measure::RecordedPorts::Listed(vec![(NodeId::new(4), 0), (NodeId::new(4), 2)])
     );
     let histogram = record.histogram.unwrap();
     assert_eq!((histogram.every_ps, histogram.bin_bytes), (100_000, 1000));
@@ -454,8 +455,14 @@ fn the_testbed_has_the_round_trips_of_the_paper() {
     assert_eq!((testbed.hosts(), testbed.switches()), (32, 5));
     let mut paths = fabric::paths::Paths::new(testbed);
     // The first two ports are those of host 0; its neighbour has the next two.
-    assert_eq!(paths.base_rtt_ps(0, 2, 1048, 60), 5_400_000);
-    assert_eq!(paths.base_rtt_ps(0, 63, 1048, 60), 8_500_000);
+    assert_eq!(
+        paths.base_rtt_ps(LinkId::new(0), LinkId::new(2), 1048, 60),
+        5_400_000
+    );
+    assert_eq!(
+        paths.base_rtt_ps(LinkId::new(0), LinkId::new(63), 1048, 60),
+        8_500_000
+    );
     let pod = file("hpcc-pod.toml").graph;
     assert_eq!((pod.hosts(), pod.switches()), (230, 16 + 8));
 }
@@ -481,7 +488,7 @@ recovery = "go-back-n"
 "#;
     let scenario = parse(text).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(scenario.warnings, []);
-    for index in 0..scenario.graph.port_count() as usize {
+    for index in scenario.graph.link_ids() {
         let p = scenario.graph.loss(index).probability();
         assert!((p - 1e-3).abs() < 1e-12, "also of the uplinks: {p}");
     }
@@ -626,8 +633,14 @@ preset = "bfc"
     assert_eq!(again.spec, scenario.spec, "{}", scenario.resolved);
     // Between two sites: host, leaf, spine, gateway, gateway, spine, leaf, host.
     let mut paths = fabric::paths::Paths::new(scenario.graph.clone());
-    assert_eq!(paths.base_rtt_ps(0, 11, 0, 0), 2 * 206_000_000);
-    assert_eq!(paths.base_rtt_ps(0, 5, 0, 0), 2 * 4_000_000);
+    assert_eq!(
+        paths.base_rtt_ps(LinkId::new(0), LinkId::new(11), 0, 0),
+        2 * 206_000_000
+    );
+    assert_eq!(
+        paths.base_rtt_ps(LinkId::new(0), LinkId::new(5), 0, 0),
+        2 * 4_000_000
+    );
 
     let crossing = parse(&text.replace("sites = 2\nsize", "crossing = \"25%\"\nsize"))
         .unwrap_or_else(|e| panic!("{e}"));

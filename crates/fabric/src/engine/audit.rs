@@ -7,6 +7,7 @@ use kernel::calendar::Calendar;
 use super::Simulation;
 use super::network::LinkDirection;
 use super::ranks::explain_waits;
+use crate::ids::{LinkId, hosts_of};
 use crate::record::{Ending, PortRecord, Violation};
 
 /// Enough to find the cause.
@@ -110,9 +111,9 @@ impl<C: Calendar + Send> Simulation<C> {
     }
 
     /// A node and its port, in words.
-    fn port_name(&self, link: u32) -> String {
+    fn port_name(&self, link: LinkId) -> String {
         let node = self.net.node_of(link);
-        let port = link as usize - self.net.graph.port_index(node, 0);
+        let port = link.port(self.net.graph.first_link(node));
         format!("{} port {port}", self.net.graph.name(node))
     }
 
@@ -201,7 +202,7 @@ impl<C: Calendar + Send> Simulation<C> {
                         "flow {} from {} to {}: {} of {} B acknowledged, {}",
                         flow.id,
                         graph.name(host),
-                        graph.name(flow.dst),
+                        graph.name(hosts_of(&flow).1),
                         sent.acked_bytes,
                         flow.bytes,
                         sent.why
@@ -224,9 +225,9 @@ impl<C: Calendar + Send> Simulation<C> {
     pub(super) fn port_records(&mut self) -> Vec<PortRecord> {
         let Self { net, probes, .. } = self;
         let mut switch_port = 0;
-        let record = |(link, direction): (u32, LinkDirection<'_>)| {
+        let record = |(link, direction): (LinkId, LinkDirection<'_>)| {
             let (near, pauses) = (direction.near, direction.pauses);
-            let of = net.graph.port(link as usize);
+            let of = net.graph.port(link);
             let node = net.node_of(link);
             let mut record = PortRecord {
                 tx_reply_bytes: near.bytes - near.data_bytes,
@@ -246,7 +247,7 @@ impl<C: Calendar + Send> Simulation<C> {
                 paused_ps: pauses.paused_ps,
                 ..PortRecord::default()
             };
-            if node >= net.graph.hosts() {
+            if !net.graph.is_host(node) {
                 let (switch, _) = net.switch(node);
                 let counted = switch.port_counters(near.port);
                 record.marked = counted.marked;
@@ -261,7 +262,7 @@ impl<C: Calendar + Send> Simulation<C> {
                 switch_port += 1;
             }
             // LNK-23: what a switch had for it, and what was under direction.
-            let lost = net.part_of(of.peer).faults.losses.lost(link as usize);
+            let lost = net.part_of(of.peer).faults.losses.lost(link);
             record.dropped[DropCause::Link as usize] += lost + net.lost_with(link);
             record
         };

@@ -1,6 +1,7 @@
 //! From a plan to partitions that are ready to run.
 
 use dataplane::classes::ClassSet;
+use dataplane::ids::IndexVec;
 use std::sync::Arc;
 
 use dataplane::config::{Accounting, Admission, NicConfig, PathChoice, PauseTime};
@@ -37,6 +38,7 @@ use super::probe::Probes;
 use super::ranks::Ranks;
 use super::upcoming_flows::Traffic;
 use super::{Plan, Simulation};
+use crate::ids::NodeId;
 use crate::ns3;
 use crate::record::ThreadUse;
 use crate::routing::PathCounts;
@@ -79,8 +81,9 @@ const MANY_PORTS: u32 = 2048;
 /// bucket, or they are moved one by one.
 // KER-11
 fn bucket_shifts(graph: &Graph, max_frame: u16) -> (u32, u32) {
-    let mut reach: Vec<Time> = (0..graph.port_count() as usize)
-        .map(|index| graph.port(index))
+    let mut reach: Vec<Time> = graph
+        .link_ids()
+        .map(|link| graph.port(link))
         .map(|port| port.delay_ps + port.rate.serialisation_ps(u64::from(max_frame)))
         .collect();
     let most = reach.len() * 9 / 10;
@@ -135,8 +138,8 @@ pub(super) fn path_counts(plan: &Plan) -> Option<Arc<PathCounts>> {
 }
 
 /// The rates of a node's ports, and the delays of their links.
-fn rates(plan: &Plan, node: u32) -> Vec<(Rate, Time)> {
-    let links = plan.graph.links(node).into_iter();
+fn rates(plan: &Plan, node: NodeId) -> Vec<(Rate, Time)> {
+    let links = plan.graph.rates_and_delays(node).into_iter();
     links
         .map(|(rate, delay_ps)| (plan.clock.of(rate), delay_ps))
         .collect()
@@ -155,19 +158,24 @@ pub(super) fn nic_config(plan: &Plan) -> NicConfig {
     config
 }
 
-pub(super) fn nic(plan: &Plan, config: &Arc<NicConfig>, host: u32) -> Nic {
+pub(super) fn nic(plan: &Plan, config: &Arc<NicConfig>, host: NodeId) -> Nic {
     let links = rates(plan, host);
     let rates: Vec<Rate> = links.iter().map(|link| link.0).collect();
     let mut nic = Nic::new(config, plan.switch.classes.len(), &rates);
-    let edge = plan.graph.port(plan.graph.port_index(host, 0)).peer;
+    let edge = plan.graph.port(plan.graph.first_link(host)).peer;
     nic.set_neighbour(plan.switch_of(edge), &links);
     nic
 }
 
-fn switch(plan: &Plan, tables: &mut Tables, node: u32) -> Option<Switch> {
-    let index = (node - plan.graph.hosts()) as usize;
+fn switch(plan: &Plan, tables: &mut Tables, node: NodeId) -> Option<Switch> {
+    let index = plan.graph.switch_number(node)? as usize;
     let routes = tables.routes.get_mut(index)?.take()?;
-    let mut switch = Switch::new(node, plan.switch_of(node), &rates(plan, node), routes);
+    let mut switch = Switch::new(
+        node.bits(),
+        plan.switch_of(node),
+        &rates(plan, node),
+        routes,
+    );
     switch.set_upward(&upward(&plan.graph, node));
     // BFC-35
     if let Some(pairs) = tables.pairs[index].take() {
@@ -239,18 +247,17 @@ pub(super) fn wire_network(plan: &Plan) -> wire::Network {
     }
 }
 
-fn node(plan: &Plan, number: u32) -> Node {
-    let purpose = if number < plan.graph.hosts() {
-        Purpose::Nic
-    } else {
-        Purpose::Switch
+fn node(plan: &Plan, number: NodeId) -> Node {
+    let purpose = match plan.graph.is_host(number) {
+        true => Purpose::Nic,
+        false => Purpose::Switch,
     };
     Node {
-        stream: Stream::new(plan.seed, u64::from(number), purpose),
+        stream: Stream::new(plan.seed, u64::from(number.bits()), purpose),
         armed_ps: NEVER,
         then_ps: NEVER,
         number,
-        base: plan.graph.port_range(number).start as u32,
+        base: plan.graph.first_link(number),
         digest: 0,
     }
 }
@@ -361,7 +368,7 @@ impl Simulation<Wheel> {
     /// Builds the network of a plan with a partition for each node.
     pub(super) fn of_single_nodes(plan: Plan, cut: &Cut) -> Self {
         let (least, most) = bucket_shifts(&plan.graph, plan.switch.max_frame);
-        let lane_of = vec![0; cut.part_of.len()];
+        let lane_of = vec![0; cut.part_of.len()].into();
         let places = Places::new(&plan.graph, &cut.part_of, &lane_of);
         let calendar = |_| Lanes::new(Wheel::between(least, most), Vec::new(), Time::MAX);
         let calendars = cut.part_of.iter().map(calendar).collect();
@@ -381,7 +388,7 @@ impl Simulation<Wheel> {
     /// Builds the network of a plan.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        let whole = || vec![0; plan.graph.nodes() as usize];
+        let whole = || IndexVec::from(vec![0; plan.graph.nodes() as usize]);
         let (divided, threads) = divide(&plan);
         let (part_of, division) = match divided {
             Some((cut, division)) => (cut.part_of, Some(division)),

@@ -94,11 +94,11 @@ impl<C: Calendar> Network<C> {
     fn digest(&self) -> u64 {
         let mut digest = Digest::default();
         for (link, direction) in self.each_direction() {
-            digest.add(u64::from(link), direction.digest());
+            digest.add(u64::from(link.bits()), direction.digest());
         }
         let links = u64::from(self.graph.port_count());
-        for node in self.parts.iter().flat_map(|part| &part.core.nodes) {
-            digest.add(links + u64::from(node.number), node.digest);
+        for node in self.parts.iter().flat_map(|part| part.core.nodes.iter()) {
+            digest.add(links + u64::from(node.number.bits()), node.digest);
         }
         digest.0
     }

@@ -6,14 +6,15 @@ use kernel::calendar::Calendar;
 
 use super::Simulation;
 use super::network::Network;
+use crate::ids::NodeId;
 use crate::topology::Graph;
 
 /// Which ports of a switch lead away from the hosts.
 #[must_use]
 // FG-14
-pub fn upward(graph: &Graph, node: u32) -> Vec<bool> {
+pub fn upward(graph: &Graph, node: NodeId) -> Vec<bool> {
     let own = graph.tier(node);
-    let peers = graph.port_range(node).map(|index| graph.port(index).peer);
+    let peers = graph.links_of(node).map(|index| graph.port(index).peer);
     peers.map(|peer| graph.tier(peer) > own).collect()
 }
 

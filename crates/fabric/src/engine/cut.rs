@@ -1,9 +1,11 @@
 //! Where a network is cut into partitions: along its long links, into parts of equal work, so that
 //! few frames cross. Changes no result, only how fast it comes.
 
+use dataplane::ids::IndexVec;
 use dataplane::units::Time;
 
 use super::Clock;
+use crate::ids::{LinkId, NodeId};
 use crate::topology::{Graph, NodeKind};
 
 /// The largest part may have this much more work than the mean, in parts of 100.
@@ -15,7 +17,7 @@ const PASSES: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     /// Per node its part.
-    pub part_of: Vec<u32>,
+    pub part_of: IndexVec<NodeId, u32>,
     /// What happens in one part at some time touches no other before this much later.
     pub lookahead_ps: Time,
 }
@@ -30,7 +32,7 @@ impl Cut {
 /// The network with each node in a part of its own. No frame is smaller than `smallest_bytes`.
 // LIV-04
 pub(super) fn cut_all(graph: &Graph, clock: Clock, smallest_bytes: u64) -> Cut {
-    let part_of: Vec<u32> = (0..graph.nodes()).collect();
+    let part_of: IndexVec<NodeId, u32> = (0..graph.nodes()).collect();
     let reach = reaches(graph, clock, smallest_bytes);
     Cut {
         lookahead_ps: look_ahead(graph, &reach, &part_of),
@@ -55,17 +57,17 @@ pub(super) fn cut(graph: &Graph, clock: Clock, smallest_bytes: u64, parts: u32) 
 }
 
 /// Per port, how long the smallest frame takes to the other end of its link.
-fn reaches(graph: &Graph, clock: Clock, smallest_bytes: u64) -> Vec<Time> {
-    let reach = |port: usize| {
-        let port = graph.port(port);
+fn reaches(graph: &Graph, clock: Clock, smallest_bytes: u64) -> IndexVec<LinkId, Time> {
+    let reach = |link: LinkId| {
+        let port = graph.port(link);
         port.delay_ps + clock.of(port.rate).serialisation_ps(smallest_bytes)
     };
-    (0..graph.port_count() as usize).map(reach).collect()
+    graph.link_ids().map(reach).collect()
 }
 
 /// The units of a network if no link is cut that is shorter than some power of two, for each power
 /// that makes a difference, the greatest first.
-fn all_units<'a>(graph: &'a Graph, reach: &[Time]) -> Vec<Units<'a>> {
+fn all_units<'a>(graph: &'a Graph, reach: &IndexVec<LinkId, Time>) -> Vec<Units<'a>> {
     let (Some(&longest), Some(&shortest)) = (reach.iter().max(), reach.iter().min()) else {
         return Vec::new();
     };
@@ -85,13 +87,17 @@ fn all_units<'a>(graph: &'a Graph, reach: &[Time]) -> Vec<Units<'a>> {
 
 /// The shortest time from one part to another.
 // PAR-02
-fn look_ahead(graph: &Graph, reach: &[Time], part_of: &[u32]) -> Time {
-    let crosses = |&port: &usize| {
-        let from = graph.port(graph.peer_index(port)).peer;
-        part_of[from as usize] != part_of[graph.port(port).peer as usize]
+fn look_ahead(
+    graph: &Graph,
+    reach: &IndexVec<LinkId, Time>,
+    part_of: &IndexVec<NodeId, u32>,
+) -> Time {
+    let crosses = |&link: &LinkId| {
+        let from = graph.port(graph.reverse(link)).peer;
+        part_of[from] != part_of[graph.port(link).peer]
     };
-    let crossing = (0..reach.len()).filter(crosses);
-    crossing.map(|port| reach[port]).min().unwrap_or(Time::MAX)
+    let crossing = graph.link_ids().filter(crosses);
+    crossing.map(|link| reach[link]).min().unwrap_or(Time::MAX)
 }
 
 /// Sets of nodes that stay together.
@@ -99,8 +105,8 @@ struct Units<'a> {
     graph: &'a Graph,
     /// Per node its unit. Units count from 0 in the order of their first node: those with hosts
     /// come first, neighbours beside each other.
-    unit_of: Vec<u32>,
-    nodes: Vec<Vec<u32>>,
+    unit_of: IndexVec<NodeId, u32>,
+    nodes: Vec<Vec<NodeId>>,
     /// Rates of all ports, in Mbit/s: how much there is to do in a unit.
     work: Vec<u64>,
 }
@@ -108,37 +114,37 @@ struct Units<'a> {
 impl<'a> Units<'a> {
     /// Hosts stay with the nearest of their switches, and whatever is nearer than `least` stays
     /// together.
-    fn new(graph: &'a Graph, reach: &[Time], least: Time) -> Self {
-        let mut sets = Sets::new(graph.nodes());
-        for node in 0..graph.nodes() {
+    fn new(graph: &'a Graph, reach: &IndexVec<LinkId, Time>, least: Time) -> Self {
+        let mut sets = Sets::new(graph);
+        for node in graph.node_ids() {
             // A host between a near switch, that of its server, and farther ones can be cut from these.
             let nearest = match graph.kind(node) {
-                NodeKind::Host => graph.port_range(node).map(|port| reach[port]).min(),
+                NodeKind::Host => graph.links_of(node).map(|port| reach[port]).min(),
                 NodeKind::Switch => None,
             };
-            for port in graph.port_range(node) {
+            for port in graph.links_of(node) {
                 if Some(reach[port]) == nearest || reach[port] < least {
                     sets.join(node, graph.port(port).peer);
                 }
             }
         }
         let none = u32::MAX;
-        let mut unit_of_set = vec![none; graph.nodes() as usize];
+        let mut unit_of_set: IndexVec<NodeId, u32> = vec![none; graph.nodes() as usize].into();
         let mut units = Self {
             graph,
-            unit_of: Vec::with_capacity(graph.nodes() as usize),
+            unit_of: Vec::with_capacity(graph.nodes() as usize).into(),
             nodes: Vec::new(),
             work: Vec::new(),
         };
-        for node in 0..graph.nodes() {
-            let set = sets.find(node) as usize;
+        for node in graph.node_ids() {
+            let set = sets.find(node);
             if unit_of_set[set] == none {
                 unit_of_set[set] = units.nodes.len() as u32;
                 units.nodes.push(Vec::new());
                 units.work.push(0);
             }
             let unit = unit_of_set[set];
-            let rates = graph.port_range(node).map(|port| graph.port(port).rate);
+            let rates = graph.links_of(node).map(|port| graph.port(port).rate);
             units.unit_of.push(unit);
             units.nodes[unit as usize].push(node);
             units.work[unit as usize] += rates.map(|rate| rate.bps() / 1_000_000 + 1).sum::<u64>();
@@ -147,7 +153,7 @@ impl<'a> Units<'a> {
     }
 
     /// A part for each node; `None` where the parts would be too uneven.
-    fn spread(&self, parts: u32) -> Option<Vec<u32>> {
+    fn spread(&self, parts: u32) -> Option<IndexVec<NodeId, u32>> {
         if self.nodes.len() < parts as usize {
             return None;
         }
@@ -197,8 +203,8 @@ impl Spread<'_> {
 
     /// Units with hosts, in stretches of equal work: racks of a pod are numbered in a row.
     fn place_hosts(&mut self) {
-        let hosts = self.units.graph.hosts();
-        let units = self.units.nodes.iter().take_while(|unit| unit[0] < hosts);
+        let graph = self.units.graph;
+        let units = (self.units.nodes.iter()).take_while(|unit| graph.is_host(unit[0]));
         let units = units.count();
         let all: u64 = self.units.work[..units].iter().sum();
         let mut before = 0;
@@ -240,8 +246,8 @@ impl Spread<'_> {
         let graph = self.units.graph;
         let mut ties = vec![0; self.work.len()];
         for &node in &self.units.nodes[unit] {
-            for port in graph.port_range(node).map(|port| graph.port(port)) {
-                let there = self.units.unit_of[port.peer as usize] as usize;
+            for port in graph.links_of(node).map(|port| graph.port(port)) {
+                let there = self.units.unit_of[port.peer] as usize;
                 if there != unit
                     && let Some(ties) = ties.get_mut(self.part_of[there] as usize)
                 {
@@ -275,26 +281,26 @@ impl Spread<'_> {
 }
 
 /// Disjoint sets of nodes.
-struct Sets(Vec<u32>);
+struct Sets(IndexVec<NodeId, NodeId>);
 
 impl Sets {
-    fn new(nodes: u32) -> Self {
-        Self((0..nodes).collect())
+    fn new(graph: &Graph) -> Self {
+        Self(graph.node_ids().collect())
     }
 
-    fn find(&mut self, node: u32) -> u32 {
+    fn find(&mut self, node: NodeId) -> NodeId {
         let mut at = node;
-        while self.0[at as usize] != at {
-            let up = self.0[at as usize];
-            self.0[at as usize] = self.0[up as usize];
+        while self.0[at] != at {
+            let up = self.0[at];
+            self.0[at] = self.0[up];
             at = up;
         }
         at
     }
 
-    fn join(&mut self, a: u32, b: u32) {
+    fn join(&mut self, a: NodeId, b: NodeId) {
         let (a, b) = (self.find(a), self.find(b));
-        self.0[a.max(b) as usize] = a.min(b);
+        self.0[a.max(b)] = a.min(b);
     }
 }
 
@@ -324,11 +330,11 @@ mod tests {
     fn crossing(graph: &Graph, cut: &Cut) -> usize {
         let ports = 0..graph.port_count() as usize;
         let ends = ports.map(|port| {
-            let to = graph.port(port).peer;
-            let from = graph.port(graph.peer_index(port)).peer;
+            let to = graph.port(LinkId::new(port)).peer;
+            let from = graph.port(graph.reverse(LinkId::new(port))).peer;
             (from, to)
         });
-        let part = |node: u32| cut.part_of[node as usize];
+        let part = |node: NodeId| cut.part_of[NodeId::new(node.index())];
         ends.filter(|&(from, to)| from < to && part(from) != part(to))
             .count()
     }
@@ -345,9 +351,9 @@ mod tests {
             let (graph, cut) = cut_of(&topology, parts);
             let cut = cut.unwrap();
             assert_eq!(cut.parts(), parts);
-            for host in 0..graph.hosts() {
+            for host in graph.host_ids() {
                 // A pod has 16 hosts, 4 edges and 4 aggregation switches.
-                assert_eq!(cut.part_of[host as usize], host / 16 * parts / 8);
+                assert_eq!(cut.part_of[host], host.bits() / 16 * parts / 8);
             }
             // A core has 8 links, one to each pod.
             let whole = 16 * (8 - 8 / parts as usize);

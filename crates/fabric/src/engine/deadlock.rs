@@ -18,6 +18,7 @@ use kernel::calendar::Calendar;
 use super::node::class_at;
 use super::{Plan, Simulation};
 use crate::backpressure_graph::{circles, used_pairs};
+use crate::ids::{LinkId, NodeId};
 use crate::link_failures::LinkFailures;
 use crate::record::{DeadPort, DeadlockRecord};
 use crate::routing::routes;
@@ -34,15 +35,15 @@ pub enum OnDeadlock {
 }
 
 /// A queue of a switch: the switch (its number among nodes), and the index of the queue.
-type QueueAt = (u32, QueueId);
+type QueueAt = (NodeId, QueueId);
 
 /// What holds something at an ingress of a switch.
-type HeldAt = (u32, u16, Holds);
+type HeldAt = (NodeId, u16, Holds);
 
 /// A queue that cannot send, and the pauses that hold it.
 #[derive(Clone, Debug)]
 struct Stuck {
-    link: u32,
+    link: LinkId,
     class: u8,
     bytes: u64,
     /// One for each pause that holds it.
@@ -57,7 +58,7 @@ pub(super) struct DeadlockSearch {
     classes_only: bool,
     link_failures: Option<Arc<LinkFailures>>,
     /// From when on routes are without which links; those that have been learned are taken out.
-    epochs: VecDeque<(Time, Vec<u32>)>,
+    epochs: VecDeque<(Time, Vec<LinkId>)>,
     /// Changes of links so far.
     changes: usize,
     seed: u64,
@@ -65,7 +66,7 @@ pub(super) struct DeadlockSearch {
     /// Per switch, pairs of ports by which packets have gone so far.
     used: Vec<Pairs>,
     /// Ports in circles of `used`, ascending.
-    ports: Vec<u32>,
+    ports: Vec<LinkId>,
     /// Queues that can never send again.
     dead: BTreeSet<QueueAt>,
     pub found: Vec<DeadlockRecord>,
@@ -100,7 +101,7 @@ impl DeadlockSearch {
         let epochs = link_failures
             .as_ref()
             .map(|link_failures| link_failures.epochs());
-        let none = |s| Pairs::none(graph.ports(graph.hosts() + s));
+        let none = |switch| Pairs::none(graph.ports(switch));
         possible.then(|| {
             Box::new(Self {
                 on_deadlock: plan.on_deadlock,
@@ -110,7 +111,7 @@ impl DeadlockSearch {
                 changes: 0,
                 seed: plan.seed,
                 choice: plan.switch.path,
-                used: (0..graph.switches()).map(none).collect(),
+                used: graph.switch_ids().map(none).collect(),
                 ports: Vec::new(),
                 dead: BTreeSet::new(),
                 found: Vec::new(),
@@ -194,25 +195,28 @@ impl<C: Calendar> Simulation<C> {
 
     /// Ports at which something is stuck, and that can hold each other in a circle as far as routes
     /// say. There are nearly always none.
-    fn candidates(&self, deadlock_search: &DeadlockSearch) -> Vec<u32> {
+    fn candidates(&self, deadlock_search: &DeadlockSearch) -> Vec<LinkId> {
         let graph = &self.net.graph;
-        let may_be_stuck = |&link: &u32| {
+        let may_be_stuck = |&link: &LinkId| {
             let (switch, port) = self.sender(link);
             self.net.switch(switch).0.may_be_stuck(port)
         };
         let ports = deadlock_search.ports.iter().copied();
-        let mut links: Vec<u32> = ports.filter(may_be_stuck).collect();
+        let mut links: Vec<LinkId> = ports.filter(may_be_stuck).collect();
         loop {
             let before = links.len();
             let all = links.clone();
             links.retain(|&link| {
-                let far = graph.port(link as usize);
-                let base = graph.port_index(far.peer, 0) as u32;
-                let used = &deadlock_search.used[(far.peer - graph.hosts()) as usize];
-                let ports = base..base + u32::from(graph.ports(far.peer));
-                let onward = &all[all.partition_point(|&p| p < ports.start)..];
-                let mut onward = onward.iter().take_while(|&&p| p < ports.end);
-                onward.any(|&p| used.contains(far.peer_port, (p - base) as u16))
+                let far = graph.port(link);
+                let Some(switch) = graph.switch_number(far.peer) else {
+                    return false;
+                };
+                let first = graph.first_link(far.peer);
+                let used = &deadlock_search.used[switch as usize];
+                let end = first.at_port(graph.ports(far.peer));
+                let onward = &all[all.partition_point(|&link| link < first)..];
+                let mut onward = onward.iter().take_while(|&&link| link < end);
+                onward.any(|link| used.contains(far.peer_port, link.port(first)))
             });
             if links.len() == before {
                 return links;
@@ -221,17 +225,16 @@ impl<C: Calendar> Simulation<C> {
     }
 
     /// The switch that sends on a link, and its port there.
-    fn sender(&self, link: u32) -> (u32, u16) {
+    fn sender(&self, link: LinkId) -> (NodeId, u16) {
         let node = self.net.node_of(link);
-        let port = link as usize - self.net.graph.port_index(node, 0);
-        (node, port as u16)
+        (node, link.port(self.net.graph.first_link(node)))
     }
 
-    fn stuck_queues(&self, links: &[u32]) -> BTreeMap<QueueAt, Stuck> {
+    fn stuck_queues(&self, links: &[LinkId]) -> BTreeMap<QueueAt, Stuck> {
         let mut stuck = BTreeMap::new();
         for &link in links {
             let (own, port) = self.sender(link);
-            let far = self.net.graph.port(link as usize);
+            let far = self.net.graph.port(link);
             let (switch, arena) = self.net.switch(own);
             switch.for_each_stuck(port, arena, |q| {
                 let by_class = q.by_class.then_some(Holds::Class(q.class));
@@ -258,7 +261,7 @@ impl<C: Calendar> Simulation<C> {
         let mut left: BTreeSet<QueueAt> = stuck.keys().copied().collect();
         let mut looked_at = BTreeSet::new();
         loop {
-            let mut peers: Vec<u32> = kept.iter().map(|held| held.0).collect();
+            let mut peers: Vec<NodeId> = kept.iter().map(|held| held.0).collect();
             peers.dedup();
             for peer in peers {
                 let of_peer = (peer, 0, Holds::Class(0))..=(peer, u16::MAX, Holds::Named(u32::MAX));
@@ -280,9 +283,9 @@ impl<C: Calendar> Simulation<C> {
     }
 
     /// The queues that are stuck at these ports, with all that holds them.
-    fn waiting(&self, links: &[u32], stuck: BTreeMap<QueueAt, Stuck>) -> Waiting {
-        let peer = |&link: &u32| self.net.graph.port(link as usize).peer;
-        let peers: BTreeSet<u32> = links.iter().map(peer).collect();
+    fn waiting(&self, links: &[LinkId], stuck: BTreeMap<QueueAt, Stuck>) -> Waiting {
+        let peer = |&link: &LinkId| self.net.graph.port(link).peer;
+        let peers: BTreeSet<NodeId> = links.iter().map(peer).collect();
         let mut waiting = Waiting {
             stuck,
             ..Waiting::default()
@@ -303,13 +306,13 @@ impl<C: Calendar> Simulation<C> {
     /// there is no such circle.
     pub(super) fn explain_deadlock(&self) -> Option<String> {
         let graph = &self.net.graph;
-        let peer = |link: u32| graph.port(link as usize).peer;
-        let between_switches = |&link: &u32| peer(link) >= graph.hosts();
-        let ports = (graph.endpoints()..graph.port_count()).filter(between_switches);
-        let links: Vec<u32> = ports.collect();
+
+        let between_switches = |&link: &LinkId| !graph.is_host(graph.port(link).peer);
+        let ports = graph.link_ids().skip(graph.endpoints() as usize);
+        let links: Vec<LinkId> = ports.filter(between_switches).collect();
         let waiting = self.waiting(&links, self.stuck_queues(&links));
         let circle = waiting.circle(&waiting.never_again(), &BTreeSet::new())?;
-        let name = |queue: &QueueAt| graph.port_name(waiting.stuck[queue].link as usize);
+        let name = |queue: &QueueAt| graph.port_name(waiting.stuck[queue].link);
         let names: Vec<String> = circle.iter().map(name).collect();
         Some(format!(
             "deadlock: {} waits for {} again",
@@ -326,7 +329,7 @@ impl<C: Calendar> Simulation<C> {
             DeadPort {
                 node,
                 port,
-                peer: self.net.graph.port(of.link as usize).peer,
+                peer: self.net.graph.port(of.link).peer,
                 class: of.class,
                 bytes: of.bytes,
             }
@@ -421,10 +424,10 @@ mod tests {
 
     /// The queue of a network in which each switch has one, with the same number.
     fn of_port(number: u32) -> QueueAt {
-        (number, QueueId::new(number as usize))
+        (NodeId::from_bits(number), QueueId::new(number as usize))
     }
 
-    fn held_by(peer: u32) -> HeldAt {
+    fn held_by(peer: NodeId) -> HeldAt {
         (peer, 0, Holds::Class(2))
     }
 
@@ -433,15 +436,17 @@ mod tests {
         let mut waiting = Waiting::default();
         for &(queue, waits_for) in edges {
             let of = Stuck {
-                link: queue,
+                link: LinkId::from_bits(queue),
                 class: 2,
                 bytes: 1,
-                held: vec![held_by(queue)],
+                held: vec![held_by(NodeId::from_bits(queue))],
             };
             waiting.stuck.insert(of_port(queue), of);
             let at: BTreeSet<QueueAt> = waits_for.iter().map(|&to| of_port(to)).collect();
             if !at.is_empty() {
-                waiting.holders.insert(held_by(queue), at);
+                waiting
+                    .holders
+                    .insert(held_by(NodeId::from_bits(queue)), at);
             }
         }
         waiting
@@ -449,7 +454,7 @@ mod tests {
 
     fn dead(edges: &[(u32, &[u32])]) -> Vec<u32> {
         let dead = case(edges).never_again();
-        dead.into_iter().map(|(queue, _)| queue).collect()
+        dead.into_iter().map(|(node, _)| node.bits()).collect()
     }
 
     // LNK-41
@@ -474,7 +479,7 @@ mod tests {
             found.map(|circle| {
                 circle
                     .into_iter()
-                    .map(|(queue, _)| queue)
+                    .map(|(node, _)| node.bits())
                     .collect::<Vec<_>>()
             })
         };

@@ -208,7 +208,7 @@ pub(super) fn needs_order(plan: &Plan) -> Option<&'static str> {
 /// Data packets that all hosts together can send in some time.
 fn most_packets(plan: &Plan, time_ps: Time) -> u64 {
     let graph = &plan.graph;
-    let rates = (0..graph.endpoints()).map(|end| graph.port(end as usize).rate);
+    let rates = graph.endpoint_ids().map(|end| graph.port(end).rate);
     let bytes: u64 = rates.map(|rate| rate.bytes_in(time_ps)).sum();
     bytes / u64::from(plan.nic.mtu + plan.nic.header)
 }

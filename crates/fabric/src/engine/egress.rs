@@ -8,6 +8,7 @@ use kernel::small_sort::{FEW, order_few};
 use super::node::NodeSink;
 use super::outbox::Leaving;
 use super::partition::Partition;
+use crate::ids::{LinkId, LocalNode};
 
 impl<C: Calendar> Partition<C> {
     /// One round of decisions: the ports that were kicked before it began, in order of links.
@@ -35,7 +36,7 @@ impl<C: Calendar> Partition<C> {
 
     /// The ports of a round that several were kicked for.
     #[inline(never)]
-    fn round_of_several<const MORE: bool>(&mut self) -> Vec<u32> {
+    fn round_of_several<const MORE: bool>(&mut self) -> Vec<LinkId> {
         let mut round = std::mem::take(&mut self.round);
         std::mem::swap(&mut round, &mut self.core.links.kicks);
         match round.len() {
@@ -49,8 +50,8 @@ impl<C: Calendar> Partition<C> {
     /// Whether a kicked port takes part: it has something to send and its link is free. If the link
     /// is not free, the port is called when it is.
     #[inline]
-    fn admit_to_round<const MORE: bool>(&mut self, link: u32) -> bool {
-        let near = &mut self.core.links.near[link as usize];
+    fn admit_to_round<const MORE: bool>(&mut self, link: LinkId) -> bool {
+        let near = &mut self.core.links.near[link];
         near.kicked = false;
         let (node, port, busy_ps) = (near.node, near.port, near.busy_ps);
         if MORE
@@ -69,39 +70,39 @@ impl<C: Calendar> Partition<C> {
     }
 
     #[inline]
-    fn waiting(&self, node: u32, port: u16) -> bool {
-        match (node as usize).checked_sub(self.nics.len()) {
+    fn waiting(&self, node: LocalNode, port: u16) -> bool {
+        match node.switch(self.nics.len()) {
             Some(switch) => self.switches[switch].waiting(port),
-            None => self.nics[node as usize].waiting(port),
+            None => self.nics[node.index()].waiting(port),
         }
     }
 
     #[inline]
-    pub(super) fn arm(&mut self, link: u32) {
+    pub(super) fn arm(&mut self, link: LinkId) {
         self.core.links.arm(link, &mut self.core.calendar.here);
     }
 
     /// A free port chooses a frame, if it has one, and starts to send it.
     // ENG-02, ENG-05
     #[inline(always)]
-    fn decide<const MORE: bool>(&mut self, link: u32) {
+    fn decide<const MORE: bool>(&mut self, link: LinkId) {
         let now = self.core.now;
-        let near = &self.core.links.near[link as usize];
+        let near = &self.core.links.near[link];
         let (node, port) = (near.node, near.port);
         let arena = &mut self.arena;
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,
-            base: link - u32::from(port),
+            base: link.first_link(port),
         };
-        let (sent, more) = match (node as usize).checked_sub(self.nics.len()) {
+        let (sent, more) = match node.switch(self.nics.len()) {
             Some(switch) => {
                 let switch = &mut self.switches[switch];
                 let sent = switch.transmit(now, port, arena, sink);
                 (sent, switch.waiting(port))
             }
             None => {
-                let nic = &mut self.nics[node as usize];
+                let nic = &mut self.nics[node.index()];
                 let sent = nic.transmit(now, port, arena, sink);
                 (sent, nic.waiting(port))
             }
@@ -121,14 +122,14 @@ impl<C: Calendar> Partition<C> {
 
     /// Counts a frame that a port begins to send, and schedules its arrival.
     #[inline]
-    pub(super) fn put_on_link<const MORE: bool>(&mut self, link: u32, id: PacketId) {
+    pub(super) fn put_on_link<const MORE: bool>(&mut self, link: LinkId, id: PacketId) {
         let now = self.core.now;
         let packet = self.arena.hot(id);
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
         let links = &mut self.core.links;
         let (arrival, near) = links.send(now, link, size, data);
         if MORE && let Some(recording) = &mut self.recording {
-            let from_host = (near.node as usize) < self.nics.len();
+            let from_host = near.node.switch(self.nics.len()).is_none();
             recording.sends(now, (link, near), from_host, id, &self.arena);
         }
         if near.leaves {
@@ -143,13 +144,13 @@ impl<C: Calendar> Partition<C> {
         }
         self.core
             .calendar
-            .push_to(lane, Event::new(arrival, phase::ARRIVAL, link, id));
+            .push_to(lane, Event::new(arrival, phase::ARRIVAL, link.bits(), id));
     }
 
     /// A frame goes to another partition. Kept out of the way of those that do not.
     #[inline(never)]
-    fn leave<const MORE: bool>(&mut self, link: u32, at: Time, id: PacketId) {
-        let to = self.core.links.far[link as usize].node;
+    fn leave<const MORE: bool>(&mut self, link: LinkId, at: Time, id: PacketId) {
+        let to = self.core.links.far[link].part;
         if MORE
             && let Some(recording) = &mut self.recording
             && let Some(journey) = recording.hand_over(id)

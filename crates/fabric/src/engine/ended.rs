@@ -3,6 +3,7 @@
 
 use dataplane::units::Time;
 
+use crate::ids::NodeId;
 use crate::record::OperationRecord;
 
 /// Rows of a block.
@@ -69,7 +70,7 @@ impl Ended {
         let always = [
             kind as u64,
             flags,
-            row.host.into(),
+            row.host.bits().into(),
             row.bytes,
             row.moved_bytes,
             row.end_ps.wrapping_sub(row.ready_ps),
@@ -93,7 +94,7 @@ impl Ended {
             workload: key.workload,
             rank: key.rank,
             index: key.index,
-            host,
+            host: NodeId::from_bits(host),
             kind,
             peer: optional(PEER).map(|peer| peer as u32),
             group: optional(GROUP).map(|group| group as u32),
@@ -186,7 +187,7 @@ mod tests {
                 workload: stream.below(3) as u16,
                 rank: stream.below(9) as u32,
                 index,
-                host: number(&mut stream) as u32,
+                host: NodeId::from_bits(number(&mut stream) as u32),
                 kind: ["calc", "send", "all-reduce"][stream.below(3) as usize],
                 peer: some(&mut stream).map(|peer| peer as u32),
                 group: some(&mut stream).map(|group| group as u32),
@@ -234,7 +235,7 @@ mod tests {
                 workload: 0,
                 rank: 900,
                 index,
-                host: 900,
+                host: NodeId::new(900),
                 kind: "send",
                 peer: Some(901),
                 group: None,

@@ -10,6 +10,7 @@ use kernel::digest::fold;
 use super::node::{Core, NodeSink};
 use super::partition::Partition;
 use super::recording::Came;
+use crate::ids::{LinkId, LocalNode};
 
 impl<C: Calendar> Partition<C> {
     /// Handles every event before `limit`, instant by instant.
@@ -94,16 +95,16 @@ impl<C: Calendar> Partition<C> {
         }
         self.core.events += 1;
         match event.phase() {
-            phase::ARRIVAL => self.arrive::<MORE>(event.id(), event.arg()),
+            phase::ARRIVAL => self.arrive::<MORE>(LinkId::from_bits(event.id()), event.arg()),
             phase::TIMER if event.arg() != 0 => self.call(event.id(), event.arg()),
-            phase::TIMER => self.timer(event.id()),
+            phase::TIMER => self.timer(LocalNode::from_bits(event.id())),
             phase::FLOW_START if C::IN_ORDER_OF_SCHEDULING => self.step_flow_start(event.id()),
             phase::FLOW_START => self.start(event),
             phase::TOPOLOGY => self.change_topology(event.id(), event.arg() != 0),
             _ => {
-                let near = &mut self.core.links.near[event.id() as usize];
-                near.armed = false;
-                self.core.links.kick(event.id());
+                let link = LinkId::from_bits(event.id());
+                self.core.links.near[link].armed = false;
+                self.core.links.kick(link);
             }
         }
         if MORE && !self.core.heard.is_empty() {
@@ -115,7 +116,7 @@ impl<C: Calendar> Partition<C> {
     #[inline(never)]
     fn start(&mut self, event: Event) {
         if event.arg() != 0 {
-            self.ranks_act(event.id() - 1);
+            self.ranks_act(LocalNode::from_bits(event.id() - 1));
         } else {
             self.start_flows();
         }
@@ -123,14 +124,14 @@ impl<C: Calendar> Partition<C> {
 
     // ENG-01
     #[inline]
-    fn arrive<const MORE: bool>(&mut self, link: u32, id: PacketId) {
+    fn arrive<const MORE: bool>(&mut self, link: LinkId, id: PacketId) {
         let now = self.core.now;
         let packet = self.arena.hot(id);
         if packet.is_progress() {
             self.progress_ps = now.max(self.progress_ps);
         }
         let is_frame = packet.is_frame();
-        let l = &mut self.core.links.far[link as usize];
+        let l = &mut self.core.links.far[link];
         let (how, what) = packet.digest_words();
         l.digest = fold(fold(l.digest, now ^ how), what);
         l.arrived += 1;
@@ -149,12 +150,12 @@ impl<C: Calendar> Partition<C> {
     /// other frames.
     // SW-45: response time
     #[inline(never)]
-    fn put_off(&mut self, link: u32, id: PacketId) -> bool {
+    fn put_off(&mut self, link: LinkId, id: PacketId) -> bool {
         let is_pause = pfc::said(self.arena.hot(id)).is_some();
         if is_pause {
             self.core.late_frames += 1;
             let at = self.core.now + self.settings.pause_response_ps;
-            let number = self.core.nodes.len() as u32 + link;
+            let number = self.core.nodes.len() as u32 + link.bits();
             let event = Event::new(at, phase::TIMER, number, id + 1);
             self.core.calendar.here.push(event);
         }
@@ -163,14 +164,14 @@ impl<C: Calendar> Partition<C> {
 
     /// The receiver of a link obeys a frame that was put off, unless the link has failed since.
     // SW-45: response time; LNK-21: a failure ends pauses
-    fn obey_late(&mut self, link: u32, id: PacketId) {
+    fn obey_late(&mut self, link: LinkId, id: PacketId) {
         self.core.late_frames -= 1;
         let arrived_ps = self.core.now - self.settings.pause_response_ps;
         let states = self.faults.states.as_ref();
-        if states.is_some_and(|states| states.ends[link as usize].failed_ps > arrived_ps) {
+        if states.is_some_and(|states| states.ends[link].failed_ps > arrived_ps) {
             return self.arena.free(id);
         }
-        let far = &self.core.links.far[link as usize];
+        let far = &self.core.links.far[link];
         self.hand_over::<true>((far.node, far.port, far.base), id, true);
     }
 
@@ -178,7 +179,7 @@ impl<C: Calendar> Partition<C> {
     #[inline(always)]
     fn hand_over<const MORE: bool>(
         &mut self,
-        (node, port, base): (u32, u16, u32),
+        (node, port, base): (LocalNode, u16, LinkId),
         id: PacketId,
         is_frame: bool,
     ) {
@@ -194,7 +195,7 @@ impl<C: Calendar> Partition<C> {
             node,
             base,
         };
-        match (node as usize).checked_sub(self.nics.len()) {
+        match node.switch(self.nics.len()) {
             Some(switch) => {
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
                 if MORE && !self.core.pauses_sent.is_empty() {
@@ -205,7 +206,7 @@ impl<C: Calendar> Partition<C> {
                 }
             }
             None => {
-                self.nics[node as usize].receive(now, port, id, &mut self.arena, sink);
+                self.nics[node.index()].receive(now, port, id, &mut self.arena, sink);
                 self.note_flows();
             }
         }
@@ -213,14 +214,14 @@ impl<C: Calendar> Partition<C> {
 
     /// A frame arrives at a port of a node that a measure may want to know more of. Kept out of the way of others.
     #[inline(never)]
-    fn arrive_recorded(&mut self, (node, port, base): (u32, u16, u32), id: PacketId) {
+    fn arrive_recorded(&mut self, (node, port, base): (LocalNode, u16, LinkId), id: PacketId) {
         let now = self.core.now;
         if self.core.follows && self.arena.hot(id).is_frame() {
             self.read_pause(node, port, id);
         }
         let came = match &self.recording {
             Some(recording) if self.core.listens => {
-                let link = base + u32::from(port);
+                let link = base.at_port(port);
                 Came::of(&self.arena, id, link, recording)
             }
             _ => None,
@@ -230,10 +231,10 @@ impl<C: Calendar> Partition<C> {
             node,
             base,
         };
-        match (node as usize).checked_sub(self.nics.len()) {
+        match node.switch(self.nics.len()) {
             Some(switch) => {
                 if let Some(recording) = &mut self.recording {
-                    recording.packet_arrived(now, base + u32::from(port), id);
+                    recording.packet_arrived(now, base.at_port(port), id);
                 }
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
                 if !self.core.pauses_sent.is_empty() {
@@ -247,7 +248,7 @@ impl<C: Calendar> Partition<C> {
                 }
             }
             None => {
-                let nic = &mut self.nics[node as usize];
+                let nic = &mut self.nics[node.index()];
                 let received = match &mut self.recording {
                     Some(recording) => recording.before_receive(now, id, &self.arena, nic),
                     None => None,
@@ -267,11 +268,12 @@ impl<C: Calendar> Partition<C> {
     /// Handles a timer: calls the node, or applies a pause frame after its response time.
     fn call(&mut self, number: u32, what: u32) {
         if let Some(link) = number.checked_sub(self.core.nodes.len() as u32) {
-            return self.obey_late(link, what - 1);
+            return self.obey_late(LinkId::from_bits(link), what - 1);
         }
         let now = self.core.now;
-        let sink = &mut NodeSink::of(&mut self.core, number);
-        if let Some(nic) = self.nics.get_mut(number as usize) {
+        let node = LocalNode::from_bits(number);
+        let sink = &mut NodeSink::of(&mut self.core, node);
+        if let Some(nic) = self.nics.get_mut(node.index()) {
             nic.called(now, what, sink);
         }
     }
@@ -302,7 +304,7 @@ impl<C: Calendar> Partition<C> {
             self.progress_ps = now;
             let node = self.places.of(host).at;
             let sink = &mut NodeSink::of(&mut self.core, node);
-            self.nics[node as usize].returned(now, port, id, &mut self.arena, sink);
+            self.nics[node.index()].returned(now, port, id, &mut self.arena, sink);
         }
     }
 
@@ -310,14 +312,11 @@ impl<C: Calendar> Partition<C> {
     /// announces the loss, where drops are announced.
     // TOP-20, REC-31
     #[cold]
-    fn lose(&mut self, link: u32, id: PacketId) {
+    fn lose(&mut self, link: LinkId, id: PacketId) {
         let packet = self.arena.hot(id);
         let ends_here = packet.is_frame();
         let links = &self.core.links;
-        let (from, to) = (
-            links.near[link as usize].node,
-            links.far[link as usize].node,
-        );
+        let (from, to) = (links.near[link].node, links.far[link].node);
         let mut sink = NodeSink::of(&mut self.core, to);
         sink.note_drop(packet, Some(link), DropCause::Link);
         sink.node = from;
@@ -328,14 +327,14 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    fn timer(&mut self, node: u32) {
+    fn timer(&mut self, node: LocalNode) {
         let now = self.core.now;
-        if node as usize == self.core.nodes.len() {
+        if node.index() == self.core.nodes.len() {
             self.deliver_notices();
             return;
         }
         // A timer that was set again for an earlier time does nothing at the old one (KER-06).
-        let alarm = &mut self.core.nodes[node as usize];
+        let alarm = &mut self.core.nodes[node];
         if alarm.armed_ps > now {
             return;
         }
@@ -343,10 +342,10 @@ impl<C: Calendar> Partition<C> {
         alarm.armed_ps = std::mem::replace(&mut alarm.then_ps, NEVER);
         let over = self.core.pauses.len();
         let sink = &mut NodeSink::of(&mut self.core, node);
-        match (node as usize).checked_sub(self.nics.len()) {
+        match node.switch(self.nics.len()) {
             Some(switch) => self.switches[switch].timer(now, &mut self.arena, sink),
             None => {
-                self.nics[node as usize].timer(now, &mut self.arena, sink);
+                self.nics[node.index()].timer(now, &mut self.arena, sink);
                 // NIC-41: what completes a flow may have arrived before.
                 self.note_flows();
             }
@@ -368,9 +367,9 @@ impl<C: Calendar> Partition<C> {
 
     /// The run ends after everything of `now`: NICs count what they had put off.
     pub(super) fn settle(&mut self, now: Time) {
-        for (node, nic) in (0..).zip(&mut self.nics) {
+        for (node, nic) in self.nics.iter_mut().enumerate() {
             let core = &mut self.core;
-            nic.settle(now, &mut NodeSink::of(core, node));
+            nic.settle(now, &mut NodeSink::of(core, LocalNode::new(node)));
         }
     }
 }

@@ -36,8 +36,8 @@ impl<C: Calendar> Partition<C> {
             if let Some(recording) = recording {
                 recording.take_over(id, journey);
             }
-            let lane = links.near[link as usize].lane;
-            calendar.push_to(lane, Event::new(at, phase::ARRIVAL, link, id));
+            let lane = links.near[link].lane;
+            calendar.push_to(lane, Event::new(at, phase::ARRIVAL, link.bits(), id));
         });
         for (flow, carried) in batch.messages.drain(..) {
             self.expect_message(flow, carried);

@@ -13,6 +13,7 @@ use traffic::Flow;
 
 use super::flow_state::Ends;
 use super::{Clock, Plan};
+use crate::ids::{LinkId, hosts_of};
 use crate::ns3::{Baselines, SourcePorts};
 use crate::paths::{FrameSizes, Paths};
 use crate::record::FlowRecord;
@@ -114,7 +115,7 @@ impl FlowParameters {
 
     /// How many equal-cost paths there are, where senders choose among them; else 0.
     // NDP-05
-    fn path_count(&self, src: u32, dst: u32) -> u32 {
+    fn path_count(&self, src: LinkId, dst: LinkId) -> u32 {
         let counts = self.path_counts.as_ref();
         counts.map_or(0, |counts| counts.between(&self.graph, src, dst))
     }
@@ -127,36 +128,45 @@ impl FlowParameters {
             (_, Some(rail)) => usize::from(rail) % of,
             _ => (mix64(way.hash ^ salt) % of as u64) as usize,
         };
-        let ports = |host| self.graph.endpoints_of(host);
-        let (from, to) = (ports(flow.src), ports(flow.dst));
-        if from.len() == 1 && to.len() == 1 {
-            return (from.start, to.start);
+        let (from, to) = hosts_of(flow);
+        let (first, last) = (self.graph.first_link(from), self.graph.first_link(to));
+        if self.graph.ports(from) == 1 && self.graph.ports(to) == 1 {
+            return Ends {
+                src: first,
+                dst: last,
+            };
         }
         // TOP-06: there is always one.
-        let mut pairs = self.paths.nearest_endpoints(flow.src, flow.dst);
-        let mut senders: Vec<u32> = pairs.iter().map(|pair| pair.0).collect();
+        let mut pairs = self.paths.nearest_endpoints(from, to);
+        let mut senders: Vec<LinkId> = pairs.iter().map(|pair| pair.0).collect();
         senders.dedup();
         let src = senders[nth(1, senders.len())];
         pairs.retain(|pair| pair.0 == src);
         // RNK-16: the port of the same place at the receiver, if it is as near.
-        let place = src - self.graph.endpoints_of(flow.src).start;
-        let same = self.graph.endpoints_of(flow.dst).start + place;
-        if way.rail.is_some() && pairs.contains(&(src, same)) {
-            return (src, same);
-        }
-        (src, pairs[nth(2, pairs.len())].1)
+        let same = last.at_port(src.port(first));
+        let dst = match way.rail.is_some() && pairs.contains(&(src, same)) {
+            true => same,
+            false => pairs[nth(2, pairs.len())].1,
+        };
+        Ends { src, dst }
     }
 
     /// A flow on its way as its NIC is given it; `cookie` comes back with its end.
-    pub fn start(&mut self, flow: &Flow, way: &Way, (src, dst): Ends, cookie: u32) -> FlowStart {
-        let rate = self.clock.of(self.graph.port(src as usize).rate);
+    pub fn start(
+        &mut self,
+        flow: &Flow,
+        way: &Way,
+        Ends { src, dst }: Ends,
+        cookie: u32,
+    ) -> FlowStart {
+        let rate = self.clock.of(self.graph.port(src).rate);
         let (base_rtt_ps, bdp_bytes) = self.baseline(src, dst, rate);
         FlowStart {
             flow: flow.id,
             cookie,
-            port: (src - self.graph.endpoints_of(flow.src).start) as u16,
-            src,
-            dst,
+            port: src.port(self.graph.first_link(hosts_of(flow).0)),
+            src: src.bits(),
+            dst: dst.bits(),
             bytes: flow.bytes,
             hash: self.packet_hash(flow, way.hash),
             class: flow.class,
@@ -175,7 +185,7 @@ impl FlowParameters {
     }
 
     /// T and BDP of a flow that sends at `rate`.
-    fn baseline(&mut self, src: u32, dst: u32, rate: Rate) -> (Time, u64) {
+    fn baseline(&mut self, src: LinkId, dst: LinkId, rate: Rate) -> (Time, u64) {
         let (frame, ack) = (self.nic.mtu + self.nic.header, self.nic.ack);
         let rtt_ps = match self.base_rtt {
             BaseRtt::Fixed(rtt_ps) => rtt_ps,
@@ -198,7 +208,7 @@ impl FlowParameters {
     }
 
     /// Switches between two endpoints; 0 where no control reads their number.
-    fn hops(&mut self, src: u32, dst: u32) -> u16 {
+    fn hops(&mut self, src: LinkId, dst: LinkId) -> u16 {
         if !self.nic.control.reads_hops() {
             return 0;
         }
@@ -206,7 +216,7 @@ impl FlowParameters {
     }
 
     /// The record of a flow that has not finished yet.
-    pub fn record(&mut self, flow: Flow, (src, dst): Ends) -> FlowRecord {
+    pub fn record(&mut self, flow: Flow, Ends { src, dst }: Ends) -> FlowRecord {
         let frames = FrameSizes::of(&self.nic);
         FlowRecord {
             flow,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use traffic::Flow;
 
+use crate::ids::LinkId;
 use crate::record::{FlowRecord, Violation};
 
 /// The flows of a partition.
@@ -37,8 +38,23 @@ impl FlowState {
     }
 }
 
-/// The endpoints of a flow: the port of its sender, and that of its receiver.
-pub(super) type Ends = (u32, u32);
+/// The endpoints of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    /// Link on which the sender's port sends.
+    pub src: LinkId,
+    /// Link on which the receiver's port sends.
+    pub dst: LinkId,
+}
+
+/// A live flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlowAt {
+    /// Number of the flow.
+    pub flow: u32,
+    /// Index of the flow among the live flows.
+    pub cookie: u32,
+}
 
 /// Flows that have started and not finished, each with its endpoints; a finished one leaves its place
 /// to the next.

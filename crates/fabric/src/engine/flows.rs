@@ -7,12 +7,13 @@ use traffic::Flow;
 use super::flow_parameters::Way;
 use super::node::NodeSink;
 use super::partition::Partition;
+use crate::ids::hosts_of;
 use crate::record::{FlowRecord, Violation};
 
 impl<C: Calendar> Partition<C> {
     /// One more flow that will start here.
     pub(super) fn expect(&mut self, flow: Flow) {
-        let lane = self.places.of(flow.src).lane;
+        let lane = self.places.of(hosts_of(&flow).0).lane;
         let coming = &mut self.flows.coming[usize::from(lane)];
         coming.push_back(flow);
         if coming.len() == 1 {
@@ -57,17 +58,17 @@ impl<C: Calendar> Partition<C> {
     /// Starts a flow on its way.
     pub(super) fn start_on(&mut self, flow: Flow, way: &Way) {
         let now = self.core.now;
-        let (src, dst) = self.parameters.endpoints(&flow, way);
-        let node = self.places.of(flow.src).at;
-        let cookie = self.flows.live.insert(flow, (src, dst));
-        let start = self.parameters.start(&flow, way, (src, dst), cookie);
+        let ends = self.parameters.endpoints(&flow, way);
+        let node = self.places.of(hosts_of(&flow).0).at;
+        let cookie = self.flows.live.insert(flow, ends);
+        let start = self.parameters.start(&flow, way, ends, cookie);
         self.flows.started += 1;
         if let Some(recording) = &mut self.recording {
-            let links = (src, self.graph.peer_index(dst as usize) as u32);
+            let links = (ends.src, self.graph.reverse(ends.dst));
             recording.flow_started(now, &flow, start.cookie, links);
         }
         let sink = &mut NodeSink::of(&mut self.core, node);
-        self.nics[node as usize].start_on(now, &start, way.pair, sink);
+        self.nics[node.index()].start_on(now, &start, way.pair, sink);
     }
 
     /// Turns the flows that finished in this event into records.

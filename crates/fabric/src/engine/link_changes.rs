@@ -15,6 +15,7 @@ use super::link_state::{End, reachable_parts};
 use super::network::Network;
 use super::node::NodeSink;
 use super::partition::Partition;
+use crate::ids::{LinkId, LocalNode, hosts_of};
 
 /// Flows out of reach that are named one by one.
 const MOST_NAMED: usize = 200;
@@ -31,7 +32,8 @@ impl<C: Calendar> Partition<C> {
         let parts = reachable_parts(&states.known_graph(&self.graph));
         for change in link_failures.changes() {
             for end in self.ends(change.link, part) {
-                let event = Event::new(change.at_ps, phase::TOPOLOGY, end, u32::from(change.up));
+                let up = u32::from(change.up);
+                let event = Event::new(change.at_ps, phase::TOPOLOGY, end.bits(), up);
                 self.core.calendar.here.push(event);
             }
         }
@@ -47,15 +49,15 @@ impl<C: Calendar> Partition<C> {
                 self.change_end(end, false);
             }
         }
-        for host in 0..self.nics.len() as u32 {
-            self.set_reach(host, parts.as_ref());
+        for host in 0..self.nics.len() {
+            self.set_reach(LocalNode::new(host), parts.as_ref());
         }
     }
 
     /// The ends of a link that are in this partition.
-    fn ends(&self, link: u32, part: u32) -> Vec<u32> {
-        let other = self.graph.peer_index(link as usize) as u32;
-        let here = |&end: &u32| self.places.of(self.graph.node_of_port(end as usize)).part == part;
+    fn ends(&self, link: LinkId, part: u32) -> Vec<LinkId> {
+        let other = self.graph.reverse(link);
+        let here = |&end: &LinkId| self.places.of(self.graph.sender(end)).part == part;
         [link, other].into_iter().filter(here).collect()
     }
 
@@ -64,10 +66,11 @@ impl<C: Calendar> Partition<C> {
     pub(super) fn change_topology(&mut self, id: u32, up: bool) {
         self.progress_ps = self.core.now;
         if let Some(node) = id.checked_sub(self.graph.port_count()) {
-            self.take_routes(node);
+            self.take_routes(LocalNode::from_bits(node));
         } else {
-            self.change_end(id, up);
-            let lower = self.graph.peer_index(id as usize) > id as usize;
+            let end = LinkId::from_bits(id);
+            self.change_end(end, up);
+            let lower = self.graph.reverse(end) > end;
             if let Some(states) = &mut self.faults.states {
                 states.changes += u64::from(lower);
             }
@@ -79,37 +82,37 @@ impl<C: Calendar> Partition<C> {
 
     /// One end of a link: the node there, its sending direction, and the receiving one.
     // LNK-01, LNK-02, LNK-20
-    fn change_end(&mut self, end: u32, up: bool) {
+    fn change_end(&mut self, end: LinkId, up: bool) {
         let now = self.core.now;
         let Some(states) = &mut self.faults.states else {
             return;
         };
-        let incoming = self.graph.peer_index(end as usize);
-        let l = &mut self.core.links.near[end as usize];
+        let incoming = self.graph.reverse(end);
+        let l = &mut self.core.links.near[end];
         if up {
-            l.busy_ps = states.ends[end as usize].busy_ps.max(now);
+            l.busy_ps = states.ends[end].busy_ps.max(now);
         } else {
-            states.ends[end as usize].busy_ps = std::mem::replace(&mut l.busy_ps, NEVER);
+            states.ends[end].busy_ps = std::mem::replace(&mut l.busy_ps, NEVER);
             states.ends[incoming].failed_ps = now;
         }
         let (node, port) = (l.node, l.port);
         self.core.links.far[incoming].lossy = true;
         let stranded = states.link_failures.stranded;
         let sink = &mut NodeSink::of(&mut self.core, node);
-        match (node as usize).checked_sub(self.nics.len()) {
+        match node.switch(self.nics.len()) {
             Some(switch) => {
                 self.switches[switch].link(now, port, up, stranded, &mut self.arena, sink);
             }
             None => {
-                let lost = self.nics[node as usize].link(now, port, up, &mut self.arena, sink);
-                states.ends[end as usize].lost_waiting += lost;
+                let lost = self.nics[node.index()].link(now, port, up, &mut self.arena, sink);
+                states.ends[end].lost_waiting += lost;
             }
         }
     }
 
     /// New routes come to a node.
     // LNK-12
-    fn take_routes(&mut self, node: u32) {
+    fn take_routes(&mut self, node: LocalNode) {
         let now = self.core.now;
         let Some(states) = &mut self.faults.states else {
             return;
@@ -117,11 +120,14 @@ impl<C: Calendar> Partition<C> {
         if states.reroutes == 0 || states.new_routes.at_ps != now {
             states.learn(&self.graph, now);
         }
-        let Some(switch) = (node as usize).checked_sub(self.nics.len()) else {
+        let Some(switch) = node.switch(self.nics.len()) else {
             let parts = states.new_routes.parts.clone();
             return self.set_reach(node, parts.as_ref());
         };
-        let number = self.core.nodes[node as usize].number - self.graph.hosts();
+        let node_id = self.core.nodes[node].number;
+        let Some(number) = self.graph.switch_number(node_id) else {
+            return;
+        };
         let Some(routes) = states.new_routes.routes[number as usize].take() else {
             return;
         };
@@ -132,21 +138,21 @@ impl<C: Calendar> Partition<C> {
 
     /// Informs a host which receivers it cannot reach.
     // LNK-13
-    fn set_reach(&mut self, host: u32, parts: Option<&Arc<[u32]>>) {
+    fn set_reach(&mut self, host: LocalNode, parts: Option<&Arc<[u32]>>) {
         let sink = &mut NodeSink::of(&mut self.core, host);
-        self.nics[host as usize].reach(sink.core.now, parts, sink);
+        self.nics[host.index()].reach(sink.core.now, parts, sink);
     }
 
     /// Whether the frame that comes to the end of a lossy link now is lost.
     // LNK-02
     #[cold]
-    pub(super) fn is_lost(&mut self, link: u32, id: PacketId) -> bool {
+    pub(super) fn is_lost(&mut self, link: LinkId, id: PacketId) -> bool {
         if let Some(states) = &mut self.faults.states {
-            let end = &mut states.ends[link as usize];
+            let end = &mut states.ends[link];
             let links = &self.core.links;
-            let delay_ps = links.near[link as usize].delay_ps;
+            let delay_ps = links.near[link].delay_ps;
             let size = u64::from(self.arena.hot(id).size);
-            let in_flight_ps = delay_ps + links.rates[link as usize].serialisation_ps(size);
+            let in_flight_ps = delay_ps + links.rates[link].serialisation_ps(size);
             if self.core.now - in_flight_ps < end.failed_ps {
                 end.lost_in_flight += 1;
                 return true;
@@ -158,12 +164,12 @@ impl<C: Calendar> Partition<C> {
 
 impl<C> Network<C> {
     /// Frames that were lost because a link had failed, outside of switches.
-    pub fn lost_with(&self, link: u32) -> u64 {
+    pub fn lost_with(&self, link: LinkId) -> u64 {
         let of = |node| {
             let states = self.part_of(node).faults.states.as_ref();
-            states.map_or(End::default(), |states| states.ends[link as usize])
+            states.map_or(End::default(), |states| states.ends[link])
         };
-        let receiver = self.graph.port(link as usize).peer;
+        let receiver = self.graph.port(link).peer;
         of(self.node_of(link)).lost_waiting + of(receiver).lost_in_flight
     }
 }
@@ -192,7 +198,7 @@ impl<C: Calendar> Simulation<C> {
                     "flow {} from {} to {}: {} of {} B acknowledged, {}",
                     flow.id,
                     graph.name(host),
-                    graph.name(flow.dst),
+                    graph.name(hosts_of(&flow).1),
                     sent.acked_bytes,
                     flow.bytes,
                     sent.why

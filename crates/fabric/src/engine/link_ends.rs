@@ -1,11 +1,13 @@
 //! Links, a record for each end of each direction, and who asked to send.
 
+use dataplane::ids::IndexVec;
 use dataplane::prefetch::large_pages;
 use dataplane::units::{NEVER, Rate, Time};
 use kernel::calendar::{Calendar, Event, phase};
 
 use super::clock::Clock;
 use super::places::Places;
+use crate::ids::{LinkId, LocalNode};
 use crate::topology::{Graph, Loss};
 
 /// What the sender of a link keeps of it, one cache line. The global number of a link is the number
@@ -24,7 +26,7 @@ pub(super) struct Near {
     /// Time that a byte takes; 0: not a whole number of ps, ask [`Links::rates`].
     ps_per_byte: u32,
     /// The node that sends, by its number in its partition, and its port.
-    pub node: u32,
+    pub node: LocalNode,
     pub port: u16,
     /// Stands in the kick list.
     pub kicked: bool,
@@ -34,7 +36,7 @@ pub(super) struct Near {
     pub lane: u8,
     /// The node at the other end is a host.
     pub to_host: bool,
-    /// The node at the other end is in another partition: [`Far::node`] is the number of that.
+    /// The node at the other end is in another partition.
     pub leaves: bool,
 }
 
@@ -46,12 +48,13 @@ pub(super) struct Far {
     pub digest: u64,
     /// Frames that arrived.
     pub arrived: u64,
-    /// The node that receives, by its number in its partition, and its port. Where the link leaves
-    /// the partition of its sender: at the sender that other partition.
-    pub node: u32,
+    /// The node that receives, by its number in its partition, and its port.
+    pub node: LocalNode,
     /// Number of the first port of the node that receives.
-    pub base: u32,
+    pub base: LinkId,
     pub port: u16,
+    /// The partition of that node.
+    pub part: u32,
     /// Some frames are lost on the link.
     pub lossy: bool,
 }
@@ -86,28 +89,28 @@ impl Pauses {
 /// All links in the order of nodes and ports.
 #[derive(Debug)]
 pub(super) struct Links {
-    pub near: Vec<Near>,
-    pub far: Vec<Far>,
-    pub pauses: Vec<Pauses>,
-    pub rates: Vec<Rate>,
+    pub near: IndexVec<LinkId, Near>,
+    pub far: IndexVec<LinkId, Far>,
+    pub pauses: IndexVec<LinkId, Pauses>,
+    pub rates: IndexVec<LinkId, Rate>,
     /// Ports to look at in the next round of this instant.
-    pub kicks: Vec<u32>,
+    pub kicks: Vec<LinkId>,
 }
 
 impl Links {
     pub fn new(graph: &Graph, clock: Clock, places: &Places, part: u32) -> Self {
         let ports = graph.port_count() as usize;
         let mut links = Self {
-            near: Vec::with_capacity(ports),
-            far: Vec::with_capacity(ports),
-            pauses: vec![Pauses::NEW; ports],
-            rates: Vec::with_capacity(ports),
+            near: Vec::with_capacity(ports).into(),
+            far: Vec::with_capacity(ports).into(),
+            pauses: vec![Pauses::NEW; ports].into(),
+            rates: Vec::with_capacity(ports).into(),
             kicks: Vec::new(),
         };
         large_pages(&links.near);
         large_pages(&links.far);
-        for node in 0..graph.nodes() {
-            for (port, index) in graph.port_range(node).enumerate() {
+        for node in graph.node_ids() {
+            for (port, index) in graph.links_of(node).enumerate() {
                 let of = graph.port(index);
                 let rate = clock.of(of.rate);
                 let (here, there) = (places.of(node), places.of(of.peer));
@@ -126,14 +129,15 @@ impl Links {
                     kicked: false,
                     armed: false,
                     lane: there.lane,
-                    to_host: of.peer < graph.hosts(),
+                    to_host: graph.is_host(of.peer),
                     leaves,
                 });
                 links.far.push(Far {
                     digest: 0,
                     arrived: 0,
-                    node: if leaves { there.part } else { there.at },
-                    base: graph.port_range(of.peer).start as u32,
+                    node: there.at,
+                    part: there.part,
+                    base: graph.first_link(of.peer),
                     port: of.peer_port,
                     lossy: graph.loss(index) != Loss::NONE,
                 });
@@ -144,14 +148,14 @@ impl Links {
 
     /// A port begins to send a frame at `now`: counts it, and returns when it arrives, and the link's record.
     #[inline(always)]
-    pub fn send(&mut self, now: Time, link: u32, size: u64, data: bool) -> (Time, &Near) {
-        let near = &mut self.near[link as usize];
+    pub fn send(&mut self, now: Time, link: LinkId, size: u64, data: bool) -> (Time, &Near) {
+        let near = &mut self.near[link];
         near.packets += 1;
         near.bytes += size;
         near.data_packets += u64::from(data);
         near.data_bytes += if data { size } else { 0 };
         let takes_ps = match near.ps_per_byte {
-            0 => self.rates[link as usize].serialisation_ps(size),
+            0 => self.rates[link].serialisation_ps(size),
             ps => size * u64::from(ps),
         };
         near.busy_ps = now + takes_ps;
@@ -160,8 +164,8 @@ impl Links {
 
     /// Puts a port on the kick list, once.
     #[inline]
-    pub fn kick(&mut self, link: u32) {
-        let near = &mut self.near[link as usize];
+    pub fn kick(&mut self, link: LinkId) {
+        let near = &mut self.near[link];
         if !near.kicked {
             near.kicked = true;
             self.kicks.push(link);
@@ -171,12 +175,12 @@ impl Links {
     /// Has a port called when its link is free, unless it will be called anyway.
     // ENG-06
     #[inline]
-    pub fn arm(&mut self, link: u32, calendar: &mut impl Calendar) {
-        let near = &mut self.near[link as usize];
+    pub fn arm(&mut self, link: LinkId, calendar: &mut impl Calendar) {
+        let near = &mut self.near[link];
         // LNK-01: a link that is down is never free.
         if !near.armed && near.busy_ps != NEVER {
             near.armed = true;
-            calendar.push(Event::new(near.busy_ps, phase::EGRESS, link, 0));
+            calendar.push(Event::new(near.busy_ps, phase::EGRESS, link.bits(), 0));
         }
     }
 }

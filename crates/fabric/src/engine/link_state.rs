@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dataplane::config::PathChoice;
+use dataplane::ids::IndexVec;
 use dataplane::nic::CUT_OFF;
 use dataplane::route::Routes;
 use dataplane::switch::Pairs;
@@ -11,6 +12,7 @@ use dataplane::units::Time;
 
 use super::Plan;
 use crate::backpressure_graph::BackpressureGraph;
+use crate::ids::LinkId;
 use crate::link_failures::{LinkFailures, parts};
 use crate::routing::routes;
 use crate::topology::Graph;
@@ -44,9 +46,9 @@ pub(super) struct LinkStates {
     pub link_failures: Arc<LinkFailures>,
     seed: u64,
     choice: PathChoice,
-    pub ends: Vec<End>,
+    pub ends: IndexVec<LinkId, End>,
     /// Links that routing takes to be down, and how many changes it knows of.
-    down: BTreeSet<u32>,
+    down: BTreeSet<LinkId>,
     known: usize,
     pub new_routes: NewRoutes,
     /// When the last change, or the last new routes, come.
@@ -67,7 +69,7 @@ impl LinkStates {
         Some(Box::new(Self {
             seed: plan.seed,
             choice: plan.switch.path,
-            ends: vec![End::default(); plan.graph.port_count() as usize],
+            ends: vec![End::default(); plan.graph.port_count() as usize].into(),
             down: link_failures.initial().iter().copied().collect(),
             known: 0,
             new_routes: NewRoutes::default(),
@@ -90,7 +92,7 @@ impl LinkStates {
 
     /// The network as routing knows it.
     pub fn known_graph(&self, graph: &Graph) -> Graph {
-        let down: Vec<u32> = self.down.iter().copied().collect();
+        let down: Vec<LinkId> = self.down.iter().copied().collect();
         graph.without(&down)
     }
 

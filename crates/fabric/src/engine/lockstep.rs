@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use dataplane::ids::IndexVec;
 use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, Wheel, phase};
 use kernel::{Barrier, Broken};
@@ -25,6 +26,7 @@ use super::exchange::Alone;
 use super::partition::Partition;
 use super::workers::{Work, WorkerPool};
 use super::{Clock, Plan, Simulation};
+use crate::ids::{LinkId, NodeId};
 use crate::record::{Outcome, Progress, Recorder};
 use crate::topology::Graph;
 
@@ -211,10 +213,15 @@ pub fn run(
     let smallest = smallest_frame(&plan);
     let cut = cut_all(&plan.graph, plan.clock, smallest);
     let meeting = Meeting::new(&plan, &cut);
+    let graph = Arc::clone(&plan.graph);
     let simulation = Simulation::of_single_nodes(plan, &cut);
     let outcome = std::thread::scope(|scope| {
         let station = |(node, carrier)| Station::new(&meeting, node, carrier);
-        let works = (0..).zip(carriers).map(station).map(Station::work);
+        let works = graph
+            .node_ids()
+            .zip(carriers)
+            .map(station)
+            .map(Station::work);
         let workers = WorkerPool::of(works.collect(), &meeting.barrier, 0, scope);
         let mut watch = |now: &Progress| meeting.failure.get().is_none() && watch(now);
         simulation.drive(Some(workers), recorder, &mut watch)
@@ -243,7 +250,7 @@ struct Meeting {
     /// Per node: how many frames found no room in this round.
     waiting: [Vec<Alone>; 2],
     /// Per link: when the transmission of the frames of this round began.
-    begun_ps: [Vec<Mutex<Vec<Time>>>; 2],
+    begun_ps: [IndexVec<LinkId, Mutex<Vec<Time>>>; 2],
     /// Why the run cannot go on.
     failure: OnceLock<Error>,
     frames: AtomicU64,
@@ -261,7 +268,7 @@ impl Meeting {
     fn new(plan: &Plan, cut: &Cut) -> Self {
         let numbers = || -> Vec<Alone> { (0..cut.parts()).map(|_| Alone::default()).collect() };
         let times = || {
-            let links = 0..plan.graph.port_count();
+            let links = plan.graph.link_ids();
             links.map(|_| Mutex::default()).collect()
         };
         Self {
@@ -279,7 +286,7 @@ impl Meeting {
         }
     }
 
-    fn times(&self, parity: usize, link: usize) -> MutexGuard<'_, Vec<Time>> {
+    fn times(&self, parity: usize, link: LinkId) -> MutexGuard<'_, Vec<Time>> {
         let times = self.begun_ps[parity][link].lock();
         // A thread that panicked ends the run: no other reads what it left.
         times.unwrap_or_else(PoisonError::into_inner)
@@ -293,12 +300,12 @@ impl Meeting {
     }
 
     /// The names of a link's ends.
-    fn name(&self, link: usize) -> String {
+    fn name(&self, link: LinkId) -> String {
         self.graph.port_name(link)
     }
 
     /// The error of a link.
-    fn error(&self, link: usize, why: LinkError) -> Error {
+    fn error(&self, link: LinkId, why: LinkError) -> Error {
         Error::Link {
             link: self.name(link),
             why,
@@ -322,11 +329,11 @@ fn told(all: &[Alone]) -> impl Iterator<Item = u64> {
 /// A port of a node.
 struct Port {
     /// The link on which it sends, and its addresses.
-    out: usize,
+    out: LinkId,
     from: Mac,
     to: Mac,
     /// The link from which it receives.
-    into: usize,
+    into: LinkId,
     /// Frames for which there was no room in the last rounds, with the times at which their transmission began.
     waiting: VecDeque<(Time, Box<[u8]>)>,
 }
@@ -334,7 +341,7 @@ struct Port {
 /// A node's thread, and what it needs besides its partition.
 struct Station<'a> {
     meeting: &'a Meeting,
-    node: u32,
+    node: NodeId,
     carrier: Box<dyn Carrier>,
     ports: Vec<Port>,
     /// Which set of all is the current one.
@@ -347,16 +354,16 @@ struct Station<'a> {
 }
 
 impl<'a> Station<'a> {
-    fn new(meeting: &'a Meeting, node: u32, carrier: Box<dyn Carrier>) -> Self {
+    fn new(meeting: &'a Meeting, node: NodeId, carrier: Box<dyn Carrier>) -> Self {
         let graph = &meeting.graph;
         let port = |number: u16| {
-            let out = graph.port_index(node, number);
+            let out = graph.link(node, number);
             let far = graph.port(out);
             Port {
                 out,
-                from: mac(node, number),
-                to: mac(far.peer, far.peer_port),
-                into: graph.peer_index(out),
+                from: mac(node.bits(), number),
+                to: mac(far.peer.bits(), far.peer_port),
+                into: graph.reverse(out),
                 waiting: VecDeque::new(),
             }
         };
@@ -384,7 +391,7 @@ impl<'a> Station<'a> {
         part: &mut Partition<C>,
         limit: Time,
     ) -> Result<u64, Broken> {
-        let (meeting, me) = (self.meeting, self.node as usize);
+        let (meeting, me) = (self.meeting, self.node.index());
         let give_up = |why| meeting.give_up(why);
         let mut windows = 0;
         let mut next_ps = part.next_ps(limit);
@@ -432,10 +439,7 @@ impl<'a> Station<'a> {
         }
         while let Some(leaving) = part.outbox.take_out() {
             let links = &part.core.links;
-            let (near, rate) = (
-                &links.near[leaving.link as usize],
-                links.rates[leaving.link as usize],
-            );
+            let (near, rate) = (&links.near[leaving.link], links.rates[leaving.link]);
             let port = &mut self.ports[usize::from(near.port)];
             let direction = Link {
                 network: &meeting.network,
@@ -511,7 +515,7 @@ impl<'a> Station<'a> {
 /// that the receiver computes. Nothing can arrive before what has happened already.
 fn arrive<C: Calendar>(
     part: &mut Partition<C>,
-    link: usize,
+    link: LinkId,
     network: &Network,
     (begun_ps, done_ps): (Time, Time),
     frame: &[u8],
@@ -531,7 +535,7 @@ fn arrive<C: Calendar>(
         });
     }
     let lane = links.near[link].lane;
-    let event = Event::new(at, phase::ARRIVAL, link as u32, id);
+    let event = Event::new(at, phase::ARRIVAL, link.bits(), id);
     part.core.calendar.push_to(lane, event);
     Ok(())
 }

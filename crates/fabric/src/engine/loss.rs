@@ -1,7 +1,9 @@
 //! Frames that links lose.
 
+use dataplane::ids::IndexVec;
 use kernel::random::{Purpose, Stream};
 
+use crate::ids::LinkId;
 use crate::topology::{Graph, Loss};
 
 /// One direction of one link.
@@ -18,20 +20,19 @@ struct Lossy {
 #[derive(Debug)]
 pub(super) struct Losses {
     /// By the number of the link; empty where no link loses anything.
-    links: Vec<Lossy>,
+    links: IndexVec<LinkId, Lossy>,
 }
 
 impl Losses {
     pub fn new(graph: &Graph, seed: u64) -> Self {
-        let ports = 0..graph.port_count() as usize;
-        let lossy = ports.clone().any(|index| graph.loss(index) != Loss::NONE);
-        let link = |index| Lossy {
-            loss: graph.loss(index),
-            stream: Stream::new(seed, index as u64, Purpose::Link),
+        let lossy = graph.link_ids().any(|link| graph.loss(link) != Loss::NONE);
+        let link = |link: LinkId| Lossy {
+            loss: graph.loss(link),
+            stream: Stream::new(seed, link.bits().into(), Purpose::Link),
             lost: 0,
         };
         Self {
-            links: ports.filter(|_| lossy).map(link).collect(),
+            links: graph.link_ids().filter(|_| lossy).map(link).collect(),
         }
     }
 
@@ -41,15 +42,15 @@ impl Losses {
     }
 
     /// Whether the frame that comes to the end of a lossy link now is lost.
-    pub fn takes(&mut self, link: u32) -> bool {
-        let lossy = &mut self.links[link as usize];
+    pub fn takes(&mut self, link: LinkId) -> bool {
+        let lossy = &mut self.links[link];
         let lost = lossy.loss.takes(lossy.stream.next_u64());
         lossy.lost += u64::from(lost);
         lost
     }
 
     /// Frames that a link has lost.
-    pub fn lost(&self, link: usize) -> u64 {
-        self.links.get(link).map_or(0, |lossy| lossy.lost)
+    pub fn lost(&self, link: LinkId) -> u64 {
+        self.links.get(link.index()).map_or(0, |lossy| lossy.lost)
     }
 }

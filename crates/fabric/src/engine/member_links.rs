@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use traffic::collectives::bounds::{least_across, least_between};
 use traffic::operations::CollectiveKind;
 
+use crate::ids::NodeId;
 use crate::topology::Graph;
 use crate::workload::Job;
 
@@ -28,7 +29,7 @@ impl MemberLinks {
         let members = job.workload.members(group);
         let count = members.count();
         // Several ranks may be on one host.
-        let mut hosts: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut hosts: BTreeMap<NodeId, u32> = BTreeMap::new();
         for position in 0..count {
             let host = job.hosts[members.rank(position) as usize];
             *hosts.entry(host).or_default() += 1;
@@ -37,8 +38,8 @@ impl MemberLinks {
             count,
             ..Self::default()
         };
-        let on = |host: u32| -> BTreeSet<u32> {
-            let endpoints = graph.endpoints_of(host);
+        let on = |host: NodeId| -> BTreeSet<u32> {
+            let endpoints = graph.links_of(host);
             endpoints
                 .filter(|&endpoint| !graph.is_cable(endpoint))
                 .map(|endpoint| graph.switch_of(endpoint))
@@ -55,7 +56,7 @@ impl MemberLinks {
         // A host has links to the switch of its server, to others, or to both: each kind divides the
         // members of its own.
         for scale_up in [true, false] {
-            let mut switches: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+            let mut switches: BTreeMap<u32, BTreeSet<NodeId>> = BTreeMap::new();
             let mut once = true;
             for &host in hosts.keys() {
                 let mut on = on(host);
@@ -106,9 +107,9 @@ impl MemberLinks {
     }
 
     /// The rate of the ports by which a member's host reaches others.
-    pub fn host_bps(&self, graph: &Graph, host: u32) -> u128 {
-        let endpoints = graph.endpoints_of(host);
-        graph.endpoints_bps(endpoints.filter(|&endpoint| {
+    pub fn host_bps(&self, graph: &Graph, host: NodeId) -> u128 {
+        let endpoints = graph.links_of(host);
+        graph.sum_bps(endpoints.filter(|&endpoint| {
             self.common.is_empty()
                 || graph.is_cable(endpoint)
                 || self.common.contains(&graph.switch_of(endpoint))
@@ -128,13 +129,13 @@ pub(super) fn needed_ps(bytes: f64, rate_bps: u128, share: f64) -> f64 {
 
 /// The rate of the links that lead away from a switch (counted among switches) and hosts on it: those
 /// of the members, or of all where others pass messages on.
-fn edge_bps(graph: &Graph, switch: u32, members: &BTreeSet<u32>, relays: bool) -> u128 {
+fn edge_bps(graph: &Graph, switch: u32, members: &BTreeSet<NodeId>, relays: bool) -> u128 {
     let all = || {
         let endpoints = graph.endpoints_on(switch);
         endpoints.map(|endpoint| graph.host_of(endpoint)).collect()
     };
     let hosts = if relays { all() } else { members.clone() };
-    let others = hosts.iter().flat_map(|&host| graph.endpoints_of(host));
+    let others = hosts.iter().flat_map(|&host| graph.links_of(host));
     let others = others.filter(|&end| graph.is_cable(end) || graph.switch_of(end) != switch);
-    graph.sum_bps(graph.fabric_ports(switch)) + graph.endpoints_bps(others)
+    graph.sum_bps(graph.fabric_links(switch)) + graph.sum_bps(others)
 }

@@ -72,6 +72,7 @@ use dataplane::units::Time;
 use kernel::calendar::Wheel;
 use traffic::Flow;
 
+use crate::ids::NodeId;
 use crate::link_failures::LinkFailures;
 use crate::record::{ThreadUse, Violation};
 use crate::topology::Graph;
@@ -147,7 +148,7 @@ pub struct Plan {
 impl Plan {
     /// The configuration of a switch.
     #[must_use]
-    pub fn switch_of(&self, node: u32) -> &SwitchConfig {
+    pub fn switch_of(&self, node: NodeId) -> &SwitchConfig {
         self.switch_at.get(node).unwrap_or(&self.switch)
     }
 

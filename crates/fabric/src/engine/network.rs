@@ -11,6 +11,7 @@ use kernel::digest::fold;
 use super::link_ends::{Far, Near, Pauses};
 use super::partition::Partition;
 use super::places::Places;
+use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 
 /// One direction of one link with all that is known of it.
@@ -46,63 +47,65 @@ impl<C> Network<C> {
     }
 
     /// The partition that a node is in.
-    pub fn part_of(&self, node: u32) -> &Partition<C> {
+    pub fn part_of(&self, node: NodeId) -> &Partition<C> {
         &self.parts[self.places.of(node).part as usize]
     }
 
     /// The node that sends on a link.
-    pub fn node_of(&self, link: u32) -> u32 {
-        let back = self.graph.peer_index(link as usize);
+    pub fn node_of(&self, link: LinkId) -> NodeId {
+        let back = self.graph.reverse(link);
         self.graph.port(back).peer
     }
 
     /// A host's NIC, and the packets of its partition.
-    pub fn nic(&self, host: u32) -> (&Nic, &Arena) {
+    pub fn nic(&self, host: NodeId) -> (&Nic, &Arena) {
         let place = self.places.of(host);
         let part = &self.parts[place.part as usize];
-        (&part.nics[place.at as usize], &part.arena)
+        (&part.nics[place.at.index()], &part.arena)
     }
 
     /// A switch, by its number among nodes, and the packets of its partition.
-    pub fn switch(&self, node: u32) -> (&Switch, &Arena) {
+    pub fn switch(&self, node: NodeId) -> (&Switch, &Arena) {
         let place = self.places.of(node);
         let part = &self.parts[place.part as usize];
         (
-            &part.switches[place.at as usize - part.nics.len()],
+            &part.switches[place.at.index() - part.nics.len()],
             &part.arena,
         )
     }
 
     /// Hosts with their NICs.
-    pub fn each_nic(&self) -> impl Iterator<Item = (u32, &Nic, &Arena)> {
-        (0..self.graph.hosts()).map(|host| {
+    pub fn each_nic(&self) -> impl Iterator<Item = (NodeId, &Nic, &Arena)> {
+        self.graph.host_ids().map(|host| {
             let (nic, arena) = self.nic(host);
             (host, nic, arena)
         })
     }
 
     /// Switches with their numbers among nodes.
-    pub fn each_switch(&self) -> impl Iterator<Item = (u32, &Switch, &Arena)> {
-        (self.graph.hosts()..self.graph.nodes()).map(|node| {
+    pub fn each_switch(&self) -> impl Iterator<Item = (NodeId, &Switch, &Arena)> {
+        self.graph.switch_ids().map(|node| {
             let (switch, arena) = self.switch(node);
             (node, switch, arena)
         })
     }
 
-    pub fn direction(&self, link: u32) -> LinkDirection<'_> {
+    pub fn direction(&self, link: LinkId) -> LinkDirection<'_> {
         let of = |node| &self.part_of(node).core.links;
         let near = of(self.node_of(link));
-        let far = of(self.graph.port(link as usize).peer);
+        let far = of(self.graph.port(link).peer);
         LinkDirection {
-            near: &near.near[link as usize],
-            pauses: &near.pauses[link as usize],
-            far: &far.far[link as usize],
+            near: &near.near[link],
+            pauses: &near.pauses[link],
+            far: &far.far[link],
         }
     }
 
     /// Links with their numbers.
-    pub fn each_direction(&self) -> impl Iterator<Item = (u32, LinkDirection<'_>)> {
-        (0..self.graph.port_count()).map(|link| (link, self.direction(link)))
+    pub fn each_direction(&self) -> impl Iterator<Item = (LinkId, LinkDirection<'_>)> {
+        self.graph
+            .link_ids()
+            .map(|link| (link, self.direction(link)))
     }
 
     /// Lanes of the partition that has most of them.

@@ -2,7 +2,7 @@
 //! partition.
 
 use dataplane::classes::{ClassSet, MAX_CLASSES, classes_of};
-use dataplane::ids::QueueId;
+use dataplane::ids::{IndexVec, QueueId};
 use dataplane::nic::{FlowEnd, FlowStart, Wait};
 use dataplane::packet::{Kind, Packet, PacketId};
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
@@ -17,13 +17,14 @@ use super::heard::Heard;
 use super::lanes::Lanes;
 use super::link_ends::Links;
 use super::notices::Notices;
+use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::record::PauseRecord;
 
 /// A pause or resume of PFC that a switch has queued.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PauseSent {
     /// The switch, and the port whose upstream it pauses or resumes.
-    pub node: u32,
+    pub node: LocalNode,
     pub port: u16,
     pub class: u8,
     pub frame: PacketId,
@@ -42,14 +43,14 @@ pub(super) enum PauseFrame {
 }
 
 /// Key of a class at a port, in the order of ports and then classes.
-pub(super) const fn class_at(link: u32, class: u8) -> u32 {
-    link * MAX_CLASSES as u32 + class as u32
+pub(super) const fn class_at(link: LinkId, class: u8) -> u32 {
+    link.bits() * MAX_CLASSES as u32 + class as u32
 }
 
 /// Inverse of [`class_at`].
-pub(super) const fn link_and_class(key: u32) -> (u32, u8) {
+pub(super) const fn link_and_class(key: u32) -> (LinkId, u8) {
     let classes = MAX_CLASSES as u32;
-    (key / classes, (key % classes) as u8)
+    (LinkId::from_bits(key / classes), (key % classes) as u8)
 }
 
 /// What a node owns besides its state machine.
@@ -61,9 +62,9 @@ pub(super) struct Node {
     /// When it goes off after that, as was requested before; [`NEVER`]: not known.
     pub then_ps: Time,
     /// Its number in the network.
-    pub number: u32,
+    pub number: NodeId,
     /// Number of its first port.
-    pub base: u32,
+    pub base: LinkId,
     /// Running hash over its drops.
     pub digest: u64,
 }
@@ -74,7 +75,7 @@ pub(super) struct Core<C> {
     pub now: Time,
     pub calendar: Lanes<C>,
     pub links: Links,
-    pub nodes: Vec<Node>,
+    pub nodes: IndexVec<LocalNode, Node>,
     pub drops: [u64; DROP_CAUSES],
     /// Classes of which nothing may be lost, as bits, and how many packets of them were.
     pub lossless: ClassSet,
@@ -88,7 +89,7 @@ pub(super) struct Core<C> {
     pub ends: Vec<FlowEnd>,
     /// Ranks wait for messages, or flows are followed: flows that have arrived whole are noted, with their hosts.
     pub hears: bool,
-    pub delivered: Vec<(u32, u32)>,
+    pub delivered: Vec<(LocalNode, u32)>,
     pub notices: Notices,
     /// Open pauses: (link, class) → since, and number.
     pub paused: MixedMap<u32, (Time, Option<u32>)>,
@@ -104,7 +105,7 @@ pub(super) struct Core<C> {
     /// What holds a port can change by what it sends, or by time: not only by frames that come there.
     pub sending_holds: bool,
     pub heard: Vec<Heard>,
-    pub reading_root: Option<u32>,
+    pub reading_root: Option<LinkId>,
     pub events: u64,
     /// Something watches queues, and wants to see every kick.
     pub watched: bool,
@@ -115,9 +116,9 @@ pub(super) struct Core<C> {
 impl<C: Calendar> Core<C> {
     /// What a port's pause mask was before and is now.
     // ENG-32
-    pub fn pause(&mut self, link: u32, before: ClassSet, after: ClassSet) {
+    pub fn pause(&mut self, link: LinkId, before: ClassSet, after: ClassSet) {
         let now = self.now;
-        let pauses = &mut self.links.pauses[link as usize];
+        let pauses = &mut self.links.pauses[link];
         if before == 0 && after != 0 {
             pauses.since_ps = now;
         } else if before != 0 && after == 0 {
@@ -127,10 +128,10 @@ impl<C: Calendar> Core<C> {
         for class in classes_of(before ^ after) {
             let key = class_at(link, class);
             if after >> class & 1 != 0 {
-                self.links.pauses[link as usize].count += 1;
+                self.links.pauses[link].count += 1;
                 self.paused.insert(key, (now, self.reading));
             } else if let Some(pause) = self.paused.remove(&key) {
-                self.links.pauses[link as usize].resumes += 1;
+                self.links.pauses[link].resumes += 1;
                 self.pauses.push(self.pause_record(key, pause, now, false));
             }
         }
@@ -159,7 +160,7 @@ impl<C: Calendar> Core<C> {
             let record = self.pause_record(key, pause, end_ps.max(pause.0), true);
             self.pauses.push(record);
         }
-        for pauses in &mut self.links.pauses {
+        for pauses in self.links.pauses.iter_mut() {
             if pauses.since_ps != NEVER {
                 pauses.paused_ps += end_ps.saturating_sub(pauses.since_ps);
             }
@@ -175,9 +176,9 @@ impl<C: Calendar> Core<C> {
         open: bool,
     ) -> PauseRecord {
         let (link, class) = link_and_class(key);
-        let link = &self.links.near[link as usize];
+        let link = &self.links.near[link];
         PauseRecord {
-            node: self.nodes[link.node as usize].number,
+            node: self.nodes[link.node].number,
             port: link.port,
             class,
             from_ps,
@@ -192,15 +193,15 @@ impl<C: Calendar> Core<C> {
 // ENG-08
 pub(super) struct NodeSink<'a, C> {
     pub core: &'a mut Core<C>,
-    pub node: u32,
+    pub node: LocalNode,
     /// Number of the node's first port.
-    pub base: u32,
+    pub base: LinkId,
 }
 
 impl<'a, C> NodeSink<'a, C> {
     /// The sink of a node; looks up its first port.
-    pub fn of(core: &'a mut Core<C>, node: u32) -> Self {
-        let base = core.nodes[node as usize].base;
+    pub fn of(core: &'a mut Core<C>, node: LocalNode) -> Self {
+        let base = core.nodes[node].base;
         Self { core, node, base }
     }
 
@@ -219,7 +220,7 @@ impl<'a, C> NodeSink<'a, C> {
 
 impl<C: Calendar> NodeSink<'_, C> {
     /// Counts a packet that is dropped here. `link`: the port by which it was to leave, or left.
-    pub fn note_drop(&mut self, packet: &Packet, link: Option<u32>, cause: DropCause) {
+    pub fn note_drop(&mut self, packet: &Packet, link: Option<LinkId>, cause: DropCause) {
         self.core.drops[cause as usize] += 1;
         let excused = cause == DropCause::NoRoute && self.core.links_fail; // LNK-30
         if cause != DropCause::Link && !excused {
@@ -231,11 +232,11 @@ impl<C: Calendar> NodeSink<'_, C> {
                 psn: packet.psn,
                 is_data: matches!(packet.kind(), Kind::Data | Kind::Header | Kind::Returned),
                 cause,
-                node: self.core.nodes[self.node as usize].number,
+                node: self.core.nodes[self.node].number,
                 link,
             });
         }
-        let node = &mut self.core.nodes[self.node as usize];
+        let node = &mut self.core.nodes[self.node];
         let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
         node.digest = fold(fold(node.digest, self.core.now), what);
     }
@@ -245,9 +246,9 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     #[inline]
     fn kick(&mut self, port: u16) {
         let core = &mut *self.core;
-        let link = self.base + u32::from(port);
+        let link = self.base.at_port(port);
         // A port whose link is busy would only schedule its event in the round that follows.
-        let busy = core.links.near[link as usize].busy_ps > core.now;
+        let busy = core.links.near[link].busy_ps > core.now;
         if busy && !core.watched && !C::IN_ORDER_OF_SCHEDULING {
             core.links.arm(link, &mut core.calendar.here);
         } else {
@@ -257,7 +258,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
 
     #[inline]
     fn wake(&mut self, at: Time) {
-        let node = &mut self.core.nodes[self.node as usize];
+        let node = &mut self.core.nodes[self.node];
         // ENG-09
         if at < node.armed_ps {
             node.then_ps = std::mem::replace(&mut node.armed_ps, at);
@@ -265,24 +266,24 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
             self.core
                 .calendar
                 .here
-                .push(Event::new(at, phase::TIMER, self.node, 0));
+                .push(Event::new(at, phase::TIMER, self.node.bits(), 0));
         }
     }
 
     fn call(&mut self, at: Time, what: u32) {
-        let event = Event::new(at, phase::TIMER, self.node, what);
+        let event = Event::new(at, phase::TIMER, self.node.bits(), what);
         self.core.calendar.here.push(event);
     }
 
     fn unit(&mut self) -> f64 {
         match &mut self.core.replayed {
             Some(heads) => heads.next_unit(), // NS3-18
-            None => self.core.nodes[self.node as usize].stream.unit(),
+            None => self.core.nodes[self.node].stream.unit(),
         }
     }
 
     fn dropped(&mut self, packet: &Packet, port: Option<u16>, cause: DropCause) {
-        let link = port.map(|port| self.base + u32::from(port));
+        let link = port.map(|port| self.base.at_port(port));
         self.note_drop(packet, link, cause);
     }
 
@@ -307,7 +308,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     }
 
     fn hold_received(&mut self, port: u16, number: u32, on: bool) {
-        let (link, root) = (self.base + u32::from(port), self.core.reading_root);
+        let (link, root) = (self.base.at_port(port), self.core.reading_root);
         self.core.hear(Heard::HoldReceived {
             link,
             number,
@@ -332,18 +333,18 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
     }
 
     fn draw(&mut self) -> u64 {
-        self.core.nodes[self.node as usize].stream.next_u64()
+        self.core.nodes[self.node].stream.next_u64()
     }
 
     fn pfc_received(&mut self, port: u16, before: ClassSet, after: ClassSet) {
-        let link = self.base + u32::from(port);
+        let link = self.base.at_port(port);
         self.core.pause(link, before, after);
     }
 
     // QNT-13: count messages apart from transitions
     fn pfc_frame_received(&mut self, port: u16, on: bool) {
-        let link = self.base + u32::from(port);
-        let pauses = &mut self.core.links.pauses[link as usize];
+        let link = self.base.at_port(port);
+        let pauses = &mut self.core.links.pauses[link];
         match on {
             true => pauses.frames += 1,
             false => pauses.resume_frames += 1,

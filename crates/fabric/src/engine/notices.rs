@@ -10,6 +10,7 @@ use dataplane::switch::Switch;
 use dataplane::units::Time;
 
 use super::link_ends::Links;
+use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::topology::Graph;
 
 /// A dropped packet whose record is on its way back. The order is that in which notices arrive.
@@ -17,7 +18,7 @@ use crate::topology::Graph;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Notice {
     at: Time,
-    host: u32,
+    host: NodeId,
     port: u16,
     flow: u32,
     tag: u8,
@@ -33,7 +34,7 @@ pub(super) struct Notices {
     /// How long they take; `None`: as long as light on the way back.
     delay_ps: Option<Time>,
     /// Dropped in the current event: by which switch, which packet.
-    pub dropped: Vec<(u32, PacketId)>,
+    pub dropped: Vec<(LocalNode, PacketId)>,
     under_way: BinaryHeap<Reverse<Notice>>,
 }
 
@@ -58,7 +59,7 @@ impl Notices {
     ) {
         for (node, id) in std::mem::take(&mut self.dropped) {
             let packet = arena.hot(id);
-            let src = arena.cold(id).src;
+            let src = LinkId::from_bits(arena.cold(id).src);
             let delay_ps = self
                 .delay_ps
                 .unwrap_or_else(|| way_back_ps((graph, switches, links), node, packet, src));
@@ -68,7 +69,7 @@ impl Notices {
             self.under_way.push(Reverse(Notice {
                 at,
                 host,
-                port: (src - graph.endpoints_of(host).start) as u16,
+                port: src.port(graph.first_link(host)),
                 flow: packet.flow,
                 tag: packet.tag,
                 psn: packet.psn,
@@ -78,7 +79,7 @@ impl Notices {
     }
 
     /// The next notice that is due: the host, its port, and the record of what it sent.
-    pub fn due(&mut self, now: Time) -> Option<(u32, u16, PacketId)> {
+    pub fn due(&mut self, now: Time) -> Option<(NodeId, u16, PacketId)> {
         let next = self.under_way.peek().filter(|n| n.0.at <= now)?.0;
         self.under_way.pop();
         Some((next.host, next.port, next.id))
@@ -95,20 +96,21 @@ impl Notices {
 // REC-31
 fn way_back_ps(
     (graph, switches, links): (&Graph, &[Switch], &Links),
-    from: u32,
+    from: LocalNode,
     packet: &Packet,
-    src: u32,
+    src: LinkId,
 ) -> Time {
     let back = Packet {
-        dst: src,
+        dst: src.bits(),
         ..*packet
     };
     let (mut node, mut delay_ps) = (from, 0);
-    while let Some(switch) = node.checked_sub(graph.hosts()) {
-        let Some(port) = switches[switch as usize].way(&back, packet.dst) else {
+    // The run has one partition, which counts nodes as the network does.
+    while let Some(switch) = node.switch(graph.hosts() as usize) {
+        let Some(port) = switches[switch].way(&back, packet.dst) else {
             break;
         };
-        let link = graph.port_index(node, port);
+        let link = graph.switch_link(switch as u32, port);
         delay_ps += links.near[link].delay_ps;
         node = links.far[link].node;
     }

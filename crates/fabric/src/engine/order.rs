@@ -58,7 +58,7 @@ impl<C: Calendar> Partition<C> {
             {
                 recording.queue_touched(link);
             }
-            let l = &mut self.core.links.near[link as usize];
+            let l = &mut self.core.links.near[link];
             l.kicked = false;
             // Busy until the event that says otherwise, also at the very instant of it.
             if l.armed {
@@ -67,9 +67,9 @@ impl<C: Calendar> Partition<C> {
             let (node, port, now) = (l.node, l.port, self.core.now);
             let before = self.core.links.kicks.len();
             let sink = &mut NodeSink::of(&mut self.core, node);
-            let sent = match (node as usize).checked_sub(self.nics.len()) {
+            let sent = match node.switch(self.nics.len()) {
                 Some(switch) => self.switches[switch].transmit(now, port, &mut self.arena, sink),
-                None => self.nics[node as usize].transmit(now, port, &mut self.arena, sink),
+                None => self.nics[node.index()].transmit(now, port, &mut self.arena, sink),
             };
             if self.core.listens {
                 self.follow_choice(link);

@@ -9,6 +9,7 @@ use dataplane::units::Time;
 
 use super::carried::Carried;
 use super::measure::Journey;
+use crate::ids::LinkId;
 
 /// How many frames ahead free records are prefetched.
 const AHEAD: usize = 6;
@@ -21,7 +22,7 @@ const LATER: usize = 8;
 #[derive(Clone, Copy, Debug)]
 struct CrossingFrame {
     at: Time,
-    link: u32,
+    link: LinkId,
     packet: Packet,
     cold: Cold,
 }
@@ -36,7 +37,7 @@ pub(super) struct FrameBatch {
     /// Lists beside frames between neighbours, in the same order: the length of each, and all words.
     lists: Vec<u32>,
     /// What is recorded of some of the frames, with the times and links of those, in the same order.
-    journeys: VecDeque<(Time, u32, Journey)>,
+    journeys: VecDeque<(Time, LinkId, Journey)>,
     /// What the messages of ranks are that go to hosts of the other partition, by their flows.
     pub messages: Vec<(u32, Carried)>,
 }
@@ -49,13 +50,13 @@ impl FrameBatch {
 
     /// What is recorded of a packet goes with it.
     // BLM-04
-    pub fn follow(&mut self, at: Time, link: u32, journey: Journey) {
+    pub fn follow(&mut self, at: Time, link: LinkId, journey: Journey) {
         self.journeys.push_back((at, link, journey));
     }
 
     /// Copies a packet and all that belongs to it.
     // PAR-04
-    fn pack(&mut self, at: Time, link: u32, id: PacketId, arena: &Arena) {
+    fn pack(&mut self, at: Time, link: LinkId, id: PacketId, arena: &Arena) {
         let packet = *arena.hot(id);
         if let Some(stack) = arena.stack(id) {
             self.stacks.push((stack.path(), stack.hops().len() as u8));
@@ -78,7 +79,7 @@ impl FrameBatch {
     pub fn unpack(
         &mut self,
         arena: &mut Arena,
-        mut arrives: impl FnMut(Time, u32, PacketId, Option<Journey>),
+        mut arrives: impl FnMut(Time, LinkId, PacketId, Option<Journey>),
     ) {
         let mut stacks = self.stacks.iter();
         let mut hops = self.hops.as_slice();
@@ -119,7 +120,7 @@ impl FrameBatch {
 pub(super) struct Leaving {
     /// The other partition.
     pub to: u32,
-    pub link: u32,
+    pub link: LinkId,
     /// When it arrives.
     pub at: Time,
     pub id: PacketId,
@@ -280,7 +281,7 @@ mod tests {
             let id = made(&mut here, like, psn, hops);
             let leaving = Leaving {
                 to: 1,
-                link: 40 + psn,
+                link: LinkId::from_bits(40 + psn),
                 at: 500 + u64::from(psn),
                 id,
             };
@@ -292,7 +293,7 @@ mod tests {
         outbox.to[1].unpack(&mut there, |at, link, id, _| came.push((at, link, id)));
         for (psn, (like, hops)) in (1..).zip(kinds) {
             let (at, link, id) = came[psn as usize - 1];
-            assert_eq!((at, link), (500 + u64::from(psn), 40 + psn));
+            assert_eq!((at, link.bits()), (500 + u64::from(psn), 40 + psn));
             let (packet, cold) = (there.hot(id), there.cold(id));
             assert_eq!((packet.tag, packet.psn, packet.flow), (like.tag, psn, 7));
             assert_eq!(packet.upstream_queue, like.upstream_queue);
@@ -328,7 +329,7 @@ mod tests {
         outbox.window_ps = 1000;
         let leaving = Leaving {
             to: 1,
-            link: 0,
+            link: LinkId::new(0),
             at: 999,
             id,
         };

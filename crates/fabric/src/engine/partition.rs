@@ -21,6 +21,7 @@ use super::node::Core;
 use super::outbox::Outbox;
 use super::places::Places;
 use super::ranks::Ranks;
+use crate::ids::LinkId;
 use crate::topology::Graph;
 
 /// A part of a network in virtual time.
@@ -38,7 +39,7 @@ pub(super) struct Partition<C> {
     /// `None`: nothing is recorded besides.
     pub recording: Option<Box<Recording>>,
     /// Ports of the current round.
-    pub round: Vec<u32>,
+    pub round: Vec<LinkId>,
     /// Last time that anything arrived or started.
     pub progress_ps: Time,
     pub flows: FlowState,

@@ -1,5 +1,8 @@
 //! Which node is in which partition, and under which number there.
 
+use dataplane::ids::IndexVec;
+
+use crate::ids::{LocalNode, NodeId};
 use crate::topology::Graph;
 
 /// Where a node is.
@@ -8,7 +11,7 @@ pub(super) struct Place {
     /// Its partition.
     pub part: u32,
     /// Its number there.
-    pub at: u32,
+    pub at: LocalNode,
     /// Its lane there.
     pub lane: u8,
 }
@@ -17,8 +20,8 @@ pub(super) struct Place {
 /// their numbers in the network.
 #[derive(Debug)]
 pub(super) struct Places {
-    of: Vec<Place>,
-    nodes: Vec<Vec<u32>>,
+    of: IndexVec<NodeId, Place>,
+    nodes: Vec<Vec<NodeId>>,
     hosts: Vec<u32>,
     /// How many lanes each partition has.
     lanes: Vec<usize>,
@@ -27,20 +30,24 @@ pub(super) struct Places {
 impl Places {
     /// The whole network in one partition.
     pub fn one(graph: &Graph) -> Self {
-        let all = vec![0; graph.nodes() as usize];
+        let all = IndexVec::from(vec![0; graph.nodes() as usize]);
         Self::new(graph, &all, &all)
     }
 
     /// A partition for each node, counted from 0 without a gap.
-    pub fn new(graph: &Graph, part_of: &[u32], lane_of: &[u32]) -> Self {
+    pub fn new(
+        graph: &Graph,
+        part_of: &IndexVec<NodeId, u32>,
+        lane_of: &IndexVec<NodeId, u32>,
+    ) -> Self {
         let parts = part_of.iter().max().map_or(1, |&last| last as usize + 1);
         let mut nodes = vec![Vec::new(); parts];
         let mut hosts = vec![0; parts];
         let mut lanes = vec![Vec::new(); parts];
-        let place = |((node, &part), &lane): ((u32, &u32), &u32)| {
+        let place = |((node, &part), &lane): ((NodeId, &u32), &u32)| {
             let there = &mut nodes[part as usize];
             there.push(node);
-            hosts[part as usize] += u32::from(node < graph.hosts());
+            hosts[part as usize] += u32::from(graph.is_host(node));
             let lanes = &mut lanes[part as usize];
             let lane = lanes.iter().position(|&l| l == lane).unwrap_or_else(|| {
                 lanes.push(lane);
@@ -49,10 +56,11 @@ impl Places {
             Place {
                 lane: lane as u8,
                 part,
-                at: there.len() as u32 - 1,
+                at: LocalNode::new(there.len() - 1),
             }
         };
-        let of = (0..).zip(part_of).zip(lane_of).map(place).collect();
+        let nodes_in_order = graph.node_ids().zip(part_of.iter());
+        let of = nodes_in_order.zip(lane_of.iter()).map(place).collect();
         let lanes = lanes.iter().map(Vec::len).collect();
         Self {
             of,
@@ -73,22 +81,22 @@ impl Places {
     }
 
     /// Where a node is.
-    pub fn of(&self, node: u32) -> Place {
-        self.of[node as usize]
+    pub fn of(&self, node: NodeId) -> Place {
+        self.of[node]
     }
 
     /// The nodes of a partition in the order of their numbers there, which is that of the network.
-    pub fn nodes(&self, part: u32) -> &[u32] {
+    pub fn nodes(&self, part: u32) -> &[NodeId] {
         &self.nodes[part as usize]
     }
 
     /// The hosts of a partition.
-    pub fn hosts(&self, part: u32) -> &[u32] {
+    pub fn hosts(&self, part: u32) -> &[NodeId] {
         &self.nodes(part)[..self.hosts[part as usize] as usize]
     }
 
     /// The switches of a partition.
-    pub fn switches(&self, part: u32) -> &[u32] {
+    pub fn switches(&self, part: u32) -> &[NodeId] {
         &self.nodes(part)[self.hosts[part as usize] as usize..]
     }
 }

@@ -6,6 +6,7 @@ use dataplane::prefetch::{prefetch, prefetch_whole};
 use kernel::calendar::{Calendar, Event, phase};
 
 use super::partition::{NextAccess, Partition};
+use crate::ids::LinkId;
 
 /// When this many events of a bucket are left, those of the next bucket are prefetched, ...
 const EVENTS_BEFORE: usize = 24;
@@ -55,7 +56,9 @@ impl<C: Calendar> Partition<C> {
     fn prefetch_node(&self, event: Event) {
         match event.phase() {
             phase::ARRIVAL => {
-                let node = self.core.links.far[event.id() as usize].node as usize;
+                let node = self.core.links.far[LinkId::from_bits(event.id())]
+                    .node
+                    .index();
                 if let Some(nic) = self.nics.get(node) {
                     nic.prefetch();
                     self.arena.prefetch_cold(event.arg());
@@ -66,8 +69,8 @@ impl<C: Calendar> Partition<C> {
                 }
             }
             phase::EGRESS => {
-                let near = &self.core.links.near[event.id() as usize];
-                let node = near.node as usize;
+                let near = &self.core.links.near[LinkId::from_bits(event.id())];
+                let node = near.node.index();
                 if let Some(nic) = self.nics.get(node) {
                     nic.prefetch();
                     nic.prefetch_port(near.port);
@@ -90,19 +93,19 @@ impl<C: Calendar> Partition<C> {
     fn prefetch_port(&self, event: Event) -> NextAccess {
         match event.phase() {
             phase::ARRIVAL => {
-                let far = &self.core.links.far[event.id() as usize];
-                match (far.node as usize).checked_sub(self.nics.len()) {
+                let far = &self.core.links.far[LinkId::from_bits(event.id())];
+                match far.node.switch(self.nics.len()) {
                     Some(at) => {
                         let (switch, id) = (at as u32, event.arg());
                         if let Some(port) =
                             self.switches[at].prefetch_way(far.port, id, &self.arena)
                         {
-                            let link = far.base + u32::from(port);
-                            prefetch(&self.core.links.near, link as usize);
+                            let link = far.base.at_port(port);
+                            prefetch(&self.core.links.near, link.index());
                             return NextAccess::Enqueue { switch, port, id };
                         }
                     }
-                    None => self.nics[far.node as usize].prefetch_arrival(
+                    None => self.nics[far.node.index()].prefetch_arrival(
                         far.port,
                         event.arg(),
                         &self.arena,
@@ -110,14 +113,14 @@ impl<C: Calendar> Partition<C> {
                 }
             }
             phase::EGRESS => {
-                let near = &self.core.links.near[event.id() as usize];
-                match (near.node as usize).checked_sub(self.nics.len()) {
+                let near = &self.core.links.near[LinkId::from_bits(event.id())];
+                match near.node.switch(self.nics.len()) {
                     Some(at) => {
                         let (switch, port) = (at as u32, near.port);
                         self.switches[at].prefetch_first(port, &self.arena);
                         return NextAccess::Dequeue { switch, port };
                     }
-                    None => self.nics[near.node as usize].prefetch_rings(near.port),
+                    None => self.nics[near.node.index()].prefetch_rings(near.port),
                 }
             }
             phase::TIMER => {

@@ -6,6 +6,7 @@ use dataplane::units::Time;
 
 use super::long_queues::{LongQueues, OfFlow};
 use super::network::Network;
+use crate::ids::NodeId;
 use crate::record::{BufferSample, Recorder};
 use crate::topology::Graph;
 
@@ -94,9 +95,7 @@ pub(super) struct Probes {
 
 impl Probes {
     pub fn new(graph: &Graph) -> Self {
-        let ports: Vec<u16> = (graph.hosts()..graph.nodes())
-            .map(|node| graph.ports(node))
-            .collect();
+        let ports: Vec<u16> = graph.switch_ids().map(|node| graph.ports(node)).collect();
         let all = ports.iter().map(|&n| n as usize).sum();
         Self {
             active: vec![Vec::new(); all],
@@ -151,7 +150,7 @@ impl Probes {
     }
 
     /// The switch whose buffer held most at the last probe, and how many bytes; `None`: all were empty.
-    pub fn fullest(&self) -> Option<(u32, u64)> {
+    pub fn fullest(&self) -> Option<(NodeId, u64)> {
         let held = self.samples.iter().map(|s| (s.node, s.used_bytes));
         held.filter(|&(_, bytes)| bytes > 0)
             .max_by_key(|&(node, bytes)| (bytes, std::cmp::Reverse(node)))
@@ -199,14 +198,15 @@ impl Probes {
         self.round += (probes % TURN as u64) as usize;
         self.samples.clear();
         let nodes = self.first_switch..self.first_switch + self.ports.len() as u32;
-        self.samples.extend(nodes.map(|node| BufferSample {
-            at_ps,
-            from_ps,
-            probes,
-            node,
-            used_bytes: 0,
-            max_port_bytes: 0,
-        }));
+        self.samples
+            .extend(nodes.map(NodeId::from_bits).map(|node| BufferSample {
+                at_ps,
+                from_ps,
+                probes,
+                node,
+                used_bytes: 0,
+                max_port_bytes: 0,
+            }));
         recorder.rows(&self.samples);
     }
 

@@ -14,12 +14,13 @@ use super::carried::Carried;
 use super::flow_parameters::Way;
 use super::partition::Partition;
 use super::ranks::News;
+use crate::ids::{LocalNode, hosts_of};
 
 impl<C: Calendar> Partition<C> {
     /// Puts the starts of all ranks into the calendar.
     pub(super) fn schedule_ranks(&mut self) {
         let Some(ranks) = &mut self.ranks else { return };
-        for (node, on) in (0..).zip(&mut ranks.hosts) {
+        for (node, on) in (0..).zip(ranks.hosts.iter_mut()) {
             let lane = self.places.of(on.host).lane;
             on.scheduled = on.ranks.iter().map(|placed| placed.wake_ps).collect();
             on.scheduled.sort_unstable();
@@ -32,12 +33,12 @@ impl<C: Calendar> Partition<C> {
     }
 
     /// The ranks of a host will act at this time.
-    fn schedule(&mut self, node: u32, at: Time) {
+    fn schedule(&mut self, node: LocalNode, at: Time) {
         let Some(ranks) = &mut self.ranks else { return };
-        let scheduled = &mut ranks.hosts[node as usize].scheduled;
+        let scheduled = &mut ranks.hosts[node].scheduled;
         if !scheduled.contains(&at) {
             scheduled.push(at);
-            let event = Event::new(at, phase::FLOW_START, 1 + node, 1);
+            let event = Event::new(at, phase::FLOW_START, 1 + node.bits(), 1);
             self.core.calendar.here.push(event);
         }
     }
@@ -80,17 +81,20 @@ impl<C: Calendar> Partition<C> {
         let Some(ranks) = &mut self.ranks else { return };
         let (sent, waiting) = (ranks.going.remove(&flow.id), ranks.coming.remove(&flow.id));
         if let Some((job, from, id)) = sent {
-            self.tell(self.places.of(flow.src).at, News::Sent(job, from, id));
+            self.tell(
+                self.places.of(hosts_of(flow).0).at,
+                News::Sent(job, from, id),
+            );
         }
         if let Some(carried) = waiting {
-            self.tell(self.places.of(flow.dst).at, News::Received(carried));
+            self.tell(self.places.of(hosts_of(flow).1).at, News::Received(carried));
         }
     }
 
     /// The ranks of a host hear of something, and act in this instant.
-    fn tell(&mut self, node: u32, news: News) {
+    fn tell(&mut self, node: LocalNode, news: News) {
         let Some(ranks) = &mut self.ranks else { return };
-        ranks.hosts[node as usize].news.push(news);
+        ranks.hosts[node].news.push(news);
         self.schedule(node, self.core.now);
     }
 
@@ -103,7 +107,7 @@ impl<C: Calendar> Partition<C> {
 
     /// The ranks of a host act: on what has happened to them, and because a time has come.
     // RNK-05
-    pub(super) fn ranks_act(&mut self, node: u32) {
+    pub(super) fn ranks_act(&mut self, node: LocalNode) {
         self.progress_ps = self.core.now.max(self.progress_ps);
         let mut hosts = vec![node];
         while let Some(node) = hosts.pop() {
@@ -112,7 +116,7 @@ impl<C: Calendar> Partition<C> {
     }
 
     /// The same; hosts that a trigger reaches are added to `hosts`.
-    fn ranks_of_host_act(&mut self, node: u32, hosts: &mut Vec<u32>) {
+    fn ranks_of_host_act(&mut self, node: LocalNode, hosts: &mut Vec<LocalNode>) {
         let Some(ranks) = &mut self.ranks else { return };
         ranks.act(node, self.core.now);
         ranks.fire(hosts, |host| self.places.of(host).at);
@@ -122,9 +126,9 @@ impl<C: Calendar> Partition<C> {
         }
         let Some(ranks) = &mut self.ranks else { return };
         ranks.outgoing = outgoing;
-        for nth in 0..ranks.hosts[node as usize].ranks.len() {
+        for nth in 0..ranks.hosts[node].ranks.len() {
             let Some(ranks) = &self.ranks else { return };
-            let wake_ps = ranks.hosts[node as usize].ranks[nth].wake_ps;
+            let wake_ps = ranks.hosts[node].ranks[nth].wake_ps;
             if wake_ps != NEVER {
                 self.schedule(node, wake_ps);
             }
@@ -133,7 +137,7 @@ impl<C: Calendar> Partition<C> {
 
     /// A message becomes a flow; the host that it goes to is told what it is.
     // RNK-01, RNK-03, RNK-15, RNK-16
-    fn send_message(&mut self, node: u32, carried: Carried) {
+    fn send_message(&mut self, node: LocalNode, carried: Carried) {
         let Some(ranks) = &mut self.ranks else { return };
         let shared = ranks.shared(node, &carried);
         let identity = shared.map_or_else(|| carried.identity(), |(_, identity)| identity);
@@ -144,15 +148,16 @@ impl<C: Calendar> Partition<C> {
         };
         let (flow, carried) = ranks.flow(node, self.core.now, carried);
         // TOP-06: hosts do not forward packets.
-        if self.graph.has_cables() && !self.graph.reach_each_other(flow.src, flow.dst) {
-            let (src, dst) = (self.graph.name(flow.src), self.graph.name(flow.dst));
+        let (src, dst) = hosts_of(&flow);
+        if self.graph.has_cables() && !self.graph.reach_each_other(src, dst) {
+            let (src, dst) = (self.graph.name(src), self.graph.name(dst));
             return ranks.fail(format!(
                 "rank {} sends to rank {}, but no path leads from {src} to {dst}: hosts do not \
                  forward packets; add links, or choose an algorithm that sends to neighbours only",
                 carried.message.from, carried.message.to
             ));
         }
-        let (here, there) = (self.places.of(flow.src).part, self.places.of(flow.dst).part);
+        let (here, there) = (self.places.of(src).part, self.places.of(dst).part);
         if here == there {
             ranks.coming.insert(flow.id, carried);
         } else {

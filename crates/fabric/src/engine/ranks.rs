@@ -1,6 +1,7 @@
 //! Ranks of workloads on their hosts: what has happened to them, what they do, when they want to be
 //! called, and the messages under way.
 
+use dataplane::ids::IndexVec;
 use dataplane::switch::MixedMap;
 use dataplane::units::{NEVER, Time};
 use traffic::Flow;
@@ -12,6 +13,7 @@ use super::Plan;
 use super::carried::{Carried, MESSAGE, QueuePair};
 use super::ended::Ended;
 use super::places::Places;
+use crate::ids::{LocalNode, NodeId};
 use crate::record::{OperationRecord, RankRecord};
 use crate::workload::{Job, Jobs};
 
@@ -32,7 +34,7 @@ pub(super) struct Ranks {
     sharing: Vec<bool>,
     /// How many hosts the network has, and which of them this partition's are.
     hosts_in_all: u32,
-    pub hosts: Vec<HostRanks>,
+    pub hosts: IndexVec<LocalNode, HostRanks>,
     /// Messages to hosts of this partition of which the ranks have not heard, by the number of their flow.
     pub coming: MixedMap<u32, Carried>,
     /// Messages of hosts of this partition whose last ACK is not back, by the number of their flow.
@@ -51,7 +53,7 @@ pub(super) struct Ranks {
 /// The ranks of a host.
 pub(super) struct HostRanks {
     /// Its number in the network.
-    pub host: u32,
+    pub host: NodeId,
     pub ranks: Vec<Placed>,
     pub news: Vec<News>,
     /// Times at which events of this host are in the calendar.
@@ -143,7 +145,7 @@ struct Wishes<'a> {
     activated: &'a mut Vec<(u32, u32)>,
     jobs: &'a Jobs,
     job: u32,
-    host: u32,
+    host: NodeId,
 }
 
 impl Actions for Wishes<'_> {
@@ -203,7 +205,7 @@ impl Ranks {
         if plan.jobs.jobs.is_empty() {
             return None;
         }
-        let host = |&host: &u32| HostRanks {
+        let host = |&host: &NodeId| HostRanks {
             host,
             ranks: Vec::new(),
             news: Vec::new(),
@@ -231,7 +233,7 @@ impl Ranks {
                 let place = places.of(host);
                 if place.part == part {
                     ranks.unfinished += 1;
-                    ranks.hosts[place.at as usize].ranks.push(Placed {
+                    ranks.hosts[place.at].ranks.push(Placed {
                         job: number,
                         rank: Rank::new(rank, &job.workload, &job.source, &job.stragglers),
                         number: rank,
@@ -248,8 +250,8 @@ impl Ranks {
 
     /// The ranks of a host act until nothing is left to do at this time. What they send to other
     /// hosts is in `outgoing` then.
-    pub fn act(&mut self, node: u32, now: Time) {
-        let on = &mut self.hosts[node as usize];
+    pub fn act(&mut self, node: LocalNode, now: Time) {
+        let on = &mut self.hosts[node];
         on.scheduled.retain(|&at| at != now);
         loop {
             let news = std::mem::take(&mut on.news);
@@ -324,13 +326,13 @@ impl Ranks {
     /// added to `hosts`, by their numbers in the network. A trigger acts at once, also on other hosts,
     /// so a run with triggers has one partition.
     // RNK-08
-    pub fn fire(&mut self, hosts: &mut Vec<u32>, place: impl Fn(u32) -> u32) {
+    pub fn fire(&mut self, hosts: &mut Vec<LocalNode>, place: impl Fn(NodeId) -> LocalNode) {
         for (job, trigger) in std::mem::take(&mut self.activated) {
             let on = &self.jobs.jobs[job as usize].hosts;
             for &(rank, index) in self.triggers[job as usize].activate(trigger) {
                 let node = place(on[rank as usize]);
                 let news = News::Released(job, rank, index);
-                self.hosts[node as usize].news.push(news);
+                self.hosts[node].news.push(news);
                 hosts.push(node);
             }
         }
@@ -347,8 +349,8 @@ impl Ranks {
     /// The flow that a message becomes on its next way from a host, and how that is told to the
     /// receiver.
     // RNK-01, RNK-07
-    pub fn flow(&mut self, node: u32, now: Time, mut carried: Carried) -> (Flow, Carried) {
-        let on = &mut self.hosts[node as usize];
+    pub fn flow(&mut self, node: LocalNode, now: Time, mut carried: Carried) -> (Flow, Carried) {
+        let on = &mut self.hosts[node];
         let job = &self.jobs.jobs[carried.job as usize];
         let Message {
             to, bytes, class, ..
@@ -356,13 +358,13 @@ impl Ranks {
         let last = job.hosts[to as usize];
         let relay = job.relay(on.host, last).filter(|_| !carried.relayed);
         carried.to_relay = relay.is_some();
-        let number = u64::from(on.sent) * u64::from(self.hosts_in_all) + u64::from(on.host);
+        let number = u64::from(on.sent) * u64::from(self.hosts_in_all) + u64::from(on.host.bits());
         on.sent = on.sent.wrapping_add(1);
         let flow = Flow {
             id: MESSAGE | (number % u64::from(MESSAGE - 1)) as u32,
             start_ps: now,
-            src: on.host,
-            dst: relay.unwrap_or(last),
+            src: on.host.bits(),
+            dst: relay.unwrap_or(last).bits(),
             bytes: bytes.max(1),
             class,
             source: job.number,
@@ -380,12 +382,12 @@ impl Ranks {
     /// The number of the queue pair, at the NIC of a host, that a message shares with others, and what
     /// distinguishes the queue pair; `None`: it opens a new one.
     // RNK-15
-    pub fn shared(&mut self, node: u32, carried: &Carried) -> Option<(u32, u64)> {
+    pub fn shared(&mut self, node: LocalNode, carried: &Carried) -> Option<(u32, u64)> {
         if !self.sharing[carried.job as usize] {
             return None;
         }
         let pair = carried.queue_pair();
-        let pairs = &mut self.hosts[node as usize].pairs;
+        let pairs = &mut self.hosts[node].pairs;
         let next = pairs.len() as u32;
         Some((*pairs.entry(pair).or_insert(next), pair.identity()))
     }
@@ -400,7 +402,7 @@ impl Ranks {
     /// The host whose rank hears at once that its message has arrived, and what it hears; `None`: it hears
     /// of the last ACK.
     // RNK-18
-    pub fn sender_of(&self, carried: &Carried) -> Option<(u32, News)> {
+    pub fn sender_of(&self, carried: &Carried) -> Option<(NodeId, News)> {
         let job = &self.jobs.jobs[carried.job as usize];
         let Message { from, id, .. } = carried.message;
         let at_once = job.workload.options.send_end == SendEnd::Received;

@@ -4,10 +4,12 @@ use dataplane::hop::pfc;
 use dataplane::packet::{Arena, Kind, PacketId};
 use dataplane::units::Time;
 
+use super::flow_state::FlowAt;
 use super::heard::Heard;
 use super::measure::{Recording, View};
 use super::merge::Merged;
 use super::partition::Partition;
+use crate::ids::{LinkId, LocalNode};
 use crate::record::Violation;
 
 /// Accounts that do not add up are named up to this number.
@@ -17,7 +19,7 @@ const MOST_VIOLATIONS: usize = 20;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Came {
     /// A frame between neighbours; the link back.
-    Frame { link: u32 },
+    Frame { link: LinkId },
     /// A data packet that a measure wants to know more of. Its record may be another's by now.
     Followed { id: PacketId, flow: u32, psn: u32 },
 }
@@ -25,7 +27,7 @@ pub(super) enum Came {
 impl Came {
     /// A frame that came by the other direction of a link; `None`: no account knows it.
     #[inline]
-    pub fn of(arena: &Arena, id: PacketId, link: u32, recording: &Recording) -> Option<Self> {
+    pub fn of(arena: &Arena, id: PacketId, link: LinkId, recording: &Recording) -> Option<Self> {
         let packet = arena.hot(id);
         if packet.is_frame() {
             return Some(Self::Frame { link });
@@ -67,11 +69,11 @@ impl<C> Partition<C> {
     }
 
     /// A frame is about to be read; it may be a pause or resume.
-    pub(super) fn read_pause(&mut self, node: u32, port: u16, id: PacketId) {
+    pub(super) fn read_pause(&mut self, node: LocalNode, port: u16, id: PacketId) {
         self.core.reading = None;
         // BLM-32
         let cold = self.arena.cold(id);
-        self.core.reading_root = (cold.credit != 0).then_some(cold.src);
+        self.core.reading_root = (cold.credit != 0).then_some(LinkId::from_bits(cold.src));
         if pfc::said(self.arena.hot(id)).is_some() {
             let now = self.core.now;
             let number = self
@@ -83,11 +85,11 @@ impl<C> Partition<C> {
     /// Pauses of a node have run out, about which no frame came: those of the records from here on.
     // QNT-08, BLM-22
     #[cold]
-    pub(super) fn follow_expired(&mut self, node: u32, first: usize) {
-        let (now, base) = (self.core.now, self.core.nodes[node as usize].base);
+    pub(super) fn follow_expired(&mut self, node: LocalNode, first: usize) {
+        let (now, base) = (self.core.now, self.core.nodes[node].base);
         for nth in first..self.core.pauses.len() {
             let over = &self.core.pauses[nth];
-            let at = (base + u32::from(over.port), over.class);
+            let at = (base.at_port(over.port), over.class);
             self.with_view(|recording, view| recording.pause_expires(now, at, view));
             if self.core.listens {
                 self.follow_holds(at.0, false);
@@ -104,7 +106,7 @@ impl<C> Partition<C> {
             at += 1;
             if let Heard::Waits { flow, cookie, wait } = heard {
                 if let Some(recording) = &mut self.recording {
-                    recording.flow_waits(now, (flow, cookie), wait);
+                    recording.flow_waits(now, FlowAt { flow, cookie }, wait);
                 }
                 continue;
             }
@@ -119,7 +121,7 @@ impl<C> Partition<C> {
     /// A frame has come to a switch, which has done with it what it wanted.
     // BLM-22
     #[inline(never)]
-    pub(super) fn follow_to_switch(&mut self, node: u32, came: Came) {
+    pub(super) fn follow_to_switch(&mut self, node: LocalNode, came: Came) {
         let now = self.core.now;
         match came {
             Came::Frame { link } => self.follow_holds(link, false),
@@ -138,7 +140,7 @@ impl<C> Partition<C> {
     /// A port has chosen what to send, and its node may have said something.
     // BLM-12, BLM-22
     #[inline]
-    pub(super) fn follow_choice(&mut self, link: u32) {
+    pub(super) fn follow_choice(&mut self, link: LinkId) {
         if self.core.sending_holds {
             self.follow_holds(link, true);
         } else if !self.core.heard.is_empty() {
@@ -149,18 +151,18 @@ impl<C> Partition<C> {
     /// What holds the port that sends on a link may have changed: by what it sent, or by a frame that came.
     // BLM-12, BLM-22
     #[inline(never)]
-    pub(super) fn follow_holds(&mut self, link: u32, sent: bool) {
+    pub(super) fn follow_holds(&mut self, link: LinkId, sent: bool) {
         let now = self.core.now;
         if !self.core.heard.is_empty() {
             self.tell_measures();
         }
-        let near = &self.core.links.near[link as usize];
-        let (classes, by_flow) = match (near.node as usize).checked_sub(self.nics.len()) {
+        let near = &self.core.links.near[link];
+        let (classes, by_flow) = match near.node.switch(self.nics.len()) {
             Some(at) => {
                 let switch = &self.switches[at];
                 (switch.held_classes(near.port), switch.holds_flows())
             }
-            None => (self.nics[near.node as usize].held_classes(near.port), false),
+            None => (self.nics[near.node.index()].held_classes(near.port), false),
         };
         let Some(recording) = &mut self.recording else {
             return;
@@ -171,7 +173,7 @@ impl<C> Partition<C> {
     }
 
     #[inline(never)]
-    fn look_again(&mut self, link: u32) {
+    fn look_again(&mut self, link: LinkId) {
         let now = self.core.now;
         self.with_view(|recording, view| recording.look_again(now, link, view));
     }

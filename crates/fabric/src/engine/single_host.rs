@@ -9,6 +9,7 @@ use traffic::Flow;
 use super::Plan;
 use super::build::{nic, nic_config, path_counts};
 use super::flow_parameters::{FlowParameters, Way};
+use crate::ids::NodeId;
 
 /// What a host of a plan knows of its network.
 pub struct SingleHost {
@@ -33,7 +34,7 @@ impl SingleHost {
 
     /// The NIC of a host.
     #[must_use]
-    pub fn nic(&self, plan: &Plan, host: u32) -> Nic {
+    pub fn nic(&self, plan: &Plan, host: NodeId) -> Nic {
         nic(plan, &self.parameters.nic, host)
     }
 

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use crate::ids::NodeId;
 use dataplane::switch::SwitchConfig;
 
 /// The switches of a network that do not have its common configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SwitchesAt {
     configs: Vec<SwitchConfig>,
-    of: BTreeMap<u32, usize>,
+    of: BTreeMap<NodeId, usize>,
 }
 
 impl SwitchesAt {
     /// Sets another configuration for the switches with these node numbers.
-    pub fn add(&mut self, nodes: impl IntoIterator<Item = u32>, config: SwitchConfig) {
+    pub fn add(&mut self, nodes: impl IntoIterator<Item = NodeId>, config: SwitchConfig) {
         let index = self.configs.len();
         self.configs.push(config);
         self.of.extend(nodes.into_iter().map(|node| (node, index)));
@@ -21,13 +22,13 @@ impl SwitchesAt {
 
     /// The configuration of a switch, if it is not the common one.
     #[must_use]
-    pub fn get(&self, node: u32) -> Option<&SwitchConfig> {
+    pub fn get(&self, node: NodeId) -> Option<&SwitchConfig> {
         self.of.get(&node).map(|&index| &self.configs[index])
     }
 
     /// Number of a switch's configuration: 0 is the common one.
     #[must_use]
-    pub fn kind(&self, node: u32) -> usize {
+    pub fn kind(&self, node: NodeId) -> usize {
         self.of.get(&node).map_or(0, |index| index + 1)
     }
 

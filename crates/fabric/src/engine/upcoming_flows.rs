@@ -9,6 +9,7 @@ use kernel::calendar::Calendar;
 
 use super::clock::Clock;
 use super::network::Network;
+use crate::ids::hosts_of;
 
 /// Flows that may be drawn ahead.
 const MOST_AHEAD: usize = 1 << 16;
@@ -55,7 +56,7 @@ impl Traffic {
             };
             flow.start_ps = self.clock.start(flow.start_ps);
             self.passed_ps = self.passed_ps.max(flow.start_ps);
-            let part = net.places.of(flow.src).part;
+            let part = net.places.of(hosts_of(&flow).0).part;
             net.parts[part as usize].expect(flow);
             ahead += 1;
         }

@@ -3,6 +3,7 @@
 use dataplane::units::Time;
 
 use super::table::{Column, Row, Value, column};
+use crate::ids::NodeId;
 
 /// A probe of one switch, or equal ones in a row: while the network is empty, all see the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub struct BufferSample {
     /// How many probes, at equal distances; at least 1.
     pub probes: u64,
     /// Which node.
-    pub node: u32,
+    pub node: NodeId,
     /// Bytes in its shared buffer.
     pub used_bytes: u64,
     /// Bytes queued at its fullest port, with what is held for it.
@@ -30,7 +31,7 @@ impl Row for BufferSample {
             Value::U64(|r| r.at_ps),
             "When; of several, the last.",
         ),
-        column("node", Value::U32(|r| r.node), "The switch."),
+        column("node", Value::U32(|r| r.node.bits()), "The switch."),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column("tier", Value::NodeTier(|r| r.node), "Its tier."),
         column(

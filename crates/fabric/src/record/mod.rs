@@ -7,6 +7,7 @@ mod pause;
 mod port;
 pub mod table;
 
+use crate::ids::NodeId;
 use dataplane::hop::HopCounters;
 use dataplane::nic::DrivenCounters;
 use dataplane::sink::DROP_CAUSES;
@@ -58,11 +59,11 @@ pub struct DeadlockRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadPort {
     /// The switch.
-    pub node: u32,
+    pub node: NodeId,
     /// Its port.
     pub port: u16,
     /// The switch at the other end, which holds it.
-    pub peer: u32,
+    pub peer: NodeId,
     /// Class of the queue that is held.
     pub class: u8,
     /// Bytes in that queue when it was found.
@@ -242,7 +243,7 @@ pub struct Progress {
     pub moved_ps: Time,
     /// The switch whose buffer holds most, by the number of its node, and the bytes in it; `None`: all
     /// buffers are empty.
-    pub fullest: Option<(u32, u64)>,
+    pub fullest: Option<(NodeId, u64)>,
 }
 
 /// Takes the tables of a run while it goes. Calls come at probe times, never from inside an event.

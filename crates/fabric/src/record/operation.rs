@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dataplane::units::Time;
 
 use super::table::{Column, Row, Value, column};
+use crate::ids::NodeId;
 
 /// An operation of a rank that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub struct OperationRecord {
     /// Its place in the rank's list.
     pub index: u32,
     /// Its host.
-    pub host: u32,
+    pub host: NodeId,
     /// What it did.
     pub kind: &'static str,
     /// The other rank of a send or a receive.
@@ -59,7 +60,11 @@ impl Row for OperationRecord {
             Value::U32(|r| r.index),
             "Its place in the list of its rank.",
         ),
-        column("host", Value::U32(|r| r.host), "The host of the rank."),
+        column(
+            "host",
+            Value::U32(|r| r.host.bits()),
+            "The host of the rank.",
+        ),
         column("kind", Value::Word(|r| r.kind), "What it did."),
         column(
             "peer",
@@ -264,7 +269,7 @@ pub struct RankRecord {
     /// The rank.
     pub rank: u32,
     /// Its host.
-    pub host: u32,
+    pub host: NodeId,
     /// Operations that have ended.
     pub ended: u32,
     /// All its operations.
@@ -291,7 +296,7 @@ impl Row for RankRecord {
             "Name of the workload.",
         ),
         column("rank", Value::U32(|r| r.rank), "The rank."),
-        column("host", Value::U32(|r| r.host), "Its host."),
+        column("host", Value::U32(|r| r.host.bits()), "Its host."),
         column(
             "ended",
             Value::U32(|r| r.ended),

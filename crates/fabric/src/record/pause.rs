@@ -3,12 +3,13 @@
 use dataplane::units::Time;
 
 use super::table::{Column, Row, Value, column, traffic_class};
+use crate::ids::NodeId;
 
 /// One interval during which PFC held a port's class, or that was still open at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseRecord {
     /// The node that had to wait.
-    pub node: u32,
+    pub node: NodeId,
     /// Its port.
     pub port: u16,
     /// The class of the dataplane.
@@ -28,7 +29,11 @@ impl Row for PauseRecord {
     const TABLE: &'static str = "pauses";
     const ABOUT: &'static str = "An interval during which PFC held a port's class.";
     const COLUMNS: &'static [Column<Self>] = &[
-        column("node", Value::U32(|r| r.node), "The node that had to wait."),
+        column(
+            "node",
+            Value::U32(|r| r.node.bits()),
+            "The node that had to wait.",
+        ),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column("tier", Value::NodeTier(|r| r.node), "Its tier."),
         column("port", Value::U16(|r| r.port), "Its port."),

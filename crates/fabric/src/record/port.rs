@@ -4,16 +4,17 @@ use dataplane::sink::DROP_CAUSES;
 use dataplane::units::Time;
 
 use super::table::{Column, Row, Value, column};
+use crate::ids::NodeId;
 
 /// Everything counted at one port (its sending direction), over the whole run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PortRecord {
     /// Node that sends.
-    pub node: u32,
+    pub node: NodeId,
     /// Port of the node.
     pub port: u16,
     /// Node at the other end.
-    pub peer: u32,
+    pub peer: NodeId,
     /// Speed in bits per second.
     pub rate_bps: u64,
     /// Propagation delay in ps.
@@ -67,11 +68,19 @@ impl Row for PortRecord {
     const TABLE: &'static str = "ports";
     const ABOUT: &'static str = "A port in its sending direction, over the whole run.";
     const COLUMNS: &'static [Column<Self>] = &[
-        column("node", Value::U32(|r| r.node), "The node that sends."),
+        column(
+            "node",
+            Value::U32(|r| r.node.bits()),
+            "The node that sends.",
+        ),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column("tier", Value::NodeTier(|r| r.node), "Its tier."),
         column("port", Value::U16(|r| r.port), "Its port."),
-        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column(
+            "peer",
+            Value::U32(|r| r.peer.bits()),
+            "The node at the other end.",
+        ),
         column(
             "peer_name",
             Value::PeerName(|r| (r.node, r.port, r.peer)),
@@ -181,11 +190,11 @@ impl Row for PortRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActiveRecord {
     /// The node.
-    pub node: u32,
+    pub node: NodeId,
     /// Its port.
     pub port: u16,
     /// The node at the other end.
-    pub peer: u32,
+    pub peer: NodeId,
     /// Flows with at least one packet queued at the port.
     pub active: u32,
     /// Probes that saw this number, at least 1.
@@ -196,7 +205,7 @@ impl Row for ActiveRecord {
     const TABLE: &'static str = "active";
     const ABOUT: &'static str = "How many probes saw a number of active flows at a port.";
     const COLUMNS: &'static [Column<Self>] = &[
-        column("node", Value::U32(|r| r.node), "The switch."),
+        column("node", Value::U32(|r| r.node.bits()), "The switch."),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column("tier", Value::NodeTier(|r| r.node), "Its tier."),
         column("port", Value::U16(|r| r.port), "Its port."),

@@ -8,6 +8,8 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::ids::NodeId;
+
 /// One type of rows, and the table that they make.
 pub trait Row: Clone + Debug + Send + 'static {
     /// Name of the table; its file is `<name>.parquet`, or what [`Row::FORMAT`] says.
@@ -129,12 +131,12 @@ types! {
     /// Yes or no.
     Bool(bool, "bool");
     /// The name of the node with this number.
-    NodeName(u32, "text");
+    NodeName(NodeId, "text");
     /// The name of the node at the other end of a port, by node, port and the other node. Where
     /// several links join the two nodes, the number of the link follows (`spine1#2`).
-    PeerName((u32, u16, u32), "text");
+    PeerName((NodeId, u16, NodeId), "text");
     /// The tier of the node with this number.
-    NodeTier(u32, "text");
+    NodeTier(NodeId, "text");
     /// The name of the traffic with this number.
     TrafficName(u32, "text");
     /// A name that may be missing.
@@ -142,7 +144,7 @@ types! {
     /// One of some words.
     Word(&'static str, "text");
     /// `up`, `down` or `side`: the direction from the first of two nodes to the second.
-    Direction((u32, u32), "text");
+    Direction((NodeId, NodeId), "text");
 }
 
 /// Rows of one table, of whatever type.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Graph, TopologyError};
+use crate::ids::{LinkId, NodeId};
 
 /// Links whose capacity is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,28 +31,23 @@ impl Graph {
     /// [`TopologyError::NoCore`] where no link joins two switches.
     pub fn capacity_bps(&self, of: CapacityOf) -> Result<u128, TopologyError> {
         match of {
-            CapacityOf::Hosts => Ok(self.hosts_bps(0..self.hosts())),
+            CapacityOf::Hosts => Ok(self.hosts_bps(self.host_ids())),
             CapacityOf::Core => self.core_bps(),
         }
     }
 
     /// Sum of the rates of the links of some hosts, without those to the switches of servers, in bits
     /// per second. // TOP-12
-    pub fn hosts_bps(&self, hosts: impl Iterator<Item = u32>) -> u128 {
-        let ends = hosts.flat_map(|host| self.endpoints_of(host));
+    pub fn hosts_bps(&self, hosts: impl Iterator<Item = NodeId>) -> u128 {
+        let ends = hosts.flat_map(|host| self.links_of(host));
         let ends = ends.filter(|&endpoint| !self.is_scale_up(endpoint));
-        self.endpoints_bps(ends)
+        self.sum_bps(ends)
     }
 
-    /// Sum of the rates of the links at some endpoints, in bits per second.
-    pub(crate) fn endpoints_bps(&self, endpoints: impl Iterator<Item = u32>) -> u128 {
-        self.sum_bps(endpoints.map(|endpoint| endpoint as usize))
-    }
-
-    /// Sum of the rates of the links at some ports, by port index, in bits per second.
-    pub(crate) fn sum_bps(&self, ports: impl Iterator<Item = usize>) -> u128 {
-        ports
-            .map(|index| u128::from(self.port(index).rate.bps()))
+    /// Sum of the rates of some links, in bits per second.
+    pub(crate) fn sum_bps(&self, links: impl Iterator<Item = LinkId>) -> u128 {
+        links
+            .map(|link| u128::from(self.port(link).rate.bps()))
             .sum()
     }
 
@@ -61,8 +57,8 @@ impl Graph {
         for group in 0..self.groups() {
             let switch = self.group_switch(group);
             // A link between two such switches is seen from both ends; the first one counts it.
-            sum += self.sum_bps(self.fabric_ports(switch).filter(|&index| {
-                let peer = self.fabric_peer(index);
+            sum += self.sum_bps(self.fabric_links(switch).filter(|&link| {
+                let peer = self.fabric_peer(link);
                 self.group_of_switch(peer).is_none() || peer > switch
             }));
         }
@@ -81,7 +77,7 @@ impl Graph {
     /// [`TopologyError::OneRack`] where inter-rack pairs are requested and none exist.
     pub fn crossing_fraction(&self, scope: PairScope) -> Result<f64, TopologyError> {
         let mut hosts_in = BTreeMap::new();
-        for host in 0..self.hosts() {
+        for host in self.host_ids() {
             *hosts_in.entry(self.rack_of(host)).or_insert(0u64) += 1;
         }
         let all = u64::from(self.hosts()) * u64::from(self.hosts() - 1);

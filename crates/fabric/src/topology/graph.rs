@@ -1,18 +1,22 @@
 //! A network as nodes and ports, compiled from a [`TopologySpec`](super::TopologySpec).
 //!
 //! Nodes are numbered hosts first, then switches. All ports of all nodes stand in one list, node
-//! by node, so a port has a number in the network (its *port index*) besides its number at the
-//! node. The ports of hosts come first in that list and are the *endpoints* of traffic: the index
-//! of an endpoint is its port index. // TOP-01
+//! by node, so a port has a number in the network besides its number at the node: the [`LinkId`] of
+//! the direction on which it sends. The ports of hosts come first in that list. They are the
+//! *endpoints* of traffic. // TOP-01
+//!
+//! Switches are also counted among themselves, from 0. Such numbers are plain integers.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
 
 use dataplane::units::{NS, Rate, Time};
 
-use super::plan::{Names, Plan};
-use super::{LinkSpec, Loss, TopologyError};
+use dataplane::ids::IndexVec;
+
+use super::plan::Names;
+use super::{LinkSpec, Loss};
+use crate::ids::{LinkId, NodeId};
 
 /// No group, no node, not reached.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -26,11 +30,14 @@ pub enum NodeKind {
     Switch,
 }
 
+/// Identifiers with consecutive indices.
+pub type Ids<I> = std::iter::Map<Range<u32>, fn(u32) -> I>;
+
 /// A port, seen from the node that owns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
     /// Node at the other end of the link.
-    pub peer: u32,
+    pub peer: NodeId,
     /// Port of that node.
     pub peer_port: u16,
     /// Speed of each direction.
@@ -42,38 +49,38 @@ pub struct Port {
 /// The compiled network.
 #[derive(Clone)]
 pub struct Graph {
-    shape: &'static str,
-    hosts: u32,
-    switches: u32,
-    /// Port index of each node's first port, and at the end the number of ports.
-    port_base: Vec<u32>,
-    peer: Vec<u32>,
-    peer_port: Vec<u16>,
+    pub(super) shape: &'static str,
+    pub(super) hosts: u32,
+    pub(super) switches: u32,
+    /// Link of each node's first port, and at the end the number of links.
+    pub(super) first_link: IndexVec<NodeId, LinkId>,
+    pub(super) peer: IndexVec<LinkId, NodeId>,
+    pub(super) peer_port: IndexVec<LinkId, u16>,
     /// Per port, which of `links`.
-    link: Vec<u32>,
+    pub(super) link_kind: IndexVec<LinkId, u32>,
     /// Distinct kinds of links.
-    links: Vec<LinkSpec>,
-    /// Per switch, port index of its first port that leads to a switch; those to hosts lie before.
-    fabric_base: Vec<u32>,
+    pub(super) links: Vec<LinkSpec>,
+    /// Per switch, link of its first port that leads to a switch. Ports to hosts come before.
+    pub(super) first_fabric_link: Vec<LinkId>,
     /// Per switch, distance to the nearest host.
-    tier: Vec<u32>,
+    pub(super) tier: Vec<u32>,
     /// Per switch its group, or [`NONE`].
-    group: Vec<u32>,
+    pub(super) group: Vec<u32>,
     /// Per group its switch.
-    group_switch: Vec<u32>,
+    pub(super) group_switch: Vec<u32>,
     /// Per host its rack, where hosts have several ports; else empty.
-    rack: Vec<u32>,
+    pub(super) rack: IndexVec<NodeId, u32>,
     /// Per switch, whether it is the scale-up domain of a server; empty: none is.
-    scale_up: Vec<bool>,
+    pub(super) scale_up: Vec<bool>,
     /// Per switch its plane: switches of one plane reach each other through switches.
-    plane: Vec<u32>,
-    names: Names,
+    pub(super) plane: Vec<u32>,
+    pub(super) names: Names,
     /// Racks of a pod, in a regular shape.
-    pod_racks: Option<u32>,
-    /// Per port, whether its link is taken to be down; empty: none is.
-    down: Vec<bool>,
+    pub(super) pod_racks: Option<u32>,
+    /// Per port, true if its link is taken to be down; empty: none is.
+    pub(super) down: IndexVec<LinkId, bool>,
     /// True if a link joins two hosts.
-    has_cables: bool,
+    pub(super) has_cables: bool,
 }
 
 /// In short: a network of any size prints one line.
@@ -88,246 +95,20 @@ impl fmt::Debug for Graph {
     }
 }
 
-/// The links of each node, in the order of the plan: what ports are made of.
-struct Slots {
-    base: Vec<u32>,
-    edge: Vec<u32>,
-}
-
-impl Slots {
-    fn new(plan: &Plan) -> Result<Self, TopologyError> {
-        let nodes = (plan.hosts + plan.switches) as usize;
-        let mut base = vec![0u32; nodes + 1];
-        for edge in &plan.edges {
-            base[edge.a as usize + 1] += 1;
-            base[edge.b as usize + 1] += 1;
-        }
-        if let Some(node) = base[1..]
-            .iter()
-            .position(|&ports| ports > u32::from(u16::MAX))
-        {
-            let (ports, node) = (base[node + 1], plan.names.of(node as u32));
-            return Err(TopologyError::TooManyPorts { node, ports });
-        }
-        if let Some(node) = base[1..].iter().position(|&ports| ports == 0) {
-            return Err(TopologyError::NoLink {
-                node: plan.names.of(node as u32),
-            });
-        }
-        for node in 0..nodes {
-            base[node + 1] += base[node];
-        }
-        let mut next = base.clone();
-        let mut slots = vec![0; 2 * plan.edges.len()];
-        for (number, edge) in plan.edges.iter().enumerate() {
-            for node in [edge.a, edge.b] {
-                let place = &mut next[node as usize];
-                slots[*place as usize] = number as u32;
-                *place += 1;
-            }
-        }
-        Ok(Self { base, edge: slots })
-    }
-
-    fn of(&self, node: u32) -> Range<usize> {
-        self.base[node as usize] as usize..self.base[node as usize + 1] as usize
-    }
-
-    /// Distance of every node to its nearest host; [`NONE`] where there is no way.
-    fn tiers(&self, plan: &Plan) -> Vec<u32> {
-        let mut tier = vec![NONE; (plan.hosts + plan.switches) as usize];
-        let mut queue: VecDeque<u32> = (0..plan.hosts).collect();
-        tier[..plan.hosts as usize].fill(0);
-        while let Some(node) = queue.pop_front() {
-            for slot in self.of(node) {
-                let peer = other_end(plan, self.edge[slot], node);
-                if tier[peer as usize] == NONE {
-                    tier[peer as usize] = tier[node as usize] + 1;
-                    queue.push_back(peer);
-                }
-            }
-        }
-        tier
-    }
-
-    /// Sorts the ports of switches: down, then sideways, then up; each in the order of the plan. // TOP-03
-    fn sort(&mut self, plan: &Plan, tier: &[u32]) {
-        for node in plan.hosts..plan.hosts + plan.switches {
-            let range = self.of(node);
-            self.edge[range].sort_by_key(|&edge| {
-                tier[other_end(plan, edge, node) as usize].cmp(&tier[node as usize])
-            });
-        }
-    }
-}
-
-fn other_end(plan: &Plan, edge: u32, node: u32) -> u32 {
-    let edge = plan.edges[edge as usize];
-    if edge.a == node { edge.b } else { edge.a }
-}
-
 impl Graph {
-    pub(super) fn compile(plan: Plan) -> Result<Self, TopologyError> {
-        let mut slots = Slots::new(&plan)?;
-        let tier = slots.tiers(&plan);
-        slots.sort(&plan, &tier);
-
-        // Port number of each end of each link.
-        let mut ends = vec![[0u16; 2]; plan.edges.len()];
-        for node in 0..plan.hosts + plan.switches {
-            for (port, slot) in slots.of(node).enumerate() {
-                let edge = slots.edge[slot] as usize;
-                ends[edge][usize::from(plan.edges[edge].a != node)] = port as u16;
-            }
-        }
-        let ports = slots.edge.len();
-        let mut peer = Vec::with_capacity(ports);
-        let mut peer_port = Vec::with_capacity(ports);
-        let mut link = Vec::with_capacity(ports);
-        for node in 0..plan.hosts + plan.switches {
-            for slot in slots.of(node) {
-                let number = slots.edge[slot] as usize;
-                let edge = plan.edges[number];
-                peer.push(other_end(&plan, number as u32, node));
-                peer_port.push(ends[number][usize::from(edge.a == node)]);
-                link.push(edge.link);
-            }
-        }
-        let mut graph = Self {
-            shape: plan.shape,
-            hosts: plan.hosts,
-            switches: plan.switches,
-            port_base: slots.base,
-            peer,
-            peer_port,
-            link,
-            links: plan.links,
-            fabric_base: Vec::new(),
-            tier: tier[plan.hosts as usize..].to_vec(),
-            group: Vec::new(),
-            group_switch: Vec::new(),
-            rack: Vec::new(),
-            scale_up: Vec::new(),
-            plane: Vec::new(),
-            names: plan.names,
-            pod_racks: plan.pod_racks,
-            down: Vec::new(),
-            has_cables: false,
-        };
-        graph.has_cables = (0..graph.endpoints()).any(|endpoint| graph.is_cable(endpoint));
-        if !plan.scale_up.is_empty() {
-            graph.scale_up = vec![false; plan.switches as usize];
-            for switch in plan.scale_up {
-                graph.scale_up[switch as usize] = true;
-            }
-        }
-        graph.find_groups();
-        graph.find_racks();
-        graph.find_planes();
-        graph.check_connected()?;
-        Ok(graph)
-    }
-
-    /// Numbers the switches that have hosts.
-    fn find_groups(&mut self) {
-        for switch in 0..self.switches {
-            let ports = self.port_range(self.hosts + switch);
-            let with_hosts = self.peer[ports.clone()].partition_point(|&peer| peer < self.hosts);
-            self.fabric_base.push((ports.start + with_hosts) as u32);
-            if with_hosts > 0 {
-                self.group.push(self.group_switch.len() as u32);
-                self.group_switch.push(switch);
-            } else {
-                self.group.push(NONE);
-            }
-        }
-    }
-
-    /// Numbers the sets of switches that hosts hang on, where there is more than one port to a
-    /// host. The switch of a server belongs to no rack. // TOP-13
-    fn find_racks(&mut self) {
-        if self.endpoints() == self.hosts && !self.has_cables {
-            return;
-        }
-        let mut number = BTreeMap::new();
-        for host in 0..self.hosts {
-            let mut switches: Vec<u32> = self
-                .endpoints_of(host)
-                .filter(|&endpoint| !self.is_scale_up(endpoint) && !self.is_cable(endpoint))
-                .map(|endpoint| self.switch_of(endpoint))
-                .collect();
-            switches.sort_unstable();
-            switches.dedup();
-            if switches.is_empty() && self.has_cables {
-                switches.push(self.hosts + self.switches + host); // a rack of its own
-            }
-            let next = number.len() as u32;
-            self.rack.push(*number.entry(switches).or_insert(next));
-        }
-    }
-
-    /// Numbers the sets of switches that reach each other through switches.
-    fn find_planes(&mut self) {
-        self.plane = vec![NONE; self.switches as usize];
-        let mut planes = 0;
-        for first in 0..self.switches {
-            if self.plane[first as usize] != NONE {
-                continue;
-            }
-            self.plane[first as usize] = planes;
-            let mut open = vec![first];
-            while let Some(switch) = open.pop() {
-                for port in self.fabric_ports(switch) {
-                    let peer = self.peer[port] - self.hosts;
-                    if self.plane[peer as usize] == NONE {
-                        self.plane[peer as usize] = planes;
-                        open.push(peer);
-                    }
-                }
-            }
-            planes += 1;
-        }
-    }
-
-    /// Refuses hosts that have no plane in common, and planes of switches that join no two hosts. Where
-    /// links join hosts, two hosts may be apart: a scenario is refused if its traffic needs them. // TOP-06
-    fn check_connected(&self) -> Result<(), TopologyError> {
-        if !self.has_cables
-            && let Some((from, host)) = self.first_apart()
-        {
-            let port = self.port_base[host as usize];
-            return Err(TopologyError::Unreachable {
-                host: self.name(host),
-                switch: self.name(self.hosts + self.switch_of(port)),
-                from: self.name(from),
-            });
-        }
-        let hosts_in = self.hosts_in_planes();
-        match self
-            .plane
-            .iter()
-            .position(|&plane| hosts_in[plane as usize] < 2)
-        {
-            Some(switch) => Err(TopologyError::StraySwitch {
-                switch: self.name(self.hosts + switch as u32),
-            }),
-            None => Ok(()),
-        }
-    }
-
     /// The planes in which a host has ports, ascending.
-    fn planes_of(&self, host: u32) -> Vec<u32> {
-        let mut of: Vec<u32> = self.endpoints_of(host).map(|e| self.plane_of(e)).collect();
+    fn planes_of(&self, host: NodeId) -> Vec<u32> {
+        let mut of: Vec<u32> = self.links_of(host).map(|e| self.plane_of(e)).collect();
         of.sort_unstable();
         of.dedup();
         of
     }
 
     /// Hosts in each plane of switches.
-    fn hosts_in_planes(&self) -> Vec<u32> {
+    pub(super) fn hosts_in_planes(&self) -> Vec<u32> {
         let planes = self.plane.iter().max().map_or(0, |&last| last as usize + 1);
         let mut hosts_in = vec![0u32; planes];
-        for host in 0..self.hosts {
+        for host in self.host_ids() {
             for plane in self.planes_of(host) {
                 // The planes of cables come behind.
                 if let Some(hosts) = hosts_in.get_mut(plane as usize) {
@@ -340,26 +121,28 @@ impl Graph {
 
     /// Two hosts that have no plane in common, if there are any.
     #[must_use]
-    pub fn first_apart(&self) -> Option<(u32, u32)> {
+    pub fn first_apart(&self) -> Option<(NodeId, NodeId)> {
         let hosts_in = self.hosts_in_planes();
         // In nearly all networks one plane has all hosts; the others are compared one by one.
         let widest = (0..hosts_in.len() as u32)
             .rev()
             .max_by_key(|&p| hosts_in[p as usize])
             .unwrap_or(NONE);
-        (0..self.hosts)
+        self.host_ids()
             .filter(|&host| !self.planes_of(host).contains(&widest))
             .find_map(|host| {
-                let other = (0..self.hosts).find(|&other| !self.reach_each_other(host, other))?;
+                let other = self
+                    .host_ids()
+                    .find(|&other| !self.reach_each_other(host, other))?;
                 Some((host.min(other), host.max(other)))
             })
     }
 
     /// True if two hosts have a plane in common, or are one host.
     #[must_use]
-    pub fn reach_each_other(&self, a: u32, b: u32) -> bool {
+    pub fn reach_each_other(&self, a: NodeId, b: NodeId) -> bool {
         let planes = self.planes_of(a);
-        a == b || (self.endpoints_of(b)).any(|end| planes.contains(&self.plane_of(end)))
+        a == b || (self.links_of(b)).any(|end| planes.contains(&self.plane_of(end)))
     }
 
     /// True if a link joins two hosts.
@@ -370,23 +153,23 @@ impl Graph {
 
     /// True if the link of an endpoint leads to another host.
     #[must_use]
-    pub fn is_cable(&self, endpoint: u32) -> bool {
-        self.peer[endpoint as usize] < self.hosts
+    pub fn is_cable(&self, endpoint: LinkId) -> bool {
+        self.is_host(self.peer[endpoint])
     }
 
-    /// The same network as routing sees it while these links (each by the port index of one of its
-    /// ends) are down. Nodes and ports keep their numbers.
+    /// Returns the network as routing sees it while these links are down. Each is given by one of its
+    /// directions. Nodes and ports keep their numbers.
     // LNK-10
     #[must_use]
-    pub fn without(&self, links: &[u32]) -> Self {
+    pub fn without(&self, links: &[LinkId]) -> Self {
         let mut graph = self.clone();
         if links.is_empty() {
             return graph;
         }
         graph.down.resize(self.peer.len(), false);
         for &link in links {
-            graph.down[link as usize] = true;
-            graph.down[self.peer_index(link as usize)] = true;
+            graph.down[link] = true;
+            graph.down[self.reverse(link)] = true;
         }
         graph.pod_racks = None; // no pair of racks stands for another any more
         graph
@@ -406,18 +189,18 @@ impl Graph {
     #[must_use]
     pub fn whole(&self) -> Self {
         Self {
-            down: Vec::new(),
+            down: Vec::new().into(),
             ..self.clone()
         }
     }
 
-    /// Whether the link at a port is taken to be down.
+    /// True if a link is taken to be down.
     #[must_use]
-    pub fn is_down(&self, index: usize) -> bool {
-        self.down.get(index).copied().unwrap_or(false)
+    pub fn is_down(&self, link: LinkId) -> bool {
+        self.down.get(link.index()).copied().unwrap_or(false)
     }
 
-    /// Whether any link is taken to be down.
+    /// True if any link is taken to be down.
     #[must_use]
     pub fn lacks_links(&self) -> bool {
         !self.down.is_empty()
@@ -462,68 +245,107 @@ impl Graph {
     /// Number of endpoints (ports of hosts).
     #[must_use]
     pub fn endpoints(&self) -> u32 {
-        self.port_base[self.hosts as usize]
+        self.first_link[NodeId::from_bits(self.hosts)].bits()
     }
 
-    /// Whether a node is a host or a switch.
+    /// Returns all nodes in order.
+    pub fn node_ids(&self) -> Ids<NodeId> {
+        (0..self.nodes()).map(NodeId::from_bits)
+    }
+
+    /// Returns the hosts in order.
+    pub fn host_ids(&self) -> Ids<NodeId> {
+        (0..self.hosts).map(NodeId::from_bits)
+    }
+
+    /// Returns the switches in order.
+    pub fn switch_ids(&self) -> Ids<NodeId> {
+        (self.hosts..self.nodes()).map(NodeId::from_bits)
+    }
+
+    /// Returns all directions of all links in order.
+    pub fn link_ids(&self) -> Ids<LinkId> {
+        (0..self.port_count()).map(LinkId::from_bits)
+    }
+
+    /// Returns the endpoints in order.
+    pub fn endpoint_ids(&self) -> Ids<LinkId> {
+        (0..self.endpoints()).map(LinkId::from_bits)
+    }
+
+    /// True if a node is a host.
     #[must_use]
-    pub fn kind(&self, node: u32) -> NodeKind {
-        if node < self.hosts {
-            NodeKind::Host
-        } else {
-            NodeKind::Switch
+    pub fn is_host(&self, node: NodeId) -> bool {
+        node.bits() < self.hosts
+    }
+
+    /// Node of a switch that is counted among switches.
+    #[must_use]
+    pub fn switch_node(&self, switch: u32) -> NodeId {
+        NodeId::from_bits(self.hosts + switch)
+    }
+
+    /// Number of a node among switches. `None`: it is a host.
+    #[must_use]
+    pub fn switch_number(&self, node: NodeId) -> Option<u32> {
+        node.bits().checked_sub(self.hosts)
+    }
+
+    /// Returns the kind of a node.
+    #[must_use]
+    pub fn kind(&self, node: NodeId) -> NodeKind {
+        match self.is_host(node) {
+            true => NodeKind::Host,
+            false => NodeKind::Switch,
         }
     }
 
     /// Distance of a node to its nearest host: 0 for hosts, 1 for switches with hosts. // TOP-04
     #[must_use]
-    pub fn tier(&self, node: u32) -> u32 {
-        if node < self.hosts {
-            0
-        } else {
-            self.tier[(node - self.hosts) as usize]
-        }
+    pub fn tier(&self, node: NodeId) -> u32 {
+        self.switch_number(node)
+            .map_or(0, |switch| self.tier[switch as usize])
     }
 
     /// Name of a node, such as `host17` or `leaf3`.
     #[must_use]
-    pub fn name(&self, node: u32) -> String {
+    pub fn name(&self, node: NodeId) -> String {
         self.names.of(node)
     }
 
     /// The node of a name.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<u32> {
+    pub fn find(&self, name: &str) -> Option<NodeId> {
         self.names.find(name)
     }
 
-    /// Ports of a node that lead to another, by port index.
-    pub fn ports_to(&self, from: u32, to: u32) -> impl Iterator<Item = usize> + '_ {
-        self.port_range(from)
-            .filter(move |&index| self.peer[index] == to)
+    /// Links from a node to another.
+    pub fn links_to(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = LinkId> + '_ {
+        self.links_of(from)
+            .filter(move |&link| self.peer[link] == to)
     }
 
     /// Name of a port: `leaf0->spine1`; where several links join the two nodes, `leaf0->spine1#2` for
     /// the second of them. // TOP-05
     #[must_use]
-    pub fn port_name(&self, index: usize) -> String {
-        self.name_of_ends(index, "->")
+    pub fn port_name(&self, link: LinkId) -> String {
+        self.name_of_ends(link, "->")
     }
 
     /// Name of the link at a port: `leaf0--spine1`, with the same numbers as ports. // TOP-05
     #[must_use]
-    pub fn link_name(&self, index: usize) -> String {
-        self.name_of_ends(index, "--")
+    pub fn link_name(&self, link: LinkId) -> String {
+        self.name_of_ends(link, "--")
     }
 
-    fn name_of_ends(&self, index: usize, between: &str) -> String {
-        let (node, peer) = (self.node_of_port(index), self.peer[index]);
+    fn name_of_ends(&self, link: LinkId, between: &str) -> String {
+        let (node, peer) = (self.sender(link), self.peer[link]);
         let name = format!("{}{between}{}", self.name(node), self.name(peer));
         // Both ends have these links in the order of the list (TOP-03).
-        match self.ports_to(node, peer).count() {
+        match self.links_to(node, peer).count() {
             1 => name,
             _ => {
-                let before = self.ports_to(node, peer).filter(|&other| other < index);
+                let before = self.links_to(node, peer).filter(|&other| other < link);
                 format!("{name}#{}", before.count() + 1)
             }
         }
@@ -531,91 +353,101 @@ impl Graph {
 
     /// Number of ports of a node.
     #[must_use]
-    pub fn ports(&self, node: u32) -> u16 {
-        self.port_range(node).len() as u16
+    pub fn ports(&self, node: NodeId) -> u16 {
+        self.links_of(node).len() as u16
     }
 
-    /// Port indices of a node's ports.
-    #[must_use]
-    pub fn port_range(&self, node: u32) -> Range<usize> {
-        self.port_base[node as usize] as usize..self.port_base[node as usize + 1] as usize
+    /// Returns the links on which a node sends, in the order of its ports. For a host, these are its
+    /// endpoints.
+    pub fn links_of(&self, node: NodeId) -> Ids<LinkId> {
+        let links = self.first_link[node].bits()..self.first_link_behind(node).bits();
+        links.map(LinkId::from_bits)
+    }
+
+    /// The first link of the next node.
+    pub(super) fn first_link_behind(&self, node: NodeId) -> LinkId {
+        self.first_link[NodeId::from_bits(node.bits() + 1)]
     }
 
     /// Rate and delay of the link of each port of a node.
     #[must_use]
-    pub fn links(&self, node: u32) -> Vec<(Rate, Time)> {
-        let ports = self.port_range(node).map(|index| self.port(index));
+    pub fn rates_and_delays(&self, node: NodeId) -> Vec<(Rate, Time)> {
+        let ports = self.links_of(node).map(|link| self.port(link));
         ports.map(|port| (port.rate, port.delay_ps)).collect()
     }
 
-    /// Port index of a node's port.
+    /// Link on which a node's port sends.
     #[must_use]
-    pub fn port_index(&self, node: u32, port: u16) -> usize {
-        self.port_base[node as usize] as usize + usize::from(port)
+    pub fn link(&self, node: NodeId, port: u16) -> LinkId {
+        self.first_link[node].at_port(port)
     }
 
-    /// A port by its index.
+    /// Link on which a port of a switch (counted among switches) sends.
     #[must_use]
-    pub fn port(&self, index: usize) -> Port {
-        let LinkSpec { rate, delay_ps, .. } = self.links[self.link[index] as usize];
+    pub fn switch_link(&self, switch: u32, port: u16) -> LinkId {
+        self.link(self.switch_node(switch), port)
+    }
+
+    /// Link of a node's port 0.
+    #[must_use]
+    pub fn first_link(&self, node: NodeId) -> LinkId {
+        self.first_link[node]
+    }
+
+    /// The port that sends on a link.
+    #[must_use]
+    pub fn port(&self, link: LinkId) -> Port {
+        let LinkSpec { rate, delay_ps, .. } = self.link_spec(self.link_kind[link]);
         Port {
-            peer: self.peer[index],
-            peer_port: self.peer_port[index],
+            peer: self.peer[link],
+            peer_port: self.peer_port[link],
             rate,
             delay_ps,
         }
     }
 
-    /// How likely a frame is lost that leaves by this port. // TOP-20
+    /// How likely a frame is lost on a link. // TOP-20
     #[must_use]
-    pub fn loss(&self, index: usize) -> Loss {
-        self.links[self.link[index] as usize].loss
+    pub fn loss(&self, link: LinkId) -> Loss {
+        self.link_spec(self.link_kind[link]).loss
     }
 
-    /// Port index of the other end of a port's link.
+    /// The other direction of a link.
     #[must_use]
-    pub fn peer_index(&self, index: usize) -> usize {
-        self.port_index(self.peer[index], self.peer_port[index])
+    pub fn reverse(&self, link: LinkId) -> LinkId {
+        self.link(self.peer[link], self.peer_port[link])
     }
 
-    /// Node that owns a port.
+    /// Node that sends on a link.
     #[must_use]
-    pub fn node_of_port(&self, index: usize) -> u32 {
-        self.port_base
-            .partition_point(|&base| base as usize <= index) as u32
-            - 1
+    pub fn sender(&self, link: LinkId) -> NodeId {
+        NodeId::new(self.first_link.partition_point(|&first| first <= link) - 1)
     }
 
     /// Host of an endpoint.
     #[must_use]
-    pub fn host_of(&self, endpoint: u32) -> u32 {
+    pub fn host_of(&self, endpoint: LinkId) -> NodeId {
         if self.endpoints() == self.hosts {
-            endpoint
+            NodeId::from_bits(endpoint.bits())
         } else {
-            self.node_of_port(endpoint as usize)
+            self.sender(endpoint)
         }
-    }
-
-    /// Endpoints of a host; a flow uses one of them.
-    #[must_use]
-    pub fn endpoints_of(&self, host: u32) -> Range<u32> {
-        self.port_base[host as usize]..self.port_base[host as usize + 1]
     }
 
     /// Switch (counted among switches) to which an endpoint is linked. The endpoint must not be the end
     /// of a cable ([`Graph::is_cable`]).
     #[must_use]
-    pub fn switch_of(&self, endpoint: u32) -> u32 {
-        self.peer[endpoint as usize] - self.hosts
+    pub fn switch_of(&self, endpoint: LinkId) -> u32 {
+        self.fabric_peer(endpoint)
     }
 
-    /// Whether an endpoint hangs on the switch of its server.
+    /// True if an endpoint is linked to the switch of its server.
     #[must_use]
-    pub fn is_scale_up(&self, endpoint: u32) -> bool {
+    pub fn is_scale_up(&self, endpoint: LinkId) -> bool {
         !self.is_cable(endpoint) && self.is_scale_up_switch(self.switch_of(endpoint))
     }
 
-    /// Whether a switch (counted among switches) is the scale-up domain of a server.
+    /// True if a switch (counted among switches) is the scale-up domain of a server.
     #[must_use]
     pub fn is_scale_up_switch(&self, switch: u32) -> bool {
         self.scale_up.get(switch as usize).copied().unwrap_or(false)
@@ -624,20 +456,19 @@ impl Graph {
     /// Plane of an endpoint. Endpoints of one plane reach each other, while all links are up. A link
     /// between two hosts is a plane of its own. // TOP-06
     #[must_use]
-    pub fn plane_of(&self, endpoint: u32) -> u32 {
+    pub fn plane_of(&self, endpoint: LinkId) -> u32 {
         if self.is_cable(endpoint) {
-            let other = self.peer_index(endpoint as usize) as u32;
-            return self.switches + endpoint.min(other);
+            return self.switches + endpoint.min(self.reverse(endpoint)).bits();
         }
         self.plane[self.switch_of(endpoint) as usize]
     }
 
     /// Rack of a host: hosts that hang on the same switches share one. // TOP-13
     #[must_use]
-    pub fn rack_of(&self, host: u32) -> u32 {
-        match self.rack.get(host as usize) {
+    pub fn rack_of(&self, host: NodeId) -> u32 {
+        match self.rack.get(host.index()) {
             Some(&rack) => rack,
-            None => self.switch_of(self.port_base[host as usize]),
+            None => self.switch_of(self.first_link[host]),
         }
     }
 
@@ -662,36 +493,37 @@ impl Graph {
 
     /// Group of an endpoint, which must not be the end of a cable.
     #[must_use]
-    pub fn group_of(&self, endpoint: u32) -> u32 {
+    pub fn group_of(&self, endpoint: LinkId) -> u32 {
         self.group[self.switch_of(endpoint) as usize]
     }
 
-    /// Endpoints that hang on a switch (counted among switches), in the order of its ports.
-    pub fn endpoints_on(&self, switch: u32) -> impl Iterator<Item = u32> + '_ {
-        let start = self.port_base[(self.hosts + switch) as usize];
-        (start..self.fabric_base[switch as usize]).map(|port| self.peer_index(port as usize) as u32)
+    /// Endpoints that are linked to a switch (counted among switches), in the order of its ports.
+    pub fn endpoints_on(&self, switch: u32) -> impl Iterator<Item = LinkId> + '_ {
+        let first = self.first_link[self.switch_node(switch)].bits();
+        let links = first..self.first_fabric_link[switch as usize].bits();
+        links.map(|link| self.reverse(LinkId::from_bits(link)))
     }
 
-    /// Port indices of a switch's (counted among switches) ports that lead to switches.
-    pub(crate) fn fabric_ports(&self, switch: u32) -> Range<usize> {
-        self.fabric_base[switch as usize] as usize
-            ..self.port_base[(self.hosts + switch) as usize + 1] as usize
+    /// Links of a switch (counted among switches) that lead to switches.
+    pub(crate) fn fabric_links(&self, switch: u32) -> Ids<LinkId> {
+        let end = self.first_link_behind(self.switch_node(switch));
+        (self.first_fabric_link[switch as usize].bits()..end.bits()).map(LinkId::from_bits)
     }
 
-    /// Those of them whose link is up.
-    pub(crate) fn live_ports(&self, switch: u32) -> impl Iterator<Item = usize> + '_ {
-        self.fabric_ports(switch)
-            .filter(|&index| !self.is_down(index))
+    /// Those of them that are up.
+    pub(crate) fn live_links(&self, switch: u32) -> impl Iterator<Item = LinkId> + '_ {
+        self.fabric_links(switch)
+            .filter(|&link| !self.is_down(link))
     }
 
-    /// Switch (counted among switches) at the other end of a port that leads to one.
-    pub(crate) fn fabric_peer(&self, index: usize) -> u32 {
-        self.peer[index] - self.hosts
+    /// Switch (counted among switches) at the other end of a link that leads to one.
+    pub(crate) fn fabric_peer(&self, link: LinkId) -> u32 {
+        self.peer[link].bits() - self.hosts
     }
 
-    /// Kind of link at a port, an index for [`Graph::link_spec`].
-    pub(crate) fn link_kind(&self, index: usize) -> u32 {
-        self.link[index]
+    /// Kind of a link, for [`Graph::link_spec`].
+    pub(crate) fn link_kind(&self, link: LinkId) -> u32 {
+        self.link_kind[link]
     }
 
     /// Rate and delay of a kind of link.
@@ -699,7 +531,7 @@ impl Graph {
         self.links[kind as usize]
     }
 
-    /// Whether this is a regular shape, in which pairs of nodes at equal distances are alike.
+    /// True if this is a regular shape, in which pairs of nodes at equal distances are alike.
     #[must_use]
     pub fn is_regular(&self) -> bool {
         self.pod_racks.is_some()

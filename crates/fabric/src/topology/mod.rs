@@ -3,6 +3,7 @@
 use dataplane::units::{Rate, Time};
 
 pub mod capacity;
+mod compile;
 pub mod error;
 pub mod graph;
 mod plan;
@@ -10,7 +11,7 @@ mod servers;
 
 pub use capacity::{CapacityOf, PairScope};
 pub use error::TopologyError;
-pub use graph::{Graph, NodeKind, Port};
+pub use graph::{Graph, Ids, NodeKind, Port};
 pub use servers::{Servers, Wiring};
 
 /// How likely a link loses a frame: a threshold for 64 random bits.

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::{LinkSpec, TopologyError, TopologySpec};
+use crate::ids::NodeId;
 
 /// Most hosts of a network.
 pub(super) const MAX_HOSTS: u64 = 1 << 22;
@@ -25,11 +26,11 @@ pub(super) enum Names {
 
 impl Names {
     /// Name of a node.
-    pub(super) fn of(&self, node: u32) -> String {
+    pub(super) fn of(&self, node: NodeId) -> String {
         match self {
-            Self::Given(names) => names[node as usize].clone(),
+            Self::Given(names) => names[node.index()].clone(),
             Self::Runs(runs) => {
-                let mut rest = node;
+                let mut rest = node.bits();
                 for &(prefix, count) in runs {
                     if rest < count {
                         return format!("{prefix}{rest}");
@@ -42,16 +43,16 @@ impl Names {
     }
 
     /// The node with this name.
-    pub(super) fn find(&self, name: &str) -> Option<u32> {
+    pub(super) fn find(&self, name: &str) -> Option<NodeId> {
         match self {
-            Self::Given(names) => names.iter().position(|n| n == name).map(|n| n as u32),
+            Self::Given(names) => names.iter().position(|n| n == name).map(NodeId::new),
             Self::Runs(runs) => {
                 let mut first = 0;
                 for &(prefix, count) in runs {
                     if let Some(number) = name.strip_prefix(prefix).and_then(plain_number)
                         && number < count
                     {
-                        return Some(first + number);
+                        return Some(NodeId::from_bits(first + number));
                     }
                     first += count;
                 }
@@ -70,15 +71,24 @@ fn plain_number(text: &str) -> Option<u32> {
 /// A link by the numbers of its nodes and of its kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
-    pub(super) a: u32,
-    pub(super) b: u32,
+    pub(super) a: NodeId,
+    pub(super) b: NodeId,
     pub(super) link: u32,
 }
 
 impl Edge {
+    /// A link of a kind between two nodes.
+    pub(super) const fn new(a: u32, b: u32, link: u32) -> Self {
+        Self {
+            a: NodeId::from_bits(a),
+            b: NodeId::from_bits(b),
+            link,
+        }
+    }
+
     /// Links of one kind from a node to each of others.
     pub(super) fn to_each(a: u32, others: Range<u32>, link: u32) -> impl Iterator<Item = Self> {
-        others.map(move |b| Self { a, b, link })
+        others.map(move |b| Self::new(a, b, link))
     }
 
     /// Links of one kind from nodes to others above them: as many to the first of these as `below` says, then as
@@ -90,11 +100,9 @@ impl Edge {
         link: u32,
     ) -> impl Iterator<Item = Self> {
         let above = move |nth| first + nth / below;
-        (0..).zip(nodes).map(move |(nth, a)| Self {
-            a,
-            b: above(nth),
-            link,
-        })
+        (0..)
+            .zip(nodes)
+            .map(move |(nth, a)| Self::new(a, above(nth), link))
     }
 }
 
@@ -295,17 +303,9 @@ fn dumbbell(left: u32, right: u32, link: LinkSpec, core: LinkSpec) -> Result<Pla
     let (hosts, switches) = check_size(count, 2, count + 1)?;
     check_delays(&[link, core])?;
     let mut edges: Vec<Edge> = (0..hosts)
-        .map(|host| Edge {
-            a: host,
-            b: hosts + u32::from(host >= left),
-            link: 0,
-        })
+        .map(|host| Edge::new(host, hosts + u32::from(host >= left), 0))
         .collect();
-    edges.push(Edge {
-        a: hosts,
-        b: hosts + 1,
-        link: 1,
-    });
+    edges.push(Edge::new(hosts, hosts + 1, 1));
     Ok(Plan {
         shape: "dumbbell",
         hosts,
@@ -530,7 +530,7 @@ fn given(
                     links.push(link);
                     links.len() as u32 - 1
                 });
-            Edge { a, b, link }
+            Edge::new(a, b, link)
         })
         .collect();
     check_delays(&links)?;

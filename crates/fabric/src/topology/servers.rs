@@ -124,11 +124,7 @@ impl Servers {
         let mut edges = Vec::with_capacity(links as usize);
         for gpu in 0..hosts {
             let server = gpu / self.gpus_per_server;
-            edges.push(Edge {
-                a: gpu,
-                b: hosts + server,
-                link: 0,
-            });
+            edges.push(Edge::new(gpu, hosts + server, 0));
             let first = first_leaf + self.first_leaf_of(gpu);
             edges.extend(Edge::to_each(gpu, first..first + self.nic_ports, 1));
         }

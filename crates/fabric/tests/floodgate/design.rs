@@ -4,6 +4,7 @@ use super::*;
 use dataplane::config::{Classify, Recovery, Schedule};
 use dataplane::hop::floodgate::{Aggregation, Amount, CreditAt, Release, Voqs};
 use dataplane::units::MS;
+use fabric::NodeId;
 use fabric::record::Ending;
 
 fn some_incast(config: FloodgateConfig) -> Setup {
@@ -88,19 +89,19 @@ fn credits_take_the_share_of_the_links_that_can_be_computed() {
         let data = outcome
             .ports
             .iter()
-            .find(|p| p.node == leaf && p.peer == spine)
+            .find(|p| p.node == NodeId::new(leaf) && p.peer == NodeId::new(spine))
             .unwrap();
         let back = outcome
             .ports
             .iter()
-            .find(|p| p.node == spine && p.peer == leaf)
+            .find(|p| p.node == NodeId::new(spine) && p.peer == NodeId::new(leaf))
             .unwrap();
         assert_eq!(data.tx_data_packets, 3000);
         assert!(
             outcome
                 .ports
                 .iter()
-                .filter(|p| p.node < host)
+                .filter(|p| p.node < NodeId::new(host))
                 .all(|p| p.tx_credit_bytes == 0)
         );
         assert_eq!(back.tx_reply_bytes, 3000 * 60, "ACKs go the same way");

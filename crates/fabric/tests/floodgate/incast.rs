@@ -2,6 +2,7 @@
 
 use super::*;
 use dataplane::hop::floodgate::{Amount, Release, Voqs, WindowUnit};
+use fabric::NodeId;
 
 /// Leaves are nodes after the hosts, spines after the leaves.
 const LEAVES: u32 = 4;
@@ -185,7 +186,10 @@ fn pfc_sees_what_is_held() {
     let (outcome, _) = setup.run();
     assert!(outcome.counters.hop["pfc_pauses"] > 0);
     assert_eq!(outcome.counters.drops.iter().sum::<u64>(), 0);
-    let hosts = outcome.ports.iter().filter(|p| p.node < HOSTS);
+    let hosts = outcome
+        .ports
+        .iter()
+        .filter(|p| p.node < NodeId::from_bits(HOSTS));
     assert!(hosts.map(|p| p.pauses).sum::<u64>() > 0);
 }
 

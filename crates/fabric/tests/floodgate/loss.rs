@@ -3,6 +3,7 @@
 use super::*;
 use dataplane::config::{IrnConfig, IrnWindow, PathChoice, Recovery};
 use dataplane::units::MS;
+use fabric::NodeId;
 use fabric::link_failures::{LinkFailure, LinkFailures, lower_end};
 use fabric::record::Ending;
 
@@ -108,11 +109,11 @@ fn a_link_that_is_down_throughout_is_routed_around() {
         let graph = setup.topology.build().expect("a sound topology");
         let (leaf, spine) = (32, 36);
         let port = graph
-            .port_range(leaf)
-            .find(|&index| graph.port(index).peer == spine)
+            .links_of(NodeId::new(leaf))
+            .find(|&index| graph.port(index).peer == NodeId::new(spine))
             .expect("they are neighbours");
         let link_failure = LinkFailure {
-            link: lower_end(&graph, port as u32),
+            link: lower_end(&graph, port),
             from_ps: 0,
             until_ps: None,
         };
@@ -123,7 +124,7 @@ fn a_link_that_is_down_throughout_is_routed_around() {
         let used = outcome
             .ports
             .iter()
-            .filter(|p| p.peer == leaf && p.node >= 32);
+            .filter(|p| p.peer == NodeId::new(leaf) && p.node >= NodeId::new(32));
         let carried: Vec<u64> = used.map(|p| p.tx_data_packets).collect();
         assert_eq!(carried.iter().filter(|n| **n > 0).count(), 1, "{carried:?}");
     }

@@ -76,7 +76,10 @@ fn incast(first: u32, senders: u32, per_leaf: u32, at: Time, bytes: u64) -> Vec<
 
 /// Returns the largest number of bytes in the queues and VOQs of one port, over the ports of `nodes`.
 fn fullest(outcome: &Outcome, nodes: std::ops::Range<u32>) -> u64 {
-    let ports = outcome.ports.iter().filter(|p| nodes.contains(&p.node));
+    let ports = outcome
+        .ports
+        .iter()
+        .filter(|p| nodes.contains(&p.node.bits()));
     ports.map(|p| p.max_port_bytes).max().unwrap_or(0)
 }
 

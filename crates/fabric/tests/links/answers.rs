@@ -1,5 +1,6 @@
 //! Failures whose outcome is known.
 
+use fabric::{LinkId, NodeId};
 use std::sync::Arc;
 
 use super::*;
@@ -226,7 +227,8 @@ fn a_failure_during_a_pause_leaves_no_port_paused() {
             if name == "pfc" {
                 let spine = graph.find("spine0").unwrap();
                 let on_it = keep.pauses.iter().filter(|p| {
-                    p.node == spine && graph.port(graph.port_index(p.node, p.port)).peer == 16
+                    p.node == spine
+                        && graph.port(graph.link(p.node, p.port)).peer == NodeId::new(16)
                 });
                 let ends: Vec<Time> = on_it.map(|p| p.to_ps).collect();
                 assert!(ends.contains(&(60 * US)), "it ends with the link: {ends:?}");
@@ -438,7 +440,7 @@ fn a_host_with_two_ports_does_not_use_one_that_never_works() {
     };
     let s = line_rate(topology(), flows());
     let graph = Arc::new(s.graph());
-    let tor = graph.name(graph.port(0).peer);
+    let tor = graph.name(graph.port(LinkId::new(0)).peer);
     let (outcome, _) = s.failing("host0", &tor, 0, None).run_twice();
     assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 30));
     assert_eq!(outcome.ports[0].tx_packets, 0);

@@ -3,6 +3,7 @@
 use super::*;
 use dataplane::config::{Admission, Classify, PathChoice, PauseTime, PfcThreshold, Recovery};
 use dataplane::units::{MS, US};
+use fabric::LinkId;
 use fabric::backpressure_graph::{BackpressureGraph, shortest_circle};
 use fabric::engine::OnDeadlock;
 use fabric::record::Ending;
@@ -33,10 +34,7 @@ fn foreseen(graph: &Graph) -> (BackpressureGraph, Vec<String>) {
     let routes = routes(graph, 1, PathChoice::Flow).unwrap();
     let found = BackpressureGraph::new(graph, &routes);
     let circle = shortest_circle(graph, &found.used);
-    let names = circle
-        .iter()
-        .map(|&port| graph.port_name(port as usize))
-        .collect();
+    let names = circle.iter().map(|&port| graph.port_name(port)).collect();
     (found, names)
 }
 
@@ -46,7 +44,7 @@ fn two_failed_links_close_a_circle_in_a_pod_that_has_none() {
     let graph = pod(16).build().unwrap();
     let (healthy, circle) = foreseen(&graph);
     assert!(healthy.circles.is_empty() && circle.is_empty());
-    let down: Vec<u32> = FAILED.iter().map(|(a, b)| link_of(&graph, a, b)).collect();
+    let down: Vec<LinkId> = FAILED.iter().map(|(a, b)| link_of(&graph, a, b)).collect();
     let (one, _) = foreseen(&graph.without(&down[..1]));
     assert!(one.circles.is_empty(), "one of them closes none");
     let (both, circle) = foreseen(&graph.without(&down));
@@ -210,7 +208,7 @@ fn links_that_come_back_free_a_deadlock_if_they_stand_in_it() {
     let mut link_failures = failures(&graph, 0, Some(20 * MS));
     let dead = &outcome.deadlocks[0].ports[0];
     link_failures.push(LinkFailure {
-        link: graph.port_index(dead.node, dead.port) as u32,
+        link: graph.link(dead.node, dead.port),
         from_ps: 20 * MS,
         until_ps: Some(21 * MS),
     });

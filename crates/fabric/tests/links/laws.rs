@@ -8,6 +8,7 @@ use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::{BitmapConfig, PauseBy};
 use dataplane::hop::floodgate::{Amount, FloodgateConfig, HoldBy, Release};
 use dataplane::units::{MS, US};
+use fabric::LinkId;
 use fabric::record::Ending;
 use proptest::prelude::*;
 
@@ -130,7 +131,7 @@ fn keeps_the_laws(
     let link_failures: Vec<LinkFailure> = link_failures
         .into_iter()
         .map(|(link, from_ps, until_ps)| LinkFailure {
-            link: link % ports,
+            link: LinkId::from_bits(link % ports),
             from_ps,
             until_ps,
         })
@@ -231,7 +232,11 @@ fn pauses_and_resumes_leave_by_a_port_that_holds_the_flow_they_name() {
     let mut s = random(bfc, leaf_spine(2, 3, 1), 45, seed);
     s.nic.recovery = Recovery::go_back_n(200 * US);
     vary(&mut s, 0); // pauses name flows
-    let failed = (link_of(&s.graph(), "leaf1", "spine0"), 2_923_914, None);
+    let failed = (
+        link_of(&s.graph(), "leaf1", "spine0").bits(),
+        2_923_914,
+        None,
+    );
     let outcome = keeps_the_laws("bfc", 45, s, vec![failed], (29_982_692, true)).unwrap();
     assert_eq!(outcome.ending, Ending::Drained);
     assert!(outcome.counters.rerouted_packets > 0 && outcome.counters.hop["bfc_pauses"] > 0);
@@ -253,8 +258,12 @@ fn what_leaves_by_a_port_that_routes_do_not_name_releases_the_next() {
     vary(&mut s, 5); // Floodgate's ideal design
     s.switch.mmu.buffer_bytes += 79_147;
     let failed = vec![
-        (link_of(&s.graph(), "spine1", "leaf0"), 53_998_050, None),
-        (link_of(&s.graph(), "spine0", "leaf0"), 0, None),
+        (
+            link_of(&s.graph(), "spine1", "leaf0").bits(),
+            53_998_050,
+            None,
+        ),
+        (link_of(&s.graph(), "spine0", "leaf0").bits(), 0, None),
     ];
     let outcome = keeps_the_laws("line-rate", 19, s, failed, (0, false)).unwrap();
     assert_eq!(outcome.ending, Ending::Drained);
@@ -279,7 +288,7 @@ fn a_next_hop_of_old_routes_holds_no_destination() {
     vary(&mut s, 6); // PFC with tag
     s.switch.mmu.buffer_bytes += 77_027;
     let graph = s.graph();
-    let link = |a, b| link_of(&graph, a, b);
+    let link = |a, b| link_of(&graph, a, b).bits();
     let failed = vec![
         (link("tor3", "host3"), 0, Some(13_348_781)),
         (link("host2", "tor0"), 0, None),

@@ -5,6 +5,7 @@ mod answers;
 mod deadlock;
 mod laws;
 
+use fabric::LinkId;
 use std::sync::Arc;
 
 use crate::common::*;
@@ -20,13 +21,13 @@ use traffic::Flow;
 const LOST: usize = DropCause::Link as usize;
 const NO_ROUTE: usize = DropCause::NoRoute as usize;
 
-/// Port index of the link from one node to another, by their names.
+/// Returns the link from one node to another.
 #[track_caller]
-fn link_of(graph: &Graph, from: &str, to: &str) -> u32 {
+fn link_of(graph: &Graph, from: &str, to: &str) -> LinkId {
     let (from, to) = (graph.find(from).unwrap(), graph.find(to).unwrap());
-    let mut ports = graph.port_range(from);
+    let mut ports = graph.links_of(from);
     let port = ports.find(|&index| graph.port(index).peer == to);
-    port.expect("the two are neighbours") as u32
+    port.expect("the two are neighbours")
 }
 
 impl Setup {
@@ -121,5 +122,5 @@ fn port<'a>(
     from: &str,
     to: &str,
 ) -> &'a fabric::record::PortRecord {
-    &outcome.ports[link_of(graph, from, to) as usize]
+    &outcome.ports[link_of(graph, from, to).index()]
 }

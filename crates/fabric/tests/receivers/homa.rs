@@ -5,6 +5,7 @@ use dataplane::config::{Admission, PathChoice, Sending, TransportConfig};
 use dataplane::sink::DropCause;
 use dataplane::transport::homa::HomaConfig;
 use dataplane::units::US;
+use fabric::NodeId;
 
 fn with(s: Setup, change: impl FnOnce(&mut HomaConfig)) -> Setup {
     let mut s = s;
@@ -141,7 +142,7 @@ fn packets_are_sprayed_and_taken_in_any_order() {
         let up = outcome
             .ports
             .iter()
-            .filter(|p| p.node >= 32 && p.peer >= 32);
+            .filter(|p| p.node >= NodeId::new(32) && p.peer >= NodeId::new(32));
         up.map(|p| p.max_queue_bytes).max().unwrap()
     };
     let (sprayed, hashed) = (queue(PathChoice::Packet), queue(PathChoice::Flow));

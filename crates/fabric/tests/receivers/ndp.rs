@@ -5,6 +5,7 @@ use dataplane::config::{PathChoice, Sending, TransportConfig, TrimConfig};
 use dataplane::sink::DropCause;
 use dataplane::transport::ndp::NdpConfig;
 use dataplane::units::US;
+use fabric::NodeId;
 
 fn with(s: Setup, change: impl FnOnce(&mut NdpConfig)) -> Setup {
     let mut s = s;
@@ -61,7 +62,7 @@ fn an_incast_trims_and_every_packet_arrives_once() {
 fn port(outcome: &Outcome, node: u32, peer: u32) -> &fabric::record::PortRecord {
     let mut ports = outcome.ports.iter();
     ports
-        .find(|p| p.node == node && p.peer == peer)
+        .find(|p| p.node == NodeId::from_bits(node) && p.peer == NodeId::from_bits(peer))
         .expect("the two are neighbours")
 }
 
@@ -124,7 +125,7 @@ fn spraying_by_permutation_is_even() {
             let up: Vec<u64> = outcome
                 .ports
                 .iter()
-                .filter(|p| p.node == leaf && p.peer >= hosts)
+                .filter(|p| p.node == NodeId::from_bits(leaf) && p.peer >= NodeId::from_bits(hosts))
                 .map(|p| p.tx_data_packets)
                 .collect();
             let (least, most) = (up.iter().min().unwrap(), up.iter().max().unwrap());

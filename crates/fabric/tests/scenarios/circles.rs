@@ -9,6 +9,7 @@ use dataplane::units::{MS, US};
 use fabric::backpressure_graph::BackpressureGraph;
 use fabric::record::Ending;
 use fabric::routing::routes;
+use fabric::{LinkId, NodeId};
 
 fn graph_of(topology: &TopologySpec) -> (fabric::topology::Graph, BackpressureGraph) {
     let graph = topology.build().expect("a sound topology");
@@ -75,7 +76,7 @@ fn a_ring_has_two_circles_and_loses_one_pair_of_each() {
     let (graph, found) = graph_of(&ring(5, 1));
     assert_eq!(found.circles.len(), 2, "one in each direction");
     assert!(found.circles.iter().all(|c| c.len() == 5));
-    let name = graph.port_name(found.circles[0][0] as usize);
+    let name = graph.port_name(LinkId::new(found.circles[0][0].index()));
     assert!(name == "s0->s1" || name == "s0->s4", "{name}");
     assert_eq!(found.removed.len(), 2);
     let allowed = found.allowed();
@@ -100,7 +101,11 @@ fn what_goes_down_and_up_again_is_removed_before_anything_else() {
     assert!(!found.circles.is_empty());
     assert!(!found.removed.is_empty());
     for edge in &found.removed {
-        assert_eq!(graph.tier(graph.hosts() + edge.switch), 1, "at a leaf");
+        assert_eq!(
+            graph.tier(NodeId::from_bits(graph.hosts() + edge.switch)),
+            1,
+            "at a leaf"
+        );
     }
 }
 

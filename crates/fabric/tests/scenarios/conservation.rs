@@ -72,8 +72,8 @@ fn small_buffer(s: &mut Setup, more: u64) {
     s.switch.mmu.reserved_bytes = 0;
     if let Admission::Pfc(pfc) = s.switch.mmu.admission {
         let graph = s.topology.build().expect("a sound topology");
-        let needs = (graph.hosts()..graph.nodes()).map(|node| {
-            let ports = graph.port_range(node).map(|i| graph.port(i));
+        let needs = graph.switch_ids().map(|node| {
+            let ports = graph.links_of(node).map(|i| graph.port(i));
             let each = ports.map(|p| {
                 let frame = s.switch.max_frame;
                 headroom_bytes(p.rate, p.delay_ps, frame, 1, &pfc) + u64::from(frame)
@@ -81,9 +81,9 @@ fn small_buffer(s: &mut Setup, more: u64) {
             each.sum::<u64>()
         });
         s.switch.mmu.buffer_bytes = needs.max().unwrap_or(0) + more;
-        for node in graph.hosts()..graph.nodes() {
+        for node in graph.switch_ids() {
             let ports: Vec<_> = graph
-                .port_range(node)
+                .links_of(node)
                 .map(|i| (graph.port(i).rate, graph.port(i).delay_ps))
                 .collect();
             assert!(division(&s.switch, &ports).2 > 0, "there is a pool");

@@ -1,5 +1,6 @@
 //! Rules of the engine that no scheme hangs on; hosts with several ports; several classes.
 
+use fabric::NodeId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -105,7 +106,7 @@ fn all_schemes_send_a_flow_over_the_same_path() {
     let uplinks = |setup: Setup| -> Vec<u64> {
         let (outcome, _) = setup.run();
         assert_eq!(outcome.counters.retransmissions, 0);
-        let up = outcome.ports.iter().filter(|p| p.node == 16);
+        let up = outcome.ports.iter().filter(|p| p.node == NodeId::new(16));
         up.map(|p| p.tx_data_packets).collect()
     };
     let first = uplinks(line_rate(leaf_spine(2, 8, 8), flows.clone()));
@@ -193,7 +194,7 @@ fn a_resume_leaves_at_the_instant_of_the_departure_that_caused_it() {
     // The first frame leaves when it arrives, every other one when the one before has left.
     let (first, each) = (FRAME_PS + US, slow.rate.serialisation_ps(FRAME));
     for pause in &keep.pauses {
-        assert_eq!((pause.node, pause.port, pause.class), (0, 0, 2));
+        assert_eq!((pause.node.bits(), pause.port, pause.class), (0, 0, 2));
         let left = pause.to_ps - US - 64 * 80;
         assert_eq!((left - first) % each, 0, "XON was sent as a packet left");
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::common::*;
 use dataplane::units::{MS, US};
+use fabric::NodeId;
 use fabric::record::PortRecord;
 
 /// Shares of the receiver's link that hosts 0 and 1 send in a window, and what its port carries, all
@@ -77,7 +78,7 @@ fn an_alarm_that_was_wished_before_an_earlier_one_costs_no_second_event() {
         let ports = outcome.ports.iter().filter(|port| from(port));
         ports.map(|port| port.tx_packets).sum()
     };
-    let (arrivals, packets) = (sent(|_| true), sent(|port| port.node < 2));
+    let (arrivals, packets) = (sent(|_| true), sent(|port| port.node < NodeId::new(2)));
     // One event for the pace, one for the queue that all stand in.
     let others = outcome.counters.events - arrivals;
     assert!(packets > 30_000, "{packets} packets");

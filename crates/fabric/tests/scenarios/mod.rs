@@ -22,6 +22,7 @@ mod variants;
 
 use crate::common::{GBPS_100, LINK};
 use dataplane::units::{Rate, Time};
+use fabric::NodeId;
 use fabric::record::Outcome;
 use fabric::topology::{LinkSpec, Loss, TopologySpec};
 
@@ -58,7 +59,7 @@ fn named(hosts: u32, switches: u32, links: Vec<(u32, u32, LinkSpec)>) -> Topolog
 fn port(outcome: &Outcome, node: u32, peer: u32) -> &fabric::record::PortRecord {
     let mut ports = outcome.ports.iter();
     ports
-        .find(|p| p.node == node && p.peer == peer)
+        .find(|p| p.node == NodeId::from_bits(node) && p.peer == NodeId::from_bits(peer))
         .expect("the two are neighbours")
 }
 

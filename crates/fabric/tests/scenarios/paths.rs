@@ -6,6 +6,7 @@ use dataplane::config::{
     Admission, Alpha, EcnConfig, IrnConfig, IrnWindow, PathChoice, Recovery, Red, SprayConfig,
 };
 use dataplane::units::{MS, Rate, US};
+use fabric::NodeId;
 use fabric::link_failures::{LinkFailure, LinkFailures};
 
 /// The setup with packets on paths that this policy chooses.
@@ -124,10 +125,10 @@ fn a_frozen_flow_leaves_a_failed_path() {
     let failing = |policy| {
         let mut s = sprayed(spines(&[100; 4], line_rate, 20_000_000), policy, patient());
         let graph = s.topology.build().expect("a sound topology");
-        let mut ports = graph.port_range(2);
-        let link = ports.find(|&index| graph.port(index).peer == 4);
+        let mut ports = graph.links_of(NodeId::new(2));
+        let link = ports.find(|&index| graph.port(index).peer == NodeId::new(4));
         let failure = LinkFailure {
-            link: link.expect("the two are neighbours") as u32,
+            link: link.expect("the two are neighbours"),
             from_ps: 200 * US,
             until_ps: None,
         };

@@ -6,8 +6,10 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use dataplane::ids::IndexVec;
 use fabric::engine::{Plan, SingleHost, lockstep, upward};
 use fabric::topology::Graph;
+use fabric::{LinkId, NodeId};
 use results::HostFiles;
 use wire::Network;
 use wire::frame::mac;
@@ -25,12 +27,13 @@ use crate::wall::NodeDescription;
 // WSW-20: scheme, buffer, rates and delays are those of the scenario
 pub fn switch_of(plan: &Plan, name: Option<&str>) -> Result<SwitchDescription, Error> {
     let graph = &plan.graph;
-    let node = find_switch(graph, name)?;
+    let switch = find_switch(graph, name)?;
+    let node = graph.switch_node(switch);
     Ok(SwitchDescription {
         node: node_of(plan, node),
-        number: node,
+        number: node.bits(),
         config: plan.switch_of(node).clone(),
-        routes: plan.routes[(node - graph.hosts()) as usize].clone(),
+        routes: plan.routes[switch as usize].clone(),
         upward: upward(graph, node),
         floods: flooding_ports(graph, node),
     })
@@ -43,25 +46,25 @@ pub fn switch_of(plan: &Plan, name: Option<&str>) -> Result<SwitchDescription, E
 // HST-01, HST-03
 pub fn host_of(plan: Plan, name: &str) -> Result<HostDescription, Error> {
     let graph = plan.graph.clone();
-    let names: Vec<String> = (0..graph.hosts()).map(|host| graph.name(host)).collect();
-    let found = graph.find(name).filter(|&node| node < graph.hosts());
+    let names: Vec<String> = graph.host_ids().map(|host| graph.name(host)).collect();
+    let found = graph.find(name).filter(|&node| graph.is_host(node));
     let host = found.ok_or_else(|| unknown_host(name, &names))?;
     check(&plan)?;
     let mut single = SingleHost::new(&plan);
-    let end = |endpoint: usize| {
-        let of = graph.node_of_port(endpoint);
-        let port = (endpoint - graph.port_range(of).start) as u16;
-        (of, mac(of, port))
+    let end = |endpoint: LinkId| {
+        let of = graph.sender(endpoint);
+        let port = endpoint.port(graph.first_link(of));
+        (of.bits(), mac(of.bits(), port))
     };
-    let index = graph.port_range(host);
+    let first = graph.first_link(host).bits();
     Ok(HostDescription {
         node: node_of(&plan, host),
-        host,
+        host: host.bits(),
         nic: single.nic(&plan, host),
         start_flow: Box::new(move |flow, cookie| single.flow(flow, cookie)),
-        own: index.start as u32..index.end as u32,
+        own: first..first + u32::from(graph.ports(host)),
         mtu: plan.nic.mtu,
-        ends: (0..graph.endpoints() as usize).map(end).collect(),
+        ends: graph.endpoint_ids().map(end).collect(),
         names,
         feed: plan.feed,
     })
@@ -102,13 +105,13 @@ pub fn run_host(
     Ok(ended)
 }
 
-fn node_of(plan: &Plan, node: u32) -> NodeDescription {
+fn node_of(plan: &Plan, node: NodeId) -> NodeDescription {
     let graph = &plan.graph;
-    let peer = |index| graph.name(graph.node_of_port(graph.peer_index(index)));
+    let peer = |link| graph.name(graph.port(link).peer);
     NodeDescription {
         name: graph.name(node),
-        neighbours: graph.port_range(node).map(peer).collect(),
-        links: graph.links(node),
+        neighbours: graph.links_of(node).map(peer).collect(),
+        links: graph.rates_and_delays(node),
         endpoints: graph.endpoints(),
         // WSW-22: on the wall clock, pauses expire.
         network: Network {
@@ -119,18 +122,19 @@ fn node_of(plan: &Plan, node: u32) -> NodeDescription {
     }
 }
 
+/// Returns the number of a switch among switches.
 fn find_switch(graph: &Graph, name: Option<&str>) -> Result<u32, Error> {
-    let mut all = graph.hosts()..graph.nodes();
-    let known = all.clone().map(|node| graph.name(node));
+    let known = graph.switch_ids().map(|node| graph.name(node));
     match name {
         Some(name) => {
-            all.find(|&node| graph.name(node) == name)
-                .ok_or_else(|| Error::UnknownSwitch {
-                    name: name.to_owned(),
-                    known: known.collect(),
-                })
+            let node = graph.find(name);
+            let switch = node.and_then(|node| graph.switch_number(node));
+            switch.ok_or_else(|| Error::UnknownSwitch {
+                name: name.to_owned(),
+                known: known.collect(),
+            })
         }
-        None if graph.switches() == 1 => Ok(graph.hosts()),
+        None if graph.switches() == 1 => Ok(0),
         None => Err(Error::SeveralSwitches {
             known: known.collect(),
         }),
@@ -149,22 +153,23 @@ fn check(plan: &Plan) -> Result<(), Error> {
 /// Returns for each port of a switch if it floods frames there: to hosts, and along a spanning tree
 /// of the switches.
 // WSW-02: each switch receives a flooded frame once
-fn flooding_ports(graph: &Graph, node: u32) -> Vec<bool> {
-    let mut reached = vec![false; graph.nodes() as usize];
-    let mut tree = vec![false; graph.port_count() as usize];
-    let mut open = VecDeque::from([graph.hosts()]);
-    reached[graph.hosts() as usize] = true;
+fn flooding_ports(graph: &Graph, node: NodeId) -> Vec<bool> {
+    let mut reached = IndexVec::from(vec![false; graph.nodes() as usize]);
+    let mut tree: IndexVec<LinkId, bool> = vec![false; graph.port_count() as usize].into();
+    let first = graph.switch_node(0);
+    let mut open = VecDeque::from([first]);
+    reached[first] = true;
     while let Some(at) = open.pop_front() {
-        for index in graph.port_range(at) {
-            let peer = graph.port(index).peer;
-            if peer < graph.hosts() {
-                tree[index] = true;
-            } else if !std::mem::replace(&mut reached[peer as usize], true) {
-                tree[index] = true;
-                tree[graph.peer_index(index)] = true;
+        for link in graph.links_of(at) {
+            let peer = graph.port(link).peer;
+            if graph.is_host(peer) {
+                tree[link] = true;
+            } else if !std::mem::replace(&mut reached[peer], true) {
+                tree[link] = true;
+                tree[graph.reverse(link)] = true;
                 open.push_back(peer);
             }
         }
     }
-    graph.port_range(node).map(|index| tree[index]).collect()
+    graph.links_of(node).map(|link| tree[link]).collect()
 }

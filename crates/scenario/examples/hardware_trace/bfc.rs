@@ -14,6 +14,7 @@
 //! | `bytes PORT QUEUE BYTES`, `counter INGRESS UPSTREAM COUNT`, `inside INGRESS EGRESS HASH` | state at the end: queues, pause counters, packets |
 //! | `end TIME` | the end |
 
+use fabric::NodeId;
 use std::collections::BTreeMap;
 
 use dataplane::config::{Classify, Schedule};
@@ -70,7 +71,7 @@ impl BfcTrace {
             return Err("the scheme has no deficit round robin".to_owned());
         };
         let assign = &plan.switch.assign;
-        let links = plan.graph.links(node);
+        let links = plan.graph.rates_and_delays(NodeId::from_bits(node));
         let pipelines = u32::from(assign.pipelines);
         println!("config ports {}", links.len());
         println!("config pipelines {pipelines}");

@@ -18,6 +18,7 @@ use dataplane::hop::pfc::{PauseFor, counting_number, said};
 use dataplane::packet::{Arena, Frame, Packet, PacketId};
 use dataplane::switch::{DATA_CLASS, SwitchConfig, division, headroom_of, pausable_classes};
 use dataplane::units::{Rate, Time};
+use fabric::NodeId;
 use fabric::engine::Plan;
 
 use crate::network::{Network, Trace, View};
@@ -33,13 +34,16 @@ impl BufferTrace {
     /// Prints the configuration of the buffer.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         let graph = &plan.graph;
-        if graph.switches() != 1 || (0..graph.hosts()).any(|host| graph.ports(host) != 1) {
+        if graph.switches() != 1 || graph.host_ids().any(|host| graph.ports(host) != 1) {
             return Err(
                 "the scenario needs one switch, with each host on one of its ports".to_owned(),
             );
         }
         let node = graph.hosts();
-        print_config(&plan.switch, &graph.links(node))?;
+        print_config(
+            &plan.switch,
+            &graph.rates_and_delays(NodeId::from_bits(node)),
+        )?;
         Ok(Self {
             node,
             config: plan.switch.clone(),

@@ -14,6 +14,7 @@
 //! | `window UNITS`, `voq DST VOQ PACKETS` | state at the end: sum of all in flight, VOQs |
 //! | `end TIME` | the end |
 
+use fabric::{LinkId, NodeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ impl FloodgateTrace {
         let Voqs::Pool { count, groups } = floodgate.voqs else {
             return Err("the circuit has a pool of VOQs: set floodgate.voqs".to_owned());
         };
-        let links = plan.graph.links(node);
+        let links = plan.graph.rates_and_delays(NodeId::from_bits(node));
         let most = |amount: Amount| links.iter().map(|&link| amount.bytes(link)).max();
         let frame = u64::from(plan.switch.max_frame);
         let in_bytes = windows.unit == WindowUnit::Bytes;
@@ -92,7 +93,7 @@ impl FloodgateTrace {
         );
         println!("config vup_ps {}", floodgate.vup_ps.unwrap_or(0));
         Ok(Self {
-            upward: upward(&plan.graph, node),
+            upward: upward(&plan.graph, NodeId::from_bits(node)),
             graph: Arc::clone(&plan.graph),
             node,
             inside: HashMap::new(),
@@ -130,7 +131,10 @@ impl Trace for FloodgateTrace {
                 "packet {now} {} {} {} {} {}",
                 packet.dst,
                 egress.map_or(0, |port| u8::from(!self.upward[usize::from(port)])),
-                u8::from(self.graph.hosts() + self.graph.switch_of(packet.dst) == self.node),
+                u8::from(
+                    self.graph.hosts() + self.graph.switch_of(LinkId::from_bits(packet.dst))
+                        == self.node
+                ),
                 packet.size,
                 u8::from(is_held),
             );
@@ -152,8 +156,8 @@ impl Trace for FloodgateTrace {
         }
         if let Some(Inside { ingress, dst }) = self.inside.remove(&id) {
             // Hosts get no credits.
-            let index = self.graph.port_index(self.node, ingress);
-            if self.graph.port(index).peer >= self.graph.hosts() {
+            let index = self.graph.link(NodeId::from_bits(self.node), ingress);
+            if self.graph.port(index).peer >= NodeId::from_bits(self.graph.hosts()) {
                 println!("earn {} {ingress} {dst} {}", view.now, packet.size);
             }
             self.events += 1;
@@ -174,8 +178,8 @@ impl Trace for FloodgateTrace {
         let switch = network.switch(self.node);
         let books = switch.credit_sums();
         println!("window {}", books.map_or(0, |books| books.in_flight));
-        for dst in 0..self.graph.endpoints() {
-            if let Some((voq, packets)) = switch.voq_of(dst) {
+        for dst in self.graph.endpoint_ids() {
+            if let Some((voq, packets)) = switch.voq_of(dst.bits()) {
                 println!("voq {dst} {voq} {packets}");
             }
         }

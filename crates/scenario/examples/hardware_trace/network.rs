@@ -1,6 +1,7 @@
 //! Carries packets between the hosts and switches of a network, and reports what they do to a
 //! trace.
 
+use fabric::NodeId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -163,19 +164,22 @@ pub struct Network {
 impl Network {
     /// Creates the network of a plan.
     pub fn new(plan: &Plan, host: &SingleHost) -> Self {
-        let hosts = plan.graph.hosts();
-        let switches = (0..plan.graph.switches()).map(|nth| {
-            let node = hosts + nth;
-            let links = plan.graph.links(node);
-            let routes = plan.routes[nth as usize].clone();
-            let mut switch = Switch::new(node, &plan.switch, &links, routes);
-            switch.set_upward(&upward(&plan.graph, node));
-            switch
-        });
+        let switches = plan
+            .graph
+            .switch_ids()
+            .zip(&plan.routes)
+            .map(|(node, routes)| {
+                let links = plan.graph.rates_and_delays(node);
+                let mut switch = Switch::new(node.bits(), &plan.switch, &links, routes.clone());
+                switch.set_upward(&upward(&plan.graph, node));
+                switch
+            });
         Self {
             now: 0,
             arena: Arena::new(),
-            nics: (0..hosts).map(|number| host.nic(plan, number)).collect(),
+            nics: (plan.graph.host_ids())
+                .map(|number| host.nic(plan, number))
+                .collect(),
             switches: switches.collect(),
             free: vec![0; plan.graph.port_count() as usize],
             graph: Arc::clone(&plan.graph),
@@ -266,9 +270,9 @@ impl Network {
     }
 
     fn transmit(&mut self, node: u32, port: u16, trace: &mut dyn Trace) -> Result<(), String> {
-        let from = self.graph.port_index(node, port);
-        if self.free[from] > self.now {
-            self.schedule(self.free[from], Event::Egress(node, port));
+        let from = self.graph.link(NodeId::from_bits(node), port);
+        if self.free[from.index()] > self.now {
+            self.schedule(self.free[from.index()], Event::Egress(node, port));
             return Ok(());
         }
         self.prepare();
@@ -288,9 +292,9 @@ impl Network {
             }
             let link = self.graph.port(from);
             let free = now + link.rate.serialisation_ps(size);
-            self.free[from] = free;
+            self.free[from.index()] = free;
             self.schedule(free, Event::Egress(node, port));
-            let arrival = Event::Arrival(link.peer, link.peer_port, id);
+            let arrival = Event::Arrival(link.peer.bits(), link.peer_port, id);
             self.schedule(free + link.delay_ps, arrival);
         }
         self.serve(node, trace);

@@ -9,6 +9,7 @@ use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VICTIM_WORD;
 use dataplane::link::LinkConfig;
 use dataplane::param::{Kind, Param};
+use fabric::NodeId;
 use fabric::topology::{Graph, NodeKind};
 
 use super::SchemeSpec;
@@ -56,7 +57,7 @@ pub(crate) fn keys_at() -> impl Iterator<Item = &'static str> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeAt {
     /// Their nodes, ascending.
-    pub switches: Vec<u32>,
+    pub switches: Vec<NodeId>,
     /// The scheme of these switches. Its keys for hosts are ignored.
     pub scheme: SchemeSpec,
 }
@@ -128,7 +129,7 @@ fn one(
 }
 
 /// The switches that a list of patterns names.
-fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<u32>> {
+fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<NodeId>> {
     let patterns = array(node, "a list of names of switches")?;
     let mut found = Vec::new();
     for pattern in patterns {

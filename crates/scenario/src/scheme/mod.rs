@@ -34,6 +34,7 @@ use dataplane::signal::NotifierConfig;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::transport::Around;
 use dataplane::units::{Rate, Time};
+use fabric::NodeId;
 use fabric::engine::SwitchesAt;
 use nic::{read_ack, read_nic, read_path, read_recovery};
 use signal::{read_guard, read_notices, read_signal};
@@ -260,7 +261,7 @@ pub struct SchemeConfig {
 impl SchemeConfig {
     /// The configuration of a switch.
     #[must_use]
-    pub fn switch_of(&self, node: u32) -> &SwitchConfig {
+    pub fn switch_of(&self, node: NodeId) -> &SwitchConfig {
         self.switch_at.get(node).unwrap_or(&self.switch)
     }
 

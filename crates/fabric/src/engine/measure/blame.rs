@@ -15,7 +15,7 @@ mod ports;
 use std::collections::BTreeMap;
 
 use dataplane::classes::ClassSet;
-use dataplane::ids::QueueId;
+use dataplane::ids::{IndexVec, QueueId};
 use dataplane::nic::Wait;
 use dataplane::packet::{Cold, Kind, PacketId, flag};
 use dataplane::param::{Param, Values};
@@ -23,11 +23,13 @@ use dataplane::switch::{HeldBy, MixedMap};
 use dataplane::units::Time;
 use traffic::Flow;
 
+use super::super::flow_state::FlowAt;
 use super::super::heard::Heard;
 use super::super::merge::Merged;
 use super::super::node::PauseSent;
 use super::pause_tree::PauseTree;
 use super::{Measure, Passing, Sending, Setup, View};
+use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::record::table::{Column, Row, Value, column};
 use crate::record::{DROP_NAMES, Table};
 use crate::topology::Graph;
@@ -71,17 +73,17 @@ pub struct BlameHopRecord {
     /// Which port of the way, from 0 for the NIC.
     pub hop: u16,
     /// The node that sends.
-    pub node: u32,
+    pub node: NodeId,
     /// Its port.
     pub port: u16,
     /// The node that the port leads to.
-    pub peer: u32,
+    pub peer: NodeId,
     /// What the time was spent on.
     pub part: Part,
     /// How long, ps.
     pub spent_ps: Time,
     /// Of a pause the port that it goes back to: the node, its port, and the node that this leads to.
-    pub root: Option<(u32, u16, u32)>,
+    pub root: Option<(NodeId, u16, NodeId)>,
 }
 
 /// The column of a part.
@@ -148,11 +150,15 @@ impl Row for BlameHopRecord {
             Value::U16(|r| r.hop),
             "Which port of the way, from 0 for the NIC.",
         ),
-        column("node", Value::U32(|r| r.node), "The node that sends."),
+        column(
+            "node",
+            Value::U32(|r| r.node.bits()),
+            "The node that sends.",
+        ),
         column("port", Value::U16(|r| r.port), "Its port."),
         column(
             "peer",
-            Value::U32(|r| r.peer),
+            Value::U32(|r| r.peer.bits()),
             "The node that the port leads to.",
         ),
         column(
@@ -163,7 +169,7 @@ impl Row for BlameHopRecord {
         column("spent_ps", Value::U64(|r| r.spent_ps), "How long."),
         column(
             "root_node",
-            Value::OptionU32(|r| r.root.map(|(node, _, _)| node)),
+            Value::OptionU32(|r| r.root.map(|(node, ..)| node.bits())),
             "Of a pause the node with the port that it goes back to.",
         ),
         column(
@@ -173,7 +179,7 @@ impl Row for BlameHopRecord {
         ),
         column(
             "root_peer",
-            Value::OptionU32(|r| r.root.map(|(_, _, peer)| peer)),
+            Value::OptionU32(|r| r.root.map(|(.., peer)| peer.bits())),
             "The node that it leads to.",
         ),
     ];
@@ -191,7 +197,7 @@ pub struct BlameLossRecord {
     /// Number of the flow.
     pub flow: u32,
     /// The node that sent them on the link that lost them, or that dropped them.
-    pub node: u32,
+    pub node: NodeId,
     /// The port by which they left, or were to leave; `None`: no route led on.
     pub port: Option<u16>,
     /// Why.
@@ -209,7 +215,7 @@ impl Row for BlameLossRecord {
         column("flow", Value::U32(|r| r.flow), "Number of the flow."),
         column(
             "node",
-            Value::U32(|r| r.node),
+            Value::U32(|r| r.node.bits()),
             "The node that sent them on the link that lost them, or that dropped them.",
         ),
         column("name", Value::NodeName(|r| r.node), "Its name."),
@@ -257,9 +263,9 @@ pub(super) struct Blame {
     journeys: Journeys,
     arrivals: Arrivals,
     /// Per port of the network.
-    ports: Vec<Port>,
+    ports: IndexVec<LinkId, Port>,
     /// Per port of a host: classes that are paused, and those that the neighbour has no room for.
-    held: Vec<(ClassSet, ClassSet)>,
+    held: IndexVec<LinkId, (ClassSet, ClassSet)>,
     roots: Roots,
     /// Class of data whose traffic class is 0.
     data_class: u8,
@@ -273,11 +279,11 @@ pub(super) struct Blame {
 }
 
 /// A flow, the port at which packets of it were lost, the node that dropped them, and the cause.
-type LossKey = (u32, Option<u32>, u32, u8);
+type LossKey = (u32, Option<LinkId>, NodeId, u8);
 
 /// A number that a pause names, at a port.
-const fn name_at(link: u32, number: u32) -> u64 {
-    (link as u64) << 32 | number as u64
+const fn name_at(link: LinkId, number: u32) -> u64 {
+    (link.bits() as u64) << 32 | number as u64
 }
 
 /// The ports that pauses go back to.
@@ -285,13 +291,13 @@ const fn name_at(link: u32, number: u32) -> u64 {
 struct Roots {
     tree: PauseTree,
     /// Per port and number that a pause names.
-    named: MixedMap<u64, u32>,
+    named: MixedMap<u64, LinkId>,
 }
 
 impl Roots {
     /// The port that a pause at `link` goes back to, if it says so.
     // BLM-30, BLM-31, BLM-32
-    fn of(&self, link: u32, class: u8, by: HeldBy) -> Option<u32> {
+    fn of(&self, link: LinkId, class: u8, by: HeldBy) -> Option<LinkId> {
         match by {
             HeldBy::Class => self.tree.root(link, class),
             HeldBy::Named(number) => self.named(link, number),
@@ -299,13 +305,13 @@ impl Roots {
         }
     }
 
-    fn named(&self, link: u32, number: u32) -> Option<u32> {
+    fn named(&self, link: LinkId, number: u32) -> Option<LinkId> {
         self.named.get(&name_at(link, number)).copied()
     }
 
     /// Returns why a queue at a port cannot send, and the port where this began.
-    fn obstacle(&self, link: u32, queue: QueueId, view: &View<'_>) -> Obstacle {
-        let Some(switch) = view.switch(view.links.near[link as usize].node) else {
+    fn obstacle(&self, link: LinkId, queue: QueueId, view: &View<'_>) -> Obstacle {
+        let Some(switch) = view.switch(view.links.near[link].node) else {
             return Obstacle::NONE;
         };
         let Some(by) = switch.held_by(queue, view.arena) else {
@@ -327,7 +333,7 @@ impl Roots {
 impl Blame {
     /// The classes of a NIC's port that may send have changed, or what they are held for.
     // BLM-12
-    fn hold_flows(&mut self, now: Time, link: u32, (paused, full): (ClassSet, ClassSet)) {
+    fn hold_flows(&mut self, now: Time, link: LinkId, (paused, full): (ClassSet, ClassSet)) {
         let tree = &self.roots.tree;
         self.accounts.hold_classes(now, link, |class| match () {
             () if paused >> class & 1 != 0 => {
@@ -343,7 +349,7 @@ impl Blame {
     // BLM-21
     #[inline]
     fn count(&mut self, p: Passing<'_>, is_data: bool) {
-        let port = &mut self.ports[p.link as usize];
+        let port = &mut self.ports[p.link];
         port.sends(p.now, p.packet, p.takes_ps);
         if is_data && port.not_alone > 0 {
             self.journeys.own_sent(p.link, p.packet.flow, p.takes_ps);
@@ -354,7 +360,10 @@ impl Blame {
     // BLM-10, BLM-20
     fn leaves_host(&mut self, s: &Sending<'_>) {
         let p = &s.passing;
-        let Some(account) = self.accounts.get_mut(p.packet.flow, s.cold.cookie) else {
+        let Some(account) = self.accounts.get_mut(FlowAt {
+            flow: p.packet.flow,
+            cookie: s.cold.cookie,
+        }) else {
             return;
         };
         let again = p.packet.has(flag::RETRANSMITTED);
@@ -367,9 +376,9 @@ impl Blame {
 }
 
 /// The node that sends on a link, its port, and the node that the link leads to.
-fn place(graph: &Graph, link: u32) -> (u32, u16, u32) {
-    let far = graph.port(link as usize);
-    let near = graph.port(graph.peer_index(link as usize));
+fn place(graph: &Graph, link: LinkId) -> (NodeId, u16, NodeId) {
+    let far = graph.port(link);
+    let near = graph.port(graph.reverse(link));
     (near.peer, near.peer_port, far.peer)
 }
 
@@ -380,7 +389,7 @@ fn hops<'a>(
     waits: &'a [Piece],
     graph: &'a Graph,
 ) -> impl Iterator<Item = BlameHopRecord> + 'a {
-    let place = |link: u32| place(graph, link);
+    let place = |link: LinkId| place(graph, link);
     waits.iter().map(move |wait| {
         let (node, port, peer) = place(wait.link);
         BlameHopRecord {
@@ -435,8 +444,8 @@ impl Measure for Blame {
             accounts: Accounts::new(setup.graph.endpoints() as usize),
             journeys: Journeys::new(ports, !setup.links_fail),
             arrivals: Arrivals::new(setup.nic.host.processing.map(|host| host.delay_ps)),
-            ports: vec![Port::default(); ports],
-            held: vec![(0, 0); setup.graph.endpoints() as usize],
+            ports: vec![Port::default(); ports].into(),
+            held: vec![(0, 0); setup.graph.endpoints() as usize].into(),
             roots: Roots::default(),
             data_class: setup.nic.data_class,
             all: !setup.one_path || setup.links_fail || !in_order,
@@ -446,8 +455,14 @@ impl Measure for Blame {
         }
     }
 
-    fn flow_started(&mut self, now: Time, flow: &Flow, at: u32, (link, last_link): (u32, u32)) {
-        let held = self.held[link as usize];
+    fn flow_started(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        at: u32,
+        (link, last_link): (LinkId, LinkId),
+    ) {
+        let held = self.held[link];
         if held != (0, 0) {
             self.hold_flows(now, link, held);
         }
@@ -457,8 +472,8 @@ impl Measure for Blame {
     }
 
     // BLM-11, BLM-32
-    fn flow_waits(&mut self, now: Time, (flow, at): (u32, u32), wait: Wait) {
-        let Some(account) = self.accounts.get_mut(flow, at) else {
+    fn flow_waits(&mut self, now: Time, flow: FlowAt, wait: Wait) {
+        let Some(account) = self.accounts.get_mut(flow) else {
             return;
         };
         let root = match wait {
@@ -530,7 +545,7 @@ impl Measure for Blame {
                 let root = by.and_then(|by| self.roots.of(link, class, by));
                 return Some(Cold {
                     credit: 1,
-                    src: root.unwrap_or(link),
+                    src: root.unwrap_or(link).bits(),
                     ..Cold::default()
                 });
             }
@@ -562,7 +577,7 @@ impl Measure for Blame {
     }
 
     // BLM-20, BLM-22
-    fn came_to_switch(&mut self, now: Time, node: u32, id: PacketId, view: &View<'_>) {
+    fn came_to_switch(&mut self, now: Time, node: LocalNode, id: PacketId, view: &View<'_>) {
         let Some((link, held_back)) = view.waits_at(node, id) else {
             return;
         };
@@ -570,7 +585,7 @@ impl Measure for Blame {
         let obstacle = match held_back {
             true => Obstacle {
                 part: Some(Part::Held),
-                root: view.last_port(packet.dst), // BLM-33
+                root: view.last_port(LinkId::from_bits(packet.dst)), // BLM-33
             },
             false => self.roots.obstacle(link, packet.location.queue(), view),
         };
@@ -613,19 +628,19 @@ impl Measure for Blame {
         }
     }
 
-    fn holds_change(&mut self, now: Time, link: u32, classes: (ClassSet, ClassSet)) {
-        if let Some(held) = self.held.get_mut(link as usize) {
+    fn holds_change(&mut self, now: Time, link: LinkId, classes: (ClassSet, ClassSet)) {
+        if let Some(held) = self.held.get_mut(link.index()) {
             *held = classes;
             self.hold_flows(now, link, classes);
         }
     }
 
     // BLM-22
-    fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
+    fn look_again(&mut self, now: Time, link: LinkId, view: &View<'_>) {
         let obstacle = |queue| self.roots.obstacle(link, queue, view);
         // What was dropped from a queue is followed until its record is another's.
         let is_there = |id| !self.all || view.arena.hot(id).kind() == Kind::Data;
-        let port = &self.ports[link as usize];
+        let port = &self.ports[link];
         self.journeys
             .look_again(now, link, port, obstacle, is_there);
     }
@@ -647,7 +662,7 @@ impl Measure for Blame {
     fn pfc_arrives(
         &mut self,
         now: Time,
-        at: (u32, u16),
+        at: (LocalNode, u16),
         frame: PacketId,
         view: &View<'_>,
     ) -> Option<u32> {
@@ -655,7 +670,7 @@ impl Measure for Blame {
     }
 
     // QNT-08
-    fn pause_expires(&mut self, now: Time, at: (u32, u8), view: &View<'_>) {
+    fn pause_expires(&mut self, now: Time, at: (LinkId, u8), view: &View<'_>) {
         self.roots.tree.end(now, at, view);
     }
 

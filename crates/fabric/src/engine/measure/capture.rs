@@ -1,6 +1,7 @@
 //! Frames on links as their bytes, for programs that read captures (rules RCD-30 to RCD-33 of
 //! `specs/record.md`).
 
+use dataplane::ids::IndexVec;
 use dataplane::param::{Kind, Param, Value as Given, Values};
 use dataplane::units::Time;
 use wire::frame::{MOST_BYTES, mac};
@@ -8,6 +9,7 @@ use wire::{Link, Network, encode};
 
 use super::super::merge::Merged;
 use super::{LARGEST_BYTES, Measure, Passing, Sending, Setup, View, time};
+use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Format, Row};
 
@@ -15,7 +17,7 @@ use crate::record::table::{Column, Format, Row};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Directions of links: the sending node and its port, ascending.
-    pub links: Vec<(u32, u16)>,
+    pub links: Vec<(NodeId, u16)>,
     /// Frames count whose transmission begins from here, ps.
     pub from_ps: Time,
     /// Up to here, not included, ps.
@@ -37,7 +39,7 @@ pub struct CapturedFrame {
     /// When, ps.
     pub at_ps: Time,
     /// Index of the sending port in the network.
-    pub link: u32,
+    pub link: LinkId,
     /// Bytes of the frame.
     pub bytes: u32,
     /// The first of them.
@@ -64,7 +66,7 @@ pub(super) struct Capture {
     window_ps: (Time, Time),
     snaplen: usize,
     /// Per port of the network: addresses of both ends, if it is captured.
-    ends: Vec<Option<[[u8; 6]; 2]>>,
+    ends: IndexVec<LinkId, Option<[[u8; 6]; 2]>>,
     frames: Vec<CapturedFrame>,
     /// Room for one frame.
     place: Vec<u8>,
@@ -119,7 +121,7 @@ impl Measure for Capture {
             unreachable!("it is needed");
         };
         let port = |given: &Given| match given {
-            Given::Port(node, port) => Some((*node, *port)),
+            Given::Port(node, port) => Some((NodeId::from_bits(*node), *port)),
             _ => None,
         };
         Spec {
@@ -134,11 +136,11 @@ impl Measure for Capture {
 
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         let graph = setup.graph;
-        let mut ends = vec![None; graph.port_count() as usize];
+        let mut ends = IndexVec::from(vec![None; graph.port_count() as usize]);
         for &(node, port) in &spec.links {
-            let index = graph.port_index(node, port);
-            let far = graph.port(index);
-            ends[index] = Some([mac(node, port), mac(far.peer, far.peer_port)]);
+            let link = graph.link(node, port);
+            let far = graph.port(link);
+            ends[link] = Some([mac(node.bits(), port), mac(far.peer.bits(), far.peer_port)]);
         }
         Self {
             network: setup.network,
@@ -154,13 +156,13 @@ impl Measure for Capture {
     #[inline]
     fn passes(&mut self, passing: Passing<'_>) -> bool {
         let (from_ps, until_ps) = self.window_ps;
-        (from_ps..until_ps).contains(&passing.now) && self.ends[passing.link as usize].is_some()
+        (from_ps..until_ps).contains(&passing.now) && self.ends[passing.link].is_some()
     }
 
     // RCD-30, RCD-31
     fn sends(&mut self, sending: &Sending<'_>) {
         let Passing { now, link, id, .. } = sending.passing;
-        let Some([from, to]) = self.ends[link as usize] else {
+        let Some([from, to]) = self.ends[link] else {
             return;
         };
         if !self.passes(sending.passing) {

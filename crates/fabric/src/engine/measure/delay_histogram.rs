@@ -1,6 +1,7 @@
 //! How long data packets wait at the ports of switches: a histogram per port, packets that their
 //! receiver granted apart from those that were sent without a grant (rule RCD-20 of `specs/record.md`).
 
+use dataplane::ids::IndexVec;
 use dataplane::packet::Kind;
 use dataplane::param::{Param, Values};
 use dataplane::units::Time;
@@ -8,6 +9,7 @@ use dataplane::units::Time;
 use super::super::merge::Merged;
 use super::bins::Bins;
 use super::{BIN_TIME, Departure, Measure, Setup, View, WINDOW};
+use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
@@ -24,11 +26,11 @@ pub struct Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayBin {
     /// The node that holds the queue.
-    pub node: u32,
+    pub node: NodeId,
     /// Its port.
     pub port: u16,
     /// The node at the other end.
-    pub peer: u32,
+    pub peer: NodeId,
     /// The packets were granted by their receiver, or the scheme knows no others.
     pub scheduled: bool,
     /// Lower edge of the bin, ps.
@@ -41,11 +43,15 @@ impl Row for DelayBin {
     const TABLE: &'static str = "delay_histogram";
     const ABOUT: &'static str = "A bin of the times that data packets waited at a switch port.";
     const COLUMNS: &'static [Column<Self>] = &[
-        column("node", Value::U32(|r| r.node), "The switch."),
+        column("node", Value::U32(|r| r.node.bits()), "The switch."),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column("tier", Value::NodeTier(|r| r.node), "Its tier."),
         column("port", Value::U16(|r| r.port), "Its port."),
-        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column(
+            "peer",
+            Value::U32(|r| r.peer.bits()),
+            "The node at the other end.",
+        ),
         column(
             "peer_name",
             Value::PeerName(|r| (r.node, r.port, r.peer)),
@@ -75,7 +81,7 @@ pub(super) struct Delays {
     /// A packet's record says how many of its message need no grant.
     grants: bool,
     /// Per port of the network; those of other nodes stay empty.
-    ports: Vec<PortBins>,
+    ports: IndexVec<LinkId, PortBins>,
 }
 
 impl Measure for Delays {
@@ -106,7 +112,7 @@ impl Measure for Delays {
                 .control
                 .transport()
                 .is_some_and(|t| t.needs().grants),
-            ports: vec![PortBins::default(); setup.graph.port_count() as usize],
+            ports: vec![PortBins::default(); setup.graph.port_count() as usize].into(),
         }
     }
 
@@ -119,14 +125,14 @@ impl Measure for Delays {
         }
         let scheduled = !self.grants || packet.psn >= departure.cold.credit;
         let bin = departure.waited_ps / self.spec.bin_ps.max(1);
-        self.ports[departure.link as usize][usize::from(scheduled)].add(bin, 1);
+        self.ports[departure.link][usize::from(scheduled)].add(bin, 1);
     }
 
     fn finish(&mut self, _: Time, view: &View<'_>, out: &mut Merged) {
         let graph = view.graph;
         let bin_ps = self.spec.bin_ps.max(1);
-        for node in graph.hosts()..graph.nodes() {
-            for (port, index) in (0..).zip(graph.port_range(node)) {
+        for node in graph.switch_ids() {
+            for (port, index) in (0..).zip(graph.links_of(node)) {
                 for (scheduled, bins) in [false, true].into_iter().zip(&self.ports[index]) {
                     out.add(bins.iter().map(|(bin, samples)| DelayBin {
                         node,

@@ -2,6 +2,7 @@
 //! `specs/record.md`).
 
 use dataplane::classes::classes_of;
+use dataplane::ids::IndexVec;
 use dataplane::param::{Kind, Param, Values};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
@@ -10,6 +11,7 @@ use super::super::merge::Merged;
 pub use super::port_queues::Spec;
 use super::watch::Grid;
 use super::{EVERY, Measure, Setup, View};
+use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column, traffic_class};
 
@@ -19,11 +21,11 @@ pub struct IngressSample {
     /// When.
     pub at_ps: Time,
     /// The switch.
-    pub node: u32,
+    pub node: NodeId,
     /// The port by which its packets came.
     pub port: u16,
     /// The node at the other end.
-    pub peer: u32,
+    pub peer: NodeId,
     /// The class of the dataplane.
     pub class: u8,
     /// What it holds.
@@ -47,14 +49,18 @@ impl Row for IngressSample {
         "A sample of an ingress and class that differs from the sample before it.";
     const COLUMNS: &'static [Column<Self>] = &[
         column("at_ps", Value::U64(|r| r.at_ps), "When."),
-        column("node", Value::U32(|r| r.node), "The switch."),
+        column("node", Value::U32(|r| r.node.bits()), "The switch."),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column(
             "port",
             Value::U16(|r| r.port),
             "The port by which the packets came.",
         ),
-        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column(
+            "peer",
+            Value::U32(|r| r.peer.bits()),
+            "The node at the other end.",
+        ),
         column(
             "peer_name",
             Value::PeerName(|r| (r.node, r.port, r.peer)),
@@ -87,7 +93,7 @@ impl Row for IngressSample {
 #[derive(Debug)]
 struct Watched {
     port: u16,
-    peer: u32,
+    peer: NodeId,
     class: u8,
     now: Held,
     since_ps: Time,
@@ -98,7 +104,7 @@ struct Watched {
 impl Watched {
     /// Tells what was until then, unless the row before says so or the grid has no instant in between.
     // RCD-13
-    fn account(&mut self, until_ps: Time, grid: Grid, node: u32, rows: &mut Vec<IngressSample>) {
+    fn account(&mut self, until_ps: Time, grid: Grid, node: NodeId, rows: &mut Vec<IngressSample>) {
         if self.told != Some(self.now)
             && let Some(at_ps) = grid.first(self.since_ps, until_ps)
         {
@@ -119,13 +125,13 @@ impl Watched {
 /// A switch of which ingresses are watched.
 #[derive(Debug)]
 struct WatchedSwitch {
-    node: u32,
+    node: NodeId,
     /// Index among the switches of the partition.
     index: usize,
     /// Something in it may have changed in this instant.
     touched: bool,
     /// Ports that are watched, until the switch is looked at first: it knows their classes.
-    ports: Vec<(u16, u32)>,
+    ports: Vec<(u16, NodeId)>,
     all: Vec<Watched>,
 }
 
@@ -168,7 +174,7 @@ pub(super) struct IngressSeries {
     grid: Grid,
     switches: Vec<WatchedSwitch>,
     /// Per port of the network the place of its switch in this list.
-    switch_of: Vec<Option<u32>>,
+    switch_of: IndexVec<LinkId, Option<u32>>,
     /// Places of switches in which something may have changed in this instant.
     touched: Vec<u32>,
     samples: Vec<IngressSample>,
@@ -199,18 +205,19 @@ impl Measure for IngressSeries {
 
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         let graph = setup.graph;
-        let mut switch_of = vec![None; graph.port_count() as usize];
+        let mut switch_of = IndexVec::from(vec![None; graph.port_count() as usize]);
         let mut switches: Vec<WatchedSwitch> = Vec::new();
         for (index, &node) in setup.switches.iter().enumerate() {
-            let range = graph.port_range(node);
-            let own = (0..).zip(range.clone());
+            let own = (0..).zip(graph.links_of(node));
             let own = own.filter(|&(port, _)| spec.ports.include(node, port));
-            let ports: Vec<(u16, u32)> =
-                own.map(|(port, at)| (port, graph.port(at).peer)).collect();
+            let own = own.map(|(port, link)| (port, graph.port(link).peer));
+            let ports: Vec<(u16, NodeId)> = own.collect();
             if ports.is_empty() {
                 continue;
             }
-            switch_of[range].fill(Some(switches.len() as u32));
+            for link in graph.links_of(node) {
+                switch_of[link] = Some(switches.len() as u32);
+            }
             switches.push(WatchedSwitch {
                 node,
                 index,
@@ -229,13 +236,13 @@ impl Measure for IngressSeries {
     }
 
     /// A hop scheme may hold it, so that no queue changes.
-    fn packet_came(&mut self, link: u32) {
+    fn packet_came(&mut self, link: LinkId) {
         self.queue_touched(link);
     }
 
     #[inline]
-    fn queue_touched(&mut self, link: u32) {
-        if let Some(place) = self.switch_of[link as usize] {
+    fn queue_touched(&mut self, link: LinkId) {
+        if let Some(place) = self.switch_of[link] {
             let touched = &mut self.switches[place as usize].touched;
             if !std::mem::replace(touched, true) {
                 self.touched.push(place);

@@ -28,6 +28,7 @@ mod watch;
 
 use dataplane::classes::ClassSet;
 use dataplane::config::NicConfig;
+use dataplane::ids::IndexVec;
 use dataplane::nic::{Nic, Wait};
 use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId};
 use dataplane::param::{self, Param, Values};
@@ -35,10 +36,12 @@ use dataplane::switch::Switch;
 use dataplane::units::{NS, Time};
 use traffic::Flow;
 
+use super::flow_state::FlowAt;
 use super::heard::Heard;
 use super::link_ends::Near;
 use super::merge::Merged;
 use super::node::PauseSent;
+use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::record::Table;
 use crate::topology::Graph;
 pub(super) use blame::Journey;
@@ -59,7 +62,7 @@ pub use waiting::{Spec as Waiting, WaitingRecord};
 pub(super) struct Setup<'a> {
     pub graph: &'a Graph,
     /// Switches of the partition, by their numbers among nodes.
-    pub switches: &'a [u32],
+    pub switches: &'a [NodeId],
     pub nic: &'a NicConfig,
     /// All packets of a flow take one path.
     pub one_path: bool,
@@ -72,8 +75,8 @@ pub(super) struct Setup<'a> {
 /// A port of a switch begins to send a packet.
 pub(super) struct Departure<'a> {
     pub now: Time,
-    /// Index of the port in the network.
-    pub link: u32,
+    /// The link on which it sends.
+    pub link: LinkId,
     pub packet: &'a Packet,
     pub cold: &'a Cold,
     /// Time since the packet came, whole, to the switch, ps.
@@ -84,8 +87,8 @@ pub(super) struct Departure<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Passing<'a> {
     pub now: Time,
-    /// Index of the port in the network.
-    pub link: u32,
+    /// The link on which it sends.
+    pub link: LinkId,
     pub from_host: bool,
     pub id: PacketId,
     pub packet: &'a Packet,
@@ -150,9 +153,9 @@ pub(super) trait Measure: Sized {
     fn data_delivered(&mut self, _now: Time, _flow: u32, _bytes: u64) {}
     /// A frame comes to a switch by this port, or rather its other direction. Called where some measure
     /// [sees](Self::SEES_SWITCHES) switches.
-    fn packet_came(&mut self, _link: u32) {}
+    fn packet_came(&mut self, _link: LinkId) {}
     /// The queue of this port may have changed. Called where some measure [watches](Self::WATCHES_QUEUES) that.
-    fn queue_touched(&mut self, _link: u32) {}
+    fn queue_touched(&mut self, _link: LinkId) {}
     /// Nothing more happens at this instant. Called where some measure [watches](Self::WATCHES_QUEUES) queues.
     fn instant_over(&mut self, _now: Time, _switches: &[Switch]) {}
     /// A switch has queued a pause or resume; the frame has not left yet. Returns what it shall carry.
@@ -163,17 +166,17 @@ pub(super) trait Measure: Sized {
     fn pfc_arrives(
         &mut self,
         _now: Time,
-        _at: (u32, u16),
+        _at: (LocalNode, u16),
         _frame: PacketId,
         _view: &View<'_>,
     ) -> Option<u32> {
         None
     }
     /// The pause of a port and class has run out.
-    fn pause_expires(&mut self, _now: Time, _at: (u32, u8), _view: &View<'_>) {}
+    fn pause_expires(&mut self, _now: Time, _at: (LinkId, u8), _view: &View<'_>) {}
     /// A flow starts, in this place of the live flows. It leaves by the first of these ports, and comes to its receiver
     /// by the second.
-    fn flow_started(&mut self, _now: Time, _flow: &Flow, _at: u32, _links: (u32, u32)) {}
+    fn flow_started(&mut self, _now: Time, _flow: &Flow, _at: u32, _links: (LinkId, LinkId)) {}
     /// A state machine said something. Returns what the frame shall carry that it is about, if any.
     fn heard(&mut self, _now: Time, _heard: Heard, _view: &View<'_>) -> Option<Cold> {
         None
@@ -186,7 +189,7 @@ pub(super) trait Measure: Sized {
     /// A port begins to send a frame of which some measure has to know more.
     fn sends(&mut self, _sending: &Sending<'_>) {}
     /// A switch has admitted a packet, or made another of it.
-    fn came_to_switch(&mut self, _now: Time, _node: u32, _id: PacketId, _view: &View<'_>) {}
+    fn came_to_switch(&mut self, _now: Time, _node: LocalNode, _id: PacketId, _view: &View<'_>) {}
     /// A switch has dropped a packet that came to it.
     fn packet_gone(&mut self, _id: PacketId) {}
     /// A data packet comes to its host, which has not looked at it yet.
@@ -197,8 +200,8 @@ pub(super) trait Measure: Sized {
     }
     /// A packet comes from another partition, with this.
     fn take_over(&mut self, _id: PacketId, _journey: Option<Journey>) {}
-    /// A flow, by its number and place, waits for something else than before.
-    fn flow_waits(&mut self, _now: Time, _flow: (u32, u32), _wait: Wait) {}
+    /// A flow waits for something else than before.
+    fn flow_waits(&mut self, _now: Time, _flow: FlowAt, _wait: Wait) {}
     /// What is known of a packet may be needed soon.
     fn prefetch(&self, _id: PacketId) {}
     /// Whether it wants to know more of a packet.
@@ -206,9 +209,9 @@ pub(super) trait Measure: Sized {
         false
     }
     /// From now on these classes of a port are paused, and for these there is no room.
-    fn holds_change(&mut self, _now: Time, _link: u32, _classes: (ClassSet, ClassSet)) {}
+    fn holds_change(&mut self, _now: Time, _link: LinkId, _classes: (ClassSet, ClassSet)) {}
     /// What holds the packets that wait at a port may have changed.
-    fn look_again(&mut self, _now: Time, _link: u32, _view: &View<'_>) {}
+    fn look_again(&mut self, _now: Time, _link: LinkId, _view: &View<'_>) {}
     /// The last byte of a flow is at its receiver. Returns what is wrong with its account.
     fn flow_delivered(&mut self, _now: Time, _flow: u32, _graph: &Graph) -> Option<String> {
         None
@@ -351,12 +354,12 @@ macro_rules! measures {
                 $(if let Some(m) = &mut self.$key { m.data_delivered(now, flow, bytes); })*
             }
 
-            fn packet_came(&mut self, link: u32) {
+            fn packet_came(&mut self, link: LinkId) {
                 $(if let Some(m) = &mut self.$key { m.packet_came(link); })*
             }
 
             #[inline]
-            fn queue_touched(&mut self, link: u32) {
+            fn queue_touched(&mut self, link: LinkId) {
                 $(if let Some(m) = &mut self.$key { m.queue_touched(link); })*
             }
 
@@ -374,7 +377,7 @@ macro_rules! measures {
             fn pfc_arrives(
                 &mut self,
                 now: Time,
-                at: (u32, u16),
+                at: (LocalNode, u16),
                 frame: PacketId,
                 view: &View<'_>,
             ) -> Option<u32> {
@@ -385,11 +388,11 @@ macro_rules! measures {
                 number
             }
 
-            fn pause_expires(&mut self, now: Time, at: (u32, u8), view: &View<'_>) {
+            fn pause_expires(&mut self, now: Time, at: (LinkId, u8), view: &View<'_>) {
                 $(if let Some(m) = &mut self.$key { m.pause_expires(now, at, view); })*
             }
 
-            fn flow_started(&mut self, now: Time, flow: &Flow, at: u32, links: (u32, u32)) {
+            fn flow_started(&mut self, now: Time, flow: &Flow, at: u32, links: (LinkId, LinkId)) {
                 $(if let Some(m) = &mut self.$key { m.flow_started(now, flow, at, links); })*
             }
 
@@ -410,7 +413,7 @@ macro_rules! measures {
                 $(if let Some(m) = &mut self.$key { m.sends(sending); })*
             }
 
-            fn came_to_switch(&mut self, now: Time, node: u32, id: PacketId, view: &View<'_>) {
+            fn came_to_switch(&mut self, now: Time, node: LocalNode, id: PacketId, view: &View<'_>) {
                 $(if let Some(m) = &mut self.$key { m.came_to_switch(now, node, id, view); })*
             }
 
@@ -434,7 +437,7 @@ macro_rules! measures {
                 })*
             }
 
-            fn flow_waits(&mut self, now: Time, flow: (u32, u32), wait: Wait) {
+            fn flow_waits(&mut self, now: Time, flow: FlowAt, wait: Wait) {
                 $(if let Some(m) = &mut self.$key { m.flow_waits(now, flow, wait); })*
             }
 
@@ -448,11 +451,11 @@ macro_rules! measures {
                 false $(|| self.$key.as_ref().is_some_and(|m| m.follows(id)))*
             }
 
-            fn holds_change(&mut self, now: Time, link: u32, classes: (ClassSet, ClassSet)) {
+            fn holds_change(&mut self, now: Time, link: LinkId, classes: (ClassSet, ClassSet)) {
                 $(if let Some(m) = &mut self.$key { m.holds_change(now, link, classes); })*
             }
 
-            fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
+            fn look_again(&mut self, now: Time, link: LinkId, view: &View<'_>) {
                 $(if let Some(m) = &mut self.$key { m.look_again(now, link, view); })*
             }
 
@@ -506,7 +509,7 @@ pub(super) struct Recording {
     sees_all: bool,
     /// Per port: classes that are paused, and those that the neighbour has no room for, when this was last looked
     /// at. Empty where no measure follows flows.
-    held_classes: Vec<(ClassSet, ClassSet)>,
+    held_classes: IndexVec<LinkId, (ClassSet, ClassSet)>,
 }
 
 impl Recording {
@@ -518,15 +521,15 @@ impl Recording {
                 arrived_ps: spec.times_waiting().then(Vec::new),
                 sees_all: spec.times_waiting() || spec.sees_switches() || spec.sees_hosts(),
                 held_classes: match spec.follows_flows() {
-                    true => vec![(0, 0); setup.graph.port_count() as usize],
-                    false => Vec::new(),
+                    true => vec![(0, 0); setup.graph.port_count() as usize].into(),
+                    false => Vec::new().into(),
                 },
             })
         })
     }
 
     /// A packet comes, whole, to a switch, by the port that begins this link.
-    pub fn packet_arrived(&mut self, now: Time, link: u32, id: PacketId) {
+    pub fn packet_arrived(&mut self, now: Time, link: LinkId, id: PacketId) {
         self.measures.packet_came(link);
         if let Some(arrived_ps) = &mut self.arrived_ps {
             let at = id as usize;
@@ -548,7 +551,7 @@ impl Recording {
     pub fn sends(
         &mut self,
         now: Time,
-        (link, near): (u32, &Near),
+        (link, near): (LinkId, &Near),
         from_host: bool,
         id: PacketId,
         arena: &Arena,
@@ -570,7 +573,7 @@ impl Recording {
     fn tell_sending(
         &mut self,
         now: Time,
-        (link, near): (u32, &Near),
+        (link, near): (LinkId, &Near),
         from_host: bool,
         id: PacketId,
         arena: &Arena,
@@ -646,7 +649,7 @@ impl Recording {
 
     /// The queue of this port may have changed.
     #[inline]
-    pub fn queue_touched(&mut self, link: u32) {
+    pub fn queue_touched(&mut self, link: LinkId) {
         self.measures.queue_touched(link);
     }
 
@@ -665,7 +668,7 @@ impl Recording {
     pub fn pfc_arrives(
         &mut self,
         now: Time,
-        at: (u32, u16),
+        at: (LocalNode, u16),
         frame: PacketId,
         view: &View<'_>,
     ) -> Option<u32> {
@@ -673,13 +676,13 @@ impl Recording {
     }
 
     /// The pause of a port and class has run out.
-    pub fn pause_expires(&mut self, now: Time, at: (u32, u8), view: &View<'_>) {
+    pub fn pause_expires(&mut self, now: Time, at: (LinkId, u8), view: &View<'_>) {
         self.measures.pause_expires(now, at, view);
     }
 
     /// A flow starts, in this place of the live flows. It leaves by the first of these ports, and comes to its receiver
     /// by the second.
-    pub fn flow_started(&mut self, now: Time, flow: &Flow, at: u32, links: (u32, u32)) {
+    pub fn flow_started(&mut self, now: Time, flow: &Flow, at: u32, links: (LinkId, LinkId)) {
         self.measures.flow_started(now, flow, at, links);
     }
 
@@ -689,7 +692,7 @@ impl Recording {
     }
 
     /// A switch has admitted a packet, or made another of it.
-    pub fn came_to_switch(&mut self, now: Time, node: u32, id: PacketId, view: &View<'_>) {
+    pub fn came_to_switch(&mut self, now: Time, node: LocalNode, id: PacketId, view: &View<'_>) {
         self.measures.came_to_switch(now, node, id, view);
     }
 
@@ -698,8 +701,8 @@ impl Recording {
         self.measures.packet_gone(id);
     }
 
-    /// A flow, by its number and place, waits for something else than before.
-    pub fn flow_waits(&mut self, now: Time, flow: (u32, u32), wait: Wait) {
+    /// A flow waits for something else than before.
+    pub fn flow_waits(&mut self, now: Time, flow: FlowAt, wait: Wait) {
         self.measures.flow_waits(now, flow, wait);
     }
 
@@ -717,8 +720,8 @@ impl Recording {
 
     /// These classes of a port are paused, and for these there is no room. Returns whether that is new.
     #[inline]
-    pub fn holds_change(&mut self, now: Time, link: u32, classes: (ClassSet, ClassSet)) -> bool {
-        let of = &mut self.held_classes[link as usize];
+    pub fn holds_change(&mut self, now: Time, link: LinkId, classes: (ClassSet, ClassSet)) -> bool {
+        let of = &mut self.held_classes[link];
         let changes = *of != classes;
         if changes {
             *of = classes;
@@ -728,7 +731,7 @@ impl Recording {
     }
 
     /// What holds the packets that wait at a port may have changed.
-    pub fn look_again(&mut self, now: Time, link: u32, view: &View<'_>) {
+    pub fn look_again(&mut self, now: Time, link: LinkId, view: &View<'_>) {
         self.measures.look_again(now, link, view);
     }
 

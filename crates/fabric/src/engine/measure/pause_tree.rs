@@ -10,6 +10,7 @@ use super::super::link_ends::Links;
 use super::super::long_queues::{FromIngress, LongQueues};
 use super::super::node::{PauseFrame, PauseSent, class_at, link_and_class};
 use super::View;
+use crate::ids::{LinkId, LocalNode};
 
 /// From this many bytes on what a queue holds is kept from one pause to the next.
 pub(super) const LONG_BYTES: u64 = 1 << 14;
@@ -19,7 +20,7 @@ pub(super) const LONG_BYTES: u64 = 1 << 14;
 pub(super) struct Held {
     pub number: u32,
     /// Number of the congested port.
-    pub root: u32,
+    pub root: LinkId,
     pub depth: u16,
     pub from_ps: Time,
     /// When it ended, and what the port had sent by then.
@@ -38,7 +39,7 @@ pub(super) struct Cause {
     pub parent: Option<u32>,
     pub depth: u16,
     /// Number of the congested port.
-    pub root: u32,
+    pub root: LinkId,
 }
 
 /// A pause or resume that arrived.
@@ -47,7 +48,7 @@ pub(super) struct Arrived {
     /// Number of the pause.
     pub number: u32,
     /// The port and class that it resumes, and the pause that is over.
-    pub over: Option<(u32, u8, Held)>,
+    pub over: Option<(LinkId, u8, Held)>,
 }
 
 /// The pauses of a network as far as they cause each other.
@@ -63,12 +64,12 @@ pub(super) struct PauseTree {
 
 impl PauseTree {
     /// The congested port for which a port and class is held.
-    pub fn root(&self, link: u32, class: u8) -> Option<u32> {
+    pub fn root(&self, link: LinkId, class: u8) -> Option<LinkId> {
         self.held.get(&class_at(link, class)).map(|held| held.root)
     }
 
     /// The pauses that hold a port and class now, in order.
-    pub fn open(&self) -> Vec<((u32, u8), Held)> {
+    pub fn open(&self) -> Vec<((LinkId, u8), Held)> {
         let mut open: Vec<(u32, Held)> = self.held.iter().map(|(&k, &h)| (k, h)).collect();
         open.retain(|(_, held)| held.ended.is_none());
         open.sort_unstable_by_key(|(key, _)| *key);
@@ -110,7 +111,7 @@ impl PauseTree {
         };
         let cold = Cold {
             credit: number,
-            src: root,
+            src: root.bits(),
             payload: depth,
             ..Cold::default()
         };
@@ -133,7 +134,7 @@ impl PauseTree {
             let (link, mut bytes) = (view.link(sent.node, egress), 0);
             switch.for_each_queue(egress, |queue| {
                 let queues = &mut self.queues;
-                queues.visit(link, queue, LONG_BYTES, view.arena, |of, count| {
+                queues.visit(link.bits(), queue, LONG_BYTES, view.arena, |of, count| {
                     bytes += if of == from { count } else { 0 };
                 });
             });
@@ -148,7 +149,7 @@ impl PauseTree {
     pub fn arrived(
         &mut self,
         now: Time,
-        (node, port): (u32, u16),
+        (node, port): (LocalNode, u16),
         frame: PacketId,
         view: &View<'_>,
     ) -> Arrived {
@@ -162,7 +163,7 @@ impl PauseTree {
             if on {
                 let held = Held {
                     number,
-                    root: cold.src,
+                    root: LinkId::from_bits(cold.src),
                     depth: cold.payload,
                     from_ps: now,
                     ended: None,
@@ -180,23 +181,23 @@ impl PauseTree {
     }
 
     /// The pause of a port and class is over: resumed, or its time is. Returns it as it was, if there was one.
-    pub fn end(&mut self, now: Time, (link, class): (u32, u8), view: &View<'_>) -> Option<Held> {
+    pub fn end(&mut self, now: Time, (link, class): (LinkId, u8), view: &View<'_>) -> Option<Held> {
         let held = self.held.get_mut(&class_at(link, class))?;
         if held.ended.is_some() {
             return None;
         }
         let was = *held;
-        held.ended = Some((now, view.links.near[link as usize].bytes));
+        held.ended = Some((now, view.links.near[link].bytes));
         Some(was)
     }
 }
 
 /// Whether a pause holds a port, or the port has sent without a gap since it did.
 // SPFC-41
-fn still_felt(held: &Held, now: Time, link: u32, links: &Links) -> bool {
+fn still_felt(held: &Held, now: Time, link: LinkId, links: &Links) -> bool {
     let Some((ended_ps, sent_before)) = held.ended else {
         return true;
     };
-    let sent = links.near[link as usize].bytes - sent_before;
-    links.rates[link as usize].serialisation_ps(sent) >= now - ended_ps
+    let sent = links.near[link].bytes - sent_before;
+    links.rates[link].serialisation_ps(sent) >= now - ended_ps
 }

@@ -17,6 +17,7 @@ use super::super::merge::Merged;
 use super::super::node::{PauseFrame, PauseSent};
 use super::pause_tree::{Held, LONG_BYTES, PauseTree};
 use super::{Measure, Setup, View};
+use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column, traffic_class};
 
@@ -33,11 +34,11 @@ pub struct CauseRecord {
     /// When, ps.
     pub at_ps: Time,
     /// The switch, and the ingress that it pauses.
-    pub node: u32,
+    pub node: NodeId,
     /// Port of the switch.
     pub port: u16,
     /// The node upstream, which is held.
-    pub peer: u32,
+    pub peer: NodeId,
     /// Its port.
     pub peer_port: u16,
     /// The class of the dataplane.
@@ -55,7 +56,7 @@ pub struct CauseRecord {
     /// Egress port at which most of the bytes wait.
     pub egress: u16,
     /// The node that it leads to.
-    pub egress_peer: u32,
+    pub egress_peer: NodeId,
     /// Bytes of the ingress and class that wait there.
     pub egress_bytes: u64,
     /// The pause that caused this one: its number among those that hold `egress` and the class; `None`:
@@ -64,11 +65,11 @@ pub struct CauseRecord {
     /// 1 for a root, one more than its cause's for others.
     pub depth: u16,
     /// The switch with the congested port.
-    pub root_node: u32,
+    pub root_node: NodeId,
     /// The congested port.
     pub root_port: u16,
     /// The node that it leads to.
-    pub root_peer: u32,
+    pub root_peer: NodeId,
 }
 
 /// The columns of a congested port.
@@ -93,7 +94,7 @@ macro_rules! root {
     (node) => {
         column(
             "root_node",
-            Value::U32(|r| r.root_node),
+            Value::U32(|r| r.root_node.bits()),
             "The switch with the congested port.",
         )
     };
@@ -105,7 +106,7 @@ impl Row for CauseRecord {
         "A PAUSE at the moment that a switch decided on it, and why it did.";
     const COLUMNS: &'static [Column<Self>] = &[
         column("at_ps", Value::U64(|r| r.at_ps), "When."),
-        column("node", Value::U32(|r| r.node), "The switch."),
+        column("node", Value::U32(|r| r.node.bits()), "The switch."),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column(
             "port",
@@ -114,7 +115,7 @@ impl Row for CauseRecord {
         ),
         column(
             "peer",
-            Value::U32(|r| r.peer),
+            Value::U32(|r| r.peer.bits()),
             "The node upstream, which has to wait.",
         ),
         column(
@@ -190,17 +191,17 @@ pub struct HeldFlowRecord {
     /// Number of the flow.
     pub flow: u32,
     /// The node that was held.
-    pub node: u32,
+    pub node: NodeId,
     /// Its port.
     pub port: u16,
     /// The node that this port leads to.
-    pub peer: u32,
+    pub peer: NodeId,
     /// The switch with the congested port.
-    pub root_node: u32,
+    pub root_node: NodeId,
     /// The congested port.
     pub root_port: u16,
     /// The node that it leads to.
-    pub root_peer: u32,
+    pub root_peer: NodeId,
     /// Pauses for which the flow waited.
     pub pauses: u64,
     /// How long, ps.
@@ -215,7 +216,11 @@ impl Row for HeldFlowRecord {
         "What pauses with a common congested port did to a flow at a port that they held.";
     const COLUMNS: &'static [Column<Self>] = &[
         column("flow", Value::U32(|r| r.flow), "Number of the flow."),
-        column("node", Value::U32(|r| r.node), "The node that was held."),
+        column(
+            "node",
+            Value::U32(|r| r.node.bits()),
+            "The node that was held.",
+        ),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column("port", Value::U16(|r| r.port), "Its port."),
         column(
@@ -245,7 +250,7 @@ impl Row for HeldFlowRecord {
 }
 
 /// A flow at a port that pauses with a common congested port hold.
-type HeldKey = (u32, u32, u32);
+type HeldKey = (u32, LinkId, LinkId);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct HeldFlow {
@@ -269,7 +274,7 @@ pub(super) struct PauseCauses {
 impl PauseCauses {
     /// A pause is over: who waited for it?
     // SPFC-44
-    fn note_flows(&mut self, now: Time, (link, class): (u32, u8), held: &Held, view: &View<'_>) {
+    fn note_flows(&mut self, now: Time, (link, class): (LinkId, u8), held: &Held, view: &View<'_>) {
         let mut seen = BTreeMap::new();
         let see = |way: OnWay, since_ps| {
             seen.entry(way.flow).or_insert((way, since_ps));
@@ -278,7 +283,7 @@ impl PauseCauses {
             each_waiting(&mut self.queues, (link, class), view, see);
         }
         let Some(flows) = &mut self.flows else { return };
-        let pauser = view.links.far[link as usize].node;
+        let pauser = view.links.far[link].node;
         for (flow, (way, since_ps)) in seen {
             let of = flows.entry((flow, link, held.root)).or_default();
             of.pauses += 1;
@@ -295,14 +300,14 @@ impl PauseCauses {
 /// several times.
 fn each_waiting(
     queues: &mut LongQueues<OnWay>,
-    (link, class): (u32, u8),
+    (link, class): (LinkId, u8),
     view: &View<'_>,
     mut visit: impl FnMut(OnWay, Time),
 ) {
-    let near = &view.links.near[link as usize];
+    let near = &view.links.near[link];
     if let Some(switch) = view.switch(near.node) {
         switch.for_each_queue(near.port, |queue| {
-            queues.visit(link, queue, LONG_BYTES, view.arena, |way, _| {
+            queues.visit(link.bits(), queue, LONG_BYTES, view.arena, |way, _| {
                 if way.class == class {
                     visit(way, 0);
                 }
@@ -310,7 +315,7 @@ fn each_waiting(
         });
         return;
     }
-    view.nics[near.node as usize].for_each_unsent(near.port, class, |flow| {
+    view.nics[near.node.index()].for_each_unsent(near.port, class, |flow| {
         let live = view.flows.get(flow.cookie);
         let way = OnWay {
             flow: flow.flow,
@@ -375,7 +380,7 @@ impl Measure for PauseCauses {
             node: view.sender(link),
             port: sent.port,
             peer: view.receiver(link),
-            peer_port: view.links.far[link as usize].port,
+            peer_port: view.links.far[link].port,
             class: sent.class,
             number: cause.number,
             held_bytes: level.held_bytes,
@@ -388,7 +393,7 @@ impl Measure for PauseCauses {
             parent: cause.parent,
             depth: cause.depth,
             root_node: view.sender(root),
-            root_port: view.links.near[root as usize].port,
+            root_port: view.links.near[root].port,
             root_peer: view.receiver(root),
         });
         Some(cold)
@@ -398,7 +403,7 @@ impl Measure for PauseCauses {
     fn pfc_arrives(
         &mut self,
         now: Time,
-        at: (u32, u16),
+        at: (LocalNode, u16),
         frame: PacketId,
         view: &View<'_>,
     ) -> Option<u32> {
@@ -410,7 +415,7 @@ impl Measure for PauseCauses {
     }
 
     // QNT-08
-    fn pause_expires(&mut self, now: Time, at: (u32, u8), view: &View<'_>) {
+    fn pause_expires(&mut self, now: Time, at: (LinkId, u8), view: &View<'_>) {
         if let Some(held) = self.tree.end(now, at, view) {
             self.note_flows(now, at, &held, view);
         }
@@ -430,10 +435,10 @@ impl Measure for PauseCauses {
         out.add(flows.map(|(&(flow, link, root), of)| HeldFlowRecord {
             flow,
             node: view.sender(link),
-            port: view.links.near[link as usize].port,
+            port: view.links.near[link].port,
             peer: view.receiver(link),
             root_node: view.sender(root),
-            root_port: view.links.near[root as usize].port,
+            root_port: view.links.near[root].port,
             root_peer: view.receiver(root),
             pauses: of.pauses,
             held_ps: of.held_ps,

@@ -1,5 +1,6 @@
 //! Queues of chosen ports over time (rules RCD-03 and RCD-04 of `specs/record.md`).
 
+use dataplane::ids::IndexVec;
 use dataplane::param::{Kind, Param, Value as Given, Values};
 use dataplane::switch::Switch;
 use dataplane::units::Time;
@@ -7,6 +8,7 @@ use dataplane::units::Time;
 use super::super::merge::Merged;
 use super::watch::{Grid, Watch, WatchedQueues};
 use super::{EVERY, Measure, Setup, View};
+use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
@@ -35,7 +37,7 @@ pub enum RecordedPorts {
     /// All ports of all switches.
     Switches,
     /// These ports of switches, as (node, port).
-    Listed(Vec<(u32, u16)>),
+    Listed(Vec<(NodeId, u16)>),
 }
 
 impl RecordedPorts {
@@ -47,7 +49,7 @@ impl RecordedPorts {
     }
 
     /// Whether a port of a switch is one of them.
-    pub(super) fn include(&self, node: u32, port: u16) -> bool {
+    pub(super) fn include(&self, node: NodeId, port: u16) -> bool {
         match self {
             Self::Switches => true,
             Self::Listed(listed) => listed.contains(&(node, port)),
@@ -61,11 +63,11 @@ pub struct QueueSample {
     /// When.
     pub at_ps: Time,
     /// The node that holds the queue.
-    pub node: u32,
+    pub node: NodeId,
     /// Its port.
     pub port: u16,
     /// The node at the other end.
-    pub peer: u32,
+    pub peer: NodeId,
     /// Bytes queued for the port, of all classes.
     pub bytes: u64,
 }
@@ -76,10 +78,14 @@ impl Row for QueueSample {
         "A sample of a port's queue that differs from the sample before it.";
     const COLUMNS: &'static [Column<Self>] = &[
         column("at_ps", Value::U64(|r| r.at_ps), "When."),
-        column("node", Value::U32(|r| r.node), "The switch."),
+        column("node", Value::U32(|r| r.node.bits()), "The switch."),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column("port", Value::U16(|r| r.port), "Its port."),
-        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column(
+            "peer",
+            Value::U32(|r| r.peer.bits()),
+            "The node at the other end.",
+        ),
         column(
             "peer_name",
             Value::PeerName(|r| (r.node, r.port, r.peer)),
@@ -127,9 +133,9 @@ fn sample(grid: Grid, samples: &mut Vec<QueueSample>) -> impl FnMut(&mut Watch<O
 }
 
 /// A port of a switch: the switch, and its port.
-fn port(value: &Given) -> Option<(u32, u16)> {
+fn port(value: &Given) -> Option<(NodeId, u16)> {
     match *value {
-        Given::Port(node, port) => Some((node, port)),
+        Given::Port(node, port) => Some((NodeId::from_bits(node), port)),
         _ => None,
     }
 }
@@ -159,24 +165,26 @@ impl Measure for QueueSeries {
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         let graph = setup.graph;
         let ports = graph.port_count() as usize;
-        let mut watched = vec![false; ports];
+        let mut watched: IndexVec<LinkId, bool> = vec![false; ports].into();
         match &spec.ports {
-            RecordedPorts::Switches => watched[graph.endpoints() as usize..].fill(true),
+            RecordedPorts::Switches => {
+                watched.as_mut_slice()[graph.endpoints() as usize..].fill(true)
+            }
             RecordedPorts::Listed(listed) => {
                 for &(node, port) in listed {
-                    watched[graph.port_index(node, port)] = true;
+                    watched[graph.link(node, port)] = true;
                 }
             }
         }
         Self {
             grid: Grid::new((0, Time::MAX), spec.every_ps),
-            queues: WatchedQueues::new(graph, setup.switches, |index| watched[index]),
+            queues: WatchedQueues::new(graph, setup.switches, |link| watched[link]),
             samples: Vec::new(),
         }
     }
 
     #[inline]
-    fn queue_touched(&mut self, link: u32) {
+    fn queue_touched(&mut self, link: LinkId) {
         self.queues.touch(link);
     }
 

@@ -8,6 +8,7 @@ use super::super::merge::Merged;
 use super::bins::Bins;
 use super::watch::{Grid, Watch, WatchedQueues};
 use super::{EVERY, LARGEST_BYTES, Measure, Setup, View, WINDOW};
+use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Summarised, Value, column};
 
@@ -26,11 +27,11 @@ pub struct Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueBin {
     /// The node that holds the queue.
-    pub node: u32,
+    pub node: NodeId,
     /// Its port.
     pub port: u16,
     /// The node at the other end.
-    pub peer: u32,
+    pub peer: NodeId,
     /// Lower edge of the bin, bytes.
     pub bin_bytes: u64,
     /// Samples, at least 1.
@@ -41,11 +42,15 @@ impl Row for QueueBin {
     const TABLE: &'static str = "queue_histogram";
     const ABOUT: &'static str = "A bin of the lengths of a switch port's queue.";
     const COLUMNS: &'static [Column<Self>] = &[
-        column("node", Value::U32(|r| r.node), "The switch."),
+        column("node", Value::U32(|r| r.node.bits()), "The switch."),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column("tier", Value::NodeTier(|r| r.node), "Its tier."),
         column("port", Value::U16(|r| r.port), "Its port."),
-        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column(
+            "peer",
+            Value::U32(|r| r.peer.bits()),
+            "The node at the other end.",
+        ),
         column(
             "peer_name",
             Value::PeerName(|r| (r.node, r.port, r.peer)),
@@ -125,7 +130,7 @@ impl Measure for QueueHistogram {
     }
 
     #[inline]
-    fn queue_touched(&mut self, link: u32) {
+    fn queue_touched(&mut self, link: LinkId) {
         self.queues.touch(link);
     }
 

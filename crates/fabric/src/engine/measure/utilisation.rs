@@ -1,10 +1,12 @@
 //! What each port sent, interval by interval (rule RCD-12 of `specs/record.md`).
 
+use dataplane::ids::IndexVec;
 use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
 use super::{EVERY, Measure, Passing, Setup, View};
+use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
@@ -21,11 +23,11 @@ pub struct UtilisationRecord {
     /// End of the interval, ps.
     pub at_ps: Time,
     /// The node that sends.
-    pub node: u32,
+    pub node: NodeId,
     /// Its port.
     pub port: u16,
     /// The node that the port leads to.
-    pub peer: u32,
+    pub peer: NodeId,
     /// Bytes of the frames whose transmission began in the interval.
     pub bytes: u64,
     /// How long the port sent in the interval, ps; above 0.
@@ -38,10 +40,18 @@ impl Row for UtilisationRecord {
         "What a port of a host or switch sent in one interval; only where it sent something.";
     const COLUMNS: &'static [Column<Self>] = &[
         column("at_ps", Value::U64(|r| r.at_ps), "End of the interval."),
-        column("node", Value::U32(|r| r.node), "The node that sends."),
+        column(
+            "node",
+            Value::U32(|r| r.node.bits()),
+            "The node that sends.",
+        ),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column("port", Value::U16(|r| r.port), "Its port."),
-        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column(
+            "peer",
+            Value::U32(|r| r.peer.bits()),
+            "The node at the other end.",
+        ),
         column(
             "peer_name",
             Value::PeerName(|r| (r.node, r.port, r.peer)),
@@ -67,9 +77,9 @@ impl Row for UtilisationRecord {
 /// A port in the current interval.
 #[derive(Debug)]
 struct Port {
-    node: u32,
+    node: NodeId,
     port: u16,
-    peer: u32,
+    peer: NodeId,
     bytes: u64,
     /// How long the frames take that it sent, with what the interval before left of the last of them.
     takes_ps: Time,
@@ -84,9 +94,9 @@ pub(super) struct Utilisation {
     /// End of the current interval.
     end_ps: Time,
     /// Per port of the network.
-    ports: Vec<Port>,
+    ports: IndexVec<LinkId, Port>,
     /// Those that sent in the current interval.
-    active: Vec<u32>,
+    active: Vec<LinkId>,
     /// Of intervals that are over.
     records: Vec<UtilisationRecord>,
 }
@@ -108,7 +118,7 @@ impl Utilisation {
         let at_ps = self.end_ps;
         let (ports, records) = (&mut self.ports, &mut self.records);
         self.active.retain(|&link| {
-            let of = &mut ports[link as usize];
+            let of = &mut ports[link];
             let left_ps = of.until_ps.saturating_sub(at_ps);
             records.push(UtilisationRecord {
                 at_ps,
@@ -143,8 +153,8 @@ impl Measure for Utilisation {
 
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         let graph = setup.graph;
-        let of_node = |node| (0..).zip(graph.port_range(node)).map(move |at| (node, at));
-        let all = (0..graph.nodes()).flat_map(of_node);
+        let of_node = |node| (0..).zip(graph.links_of(node)).map(move |at| (node, at));
+        let all = graph.node_ids().flat_map(of_node);
         let every_ps = spec.every_ps.max(1);
         Self {
             every_ps,
@@ -170,7 +180,7 @@ impl Measure for Utilisation {
         if passing.now >= self.end_ps {
             self.end_intervals(passing.now);
         }
-        let port = &mut self.ports[passing.link as usize];
+        let port = &mut self.ports[passing.link];
         if port.takes_ps == 0 {
             self.active.push(passing.link);
         }

@@ -1,5 +1,6 @@
 //! The state machines of a partition, to look at.
 
+use dataplane::ids::IndexVec;
 use dataplane::nic::Nic;
 use dataplane::packet::{Arena, Kind, Packet, PacketId};
 use dataplane::switch::Switch;
@@ -8,6 +9,7 @@ use super::super::flow_state::LiveFlows;
 use super::super::link_ends::Links;
 use super::super::long_queues::OnWay;
 use super::super::node::Node;
+use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::topology::Graph;
 
 /// Longest path that is followed.
@@ -17,7 +19,7 @@ const MOST_HOPS: usize = 64;
 pub(in crate::engine) struct View<'a> {
     pub graph: &'a Graph,
     pub links: &'a Links,
-    pub nodes: &'a [Node],
+    pub nodes: &'a IndexVec<LocalNode, Node>,
     pub nics: &'a [Nic],
     pub switches: &'a [Switch],
     pub flows: &'a LiveFlows,
@@ -25,33 +27,33 @@ pub(in crate::engine) struct View<'a> {
 }
 
 impl View<'_> {
-    pub fn link(&self, node: u32, port: u16) -> u32 {
-        self.nodes[node as usize].base + u32::from(port)
+    pub fn link(&self, node: LocalNode, port: u16) -> LinkId {
+        self.nodes[node].base.at_port(port)
     }
 
-    pub fn switch(&self, node: u32) -> Option<&Switch> {
-        let index = (node as usize).checked_sub(self.nics.len())?;
+    pub fn switch(&self, node: LocalNode) -> Option<&Switch> {
+        let index = node.switch(self.nics.len())?;
         self.switches.get(index)
     }
 
     /// Number in the network of the node that sends on a link.
-    pub fn sender(&self, link: u32) -> u32 {
-        self.nodes[self.links.near[link as usize].node as usize].number
+    pub fn sender(&self, link: LinkId) -> NodeId {
+        self.nodes[self.links.near[link].node].number
     }
 
     /// Number in the network of the node that a link leads to.
-    pub fn receiver(&self, link: u32) -> u32 {
-        self.nodes[self.links.far[link as usize].node as usize].number
+    pub fn receiver(&self, link: LinkId) -> NodeId {
+        self.nodes[self.links.far[link].node].number
     }
 
     /// The port at which a packet waits that a switch has just admitted, and whether it is held back there.
-    pub fn waits_at(&self, node: u32, id: PacketId) -> Option<(u32, bool)> {
+    pub fn waits_at(&self, node: LocalNode, id: PacketId) -> Option<(LinkId, bool)> {
         let (port, held_back) = self.switch(node)?.waits_at(self.arena.hot(id));
         Some((self.link(node, port), held_back))
     }
 
     /// The port in whose queue a packet stands.
-    pub fn queued_at(&self, node: u32, id: PacketId) -> Option<u32> {
+    pub fn queued_at(&self, node: LocalNode, id: PacketId) -> Option<LinkId> {
         let port = self
             .switch(node)?
             .port_of(self.arena.hot(id).location.queue());
@@ -59,13 +61,13 @@ impl View<'_> {
     }
 
     /// The port that leads to an endpoint.
-    pub fn last_port(&self, endpoint: u32) -> u32 {
-        self.graph.peer_index(endpoint as usize) as u32
+    pub fn last_port(&self, endpoint: LinkId) -> LinkId {
+        self.graph.reverse(endpoint)
     }
 
     /// Whether the path of a packet from a switch on leads through a port.
     // SPFC-44
-    pub fn leads_through(&self, mut node: u32, way: &OnWay, root: u32) -> bool {
+    pub fn leads_through(&self, mut node: LocalNode, way: &OnWay, root: LinkId) -> bool {
         let packet = Packet {
             flow: way.flow,
             hash: way.hash,
@@ -80,7 +82,7 @@ impl View<'_> {
             if link == root {
                 return true;
             }
-            node = self.links.far[link as usize].node;
+            node = self.links.far[link].node;
         }
         false
     }

@@ -1,11 +1,13 @@
 //! How long data waits in switches, port by port, incasts apart (rule RCD-11 of `specs/record.md`).
 
+use dataplane::ids::IndexVec;
 use dataplane::packet::{Kind, flag};
 use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
 use super::{Departure, Measure, Setup, View, WINDOW};
+use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
@@ -20,11 +22,11 @@ pub struct Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingRecord {
     /// The switch.
-    pub node: u32,
+    pub node: NodeId,
     /// The port by which they left.
     pub port: u16,
     /// The node at the other end of its link.
-    pub peer: u32,
+    pub peer: NodeId,
     /// Whether their flows belong to an incast.
     pub incast: bool,
     /// How many packets.
@@ -48,7 +50,7 @@ impl Row for WaitingRecord {
     const ABOUT: &'static str = "How long data packets were in a switch before they left by a port, from the \
                                  arrival of each, whole, to the start of its transmission.";
     const COLUMNS: &'static [Column<Self>] = &[
-        column("node", Value::U32(|r| r.node), "The switch."),
+        column("node", Value::U32(|r| r.node.bits()), "The switch."),
         column("name", Value::NodeName(|r| r.node), "Its name."),
         column("tier", Value::NodeTier(|r| r.node), "Its tier."),
         column(
@@ -56,7 +58,11 @@ impl Row for WaitingRecord {
             Value::U16(|r| r.port),
             "The port by which they left.",
         ),
-        column("peer", Value::U32(|r| r.peer), "The node at the other end."),
+        column(
+            "peer",
+            Value::U32(|r| r.peer.bits()),
+            "The node at the other end.",
+        ),
         column(
             "peer_name",
             Value::PeerName(|r| (r.node, r.port, r.peer)),
@@ -94,7 +100,7 @@ struct Sum {
 pub(super) struct Waiting {
     window_ps: (Time, Time),
     /// Per port of the network: flows of no incast, and of incasts.
-    sums: Vec<[Sum; 2]>,
+    sums: IndexVec<LinkId, [Sum; 2]>,
 }
 
 impl Measure for Waiting {
@@ -119,7 +125,7 @@ impl Measure for Waiting {
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         Self {
             window_ps: spec.window_ps,
-            sums: vec![Default::default(); setup.graph.port_count() as usize],
+            sums: vec![Default::default(); setup.graph.port_count() as usize].into(),
         }
     }
 
@@ -131,7 +137,7 @@ impl Measure for Waiting {
             return;
         }
         let waited_ps = departure.waited_ps;
-        let sum = &mut self.sums[departure.link as usize][usize::from(packet.has(flag::INCAST))];
+        let sum = &mut self.sums[departure.link][usize::from(packet.has(flag::INCAST))];
         sum.packets += 1;
         sum.total_ps += u128::from(waited_ps);
         sum.max_ps = sum.max_ps.max(waited_ps);
@@ -139,8 +145,8 @@ impl Measure for Waiting {
 
     fn finish(&mut self, _: Time, view: &View<'_>, out: &mut Merged) {
         let graph = view.graph;
-        for node in graph.hosts()..graph.nodes() {
-            for (port, index) in (0..).zip(graph.port_range(node)) {
+        for node in graph.switch_ids() {
+            for (port, index) in (0..).zip(graph.links_of(node)) {
                 let sums = [false, true].into_iter().zip(self.sums[index]);
                 let sums = sums.filter(|(_, sum)| sum.packets > 0);
                 out.add(sums.map(|(incast, sum)| WaitingRecord {

@@ -3,9 +3,11 @@
 //! Nothing here visits all ports at every sample: what a queue was until it changed counts for all the
 //! samples in between.
 
+use dataplane::ids::IndexVec;
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 
+use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 
 /// The port is not watched.
@@ -51,9 +53,9 @@ impl Grid {
 pub(super) struct Watch<T> {
     /// Index of the switch among those of the partition.
     switch: u32,
-    pub node: u32,
+    pub node: NodeId,
     pub port: u16,
-    pub peer: u32,
+    pub peer: NodeId,
     pub bytes: u64,
     pub since_ps: Time,
     pub kept: T,
@@ -73,19 +75,19 @@ impl<T> Watch<T> {
 #[derive(Debug)]
 pub(super) struct WatchedQueues<T> {
     /// Per port of the network its watch, or [`NONE`].
-    watch_of: Vec<u32>,
+    watch_of: IndexVec<LinkId, u32>,
     pub all: Vec<Watch<T>>,
     /// Watches whose queue may have changed in this instant.
     touched: Vec<u32>,
 }
 
 impl<T: Default> WatchedQueues<T> {
-    /// Ports of these switches for which `is_watched` holds, by their index in the network.
-    pub fn new(graph: &Graph, switches: &[u32], is_watched: impl Fn(usize) -> bool) -> Self {
-        let mut watch_of = vec![NONE; graph.port_count() as usize];
+    /// Watches the links of these switches for which `is_watched` returns true.
+    pub fn new(graph: &Graph, switches: &[NodeId], is_watched: impl Fn(LinkId) -> bool) -> Self {
+        let mut watch_of = IndexVec::from(vec![NONE; graph.port_count() as usize]);
         let mut all = Vec::new();
         for (switch, &node) in (0..).zip(switches) {
-            for (port, index) in (0..).zip(graph.port_range(node)) {
+            for (port, index) in (0..).zip(graph.links_of(node)) {
                 if !is_watched(index) {
                     continue;
                 }
@@ -111,8 +113,8 @@ impl<T: Default> WatchedQueues<T> {
     /// The queue of this port may have changed. Whatever joins a queue kicks its port, and only a
     /// port that was kicked sends: no change is missed.
     #[inline]
-    pub fn touch(&mut self, link: u32) {
-        let watch = self.watch_of[link as usize];
+    pub fn touch(&mut self, link: LinkId) {
+        let watch = self.watch_of[link];
         if watch != NONE {
             self.touched.push(watch);
         }

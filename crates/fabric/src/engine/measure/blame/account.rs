@@ -1,14 +1,17 @@
 //! What a flow has spent at its NIC.
 
 use dataplane::classes::MAX_CLASSES;
+use dataplane::ids::IndexVec;
 use dataplane::nic::Wait;
 use dataplane::units::Time;
 use traffic::Flow;
 
+use super::super::super::flow_state::FlowAt;
 use super::part::{NO_ROOT, Part, Piece};
+use crate::ids::LinkId;
 
 /// What keeps a class of a port from sending, and the port that it goes back to.
-type Held = Option<(Part, u32)>;
+type Held = Option<(Part, LinkId)>;
 
 /// From this number of changes on a port forgets those that no flow needs any more.
 const MOST_CHANGES: usize = 1 << 10;
@@ -18,14 +21,14 @@ const MOST_CHANGES: usize = 1 << 10;
 #[repr(align(64))]
 pub(super) struct Account {
     flow: u32,
-    pub link: u32,
+    pub link: LinkId,
     /// The port that leads to its receiver.
-    pub last_link: u32,
+    pub last_link: LinkId,
     pub start_ps: Time,
     since_ps: Time,
     wait: Wait,
     /// The port that the pause goes back to for which it waits.
-    root: u32,
+    root: LinkId,
     /// Class of its packets, and what keeps that from sending, after this many changes at its port.
     class: u8,
     held: Held,
@@ -45,7 +48,7 @@ const SPELLS: usize = 3;
 #[derive(Clone, Copy, Debug)]
 struct Spell {
     part: Part,
-    root: u32,
+    root: LinkId,
     spent_ps: Time,
 }
 
@@ -88,14 +91,14 @@ struct HostPort {
 #[derive(Debug)]
 pub(super) struct Accounts {
     all: Vec<Account>,
-    ports: Vec<HostPort>,
+    ports: IndexVec<LinkId, HostPort>,
 }
 
 impl Accounts {
     pub fn new(ports: usize) -> Self {
         Self {
             all: Vec::new(),
-            ports: vec![HostPort::default(); ports],
+            ports: vec![HostPort::default(); ports].into(),
         }
     }
 
@@ -105,9 +108,9 @@ impl Accounts {
         now: Time,
         (flow, at): (&Flow, u32),
         class: u8,
-        (link, last_link): (u32, u32),
+        (link, last_link): (LinkId, LinkId),
     ) {
-        let port = &self.ports[link as usize];
+        let port = &self.ports[link];
         let account = Account {
             flow: flow.id,
             link,
@@ -132,16 +135,19 @@ impl Accounts {
 
     /// That of a flow in this place, if it has one, which knows what holds its class.
     #[inline]
-    pub fn get_mut(&mut self, flow: u32, at: u32) -> Option<&mut Account> {
-        let account = self.all.get_mut(at as usize).filter(|a| a.flow == flow)?;
-        account.catch_up(&self.ports[account.link as usize].changes);
+    pub fn get_mut(&mut self, FlowAt { flow, cookie }: FlowAt) -> Option<&mut Account> {
+        let account = self
+            .all
+            .get_mut(cookie as usize)
+            .filter(|a| a.flow == flow)?;
+        account.catch_up(&self.ports[account.link].changes);
         Some(account)
     }
 
     /// What holds the classes of a port from now on.
     // BLM-12
-    pub fn hold_classes(&mut self, now: Time, link: u32, held: impl Fn(u8) -> Held) {
-        let port = &mut self.ports[link as usize];
+    pub fn hold_classes(&mut self, now: Time, link: LinkId, held: impl Fn(u8) -> Held) {
+        let port = &mut self.ports[link];
         for (class, before) in (0..).zip(&mut port.held) {
             let held = held(class);
             if std::mem::replace(before, held) != held {
@@ -163,7 +169,7 @@ impl Accounts {
 }
 
 impl Account {
-    fn add(&mut self, part: Part, root: u32, spent_ps: Time) {
+    fn add(&mut self, part: Part, root: LinkId, spent_ps: Time) {
         let spell = Spell {
             part,
             root,
@@ -224,7 +230,7 @@ impl Account {
     }
 
     /// What it waits for from now on.
-    pub fn waits(&mut self, now: Time, wait: Wait, root: u32) {
+    pub fn waits(&mut self, now: Time, wait: Wait, root: LinkId) {
         // BLM-13: what it has waited for until now is told only now.
         if wait != Wait::TimedOut {
             self.settle(now);
@@ -295,7 +301,7 @@ mod tests {
     }
 
     /// What a flow has waited for, by part and root.
-    fn waited(account: &Account) -> Vec<(Part, u32, Time)> {
+    fn waited(account: &Account) -> Vec<(Part, LinkId, Time)> {
         let all = account.waited();
         all.map(|wait| (wait.part, wait.root, wait.spent_ps))
             .collect()
@@ -305,35 +311,42 @@ mod tests {
     #[test]
     fn what_held_a_class_is_found_later_also_where_the_port_has_forgotten_it() {
         let mut accounts = Accounts::new(1);
-        accounts.open(0, (&flow(7, 0), 0), 0, (0, 5));
-        accounts.open(0, (&flow(8, 0), 1), 1, (0, 5));
+        accounts.open(0, (&flow(7, 0), 0), 0, (LinkId::new(0), LinkId::new(5)));
+        accounts.open(0, (&flow(8, 0), 1), 1, (LinkId::new(0), LinkId::new(5)));
         let pauses = 2 * MOST_CHANGES as Time;
         for n in 0..pauses {
             // Held for 3 ps of every 10, in turn because of 5 ports.
-            let held = Some((Part::NicClassPause, (n % 5) as u32));
+            let held = Some((Part::NicClassPause, LinkId::from_bits((n % 5) as u32)));
             let of_class_0 = |held: Held| move |class| held.filter(|_| class == 0);
-            accounts.hold_classes(10 * n, 0, of_class_0(held));
-            accounts.hold_classes(10 * n + 3, 0, of_class_0(None));
+            accounts.hold_classes(10 * n, LinkId::new(0), of_class_0(held));
+            accounts.hold_classes(10 * n + 3, LinkId::new(0), of_class_0(None));
             if n == pauses / 2 {
-                accounts.open(10 * n + 3, (&flow(9, 10 * n + 3), 2), 0, (0, 5));
+                accounts.open(
+                    10 * n + 3,
+                    (&flow(9, 10 * n + 3), 2),
+                    0,
+                    (LinkId::new(0), LinkId::new(5)),
+                );
             }
         }
         let now = 10 * pauses;
-        assert!(accounts.get_mut(1, 0).is_none());
-        for (id, at) in [(7, 0), (8, 1), (9, 2)] {
-            let account = accounts.get_mut(id, at).expect("it is open");
+        assert!(accounts.get_mut(FlowAt { flow: 1, cookie: 0 }).is_none());
+        for (flow, cookie) in [(7, 0), (8, 1), (9, 2)] {
+            let account = accounts
+                .get_mut(FlowAt { flow, cookie })
+                .expect("it is open");
             account.sends(now, 1, false);
             let all: Time = account.waited().map(|wait| wait.spent_ps).sum();
             assert_eq!(all, now - account.start_ps);
             let held = waited(account).into_iter();
             let held: Vec<_> = held.filter(|w| w.0 == Part::NicClassPause).collect();
             let held_ps: Time = held.iter().map(|w| w.2).sum();
-            let (roots, expected_ps) = match id {
+            let (roots, expected_ps) = match flow {
                 7 => (5, 3 * pauses),
                 8 => (0, 0),
                 _ => (5, 3 * (pauses / 2 - 1)),
             };
-            assert_eq!((held.len(), held_ps), (roots, expected_ps), "flow {id}");
+            assert_eq!((held.len(), held_ps), (roots, expected_ps), "flow {flow}");
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use dataplane::ids::QueueId;
+use dataplane::ids::{IndexVec, QueueId};
 use dataplane::packet::{PacketId, flag};
 use dataplane::prefetch::prefetch_whole;
 use dataplane::switch::MixedMap;
@@ -15,6 +15,7 @@ use super::super::{Passing, Sending};
 use super::account::Account;
 use super::part::{NO_ROOT, Part, Spent};
 use super::ports::{Port, SORTS, Sort};
+use crate::ids::LinkId;
 
 /// Bits of a word.
 const WORD: usize = u64::BITS as usize;
@@ -29,7 +30,7 @@ const fn bit_of(id: PacketId) -> (usize, u64) {
 pub(super) struct Obstacle {
     /// `None`: nothing.
     pub part: Option<Part>,
-    pub root: u32,
+    pub root: LinkId,
 }
 
 impl Obstacle {
@@ -42,7 +43,7 @@ impl Obstacle {
 /// A packet in a switch. Up to `since_ps` everything is accounted for.
 #[derive(Clone, Copy, Debug)]
 struct Stay {
-    link: u32,
+    link: LinkId,
     queue: QueueId,
     since_ps: Time,
     /// What holds it; unless it is the only packet of its flow and in a queue, which says that.
@@ -138,7 +139,7 @@ impl Queue {
 /// Where a packet begins to wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    pub link: u32,
+    pub link: LinkId,
     /// `queue` of its record.
     pub queue: QueueId,
     pub obstacle: Obstacle,
@@ -155,7 +156,7 @@ pub(in crate::engine) struct Journey {
     /// When the flow started.
     pub(super) start_ps: Time,
     /// The port by which it leaves, or left last, and which of its way this is.
-    link: u32,
+    link: LinkId,
     hop: u16,
     pub(super) spent: Spent,
     stay: Option<Stay>,
@@ -163,7 +164,7 @@ pub(in crate::engine) struct Journey {
 
 impl Journey {
     /// The port by which it leaves, or left last.
-    pub fn place(&self) -> (u16, u32) {
+    pub fn place(&self) -> (u16, LinkId) {
         (self.hop, self.link)
     }
 
@@ -224,9 +225,9 @@ pub(super) struct Journeys {
     of: Vec<u32>,
     followed: Vec<u64>,
     /// Queues of the only packets of their flows, by port.
-    queues: Vec<Vec<Queue>>,
+    queues: IndexVec<LinkId, Vec<Queue>>,
     /// The other packets that wait in a switch, by its ports, and the place of each there.
-    at_port: Vec<Vec<u32>>,
+    at_port: IndexVec<LinkId, Vec<u32>>,
     nth: Vec<u32>,
     /// By port and flow.
     own: MixedMap<u64, Own>,
@@ -234,8 +235,8 @@ pub(super) struct Journeys {
     never_idle: bool,
 }
 
-const fn flow_at(link: u32, flow: u32) -> u64 {
-    (link as u64) << 32 | flow as u64
+const fn flow_at(link: LinkId, flow: u32) -> u64 {
+    (link.bits() as u64) << 32 | flow as u64
 }
 
 impl Journeys {
@@ -246,7 +247,7 @@ impl Journeys {
             of: Vec::new(),
             followed: Vec::new(),
             queues: (0..ports).map(|_| Vec::new()).collect(),
-            at_port: vec![Vec::new(); ports],
+            at_port: vec![Vec::new(); ports].into(),
             nth: Vec::new(),
             own: MixedMap::default(),
             never_idle,
@@ -316,7 +317,7 @@ impl Journeys {
     }
 
     /// A packet is followed no longer. Returns its journey, which has to be [released](Self::release).
-    pub fn arrives(&mut self, id: PacketId, ports: &mut [Port]) -> Option<u32> {
+    pub fn arrives(&mut self, id: PacketId, ports: &mut IndexVec<LinkId, Port>) -> Option<u32> {
         let at = self.of(id)?;
         let (word, bit) = bit_of(id);
         self.followed[word] &= !bit;
@@ -330,7 +331,7 @@ impl Journeys {
     }
 
     /// A packet is followed no longer, if it was.
-    pub fn end(&mut self, id: PacketId, ports: &mut [Port]) {
+    pub fn end(&mut self, id: PacketId, ports: &mut IndexVec<LinkId, Port>) {
         if let Some(at) = self.arrives(id, ports) {
             self.release(at);
         }
@@ -345,17 +346,17 @@ impl Journeys {
     pub fn look_again(
         &mut self,
         now: Time,
-        link: u32,
+        link: LinkId,
         port: &Port,
         obstacle: impl Fn(QueueId) -> Obstacle,
         is_there: impl Fn(PacketId) -> bool,
     ) {
-        for queue in &mut self.queues[link as usize] {
+        for queue in &mut self.queues[link] {
             queue.meets(now, obstacle(queue.queue), port);
         }
         let mut last = None;
-        for nth in 0..self.at_port[link as usize].len() {
-            let at = self.at_port[link as usize][nth];
+        for nth in 0..self.at_port[link].len() {
+            let at = self.at_port[link][nth];
             let journey = &self.all[at as usize];
             let Some(stay) = journey.stay.filter(|stay| !stay.is_held_back()) else {
                 continue;
@@ -380,7 +381,13 @@ impl Journeys {
 
     /// A packet has come to a switch, and waits here to leave it.
     // BLM-20, BLM-31
-    pub fn comes(&mut self, now: Time, id: PacketId, place: Place, ports: &mut [Port]) {
+    pub fn comes(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        place: Place,
+        ports: &mut IndexVec<LinkId, Port>,
+    ) {
         if let Some(at) = self.of(id) {
             let journey = &mut self.all[at as usize];
             (journey.hop, journey.link) = (journey.hop + 1, place.link);
@@ -391,9 +398,15 @@ impl Journeys {
 
     /// A packet that was held back goes on to wait in a queue.
     // BLM-24
-    pub fn is_released(&mut self, now: Time, id: PacketId, place: Place, ports: &mut [Port]) {
+    pub fn is_released(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        place: Place,
+        ports: &mut IndexVec<LinkId, Port>,
+    ) {
         if let Some(at) = self.of(id) {
-            self.settle(now, at, &ports[place.link as usize]);
+            self.settle(now, at, &ports[place.link]);
             self.leave_list(at, ports);
             self.join_list(now, at, place, ports);
         }
@@ -401,10 +414,10 @@ impl Journeys {
 
     /// A packet joins the list of its port.
     // BLM-21
-    fn join_list(&mut self, now: Time, at: u32, place: Place, ports: &mut [Port]) {
+    fn join_list(&mut self, now: Time, at: u32, place: Place, ports: &mut IndexVec<LinkId, Port>) {
         let link = place.link;
         let journey = &mut self.all[at as usize];
-        let port = &mut ports[link as usize];
+        let port = &mut ports[link];
         let mut own_ps = 0;
         if !journey.alone {
             let left_ps = port.left_ps(now, journey.flow);
@@ -426,11 +439,11 @@ impl Journeys {
             own_ps,
         };
         if !journey.alone {
-            let here = &mut self.at_port[link as usize];
+            let here = &mut self.at_port[link];
             self.nth[at as usize] = here.len() as u32;
             here.push(at);
         } else if !stay.is_held_back() {
-            let here = &mut self.queues[link as usize];
+            let here = &mut self.queues[link];
             let known = here.iter().position(|q| q.queue == place.queue);
             let nth = known.unwrap_or_else(|| {
                 here.push(Queue::new(place.queue, place.obstacle));
@@ -444,7 +457,7 @@ impl Journeys {
 
     /// A packet leaves its switch.
     // BLM-20
-    pub fn leaves(&mut self, sending: &Sending<'_>, ports: &mut [Port]) {
+    pub fn leaves(&mut self, sending: &Sending<'_>, ports: &mut IndexVec<LinkId, Port>) {
         let Passing { now, link, id, .. } = sending.passing;
         let Some(at) = self.of(id) else {
             return;
@@ -462,13 +475,13 @@ impl Journeys {
         }
         journey.spent.serialisation_ps += sending.passing.takes_ps;
         journey.spent.propagation_ps += sending.delay_ps;
-        self.settle(now, at, &ports[link as usize]);
+        self.settle(now, at, &ports[link]);
         self.leave_list(at, ports);
     }
 
     /// A port sends a packet of a flow.
     // BLM-21
-    pub fn own_sent(&mut self, link: u32, flow: u32, takes_ps: Time) {
+    pub fn own_sent(&mut self, link: LinkId, flow: u32, takes_ps: Time) {
         if let Some(own) = self.own.get_mut(&flow_at(link, flow)) {
             own.sent_ps += takes_ps;
         }
@@ -488,7 +501,7 @@ impl Journeys {
         let Some(stay) = journey.stay.filter(|s| journey.alone && !s.is_held_back()) else {
             return;
         };
-        let mut queues = self.queues[stay.link as usize].iter();
+        let mut queues = self.queues[stay.link].iter();
         let Some(queue) = queues.find(|q| q.queue == stay.queue) else {
             return;
         };
@@ -518,14 +531,14 @@ impl Journeys {
 
     /// Takes a packet out of the list of its port.
     #[inline]
-    fn leave_list(&mut self, at: u32, ports: &mut [Port]) {
+    fn leave_list(&mut self, at: u32, ports: &mut IndexVec<LinkId, Port>) {
         let journey = &mut self.all[at as usize];
         let Some(stay) = journey.stay.take() else {
             return;
         };
         let (flow, alone) = (journey.flow, journey.alone);
         if alone {
-            let here = &mut self.queues[stay.link as usize];
+            let here = &mut self.queues[stay.link];
             let nth = here.iter().position(|q| q.queue == stay.queue);
             if let Some(nth) = nth.filter(|_| !stay.is_held_back())
                 && here[nth].leave(stay.changes)
@@ -534,13 +547,13 @@ impl Journeys {
             }
             return;
         }
-        let here = &mut self.at_port[stay.link as usize];
+        let here = &mut self.at_port[stay.link];
         let nth = self.nth[at as usize];
         here.swap_remove(nth as usize);
         if let Some(&moved) = here.get(nth as usize) {
             self.nth[moved as usize] = nth;
         }
-        ports[stay.link as usize].not_alone -= 1;
+        ports[stay.link].not_alone -= 1;
         let key = flow_at(stay.link, flow);
         if let Some(own) = self.own.get_mut(&key) {
             own.waiting -= 1;

@@ -1,12 +1,13 @@
 //! What the time of a flow is divided into.
 
+use crate::ids::LinkId;
 use dataplane::units::Time;
 
 /// No port.
-pub(super) const NO_ROOT: u32 = u32::MAX;
+pub(super) const NO_ROOT: LinkId = LinkId::NONE;
 
 /// The port by which the packet will leave the next node, which is not known here.
-pub(super) const NEXT_ROOT: u32 = u32::MAX - 1;
+pub(super) const NEXT_ROOT: LinkId = LinkId::from_bits(u32::MAX - 1);
 
 macro_rules! parts {
     ($($name:ident, $word:literal, $about:literal;)*) => {
@@ -143,9 +144,9 @@ impl From<[Time; PARTS]> for Parts {
 /// A wait at one port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
-    pub link: u32,
+    pub link: LinkId,
     /// Of a pause the port that it goes back to.
-    pub root: u32,
+    pub root: LinkId,
     /// Which port of the way, from 0 for the NIC.
     pub hop: u16,
     pub part: Part,
@@ -168,7 +169,7 @@ pub(super) struct Spent {
 impl Spent {
     /// Adds a wait.
     #[inline]
-    pub fn add(&mut self, (hop, link): (u16, u32), part: Part, root: u32, spent_ps: Time) {
+    pub fn add(&mut self, (hop, link): (u16, LinkId), part: Part, root: LinkId, spent_ps: Time) {
         if spent_ps == 0 {
             return;
         }
@@ -191,7 +192,7 @@ impl Spent {
 
     /// The packet has come to a node that it leaves by this port: pauses that go back to it name it.
     // BLM-31
-    pub fn leads_to(&mut self, link: u32) {
+    pub fn leads_to(&mut self, link: LinkId) {
         if !std::mem::take(&mut self.names_next) {
             return;
         }
@@ -251,7 +252,7 @@ mod tests {
         let mut spent = Spent::default();
         spent.begin(5, std::iter::empty());
         for hop in 0..3 {
-            spent.add((hop, 7), Part::BehindOther, NO_ROOT, 10);
+            spent.add((hop, LinkId::new(7)), Part::BehindOther, NO_ROOT, 10);
         }
         let parts = spent.parts();
         let of = |part| parts.get(part);
