@@ -29,7 +29,7 @@ WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup any-extension build dev demo fuzz front-page live-demo prose-size test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
+.PHONY: help setup any-extension build dev demo fuzz front-page live-demo prose-size size test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -146,6 +146,9 @@ docs: $(EXTENSION) $(PAPERS) $(DOCUMENTATION) ## Build the documentation site, n
 
 prose-size: ## Count the words of hand-written prose per document, against the limit of all
 	$(PYTHON) tools/prose_size.py
+
+size: ## Print the lines of Rust code without tests, and what exceeds the limits of CONTRIBUTING.md
+	$(PYTHON) tools/size.py
 
 hardware: $(HARDWARE) ## Simulate the circuits in hardware/ against the dataplane, and lint them
 	@for tool in iverilog verilator yosys; do command -v $$tool >/dev/null || \
