@@ -15,6 +15,7 @@ pub mod failures;
 mod findings;
 mod fitted;
 pub mod floodgate_resources;
+mod help;
 mod in_network;
 mod key_tables;
 mod keys;

@@ -28,6 +28,7 @@ pub(crate) struct Bitmap {
 impl Policy for Bitmap {
     type Config = BitmapConfig;
     const NAME: &'static str = "bitmap";
+    const ABOUT: &'static str = "as \"oblivious\", but values that were marked or lost are skipped";
     const PARAMS: &'static [Param] = &[
         values("64", "PRE-212", "64 paths, as in the model of UEC"),
         Param::count("mark", 0, 255)

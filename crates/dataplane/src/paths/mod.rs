@@ -61,6 +61,8 @@ pub(crate) trait Policy: Debug + Sized {
     type Config: Copy + Debug + PartialEq;
     /// Value of the key `path` in scenarios, and name of the table of its parameters.
     const NAME: &'static str;
+    /// What it does, for the help of the key `path`: a phrase without a full stop.
+    const ABOUT: &'static str;
     /// Declaration of its parameters.
     const PARAMS: &'static [Param];
     /// Its values are labels of paths, which switches do not hash (NDP-05).
@@ -87,6 +89,8 @@ pub(crate) trait Policy: Debug + Sized {
 pub struct Declaration {
     /// Value of the key `path` in scenarios, and name of the table of its parameters.
     pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
     /// Makes its configuration from values.
@@ -114,6 +118,7 @@ macro_rules! define {
         pub const POLICIES: &[Declaration] = &[$(
             Declaration {
                 name: $module::$name::NAME,
+                about: $module::$name::ABOUT,
                 params: $module::$name::PARAMS,
                 configure: |values| $module::$name::configure(values).map(SprayConfig::$name),
             },

@@ -34,6 +34,8 @@ impl Oblivious {
 impl Policy for Oblivious {
     type Config = ObliviousConfig;
     const NAME: &'static str = "oblivious";
+    const ABOUT: &'static str =
+        "the sender takes each entropy value once per round, in random order";
     const PARAMS: &'static [Param] = &[values("64", "PRE-212", "64 paths, as in the model of UEC")];
 
     fn configure(values: &Values) -> Result<ObliviousConfig, Conflict> {

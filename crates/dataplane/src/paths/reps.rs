@@ -39,6 +39,7 @@ pub(crate) struct Reps {
 impl Policy for Reps {
     type Config = RepsConfig;
     const NAME: &'static str = "reps";
+    const ABOUT: &'static str = "the sender reuses entropy values that returned without a mark";
     const PARAMS: &'static [Param] = &[
         values("65536", "PRE-212", "16 bits, as in UEC"),
         Param::count("ring", 1, LARGEST_RING as u64)

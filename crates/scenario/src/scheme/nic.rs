@@ -44,7 +44,7 @@ pub(super) fn read_path(
     // Each is read, so that the table of a policy that was not chosen is refused.
     let chosen = POLICIES.iter().filter_map(read).last();
     let by_switches = super::switch::read_path_of_switches(s, axes);
-    if PathChoice::WORDS.contains(&axes.some_word(axis)?) {
+    if PathChoice::has_word(axes.some_word(axis)?) {
         return Some((by_switches?, None));
     }
     chosen.map(|policy| match policy.has_labels() {

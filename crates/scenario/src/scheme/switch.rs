@@ -25,7 +25,7 @@ pub(super) fn read_path_of_switches(s: &Section<'_>, axes: &Values) -> Option<Pa
         }
     }
     with_table.unwrap_or_else(|| {
-        let chosen = chosen.filter(|word| PathChoice::WORDS.contains(word))?;
+        let chosen = chosen.filter(|word| PathChoice::has_word(word))?;
         Some(PathChoice::of_word(chosen, &Values::default()))
     })
 }

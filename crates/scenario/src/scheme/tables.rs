@@ -1,6 +1,7 @@
 //! What `[scheme]` may say: its axes and single values, and the list of the tables whose parameters are declared.
 
 use super::{nic, signal, switch};
+use crate::help::{help, help_bytes};
 use crate::presets::{PARAMETER_SETS, PRESET_NAMES, PROFILE_NAMES};
 use dataplane::cc::CONTROLS;
 use dataplane::config::PathChoice;
@@ -86,18 +87,38 @@ const BACKPRESSURE: [&str; ALL_BACKPRESSURE] = {
 
 const ALL_PATHS: usize = PathChoice::WORDS.len() + POLICIES.len();
 
-/// All values of `path`.
-const PATHS: [&str; ALL_PATHS] = {
-    let mut words = [""; ALL_PATHS];
+/// All values of `path`, each with what it does.
+const PATHS: [(&str, &str); ALL_PATHS] = {
+    let mut paths = [("", ""); ALL_PATHS];
     let mut i = 0;
     while i < ALL_PATHS {
-        words[i] = match i.checked_sub(PathChoice::WORDS.len()) {
+        paths[i] = match i.checked_sub(PathChoice::WORDS.len()) {
             None => PathChoice::WORDS[i],
-            Some(nth) => POLICIES[nth].name,
+            Some(nth) => (POLICIES[nth].name, POLICIES[nth].about),
         };
         i += 1;
     }
+    paths
+};
+
+/// The values of `path` alone.
+const PATH_WORDS: [&str; ALL_PATHS] = {
+    let mut words = [""; ALL_PATHS];
+    let mut i = 0;
+    while i < ALL_PATHS {
+        words[i] = PATHS[i].0;
+        i += 1;
+    }
     words
+};
+
+/// Help of the key `path`: what each of its values does.
+const PATH_HELP: &str = {
+    const BYTES: [u8; help_bytes(&PATHS)] = help(&PATHS);
+    match std::str::from_utf8(&BYTES) {
+        Ok(help) => help,
+        Err(_) => panic!("texts consist of whole characters"),
+    }
 };
 
 /// The words of `control` that may stand in a list.
@@ -150,15 +171,9 @@ pub const AXES: &[Param] = &[
             "Order of events of one instant; `\"phases\"`: fixed, `\"scheduling\"`: as they were scheduled, which needs \
              `clock = \"ns\"`, `\"scheduling, starts first\"`: that, but flows that start come before all else.",
         ),
-    Param::word("path", &PATHS)
+    Param::word("path", &PATH_WORDS)
         .default("\"flow\"", "PRE-01", "flow-level ECMP (BFC paper 6.2.1)")
-        .about(
-            "`\"flow\"`: ECMP, `\"packet\"`: spraying by chance, `\"tuple\"`: ECMP by addresses and ports as in ns-3, \
-             `\"symmetric\"`: ECMP by a hash that brings what goes back over the same links (ExpressPass), \
-             `\"permutation\"`: the sender goes through all paths in random order (NDP). With `\"reps\"`, `\"bitmap\"` and \
-             `\"oblivious\"` the sender chooses an entropy value for each packet (see below). `\"least-loaded\"`: the \
-             port with the fewest waiting bytes, for each packet; `\"flowlet\"`: that port, kept until a gap in the flow.",
-        ),
+        .about(PATH_HELP),
     Param::size("mtu", 64, 16_000)
         .default("\"1000B\"", "PRE-02", "payload of a full packet (BFC paper 6.2.1)")
         .about("Payload of a full packet."),

@@ -36,6 +36,8 @@ impl Policy for Flowlets {
 
     const REORDERS: bool = false;
 
+    const ABOUT: &'static str =
+        "the first packet after a gap of a flow takes that port, and the packets after it follow";
     const PARAMS: &'static [Param] = &[
         Param::time("gap", NS)
             .default(

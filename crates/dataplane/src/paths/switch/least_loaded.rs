@@ -13,6 +13,7 @@ impl Policy for LeastLoaded {
 
     const REORDERS: bool = true;
 
+    const ABOUT: &'static str = "each packet takes the port with the fewest waiting bytes";
     const PARAMS: &'static [Param] = &[];
 
     fn config(_: &Values) -> Self {

@@ -23,6 +23,9 @@ trait Policy {
     /// True if two consecutive packets of a flow can take different ports.
     const REORDERS: bool;
 
+    /// What it does, for the help of the key `path`: a phrase without a full stop.
+    const ABOUT: &'static str;
+
     /// Parameters of the policy in a scenario.
     const PARAMS: &'static [Param];
 
@@ -114,21 +117,28 @@ impl EqualPorts<'_> {
 /// Makes the enums of the list.
 macro_rules! path_choices {
     (
-        by_packet { $($(#[$about:meta])* $Fixed:ident = $fixed:literal,)* }
+        by_packet { $($(#[$doc_fixed:meta])* $Fixed:ident = $fixed:literal: $about:literal,)* }
         by_sender { $($(#[$sent:meta])* $Sent:ident,)* }
         by_load { $($(#[$doc:meta])* $Name:ident($Config:ty) = $word:literal in $Policy:ty,)* }
     ) => {
         /// How a switch chooses among equal-cost paths.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum PathChoice {
-            $($(#[$about])* $Fixed,)*
+            $($(#[$doc_fixed])* $Fixed,)*
             $($(#[$sent])* $Sent,)*
             $($(#[$doc])* $Name($Config),)*
         }
 
         impl PathChoice {
-            /// The words of a scenario, without those of senders' policies.
-            pub const WORDS: &'static [&'static str] = &[$($fixed,)* $($word,)*];
+            /// The words of a scenario, each with what it does, without those of senders' policies.
+            pub const WORDS: &'static [(&'static str, &'static str)] =
+                &[$(($fixed, $about),)* $(($word, <$Policy as Policy>::ABOUT),)*];
+
+            /// True if a word of a scenario is a choice of switches.
+            #[must_use]
+            pub fn has_word(word: &str) -> bool {
+                Self::WORDS.iter().any(|(known, _)| *known == word)
+            }
 
             /// The words that have parameters, with these.
             pub fn tables() -> impl Iterator<Item = (&'static str, &'static [Param])> {
@@ -204,14 +214,14 @@ macro_rules! path_choices {
 path_choices! {
     by_packet {
         /// By a hash of the flow.
-        Flow = "flow",
+        Flow = "flow": "ECMP",
         /// By a hash of flow and packet number.
-        Packet = "packet",
+        Packet = "packet": "spraying, at random",
         /// By a hash of addresses and ports, as the ns-3 simulator does.
-        Tuple = "tuple",
+        Tuple = "tuple": "ECMP by addresses and ports, as in ns-3",
         /// By a hash of the flow that is equal for both directions and for all switches of a tier:
         /// replies cross the links of their packets.
-        Symmetric = "symmetric",
+        Symmetric = "symmetric": "ECMP by a hash that sends replies over the same links (ExpressPass)",
     }
     by_sender {
         /// By the label that the sender writes into [`Packet::hash`].
