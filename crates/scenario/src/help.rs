@@ -1,7 +1,7 @@
 //! Help of keys that take one of several words: made, when the crate is compiled, of what each word does.
 
 /// Texts before a word, between the word and what it does, and after that.
-const AROUND: [&str; 3] = ["`\"", "\"`: ", ", "];
+const AROUND: [&str; 3] = ["`\"", "\"`: ", "; "];
 
 /// Returns the number of bytes of [`help`] for these words.
 pub(crate) const fn help_bytes(words: &[(&str, &str)]) -> usize {
@@ -11,7 +11,7 @@ pub(crate) const fn help_bytes(words: &[(&str, &str)]) -> usize {
         bytes += around + words[nth].0.len() + words[nth].1.len();
         nth += 1;
     }
-    // A full stop takes the place of the last comma and space.
+    // A full stop takes the place of the last semicolon and space.
     bytes - 1
 }
 
@@ -47,7 +47,7 @@ mod tests {
         let help: [u8; help_bytes(&WORDS)] = help(&WORDS);
         assert_eq!(
             std::str::from_utf8(&help),
-            Ok("`\"a\"`: does à, `\"bc\"`: does b.")
+            Ok("`\"a\"`: does à; `\"bc\"`: does b.")
         );
     }
 }

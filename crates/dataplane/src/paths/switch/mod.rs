@@ -216,9 +216,9 @@ path_choices! {
         /// By a hash of the flow.
         Flow = "flow": "ECMP",
         /// By a hash of flow and packet number.
-        Packet = "packet": "spraying, at random",
+        Packet = "packet": "each packet takes a random port",
         /// By a hash of addresses and ports, as the ns-3 simulator does.
-        Tuple = "tuple": "ECMP by addresses and ports, as in ns-3",
+        Tuple = "tuple": "ECMP by addresses and ports as in ns-3",
         /// By a hash of the flow that is equal for both directions and for all switches of a tier:
         /// replies cross the links of their packets.
         Symmetric = "symmetric": "ECMP by a hash that sends replies over the same links (ExpressPass)",
