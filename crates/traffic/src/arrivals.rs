@@ -1,47 +1,49 @@
-//! When things arrive: gaps between arrivals, added up without drift.
+//! Times of arrivals: gaps that are added up without drift.
 
 use kernel::Stream;
 
 use crate::error::Error;
 
-/// How the gaps between arrivals are distributed.
+/// Distribution of the gaps between arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArrivalKind {
-    /// Exponential gaps; the first arrival comes one gap after the window opens.
+    /// Exponential gaps. The first arrival is one gap after the start of the window.
     Poisson,
-    /// Log-normal gaps, bursty for a large `sigma`; the first comes one gap after the window opens.
+    /// Log-normal gaps, bursty for a large `sigma`. The first arrival is one gap after the start of
+    /// the window.
     LogNormal {
-        /// Standard deviation of the gap's logarithm.
+        /// Standard deviation of the logarithm of a gap.
         sigma: f64,
     },
     /// Equal gaps.
     Fixed {
-        /// When the first arrival comes, ps of simulated time; the opening of the window if not said.
+        /// Time of the first arrival, ps of simulated time. `None`: the start of the window.
         first_ps: Option<u64>,
     },
 }
 
-/// Arrivals: their kind and how often they come.
+/// Arrivals: the distribution and the mean of their gaps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
-    /// How the gaps are distributed.
+    /// Distribution of the gaps.
     pub kind: ArrivalKind,
     /// Mean gap between two arrivals, ps.
     pub mean_gap_ps: f64,
 }
 
-/// Gaps outside of this range are mistakes: 10^15 arrivals per second, or one in three months.
+/// Valid mean gaps in ps: 10^15 arrivals per second to one in three months. Others are mistakes.
 const MEAN_GAP_RANGE_PS: std::ops::RangeInclusive<f64> = 1e-3..=1e19;
 
-/// Beyond this, a mean over any feasible number of draws says nothing of the mean of the law.
+/// With a larger sigma, the mean of any feasible number of draws is far from the mean of the
+/// distribution.
 const MAX_SIGMA: f64 = 10.0;
 
-/// Binary digits after the point in which time is added up. A gap that is rounded to 2^-32 ps
-/// instead of to 1 ps makes no bias that a run could show.
+/// Number of binary digits after the point in which time is added up. With gaps rounded to 2^-32 ps
+/// instead of 1 ps, the rounding error is not visible in a run.
 const FRACTION_BITS: u32 = 32;
 
-/// Half a picosecond in that unit: instants are rounded to the nearest picosecond, so that gaps
-/// that a division has made a hair too short put no arrival just before the end of the window.
+/// Half a picosecond in this unit. Times are rounded to the nearest picosecond. So gaps that are
+/// slightly too short after a division put no arrival just before the end of the window.
 const HALF: u128 = 1 << (FRACTION_BITS - 1);
 
 impl Arrivals {
@@ -67,7 +69,7 @@ impl Arrivals {
         }
     }
 
-    /// How many arrivals the window holds: exact for fixed gaps, expected otherwise.
+    /// Number of arrivals in the window: exact for fixed gaps, expected otherwise.
     pub(crate) fn expected(&self, from_ps: u64, to_ps: u64) -> f64 {
         match self.exact(from_ps, to_ps) {
             Some(count) => count as f64,
@@ -75,7 +77,7 @@ impl Arrivals {
         }
     }
 
-    /// How many arrivals the window holds, where no chance is in it.
+    /// Number of arrivals in the window if gaps are not random.
     pub(crate) fn exact(&self, from_ps: u64, to_ps: u64) -> Option<u64> {
         let ArrivalKind::Fixed { first_ps } = self.kind else {
             return None;
@@ -86,17 +88,17 @@ impl Arrivals {
     }
 }
 
-/// A gap in units of 2^-32 ps.
+/// Converts a gap to units of 2^-32 ps.
 fn fixed_point(gap_ps: f64) -> u128 {
     (gap_ps * (1u64 << FRACTION_BITS) as f64 + 0.5) as u128
 }
 
-/// The instants of one source's arrivals, in order.
+/// The arrival times of one source, in order.
 #[derive(Clone, Debug)]
 pub struct Clock {
     law: Law,
     stream: Stream,
-    /// Next arrival, in units of 2^-32 ps after the window's opening.
+    /// Next arrival after the start of the window, in units of 2^-32 ps.
     next: u128,
     from_ps: u64,
     to_ps: u64,
@@ -110,10 +112,11 @@ enum Law {
 }
 
 impl Clock {
-    /// The arrivals in the window, `from_ps` included and `to_ps` not, drawn from `stream`.
+    /// Creates the arrivals from `from_ps` (included) to `to_ps` (not included). They are drawn
+    /// from `stream`.
     ///
     /// # Errors
-    /// The mean gap, sigma or first instant makes no sense.
+    /// The mean gap, sigma or first arrival is invalid.
     pub fn new(
         arrivals: &Arrivals,
         from_ps: u64,
@@ -124,7 +127,7 @@ impl Clock {
         let mean_gap_ps = arrivals.mean_gap_ps;
         let law = match arrivals.kind {
             ArrivalKind::Poisson => Law::Poisson { mean_gap_ps },
-            // TRA-06: the mean of a log-normal is exp(mu + sigma^2 / 2).
+            // TRA-06: the mean of a log-normal distribution is exp(mu + sigma^2 / 2)
             ArrivalKind::LogNormal { sigma } => Law::LogNormal {
                 mu: libm::log(mean_gap_ps) - sigma * sigma / 2.0,
                 sigma,
@@ -141,7 +144,7 @@ impl Clock {
             to_ps,
         };
         match arrivals.kind {
-            // TRA-07
+            // TRA-07: fixed gaps start with an arrival
             ArrivalKind::Fixed { first_ps } => {
                 clock.next = u128::from(first_ps.unwrap_or(from_ps) - from_ps) << FRACTION_BITS;
             }
@@ -150,7 +153,7 @@ impl Clock {
         Ok(clock)
     }
 
-    /// The next gap in units of 2^-32 ps.
+    /// Draws the next gap, in units of 2^-32 ps.
     fn gap(&mut self) -> u128 {
         match self.law {
             Law::Poisson { mean_gap_ps } => fixed_point(self.stream.exponential() * mean_gap_ps),
@@ -165,7 +168,7 @@ impl Clock {
 impl Iterator for Clock {
     type Item = u64;
 
-    /// The next arrival, ps of simulated time. // TRA-08
+    /// Returns the next arrival, ps of simulated time. // TRA-08
     fn next(&mut self) -> Option<u64> {
         let since_ps = self.next.saturating_add(HALF) >> FRACTION_BITS;
         if since_ps >= u128::from(self.to_ps.saturating_sub(self.from_ps)) {
@@ -177,16 +180,18 @@ impl Iterator for Clock {
     }
 }
 
-/// The mean gap, ps, at which arrivals of `mean_bytes` each make a payload load of `load` on links
-/// of together `capacity_bps`, when the share `crossing_fraction` of the bytes crosses them.
+/// Returns the mean gap in ps at which arrivals of `mean_bytes` each cause a payload load of
+/// `load`. The load refers to links with a total capacity of `capacity_bps`, and the share
+/// `crossing_fraction` of the bytes crosses them.
 ///
-/// Load is payload bytes over capacity of the named links; on the core only the bytes that cross
-/// it count: `load = arrivals/s * mean_bytes * 8 * crossing_fraction / capacity_bps`. Capacity
-/// counts each named link in one direction: a byte that crosses a core goes up once. // TRA-05
+/// Load is payload bytes divided by the capacity of the links. On the core only the bytes that
+/// cross it count: `load = arrivals/s * mean_bytes * 8 * crossing_fraction / capacity_bps`.
+/// Capacity counts each link in one direction, because a byte that crosses a core goes up once. //
+/// TRA-05
 ///
 /// # Errors
-/// A load that is not above 0 and at most 1, a capacity or size that is not positive, or nothing
-/// that crosses the links.
+/// The load is not above 0 and at most 1, the capacity or size is not positive, or no bytes cross
+/// the links.
 pub fn mean_gap_ps(
     load: f64,
     capacity_bps: f64,

@@ -1,4 +1,4 @@
-//! Traffic between chosen hosts: from these senders to those receivers.
+//! Traffic between chosen hosts: from a list of senders to a list of receivers.
 
 use kernel::Stream;
 
@@ -8,17 +8,17 @@ use crate::hosts::Hosts;
 /// Flows from some hosts to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Between {
-    /// Who sends; at least one.
+    /// The senders; at least one.
     pub senders: Vec<u32>,
-    /// Who receives; at least one, and none that sends.
+    /// The receivers; at least one. No receiver is also a sender.
     pub receivers: Vec<u32>,
-    /// At each arrival every sender starts a flow, all of the same size and to the same receiver.
-    /// If not, each arrival is one flow of one sender.
+    /// True if at each arrival every sender starts a flow, all of the same size and to the same
+    /// receiver. If false, each arrival is one flow of one sender.
     pub together: bool,
 }
 
 impl Between {
-    /// Flows of one arrival.
+    /// Number of flows per arrival.
     pub(crate) fn flows_per_arrival(&self) -> u64 {
         if self.together {
             self.senders.len() as u64
@@ -27,7 +27,7 @@ impl Between {
         }
     }
 
-    /// TRA-22
+    /// TRA-22: senders and receivers are different hosts
     pub(crate) fn check(&self, hosts: &Hosts) -> Result<(), Error> {
         for (list, what) in [(&self.senders, "sender"), (&self.receivers, "receiver")] {
             if list.is_empty() {
@@ -55,7 +55,7 @@ impl Between {
         }
     }
 
-    /// The share of the pairs whose hosts are in different racks.
+    /// Returns the share of the pairs whose hosts are in different racks.
     pub(crate) fn crossing_fraction(&self, hosts: &Hosts) -> f64 {
         let known = |host: &&u32| **host < hosts.count();
         let (mut all, mut across) = (0u64, 0u64);
@@ -68,12 +68,12 @@ impl Between {
         across as f64 / all.max(1) as f64
     }
 
-    /// One of the receivers.
+    /// Draws a receiver.
     pub(crate) fn draw_receiver(&self, stream: &mut Stream) -> u32 {
         one_of(&self.receivers, stream)
     }
 
-    /// The sender of the flow at `place` of an arrival.
+    /// Returns the sender of the flow at `place` of an arrival.
     pub(crate) fn sender(&self, place: u64, stream: &mut Stream) -> u32 {
         if self.together {
             self.senders[place as usize]
@@ -83,7 +83,7 @@ impl Between {
     }
 }
 
-/// One of a list, each as likely; nothing is drawn where there is no choice.
+/// Draws an element of a list evenly. A list of one element needs no draw.
 fn one_of(list: &[u32], stream: &mut Stream) -> u32 {
     match list {
         [only] => *only,

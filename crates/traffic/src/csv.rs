@@ -1,8 +1,8 @@
-//! Tables of text: a header line that names columns, then a line for each row.
+//! Tables as text: a header line with the names of columns, then one line per row.
 
 use crate::error::{Error, Faults, nearest, shown};
 
-/// The columns of a table, in the order in which [`Row`] has them.
+/// The columns of a table, in the order used by [`Row`].
 pub(crate) struct Columns {
     pub required: &'static [&'static str],
     pub optional: &'static [&'static str],
@@ -26,7 +26,7 @@ impl Columns {
     }
 }
 
-/// One field of a line: its text and where it begins.
+/// One field of a line: its text and its column.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Field<'a> {
     pub line: usize,
@@ -40,27 +40,27 @@ impl Field<'_> {
     }
 }
 
-/// The fields of one line by their columns.
+/// The fields of one line, by column of the table.
 pub(crate) struct Row<'a, 'b> {
     fields: &'b [Field<'a>],
-    /// Place of each column in the line.
+    /// Index in the line of each column.
     places: &'b [Option<usize>],
 }
 
 impl<'a> Row<'a, '_> {
-    /// The field of a required column.
+    /// Returns the field of a required column.
     pub fn required(&self, column: usize) -> Field<'a> {
         self.places[column].map_or(Field::default(), |place| self.fields[place])
     }
 
-    /// The field of an optional column, if it is there and not empty.
+    /// Returns the field of an optional column, if it exists and is not empty.
     pub fn optional(&self, column: usize) -> Option<Field<'a>> {
         let field = self.fields[self.places[column]?];
         (!field.text.is_empty()).then_some(field)
     }
 }
 
-/// The fields of a line, without blanks and enclosing quotes.
+/// Splits a line into fields, without blanks and enclosing quotes.
 fn split<'a>(line: usize, text: &'a str, found: &mut Vec<Field<'a>>) {
     found.clear();
     let mut column = 1;
@@ -80,17 +80,17 @@ fn split<'a>(line: usize, text: &'a str, found: &mut Vec<Field<'a>>) {
     }
 }
 
-/// The lines of a text that are neither empty nor comments (`#`), with their numbers.
+/// Returns the lines of a text with their numbers, except empty lines and comments (`#`).
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..)
         .zip(text.trim_start_matches('\u{feff}').lines())
         .filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
 }
 
-/// Reads a table without a header line, whose columns are the required ones in their order.
+/// Reads a table without a header line. Its columns are the required ones in their order.
 ///
 /// # Errors
-/// All that is wrong with the text, with line and column.
+/// All errors of the text, with line and column.
 pub(crate) fn read_bare<'a>(
     text: &'a str,
     columns: &Columns,
@@ -100,10 +100,11 @@ pub(crate) fn read_bare<'a>(
     rows(lines(text), &places, columns.required.len(), read)
 }
 
-/// Reads a table and calls `read` with each row. Columns that are not known are passed over.
+/// Reads a table and calls `read` with each row. Unknown columns are ignored.
 ///
 /// # Errors
-/// All that is wrong with the text, with line and column. Returns warnings about unknown columns.
+/// All errors of the text, with line and column. On success it returns warnings about unknown
+/// columns.
 pub(crate) fn read<'a>(
     text: &'a str,
     columns: &Columns,
@@ -159,7 +160,7 @@ fn rows<'a>(
     faults.result()
 }
 
-/// Which field holds each column, and warnings about the others.
+/// Index of the field of each column, and warnings about other fields.
 type Header = (Vec<Option<usize>>, Vec<Error>);
 
 /// Reads a header line.
@@ -203,7 +204,7 @@ fn header_places(fields: &[Field<'_>], columns: &Columns) -> Result<Header, Vec<
     }
 }
 
-/// An unknown column that may be meant by a missing one.
+/// Returns an unknown column that may be a misspelling of a missing one.
 fn unknown_like(fields: &[Field<'_>], column: &str, columns: &Columns) -> String {
     let unknown = fields.iter().map(|field| field.text);
     let unknown = unknown.filter(|text| columns.all().all(|known| known != *text));

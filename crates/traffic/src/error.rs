@@ -1,27 +1,27 @@
-//! The one error type of this crate.
+//! The error type of this crate.
 
 use std::fmt;
 
-/// Where in a text something is wrong; both count from 1.
+/// Position of an error in a text. Both numbers count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Line.
+    /// Line number.
     pub line: usize,
-    /// Column, in characters.
+    /// Column number, in characters.
     pub column: usize,
 }
 
-/// What is wrong, where, and what to do about it.
+/// An error: what is wrong, where, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Where in the text, if a text is at fault. The file's name is known to the caller only.
+    /// Position in the text, if the error is in a text. Only the caller knows the file name.
     pub place: Option<Place>,
-    /// What is wrong, what was expected and what to do.
+    /// Description of the error, what was expected, and what to do.
     pub message: String,
 }
 
 impl Error {
-    /// An error that belongs to no text.
+    /// Creates an error without a position.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl Error {
         }
     }
 
-    /// An error at a place of a text.
+    /// Creates an error at a position.
     pub(crate) fn at(line: usize, column: usize, message: impl Into<String>) -> Self {
         Self {
             place: Some(Place { line, column }),
@@ -38,7 +38,7 @@ impl Error {
         }
     }
 
-    /// The same error, said of something named.
+    /// Adds the name of the affected item to the message.
     pub(crate) fn of(mut self, what: impl fmt::Display) -> Self {
         self.message = format!("{what}: {}", self.message);
         self
@@ -56,10 +56,10 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Errors of one file that are reported one by one; further ones are counted.
+/// Maximum number of errors of one file that are reported individually. Further ones are counted.
 const MOST_FAULTS: usize = 20;
 
-/// All that is wrong with a file.
+/// All errors of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     errors: Vec<Error>,
@@ -74,7 +74,7 @@ impl Faults {
         }
     }
 
-    /// Adds the error of a result, if it is one.
+    /// Collects the error of a result, if it has one.
     pub(crate) fn note<T>(&mut self, result: Result<T, Error>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -85,7 +85,7 @@ impl Faults {
         }
     }
 
-    /// The errors, if there are any.
+    /// Returns the collected errors, if any.
     pub(crate) fn result(mut self) -> Result<(), Vec<Error>> {
         if self.more > 0 {
             let what = format!("{} more errors in this file are not shown", self.more);
@@ -99,7 +99,7 @@ impl Faults {
     }
 }
 
-/// The candidate nearest to `word`, if any is near enough to be meant.
+/// Returns the candidate that is most similar to `word`, if one is similar enough.
 pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -115,7 +115,7 @@ pub(crate) fn nearest<'a>(
     best.map(|(candidate, _)| candidate)
 }
 
-/// `word` as shown in a message: short, and without anything that a terminal would obey.
+/// Formats a word for a message: short, and without control characters.
 pub(crate) fn shown(word: &str) -> String {
     let mut text: String = word.chars().take(40).flat_map(char::escape_debug).collect();
     if word.chars().nth(40).is_some() {

@@ -1,4 +1,4 @@
-//! All sources together: one sequence of flows, made while it is read.
+//! Combines all sources into one sequence of flows, created on demand.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,15 +15,15 @@ use crate::pattern::{Distinct, Incast, Pattern, Receiver, derangement, divided};
 use crate::source::{Sizes, SourceSpec};
 use crate::{DEFAULT_PORT, Flow, INCAST_PORT};
 
-/// Most flows of a run: their ids are 32 bits wide, and one id means none.
+/// Maximum number of flows of a run: ids have 32 bits, and one id means none.
 pub const MAX_FLOWS: u64 = u32::MAX as u64 - 1;
 
-/// The flows of all sources in the order of start, source and place in the source. A flow is made
-/// on demand: memory grows with hosts and lists, not with flows. // TRA-15
+/// The flows of all sources in the order of start, source, and position in the source. Flows are
+/// created on demand, so memory grows with hosts and lists, not with flows. // TRA-15
 #[derive(Debug)]
 pub struct Feed {
     sources: Vec<Source>,
-    /// The next flow of each source; its id is not given yet.
+    /// The next flow of each source, without its id.
     heads: Vec<Option<Flow>>,
     order: BinaryHeap<Reverse<(u64, u16)>>,
     made: u64,
@@ -32,13 +32,13 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// The flows of `sources` among `hosts` hosts; `rack_of` names the rack of each.
+    /// Creates the flows of `sources`. `rack_of` has the rack of each host.
     ///
-    /// The draws of a source depend on `seed` and its place in `sources` alone, so that another
-    /// source behind it, or another scheme, changes none of its flows. // TRA-16
+    /// The random draws of a source depend only on `seed` and its index in `sources`. So further
+    /// sources, or another scheme, change none of its flows. // TRA-16
     ///
     /// # Errors
-    /// Says which source demands what cannot be. // TRA-17
+    /// A source has invalid settings. The error has the source and the problem. // TRA-17
     pub fn new(
         seed: u64,
         sources: &[SourceSpec],
@@ -94,14 +94,15 @@ impl Feed {
         Ok(feed)
     }
 
-    /// Flows of the whole feed, those already taken included, where known without drawing.
+    /// Number of flows of the whole feed, including those already taken, if it is known without
+    /// drawing.
     #[must_use]
     pub const fn known_len(&self) -> Option<u64> {
         self.known_len
     }
 
-    /// Why the feed ended before its sources did: chance made more flows than there are ids.
-    /// To be asked once the feed has ended.
+    /// Returns the error that the random flows exceeded the number of ids, if this ended the feed.
+    /// Call it after the feed has ended.
     #[must_use]
     pub const fn error(&self) -> Option<&Error> {
         self.error.as_ref()
@@ -133,12 +134,12 @@ impl Iterator for Feed {
     }
 }
 
-/// The instants of a source's arrivals.
+/// The arrival times of a source.
 #[derive(Debug)]
 enum Instants {
-    /// One, when the window opens.
+    /// One arrival at the start of the window.
     Once(Option<u64>),
-    /// As the clock says, at most this many.
+    /// Arrivals of a clock, up to a limit.
     Clocked { clock: Clock, left: u64 },
 }
 
@@ -156,15 +157,15 @@ impl Iterator for Instants {
     }
 }
 
-/// What a pattern needs to remember.
+/// The state of a pattern.
 #[derive(Debug)]
 enum Draw {
     Uniform(Scope),
-    /// Without these hosts.
+    /// All pairs of a scope without these hosts.
     Among(Scope, Arc<[u32]>),
-    /// The share between racks.
+    /// Share of flows between racks.
     Local(f64),
-    /// The number of sites.
+    /// Number of sites.
     Sites(u32),
     /// The partner of each host.
     Permutation {
@@ -175,21 +176,21 @@ enum Draw {
     Incast {
         incast: Incast,
         receiver: u32,
-        /// How many there were.
+        /// Number of events so far.
         events: usize,
         senders: Distinct,
     },
     Between {
         between: Between,
         receiver: u32,
-        /// Size of the flows of this arrival, where they are alike.
+        /// Size of all flows of this arrival, if they have one size.
         bytes: Option<u64>,
     },
-    /// In the order of their starts.
+    /// Listed flows in the order of their starts.
     List(Vec<ListedFlow>),
 }
 
-/// One source at work.
+/// The state of one source.
 #[derive(Debug)]
 struct Source {
     index: u16,
@@ -201,7 +202,7 @@ struct Source {
     instants: Instants,
     draw: Draw,
     flows_per_arrival: u64,
-    /// The instant whose flows are being made, and how many of them are.
+    /// Time of the current arrival. The next field is the number of its flows created so far.
     start_ps: u64,
     place: u64,
 }
@@ -269,9 +270,9 @@ impl Source {
         })
     }
 
-    /// What is drawn once for all flows of an arrival.
+    /// Draws the values that are common to all flows of an arrival.
     fn arrive(&mut self) {
-        // TRA-22
+        // TRA-22: one receiver per arrival
         if let Draw::Between {
             between,
             receiver,
@@ -295,7 +296,7 @@ impl Source {
         };
         *receiver = match &incast.receiver {
             Receiver::Host(host) => *host,
-            Receiver::InTurn(all) => all[*events % all.len()], // TRA-24
+            Receiver::InTurn(all) => all[*events % all.len()], // TRA-24: receivers take turns
             Receiver::Random => self.pair_stream.below(u64::from(self.hosts.count())) as u32,
         };
         *events += 1;
@@ -305,7 +306,7 @@ impl Source {
         }
     }
 
-    /// Source and destination of the flow at `place` of the arrival.
+    /// Returns source and destination of the flow at `place` of the arrival.
     fn pair(&mut self, place: u64) -> (u32, u32) {
         let count = u64::from(self.hosts.count());
         match &self.draw {
@@ -314,7 +315,7 @@ impl Source {
                 let stream = &mut self.pair_stream;
                 self.hosts.draw_pair_without(*scope, excluded, stream)
             }
-            // TRA-20
+            // TRA-20: choose between racks or within a rack
             Draw::Local(crossing) => {
                 if self.pair_stream.unit() < *crossing {
                     self.hosts
@@ -332,7 +333,7 @@ impl Source {
                 };
                 (src as u32, partners[src as usize])
             }
-            // TRA-11: by distance, so that no receiver comes first at all senders.
+            // TRA-11: by distance, so that hosts do not all start with the same receiver
             Draw::AllToAll => {
                 let (distance, src) = (place / count + 1, place % count);
                 (src as u32, ((src + distance) % count) as u32)
@@ -403,7 +404,7 @@ impl Iterator for Source {
             }
             _ => (self.start_ps, self.class),
         };
-        // TRA-19, FGC-30
+        // TRA-19, FGC-30: ports of listed flows and of incasts
         let (port, src_port, incast) = match &self.draw {
             Draw::List(flows) => {
                 let flow = &flows[place as usize];

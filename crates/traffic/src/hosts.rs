@@ -1,31 +1,32 @@
-//! The hosts as traffic sees them: numbered, and grouped into racks.
+//! The hosts of the traffic: numbered, and grouped into racks.
 
 use kernel::Stream;
 
 use crate::error::Error;
 
-/// Which pairs of hosts may talk.
+/// The pairs of hosts that may exchange flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Any two different hosts.
+    /// All pairs of different hosts.
     Any,
-    /// Only hosts of different racks.
+    /// Only pairs of hosts in different racks.
     InterRack,
 }
 
-/// Hosts grouped into racks, ready to draw pairs in constant memory per host.
+/// Hosts grouped into racks. Pairs are drawn with constant memory per host.
 #[derive(Clone, Debug)]
 pub struct Hosts {
-    /// All hosts, those of one rack side by side.
+    /// All hosts, sorted by rack.
     grouped: Vec<u32>,
-    /// Where each host stands in `grouped`.
+    /// Index of each host in `grouped`.
     position: Vec<u32>,
-    /// Rack of each host: an index of `racks`.
+    /// Rack of each host as an index in `racks`.
     rack_of: Vec<u32>,
     racks: Vec<Rack>,
 }
 
-/// One rack: where its hosts stand, and how many pairs, across racks and inside of one, start in racks before it.
+/// One rack: the range of its hosts in `grouped`, and the numbers of pairs across and inside racks
+/// that start in earlier racks.
 #[derive(Clone, Copy, Debug)]
 struct Rack {
     from: u32,
@@ -39,17 +40,17 @@ impl Rack {
         self.to - self.from
     }
 
-    /// Ordered pairs of its hosts.
+    /// Number of ordered pairs of its hosts.
     fn pairs_inside(&self) -> u64 {
         u64::from(self.size()) * u64::from(self.size() - 1)
     }
 }
 
 impl Hosts {
-    /// Hosts `0..rack_of.len()`; those with the same number in `rack_of` share a rack.
+    /// Creates hosts `0..rack_of.len()`. Hosts with the same number in `rack_of` share a rack.
     ///
     /// # Errors
-    /// There are no hosts, or more than a `u32` counts.
+    /// There are no hosts, or more than a `u32` can count.
     pub fn new(rack_of: &[u32]) -> Result<Self, Error> {
         let count =
             u32::try_from(rack_of.len()).map_err(|_| Error::new("more than 2^32 - 1 hosts"))?;
@@ -98,31 +99,31 @@ impl Hosts {
         self.grouped.len() as u32
     }
 
-    /// Whether two hosts, which must exist, share a rack.
+    /// True if two existing hosts share a rack.
     #[must_use]
     pub fn same_rack(&self, a: u32, b: u32) -> bool {
         self.rack_of[a as usize] == self.rack_of[b as usize]
     }
 
-    /// Ordered pairs of different hosts in different racks.
+    /// Number of ordered pairs of hosts in different racks.
     fn pairs_across(&self) -> u64 {
         self.racks.last().map_or(0, |rack| {
             rack.pairs_before + u64::from(rack.size()) * u64::from(self.count() - rack.size())
         })
     }
 
-    /// Ordered pairs of different hosts.
+    /// Number of ordered pairs of different hosts.
     fn pairs(&self) -> u64 {
         u64::from(self.count()) * (u64::from(self.count()) - 1)
     }
 
-    /// Ordered pairs of different hosts of one rack.
+    /// Number of ordered pairs of different hosts in one rack.
     #[must_use]
     pub fn pairs_inside(&self) -> u64 {
         self.pairs() - self.pairs_across()
     }
 
-    /// How many ordered pairs `scope` leaves.
+    /// Number of ordered pairs in `scope`.
     #[must_use]
     pub fn pairs_in(&self, scope: Scope) -> u64 {
         match scope {
@@ -131,7 +132,8 @@ impl Hosts {
         }
     }
 
-    /// The share of the pairs in `scope` whose hosts are in different racks; 0 without any pair.
+    /// Returns the share of the pairs in `scope` whose hosts are in different racks, or 0 without
+    /// any pair.
     #[must_use]
     pub fn crossing_fraction(&self, scope: Scope) -> f64 {
         match self.pairs_in(scope) {
@@ -140,7 +142,7 @@ impl Hosts {
         }
     }
 
-    /// The share of the peers of `host`, which must exist, that is in another rack.
+    /// Returns the share of the peers of an existing host that are in another rack.
     #[must_use]
     pub fn crossing_fraction_to(&self, host: u32, scope: Scope) -> f64 {
         let outside = f64::from(self.peers(host, Scope::InterRack));
@@ -150,7 +152,7 @@ impl Hosts {
         }
     }
 
-    /// Positions in `grouped` that are no peers of `host`.
+    /// Returns the range of positions in `grouped` that are not peers of `host`.
     fn excluded(&self, host: u32, scope: Scope) -> (u32, u32) {
         let at = self.position[host as usize];
         match scope {
@@ -162,14 +164,14 @@ impl Hosts {
         }
     }
 
-    /// How many hosts `host`, which must exist, may talk to.
+    /// Number of peers of an existing host.
     #[must_use]
     pub fn peers(&self, host: u32, scope: Scope) -> u32 {
         let (from, to) = self.excluded(host, scope);
         self.count() - (to - from)
     }
 
-    /// The fewest peers that any host has.
+    /// Smallest number of peers of any host.
     #[must_use]
     pub fn fewest_peers(&self, scope: Scope) -> u32 {
         match scope {
@@ -178,7 +180,7 @@ impl Hosts {
         }
     }
 
-    /// The peer of `host` with number `index`, which must be below its [`Hosts::peers`].
+    /// Returns the peer of `host` with number `index`, which must be below [`Hosts::peers`].
     #[must_use]
     pub fn peer(&self, host: u32, scope: Scope, index: u32) -> u32 {
         let (from, to) = self.excluded(host, scope);
@@ -190,7 +192,7 @@ impl Hosts {
         self.grouped[at as usize]
     }
 
-    /// A pair, every one of the scope being as likely; there must be one. // TRA-09
+    /// Draws a pair of the scope evenly. The scope must have a pair. // TRA-09
     pub(crate) fn draw_pair(&self, scope: Scope, stream: &mut Stream) -> (u32, u32) {
         let pair = stream.below(self.pairs_in(scope));
         let (src, index) = match scope {
@@ -212,7 +214,7 @@ impl Hosts {
         (src, self.peer(src, scope, index))
     }
 
-    /// How many ordered pairs `scope` leaves without these hosts, which must exist and ascend.
+    /// Number of ordered pairs in `scope` without these hosts, which must exist and be ascending.
     #[must_use]
     pub fn pairs_without(&self, scope: Scope, excluded: &[u32]) -> u64 {
         let (all, inside) = self.counts_without(excluded);
@@ -222,7 +224,7 @@ impl Hosts {
         }
     }
 
-    /// Ordered pairs without these hosts, and those of them within a rack.
+    /// Number of ordered pairs without these hosts, and the number of them within racks.
     fn counts_without(&self, excluded: &[u32]) -> (u64, u64) {
         let pairs = |count: u64| count * count.saturating_sub(1);
         let mut left: Vec<u64> = self.racks.iter().map(|r| u64::from(r.size())).collect();
@@ -232,7 +234,7 @@ impl Hosts {
         (pairs(left.iter().sum()), left.into_iter().map(pairs).sum())
     }
 
-    /// As [`Hosts::crossing_fraction`], without these hosts.
+    /// Like [`Hosts::crossing_fraction`], without these hosts.
     #[must_use]
     pub fn crossing_fraction_without(&self, scope: Scope, excluded: &[u32]) -> f64 {
         let (all, inside) = self.counts_without(excluded);
@@ -242,7 +244,7 @@ impl Hosts {
         }
     }
 
-    /// A pair without these hosts, every one of the scope being as likely: drawn again until it has
+    /// Draws a pair of the scope without these hosts evenly. Repeats the draw until the pair has
     /// none of them. // TRA-23
     pub(crate) fn draw_pair_without(
         &self,
@@ -259,7 +261,7 @@ impl Hosts {
         }
     }
 
-    /// A pair of one rack, every such pair being as likely; there must be one. // TRA-20
+    /// Draws a pair within a rack evenly. There must be such a pair. // TRA-20
     pub(crate) fn draw_pair_inside(&self, stream: &mut Stream) -> (u32, u32) {
         let pair = stream.below(self.pairs_inside());
         let rack = self.racks[self
@@ -274,12 +276,12 @@ impl Hosts {
         (host(src), host(dst))
     }
 
-    /// The hosts of a site, where all hosts in their order are shared out among `sites` of the same size.
+    /// Number of hosts per site, if all hosts in order are divided among `sites` equal sites.
     fn per_site(&self, sites: u32) -> u32 {
         self.count() / sites
     }
 
-    /// A pair of one site, every such pair being as likely. // TRA-21
+    /// Draws a pair within a site evenly. // TRA-21
     pub(crate) fn draw_pair_of_site(&self, sites: u32, stream: &mut Stream) -> (u32, u32) {
         let peers = self.per_site(sites) - 1;
         let pair = stream.below(u64::from(self.count()) * u64::from(peers));
@@ -289,7 +291,7 @@ impl Hosts {
         (src, other + u32::from(other >= src))
     }
 
-    /// The share of the pairs within sites whose hosts are in different racks.
+    /// Returns the share of the pairs within sites whose hosts are in different racks.
     pub(crate) fn crossing_fraction_of_sites(&self, sites: u32) -> f64 {
         let size = self.per_site(sites);
         let mut inside = 0;

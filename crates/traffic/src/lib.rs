@@ -1,8 +1,8 @@
-//! Who sends what to whom and when. Knows hosts and bytes, nothing of switches.
+//! Generates traffic: which hosts send which flows, and when. The crate has no notion of switches.
 //!
-//! A [`SourceSpec`] says what one source of traffic does; a [`Feed`] turns several of them into
-//! one sequence of [`Flow`]s, made while it is read. No file is read here: callers hand over text.
-//! The rules are in `specs/traffic.md`.
+//! A [`SourceSpec`] describes one source of traffic. A [`Feed`] combines several sources into one
+//! sequence of [`Flow`]s, created on demand. The crate reads no files; callers pass text. The rules
+//! are in `specs/traffic.md`.
 
 pub mod arrivals;
 pub mod between;
@@ -32,9 +32,10 @@ pub use source::{Sizes, SourceSpec};
 /// One flow (message) to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Number of the flow in the run: its place in the order of (start, source, place in source).
+    /// Number of the flow in the run: its index in the order of (start, source, position in
+    /// source).
     pub id: u32,
-    /// When it starts, ps.
+    /// Start time, ps.
     pub start_ps: u64,
     /// Sending host.
     pub src: u32,
@@ -42,20 +43,21 @@ pub struct Flow {
     pub dst: u32,
     /// Payload bytes; at least 1.
     pub bytes: u64,
-    /// Traffic class, 0 being the default.
+    /// Traffic class. The default is 0.
     pub class: u8,
-    /// Index of the `[[traffic]]` entry that made it.
+    /// Index of the `[[traffic]]` entry of the flow.
     pub source: u16,
-    /// Belongs to an incast.
+    /// True if the flow belongs to an incast.
     pub incast: bool,
     /// Destination port.
     pub port: u16,
-    /// Source port, where the list of flows says it. // FGC-30
+    /// Source port, if the list of flows gives it. // FGC-30
     pub src_port: Option<u16>,
 }
 
-/// Destination port of flows of which nothing else is said. // TRA-19
+/// Default destination port. // TRA-19
 pub const DEFAULT_PORT: u16 = 100;
 
-/// Destination port by which users of the ns-3 simulator tell flows of an incast. // TRA-19
+/// Destination port of flows that belong to an incast, as users of the ns-3 simulator mark them. //
+/// TRA-19
 pub const INCAST_PORT: u16 = 200;

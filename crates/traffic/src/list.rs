@@ -1,4 +1,4 @@
-//! Flows that are listed one by one, and the CSV text they come in.
+//! Lists of flows, and their CSV format.
 
 use crate::DEFAULT_PORT;
 use crate::csv::{self, Columns, Field, Row};
@@ -14,27 +14,27 @@ pub struct ListedFlow {
     pub dst: u32,
     /// Payload bytes; at least 1.
     pub bytes: u64,
-    /// When it starts, ps of simulated time.
+    /// Start time, ps of simulated time.
     pub start_ps: u64,
-    /// Traffic class; that of the source if not said.
+    /// Traffic class. `None`: the class of the source.
     pub class: Option<u8>,
-    /// Destination port; [`INCAST_PORT`](crate::INCAST_PORT) means that it belongs to an incast. // TRA-19
+    /// Destination port. [`INCAST_PORT`](crate::INCAST_PORT) marks a flow of an incast. // TRA-19
     pub port: u16,
-    /// Source port; `None`: the engine assigns one where it needs one. // FGC-30
+    /// Source port. `None`: the engine assigns one if needed. // FGC-30
     pub src_port: Option<u16>,
 }
 
-/// Classes are numbered 0 to 7, as priorities are in a frame's tag.
+/// Highest traffic class. Classes are numbered 0 to 7, like priorities in a frame's tag.
 pub const MAX_CLASS: u8 = 7;
 
-/// No start is later than this: eleven and a half days.
+/// Latest start time in ps: eleven and a half days.
 const MAX_START_PS: u64 = 1_000_000_000_000_000_000;
 
 impl ListedFlow {
     /// Checks a list against the number of hosts.
     ///
     /// # Errors
-    /// Names the first flow (counted from 1) that is wrong.
+    /// A flow is invalid. The error has the number of the first such flow, counted from 1.
     pub fn check_all(flows: &[Self], hosts: u32) -> Result<(), Error> {
         for (index, flow) in flows.iter().enumerate() {
             flow.check(hosts)
@@ -76,7 +76,7 @@ const COLUMNS: Columns = Columns {
     optional: &["class", "port", "sport"],
 };
 
-/// Hosts and classes that a list of flows can name.
+/// Hosts and classes that a list of flows may use.
 pub struct KnownHosts<'a> {
     /// Number of hosts.
     pub count: u32,
@@ -86,22 +86,22 @@ pub struct KnownHosts<'a> {
     pub max_class: u8,
 }
 
-/// The content of a CSV file of flows.
+/// The contents of a CSV file of flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowFile {
     /// The flows, in the order of the lines.
     pub flows: Vec<ListedFlow>,
-    /// Columns that are not used.
+    /// Warnings about unused columns.
     pub warnings: Vec<Error>,
 }
 
-/// Reads flows from CSV: a header line that names the columns `src`, `dst`, `bytes`, `start` and, if
-/// wished, `class`, `port` and `sport`, in any order, then one flow a line. Hosts are numbers or names.
-/// `start` carries its unit (`10us`). Empty lines and lines that begin with `#` are passed over, as are
-/// other columns, with a warning. // TRA-14, TRA-26
+/// Parses flows from CSV. A header line has the columns `src`, `dst`, `bytes`, `start` and
+/// optionally `class`, `port` and `sport`, in any order. Each further line is one flow. Hosts are
+/// numbers or names. `start` has a unit (`10us`). Empty lines and lines that begin with `#` are
+/// ignored. Other columns are ignored with a warning. // TRA-14, TRA-26
 ///
 /// # Errors
-/// All that is wrong with the text, each with line and column.
+/// All errors of the text, each with line and column.
 pub fn parse_flow_csv(text: &str, hosts: &KnownHosts<'_>) -> Result<FlowFile, Vec<Error>> {
     let mut flows = Vec::new();
     let warnings = csv::read(text, &COLUMNS, |row| {
@@ -111,10 +111,10 @@ pub fn parse_flow_csv(text: &str, hosts: &KnownHosts<'_>) -> Result<FlowFile, Ve
     Ok(FlowFile { flows, warnings })
 }
 
-/// As [`parse_flow_csv`], of bytes that may not be text.
+/// Like [`parse_flow_csv`], for bytes that may not be text.
 ///
 /// # Errors
-/// As [`parse_flow_csv`].
+/// The errors of [`parse_flow_csv`].
 pub fn parse_flow_csv_bytes(bytes: &[u8], hosts: &KnownHosts<'_>) -> Result<FlowFile, Vec<Error>> {
     parse_flow_csv(utf8(bytes).map_err(|error| vec![error])?, hosts)
 }
@@ -139,7 +139,7 @@ fn flow(row: &Row<'_, '_>, hosts: &KnownHosts<'_>) -> Result<ListedFlow, Error> 
     Ok(flow)
 }
 
-/// A whole number without sign, or what is wrong with it.
+/// Parses a whole number without sign.
 fn whole(field: Field<'_>, what: &str) -> Result<u64, Error> {
     let text = field.text;
     if text.is_empty() {
@@ -160,7 +160,7 @@ fn whole(field: Field<'_>, what: &str) -> Result<u64, Error> {
     Err(field.error(fault))
 }
 
-/// A host by its number or its name. Digits are a number.
+/// Parses a host by its number or its name. Digits are a number.
 // TRA-26
 fn host(field: Field<'_>, hosts: &KnownHosts<'_>) -> Result<u32, Error> {
     let last = hosts.count.saturating_sub(1);
@@ -202,7 +202,7 @@ fn class(field: Field<'_>, max: u8) -> Result<u8, Error> {
     }
 }
 
-/// A time with its unit, exactly, in ps.
+/// Parses a time with its unit exactly, in ps.
 fn start_ps(field: Field<'_>) -> Result<u64, Error> {
     let text = field.text;
     if text.is_empty() {

@@ -2,33 +2,37 @@
 
 use std::fmt;
 
-/// One operation of a rank. Its number is (rank, index): its place in the rank's list. // OPS-01
+/// One operation of a rank. Its number is (rank, index); the index is its position in the rank's
+/// list. // OPS-01
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
-    /// What is done.
+    /// What the operation does.
     pub work: Work,
-    /// Operations of the same rank, by smaller index, that must have ended. // OPS-02
+    /// Operations of the same rank, with smaller indices, that must have ended. // OPS-02
     pub after_end: Vec<u32>,
-    /// Operations of the same rank, by smaller index, that must have started. // OPS-02
+    /// Operations of the same rank, with smaller indices, that must have started. // OPS-02
     pub after_start: Vec<u32>,
-    /// Trigger that must have fired for it, by its place in the workload's list. // OPS-40
+    /// Trigger that must have fired, as an index in the workload's list. // OPS-40
     pub trigger: Option<u32>,
-    /// What it occupies of the rank: a stream, an engine, a threadblock. None: nothing. // OPS-20
+    /// Resource of the rank that the operation occupies: a stream, an engine, a threadblock.
+    /// `None`: no resource. // OPS-20
     pub resource: Option<u16>,
-    /// The NIC, of those of its rank, that its messages occupy. // OPS-21
+    /// NIC of the rank that its messages occupy. // OPS-21
     pub nic: u16,
-    /// Smaller is first among operations that are ready; equal ones by index. // OPS-23
+    /// Priority among ready operations: the smallest is first, and equal ones are ordered by index.
+    /// // OPS-23
     pub priority: u64,
-    /// The collective that it is a part of, by its place in the workload's list. // OPS-38
+    /// The collective of which the operation is a part, as an index in the workload's list. //
+    /// OPS-38
     pub part_of: Option<u32>,
 }
 
 /// What an operation does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Takes time.
+    /// A computation.
     Calc {
-        /// How long, ps.
+        /// Duration, ps.
         duration_ps: u64,
     },
     /// Sends one message.
@@ -40,14 +44,14 @@ pub enum Work {
 }
 
 impl Default for Work {
-    /// Takes no time.
+    /// A computation of zero time.
     fn default() -> Self {
         Self::Calc { duration_ps: 0 }
     }
 }
 
 impl Work {
-    /// The word for it in files and results.
+    /// Name of the kind in files and results.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -64,16 +68,16 @@ impl Work {
 pub struct Send {
     /// Receiving rank.
     pub to: u32,
-    /// Payload bytes; 0 is possible (a message without payload).
+    /// Payload bytes. 0 is possible (a message without payload).
     pub bytes: u64,
-    /// What the receiver matches.
+    /// Tag that the receiver matches.
     pub tag: u64,
     /// Messages of one channel to one rank may share a queue pair. // OPS-15
     pub channel: u16,
     /// Traffic class.
     pub class: u8,
-    /// From the start of the operation until the message is given to the network, on top of the
-    /// host's overhead, ps. // OPS-17
+    /// Time from the start of the operation until the message enters the network, in addition to
+    /// the host's overhead, ps. // OPS-17
     pub latency_ps: u64,
     /// Trigger that the end of the send activates. // OPS-40
     pub on_sent: Option<u32>,
@@ -86,42 +90,45 @@ pub struct Send {
 pub struct Receive {
     /// Rank that sends the message; `None` accepts every rank.
     pub from: Option<u32>,
-    /// Bytes expected: debited where bytes are counted, else for the record only.
+    /// Expected bytes. If matching counts bytes, they are taken from the credit; otherwise they are
+    /// only recorded.
     pub bytes: u64,
     /// Tag of the message; `None` accepts every tag.
     pub tag: Option<u64>,
 }
 
-/// A collective operation, as one rank takes part in it.
+/// The part of one rank in a collective operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collective {
-    /// Which.
+    /// Kind of the collective.
     pub kind: CollectiveKind,
-    /// The group, by its place in the workload's list. None: all ranks.
+    /// The group, as an index in the workload's list. `None`: all ranks.
     pub group: Option<u32>,
-    /// Which of the group's collectives it is; the members agree on it. None: counted, per rank and
-    /// group, as the workload's option says. // OPS-30
+    /// Instance number, on which the members agree. `None`: counted per rank and group, as the
+    /// workload's option defines. // OPS-30
     pub instance: Option<u64>,
-    /// Bytes S of the whole vector; see the kinds. Of an all-to-allv nothing reads it. // OPS-31
+    /// Bytes S of the whole vector; see the kinds. Unused for an all-to-allv. // OPS-31
     pub bytes: u64,
-    /// Position in the group of the rank that broadcasts.
+    /// Position in the group of the broadcasting rank.
     pub root: u32,
-    /// Algorithm, as written: `ring:channels=2`. None: the workload's for this kind.
+    /// Algorithm as text, such as `ring:channels=2`. `None`: the workload's algorithm for this
+    /// kind.
     pub algorithm: Option<Box<str>>,
-    /// First of the channels that its messages use.
+    /// First channel that its messages use.
     pub channel: u16,
     /// Traffic class of its messages.
     pub class: u8,
-    /// As for a send, for each of its messages, ps.
+    /// Latency of each of its messages, like that of a send, ps.
     pub latency_ps: u64,
-    /// All-to-allv: bytes for each member, in the order of the group.
+    /// All-to-allv: bytes to each member, in the order of the group.
     pub to_each: Vec<u64>,
     /// All-to-allv: bytes from each member, in the order of the group.
     pub from_each: Vec<u64>,
 }
 
 impl Collective {
-    /// S; of an all-to-allv the bytes for all members, this one's own among them. // OPS-31
+    /// Returns S. For an all-to-allv, returns the bytes to all members, including the member
+    /// itself. // OPS-31
     #[must_use]
     pub fn vector_bytes(&self) -> u64 {
         match self.kind {
@@ -130,8 +137,8 @@ impl Collective {
         }
     }
 
-    /// All-to-allv: bytes that the member at a position sends to others or receives from others,
-    /// whichever are more. // OPS-61
+    /// All-to-allv: the larger of the bytes that the member at a position sends to others and
+    /// receives from others. // OPS-61
     #[must_use]
     pub fn moved_bytes(&self, position: u32) -> u64 {
         without(&self.to_each, position).max(without(&self.from_each, position))
@@ -149,25 +156,25 @@ fn without(each: &[u64], position: u32) -> u64 {
 /// Collective operations. n is the number of members, S the bytes of the operation. // OPS-31
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CollectiveKind {
-    /// Each has S bytes; each ends with their sum, S bytes.
+    /// Each member has S bytes, and ends with their sum of S bytes.
     #[default]
     AllReduce,
-    /// Each has S/n bytes; each ends with all, S bytes.
+    /// Each member has S/n bytes, and ends with all S bytes.
     AllGather,
-    /// Each has S bytes; each ends with its own S/n of their sum.
+    /// Each member has S bytes, and ends with its own S/n of their sum.
     ReduceScatter,
-    /// Each has S/n bytes for each; each ends with S/n from each.
+    /// Each member has S/n bytes for each member, and ends with S/n from each.
     AllToAll,
-    /// Each has bytes of its own choice for each.
+    /// Each member has individual numbers of bytes for each member.
     AllToAllV,
-    /// The root has S bytes; each ends with them.
+    /// The root has S bytes, and each member ends with them.
     Broadcast,
-    /// None ends before all have begun.
+    /// No member ends before all have begun.
     Barrier,
 }
 
 impl CollectiveKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::AllReduce,
         Self::AllGather,
@@ -178,7 +185,7 @@ impl CollectiveKind {
         Self::Barrier,
     ];
 
-    /// The words of all, in this order.
+    /// Names of all kinds, in the order of `ALL`.
     pub const WORDS: [&'static str; Self::ALL.len()] = {
         let mut words = [""; Self::ALL.len()];
         let mut nth = 0;
@@ -189,7 +196,7 @@ impl CollectiveKind {
         words
     };
 
-    /// The word for it in files and results.
+    /// Name of the kind in files and results.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -203,7 +210,7 @@ impl CollectiveKind {
         }
     }
 
-    /// The kind that a word stands for.
+    /// Returns the kind with a name.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)

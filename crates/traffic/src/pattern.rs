@@ -1,4 +1,4 @@
-//! Who talks to whom.
+//! Patterns: sources and destinations of flows.
 
 use std::sync::Arc;
 
@@ -9,77 +9,77 @@ use crate::error::Error;
 use crate::hosts::{Hosts, Scope};
 use crate::list::ListedFlow;
 
-/// Who receives an incast.
+/// The receiver of an incast.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Receiver {
-    /// A host drawn anew for each event.
+    /// A random host for each event.
     Random,
-    /// Always this host.
+    /// Always the same host.
     Host(u32),
-    /// These hosts one after the other, an event each, and over again. // TRA-24
+    /// A list of hosts that take turns, one per event. // TRA-24
     InTurn(Arc<[u32]>),
 }
 
-/// Many senders, one receiver, one instant.
+/// An incast: many senders send to one receiver at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incast {
-    /// Flows of one event.
+    /// Number of flows per event.
     pub degree: u32,
-    /// Bytes of one event over all senders; the first senders get the remainder of the division.
-    /// `None`: each flow has the size that the source's sizes give.
+    /// Bytes of one event over all senders. The first senders get the remainder of the division.
+    /// `None`: each flow has a size from the source's sizes.
     pub total_bytes: Option<u64>,
-    /// Who receives.
+    /// The receiver.
     pub receiver: Receiver,
-    /// Whether a host may be drawn as sender more than once in an event.
+    /// True if a host may be drawn as a sender more than once in an event.
     pub with_replacement: bool,
-    /// Which hosts may send to the receiver.
+    /// Hosts that may send to the receiver.
     pub scope: Scope,
 }
 
-/// Who talks to whom.
+/// A pattern: sources and destinations of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
     /// Each arrival is one flow between a pair drawn evenly from all pairs of the scope.
     Uniform {
-        /// Which pairs may talk.
+        /// Pairs that may exchange flows.
         scope: Scope,
     },
-    /// As [`Pattern::Uniform`], among all hosts but these. // TRA-23
+    /// Like [`Pattern::Uniform`], without some hosts. // TRA-23
     Among {
-        /// Which pairs may talk.
+        /// Pairs that may exchange flows.
         scope: Scope,
-        /// Hosts that neither send nor receive, ascending.
+        /// Hosts that neither send nor receive, in ascending order.
         excluded: Arc<[u32]>,
     },
-    /// Each arrival is one flow; this share of them between racks, the others within one, and in
-    /// either case between a pair drawn evenly.
+    /// Each arrival is one flow. A share of the flows is between racks, and the others are within a
+    /// rack. In both cases the pair is drawn evenly.
     Local {
         /// Share of the flows between racks.
         crossing: f64,
     },
-    /// All hosts, in their order, are shared out among sites of the same size; each arrival is one
-    /// flow between a pair drawn evenly from all pairs of hosts of one site.
+    /// All hosts in order are divided among sites of the same size. Each arrival is one flow
+    /// between a pair drawn evenly from all pairs within a site.
     Sites {
         /// Number of sites.
         sites: u32,
     },
-    /// Each host has one partner to send to and one to receive from, drawn once. Without arrivals
-    /// every host sends one flow at the start of the window; with arrivals, each is one flow of a
+    /// Each host sends to one partner and receives from one partner, drawn once. Without arrivals
+    /// every host sends one flow at the start of the window. With arrivals each is one flow of a
     /// host drawn evenly.
     Permutation,
     /// Every host sends one flow to every other: once at the start of the window, or at each
     /// arrival.
     AllToAll,
-    /// Each arrival is an incast; without arrivals there is one at the start of the window.
+    /// Each arrival is an incast. Without arrivals there is one at the start of the window.
     Incast(Incast),
     /// From some hosts to others: at each arrival, or once at the start of the window.
     Between(Between),
-    /// These flows. They need no sizes and no arrivals.
+    /// A list of flows. It needs no sizes and no arrivals.
     List(Vec<ListedFlow>),
 }
 
 impl Pattern {
-    /// The name of the pattern in a scenario.
+    /// Name of the pattern in a scenario.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -94,10 +94,10 @@ impl Pattern {
         }
     }
 
-    /// Whether hosts, degrees and sizes of the pattern fit these hosts.
+    /// Checks hosts, degrees and sizes of the pattern against the hosts.
     ///
     /// # Errors
-    /// Says what does not fit.
+    /// The pattern is invalid for these hosts. The error has the problem.
     pub fn check(&self, hosts: &Hosts) -> Result<(), Error> {
         match self {
             Self::List(flows) => ListedFlow::check_all(flows, hosts.count()),
@@ -112,8 +112,8 @@ impl Pattern {
     }
 
     /// Calls `visit` with each ordered pair of hosts that may send, and the expected share of the
-    /// flows that goes from the first to the second. The shares add up to 1. For a list it is the
-    /// share of the bytes. The pattern must have passed [`Pattern::check`].
+    /// flows from the first to the second. The shares add up to 1. For a list it is the share of
+    /// the bytes. The pattern must have passed [`Pattern::check`].
     // TRA-25: expected share of a pair
     pub fn for_each_pair(&self, hosts: &Hosts, mut visit: impl FnMut(u32, u32, f64)) {
         let count = hosts.count();
@@ -163,7 +163,7 @@ impl Pattern {
                 let share = even(u64::from(count) * u64::from(site.saturating_sub(1)));
                 all(&|src, dst| if src / site == dst / site { share } else { 0.0 });
             }
-            // By symmetry a random partner is any other host with equal probability.
+            // By symmetry, a random partner is any other host with equal probability.
             Self::Permutation | Self::AllToAll => {
                 all(&share_of(Scope::Any, hosts.pairs_in(Scope::Any)));
             }
@@ -200,7 +200,7 @@ impl Pattern {
         }
     }
 
-    /// The share of the bytes expected to go from one rack to another.
+    /// Returns the expected share of the bytes between different racks.
     #[must_use]
     pub fn crossing_fraction(&self, hosts: &Hosts) -> f64 {
         match self {
@@ -208,10 +208,11 @@ impl Pattern {
             Self::Among { scope, excluded } => hosts.crossing_fraction_without(*scope, excluded),
             Self::Local { crossing } => *crossing,
             Self::Sites { sites } => hosts.crossing_fraction_of_sites(*sites),
-            // By symmetry a random partner is any other host with equal probability.
+            // By symmetry, a random partner is any other host with equal probability.
             Self::Permutation | Self::AllToAll => hosts.crossing_fraction(Scope::Any),
             Self::Incast(incast) => match &incast.receiver {
-                // Where any host may send, every pair is as likely; between racks, all bytes cross.
+                // If any host may send, all pairs are equally likely. With `InterRack`, all bytes
+                // cross.
                 Receiver::Random => hosts.crossing_fraction(incast.scope),
                 Receiver::Host(host) => crossing_to(hosts, &[*host], incast.scope),
                 Receiver::InTurn(all) => crossing_to(hosts, all, incast.scope),
@@ -248,7 +249,7 @@ fn need_pairs(hosts: &Hosts, scope: Scope) -> Result<(), Error> {
     Ok(())
 }
 
-/// The share of an incast's bytes that goes between racks, averaged over its receivers.
+/// Returns the share of an incast's bytes between racks, averaged over its receivers.
 fn crossing_to(hosts: &Hosts, receivers: &[u32], scope: Scope) -> f64 {
     let known = receivers.iter().filter(|&&host| host < hosts.count());
     let sum: f64 = known
@@ -257,7 +258,7 @@ fn crossing_to(hosts: &Hosts, receivers: &[u32], scope: Scope) -> f64 {
     sum / receivers.len().max(1) as f64
 }
 
-/// TRA-23
+/// TRA-23: enough hosts remain
 fn check_among(hosts: &Hosts, scope: Scope, excluded: &[u32]) -> Result<(), Error> {
     if let Some(host) = excluded.iter().find(|&&host| host >= hosts.count()) {
         let last = hosts.count() - 1;
@@ -273,7 +274,7 @@ fn check_among(hosts: &Hosts, scope: Scope, excluded: &[u32]) -> Result<(), Erro
     Ok(())
 }
 
-/// TRA-20
+/// TRA-20: pairs exist within and between racks
 fn check_local(hosts: &Hosts, crossing: f64) -> Result<(), Error> {
     if !(0.0..=1.0).contains(&crossing) {
         let what = format!("{crossing} of the flows between racks; expected 0 to 1");
@@ -290,7 +291,7 @@ fn check_local(hosts: &Hosts, crossing: f64) -> Result<(), Error> {
     Ok(())
 }
 
-/// TRA-21
+/// TRA-21: hosts divide evenly among sites
 fn check_sites(hosts: &Hosts, sites: u32) -> Result<(), Error> {
     let count = hosts.count();
     if sites == 0 || !count.is_multiple_of(sites) || count / sites < 2 {
@@ -302,7 +303,7 @@ fn check_sites(hosts: &Hosts, sites: u32) -> Result<(), Error> {
 }
 
 impl Incast {
-    /// How many hosts may send to a receiver.
+    /// Returns the number of hosts that may send to a receiver.
     fn peers_of(&self, hosts: &Hosts, receiver: u32) -> Result<u32, Error> {
         if receiver < hosts.count() {
             return Ok(hosts.peers(receiver, self.scope));
@@ -350,16 +351,17 @@ impl Incast {
     }
 }
 
-/// The size of the flow of sender `place` when `total` bytes are divided among `degree`. // TRA-13
+/// Returns the size of the flow of sender `place` if `total` bytes are divided among `degree`
+/// senders. // TRA-13
 pub(crate) fn divided(total: u64, degree: u32, place: u64) -> u64 {
     let degree = u64::from(degree);
     total / degree + u64::from(place < total % degree)
 }
 
-/// A random permutation without a fixed point, each being as likely. // TRA-10
+/// Draws a random permutation without a fixed point, each equally likely. // TRA-10
 ///
-/// Draws permutations until one has no fixed point: one in e has none, so 1000 tries fail practically never;
-/// should they, a random cycle is taken. `count` must be at least 2.
+/// It draws permutations until one has no fixed point. One in e has none, so 1000 tries practically
+/// never fail. If they do, it returns a random cycle. `count` must be at least 2.
 pub(crate) fn derangement(count: u32, stream: &mut Stream) -> Vec<u32> {
     let mut partner: Vec<u32> = (0..count).collect();
     for _ in 0..1000 {
@@ -376,7 +378,7 @@ pub(crate) fn derangement(count: u32, stream: &mut Stream) -> Vec<u32> {
     partner
 }
 
-/// Fisher and Yates; with `stay` 0, an element never stays in place (Sattolo: one cycle).
+/// Shuffles by Fisher and Yates. With `stay` 0 no element keeps its position (Sattolo: one cycle).
 fn shuffle(items: &mut [u32], stay: u64, stream: &mut Stream) {
     for last in (1..items.len()).rev() {
         let other = stream.below(last as u64 + stay) as usize;
@@ -384,10 +386,10 @@ fn shuffle(items: &mut [u32], stay: u64, stream: &mut Stream) {
     }
 }
 
-/// Draws distinct numbers without clearing or allocating anything per draw.
+/// Draws distinct numbers without allocation or clearing per draw.
 #[derive(Clone, Debug)]
 pub(crate) struct Distinct {
-    /// The identity between two calls.
+    /// The identity permutation between two calls.
     numbers: Vec<u32>,
     chosen: Vec<u32>,
     swaps: Vec<u32>,
@@ -402,8 +404,8 @@ impl Distinct {
         }
     }
 
-    /// `count` distinct numbers of `0..population`, in random order; every ordered choice is as
-    /// likely. The beginning of a shuffle, undone afterwards. // TRA-12
+    /// Draws `count` distinct numbers of `0..population` in random order. Every ordered choice is
+    /// equally likely. This is the beginning of a shuffle, which is undone afterwards. // TRA-12
     pub(crate) fn draw(&mut self, count: u32, population: u32, stream: &mut Stream) -> &[u32] {
         self.swaps.clear();
         for at in 0..count {

@@ -1,32 +1,32 @@
-//! Flow-size distributions: what one is, how it is read, and the named ones.
+//! Flow-size distributions: their definition, their file format, and the built-in ones.
 //!
-//! The points of a distribution do not say what lies between them: the same points mean 1.71 MB
-//! on average when joined by lines and 2.43 MB when taken as steps. So the interpolation is part
-//! of the distribution, as are its origin and its unit.
+//! The points of a distribution do not define the values between them. The same points have a mean
+//! of 1.71 MB when joined by lines and 2.43 MB as steps. So the interpolation is part of the
+//! distribution, like its origin and its unit.
 
 use std::sync::{Arc, LazyLock};
 
 use crate::csv::{self, Columns, Field};
 use crate::error::{Error, Faults, nearest, shown};
 
-/// No flow is larger than this: 2^48 bytes take more than six hours at 100 Gbps.
+/// Maximum size of a flow: 2^48 bytes take more than six hours at 100 Gbps.
 pub const MAX_FLOW_BYTES: u64 = 1 << 48;
 
-/// A file with more points than this is not a distribution.
+/// Maximum number of points of a distribution.
 const MAX_POINTS: usize = 100_000;
 
-/// What lies between two points of a distribution.
+/// Interpolation between two points of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
-    /// A straight line: sizes are spread evenly between the two points. Two points of the same
-    /// size are an atom.
+    /// A straight line: sizes are spread evenly between the two points. Two points of the same size
+    /// are an atom.
     Linear,
-    /// Nothing: only the sizes of the points occur.
+    /// A step: only the sizes of the points occur.
     Step,
 }
 
 impl Interpolation {
-    /// The word for it in a file.
+    /// Name of the interpolation in a file.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,42 +45,43 @@ impl Interpolation {
 /// A distribution of flow sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
-    /// Name, without the origin.
+    /// Name without the origin.
     pub name: String,
-    /// Whose data it is. The same name with another origin is other data.
+    /// Origin of the data. The same name with another origin is different data.
     pub origin: String,
-    /// Bytes that one unit of the file's sizes stands for: 1, or those of a packet.
+    /// Bytes per unit of the file's sizes: 1, or the bytes of a packet.
     pub unit_bytes: u64,
-    /// What lies between the points.
+    /// Interpolation between the points.
     pub interpolation: Interpolation,
-    /// What lay between the points at the origin, where that differs: fine steps drawn as a line.
+    /// Interpolation at the origin, if it differs: fine steps that were replaced by lines.
     pub origin_interpolation: Option<Interpolation>,
-    /// The mean that the file declares, bytes. That of the points lies within 0.1 % of it.
+    /// Mean in the file, in bytes. The mean of the points is within 0.1 % of it.
     pub declared_mean_bytes: Option<f64>,
-    /// Where the data comes from.
+    /// Source of the data.
     pub source: Option<String>,
-    /// What else a user should know.
+    /// Further information for users.
     pub note: Option<String>,
-    /// From what it was re-expressed with fewer points.
+    /// The distribution of which this is an approximation with fewer points.
     pub redrawn: Option<String>,
-    /// (bytes, share of the flows that are at most that large), both never falling, ending at 1.
+    /// Points (bytes, share of the flows that are at most that large). Both are non-decreasing, and
+    /// the last share is 1.
     points: Vec<(u64, f64)>,
 }
 
 impl Distribution {
-    /// `name@origin`.
+    /// Returns `name@origin`.
     #[must_use]
     pub fn full_name(&self) -> String {
         format!("{}@{}", self.name, self.origin)
     }
 
-    /// The points: bytes, and the share of flows that are at most that large.
+    /// Returns the points: bytes, and the share of flows that are at most that large.
     #[must_use]
     pub fn points(&self) -> &[(u64, f64)] {
         &self.points
     }
 
-    /// The mean in bytes, exact for the interpolation. // TRA-02
+    /// Returns the mean in bytes, exact for the interpolation. // TRA-02
     #[must_use]
     pub fn mean(&self) -> f64 {
         let (first_bytes, first_cdf) = self.points[0];
@@ -95,12 +96,12 @@ impl Distribution {
         })
     }
 
-    /// The smallest size that a share `u` of the flows does not exceed, bytes. `u` outside of
-    /// 0..=1 counts as the nearer end. // TRA-01
+    /// Returns the smallest size in bytes that a share `u` of the flows does not exceed. `u`
+    /// outside 0..=1 is clamped. // TRA-01
     #[must_use]
     pub fn quantile(&self, u: f64) -> f64 {
         let u = if u > 0.0 { u.min(1.0) } else { 0.0 };
-        // At 0 the answer is the lower end of what occurs, not a point without any flow.
+        // At 0 the result is the smallest possible size, not a point without any flow.
         let at = if u == 0.0 {
             let with_mass = self.points.partition_point(|&(_, cdf)| cdf <= 0.0);
             match self.interpolation {
@@ -119,49 +120,49 @@ impl Distribution {
         (low + (high - low) * ((u - low_cdf) / (cdf - low_cdf))).min(high)
     }
 
-    /// The flow size for a random number `u` in [0, 1): the quantile rounded to the nearest byte,
-    /// halves up, and at least 1. // TRA-03
+    /// Returns the flow size for a random number `u` in [0, 1): the quantile rounded to the nearest
+    /// byte, halves up, and at least 1. // TRA-03
     #[must_use]
     pub fn sample(&self, u: f64) -> u64 {
         ((self.quantile(u) + 0.5) as u64).max(1)
     }
 
-    /// The largest size that occurs, bytes.
+    /// Returns the largest possible size in bytes.
     #[must_use]
     pub fn max(&self) -> u64 {
         self.sample(1.0)
     }
 
-    /// The smallest size that occurs, bytes.
+    /// Returns the smallest possible size in bytes.
     #[must_use]
     pub fn min(&self) -> u64 {
         self.sample(0.0)
     }
 
-    /// Reads a distribution. The format: lines `key = value` with the keys `name`, `origin`,
+    /// Parses a distribution. The format has lines `key = value` with the keys `name`, `origin`,
     /// `unit` (`bytes`, or `1460 bytes` for sizes in packets) and `interpolation` (`linear` or
-    /// `step`), if wished `mean`, `source`, `note`, `origin-interpolation` and `redrawn`; then
-    /// lines of a size and the share of flows up to that size. `#` begins a comment line.
+    /// `step`). Optional keys are `mean`, `source`, `note`, `origin-interpolation` and `redrawn`.
+    /// Then each line has a size and the share of flows up to that size. `#` begins a comment line.
     ///
     /// # Errors
-    /// All that is wrong with the text, each with line and column.
+    /// All errors of the text, each with line and column.
     pub fn parse(text: &str) -> Result<Self, Vec<Error>> {
         let mut file = File::default();
         let mut faults = Faults::default();
         for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
             faults.note(file.line(index + 1, line));
         }
-        // What concerns the whole file makes sense only if every line does.
+        // Checks of the whole file need all lines to be valid.
         faults.result()?;
         file.finish().map_err(|error| vec![error])
     }
 
-    /// Reads a distribution from CSV: lines of a size in bytes and the share of flows up to that size.
-    /// A header line may name the columns `bytes` and `cdf`, in any order, beside others, which are not
-    /// used. Returns warnings about these. // TRA-27
+    /// Parses a distribution from CSV. Each line has a size in bytes and the share of flows up to
+    /// that size. A header line may name the columns `bytes` and `cdf`, in any order. Other columns
+    /// are ignored with warnings, which are returned. // TRA-27
     ///
     /// # Errors
-    /// All that is wrong with the text, each with line and column.
+    /// All errors of the text, each with line and column.
     pub fn parse_csv(
         text: &str,
         name: &str,
@@ -172,7 +173,7 @@ impl Distribution {
             optional: &[],
         };
         let mut file = File::default();
-        // Numbers in the first line are a point: the columns are `bytes` and `cdf`.
+        // If the first line has numbers, it is a point and the columns are `bytes` and `cdf`.
         let first = csv::lines(text).next().map_or("", |(_, line)| line);
         let has_header = first
             .split(',')
@@ -204,7 +205,7 @@ impl Distribution {
         Ok((distribution, warnings))
     }
 
-    /// True if a text has commas where the format of [`Distribution::parse`] has none.
+    /// True if a text has commas, which the format of [`Distribution::parse`] does not have.
     #[must_use]
     pub fn is_csv(text: &str) -> bool {
         let first = csv::lines(text).next().map_or("", |(_, line)| line);
@@ -212,10 +213,10 @@ impl Distribution {
     }
 }
 
-/// The text in `bytes`.
+/// Converts bytes to text.
 ///
 /// # Errors
-/// The place of the first byte that is no UTF-8.
+/// The bytes are not UTF-8. The error has the position of the first invalid byte.
 pub fn utf8(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|error| {
         let good = &bytes[..error.valid_up_to()];
@@ -241,10 +242,10 @@ const KEYS: [&str; 9] = [
     "redrawn",
 ];
 
-/// How many of `KEYS` must be there.
+/// Number of required keys in `KEYS`.
 const REQUIRED: usize = 4;
 
-/// A value of the header and where it stands.
+/// A value of the header and its position.
 #[derive(Clone)]
 struct Value {
     line: usize,
@@ -258,7 +259,7 @@ impl Value {
     }
 }
 
-/// A distribution while it is read.
+/// A distribution that is being parsed.
 #[derive(Default)]
 struct File {
     header: [Option<Value>; KEYS.len()],
@@ -266,7 +267,7 @@ struct File {
     last_line: usize,
 }
 
-/// The words of a line with their columns, counted from 1.
+/// Returns the words of a line with their columns, counted from 1.
 fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     line.split_whitespace().map(move |word| {
         let offset = word.as_ptr() as usize - line.as_ptr() as usize;
@@ -359,7 +360,7 @@ impl File {
         self.add(line, (size_column, size_word), (cdf_column, cdf_word))
     }
 
-    /// Adds a point, whose size and share are words at some columns.
+    /// Adds a point from the words of its size and share, with their columns.
     fn add(
         &mut self,
         line: usize,
@@ -435,7 +436,7 @@ impl File {
         self.header[index].as_ref()
     }
 
-    /// The points in bytes, after the checks that need all of them.
+    /// Returns the points in bytes, after the checks that need all of them.
     fn scaled_points(&self, unit_bytes: u64) -> Result<Vec<(u64, f64)>, Error> {
         let Some(&(largest, end)) = self.points.last() else {
             let what = "there are no points; expected lines 'size share', as in '1000 0.25', ending with share 1";
@@ -566,7 +567,7 @@ fn declared_mean(value: &Value) -> Result<f64, Error> {
     })
 }
 
-/// The files of the named distributions, long ones drawn anew. // TRA-18
+/// The files of the built-in distributions. Long ones are approximations. // TRA-18
 const FILES: &[&str] = &[
     include_str!("../data/alistorage@hpcc.dist"),
     include_str!("../data/cache-follower@conweave.dist"),
@@ -604,7 +605,7 @@ const FILES: &[&str] = &[
 static NAMED: LazyLock<Vec<Arc<Distribution>>> = LazyLock::new(|| {
     let mut named: Vec<_> = FILES
         .iter()
-        // A test reads every file, so that none of a release can be bad.
+        // A test parses every file, so a release has no invalid one.
         .filter_map(|text| Distribution::parse(text).ok())
         .map(Arc::new)
         .collect();
@@ -612,17 +613,17 @@ static NAMED: LazyLock<Vec<Arc<Distribution>>> = LazyLock::new(|| {
     named
 });
 
-/// All named distributions in the order of their names.
+/// Returns all built-in distributions in the order of their names.
 #[must_use]
 pub fn all() -> &'static [Arc<Distribution>] {
     &NAMED
 }
 
-/// The distribution called `name@origin`, or just `name` where only one origin has it.
+/// Returns the distribution `name@origin`, or `name` if only one origin has it.
 ///
 /// # Errors
-/// The name is unknown (the nearest is named), or several origins share it (they are listed).
-/// // TRA-04
+/// The name is unknown (the error has the most similar one), or several origins share it (the error
+/// lists them). // TRA-04
 pub fn find(name: &str) -> Result<Arc<Distribution>, Error> {
     let (bare, origin) = match name.split_once('@') {
         Some((bare, origin)) => (bare, Some(origin)),

@@ -1,4 +1,4 @@
-//! What one source of traffic does, and the numbers that follow from it.
+//! The description of one source of traffic, and numbers that follow from it.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::list::MAX_CLASS;
 use crate::pattern::Pattern;
 use crate::sizes::{Distribution, MAX_FLOW_BYTES};
 
-/// How large flows are.
+/// Sizes of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sizes {
-    /// All the same, bytes.
+    /// One size for all flows, bytes.
     Fixed(u64),
-    /// Drawn for each flow.
+    /// A random size for each flow.
     Dist(Arc<Distribution>),
 }
 
 impl Sizes {
-    /// Mean size, bytes.
+    /// Returns the mean size, bytes.
     #[must_use]
     pub fn mean(&self) -> f64 {
         match self {
@@ -32,31 +32,31 @@ impl Sizes {
 /// One source of traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceSpec {
-    /// Its name, for messages.
+    /// Name of the source, for messages.
     pub name: String,
-    /// Who talks to whom.
+    /// Sources and destinations of flows.
     pub pattern: Pattern,
-    /// How large flows are; `None` where the pattern says it (a list, an incast with a total).
+    /// Sizes of flows. `None` if the pattern defines them (a list, an incast with a total).
     pub sizes: Option<Sizes>,
-    /// When arrivals come; `None` where everything starts with the window (permutation,
-    /// all-to-all, a single incast) and for a list.
+    /// Arrivals. `None` if everything starts with the window (permutation, all-to-all, a single
+    /// incast), and for a list.
     pub arrivals: Option<Arrivals>,
-    /// Opening of the window, ps: no flow starts earlier.
+    /// Start of the window, ps. No flow starts earlier.
     pub window_from_ps: u64,
-    /// Closing of the window, ps: no flow starts then or later.
+    /// End of the window, ps. No flow starts at this time or later.
     pub window_to_ps: u64,
     /// Traffic class of the flows.
     pub class: u8,
-    /// At most this many arrivals (flows of uniform traffic, events of an incast, rounds of
-    /// all-to-all). Needs arrivals.
+    /// Maximum number of arrivals (flows of uniform traffic, events of an incast, rounds of
+    /// all-to-all). It needs arrivals.
     pub limit: Option<u64>,
 }
 
 impl SourceSpec {
-    /// Whether all that the source says makes sense, alone and on these hosts.
+    /// Checks the source, alone and against these hosts.
     ///
     /// # Errors
-    /// Says what is wrong, and with which source.
+    /// The source is invalid. The error has the name of the source and the problem.
     pub fn check(&self, hosts: &Hosts) -> Result<(), Error> {
         self.check_unnamed(hosts)
             .map_err(|error| error.of(format_args!("traffic '{}'", self.name)))
@@ -151,7 +151,7 @@ impl SourceSpec {
         }
     }
 
-    /// Flows that one arrival makes; all of them where there are no arrivals.
+    /// Number of flows per arrival. Without arrivals, number of all flows.
     #[must_use]
     pub fn flows_per_arrival(&self, hosts: u32) -> u64 {
         let hosts = u64::from(hosts);
@@ -184,7 +184,7 @@ impl SourceSpec {
         }
     }
 
-    /// Its largest possible flow, bytes.
+    /// Largest possible flow, bytes.
     #[must_use]
     pub fn max_flow_bytes(&self) -> u64 {
         match (&self.pattern, &self.sizes) {
@@ -199,13 +199,13 @@ impl SourceSpec {
         }
     }
 
-    /// Mean payload of an arrival, bytes: what [`crate::mean_gap_ps`] needs.
+    /// Mean payload of an arrival in bytes, for [`crate::mean_gap_ps`].
     #[must_use]
     pub fn mean_arrival_bytes(&self, hosts: u32) -> f64 {
         self.mean_flow_bytes() * self.flows_per_arrival(hosts) as f64
     }
 
-    /// Mean payload per second while arrivals last, bits; 0 without arrivals.
+    /// Mean payload rate while arrivals last, bits per second. 0 without arrivals.
     #[must_use]
     pub fn mean_bps(&self, hosts: u32) -> f64 {
         let arrivals = self.arrivals.as_ref();
@@ -214,7 +214,8 @@ impl SourceSpec {
         })
     }
 
-    /// Arrivals in the window: exact without chance, else the length of the window in mean gaps.
+    /// Number of arrivals in the window: exact without randomness, else the length of the window
+    /// divided by the mean gap.
     #[must_use]
     pub fn expected_arrivals(&self) -> f64 {
         let limit = self.limit.map_or(f64::INFINITY, |limit| limit as f64);
@@ -226,19 +227,19 @@ impl SourceSpec {
         }
     }
 
-    /// Flows in the window, as [`SourceSpec::expected_arrivals`].
+    /// Number of flows in the window, like [`SourceSpec::expected_arrivals`].
     #[must_use]
     pub fn expected_flows(&self, hosts: u32) -> f64 {
         self.expected_arrivals() * self.flows_per_arrival(hosts) as f64
     }
 
-    /// Payload in the window, bytes, as [`SourceSpec::expected_arrivals`].
+    /// Payload in the window in bytes, like [`SourceSpec::expected_arrivals`].
     #[must_use]
     pub fn expected_bytes(&self, hosts: u32) -> f64 {
         self.expected_arrivals() * self.mean_arrival_bytes(hosts)
     }
 
-    /// The number of flows, where it is known without drawing.
+    /// Number of flows, if it is known without drawing.
     #[must_use]
     pub fn known_flows(&self, hosts: u32) -> Option<u64> {
         let arrivals = match &self.arrivals {

@@ -1,10 +1,10 @@
-//! The list of algorithms: their names, parameters, and what each can do.
+//! The algorithms of collectives: their names, parameters, and supported kinds.
 
 use crate::error::nearest;
 use crate::operations::{Collective, CollectiveKind};
 use std::fmt;
 
-/// Most parts into which channels and chunks cut a vector.
+/// Maximum number of parts into which channels and chunks divide a vector.
 const MOST_PARTS: u64 = 1 << 20;
 
 /// Algorithms. // OPS-32
@@ -20,14 +20,14 @@ pub enum Name {
     Direct,
     /// Inside the servers first, then across them (`hierarchical.rs`).
     Hierarchical,
-    /// Of a broadcast.
+    /// Binomial tree, for a broadcast.
     BinomialTree,
-    /// Of a barrier.
+    /// Dissemination, for a barrier.
     Dissemination,
 }
 
 impl Name {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Self; 7] = [
         Self::Ring,
         Self::DoubleBinaryTree,
@@ -38,7 +38,7 @@ impl Name {
         Self::Dissemination,
     ];
 
-    /// The word for it.
+    /// Name of the algorithm in texts.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Name {
         }
     }
 
-    /// The parameters that it takes. // OPS-32
+    /// Names of the algorithm's parameters. // OPS-32
     #[must_use]
     pub const fn parameters(self) -> &'static [&'static str] {
         match self {
@@ -67,7 +67,7 @@ impl Name {
     }
 }
 
-/// The algorithms of a kind of collective, its default first. // OPS-32
+/// Returns the algorithms of a kind of collective, its default first. // OPS-32
 #[must_use]
 pub const fn algorithms_of(kind: CollectiveKind) -> &'static [Name] {
     use Name::{
@@ -91,11 +91,11 @@ pub const fn algorithms_of(kind: CollectiveKind) -> &'static [Name] {
     }
 }
 
-/// The parameters that an algorithm takes where it does this kind. // OPS-32
+/// Returns the parameters of an algorithm for this kind. // OPS-32
 const fn parameters_for(kind: CollectiveKind, name: Name) -> &'static [&'static str] {
     match (kind, name) {
         (CollectiveKind::AllToAll, Name::Ring) => &[],
-        // What a member keeps is a block of the whole vector, which is no block of a share.
+        // A member keeps a block of the whole vector, which is not a block of one channel's share.
         (CollectiveKind::AllGather | CollectiveKind::ReduceScatter, Name::HalvingDoubling) => &[],
         (CollectiveKind::Broadcast, Name::Ring) => &["channels", "chunks"],
         (CollectiveKind::Broadcast, Name::Direct) => &["channels"],
@@ -106,17 +106,17 @@ const fn parameters_for(kind: CollectiveKind, name: Name) -> &'static [&'static 
 /// An algorithm with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Algorithm {
-    /// Which.
+    /// The algorithm.
     pub name: Name,
-    /// Parallel copies, each for its share of the vector and with queue pairs and NICs of its own.
+    /// Number of parallel copies. Each has a share of the vector, and its own queue pairs and NICs.
     pub channels: u32,
-    /// Parts of a share that follow each other.
+    /// Number of sequential parts of a share.
     pub chunks: u32,
-    /// How many of the chunks of a ring are under way at once.
+    /// Number of chunks of a ring that are in flight at once.
     pub active: u32,
-    /// Messages that a direct exchange sends before it waits for the first.
+    /// Number of messages that a direct exchange sends before it waits for the first.
     pub window: u32,
-    /// Members per server, for rings and the hierarchical one.
+    /// Members per server, for rings and the hierarchical algorithm.
     pub server: u32,
     /// Algorithm inside a server.
     pub inside: Name,
@@ -125,7 +125,7 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// An algorithm with the defaults of its parameters.
+    /// Creates an algorithm with default parameters.
     #[must_use]
     pub const fn new(name: Name) -> Self {
         Self {
@@ -140,10 +140,10 @@ impl Algorithm {
         }
     }
 
-    /// Reads `ring:channels=4,chunks=2`. // OPS-32
+    /// Parses a text such as `ring:channels=4,chunks=2`. // OPS-32
     ///
     /// # Errors
-    /// Says which word is wrong, and what was expected.
+    /// The text is invalid. The error has the wrong word and what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
         let mut algorithm = Self::new(name_of(name.trim())?);
@@ -180,11 +180,11 @@ impl Algorithm {
         Ok(algorithm)
     }
 
-    /// Reads an algorithm for a vector of `bytes` and a group of `members`. Trees whose chunks the text does
-    /// not give get as many as [`Self::chunks_of_trees`] says.
+    /// Parses an algorithm for a vector of `bytes` and a group of `members`. If the text does not
+    /// set the chunks of trees, [`Self::chunks_of_trees`] does.
     ///
     /// # Errors
-    /// As [`Self::parse`].
+    /// The errors of [`Self::parse`].
     pub fn pipelined(text: &str, bytes: u64, members: u32) -> Result<Self, String> {
         let mut algorithm = Self::parse(text)?;
         if !text.contains("chunks")
@@ -195,8 +195,9 @@ impl Algorithm {
         Ok(algorithm)
     }
 
-    /// Chunks that NCCL makes of this vector, if the algorithm is a double binary tree, or one across servers.
-    // OPS-63: chunks of 512 KiB, fewer bytes if they are few
+    /// Returns the number of chunks that NCCL uses for this vector, if the algorithm is a double
+    /// binary tree, or one across servers.
+    // OPS-63: chunks of 512 KiB, smaller if there would be few of them
     #[must_use]
     pub fn chunks_of_trees(&self, bytes: u64, members: u32) -> Option<u32> {
         let servers = match self.name {
@@ -216,7 +217,7 @@ impl Algorithm {
         Some(bytes.div_ceil(chunk_bytes).clamp(1, most) as u32)
     }
 
-    /// An algorithm inside a hierarchical one, with those of its parameters that it takes.
+    /// Returns an algorithm inside a hierarchical one, with those parameters that it supports.
     pub(super) fn within(&self, name: Name) -> Self {
         Self {
             channels: self.channels,
@@ -229,7 +230,7 @@ impl Algorithm {
         }
     }
 
-    /// The parameters that are not at their defaults.
+    /// Returns the parameters that differ from their defaults.
     fn changed(&self) -> impl Iterator<Item = &'static str> {
         let plain = Self::new(self.name);
         let all = [
@@ -245,10 +246,11 @@ impl Algorithm {
             .filter_map(|(key, differs)| differs.then_some(key))
     }
 
-    /// Whether a group of this many members can do this kind of collective so. // OPS-32
+    /// Checks that a group of this size can run this kind of collective with the algorithm. //
+    /// OPS-32
     ///
     /// # Errors
-    /// Says what cannot be, and what could.
+    /// The combination is not supported. The error has what is supported.
     pub fn check(&self, kind: CollectiveKind, members: u32) -> Result<(), String> {
         let (name, able) = (self.name.word(), algorithms_of(kind));
         if !able.contains(&self.name) {
@@ -350,27 +352,27 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// What a member has to do.
+/// The part of one member in a collective.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
-    /// Which collective.
+    /// Kind of the collective.
     pub kind: CollectiveKind,
     /// Position of the member in its group.
     pub position: u32,
     /// Number of members.
     pub members: u32,
-    /// S.
+    /// Bytes S of the whole vector.
     pub bytes: u64,
-    /// Position of the member that broadcasts.
+    /// Position of the broadcasting member.
     pub root: u32,
-    /// Sizes of an all-to-allv.
+    /// All-to-allv: bytes to each member.
     pub to_each: &'a [u64],
-    /// Sizes of an all-to-allv.
+    /// All-to-allv: bytes from each member.
     pub from_each: &'a [u64],
 }
 
 impl<'a> Part<'a> {
-    /// The part of the member at `position`, of `members`, in a collective.
+    /// Creates the part of the member at `position` in a collective of `members` members.
     #[must_use]
     pub fn of(collective: &'a Collective, position: u32, members: u32) -> Self {
         Self {

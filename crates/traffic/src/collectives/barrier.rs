@@ -1,4 +1,5 @@
-//! Barrier by dissemination: in round k each sends one byte to the member 2ᵏ places ahead. // OPS-59
+//! Barrier by dissemination: in round k each member sends one byte to the member 2ᵏ positions
+//! ahead. // OPS-59
 
 use super::{Plan, Span, Step};
 

@@ -1,11 +1,12 @@
-//! Closed forms: what collectives cost at least, and what reports divide by. // OPS-61
+//! Closed forms: minimum costs of collectives, and the factors of bus bandwidth. // OPS-61
 
 use crate::operations::CollectiveKind;
 
-/// Bytes that the busiest member must send or receive at least: S times a factor, rounded down. None
-/// for an all-to-allv, whose sizes are its own. // OPS-61
+/// Minimum number of bytes that the busiest member must send or receive: S times a factor, rounded
+/// down. `None` for an all-to-allv, which has individual sizes. // OPS-61
 ///
-/// All-reduce 2 (n − 1)/n S; all-gather, reduce-scatter, all-to-all (n − 1)/n S; broadcast S.
+/// The factor is 2 (n − 1)/n for all-reduce, (n − 1)/n for all-gather, reduce-scatter and
+/// all-to-all, and 1 for broadcast.
 #[must_use]
 pub fn least_bytes(kind: CollectiveKind, members: u32, bytes: u64) -> Option<u64> {
     let (n, bytes) = (u128::from(members.max(1)), u128::from(bytes));
@@ -21,9 +22,9 @@ pub fn least_bytes(kind: CollectiveKind, members: u32, bytes: u64) -> Option<u64
     u64::try_from(least).ok()
 }
 
-/// Bus bandwidth divided by algorithm bandwidth, S/time: what makes it comparable with the speed
-/// of a link, whatever n. None where S is no measure of the work; of an all-to-allv it is what the
-/// busiest member sends or receives. // OPS-61
+/// Returns the ratio of bus bandwidth and algorithm bandwidth S/time. Bus bandwidth is comparable
+/// with the rate of a link for any n. Returns `None` if S does not measure the work. For an
+/// all-to-allv the bytes of the busiest member are used instead. // OPS-61
 #[must_use]
 pub fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
     let n = f64::from(members);
@@ -40,8 +41,8 @@ pub fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
     }
 }
 
-/// Bytes of a collective, as its members say them one by one: each says S; of an all-to-allv what it
-/// has for all, and these add up. // OPS-31
+/// Combines the bytes of a collective that its members report one by one. Each reports S. For an
+/// all-to-allv each reports its bytes to all members, and these are added up. // OPS-31
 #[must_use]
 pub fn whole_bytes(kind: CollectiveKind, so_far: u64, of_member: u64) -> u64 {
     match kind {
@@ -50,8 +51,8 @@ pub fn whole_bytes(kind: CollectiveKind, so_far: u64, of_member: u64) -> u64 {
     }
 }
 
-/// Bytes whose speed is the bus bandwidth: S times [`bus_factor`]; of an all-to-allv those that the
-/// busiest member moves. None: there is no such speed. // OPS-61
+/// Bytes that define the bus bandwidth: S times [`bus_factor`], or for an all-to-allv the bytes of
+/// the busiest member. `None` if there is no bus bandwidth. // OPS-61
 #[must_use]
 pub fn bus_bytes(kind: CollectiveKind, members: u32, bytes: u64, moved: u64) -> Option<f64> {
     match kind {
@@ -60,11 +61,11 @@ pub fn bus_bytes(kind: CollectiveKind, members: u32, bytes: u64, moved: u64) -> 
     }
 }
 
-/// Bytes that must cross the edge of a set with `inside` of a group's members, in one direction at
-/// least, whatever the algorithm. Parts of S/n are rounded down. // OPS-62
+/// Minimum number of bytes that must leave or enter a set with `inside` members of a group, in one
+/// direction, with any algorithm. Parts of S/n are rounded down. // OPS-62
 ///
-/// What is outside needs the sum, or the parts, of what is inside, or the other way round. Of an
-/// all-to-allv nothing is known here.
+/// Members outside need the sum or the parts of the members inside, or the other way round. For an
+/// all-to-allv the function knows no bound.
 #[must_use]
 pub fn least_across(kind: CollectiveKind, members: u32, inside: u32, bytes: u64) -> u64 {
     let outside = members.saturating_sub(inside);
@@ -80,9 +81,9 @@ pub fn least_across(kind: CollectiveKind, members: u32, inside: u32, bytes: u64)
     }
 }
 
-/// Bytes that must leave this number of sets, which hold all members, taken together: of an
-/// all-reduce each byte of the sum needs m − 1 sends to be added up, and m − 1 to be known
-/// everywhere. For other kinds the sets one by one say as much. // OPS-62
+/// Minimum number of bytes that must leave all of `sets` sets, which contain all members, in total.
+/// In an all-reduce each byte of the sum needs `sets` − 1 sends to be added up, and as many to be
+/// distributed. For other kinds the bounds of single sets are as strong. // OPS-62
 #[must_use]
 pub fn least_between(kind: CollectiveKind, sets: u32, bytes: u64) -> u128 {
     match kind {

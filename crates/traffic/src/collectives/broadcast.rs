@@ -1,22 +1,22 @@
-//! Broadcasts: along a chain in chunks, along a binomial tree, or from the root to each.
+//! Broadcasts: along a chain in chunks, along a binomial tree, or directly from the root.
 
 use super::{Plan, Span, Step};
 
-/// How a broadcast spreads.
+/// The shape of a broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spread {
-    /// From each to the next one, in chunks. // OPS-57
+    /// From each member to the next one, in chunks. // OPS-57
     Chain,
-    /// In round k from those that have it to the members 2ᵏ further. // OPS-58
+    /// In round k from the members that have the data to the members 2ᵏ further. // OPS-58
     Binomial,
-    /// From the root to all.
+    /// From the root to all members.
     Direct,
 }
 
-/// A broadcast of one member.
+/// The part of one member in a broadcast.
 #[derive(Clone, Debug)]
 pub(super) struct Broadcast {
-    /// Places after the root.
+    /// Number of positions after the root.
     pub place: u32,
     pub root: u32,
     pub members: u32,
@@ -31,7 +31,7 @@ impl Broadcast {
         (self.root + place) % self.members
     }
 
-    /// Place from which the vector comes.
+    /// Returns the number of positions after the root of the member that sends to this one.
     fn parent(&self) -> Option<u32> {
         let place = self.place;
         (place > 0).then(|| match self.spread {
@@ -41,7 +41,7 @@ impl Broadcast {
         })
     }
 
-    /// Number of members to which it is passed on.
+    /// Returns the number of members to which this one sends.
     fn children(&self) -> u32 {
         let (n, place) = (self.members, self.place);
         match self.spread {
@@ -54,7 +54,7 @@ impl Broadcast {
         }
     }
 
-    /// The first round of a binomial tree in which a member passes the vector on.
+    /// Returns the first round of a binomial tree in which this member sends.
     fn first_round(&self) -> u32 {
         self.place.checked_ilog2().map_or(0, |round| round + 1)
     }

@@ -1,29 +1,30 @@
-//! Direct exchange: each member sends to each other one. // OPS-53
+//! Direct exchange: each member sends to each other member. // OPS-53
 
 use super::ring::own;
 use super::{Plan, Span, Step};
 
-/// What members exchange.
+/// The data that members exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Exchange {
-    /// To each its block of the vector, which the receiver adds up.
+    /// Each member sends to each other its block of the vector, and the receiver adds it.
     ReduceScatter,
-    /// To each one's own block.
+    /// Each member sends its own block to each other.
     AllGather,
-    /// One after the other.
+    /// Reduce-scatter, then all-gather.
     AllReduce,
-    /// To each its block, which replaces nothing.
+    /// Each member sends a different block to each other.
     AllToAll,
-    /// The same with sizes of their own, by position.
+    /// All-to-all with individual sizes, by position.
     AllToAllV {
-        /// To each.
+        /// Bytes to each member.
         to_each: Vec<u64>,
-        /// From each.
+        /// Bytes from each member.
         from_each: Vec<u64>,
     },
 }
 
-/// Exchanges with all others, nearest behind first, at most `window` ahead of what has arrived.
+/// Exchanges with all other members, the next one first, and at most `window` sends before the
+/// first arrival.
 #[derive(Clone, Debug)]
 pub(super) struct Direct {
     pub position: u32,
@@ -31,13 +32,13 @@ pub(super) struct Direct {
     pub bytes: u64,
     pub exchange: Exchange,
     pub channels: u32,
-    /// How many messages of a channel are sent before the first arrival is waited for.
+    /// Number of messages of a channel that are sent before the first arrival.
     pub window: u32,
 }
 
 impl Direct {
-    /// Steps of one exchange: send 1 to w, then receive 1, send w + 1, receive 2, and so on.
-    /// Returns whether it is a send, and the distance. // OPS-53
+    /// Order of the steps of one exchange: send 1 to w, then receive 1, send w + 1, receive 2, and
+    /// so on. Returns true for a send, and the distance. // OPS-53
     fn order(&self, step: u32) -> (bool, u32) {
         let others = self.members - 1;
         let window = self.window.min(others);
@@ -45,7 +46,7 @@ impl Direct {
             return (true, step + 1);
         }
         let after = step - window;
-        // As long as there is something to send, receives and sends alternate.
+        // While there are blocks to send, receives and sends alternate.
         if after < 2 * (others - window) {
             (after % 2 == 1, after / 2 + 1 + (after % 2) * window)
         } else {
@@ -90,7 +91,7 @@ impl Plan for Direct {
                 let sizes = if is_send { to_each } else { from_each };
                 Span::whole(sizes[peer as usize])
             }
-            // The block of the sender, or of the receiver where it is added up there.
+            // Use the sender's block, or the receiver's if it is added there.
             _ => self.block(if is_send == reduce { peer } else { me }),
         };
         let span = whole.part(lane, self.channels);

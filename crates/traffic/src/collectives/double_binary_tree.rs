@@ -1,17 +1,17 @@
-//! Double binary tree: two trees, each for half of the vector, which goes up to the root in chunks,
-//! is added up on the way, and comes down again. Who is inside one tree is a leaf of the other (but
-//! one member, if their number is odd). // OPS-56
+//! Double binary tree: two trees, each for half of the vector. The half goes up to the root in
+//! chunks, is added up on the way, and comes down again. An inner member of one tree is a leaf of
+//! the other (except one member, if their number is odd). // OPS-56
 
 use super::{Plan, Span, Step};
 
-/// The two trees of one member, up and down, for each channel.
+/// The part of one member: two trees, each up and down, for each channel.
 #[derive(Clone, Debug)]
 pub(super) struct DoubleBinaryTree {
     pub position: u32,
     pub members: u32,
     pub bytes: u64,
     pub channels: u32,
-    /// Parts of a tree's half that follow each other.
+    /// Number of sequential parts of a tree's half.
     pub chunks: u32,
 }
 
@@ -26,8 +26,9 @@ const fn lowest_bit(place: u32) -> u32 {
     place & place.wrapping_neg()
 }
 
-/// Tree 0 has member i at place i + 1, tree 1 at place i (member 0 at place n). Places 1 to n are
-/// those of a search tree: odd ones are leaves, the root is the largest power of two. // OPS-56
+/// Returns the neighbours of a member in a tree. Tree 0 has member i at position i + 1, tree 1 at
+/// position i (member 0 at position n). Positions 1 to n are those of a search tree: odd ones are
+/// leaves, and the root is the largest power of two. // OPS-56
 pub(super) fn node(tree: u32, member: u32, members: u32) -> Node {
     let to_member = |place: u32| (place + members - 1 + tree) % members;
     let place = if tree == 0 || member == 0 {
@@ -55,24 +56,24 @@ pub(super) fn node(tree: u32, member: u32, members: u32) -> Node {
 }
 
 impl DoubleBinaryTree {
-    /// Lanes are numbered by channel, tree and direction.
+    /// Converts the number of a lane to channel, tree and direction.
     fn of_lane(&self, lane: u32) -> (u32, u32, bool, Node) {
         let (channel, tree, down) = (lane / 4, lane / 2 % 2, lane % 2 == 1);
         let node = node(tree, self.position, self.members);
         (channel, tree, down, node)
     }
 
-    /// Steps per chunk. Downwards the root waits for its own sum; upwards it sends nothing, and a
-    /// leaf waits before it sends.
+    /// Returns the number of steps per chunk. Downwards the root waits for its own sum. Upwards it
+    /// sends nothing, and a leaf waits before it sends.
     fn per_chunk(&self, node: &Node, down: bool) -> u32 {
         let children = node.children.iter().flatten().count() as u32;
         let is_leaf = children == 0;
         children + u32::from(down || node.parent.is_some()) + u32::from(!down && is_leaf)
     }
 
-    /// Chunks of a tree that a leaf has under way: as many as are on the way up and down the tree
-    /// at once. With more, a leaf's NIC would be busy with them while the other tree, in which it
-    /// passes chunks on, waits. // OPS-56
+    /// Returns the number of chunks of a tree that a leaf has in flight: as many as are on the way
+    /// up and down the tree. With more, a leaf's NIC would be busy with them, and the other tree,
+    /// in which the member forwards chunks, would wait. // OPS-56
     fn under_way(&self) -> u32 {
         2 * (self.members.ilog2() + 1)
     }
@@ -150,8 +151,8 @@ impl Plan for DoubleBinaryTree {
 mod tests {
     use super::node;
 
-    /// OPS-56: trees of any size: one root, parents and children agree, all are reached, and no
-    /// member but one is a leaf, or has children, in both.
+    /// OPS-56: trees of any size have one root, consistent parents and children, and reach all
+    /// members. At most one member is a leaf, or has children, in both trees.
     #[test]
     fn trees_are_trees() {
         for members in 2..200 {

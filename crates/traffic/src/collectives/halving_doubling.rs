@@ -1,20 +1,20 @@
-//! Recursive halving and doubling: log2 n exchanges with partners at distances n/2, n/4, …, 1 that
-//! add up halves, and at 1, 2, …, n/2 that bring them together again. // OPS-54
+//! Recursive halving and doubling. log2 n exchanges with partners at distances n/2, n/4, …, 1 add
+//! up halves. Exchanges at distances 1, 2, …, n/2 collect them again. // OPS-54
 
 use super::{Plan, Span, Step};
 
-/// Which half of it is done.
+/// The phases of the algorithm that run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Halves {
     /// Halving.
     ReduceScatter,
     /// Doubling.
     AllGather,
-    /// Both; members beyond a power of two join with a partner first. // OPS-55
+    /// Both phases. Members beyond a power of two join with a partner first. // OPS-55
     AllReduce,
 }
 
-/// Halving and doubling of one member.
+/// The part of one member in halving and doubling.
 #[derive(Clone, Debug)]
 pub(super) struct HalvingDoubling {
     pub position: u32,
@@ -24,16 +24,16 @@ pub(super) struct HalvingDoubling {
     pub channels: u32,
 }
 
-/// The part that a member plays when their number is no power of two. // OPS-55
+/// The role of a member if the number of members is not a power of two. // OPS-55
 enum Role {
-    /// Gives its vector away and gets the result.
+    /// Sends its vector to a host and receives the result from it.
     Guest { host: u32 },
-    /// Takes part under this number, perhaps for a guest as well.
+    /// Takes part with this number, possibly for a guest as well.
     Host { number: u32, guest: Option<u32> },
 }
 
 impl HalvingDoubling {
-    /// The power of two that takes part.
+    /// Returns the number of members that take part: a power of two.
     fn core(&self) -> u32 {
         1 << self.members.ilog2()
     }
@@ -60,7 +60,7 @@ impl HalvingDoubling {
         }
     }
 
-    /// The member that takes part under a number.
+    /// Returns the member that takes part with a number.
     fn member(&self, number: u32) -> u32 {
         let extra = self.members - self.core();
         if number < extra {
@@ -70,7 +70,7 @@ impl HalvingDoubling {
         }
     }
 
-    /// Exchange `at` of the member that has this number: send, then receive.
+    /// Returns a step of exchange `at` of the member with this number: the send or the receive.
     fn exchange(&self, lane: u32, number: u32, at: u32, is_send: bool) -> Step {
         let (core, log) = (self.core(), self.core().ilog2());
         let reduce = self.halves != Halves::AllGather && at < log;
@@ -80,7 +80,7 @@ impl HalvingDoubling {
             1 << (at % log)
         };
         let partner = number ^ distance;
-        // The blocks, of as many as there are numbers, that lie on the side of a number.
+        // The blocks on the side of a number. There are as many blocks as numbers.
         let side = |of: u32| {
             let first = of / distance * distance;
             Span::whole(self.bytes)

@@ -1,12 +1,12 @@
-//! All-reduce in servers first: a reduce-scatter inside each server, an all-reduce of each part
-//! across the servers, an all-gather inside. // OPS-60
+//! Hierarchical all-reduce: a reduce-scatter inside each server, an all-reduce of each part across
+//! the servers, and an all-gather inside. // OPS-60
 
 use super::algorithm::{Algorithm, Name, Part};
 use super::phases::{Phase, Phases};
 use super::{Plan, Span};
 use crate::operations::CollectiveKind;
 
-/// The three phases of a member; `plan` makes the plan of each.
+/// Builds the three phases of a member. `plan` builds the plan of each.
 pub(super) fn hierarchical(
     part: &Part<'_>,
     algorithm: &Algorithm,

@@ -1,10 +1,10 @@
 //! Algorithms of collective operations: what each member of a group sends, receives and reduces.
 //!
-//! A [`Plan`] is the part of one member. It consists of *lanes*, each a sequence of steps done one
-//! after the other; lanes run side by side. A step is a pure function of lane and number, so a plan
-//! takes no memory however long it is. One file has one algorithm; `algorithm.rs` has their list,
-//! [`bounds`] their closed forms. Data is described by spans of the vector of S bytes, so that
-//! tests can follow each contribution. The rules are in `specs/operations.md`.
+//! A [`Plan`] is the part of one member. It consists of *lanes*, each a sequence of steps; lanes
+//! run concurrently. A step is a pure function of lane and number, so a plan of any length takes no
+//! memory. Each algorithm has a file. `algorithm.rs` lists them, and [`bounds`] has their closed
+//! forms. Data is described by spans of the vector of S bytes, so that tests can follow each
+//! contribution. The rules are in `specs/operations.md`.
 
 mod algorithm;
 mod barrier;
@@ -31,14 +31,14 @@ pub trait Plan: Debug + Send {
     /// Number of steps of a lane.
     fn steps(&self, lane: u32) -> u32;
 
-    /// Step `step` of a lane, from 0, below their number.
+    /// Returns step `step` of a lane. Steps count from 0.
     fn step(&self, lane: u32, step: u32) -> Step;
 
     /// Channel of a lane's messages.
     fn channel(&self, lane: u32) -> u16;
 
-    /// The step with which a lane began the chunk that a step is of, where chunks follow each other
-    /// in a lane.
+    /// Returns the first step of the chunk to which a step belongs, if a lane has several
+    /// sequential chunks.
     fn begin_of_chunk(&self, _lane: u32, _step: u32) -> u32 {
         0
     }
@@ -47,36 +47,36 @@ pub trait Plan: Debug + Send {
 /// One step of a lane. Peers are positions in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Sends a part of the vector as it is now. The lane goes on at once.
+    /// Sends the current contents of a part of the vector. The lane continues immediately.
     Send {
-        /// To whom.
+        /// Receiving member.
         to: u32,
-        /// What.
+        /// The part of the vector.
         span: Span,
         /// Distinguishes the messages between two members.
         tag: u64,
     },
     /// Waits for a part of the vector.
     Receive {
-        /// From whom.
+        /// Sending member.
         from: u32,
-        /// Where it belongs.
+        /// The part of the vector.
         span: Span,
-        /// That of the send.
+        /// Tag of the send.
         tag: u64,
-        /// Whether it is added to what is there, or takes its place.
+        /// True if the data are added to the existing data, false if they replace them.
         reduce: bool,
     },
-    /// Waits until another lane has done this many steps.
+    /// Waits until another lane has completed some steps.
     Await {
         /// The other lane.
         lane: u32,
-        /// Number of its steps that must be over.
+        /// Number of steps that it must have completed.
         steps: u32,
     },
 }
 
-/// A stretch of the vector.
+/// A part of the vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
     /// First byte.
@@ -86,13 +86,13 @@ pub struct Span {
 }
 
 impl Span {
-    /// Part `at` of `count` parts that differ by at most one byte. // OPS-35
+    /// Returns part `at` of `count` parts that differ by at most one byte. // OPS-35
     #[must_use]
     pub fn part(self, at: u32, count: u32) -> Self {
         self.parts(at, at + 1, count)
     }
 
-    /// Parts `from` to `to - 1` of `count`, which lie side by side. // OPS-35
+    /// Returns parts `from` to `to - 1` of `count`, which are adjacent. // OPS-35
     #[must_use]
     pub fn parts(self, from: u32, to: u32, count: u32) -> Self {
         let bound = |at: u32| (u128::from(self.bytes) * u128::from(at) / u128::from(count)) as u64;
@@ -102,7 +102,7 @@ impl Span {
         }
     }
 
-    /// All of a vector.
+    /// Returns the whole vector.
     #[must_use]
     pub const fn whole(bytes: u64) -> Self {
         Self { offset: 0, bytes }

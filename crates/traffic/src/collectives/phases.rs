@@ -1,24 +1,24 @@
-//! Plans one after the other, each among some of the members and for some of the vector.
+//! Sequential plans, each among some of the members and for a part of the vector.
 
 use super::{Plan, Span, Step};
 
-/// One of several plans.
+/// One of several sequential plans.
 #[derive(Debug)]
 pub(super) struct Phase {
     pub plan: Box<dyn Plan>,
-    /// Members of this phase: the first one, and the distance between them.
+    /// First member of this phase. The field after it is the distance between members.
     pub first: u32,
     pub stride: u32,
-    /// Where its vector lies in that of the collective.
+    /// Offset of the phase's vector in the vector of the collective.
     pub offset: u64,
 }
 
-/// Plans that follow each other: a lane begins a phase when all lanes have ended the one before.
+/// Sequential plans: a lane begins a phase when all lanes have ended the previous one.
 #[derive(Debug)]
 pub(super) struct Phases(pub Vec<Phase>);
 
 impl Phases {
-    /// Steps of a lane in a phase, and of the wait before it.
+    /// Returns the steps of a lane in a phase, and the steps of the wait before it.
     fn steps_in(&self, phase: usize, lane: u32) -> (u32, u32) {
         let plan = &self.0[phase].plan;
         let own = if lane < plan.lanes() {
@@ -30,7 +30,7 @@ impl Phases {
         (waits, own)
     }
 
-    /// Steps of a lane up to the end of a phase.
+    /// Returns the number of steps of a lane up to the end of a phase.
     fn steps_until(&self, phases: usize, lane: u32) -> u32 {
         let steps = (0..phases).map(|phase| {
             let (waits, own) = self.steps_in(phase, lane);

@@ -1,4 +1,4 @@
-//! From an algorithm to the plan of a member.
+//! Builds the plan of a member from an algorithm.
 
 use super::Plan;
 use super::algorithm::{Algorithm, Name, Part};
@@ -12,7 +12,7 @@ use super::phases::Phases;
 use super::ring::{PassOn, Ring, Rounds};
 use crate::operations::CollectiveKind;
 
-/// The plan of one member. The algorithm must have been [checked](Algorithm::check).
+/// Builds the plan of one member. The algorithm must have passed [`Algorithm::check`].
 #[must_use]
 pub fn plan(part: &Part<'_>, algorithm: &Algorithm) -> Box<dyn Plan> {
     let &Part {

@@ -1,19 +1,19 @@
-//! Rings: each member sends to the next one only. // OPS-50
+//! Rings: each member sends only to the next one. // OPS-50
 
 use super::{Plan, Span, Step};
 
-/// Which rounds a ring makes.
+/// The rounds of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rounds {
-    /// n − 1 rounds that add up.
+    /// n − 1 rounds that add blocks.
     ReduceScatter,
-    /// n − 1 rounds that pass on.
+    /// n − 1 rounds that forward blocks.
     AllGather,
-    /// Both.
+    /// Reduce-scatter, then all-gather.
     AllReduce,
 }
 
-/// k rings side by side, each for its share of the vector, each with its share in chunks.
+/// Several parallel rings, each for its share of the vector, and with its share in chunks.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
     pub position: u32,
@@ -21,11 +21,12 @@ pub(super) struct Ring {
     pub bytes: u64,
     pub rounds: Rounds,
     pub channels: u32,
-    /// Parts of a channel's share that go round one after the other.
+    /// Number of sequential parts of a channel's share.
     pub chunks: u32,
-    /// How many of them are under way at once.
+    /// Number of chunks in flight at once.
     pub active: u32,
-    /// Members per server: channel c begins at place c of each server. 1: all rings are alike.
+    /// Members per server. The ring of channel c starts at member c of each server. With 1 all
+    /// rings are equal.
     pub server: u32,
 }
 
@@ -37,15 +38,15 @@ impl Ring {
         }
     }
 
-    /// The member at a place of a channel's ring: servers in order, and in each the members
-    /// rotated by the channel. // OPS-51
+    /// Returns the member at a position of a channel's ring: servers in order, and in each server
+    /// the members rotated by the channel. // OPS-51
     fn member(&self, channel: u32, place: u32) -> u32 {
         let place = place % self.members;
         let server = place / self.server * self.server;
         server + (place % self.server + channel) % self.server
     }
 
-    /// The place of a member in a channel's ring.
+    /// Returns the position of a member in a channel's ring.
     fn place(&self, channel: u32, member: u32) -> u32 {
         let server = member / self.server * self.server;
         let shift = self.server - channel % self.server;
@@ -77,8 +78,7 @@ impl Plan for Ring {
         let chunk = first + step / (2 * rounds) * self.active;
         let round = step % (2 * rounds) / 2;
         let place = self.place(channel, self.position);
-        // In both halves the block that a member keeps is its own: it adds to it last, and it is
-        // the first that it passes on.
+        // In both halves a member keeps its own block: it adds to it last, and forwards it first.
         let reduce = self.rounds != Rounds::AllGather && round < n - 1;
         let shift = if reduce { 1 + round } else { round % (n - 1) };
         let block = |back: u32| {
@@ -104,8 +104,8 @@ impl Plan for Ring {
     }
 }
 
-/// All-to-all by passing on: round k carries, to the next member, all blocks of the member k places
-/// back that have further to go. // OPS-52
+/// All-to-all by forwarding: round k sends to the next member all blocks of the member k positions
+/// back that must go further. // OPS-52
 #[derive(Clone, Debug)]
 pub(super) struct PassOn {
     pub position: u32,
@@ -113,8 +113,8 @@ pub(super) struct PassOn {
     pub bytes: u64,
 }
 
-/// Where the vector of a member lies in the address space of an all-to-all, in which the block for
-/// the member d places ahead is part d. // OPS-35
+/// Returns the vector of a member in the address space of an all-to-all. The block for the member d
+/// positions ahead is part d. // OPS-35
 pub(super) fn own(member: u32, bytes: u64) -> Span {
     Span {
         offset: u64::from(member) * bytes,

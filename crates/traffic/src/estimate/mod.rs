@@ -1,7 +1,7 @@
-//! Estimates of a workload without packets: whole messages in a network of a few numbers.
+//! Estimates of a workload without packets: whole messages in a network with a few parameters.
 //!
-//! The operations are released by the same state machines as in a simulation of packets; only the
-//! network differs. See [`Network`] for the two kinds.
+//! The same state machines release the operations as in a packet simulation. Only the network
+//! differs. [`Network`] has the two kinds.
 
 mod network;
 
@@ -16,33 +16,33 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
-/// What an estimate found.
+/// Result of an estimate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// When the last operation of each rank ended, ps.
+    /// Time of the end of each rank's last operation, ps.
     pub rank_end_ps: Vec<Time>,
-    /// Time in which each rank computed, ps.
+    /// Computation time of each rank, ps.
     pub computing_ps: Vec<Time>,
-    /// Operations that ended.
+    /// Number of operations that ended.
     pub operations: u64,
-    /// Messages that travelled, those of rendezvous included.
+    /// Number of messages, including those of rendezvous.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: u64,
-    /// Messages that nothing received, in words; not an error.
+    /// Warnings about messages that no receive took.
     pub warnings: Vec<String>,
 }
 
-/// Something that happens. Events of one instant are served in the order in which they were made.
+/// An event. Events of one instant are handled in the order in which they were created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A message reaches the end of this link of its path.
     Hop(u64, u32),
-    /// A rank wants to be called.
+    /// A rank requested to be called.
     Wake(u32),
 }
 
-/// The events to come, and what the ranks said at this instant.
+/// Pending events, and the requests of ranks at this instant.
 struct Loop<'a> {
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     made: u64,
@@ -62,7 +62,7 @@ impl Loop<'_> {
         self.events.push(Reverse((at, self.made, event(self.made))));
     }
 
-    /// A message goes on: over the next link of its path.
+    /// Sends a message over the next link of its path.
     fn hop(&mut self, number: u64, hop: u32) {
         let message = self.under_way[&number];
         if let Some(at) = self.network.hop(&message, hop, self.now) {
@@ -73,7 +73,7 @@ impl Loop<'_> {
     }
 }
 
-/// The calls of one rank.
+/// The callbacks of one rank.
 struct Of<'a, 'b>(&'a mut Loop<'b>, u32);
 
 impl Actions for Of<'_, '_> {
@@ -109,11 +109,11 @@ impl Actions for Of<'_, '_> {
     }
 }
 
-/// Runs a workload on a network of messages. `recorder` is told of each operation that ends.
+/// Runs a workload on a network of messages. Calls `recorder` for each operation that ends.
 ///
 /// # Errors
-/// If operations cannot be read, or wait for something that never comes: the error says what waits
-/// for what.
+/// Operations cannot be read, or wait forever. The error lists the waiting operations and their
+/// causes.
 pub fn estimate(
     workload: &Arc<Workload>,
     source: &Arc<dyn Source>,
@@ -177,7 +177,7 @@ pub fn estimate(
     Ok(state.found)
 }
 
-/// The last byte of a message is there, and the sender knows. // OPS-80
+/// Delivers a message, and notifies the sender. // OPS-80
 fn deliver(message: &Message, now: Time, state: &mut Loop<'_>, ranks: &mut [Rank]) {
     let Message { id, from, to, .. } = *message;
     ranks[to as usize].on_received(message, now, &mut Of(state, to));
@@ -195,7 +195,7 @@ fn fire(state: &mut Loop<'_>, triggers: &mut Triggers, ranks: &mut [Rank]) {
     }
 }
 
-/// Stretches of time, added in the order of their ends.
+/// Union of time intervals, added in the order of their ends.
 #[derive(Clone, Debug, Default)]
 struct Intervals(Vec<(Time, Time)>);
 

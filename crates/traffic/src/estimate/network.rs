@@ -1,21 +1,21 @@
-//! Networks of messages.
+//! Networks that carry whole messages.
 
 use crate::operations::Message;
 use kernel::Time;
 use std::collections::BTreeMap;
 
-/// A network that carries whole messages.
+/// A network for whole messages.
 #[derive(Clone, Debug)]
 pub enum Network {
-    /// A latency; the NICs' time is in the workload's options (g, G).
+    /// A network with a latency. The options of the workload have the time of NICs (g, G).
     LogGops(LogGops),
-    /// Links that carry one message at a time, in nodes that store it before they forward it.
+    /// Links that carry one message at a time. Nodes forward complete messages.
     StoreAndForward(StoreAndForward),
 }
 
 impl Network {
-    /// When a message that is at the beginning of link `hop` of its path, from 0, reaches the end of
-    /// that link; None if its path has no such link.
+    /// Returns the time at which a message reaches the end of link `hop` of its path, counted from
+    /// 0. Returns `None` if its path has no such link.
     pub(super) fn hop(&mut self, message: &Message, hop: u32, now: Time) -> Option<Time> {
         match self {
             Self::LogGops(net) => (hop == 0).then(|| now.saturating_add(net.latency_ps)),
@@ -24,26 +24,27 @@ impl Network {
     }
 }
 
-/// The network of LogGOPS: L. // OPS-81
+/// The latency L of LogGOPS. // OPS-81
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogGops {
-    /// From the time a message leaves until its first byte arrives, ps.
+    /// Time from the departure of a message to the arrival of its first byte, ps.
     pub latency_ps: Time,
 }
 
-/// How the nodes of a dimension are connected.
+/// Connections between the nodes of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Each with the two next to it; messages go the shorter way, forwards if both are as long.
+    /// Each node is connected to its two neighbours. Messages use the shorter direction, forwards
+    /// if both are equal.
     Ring,
-    /// All with one switch.
+    /// All nodes are connected to one switch.
     Switch,
-    /// Each with each.
+    /// Each node is connected to each other.
     FullyConnected,
 }
 
 impl Shape {
-    /// The shape that a word stands for.
+    /// Returns the shape with a name.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         match word {
@@ -58,7 +59,7 @@ impl Shape {
 /// One dimension of a network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dimension {
-    /// How its nodes are connected.
+    /// Connections between its nodes.
     pub shape: Shape,
     /// Number of nodes.
     pub size: u32,
@@ -73,20 +74,19 @@ type Link = (usize, u32, u32);
 
 const SWITCH: u32 = 1 << 31;
 
-/// Links that carry one message at a time; nodes forward a message when they have it whole. Ranks
-/// are numbered with the first dimension fastest, and messages cross the first dimension first.
-/// // OPS-82
+/// Links that carry one message at a time. Nodes forward complete messages. Ranks are numbered with
+/// the first dimension fastest, and messages cross the first dimension first. // OPS-82
 #[derive(Clone, Debug)]
 pub struct StoreAndForward {
     dimensions: Vec<Dimension>,
-    /// Times are cut to multiples of this, ps.
+    /// Times are rounded down to multiples of this, ps.
     grain_ps: Time,
     free_at: BTreeMap<Link, Time>,
 }
 
 impl StoreAndForward {
-    /// A network of these dimensions. Times of transmission are cut to multiples of `grain_ps`: 1,
-    /// or 1000 as the simulator does that this network is known from.
+    /// Creates a network with these dimensions. Transmission times are rounded down to multiples of
+    /// `grain_ps`: 1 for exact times, or 1000 as in ASTRA-sim.
     #[must_use]
     pub const fn new(dimensions: Vec<Dimension>, grain_ps: Time) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl StoreAndForward {
         sizes.map(|dimension| u64::from(dimension.size)).product()
     }
 
-    /// Link `hop` of the path between two ranks.
+    /// Returns link `hop` of the path between two ranks.
     fn link(&self, from: u32, to: u32, hop: u32) -> Option<Link> {
         let (mut at, mut hop, mut stride) = (from, hop, 1);
         for (number, dimension) in self.dimensions.iter().enumerate() {
@@ -172,7 +172,7 @@ mod tests {
         links.map(|(_, from, to)| (from, to)).collect()
     }
 
-    /// OPS-82
+    /// OPS-82: a link carries one message at a time
     #[test]
     fn paths() {
         let ring = network(&[(Shape::Ring, 6)]);

@@ -1,4 +1,4 @@
-//! A collective that a rank is taking part in: its lanes, and what they wait for. // OPS-33
+//! An active collective of a rank: its lanes, and what they wait for. // OPS-33
 
 use super::message::Scope;
 use super::workload::Members;
@@ -6,24 +6,24 @@ use crate::collectives::{Plan, Step};
 use kernel::Time;
 use std::collections::BTreeMap;
 
-/// A collective under way at one rank.
+/// An active collective at one rank.
 #[derive(Debug)]
 pub(super) struct Running {
     pub plan: Box<dyn Plan>,
     pub members: Members,
     pub scope: Scope,
-    /// Steps done, by lane.
+    /// Number of completed steps, by lane.
     done: Vec<u32>,
-    /// The number of steps with which each lane received last; 0 if it has not.
+    /// Number of the step in which each lane received last, or 0.
     received: Vec<u32>,
-    /// When each lane sent last.
+    /// Time at which each lane sent last.
     sent_at: Vec<Time>,
     lanes_open: u32,
-    /// Messages that have been sent and whose last ACK is not back.
+    /// Number of sent messages without last ACK.
     pub sends_open: u64,
-    /// Lanes that wait for (lane, steps).
+    /// Waiting lanes: (lane, lane for which it waits, steps).
     waiting: Vec<(u32, u32, u32)>,
-    /// Until when the host is busy with the messages before.
+    /// Time until which the host processes earlier messages.
     pub host_busy_until: Time,
     /// Lanes that wait for a message, by sender and tag.
     pub awaited: BTreeMap<(u32, u64), u32>,
@@ -47,8 +47,8 @@ impl Running {
         }
     }
 
-    /// The next step of a lane that moves data or is for another lane to be over; None if the lane
-    /// waits for another lane, or is over. Steps of no bytes are left out. // OPS-36
+    /// Returns the next step of a lane that moves data. Returns `None` if the lane waits for
+    /// another lane, or has ended. Steps of no bytes are skipped. // OPS-36
     pub fn next(&mut self, lane: u32, resumed: &mut Vec<u32>) -> Option<Step> {
         loop {
             let step = self.done[lane as usize];
@@ -72,7 +72,7 @@ impl Running {
         }
     }
 
-    /// A lane's step is over; lanes that waited for that are appended to `resumed`.
+    /// Completes a step of a lane. Appends the lanes that waited for it to `resumed`.
     pub fn pass(&mut self, lane: u32, resumed: &mut Vec<u32>) {
         self.done[lane as usize] += 1;
         let done = self.done[lane as usize];
@@ -85,33 +85,33 @@ impl Running {
         });
     }
 
-    /// The number of a lane's current step.
+    /// Number of a lane's current step.
     pub fn step_of(&self, lane: u32) -> u32 {
         self.done[lane as usize]
     }
 
-    /// A lane has sent a message.
+    /// Records that a lane has sent a message.
     pub fn note_send(&mut self, lane: u32, now: Time) {
         self.sent_at[lane as usize] = now;
     }
 
-    /// When a lane sent last; 0 if it has not.
+    /// Time at which a lane sent last, or 0.
     pub fn sent_at(&self, lane: u32) -> Time {
         self.sent_at[lane as usize]
     }
 
-    /// A lane has received a message with its current step.
+    /// Records that a lane has received a message with its current step.
     pub fn note_receipt(&mut self, lane: u32) {
         self.received[lane as usize] = self.done[lane as usize] + 1;
     }
 
-    /// Whether a lane has received nothing yet of the chunk that its current step is of. // OPS-37
+    /// True if a lane has not received anything of its current chunk. // OPS-37
     pub fn begins(&self, lane: u32) -> bool {
         let step = self.step_of(lane);
         self.received[lane as usize] <= self.plan.begin_of_chunk(lane, step)
     }
 
-    /// The part of its steps that is over, from 0 to 1.
+    /// Fraction of the steps that are complete, from 0 to 1.
     pub fn part_done(&self) -> f64 {
         let steps: u64 = (0..self.plan.lanes())
             .map(|lane| u64::from(self.plan.steps(lane)))
@@ -123,7 +123,7 @@ impl Running {
         }
     }
 
-    /// Whether all lanes are over.
+    /// True if all lanes have ended.
     pub fn lanes_over(&self) -> bool {
         self.lanes_open == 0
     }

@@ -1,4 +1,4 @@
-//! Which message a receive takes.
+//! Matching of messages and receives.
 
 use super::window::SlotNumber;
 use std::collections::{BTreeMap, VecDeque};
@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, VecDeque};
 /// A message, or the request of a rendezvous, that waits for its receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arrived {
-    /// The operation that sends it.
+    /// Rank of the sending operation.
     pub rank: u32,
     pub index: u32,
     pub bytes: u64,
-    /// The data is still at the sender. // OPS-13
+    /// True if the data are still at the sender. // OPS-13
     pub request: bool,
 }
 
 type Pattern = (Option<u32>, Option<u64>);
 
-/// A queue for each key, without empty ones; an element has the number of its turn.
+/// A queue for each key. Empty queues are removed. Each element has a sequence number.
 type Queues<K, T> = BTreeMap<K, VecDeque<(u64, T)>>;
 
 /// Messages that wait for receives, and receives that wait for messages. // OPS-10
@@ -45,7 +45,7 @@ fn pop<K: Ord, T>(queues: &mut Queues<K, T>, key: &K) -> Option<T> {
 }
 
 impl ByTag {
-    /// A receive starts; the message that it takes, if one is there: the first that arrived.
+    /// Posts a receive. Returns the first matching message that has arrived, if any.
     pub fn post(
         &mut self,
         from: Option<u32>,
@@ -72,7 +72,7 @@ impl ByTag {
         found
     }
 
-    /// A message arrives; the receive that takes it, if one waits: the first that was posted.
+    /// Handles an arriving message. Returns the matching receive that was posted first, if any.
     pub fn arrive(&mut self, from: u32, tag: u64, arrived: Arrived) -> Option<SlotNumber> {
         let patterns = [
             (Some(from), Some(tag)),
@@ -92,7 +92,7 @@ impl ByTag {
         None
     }
 
-    /// Messages that no receive has taken, with source and tag.
+    /// Returns the messages that no receive has taken, with source and tag.
     pub fn left(&self) -> impl Iterator<Item = (u32, u64, Arrived)> {
         self.early.iter().flat_map(|(&(from, tag), queue)| {
             queue.iter().map(move |&(_, arrived)| (from, tag, arrived))
@@ -113,7 +113,7 @@ struct Account {
 }
 
 impl ByBytes {
-    /// A receive of this many bytes starts; whether they are there.
+    /// Posts a receive of `bytes` bytes. Returns true if they have arrived.
     pub fn post(&mut self, from: u32, tag: u64, bytes: u64, slot: SlotNumber) -> bool {
         let account = self.accounts.entry((from, tag)).or_default();
         let met = account.waiting.is_empty() && account.bytes >= bytes;
@@ -126,7 +126,7 @@ impl ByBytes {
         met
     }
 
-    /// Bytes arrive; the receives that now have theirs, each with its bytes.
+    /// Handles arriving bytes. Returns the receives that are complete now, each with its bytes.
     pub fn arrive(&mut self, from: u32, tag: u64, bytes: u64) -> Vec<(SlotNumber, u64)> {
         let account = self.accounts.entry((from, tag)).or_default();
         account.bytes += bytes;
@@ -149,7 +149,7 @@ impl ByBytes {
         }
     }
 
-    /// Bytes that no receive has taken, with source and tag.
+    /// Returns the bytes that no receive has taken, with source and tag.
     pub fn left(&self) -> impl Iterator<Item = (u32, u64, u64)> {
         let filled = self
             .accounts
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// OPS-10: what matches does so in the order of arrival and of posting, wildcards included.
+    /// OPS-10: matches follow the orders of arrival and of posting, with wildcards as well.
     #[test]
     fn first_come_first_served() {
         let mut all = ByTag::default();

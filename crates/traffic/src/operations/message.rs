@@ -1,77 +1,78 @@
-//! What travels between ranks.
+//! Messages between ranks.
 
 use super::workload::Workload;
 
-/// A message: what the sending rank gives to the network, and what the receiving rank is told of
-/// when its last byte arrives. It has all that the receiver needs to match it. // OPS-05
+/// A message that the sending rank passes to the network. The receiving rank gets it when the last
+/// byte arrives. It has all data that the receiver needs to match it. // OPS-05
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Message {
-    /// Whose it is.
+    /// Identity of the message.
     pub id: MessageId,
-    /// Rank that sends it.
+    /// Sending rank.
     pub from: u32,
-    /// Rank that receives it.
+    /// Receiving rank.
     pub to: u32,
-    /// Payload bytes that travel. May be 0: a network that sends packets takes 1.
+    /// Payload bytes. If 0, a packet network sends 1.
     pub bytes: u64,
-    /// Which operations it can match.
+    /// Operations that the message can match.
     pub scope: Scope,
-    /// What receives match, beside the source.
+    /// Tag that receives match, in addition to the source.
     pub tag: u64,
-    /// Messages of one channel between two ranks share a queue pair, if the options say so.
+    /// Channel. Messages of one channel between two ranks may share a queue pair.
     pub channel: u16,
     /// NIC of the sending rank.
     pub nic: u16,
     /// Traffic class.
     pub class: u8,
-    /// Trigger that its arrival activates.
+    /// Trigger that the arrival activates.
     pub on_received: Option<u32>,
 }
 
-/// The number of a message, from the operation that sends it and not from the order of sending.
-/// // OPS-01
+/// Identity of a message. It depends on the sending operation, not on the order of sending. //
+/// OPS-01
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageId {
     /// Rank of the operation.
     pub rank: u32,
     /// Index of the operation.
     pub index: u32,
-    /// Which of the operation's messages: 0 for a send; (lane << 32 | step) in a collective.
+    /// Number of the message within its operation: 0 for a send; (lane << 32 | step) in a
+    /// collective.
     pub part: u64,
-    /// What it is for.
+    /// Role of the message.
     pub role: Role,
 }
 
-/// What a message is for.
+/// Role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
     /// The payload.
     Data,
-    /// First message of a rendezvous, to the receiver: the data of this many bytes is ready. // OPS-13
+    /// First message of a rendezvous, to the receiver: data of this size are ready. // OPS-13
     Request {
         /// Bytes of the data.
         bytes: u64,
     },
-    /// Second message of a rendezvous, back to the sender: the data may come. // OPS-13
+    /// Second message of a rendezvous, back to the sender: it may send the data. // OPS-13
     Clear,
 }
 
-/// Which operations a message can match: those of the program, or those of one collective.
+/// The operations that a message can match: those of the workload, or those of one collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// Sends and receives of the workload.
     Program,
     /// One collective of a group.
     Collective {
-        /// The group, None being all ranks.
+        /// The group. `None`: all ranks.
         group: Option<u32>,
-        /// Which of the group's collectives.
+        /// Instance number of the collective.
         instance: u64,
     },
 }
 
 impl Message {
-    /// What it is, in words, for a message to a user.
+    /// Describes the message for a user.
     #[must_use]
     pub fn described(&self, workload: &Workload) -> String {
         let Self {

@@ -1,8 +1,9 @@
-//! Workloads with dependencies: what each rank computes, sends and receives, and what waits for what.
+//! Workloads with dependencies: what each rank computes, sends and receives, and the dependencies
+//! between these operations.
 //!
-//! A [`Workload`] says what holds for all ranks: their number, groups, options, triggers. A
-//! [`Source`] gives the [`Operation`]s of each rank, block by block. The document for users, with the
-//! file format, is `docs/workloads.md`; the rules are in `specs/operations.md`, cited as `OPS-01`.
+//! A [`Workload`] has the properties of all ranks: their number, groups, options, triggers. A
+//! [`Source`] returns the [`Operation`]s of each rank, block by block. `docs/workloads.md`
+//! describes the file format for users. The rules are in `specs/operations.md`, cited as `OPS-01`.
 
 mod lanes;
 mod matching;

@@ -1,64 +1,66 @@
-//! What differs between the sources of workloads, each a named option.
+//! Options for the differences between the sources of workloads.
 
 use crate::operation::CollectiveKind;
 use std::collections::BTreeMap;
 
-/// What differs between the sources of workloads. The default is the plainest of each.
+/// Options of a workload. The defaults are the simplest behaviour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Which message a receive takes.
+    /// Rule for matching messages and receives.
     pub matching: Matching,
-    /// When a send ends.
+    /// Time at which a send ends.
     pub send_end: SendEnd,
-    /// When a receive ends.
+    /// Time at which a receive ends.
     pub receive_end: ReceiveEnd,
-    /// Messages of more bytes than this wait until the receiver has a receive for them. // OPS-13
+    /// Messages larger than this wait until the receiver has a receive for them. // OPS-13
     pub rendezvous_above_bytes: Option<u64>,
-    /// Bytes of each of the two messages that a rendezvous exchanges first. // OPS-13
+    /// Size of each of the two messages that start a rendezvous, in bytes. // OPS-13
     pub rendezvous_message_bytes: u64,
-    /// Which ready operation has a free resource first. // OPS-23
+    /// Order of ready operations for a free resource. // OPS-23
     pub ready_order: ReadyOrder,
-    /// How collectives are counted that have no instance number. // OPS-30
+    /// Counting of collectives without an instance number. // OPS-30
     pub instances: Instances,
-    /// Whether a send occupies its resource until it ends, or during its overhead only. // OPS-22
+    /// True if a send occupies its resource until it ends, false if only during its overhead. //
+    /// OPS-22
     pub send_holds_to_end: bool,
-    /// Whether a receive occupies its resource while it waits, or during its overhead only.
+    /// True if a receive occupies its resource while it waits, false if only during its overhead.
     /// // OPS-22
     pub receive_holds_while_waiting: bool,
-    /// Which messages share a queue pair. // OPS-15
+    /// Sharing of queue pairs. // OPS-15
     pub queue_pairs: QueuePairs,
-    /// Time of the host per message sent or received (o of LogGOPS), ps. // OPS-16
+    /// Host time per message sent or received (o of LogGOPS), ps. // OPS-16
     pub overhead_ps: u64,
-    /// The same for each byte but the first (O of LogGOPS). // OPS-16
+    /// Host time for each byte but the first (O of LogGOPS). // OPS-16
     pub overhead_per_byte: PerByte,
-    /// NICs of a rank; a message uses its NIC modulo this number. 0: as many as messages name.
-    /// // OPS-21: the network may have fewer
+    /// Number of NICs of a rank. A message uses its NIC modulo this number. 0: as many as messages
+    /// use.
+    // OPS-21: the network may have fewer
     pub nics: u16,
-    /// Time of the NIC per message (g of LogGOPS), ps; 0 where the network has NICs. // OPS-21
+    /// NIC time per message (g of LogGOPS), ps. 0 if the network has NICs. // OPS-21
     pub gap_ps: u64,
-    /// The same for each byte but the first (G of LogGOPS). // OPS-21
+    /// NIC time for each byte but the first (G of LogGOPS). // OPS-21
     pub gap_per_byte: PerByte,
-    /// Time for a reduction in a collective, whatever its size, ps. // OPS-34
+    /// Time for a reduction in a collective, independent of its size, ps. // OPS-34
     pub reduction_ps: u64,
-    /// The same for each byte. // OPS-34
+    /// Time for each byte of a reduction. // OPS-34
     pub reduction_per_byte: PerByte,
-    /// What the time of a reduction is a whole multiple of, ps: it is cut to that. 0: to nothing.
-    /// // OPS-34
+    /// The time of a reduction is rounded down to a multiple of this, ps. 0 disables rounding. //
+    /// OPS-34
     pub reduction_grain_ps: u64,
-    /// Time in which a rank moves a part of a collective between memory and network, ps. // OPS-37
+    /// Time to move a part of a collective between memory and network, ps. // OPS-37
     pub copy_ps: u64,
-    /// Ranks of a server, which have numbers that follow each other. 0: all are in one. // OPS-17
+    /// Number of consecutive ranks per server. 0: all ranks are in one server. // OPS-17
     pub server_ranks: u32,
-    /// How long a message of a collective to another server waits at the host before it is sent, in
-    /// the place of what its collective says, ps. // OPS-17
+    /// Latency of a message of a collective to another server, ps. It replaces the latency of the
+    /// collective. // OPS-17
     pub latency_across_ps: u64,
-    /// Algorithm of each kind of collective that names none, as written. // OPS-32
+    /// Default algorithm of each kind of collective, as text. // OPS-32
     pub algorithms: BTreeMap<CollectiveKind, Box<str>>,
 }
 
 impl Options {
-    /// How long a message of a collective waits at the host before it is sent, ps; `inside_ps` is
-    /// what the collective says. // OPS-17
+    /// Returns the latency of a message of a collective, ps. `inside_ps` is the latency of the
+    /// collective. // OPS-17
     #[must_use]
     pub fn latency_ps(&self, inside_ps: u64, from: u32, to: u32) -> u64 {
         let server = |rank: u32| rank.checked_div(self.server_ranks);
@@ -69,7 +71,7 @@ impl Options {
         }
     }
 
-    /// How long a reduction of this many bytes takes, ps. // OPS-34
+    /// Returns the time of a reduction of `bytes` bytes, ps. // OPS-34
     #[must_use]
     pub fn reduction_ps_of(&self, bytes: u64) -> u64 {
         let exact = self.reduction_per_byte.times(bytes);
@@ -107,51 +109,51 @@ impl Default for Options {
     }
 }
 
-/// Which message a receive takes.
+/// Rule for matching messages and receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matching {
-    /// The first message of its source and tag, each of which may be any; messages and receives
-    /// that match each other do so in the order in which they came. // OPS-10
+    /// A receive takes the first message with its source and tag, each of which may be any.
+    /// Matching messages and receives are paired in order. // OPS-10
     TagAndSource,
-    /// Bytes of messages of its source and tag are credited; a receive takes its own bytes from
-    /// them, whole messages or not. No wildcards. // OPS-11
+    /// Bytes of messages are credited by source and tag. A receive takes its bytes from the credit,
+    /// independent of message boundaries. There are no wildcards. // OPS-11
     Bytes,
     /// There are no receives. // OPS-12
     None,
 }
 
-/// When a send ends.
+/// Time at which a send ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendEnd {
-    /// When the host has given the message to its NIC. // OPS-14
+    /// When the host has passed the message to its NIC. // OPS-14
     Eager,
-    /// When the sender knows that the receiver has it: with the last ACK. // OPS-14
+    /// When the last ACK has arrived at the sender. // OPS-14
     Acknowledged,
     /// When the receiver has the last byte. // OPS-14
     Received,
 }
 
-/// When a receive ends, but for the time of the host.
+/// Time at which a receive ends, without the host's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveEnd {
-    /// When the last byte is there. // OPS-14
+    /// When the last byte has arrived. // OPS-14
     Received,
     /// When the sender has the last ACK. // OPS-14
     Acknowledged,
 }
 
-/// Which ready operation has a free resource first.
+/// Order of ready operations for a free resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadyOrder {
-    /// That of the smallest priority, then index.
+    /// The smallest priority first, then the smallest index.
     Index,
-    /// That which was ready first.
+    /// The operation that was ready first.
     FirstReady,
-    /// That which was ready last.
+    /// The operation that was ready last.
     LastReady,
 }
 
-/// How each rank counts the collectives of a group, so that its members meet.
+/// Order in which each rank counts the collectives of a group, so that its members meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instances {
     /// In the order of their indices.
@@ -160,16 +162,16 @@ pub enum Instances {
     Start,
 }
 
-/// Which messages share a queue pair, with the state of its congestion control.
+/// Sharing of queue pairs and their congestion-control state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuePairs {
-    /// All of one channel between two ranks, one after the other.
+    /// All messages of one channel between two ranks share one, in sequence.
     PerChannel,
-    /// None: each opens a new one.
+    /// Each message opens a new one.
     PerMessage,
 }
 
-/// Time per byte, exact to 2⁻²⁴ ps.
+/// Time per byte, with a resolution of 2⁻²⁴ ps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PerByte(u64);
 
@@ -177,7 +179,7 @@ impl PerByte {
     /// No time.
     pub const ZERO: Self = Self(0);
 
-    /// From picoseconds per byte; None unless it is a number of 0 to 2³⁹.
+    /// Converts picoseconds per byte. Returns `None` unless the number is from 0 to 2³⁹.
     #[must_use]
     pub fn from_ps(ps: f64) -> Option<Self> {
         let units = libm::round(ps * f64::from(1 << 24));
@@ -186,7 +188,7 @@ impl PerByte {
             .then_some(Self(units as u64))
     }
 
-    /// The time of this many bytes, ps, rounded to the nearest.
+    /// Returns the time of `bytes` bytes in ps, rounded to the nearest.
     #[must_use]
     pub const fn times(self, bytes: u64) -> u64 {
         let units = self.0 as u128 * bytes as u128 + (1 << 23);

@@ -1,5 +1,5 @@
-//! The operations of one rank, released one after the other: a state machine that is told what
-//! happened and answers with what to do. It owns the state of its rank alone. // OPS-05
+//! The release of the operations of one rank: a state machine that receives events and requests
+//! actions. It accesses only the state of its rank. // OPS-05
 
 use super::lanes::Running;
 use super::matching::{Arrived, ByBytes, ByTag};
@@ -18,105 +18,106 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-/// What a rank wants of the program that runs it.
+/// Actions that a rank requests from its driver.
 pub trait Actions {
-    /// Give this message to the network, now. The rank is told by [`Rank::on_sent`] when its last
-    /// ACK is back, the receiver by [`Rank::on_received`] when its last byte is there, unless the
-    /// options say that either is told when the other is. // OPS-14
+    /// Sends this message now. The driver calls [`Rank::on_sent`] when its last ACK has returned,
+    /// and [`Rank::on_received`] of the receiver when its last byte has arrived. Options can change
+    /// these times. // OPS-14
     fn send(&mut self, message: Message);
 
-    /// Call [`Rank::on_wake`] at this instant. Earlier requests stay valid; a call too many does no
-    /// harm.
+    /// Requests a call of [`Rank::on_wake`] at this time. Earlier requests stay valid. Additional
+    /// calls have no effect.
     fn wake(&mut self, at_ps: Time);
 
-    /// An operation has ended.
+    /// Reports that an operation has ended.
     fn ended(&mut self, record: &Record);
 
-    /// A trigger has been activated; see [`super::Triggers`].
+    /// Activates a trigger; see [`super::Triggers`].
     fn activate(&mut self, trigger: u32);
 
-    /// The operations cannot be read, so the run cannot go on.
+    /// Reports that the operations cannot be read, so the run must end.
     fn failed(&mut self, error: Error);
 }
 
 /// An operation that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Its rank.
+    /// Rank of the operation.
     pub rank: u32,
-    /// Its index.
+    /// Index of the operation.
     pub index: u32,
-    /// The word for what it did.
+    /// Name of the kind.
     pub kind: &'static str,
-    /// The other rank of a send or a receive, where it is known.
+    /// The other rank of a send or a receive, if it is known.
     pub peer: Option<u32>,
     /// Group and instance of a collective.
     pub collective: Option<(Option<u32>, u64)>,
-    /// The collective that it is a part of, by its place in the workload's list. // OPS-38
+    /// The collective of which the operation is a part, as an index in the workload's list. //
+    /// OPS-38
     pub part_of: Option<u32>,
-    /// Bytes; those that arrived, of a receive; those for all members, of an all-to-allv.
+    /// Bytes. For a receive, those that arrived. For an all-to-allv, those to all members.
     pub bytes: u64,
-    /// Of an all-to-allv the bytes that this rank sends to others or receives from others, whichever
-    /// are more. // OPS-61
+    /// For an all-to-allv, the larger of the bytes that this rank sends to others and receives from
+    /// others. // OPS-61
     pub moved_bytes: u64,
-    /// What it occupied.
+    /// Resource that it occupied.
     pub resource: Option<u16>,
-    /// When its dependencies were met, ps.
+    /// Time at which its dependencies were met, ps.
     pub ready_ps: Time,
-    /// When it started, ps.
+    /// Start time, ps.
     pub start_ps: Time,
-    /// When it ended, ps.
+    /// End time, ps.
     pub end_ps: Time,
-    /// What it waited for last before its start: an operation of this rank, by a dependency or a
-    /// resource. None: nothing, or a trigger.
+    /// Last cause of waiting before its start: an operation of this rank that was a dependency or
+    /// used the resource. `None`: no such operation, or a trigger.
     pub released_by: Option<u32>,
-    /// The message whose arrival ended it, by rank, index and part. // OPS-06
+    /// The message whose arrival ended it: rank, index and part. // OPS-06
     pub ended_by: Option<(u32, u32, u64)>,
 }
 
-/// Something that a rank does later.
+/// A scheduled event of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
-    /// A computation is over.
+    /// A computation ends.
     Computed(SlotNumber),
-    /// A send's message is given to the network.
+    /// A send's message enters the network.
     Depart(SlotNumber),
-    /// A send's part of the host's time is over.
+    /// The host's time of a send ends.
     HandedOver(SlotNumber),
-    /// A receive's part of the host's time is over.
+    /// The host's time of a receive ends.
     Processed(SlotNumber),
     /// A direction of a NIC may be free.
     Nic(u16, bool),
-    /// A message leaves: number in `leaving`.
+    /// A message leaves. The number is its key in `leaving`.
     Emit(u64),
-    /// A lane of the collective in a slot goes on after a receive.
+    /// A lane of the collective in a slot continues after a receive.
     Lane(SlotNumber, u32),
 }
 
-/// A message of a collective that has come.
+/// An arrived message of a collective.
 #[derive(Clone, Copy, Debug)]
 struct Came {
-    /// Rank, index and part of the operation that sent it.
+    /// Rank, index and part of the sending operation.
     from: (u32, u32, u64),
     bytes: u64,
     at: Time,
 }
 
-/// The release of one rank's operations.
+/// Releases the operations of one rank.
 #[derive(Debug)]
 pub struct Rank {
     number: u32,
     workload: Arc<Workload>,
     source: Arc<dyn Source>,
     stragglers: Arc<Stragglers>,
-    /// How much slower than stated it computes.
+    /// Factor by which computations take longer than stated.
     factor: f64,
     window: Window,
     count: u32,
     ended: u32,
-    /// When the next block of operations must be read, see [`super::Block::next_at`].
+    /// Condition for reading the next block of operations, see [`super::Block::next_at`].
     next_at: Option<u32>,
-    /// The largest index that has started, and 1.
+    /// The largest started index, plus 1.
     started: u32,
     by_tag: ByTag,
     by_bytes: ByBytes,
@@ -125,28 +126,28 @@ pub struct Rank {
     nics: Nics,
     timers: BinaryHeap<Reverse<(Time, u64, Timer)>>,
     timers_made: u64,
-    /// What has become ready and has not been looked at.
+    /// Operations that have become ready and are not handled yet.
     ready: VecDeque<SlotNumber>,
-    /// What ends at this instant.
+    /// Operations that end at this instant.
     ending: VecDeque<SlotNumber>,
     lanes: VecDeque<(SlotNumber, u32)>,
     running: BTreeMap<SlotNumber, Running>,
-    /// Messages of collectives that came before this rank needed them.
+    /// Messages of collectives that arrived before this rank needed them.
     early: BTreeMap<(Scope, u32, u64), Came>,
-    /// Collectives under way, by scope.
+    /// Active collectives, by scope.
     of_scope: BTreeMap<Scope, SlotNumber>,
-    /// Collectives that have been counted, by group, of those that have no instance number.
+    /// Number of collectives without an instance number so far, by group.
     counted: BTreeMap<Option<u32>, u64>,
     /// Receives that wait for the data of a rendezvous, by rank and index of the send.
     cleared: BTreeMap<(u32, u32), SlotNumber>,
     leaving: BTreeMap<u64, Message>,
     woken_for: Option<Time>,
-    /// Whether a trigger released an operation before it was read.
+    /// Operations that a trigger released before they were read.
     released_early: Vec<u32>,
 }
 
 impl Rank {
-    /// A rank that has not started.
+    /// Creates a rank that has not started.
     #[must_use]
     pub fn new(
         number: u32,
@@ -187,7 +188,7 @@ impl Rank {
         }
     }
 
-    /// The job starts.
+    /// Starts the rank.
     pub fn start(&mut self, now: Time, actions: &mut impl Actions) {
         if self.count == 0 {
             self.next_at = None;
@@ -196,7 +197,8 @@ impl Rank {
         self.settle(now, actions);
     }
 
-    /// A message that this rank sent has arrived: the last ACK is back, or as the options say. // OPS-14
+    /// Handles the end of a sent message: its last ACK has returned, or the event that the options
+    /// select. // OPS-14
     pub fn on_sent(&mut self, id: &MessageId, now: Time, actions: &mut impl Actions) {
         if id.role != Role::Data || id.rank != self.number {
             return;
@@ -220,7 +222,8 @@ impl Rank {
         self.settle(now, actions);
     }
 
-    /// The last byte of a message to this rank is there, or as the options say. // OPS-14
+    /// Handles an arrived message: its last byte has arrived, or the event that the options select.
+    /// // OPS-14
     pub fn on_received(&mut self, message: &Message, now: Time, actions: &mut impl Actions) {
         debug_assert_eq!(message.to, self.number, "a message for this rank");
         match message.scope {
@@ -230,12 +233,12 @@ impl Rank {
         if let Some(trigger) = message.on_received
             && message.id.role == Role::Data
         {
-            actions.activate(trigger); // OPS-40
+            actions.activate(trigger); // OPS-40: arrival activates a trigger
         }
         self.settle(now, actions);
     }
 
-    /// An instant has come that [`Actions::wake`] named.
+    /// Handles a time that was requested by [`Actions::wake`].
     pub fn on_wake(&mut self, now: Time, actions: &mut impl Actions) {
         while let Some(&Reverse((at, _, timer))) = self.timers.peek()
             && at <= now
@@ -246,7 +249,7 @@ impl Rank {
         self.settle(now, actions);
     }
 
-    /// A trigger has fired for an operation of this rank. // OPS-40
+    /// Releases an operation of this rank because its trigger has fired. // OPS-40
     pub fn release(&mut self, index: u32, now: Time, actions: &mut impl Actions) {
         match self.window.slot_of(index) {
             Some(slot) => self.trigger_fired(slot),
@@ -265,32 +268,32 @@ impl Rank {
         }
     }
 
-    /// Whether all operations have ended. // OPS-07
+    /// True if all operations have ended. // OPS-07
     #[must_use]
     pub fn finished(&self) -> bool {
         self.ended == self.count
     }
 
-    /// Operations that have ended, of how many.
+    /// Number of operations that have ended, and number of all operations.
     #[must_use]
     pub const fn progress(&self) -> (u32, u32) {
         (self.ended, self.count)
     }
 
-    /// Operations that have ended, and of each collective under way the part that is over.
+    /// Number of operations that have ended, plus the completed fraction of each active collective.
     #[must_use]
     pub fn done(&self) -> f64 {
         let under_way: f64 = self.running.values().map(Running::part_done).sum();
         f64::from(self.ended) + under_way
     }
 
-    /// Operations in memory.
+    /// Number of operations in memory.
     #[must_use]
     pub fn live(&self) -> u32 {
         self.window.live()
     }
 
-    /// Its number.
+    /// Number of the rank.
     #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
@@ -300,12 +303,12 @@ impl Rank {
         &self.window
     }
 
-    /// Index of the operation that has a resource.
+    /// Returns the index of the operation that uses a resource.
     pub(super) fn holder(&self, resource: u16) -> Option<u32> {
         self.resources.holder(resource)
     }
 
-    /// The send, by rank and index, that has been told to send the data for a receive.
+    /// Returns the send (rank, index) whose data were requested for a receive.
     pub(super) fn cleared_for(&self, index: u32) -> Option<(u32, u32)> {
         let slot = self.window.slot_of(index)?;
         let mut cleared = self.cleared.iter();
@@ -314,7 +317,7 @@ impl Rank {
             .map(|(&send, _)| send)
     }
 
-    /// The ranks whose messages a collective waits for.
+    /// Returns the ranks from which a collective waits for messages.
     pub(super) fn awaited_by(&self, index: u32) -> Vec<u32> {
         let running = self
             .window
@@ -328,7 +331,7 @@ impl Rank {
         ranks
     }
 
-    /// Sentences about messages that nothing took.
+    /// Describes messages that no receive took.
     pub(super) fn unreceived(&self, workload: &Workload) -> Vec<String> {
         let number = self.number;
         let mut told: Vec<_> = self
@@ -359,7 +362,7 @@ impl Rank {
         &self.workload.options
     }
 
-    /// Reads operations as far as any could start. // OPS-04
+    /// Reads all operations that could start now. // OPS-04
     fn read(&mut self, actions: &mut impl Actions) {
         while self.next_at.is_some_and(|at| self.started >= at) {
             let from = self.window.frontier();
@@ -399,7 +402,7 @@ impl Rank {
         self.timers.push(Reverse((at, self.timers_made, timer)));
     }
 
-    /// Does all that can be done at this instant, then says when to go on.
+    /// Handles everything that is possible at this instant, then requests the next call.
     fn settle(&mut self, now: Time, actions: &mut impl Actions) {
         loop {
             if let Some(slot) = self.ending.pop_front() {
@@ -409,7 +412,8 @@ impl Rank {
             } else if let Some(slot) = self.ready.pop_front() {
                 self.make_ready(slot, now, actions);
             } else if let Some(turn) = self.resources.next() {
-                // All that is ready at this instant has entered before any is chosen. // OPS-23
+                // OPS-23: all operations that are ready at this instant are considered before one
+                // is chosen
                 self.go_on(turn, now, actions);
             } else {
                 break;
@@ -425,7 +429,7 @@ impl Rank {
         }
     }
 
-    /// The dependencies of an operation are met.
+    /// Marks an operation as ready, because its dependencies are met.
     fn make_ready(&mut self, slot: SlotNumber, now: Time, actions: &mut impl Actions) {
         let starts_without = self.starts_without_resource(slot);
         let operation = self.window.get_mut(slot);
@@ -438,13 +442,14 @@ impl Rank {
         }
     }
 
-    /// Whether an operation needs its resource only later: a receive that may wait without. // OPS-22
+    /// True if an operation needs its resource only later: a receive that may wait without it. //
+    /// OPS-22
     fn starts_without_resource(&self, slot: SlotNumber) -> bool {
         let waits = matches!(self.window.get(slot).work, Work::Receive(_));
         waits && !self.options().receive_holds_while_waiting
     }
 
-    /// The resource of an operation is free, or it needs none: it goes on.
+    /// Continues an operation whose resource is free, or which needs none.
     fn go_on(&mut self, turn: Turn, now: Time, actions: &mut impl Actions) {
         if self.window.get(turn.2).phase == Phase::Arrived {
             self.process(turn, now);
@@ -453,7 +458,7 @@ impl Rank {
         }
     }
 
-    /// Takes the resource of an operation, which is free.
+    /// Occupies the free resource of an operation.
     fn take_resource(&mut self, slot: SlotNumber, now: Time) {
         let operation = self.window.get_mut(slot);
         if let Some(resource) = operation.resource
@@ -461,7 +466,7 @@ impl Rank {
         {
             let last = self.resources.take(resource, operation.index);
             operation.holds_resource = true;
-            // It waited for the operation before it if it was ready earlier. // OPS-06
+            // OPS-06: the operation waited for the previous user if it was ready earlier
             if let (Some(last), true) = (last, operation.ready_ps < now) {
                 operation.released_by = last;
             }
@@ -518,7 +523,7 @@ impl Rank {
         }
     }
 
-    /// An operation has what it needs but a direction of its NIC, which will be free later. // OPS-21
+    /// Parks an operation that only waits for a direction of its NIC. // OPS-21
     fn park(&mut self, turn: Turn, inwards: bool) {
         let nic = self.window.get(turn.2).nic;
         let first = self.nics.awaited_at(nic, inwards).is_none();
@@ -528,8 +533,8 @@ impl Rank {
         }
     }
 
-    /// A direction of a NIC may be free: the first of those that wait for it, and for nothing else
-    /// by now, goes on.
+    /// Continues the first operation that only waits for this direction of a NIC, if the direction
+    /// is free.
     fn unpark(&mut self, nic: u16, inwards: bool, now: Time, actions: &mut impl Actions) {
         while let Some(turn) = self.nics.unpark(nic, inwards, now) {
             let operation = self.window.get(turn.2);
@@ -547,7 +552,8 @@ impl Rank {
 
     // --- Sends --------------------------------------------------------------------------------
 
-    /// Bytes that a send puts on its NIC at once: its payload, or the request of a rendezvous.
+    /// Returns the bytes that a send first puts on its NIC, and true if they are the request of a
+    /// rendezvous instead of its payload.
     fn first_bytes(&self, send: &Send) -> (u64, bool) {
         let limit = self.options().rendezvous_above_bytes;
         if limit.is_some_and(|limit| send.bytes > limit) {
@@ -561,7 +567,7 @@ impl Rank {
         let (bytes, _) = self.first_bytes(send);
         let options = &self.workload.options;
         let rest_ps = options.overhead_per_byte.times(bytes.saturating_sub(1));
-        // OPS-16, OPS-17
+        // OPS-16, OPS-17: host overhead and latency before the departure
         let depart = now + send.latency_ps + options.overhead_ps;
         let nic = self.window.get(slot).nic;
         self.nics.occupy(nic, false, now + send.latency_ps, bytes);
@@ -577,7 +583,7 @@ impl Rank {
         }
     }
 
-    /// The message of a send, or the request of its rendezvous, goes to the network. // OPS-13
+    /// Sends the message of a send, or the request of its rendezvous. // OPS-13
     fn depart(&mut self, slot: SlotNumber, _: Time, actions: &mut impl Actions) {
         let Work::Send(send) = self.window.get(slot).work else {
             return;
@@ -615,12 +621,12 @@ impl Rank {
     fn handed_over(&mut self, slot: SlotNumber) {
         self.window.get_mut(slot).handed_over = true;
         if !self.options().send_holds_to_end {
-            self.free_resource(slot); // OPS-22
+            self.free_resource(slot); // OPS-22: the send occupies it only during the overhead
         }
         self.end_send_if_over(slot);
     }
 
-    /// OPS-14
+    /// Ends a send if all conditions of OPS-14 are met.
     fn end_send_if_over(&mut self, slot: SlotNumber) {
         let operation = self.window.get(slot);
         let Work::Send(send) = &operation.work else {
@@ -632,8 +638,8 @@ impl Rank {
         }
     }
 
-    /// The receiver has a receive for a send that asked first: the data goes, as soon as the NIC
-    /// is free. // OPS-13
+    /// Sends the data of a rendezvous when the NIC is free, because the receiver has a receive for
+    /// it. // OPS-13
     fn cleared_to_send(&mut self, index: u32, now: Time, actions: &mut impl Actions) {
         let Some(slot) = self.window.slot_of(index) else {
             return;
@@ -645,7 +651,7 @@ impl Rank {
         self.emit(message, now, now, actions);
     }
 
-    /// Sends a message at `earliest` or when its NIC is free.
+    /// Sends a message at `earliest`, or when its NIC is free.
     fn emit(&mut self, message: Message, earliest: Time, now: Time, actions: &mut impl Actions) {
         let at = earliest.max(self.nics.free_at(message.nic, false));
         self.nics.occupy(message.nic, false, at, message.bytes);
@@ -715,7 +721,7 @@ impl Rank {
         }
     }
 
-    /// A receive has found its message, or the request for it.
+    /// Handles a receive that was matched with a message, or with the request for it.
     fn matched(
         &mut self,
         slot: SlotNumber,
@@ -726,7 +732,7 @@ impl Rank {
         if !found.request {
             return self.arrived(slot, (found.rank, found.index, 0), found.bytes, now);
         }
-        // OPS-13
+        // OPS-13: request the data
         self.cleared.insert((found.rank, found.index), slot);
         let operation = self.window.get(slot);
         let answer = Message {
@@ -749,7 +755,7 @@ impl Rank {
         self.emit(answer, now, now, actions);
     }
 
-    /// The message of a receive is there; what is left is the host's time for it.
+    /// Handles the arrival of a receive's message. Only the host's time remains.
     fn arrived(&mut self, slot: SlotNumber, from: (u32, u32, u64), bytes: u64, now: Time) {
         let operation = self.window.get_mut(slot);
         operation.phase = Phase::Arrived;
@@ -764,7 +770,7 @@ impl Rank {
         }
     }
 
-    /// The host takes its time for a message. // OPS-16
+    /// Starts the host's processing of a message. // OPS-16
     fn process(&mut self, turn: Turn, now: Time) {
         let slot = turn.2;
         let operation = self.window.get(slot);
@@ -783,7 +789,8 @@ impl Rank {
         }
     }
 
-    /// Time from the arrival of a message until its receive is over: o + (s − 1) max(O, G). // OPS-16
+    /// Returns the time from the arrival of a message to the end of its receive: o + (s − 1) max(O,
+    /// G). // OPS-16
     fn receive_ps(&self, bytes: u64) -> u64 {
         let options = self.options();
         let per_byte = options.overhead_per_byte.max(options.gap_per_byte);
@@ -826,7 +833,7 @@ impl Rank {
         self.end_collective_if_over(slot);
     }
 
-    /// A lane goes on as far as it can. // OPS-33
+    /// Advances a lane as far as possible. // OPS-33
     fn advance(&mut self, slot: SlotNumber, lane: u32, now: Time, actions: &mut impl Actions) {
         let mut resumed = Vec::new();
         loop {
@@ -864,7 +871,7 @@ impl Rank {
         self.end_collective_if_over(slot);
     }
 
-    /// A lane sends. // OPS-16, OPS-17, OPS-37
+    /// Executes a send step of a lane. // OPS-16, OPS-17, OPS-37
     fn send_step(
         &mut self,
         slot: SlotNumber,
@@ -913,7 +920,7 @@ impl Rank {
         self.emit(message, copied + latency_ps, now, actions);
     }
 
-    /// When a lane is done with a message that is there. // OPS-16, OPS-34, OPS-37
+    /// Returns the time at which a lane has processed an arrived message. // OPS-16, OPS-34, OPS-37
     fn receive_step(&mut self, slot: SlotNumber, lane: u32, came: Came, now: Time) -> Time {
         let bytes = came.bytes;
         let receive_ps = self.receive_ps(bytes);
@@ -939,12 +946,12 @@ impl Rank {
         } else {
             0
         };
-        // What has come since the lane sent last has been copied beside the messages before it.
+        // Copies of messages that arrived since the lane's last send overlap.
         let copied = came.at.max(running.sent_at(lane)) + options.copy_ps;
         at.max(copied) + receive_ps + reduction_ps
     }
 
-    /// A message of a collective arrives, perhaps before this rank takes part in it.
+    /// Handles an arriving message of a collective, possibly before this rank takes part in it.
     fn collective_message(&mut self, message: &Message, now: Time) {
         let &Message {
             id,
@@ -995,7 +1002,7 @@ impl Rank {
         }
     }
 
-    /// Whether messages of a collective have yet to be given to the network.
+    /// True if messages of a collective have not entered the network yet.
     fn leaves_later(&self, slot: SlotNumber) -> bool {
         let index = self.window.get(slot).index;
         let mut leaving = self.leaving.values();
@@ -1038,7 +1045,7 @@ impl Rank {
             Work::Send(Send {
                 on_sent: Some(trigger),
                 ..
-            }) => actions.activate(trigger), // OPS-40
+            }) => actions.activate(trigger), // OPS-40: the end of a send activates a trigger
             Work::Collective(collective) => {
                 self.of_scope.remove(&scope_of(&collective));
             }
@@ -1080,7 +1087,7 @@ impl Rank {
         }
     }
 
-    /// See [`Record::moved_bytes`].
+    /// Returns the value of [`Record::moved_bytes`].
     fn moved_bytes(&self, work: &Work) -> u64 {
         let Work::Collective(collective) = work else {
             return 0;
@@ -1094,7 +1101,7 @@ impl Rank {
     }
 }
 
-/// Gives a collective the next instance number of its group, unless it has one. // OPS-30
+/// Assigns the next instance number of its group to a collective without one. // OPS-30
 fn count_instance(counted: &mut BTreeMap<Option<u32>, u64>, collective: &mut Collective) {
     if collective.instance.is_none() {
         let next = counted.entry(collective.group).or_default();

@@ -1,14 +1,14 @@
-//! What the operations of a rank occupy, and which of them has it next.
+//! Resources of a rank, and the order in which operations get them.
 
 use super::options::{Options, ReadyOrder};
 use super::window::{Slot, SlotNumber};
 use kernel::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Place of a ready operation among others: smaller is first. // OPS-23
+/// Sort key of a ready operation: the smallest is first. // OPS-23
 pub(super) type Turn = (u64, u64, SlotNumber);
 
-/// Gives ready operations their places.
+/// Assigns sort keys to ready operations.
 #[derive(Debug)]
 pub(super) struct Turns {
     order: ReadyOrder,
@@ -20,7 +20,7 @@ impl Turns {
         Self { order, given: 0 }
     }
 
-    /// The place of an operation that is ready now. // OPS-23
+    /// Returns the sort key of an operation that becomes ready now. // OPS-23
     pub fn give(&mut self, slot: SlotNumber, operation: &Slot) -> Turn {
         self.given += 1;
         match self.order {
@@ -35,7 +35,7 @@ impl Turns {
 #[derive(Debug, Default)]
 pub(super) struct Resource {
     held: bool,
-    /// Index of the operation that has it, or had it last.
+    /// Index of the operation that uses it, or used it last.
     last: Option<u32>,
     ready: BTreeSet<Turn>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Resource {
 #[derive(Debug, Default)]
 pub(super) struct Resources {
     all: BTreeMap<u16, Resource>,
-    /// Those whose state has changed since operations were last chosen.
+    /// Resources that changed since operations were last chosen.
     changed: BTreeSet<u16>,
 }
 
@@ -54,7 +54,7 @@ impl Resources {
         self.changed.insert(resource);
     }
 
-    /// A resource is free again.
+    /// Frees a resource.
     pub fn free(&mut self, resource: u16) {
         let state = self.all.entry(resource).or_default();
         debug_assert!(state.held, "an operation had it");
@@ -66,13 +66,13 @@ impl Resources {
         self.all.get(&resource).is_some_and(|state| state.held)
     }
 
-    /// Index of the operation that has a resource.
+    /// Returns the index of the operation that uses a resource.
     pub fn holder(&self, resource: u16) -> Option<u32> {
         let state = self.all.get(&resource)?;
         state.held.then_some(state.last).flatten()
     }
 
-    /// The next operation that could have a resource; it is taken out of those that wait.
+    /// Removes and returns the next operation that could use a free resource.
     pub fn next(&mut self) -> Option<Turn> {
         while let Some(&number) = self.changed.first() {
             let state = self.all.get_mut(&number).expect("it has changed");
@@ -86,7 +86,7 @@ impl Resources {
         None
     }
 
-    /// An operation takes a resource that is free; the index of the one that had it before.
+    /// Occupies a free resource. Returns the index of its previous user.
     pub fn take(&mut self, resource: u16, index: u32) -> Option<u32> {
         let state = self.all.entry(resource).or_default();
         debug_assert!(!state.held, "it is free");
@@ -99,18 +99,18 @@ impl Resources {
 #[derive(Debug, Default)]
 pub(super) struct Direction {
     pub free_at: Time,
-    /// Operations that have all but this NIC.
+    /// Operations that only wait for this direction.
     pub parked: BTreeSet<Turn>,
 }
 
-/// The NICs of a rank, where their time is part of the options. // OPS-21
+/// The NICs of a rank, if the options define their time. // OPS-21
 #[derive(Debug)]
 pub(super) struct Nics {
-    /// How many there are; 0: as many as messages name.
+    /// Number of NICs. 0: as many as messages use.
     count: u16,
     gap_ps: u64,
     gap_per_byte: super::options::PerByte,
-    /// By NIC and direction: false out, true in.
+    /// By NIC and direction: false is out, true is in.
     directions: BTreeMap<(u16, bool), Direction>,
 }
 
@@ -124,17 +124,17 @@ impl Nics {
         }
     }
 
-    /// Returns the direction of the NIC that a message uses. // OPS-21: its NIC modulo their number
+    /// Returns the direction that a message uses. // OPS-21: the NIC modulo the number of NICs
     fn key(&self, nic: u16, inwards: bool) -> (u16, bool) {
         (nic.checked_rem(self.count).unwrap_or(nic), inwards)
     }
 
-    /// Whether NICs take time at all; where the network has them, they do not.
+    /// True if NICs take time. It is false if the network simulates them.
     pub fn count(&self) -> bool {
         self.gap_ps > 0 || self.gap_per_byte > super::options::PerByte::ZERO
     }
 
-    /// When a direction is free.
+    /// Returns the time at which a direction is free.
     pub fn free_at(&self, nic: u16, inwards: bool) -> Time {
         let direction = self.directions.get(&self.key(nic, inwards));
         direction.map_or(0, |direction| direction.free_at)
@@ -151,7 +151,7 @@ impl Nics {
         }
     }
 
-    /// An operation has all it needs but a direction of its NIC, which is free later.
+    /// Parks an operation that only waits for this direction. Returns the time at which it is free.
     pub fn park(&mut self, nic: u16, inwards: bool, turn: Turn) -> Time {
         let key = self.key(nic, inwards);
         let direction = self.directions.entry(key).or_default();
@@ -159,7 +159,8 @@ impl Nics {
         direction.free_at
     }
 
-    /// The first operation that waited for a direction that is free now.
+    /// Removes and returns the first operation that waits for a direction, if the direction is free
+    /// now.
     pub fn unpark(&mut self, nic: u16, inwards: bool, now: Time) -> Option<Turn> {
         let key = self.key(nic, inwards);
         let direction = self.directions.get_mut(&key)?;
@@ -168,7 +169,7 @@ impl Nics {
             .flatten()
     }
 
-    /// When a direction for which operations wait will be free, if any do.
+    /// Returns the time at which a direction will be free, if operations wait for it.
     pub fn awaited_at(&self, nic: u16, inwards: bool) -> Option<Time> {
         let direction = self.directions.get(&self.key(nic, inwards))?;
         (!direction.parked.is_empty()).then_some(direction.free_at)

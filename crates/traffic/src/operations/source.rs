@@ -1,41 +1,44 @@
-//! Where the operations of ranks come from.
+//! Sources of the operations of ranks.
 
 use crate::Error;
 use crate::operation::Operation;
 use std::sync::Arc;
 
-/// Gives the operations of each rank, block by block, in the order of indices. // OPS-04
+/// A source of the operations of each rank, block by block, in the order of indices. // OPS-04
 ///
-/// Several threads may read at once, each other ranks.
+/// Several threads may read at the same time, each for other ranks.
 pub trait Source: std::fmt::Debug + std::marker::Send + Sync {
     /// Number of operations of a rank.
     fn count(&self, rank: u32) -> u32;
 
-    /// The next operations of a rank: those from index `from` on, at least one if there is one.
+    /// Returns the next operations of a rank, starting at index `from`: at least one, if there is
+    /// one.
     ///
     /// # Errors
-    /// If the operations cannot be read.
+    /// The operations cannot be read.
     fn read(&self, rank: u32, from: u32) -> Result<Block, Error>;
 
-    /// The name of an operation, if it has one: for messages to users, not quick.
+    /// Returns the name of an operation, if it has one. This may be slow and is for messages to
+    /// users.
     fn name(&self, rank: u32, index: u32) -> Option<String>;
 }
 
-/// Operations of one rank that follow each other.
+/// Consecutive operations of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// The operations.
     pub operations: Vec<Operation>,
-    /// When the next block must have been read: when this many of the rank's operations, counted
-    /// by index, include one that has started. 0: at once. None: there is no next block.
+    /// Condition for reading the next block: an operation has started whose index is at least this
+    /// value minus 1. 0: read it immediately. `None`: there is no next block.
     ///
-    /// Each later operation waits for one with at least this index less 1, so none of them can
-    /// start before. This makes reading in blocks exact. // OPS-04
+    /// Each later operation depends on an operation with at least this index minus 1, so none of
+    /// them can start earlier. So reading in blocks changes no result. // OPS-04
     pub next_at: Option<u32>,
 }
 
-/// What a rest of operations waits for at least: the smallest, over the operations, of the largest
-/// index + 1 that each waits for; 0 if one waits for nothing. // OPS-04
+/// Returns a lower bound of what the remaining operations wait for: for each operation the largest
+/// index + 1 of its dependencies, and of these values the smallest. It is 0 if an operation has no
+/// dependency. // OPS-04
 #[must_use]
 pub fn needed_at<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> Option<u32> {
     let waits = operations.into_iter().map(|operation| {
@@ -45,12 +48,12 @@ pub fn needed_at<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> Opt
     waits.min()
 }
 
-/// Operations that are in memory, rank by rank.
+/// Operations in memory, by rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InMemory {
     /// The operations of each rank.
     pub operations: Arc<[Vec<Operation>]>,
-    /// Their names: (rank, index, name), sorted.
+    /// Names of operations: (rank, index, name), sorted.
     pub names: Vec<(u32, u32, String)>,
 }
 

@@ -1,73 +1,74 @@
-//! Ranks that are slow, and computations that do not always take the same time.
+//! Slow ranks, and random variation of computation times.
 
 use kernel::{Purpose, Stream};
 
-/// How much longer than stated computations take. // OPS-70
+/// A model of slow ranks and noise. // OPS-70
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stragglers {
-    /// Seed of all draws.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// Ranks that are slow. Those that several entries concern have the product of the factors.
+    /// Slow ranks. The factors of several entries for one rank are multiplied.
     pub slow: Vec<Slow>,
-    /// What each computation draws.
+    /// Random variation of each computation.
     pub noise: Option<Noise>,
 }
 
-/// Ranks whose computations take longer, all of a run by the same factor. // OPS-70
+/// Ranks whose computations take longer by a constant factor. // OPS-70
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slow {
-    /// Which ranks.
+    /// The ranks.
     pub who: Who,
-    /// By how much.
+    /// The factor.
     pub by: By,
 }
 
-/// Which ranks are slow.
+/// A selection of ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Who {
-    /// The one with this number.
+    /// The rank with this number.
     Rank(u32),
-    /// Each with this probability, 0 to 1.
+    /// Each rank with this probability, 0 to 1.
     Chance(f64),
 }
 
 /// The factor of slow ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum By {
-    /// This one, at least 0.
+    /// A fixed factor, at least 0.
     Factor(f64),
-    /// Each rank draws its own: log-normal of mean 1, whose logarithm has this standard deviation.
+    /// Each rank draws its own factor: log-normal with mean 1. `sigma` is the standard deviation of
+    /// its logarithm.
     LogNormal {
         /// σ.
         sigma: f64,
     },
 }
 
-/// Distributions of the factor that each computation draws; the mean is 1 but for `Delay`.
+/// Distributions of the factor of each computation. The mean is 1, except for `Delay`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
-    /// Evenly from 1 − w to 1 + w.
+    /// Uniform from 1 − w to 1 + w.
     Uniform {
         /// w, 0 to 1.
         width: f64,
     },
-    /// Log-normal: the logarithm has this standard deviation.
+    /// Log-normal. `sigma` is the standard deviation of the logarithm.
     LogNormal {
         /// σ.
         sigma: f64,
     },
-    /// With a probability the computation takes longer by an exponential time.
+    /// With a probability, the computation takes longer by an exponential time.
     Delay {
-        /// 0 to 1.
+        /// Probability, 0 to 1.
         probability: f64,
-        /// Mean of that time, ps.
+        /// Mean of the additional time, ps.
         mean_ps: f64,
     },
 }
 
 impl Stragglers {
-    /// The factor of a rank. What it draws depends on seed, rank and the place of the entry alone.
-    /// // OPS-70
+    /// Returns the factor of a rank. Its draw depends only on seed, rank and the index of the
+    /// entry. // OPS-70
     #[must_use]
     pub fn factor(&self, rank: u32) -> f64 {
         let of = |(nth, slow): (u64, &Slow)| {
@@ -86,8 +87,8 @@ impl Stragglers {
         (0..).zip(&self.slow).map(of).product()
     }
 
-    /// How long a computation takes: its own time, times the factor of its rank, times or plus what
-    /// it draws. The draw depends on seed, rank and index alone. // OPS-70
+    /// Returns the duration of a computation: its stated time × the factor of its rank × or + a
+    /// random draw. The draw depends only on seed, rank and index. // OPS-70
     #[must_use]
     pub fn duration_ps(&self, factor: f64, rank: u32, index: u32, duration_ps: u64) -> u64 {
         if factor == 1.0 && self.noise.is_none() {
@@ -116,7 +117,7 @@ impl Stragglers {
     }
 }
 
-/// A log-normal number of mean 1.
+/// Draws a log-normal number with mean 1.
 fn log_normal(sigma: f64, stream: &mut Stream) -> f64 {
     libm::exp(sigma * stream.normal() - sigma * sigma / 2.0)
 }
@@ -129,7 +130,7 @@ mod tests {
         Slow { who, by }
     }
 
-    /// OPS-70: ranks are slow by number, by chance, and by a distribution of the factor.
+    /// OPS-70: ranks are slow by number, by probability, and by a distribution of the factor.
     #[test]
     fn ranks_are_slow_by_number_and_by_chance() {
         let stragglers = |slow| Stragglers {
@@ -145,7 +146,7 @@ mod tests {
         assert!([2.5, 2.5 * 1.5].contains(&model.factor(7)));
         let sure = slow(Who::Chance(1.0), By::Factor(2.0));
         assert_eq!(stragglers(vec![sure, sure]).factor(4), 4.0);
-        // Entries draw on their own: 4 % of the ranks are slow by both.
+        // Entries draw independently: 4 % of the ranks are slow by both.
         let both = stragglers(vec![chance, chance]);
         let by_both = (0..10_000)
             .filter(|&rank| both.factor(rank) == 2.25)
@@ -164,7 +165,7 @@ mod tests {
         assert_ne!(other.factor(5), factors[5]);
     }
 
-    /// OPS-70: computations of slow ranks take longer, and noise keeps its mean.
+    /// OPS-70: computations of slow ranks take longer, and noise does not change the mean.
     #[test]
     fn computations_take_their_time_by_rank_and_by_chance() {
         let mut model = Stragglers {

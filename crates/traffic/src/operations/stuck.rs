@@ -1,4 +1,4 @@
-//! Why operations have not ended when nothing happens any more. // OPS-08
+//! Explains why operations have not ended although no further event is possible. // OPS-08
 
 use super::options::Matching;
 use super::rank::Rank;
@@ -8,23 +8,23 @@ use super::workload::Workload;
 use crate::operation::{Collective, Operation, Receive, Send, Work};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most operations and messages that are told of, of each kind.
-const TOLD: usize = 8;
+/// Maximum number of operations, and of messages, in the explanation.
+const MAX_LISTED: usize = 8;
 
-/// (rank, index)
+/// Rank and index of an operation.
 type Operations = (u32, u32);
 
-/// What an operation waits for.
+/// The cause for which an operation waits.
 struct Wait {
-    /// In words.
+    /// Description of the cause.
     why: String,
-    /// The operations that could end it, as far as they are known.
+    /// Known operations that could end the wait.
     on: Vec<Operations>,
 }
 
-/// Sentences that say what waits for what: a circle if there is one, else the operations at which
-/// the others' waits end. Then messages that no receive took. Empty if all ranks have finished and
-/// all messages were received.
+/// Describes which operations wait for which: a cycle if there is one, else the operations at which
+/// the waits of others end. Then it describes messages that no receive took. Returns nothing if all
+/// ranks have finished and all messages were received.
 #[must_use]
 pub fn explain<'a>(
     workload: &Workload,
@@ -56,40 +56,40 @@ pub fn explain<'a>(
         let why = waits.get(operation).map_or("", |wait| &wait.why);
         format!("{} {why}", name(operation))
     };
-    let mut told = Vec::new();
-    if let Some(circle) = circle(&waits) {
-        told.push("These operations wait for each other in a circle:".to_owned());
-        told.extend(circle.iter().map(|at| format!("  {}", sentence(at))));
+    let mut listed = Vec::new();
+    if let Some(found) = cycle(&waits) {
+        listed.push("These operations wait for each other in a cycle:".to_owned());
+        listed.extend(found.iter().map(|at| format!("  {}", sentence(at))));
     } else {
         let last: Vec<_> = waits
             .iter()
             .filter(|(_, wait)| wait.on.is_empty())
             .map(|(operation, _)| sentence(operation))
             .collect();
-        told.extend(shortened(&last));
+        listed.extend(shortened(&last));
     }
     let left: Vec<_> = ranks
         .values()
         .flat_map(|rank| rank.unreceived(workload))
         .collect();
-    told.extend(shortened(&left));
-    told
+    listed.extend(shortened(&left));
+    listed
 }
 
-/// The first few, and how many more there are.
+/// Returns the first few entries, and the number of the others.
 fn shortened(all: &[String]) -> Vec<String> {
-    let mut told: Vec<_> = all.iter().take(TOLD).cloned().collect();
-    if all.len() > TOLD {
-        told.push(format!("and {} more like these", all.len() - TOLD));
+    let mut listed: Vec<_> = all.iter().take(MAX_LISTED).cloned().collect();
+    if all.len() > MAX_LISTED {
+        listed.push(format!("and {} more like these", all.len() - MAX_LISTED));
     }
-    told
+    listed
 }
 
-/// Operations each of which waits for the next, and the last for the first.
-fn circle(waits: &BTreeMap<Operations, Wait>) -> Option<Vec<Operations>> {
+/// Finds operations that wait for each other in a cycle.
+fn cycle(waits: &BTreeMap<Operations, Wait>) -> Option<Vec<Operations>> {
     let mut over = BTreeSet::new();
     for &start in waits.keys() {
-        // A path, and for each of its operations which of its waits comes next.
+        // The current path. Each entry has the index of the next wait to follow.
         let mut path: Vec<(Operations, usize)> = vec![(start, 0)];
         while let Some((at, next)) = path.last_mut() {
             let at = *at;
@@ -119,7 +119,8 @@ fn from_words(from: Option<u32>, tag: Option<u64>) -> String {
     format!("{from} with {tag}")
 }
 
-/// Operations of a rank that have not ended and that `is` says yes to, unread ones included.
+/// Finds an operation of a rank that has not ended and for which `is` returns true, including
+/// unread ones.
 fn find(source: &dyn Source, rank: &Rank, mut is: impl FnMut(&Work) -> bool) -> Option<Operations> {
     let number = rank.number();
     if let Some(slot) = rank.window().all().find(|slot| is(&slot.work)) {
@@ -137,11 +138,11 @@ fn find(source: &dyn Source, rank: &Rank, mut is: impl FnMut(&Work) -> bool) -> 
     None
 }
 
-/// What is known of a workload of which nothing happens any more.
+/// The data about a stalled workload.
 struct Stalled<'a> {
     workload: &'a Workload,
     source: &'a dyn Source,
-    /// By their numbers.
+    /// The ranks by number.
     ranks: BTreeMap<u32, &'a Rank>,
 }
 
@@ -160,7 +161,7 @@ impl Stalled<'_> {
         }
     }
 
-    /// A receive waits for its message.
+    /// Explains a receive that waits for its message.
     fn for_message(&self, rank: &Rank, slot: &Slot, receive: &Receive) -> Wait {
         if let Some(&(from, index)) = rank.cleared_for(slot.index).as_ref() {
             return Wait {
@@ -197,7 +198,7 @@ impl Stalled<'_> {
         Wait { why, on }
     }
 
-    /// A send waits for the network, or, where its receiver must be ready first, for that.
+    /// Explains a send that waits for the network, or for its receiver in a rendezvous.
     fn for_receiver(&self, rank: &Rank, send: &Send) -> Wait {
         let (number, to, tag) = (rank.number(), send.to, send.tag);
         let limit = self.workload.options.rendezvous_above_bytes;
@@ -226,7 +227,7 @@ impl Stalled<'_> {
         }
     }
 
-    /// A collective waits for other members.
+    /// Explains a collective that waits for other members.
     fn for_members(&self, rank: &Rank, slot: &Slot, collective: &Collective) -> Wait {
         let group = self.workload.group_name(collective.group);
         let which = collective.instance.unwrap_or(0);
@@ -254,7 +255,7 @@ impl Stalled<'_> {
     }
 }
 
-/// An operation waits for others of its rank, or for its trigger.
+/// Explains an operation that waits for others of its rank, or for its trigger.
 fn for_operations(rank: &Rank, slot: &Slot) -> Wait {
     let before = rank.window().waits_for(slot.index);
     if before.is_empty() {
@@ -272,7 +273,7 @@ fn for_operations(rank: &Rank, slot: &Slot) -> Wait {
     }
 }
 
-/// An operation waits for its resource, or for its NIC.
+/// Explains an operation that waits for its resource or its NIC.
 fn for_resource(rank: &Rank, slot: &Slot) -> Wait {
     let holder = slot.resource.and_then(|resource| rank.holder(resource));
     let resource = slot.resource.unwrap_or(0);

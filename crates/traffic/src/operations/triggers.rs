@@ -1,11 +1,11 @@
-//! Triggers: what messages of any rank activate, and which operations of any rank they let begin.
+//! Triggers: messages of any rank activate them, and they release operations of any rank.
 
 use super::source::Source;
 use super::workload::{TriggerKind, Workload};
 use crate::Error;
 
-/// The state of all triggers of a workload. It is global, so a run with triggers has one thread:
-/// what it releases starts at the same instant, on whichever host. // OPS-40
+/// The state of all triggers of a workload. It is global: released operations start at the same
+/// instant on any host. So a run with triggers has one thread. // OPS-40
 #[derive(Clone, Debug, Default)]
 pub struct Triggers {
     all: Vec<State>,
@@ -15,15 +15,15 @@ pub struct Triggers {
 struct State {
     kind: TriggerKind,
     activations: u64,
-    /// (rank, index), in order of priority, rank and index.
+    /// Operations (rank, index) that wait for it, in order of priority, rank and index.
     targets: Vec<(u32, u32)>,
 }
 
 impl Triggers {
-    /// The triggers of a workload, with the operations that wait for them.
+    /// Creates the triggers of a workload, with the operations that wait for them.
     ///
     /// # Errors
-    /// If the operations cannot be read.
+    /// The operations cannot be read.
     pub fn new(workload: &Workload, source: &dyn Source) -> Result<Self, Error> {
         let mut targets = vec![Vec::new(); workload.triggers.len()];
         if !targets.is_empty() {
@@ -54,7 +54,7 @@ impl Triggers {
         Ok(Self { all: all.collect() })
     }
 
-    /// Activates a trigger; the operations, as (rank, index), that may begin now. // OPS-41
+    /// Activates a trigger. Returns the operations (rank, index) that it releases. // OPS-41
     pub fn activate(&mut self, trigger: u32) -> &[(u32, u32)] {
         let state = &mut self.all[trigger as usize];
         state.activations += 1;
@@ -69,7 +69,7 @@ impl Triggers {
         if fires { &state.targets } else { &[] }
     }
 
-    /// Whether there are any.
+    /// True if there are triggers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

@@ -1,56 +1,56 @@
-//! The operations of a rank that have been read and have not ended. // OPS-03
+//! The window of a rank's operations: those that have been read and have not ended. // OPS-03
 
 use crate::operation::{Operation, Work};
 use kernel::Time;
 use std::collections::VecDeque;
 
-/// Place of a live operation in the window.
+/// Index of an operation in the window.
 pub(super) type SlotNumber = u32;
 
 const NONE: u32 = u32::MAX;
 
-/// How far an operation is.
+/// State of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Its dependencies have not all been met.
+    /// Some dependencies are not met.
     Waiting,
-    /// It waits for its resource or NIC.
+    /// Waits for its resource or NIC.
     Ready,
-    /// It has started.
+    /// Has started.
     Started,
-    /// A receive whose message has arrived waits for its resource or NIC.
+    /// A receive whose message has arrived, which waits for its resource or NIC.
     Arrived,
-    /// A receive whose message has arrived takes the host's time.
+    /// A receive whose message is being processed by the host.
     Processing,
 }
 
-/// A live operation. // OPS-03
+/// An operation in the window. // OPS-03
 #[derive(Debug)]
 pub(super) struct Slot {
     pub work: Work,
     pub priority: u64,
     pub ready_ps: Time,
     pub start_ps: Time,
-    /// Bytes of the message that a receive has.
+    /// Bytes of the message of a receive.
     pub arrived_bytes: u64,
-    /// The message that a receive has, by rank, index and part.
+    /// The message of a receive: rank and index of its send.
     pub arrived_from: (u32, u32),
     pub arrived_part: u64,
     pub index: u32,
-    /// Dependencies that are not met.
+    /// Number of dependencies that are not met.
     pub pending: u32,
-    /// What it waited for last: the index of an operation of this rank, or `u32::MAX`.
+    /// Last cause of waiting: the index of an operation of this rank, or `u32::MAX`.
     pub released_by: u32,
-    /// The collective that it is a part of, or `u32::MAX`.
+    /// The collective of which it is a part, or `u32::MAX`.
     part_of: u32,
     first_edge: u32,
     pub resource: Option<u16>,
     pub nic: u16,
     pub phase: Phase,
     pub holds_resource: bool,
-    /// The host's time for a send is over.
+    /// True if the host's time of a send is over.
     pub handed_over: bool,
-    /// The last ACK of a send is back.
+    /// True if the last ACK of a send has arrived.
     pub acknowledged: bool,
     pub has_message: bool,
     pub waits_for_trigger: bool,
@@ -63,12 +63,12 @@ struct Edge {
     next: u32,
 }
 
-/// Live operations of a rank, found by index or slot.
+/// The operations in the window, found by index or slot.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     slots: Vec<Option<Slot>>,
     free: Vec<SlotNumber>,
-    /// Slots of the operations from `base` on; `NONE` for those that have ended.
+    /// Slots of the operations from `base` on. `NONE` for operations that have ended.
     of_index: VecDeque<u32>,
     base: u32,
     edges: Vec<Edge>,
@@ -170,7 +170,7 @@ impl Window {
         self.get_mut(from).first_edge = at;
     }
 
-    /// Takes the edges of a slot that wait for its start, or all that are left, and appends the
+    /// Removes the edges of a slot that wait for its start, or all remaining edges. Appends the
     /// operations whose last dependency this was to `ready`, in the order of their indices.
     pub fn release(
         &mut self,
@@ -204,7 +204,7 @@ impl Window {
         ready.make_contiguous()[from..].reverse();
     }
 
-    /// Forgets an operation that has ended.
+    /// Removes an operation that has ended.
     pub fn end(&mut self, slot: SlotNumber) -> Slot {
         let ended = self.slots[slot as usize].take().expect("a live slot");
         debug_assert_eq!(ended.first_edge, NONE, "its dependents are released");
@@ -218,13 +218,13 @@ impl Window {
         ended
     }
 
-    /// All live operations, by index.
+    /// Returns all operations in the window, by index.
     pub fn all(&self) -> impl Iterator<Item = &Slot> {
         let slots = self.of_index.iter().filter(|&&slot| slot != NONE);
         slots.map(|&slot| self.get(slot))
     }
 
-    /// Indices of live operations that an operation waits for.
+    /// Returns the indices of operations in the window for which an operation waits.
     pub fn waits_for(&self, index: u32) -> Vec<u32> {
         let waits = |slot: &&Slot| {
             let mut at = slot.first_edge;
@@ -259,7 +259,7 @@ impl Slot {
 mod tests {
     use super::*;
 
-    /// OPS-03: with its place in the index and two edges an operation takes less than 200 bytes.
+    /// OPS-03: with its entry in the index and two edges, an operation takes less than 200 bytes.
     #[test]
     fn a_live_operation_is_small() {
         let bytes = size_of::<Option<Slot>>() + 4 + 2 * size_of::<Edge>();
@@ -274,8 +274,8 @@ mod tests {
         }
     }
 
-    /// OPS-02: an operation is released by the last of its dependencies; those that have ended
-    /// before it is read count as met.
+    /// OPS-02: the last dependency releases an operation. Dependencies that ended before it is read
+    /// count as met.
     #[test]
     fn dependencies_are_met_once() {
         let mut window = Window::default();
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!((window.frontier(), window.live()), (5, 4));
     }
 
-    /// OPS-03: memory is that of live operations, however many there have been.
+    /// OPS-03: memory depends on operations in the window, not on the number of ended ones.
     #[test]
     fn slots_and_edges_are_used_again() {
         let mut window = Window::default();

@@ -1,30 +1,30 @@
-//! What holds for all ranks of a workload.
+//! Properties that apply to all ranks of a workload.
 
 use super::options::Options;
 use crate::collectives::{Algorithm, algorithms_of};
 use crate::operation::{Collective, CollectiveKind};
 use std::sync::Arc;
 
-/// What holds for all ranks of a workload.
+/// Properties that apply to all ranks of a workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     /// Number of ranks; they are numbered from 0.
     pub ranks: u32,
-    /// Groups that collectives name.
+    /// Groups to which collectives refer.
     pub groups: Vec<Group>,
-    /// What differs between sources of workloads.
+    /// Options of the workload.
     pub options: Options,
-    /// Triggers that operations name.
+    /// Triggers to which operations refer.
     pub triggers: Vec<Trigger>,
-    /// Collectives that operations name as what they are parts of.
+    /// Collectives that consist of operations.
     pub collectives: Vec<Composed>,
 }
 
 impl Workload {
-    /// The members of a group, in order; `None` is the group of all ranks.
+    /// Returns the members of a group in order. `None` is the group of all ranks.
     ///
     /// # Panics
-    /// If there is no such group.
+    /// The group does not exist.
     #[must_use]
     pub fn members(&self, group: Option<u32>) -> Members {
         match group {
@@ -33,10 +33,11 @@ impl Workload {
         }
     }
 
-    /// The algorithm of a collective: its own, that of the options, or the default of its kind.
+    /// Returns the algorithm of a collective: its own, that of the options, or the default of its
+    /// kind.
     ///
     /// # Errors
-    /// Says what is wrong with the words that name it.
+    /// The text of the algorithm is invalid. The error has the problem.
     pub fn algorithm(&self, collective: &Collective) -> Result<Algorithm, String> {
         let written = collective
             .algorithm
@@ -48,7 +49,7 @@ impl Workload {
         }
     }
 
-    /// The name of a group, for messages and results.
+    /// Returns the name of a group, for messages and results.
     #[must_use]
     pub fn group_name(&self, group: Option<u32>) -> &str {
         group.map_or("all", |group| &self.groups[group as usize].name)
@@ -58,23 +59,23 @@ impl Workload {
 /// A group of ranks: the communicator of a collective.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// Its members, all different, in the order that algorithms go by.
+    /// The members, all different, in the order that algorithms use.
     pub ranks: Arc<[u32]>,
 }
 
-/// A collective that computations, sends and receives of a group make up. What moves its data is
-/// theirs; it has times, and bandwidths by its kind. // OPS-38
+/// A collective that consists of computations, sends and receives of a group. The operations move
+/// its data. It has times, and bandwidths according to its kind. // OPS-38
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Composed {
-    /// What they do together.
+    /// Kind of the collective.
     pub kind: CollectiveKind,
-    /// Their group, by its place in the workload's list. None: all ranks.
+    /// The group, as an index in the workload's list. `None`: all ranks.
     pub group: Option<u32>,
     /// Bytes S of the whole vector.
     pub bytes: u64,
-    /// How many operations of all ranks make it up.
+    /// Number of operations of all ranks that are parts of it.
     pub parts: u64,
 }
 
@@ -83,12 +84,12 @@ pub struct Composed {
 pub enum Members {
     /// Ranks 0 to n − 1.
     All(u32),
-    /// These.
+    /// Listed ranks.
     Listed(Arc<[u32]>),
 }
 
 impl Members {
-    /// How many there are.
+    /// Number of members.
     #[must_use]
     pub fn count(&self) -> u32 {
         match self {
@@ -97,7 +98,7 @@ impl Members {
         }
     }
 
-    /// The rank at a position.
+    /// Returns the rank at a position.
     #[must_use]
     pub fn rank(&self, position: u32) -> u32 {
         match self {
@@ -106,7 +107,7 @@ impl Members {
         }
     }
 
-    /// The position of a rank, if it is a member.
+    /// Returns the position of a rank, if it is a member.
     #[must_use]
     pub fn position(&self, rank: u32) -> Option<u32> {
         match self {
@@ -119,23 +120,23 @@ impl Members {
     }
 }
 
-/// Something that ends of messages activate and that lets operations of any rank begin. // OPS-40
+/// A trigger: ends of messages activate it, and it releases operations of any rank. // OPS-40
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trigger {
-    /// When it fires, and for whom.
+    /// Rule for firing.
     pub kind: TriggerKind,
 }
 
 /// Kinds of [`Trigger`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriggerKind {
-    /// The first activation fires it for all its operations; later ones do nothing.
+    /// The first activation releases all its operations. Later ones have no effect.
     OneShot,
-    /// Each activation fires it for the next of its operations.
+    /// Each activation releases the next of its operations.
     MultiShot,
-    /// The activation of this number fires it for all its operations.
+    /// The activation with this number releases all its operations.
     Barrier {
-        /// How many activations it takes; at least 1.
+        /// Number of activations; at least 1.
         count: u32,
     },
 }
