@@ -251,7 +251,7 @@ fn triggers() {
     assert_eq!(starts, [10, 10, 15, 15]);
 }
 
-/// OPS-08: circles, receives without a send, sends without a receive.
+/// OPS-08: cycles, receives without a send, sends without a receive.
 #[test]
 fn what_is_stuck_is_explained() {
     let mut program = Program::new(2, Options::default());
@@ -262,7 +262,7 @@ fn what_is_stuck_is_explained() {
     let told = program.run(latency(1)).unwrap_err().to_string();
     for part in [
         "stuck after 0 of its operations",
-        "in a circle",
+        "in a cycle",
         "rank 0, operation 0 (recv) waits for a message from rank 1 with tag 0: operation 1 of rank 1",
         "rank 1, operation 1 (send) waits for operation 0 of its rank",
     ] {
@@ -351,7 +351,7 @@ fn instances_in_the_order_of_starts() {
         program
     };
     let told = program(Instances::Index).run(latency(100)).unwrap_err();
-    assert!(told.to_string().contains("in a circle"), "{told}");
+    assert!(told.to_string().contains("in a cycle"), "{told}");
     let (_, records) = program(Instances::Start).recorded(latency(100)).unwrap();
     let mut met: Vec<_> = records
         .iter()
