@@ -117,7 +117,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "scenario/src/resources.rs": ({"bfc"}, REPORT),
     "scenario/src/switch_state.rs": ({"bfc", "floodgate", "hpcc", "spfc"}, REPORT),
     "scenario/src/scheme/switch.rs": ({"bfc"}, WORDS),
-    "scenario/src/scheme/tables.rs": ({"bfc", "cbfc", "expresspass", "homa", "ndp", "reps"}, WORDS),
+    "scenario/src/scheme/tables.rs": ({"bfc", "cbfc", "homa"}, WORDS),
 }
 """Files that name schemes for another reason, with the names and the reason."""
 

@@ -43,7 +43,7 @@ impl Permutation {
 impl Policy for Permutation {
     type Config = PermutationConfig;
     const NAME: &'static str = "permutation";
-    const ABOUT: &'static str = "the sender goes through all paths in random order (NDP)";
+    const ABOUT: &'static str = "the sender goes through all paths in random order";
     const PARAMS: &'static [Param] = &[];
     const LABELS: bool = true;
 

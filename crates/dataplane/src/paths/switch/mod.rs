@@ -221,7 +221,7 @@ path_choices! {
         Tuple = "tuple": "ECMP by addresses and ports as in ns-3",
         /// By a hash of the flow that is equal for both directions and for all switches of a tier:
         /// replies cross the links of their packets.
-        Symmetric = "symmetric": "ECMP by a hash that sends replies over the same links (ExpressPass)",
+        Symmetric = "symmetric": "ECMP by a hash that sends replies over the same links",
     }
     by_sender {
         /// By the label that the sender writes into [`Packet::hash`].
