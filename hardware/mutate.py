@@ -1,9 +1,11 @@
-"""Changes each circuit in ten places, one at a time, and shows that the tests notice it.
+"""Changes each circuit in ten places, one at a time, and checks that a test fails.
 
     python hardware/mutate.py [--only TEXT]
 
-Prints a Markdown table with a row for each change: module, line, change, and the test that failed.
-The exit status is 1 if a change passed all tests of its module. Places are drawn with a fixed seed.
+Prints a Markdown row for each change: module, line, change, and the test that failed. A second
+table has one row for each module. The exit status is 1 if a change passed all tests of its module.
+Places are drawn with a fixed seed. A place whose change does not compile, or changes nothing
+(`EQUIVALENT`), is counted and replaced by another one.
 """
 
 from __future__ import annotations
@@ -13,17 +15,22 @@ import os
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 HARDWARE = Path(__file__).resolve().parent
 PER_MODULE = 10
-LIMIT_S = 1800
-"""Seconds after which a changed circuit counts as noticed: it waits for an event for ever."""
+LIMIT_S = 120
+"""Processor time of a simulation. The simulator ends then, and its test fails."""
+STAGES = (
+    {"HARDWARE_EVENTS": "1000", "HARDWARE_EXAMPLES": "15"},
+    {"HARDWARE_EVENTS": "5000", "HARDWARE_EXAMPLES": "60"},
+)
+"""Lengths of the tests. Short tests notice most changes. The others get the long tests."""
 
 # What is replaced by what. `<=` is a comparison only outside of clocked assignments.
 CHANGES = (
@@ -44,6 +51,20 @@ CHANGES = (
     (r"<= '0;", "<= '1;"),
 )
 COMPARISON = (r" <= ", " < ")
+MORE_CHANGES = (
+    (r"^( +\.(?!clk|rst)[a-z]\w*)(\(.*\))?(,?)$", r"\1('0)\3"),
+    (r"(assign [^=]+ = )[^;]+;", r"\1'0;"),
+    (r"(if \().+(\) )", r"\g<1>1'b0\2"),
+    (r"(\w+(?:\[\w+\])?) <= [^;]+;$", r"\1 <= \1;"),
+    (r" << ", " >> "),
+    (r" >> ", " << "),
+    (r" \^ ", " | "),
+    (r" & ", " | "),
+    (r" \* ", " + "),
+    (r"'\(1\)", "'(2)"),
+)
+"""For modules that have fewer than ten places for the others: inputs of submodules, results and
+conditions that are stuck, registers that keep their value, and more operators."""
 
 TESTS = {
     "bfc_drr": "queues_of_a_bfc_port",
@@ -76,7 +97,7 @@ TESTS = {
     "fg_vup": "operations_of_a_floodgate_pipeline",
     "fg_window_table": "operations_of_a_floodgate_pipeline",
     "keyed_memory": "operations_of_a_floodgate_pipeline",
-    "next_bit": "queues_of_a_bfc_port",
+    "next_bit": "headers_of_a_bfc_pipeline",
     "pfc_generator": "sends",
     "pfc_ingress": "decision",
     "pfc_pause_timer": "receives or lasts",
@@ -89,87 +110,130 @@ TESTS = {
 }
 """Tests that concern a module, as an expression of pytest."""
 
+EQUAL_VALUES = "at equality both sides have the same value"
 EQUIVALENT = {
-    "hpcc_int_egress": ("units >= QLEN_MAX",),
-    "hpcc_reciprocal": ("far >= key", "nth >> SEGMENT >= 1"),
-    "hpcc_window": ("wanted > 45'(most)", "wanted < 45'(least)", "rate >= 42'(line)"),
+    "hpcc_int_egress": {"units >= QLEN_MAX": EQUAL_VALUES},
+    "hpcc_reciprocal": {"far >= key": EQUAL_VALUES, "nth >> SEGMENT >= 1": EQUAL_VALUES},
+    "hpcc_window": dict.fromkeys(
+        ("wanted > 45'(most)", "wanted < 45'(least)", "rate >= 42'(line)"), EQUAL_VALUES
+    ),
 }
-"""Changed comparisons of a module that choose between two equal values, and so change nothing."""
+"""Changes of a module that change no output, each with the reason."""
 
 NO_EFFECT = ("unused", "localparam", "function", "for (")
 """Lines without behaviour."""
 
 
-def places(source: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the number, the text and the changed text of each line that can be changed."""
-    lines = source.splitlines()
+def places(lines: list[str], changes: tuple[tuple[str, str], ...]) -> Iterator[tuple[int, str]]:
+    """Yield the number and the changed text of each line that can be changed."""
     body = next(nth for nth, line in enumerate(lines) if line.startswith(");"))
     for nth, line in enumerate(lines[body + 1 :], body + 1):
-        code = line.partition("//")[0]
-        if any(word in line for word in NO_EFFECT) or not code.strip():
+        code = line.partition("//")[0].rstrip()
+        if any(word in line for word in NO_EFFECT):
             continue
         clocked = re.match(r"\s*(if .*|else .*)?\w+ <= ", code)
-        changes = CHANGES if clocked or "for (" in code else (*CHANGES, COMPARISON)
-        for pattern, replacement in changes:
+        for pattern, replacement in changes if clocked else (*changes, COMPARISON):
             for match in re.finditer(pattern, code):
                 changed = code[: match.start()] + match.expand(replacement) + code[match.end() :]
-                yield nth, line, changed
+                if changed != code:
+                    yield nth, changed
 
 
-def noticed(path: Path, nth: int, changed: str, tests: str) -> str | None:
-    """Return the test that fails with a changed line, or None."""
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "hardware"
-        shutil.copytree(HARDWARE, tree, ignore=shutil.ignore_patterns("__pycache__"))
-        lines = path.read_text(encoding="utf-8").splitlines()
-        lines[nth] = changed
-        target = tree / path.relative_to(HARDWARE)
-        target.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-c", str(HARDWARE / "pytest.ini")]
-        command += [str(HARDWARE / "tests"), "-k", tests]
-        environment = {**os.environ, "HARDWARE_SOURCES": str(tree)}
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
-        ) as process:
-            try:
-                printed, _ = process.communicate(timeout=LIMIT_S)
-            except subprocess.TimeoutExpired:
-                # The simulator is a child of the tests.
-                os.killpg(process.pid, signal.SIGKILL)
-                return "does not end"
-    if process.returncode == 0:
-        return None
-    found = re.search(r"^FAILED \S*::(\S+)", printed, re.MULTILINE)
-    return found[1] if found else "does not build"
+def drawn_places(module: str, lines: list[str]) -> list[tuple[int, str]]:
+    """Return changes of a module in a random order, which is always the same."""
+    found: set[tuple[int, str]] = set()
+    for changes in (CHANGES, MORE_CHANGES):
+        if len(found) < PER_MODULE:
+            found |= set(places(lines, changes))
+    drawn = sorted(found)
+    random.Random(module).shuffle(drawn)
+    return drawn
+
+
+def changed_tree(folder: Path, path: Path, nth: int, changed: str) -> Path:
+    """Copy the circuits into a folder, with one line changed."""
+    tree = folder / "hardware"
+    shutil.copytree(HARDWARE, tree, ignore=shutil.ignore_patterns("__pycache__"))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[nth] = changed
+    target = tree / path.relative_to(HARDWARE)
+    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tree
+
+
+def compiles(tree: Path, module: str) -> bool:
+    """Return True if the simulator accepts a module."""
+    sources = [str(path) for path in sorted(tree.glob("*/*.sv"))]
+    command = ["iverilog", "-g2012", "-t", "null", "-s", module, *sources]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def failing_test(tree: Path, tests: str) -> str | None:
+    """Return the first test that fails with the circuits of a folder, or None."""
+    command = ["prlimit", f"--cpu={LIMIT_S}", sys.executable, "-m", "pytest", "-x", "-q"]
+    command += ["-c", str(HARDWARE / "pytest.ini"), str(HARDWARE / "tests"), "-k", tests]
+    for stage in STAGES:
+        environment = {**os.environ, **stage, "HARDWARE_SHRINK": "0", "HARDWARE_SOURCES": str(tree)}
+        ended = subprocess.run(
+            command, capture_output=True, text=True, env=environment, check=False
+        )
+        if ended.returncode != 0:
+            found = re.search(r"^FAILED \S*::(\S+)", ended.stdout, re.MULTILINE)
+            if found is None:
+                sys.exit(f"{' '.join(command)}:\n{ended.stdout}{ended.stderr}")
+            return found[1]
+    return None
+
+
+@cache
+def check_unchanged(tests: str) -> None:
+    """Stop if tests fail without a change."""
+    if test := failing_test(HARDWARE, tests):
+        sys.exit(f"{test} fails without a change")
+
+
+def mutate(path: Path) -> tuple[int, int, int, int]:
+    """Change a module; return numbers: changes, noticed, that do not compile, and equivalent."""
+    module = path.stem
+    check_unchanged(TESTS[module])
+    lines = path.read_text(encoding="utf-8").splitlines()
+    count = noticed = broken = equivalent = 0
+    for nth, changed in drawn_places(module, lines):
+        if count == PER_MODULE:
+            break
+        before, after = (text.strip().replace("|", "\\|") for text in (lines[nth], changed))
+        same = [why for text, why in EQUIVALENT.get(module, {}).items() if text in changed]
+        with tempfile.TemporaryDirectory() as folder:
+            tree = changed_tree(Path(folder), path, nth, changed)
+            if not compiles(tree, module):
+                broken += 1
+                continue
+            if same:
+                equivalent += 1
+                result = f"equivalent: {same[0]}"
+            else:
+                count += 1
+                test = failing_test(tree, TESTS[module])
+                noticed += test is not None
+                result = test or "**nothing**"
+        print(f"| {module} | {nth + 1} | `{before}` → `{after}` | {result} |", flush=True)
+    return count, noticed, broken, equivalent
 
 
 def main() -> None:
     """Change, test, and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", default="", help="part of the name of the modules to change")
+    parser.add_argument("--only", default="", help="a regular expression for names of modules")
     options = parser.parse_args()
-    passed = 0
     print("| module | line | change | noticed by |\n|---|---|---|---|", flush=True)
+    rows: dict[str, tuple[int, int, int, int]] = {}
     for path in sorted(HARDWARE.glob("*/*.sv")):
-        module = path.stem
-        if options.only not in module:
-            continue
-        found = sorted(
-            (nth, line, changed)
-            for nth, line, changed in set(places(path.read_text(encoding="utf-8")))
-            if not any(same in changed for same in EQUIVALENT.get(module, ()))
-        )
-        drawn = random.Random(module).sample(found, min(PER_MODULE, len(found)))
-        lines = path.read_text(encoding="utf-8").splitlines()
-        if test := noticed(path, 0, lines[0], TESTS[module]):
-            sys.exit(f"{test}: the tests of {module} fail without a change")
-        for nth, line, changed in sorted(drawn):
-            test = noticed(path, nth, changed, TESTS[module])
-            passed += test is None
-            before, after = line.strip().replace("|", "\\|"), changed.strip().replace("|", "\\|")
-            row = f"| {module} | {nth + 1} | `{before}` → `{after}` | {test or '**nothing**'} |"
-            print(row, flush=True)
-    if passed:
+        if re.search(options.only, path.stem):
+            rows[path.stem] = mutate(path)
+    print("\n| module | changes | noticed | do not compile | equivalent |\n|---|---|---|---|---|")
+    for module, numbers in rows.items():
+        print(f"| {module} | {' | '.join(map(str, numbers))} |")
+    if passed := sum(count - noticed for count, noticed, _, _ in rows.values()):
         sys.exit(f"{passed} changes passed all tests")
 
 

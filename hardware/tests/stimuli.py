@@ -8,11 +8,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from cocotb.task import bridge, resume
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 EXAMPLES = int(os.environ.get("HARDWARE_EXAMPLES", "60"))
 EVENTS = int(os.environ.get("HARDWARE_EVENTS", "10000"))
+SHRINK = os.environ.get("HARDWARE_SHRINK", "1") == "1"
+"""Make failing examples small, which takes long."""
 LENGTH = 500
 """Cycles of one random example of the long tests."""
 
@@ -30,6 +32,7 @@ async def check(strategy: st.SearchStrategy[Any], body: Callable[[Any], Awaitabl
         deadline=None,
         derandomize=True,
         database=None,
+        phases=[phase for phase in Phase if SHRINK or phase != Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )
     @given(strategy)
