@@ -66,6 +66,15 @@ async def pipeline(dut: Any) -> None:
         for _ in range(2):
             await bench.advance(IDLE)
 
+    def queue_inputs(status: Status) -> dict[str, int]:
+        """Return the state of all queues as inputs."""
+        flat = [length for port in status.lengths for length in port]
+        paused = [int(flag) for port in status.paused for flag in port]
+        active = [status.active(port) for port in range(widths.ports)]
+        inputs = {"lengths": packed(flat, byte_bits), "paused": packed(paused, 1)}
+        inputs |= {"empty": packed([int(length == 0) for length in flat], 1)}
+        return inputs | {"active": packed(active, count_bits)}
+
     async def follow(example: Any) -> None:
         sticky, thresholds, steps, seed = example
         rng = random.Random(seed)
@@ -101,13 +110,7 @@ async def pipeline(dut: Any) -> None:
                 inputs |= {"size": header.size, "random": header.random}
                 inputs |= {"allowed": int(header.allowed), "sampled": int(header.sampled)}
                 inputs |= {"was_over": int(header.was_over)}
-            flat = [length for port in lengths for length in port]
-            flags = [flag for port in paused for flag in port]
-            inputs |= {"lengths": packed(flat, byte_bits), "paused": packed(flags, 1)}
-            inputs |= {"empty": packed([int(length == 0) for length in flat], 1)}
-            active = [status.active(port) for port in range(widths.ports)]
-            inputs |= {"active": packed(active, count_bits)}
-            seen = await bench.cycle(inputs)
+            seen = await bench.cycle({**inputs, **queue_inputs(status)})
             expected = model.step(header, now, status, refresh)
             at = f"cycle {nth}: {header}, {expected}, {seen}"
             joins = second is not None and second.arrives
@@ -140,11 +143,10 @@ async def pipeline(dut: Any) -> None:
                 lengths[port][queue] = max(lengths[port][queue] - 300, 0)
             second = header
         # The tables at the end.
-        await bench.cycle(IDLE)
         status = Status(lengths, paused)
-        model.step(None, now, status, False)
-        await bench.cycle(IDLE)
-        model.step(None, now, status, False)
+        for _ in range(2):
+            await bench.cycle({**IDLE, **queue_inputs(status)})
+            model.step(None, now, status, False)
         table = dut.flow_table.memory.entries
         none = (1 << widths.table_queue) - 1
         for port in range(widths.ports):
