@@ -84,6 +84,7 @@ module spfc_buffer #(
     spfc_port_state #(
         .PULSES(PULSES),
         .WIDTH(COUNT),
+        .CLASSES(1),
         .VICTIM_AT_COUNT(VICTIM_AT_COUNT),
         .RESUME_AT_ONCE(RESUME_AT_ONCE),
         .WAITS_FOR_RESUME(WAITS_FOR_RESUME)
@@ -94,8 +95,8 @@ module spfc_buffer #(
         .dequeue(leaves),
         .amount(counts_bytes ? COUNT'(dequeue_size) : COUNT'(1)),
         .counting_number,
-        .pause({7'b0, send_xoff[port]}),
-        .resume({7'b0, send_xon[port]}),
+        .pause(send_xoff[port]),
+        .resume(send_xon[port]),
         .victim(is_victim)
     );
 

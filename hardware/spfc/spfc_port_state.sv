@@ -6,20 +6,21 @@
 module spfc_port_state #(
     parameter int PULSES = 64,
     parameter int WIDTH = 16,
+    parameter int CLASSES = 8,
     parameter bit VICTIM_AT_COUNT = 1'b0,
     parameter bit RESUME_AT_ONCE = 1'b0,
     parameter bit WAITS_FOR_RESUME = 1'b0
 ) (
-    input  logic             clk,
-    input  logic             rst,
+    input  logic               clk,
+    input  logic               rst,
     // One pulse per period of the oscillator.
-    input  logic             pulse,
-    input  logic             dequeue,
-    input  logic [WIDTH-1:0] amount,
-    input  logic [WIDTH-1:0] counting_number,
-    input  logic [7:0]       pause,
-    input  logic [7:0]       resume,
-    output logic             victim
+    input  logic               pulse,
+    input  logic               dequeue,
+    input  logic [WIDTH-1:0]   amount,
+    input  logic [WIDTH-1:0]   counting_number,
+    input  logic [CLASSES-1:0] pause,
+    input  logic [CLASSES-1:0] resume,
+    output logic               victim
 );
   logic expired;
   logic reached;
@@ -48,6 +49,7 @@ module spfc_port_state #(
   );
 
   spfc_state_holder #(
+      .CLASSES         (CLASSES),
       .VICTIM_AT_COUNT (VICTIM_AT_COUNT),
       .RESUME_AT_ONCE  (RESUME_AT_ONCE),
       .WAITS_FOR_RESUME(WAITS_FOR_RESUME)

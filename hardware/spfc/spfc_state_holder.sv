@@ -13,6 +13,8 @@
 //
 // Events of one cycle take effect in this order: the clock runs out, a packet departs, RESUME, PAUSE.
 module spfc_state_holder #(
+    // Classes that the port pauses.
+    parameter int CLASSES = 8,
     // A port becomes a victim port as soon as its counter reaches the counting number (V-A, "when it
     // reaches"), not only when the clock runs out.
     parameter bit VICTIM_AT_COUNT = 1'b0,
@@ -21,31 +23,37 @@ module spfc_state_holder #(
     // A port that was never paused waits for its first RESUME (Fig. 7 taken literally).
     parameter bit WAITS_FOR_RESUME = 1'b0
 ) (
-    input  logic       clk,
-    input  logic       rst,
-    input  logic       expired,
-    input  logic       reached,
-    input  logic       reached_now,
+    input  logic               clk,
+    input  logic               rst,
+    input  logic               expired,
+    input  logic               reached,
+    input  logic               reached_now,
     // Classes of which the port sends a PAUSE or a RESUME in this cycle.
-    input  logic [7:0] pause,
-    input  logic [7:0] resume,
+    input  logic [CLASSES-1:0] pause,
+    input  logic [CLASSES-1:0] resume,
     // The state, after what the clock and the counter did in this cycle.
-    output logic       victim
+    output logic               victim
 );
   logic state;
   // The counter's output when the clock last ran out.
   logic was_reached;
-  logic [7:0] paused;
+  logic [CLASSES-1:0] paused;
+  // The port waits for its first RESUME.
   logic waits;
 
   logic was_reached_next;
-  logic [7:0] resumed;
-  logic waits_next;
+  logic [CLASSES-1:0] resumed;
   logic state_next;
 
   assign was_reached_next = expired ? reached : was_reached;
   assign resumed = paused & ~resume;
-  assign waits_next = waits && resume == '0;
+
+  if (WAITS_FOR_RESUME) begin : first_resume
+    always_ff @(posedge clk) begin
+      if (rst) waits <= 1'b1;
+      else if (resume != '0) waits <= 1'b0;
+    end
+  end else assign waits = 1'b0;
 
   always_comb begin
     victim = state;
@@ -65,12 +73,10 @@ module spfc_state_holder #(
       state <= 1'b0;
       was_reached <= 1'b0;
       paused <= '0;
-      waits <= WAITS_FOR_RESUME;
     end else begin
       state <= state_next;
       was_reached <= was_reached_next;
       paused <= resumed | pause;
-      waits <= waits_next;
     end
   end
 endmodule
