@@ -41,27 +41,27 @@ module fg_held_table #(
     // Its bytes after the operation.
     output logic [BYTES-1:0] bytes
 );
-  localparam int WIDTH = 2 + VOQ + PACKETS + BYTES;
+  localparam int REST = VOQ + PACKETS + BYTES;
+  localparam int WIDTH = 1 + 32'(WITH_VUP) + REST;
 
   logic [WIDTH-1:0] entry;
   logic listed;
   logic [PACKETS-1:0] packets;
   logic [BYTES-1:0] bytes_before;
   logic held_next;
-  logic listed_next;
   logic [VOQ-1:0] voq_next;
   logic [PACKETS-1:0] packets_next;
   logic is_last;
   logic write;
   logic [WIDTH-1:0] next;
 
-  assign {held, listed, voq, packets, bytes_before} = entry;
+  assign held = entry[WIDTH-1];
+  assign {voq, packets, bytes_before} = entry[REST-1:0];
   assign is_last = leave && packets == PACKETS'(1);
   assign frees = WITH_VUP ? vup && held && packets == '0 : is_last;
   assign drains = WITH_VUP && is_last && !listed;
 
   assign held_next = join_ || (held && !frees);
-  assign listed_next = vup ? 1'b0 : listed || drains;
   assign voq_next = join_ && !held ? chosen : voq;
   always_comb begin
     packets_next = packets;
@@ -76,7 +76,14 @@ module fg_held_table #(
     end
   end
   assign write = join_ || leave || vup;
-  assign next = {held_next, listed_next, voq_next, packets_next, bytes};
+  assign next[WIDTH-1] = held_next;
+  assign next[REST-1:0] = {voq_next, packets_next, bytes};
+
+  // A destination that waits for a VUP is in the list of fg_vup.
+  if (WITH_VUP) begin : list
+    assign listed = entry[REST];
+    assign next[REST] = vup ? 1'b0 : listed || drains;
+  end else assign listed = 1'b0;
 
   keyed_memory #(
       .ENTRIES(DESTINATIONS),

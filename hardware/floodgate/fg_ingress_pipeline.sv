@@ -16,6 +16,9 @@ module fg_ingress_pipeline #(
     parameter int PACKETS = 16,
     parameter int BYTES = 24,
     parameter int SIZE = 14,
+    // Entries of the table of windows, see fg_window_table.
+    parameter int HASHED = 0,
+    parameter bit BOTH_WAYS = 1'b1,
     // Windows count bytes, not packets.
     parameter bit IN_BYTES = 1'b0,
     parameter bit WITH_VUP = 1'b0
@@ -32,7 +35,7 @@ module fg_ingress_pipeline #(
     input  logic             below,
     input  logic             last_hop,
     input  logic [SIZE-1:0]  size,
-    // A credit arrives for `dst`. Not in the cycle of a packet.
+    // A credit arrives for `dst` and its direction `below`. Not in the cycle of a packet.
     input  logic             credit,
     input  logic [UNITS-1:0] units,
     // VUPs are due.
@@ -69,6 +72,7 @@ module fg_ingress_pipeline #(
   logic vup;
   logic tries;
   logic [DST-1:0] dst_0;
+  logic below_0;
 
   // Second cycle.
   logic packet_1;
@@ -93,6 +97,8 @@ module fg_ingress_pipeline #(
   logic drains;
   logic resume;
   logic [VOQ-1:0] resumed;
+  logic resume_all;
+  logic [VOQS-1:0] used;
 
   assign ready = windows_ready && held_ready;
   assign external = packet || credit;
@@ -104,6 +110,7 @@ module fg_ingress_pipeline #(
     if (vup) dst_0 = vup_dst;
     if (tries) dst_0 = head_dst;
   end
+  assign below_0 = tries ? head_below : below;
 
   assign wanted = IN_BYTES ? UNITS'(size_1) : UNITS'(1);
   assign passes = packet_1 && (last_hop_1 || (!held && room));
@@ -120,17 +127,22 @@ module fg_ingress_pipeline #(
   // A credit makes the VOQ ready. With VUPs a packet may only pass through an empty VOQ.
   assign resume = (credit_1 && held) || (WITH_VUP && joins);
   assign resumed = joins ? voq : own_voq;
-  assign idle = !wants && !tries_1 && !vup_pending && !vup_1 && !resume;
+  // FG-06: destinations in other VOQs may share the window.
+  assign resume_all = HASHED != 0 && credit_1;
+  assign idle = !wants && !tries_1 && !vup_pending && !vup_1 && !resume && !resume_all;
 
   fg_window_table #(
       .DESTINATIONS(DESTINATIONS),
       .DST(DST),
-      .UNITS(UNITS)
+      .UNITS(UNITS),
+      .HASHED(HASHED),
+      .BOTH_WAYS(BOTH_WAYS)
   ) windows (
       .clk,
       .rst,
       .ready(windows_ready),
       .dst(dst_0),
+      .below(below_0),
       .initial_window(below_1 ? initial_below : initial_above),
       .units(credit_1 ? credited : wanted),
       .room,
@@ -178,22 +190,30 @@ module fg_ingress_pipeline #(
       .hashed(none_free),
       .take(takes),
       .give(frees),
-      .given(own_voq)
+      .given(own_voq),
+      .used
   );
 
-  fg_vup #(
-      .DESTINATIONS(DESTINATIONS),
-      .DST(DST)
-  ) vups (
-      .clk,
-      .rst,
-      .drains,
-      .drained(dst_1),
-      .tick(vup_tick),
-      .pending(vup_pending),
-      .dst(vup_dst),
-      .done(vup)
-  );
+  if (WITH_VUP) begin : vup_path
+    fg_vup #(
+        .DESTINATIONS(DESTINATIONS),
+        .DST(DST)
+    ) vups (
+        .clk,
+        .rst,
+        .drains,
+        .drained(dst_1),
+        .tick(vup_tick),
+        .pending(vup_pending),
+        .dst(vup_dst),
+        .done(vup)
+    );
+  end else begin : no_vup
+    logic unused;
+    assign unused = &{1'b0, drains, vup_tick};
+    assign vup_pending = 1'b0;
+    assign vup_dst = '0;
+  end
 
   fg_voq_scheduler #(
       .VOQS(VOQS),
@@ -203,6 +223,8 @@ module fg_ingress_pipeline #(
       .rst,
       .resume,
       .resumed,
+      .resume_all,
+      .used,
       .wants,
       .turn,
       .taken(tries),
@@ -212,7 +234,7 @@ module fg_ingress_pipeline #(
 
   always_ff @(posedge clk) begin
     dst_1 <= dst_0;
-    below_1 <= tries ? head_below : below;
+    below_1 <= below_0;
     size_1 <= tries ? head_size : size;
     last_hop_1 <= last_hop;
     credited <= units;

@@ -22,6 +22,9 @@ module fg_switch #(
     // T, in ticks of the packet generator, and destinations of a credit frame.
     parameter int TICKS = 10,
     parameter int MOST = 66,
+    // Entries of the table of windows, see fg_window_table.
+    parameter int HASHED = 0,
+    parameter bit BOTH_WAYS = 1'b1,
     parameter bit IN_BYTES = 1'b0,
     parameter bit WITH_VUP = 1'b0
 ) (
@@ -83,6 +86,8 @@ module fg_switch #(
       .PACKETS(PACKETS),
       .BYTES(BYTES),
       .SIZE(SIZE),
+      .HASHED(HASHED),
+      .BOTH_WAYS(BOTH_WAYS),
       .IN_BYTES(IN_BYTES),
       .WITH_VUP(WITH_VUP)
   ) pipeline (

@@ -26,7 +26,9 @@ module fg_voq_bitmap #(
     // A destination takes the choice, or gives a VOQ back.
     input  logic           take,
     input  logic           give,
-    input  logic [VOQ-1:0] given
+    input  logic [VOQ-1:0] given,
+    // VOQs that have destinations.
+    output logic [VOQS-1:0] used
 );
   logic [VOQS-1:0] free;
   logic [VOQS-1:0] group_;
@@ -51,6 +53,8 @@ module fg_voq_bitmap #(
 
   assign first = SPLIT == 0 || below ? '0 : VOQ'(SPLIT);
   assign count = SPLIT == 0 ? VOQ'(VOQS) : below ? VOQ'(SPLIT) : VOQ'(VOQS - SPLIT);
+
+  assign used = ~free;
 
   next_bit #(
       .WIDTH(VOQS),

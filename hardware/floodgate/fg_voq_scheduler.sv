@@ -2,7 +2,8 @@
 //
 // Paper: Liu et al., "Floodgate", 7.2 (round robin) and 7.3 (a VOQ is paused while its window is used
 // up; a credit resumes it).
-// Rule:  FG-13 (the VOQs that credits name, in turn, after the one that was served last).
+// Rules: FG-13 (the VOQs that credits name, in turn, after the one that was served last), FG-06 (with
+// shared windows a credit makes all VOQs ready).
 //
 // A credit makes its VOQ ready. The scheduler tries the ready VOQs in turn: the first packet leaves if
 // its destination's window has room; if not, the VOQ is not ready any more. A try takes two cycles.
@@ -16,6 +17,9 @@ module fg_voq_scheduler #(
     // A VOQ gets ready.
     input  logic           resume,
     input  logic [VOQ-1:0] resumed,
+    // All VOQs that have destinations get ready.
+    input  logic            resume_all,
+    input  logic [VOQS-1:0] used,
     // The VOQ that is tried next; the pipeline takes the try in this cycle.
     output logic           wants,
     output logic [VOQ-1:0] turn,
@@ -51,6 +55,7 @@ module fg_voq_scheduler #(
       last_served <= '0;
       waits <= 1'b0;
     end else begin
+      if (resume_all) is_ready <= is_ready | used;
       if (resume) is_ready[resumed] <= 1'b1;
       if (taken) begin
         waits <= 1'b1;

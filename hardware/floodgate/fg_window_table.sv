@@ -2,7 +2,8 @@
 //
 // Paper: Liu et al., "Floodgate: Taming Incast in Datacenter Networks", 3.2, 4.2, 7.2 and 7.4.
 // Rules: FG-01 (a window for each destination), FG-04 (a packet passes if the window has room), FG-05
-// (the table has what is in flight), FG-03 (units are packets, or bytes), FG-62 (width).
+// (the table has what is in flight), FG-03 (units are packets, or bytes), FG-06 (option: destinations
+// are hashed to fewer entries), FG-62 (width).
 //
 // One operation per cycle. The memory is read in the cycle of the destination. In the next cycle
 // `room` is valid, the operation is given, and the entry is written. Operations on one destination may
@@ -11,13 +12,18 @@ module fg_window_table #(
     parameter int DESTINATIONS = 1024,
     // Bits of a destination, and of units.
     parameter int DST = 10,
-    parameter int UNITS = 32
+    parameter int UNITS = 32,
+    // Entries that destinations are hashed to. 0: each destination has its own.
+    parameter int HASHED = 0,
+    // The switch forwards down and up. Destinations below it never share an entry with others.
+    parameter bit BOTH_WAYS = 1'b1
 ) (
     input  logic             clk,
     input  logic             rst,
     // The memory is cleared after a reset, one entry per cycle. No operation may come before.
     output logic             ready,
     input  logic [DST-1:0]   dst,
+    input  logic             below,
     // For the destination of the last cycle: its initial window, and what the operation is about.
     input  logic [UNITS-1:0] initial_window,
     input  logic [UNITS-1:0] units,
@@ -27,6 +33,11 @@ module fg_window_table #(
     input  logic             charge,
     input  logic             restore
 );
+  localparam int ENTRIES = HASHED == 0 ? DESTINATIONS : BOTH_WAYS ? 2 * HASHED : HASHED;
+  localparam int KEY = HASHED == 0 ? DST : $clog2(ENTRIES + 1);
+  localparam int NUMBER = $clog2(HASHED + 1);
+
+  logic [KEY-1:0] key;
   logic [UNITS-1:0] in_flight;
   logic [UNITS-1:0] next;
   logic write;
@@ -38,16 +49,40 @@ module fg_window_table #(
     if (restore) next = in_flight > units ? in_flight - units : '0;
   end
 
+  if (HASHED == 0) begin : direct
+    logic unused;
+    assign unused = below;
+    assign key = dst;
+  end else begin : shared
+    logic [NUMBER-1:0] number;
+
+    fg_hash #(
+        .DST(DST),
+        .INDEX(NUMBER)
+    ) hash (
+        .dst,
+        .count(NUMBER'(HASHED)),
+        .number
+    );
+    // FG-06
+    if (BOTH_WAYS) assign key = KEY'({number, below});
+    else begin : one_way
+      logic unused;
+      assign unused = below;
+      assign key = number;
+    end
+  end
+
   keyed_memory #(
-      .ENTRIES(DESTINATIONS),
-      .KEY(DST),
+      .ENTRIES(ENTRIES),
+      .KEY(KEY),
       .WIDTH(UNITS)
   ) memory (
       .clk(clk),
       .rst(rst),
       .ready(ready),
       .empty('0),
-      .key(dst),
+      .key(key),
       .entry(in_flight),
       .write(write),
       .next(next)

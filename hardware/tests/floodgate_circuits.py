@@ -34,7 +34,8 @@ def inputs_of(external: Packet | Credit | None) -> dict[str, int]:
         inputs = {"packet": 1, "dst": external.dst, "below": int(external.below)}
         return inputs | {"last_hop": int(external.last_hop), "size": external.size}
     if isinstance(external, Credit):
-        return {"credit": 1, "dst": external.dst, "units": external.units}
+        inputs = {"credit": 1, "dst": external.dst, "below": int(external.below)}
+        return inputs | {"units": external.units}
     return {}
 
 
@@ -43,11 +44,12 @@ async def pipeline(dut: Any) -> None:
     """Check windows, VOQs and the order of released packets for random packets and credits."""
     destinations, voqs, split, unit_bits = values(dut, "DESTINATIONS", "VOQS", "SPLIT", "UNITS")
     in_bytes, with_vup = map(bool, values(dut, "IN_BYTES", "WITH_VUP"))
+    [hashed] = values(dut, "HASHED")
     bench = Bench(dut, [*OUTPUTS, "turn", "idle"])
 
     async def follow(example: Any) -> None:
         initial_below, initial_above, steps = example
-        model = Pipeline(voqs, split, initial_below, initial_above, in_bytes, with_vup)
+        model = Pipeline(voqs, split, initial_below, initial_above, in_bytes, with_vup, hashed)
         initial = {"initial_below": initial_below, "initial_above": initial_above}
         await bench.reset({**IDLE, **UNUSED, **HEAD, **initial})
         assert await bench.clear(IDLE) == destinations
@@ -77,9 +79,10 @@ async def pipeline(dut: Any) -> None:
         await bench.advance(IDLE)
         model.step(None, False)
         for dst in range(destinations):
-            assert int(dut.windows.memory.entries[dst].value) == model.in_flight.get(dst, 0)
             held = int(dut.held_table.memory.entries[dst].value) >> len(dut.held_table.next) - 1
             assert held == (dst in model.voq_of)
+        for key in range(2 * hashed or destinations):
+            assert int(dut.windows.memory.entries[key].value) == model.in_flight.get(key, 0)
         if model.second is None:
             assert values(dut.scheduler, "last_served") == [model.last_served]
 
@@ -90,7 +93,11 @@ async def pipeline(dut: Any) -> None:
         lambda d, size, last: Packet(d, d % 2 == 0, size, last and d < 2), dst, sizes, st.booleans()
     )
     most = (1 << unit_bits) - 1
-    credit = st.builds(Credit, dst, st.sampled_from([0, 1, 1, 2, 1000, 3000, most]))
+    credit = st.builds(
+        lambda d, units: Credit(d, units, d % 2 == 0),
+        dst,
+        st.sampled_from([0, 1, 1, 2, 1000, 3000, most]),
+    )
     step = st.tuples(st.one_of(st.none(), packet, packet, credit), st.booleans())
     window = st.sampled_from([0, 1, 2, 5, 1000, 3000, most])
 
@@ -106,7 +113,7 @@ async def pipeline(dut: Any) -> None:
                 size = rng.choice((64, 1000))
                 return Packet(dst, dst % 2 == 0, size, dst == 0 and rng.random() < 0.3)
             if draw < arriving + 0.25:
-                return Credit(dst, rng.choice(back))
+                return Credit(dst, rng.choice(back), dst % 2 == 0)
             return None
 
         steps = [(one(nth), rng.random() < 0.2) for nth in range(count)]
@@ -283,6 +290,8 @@ async def switch_trace(dut: Any) -> None:
     for _ in range(2):
         await switch.bench.advance(switch.idle)
     events = [event for event in trace.events if event[0] not in ("timer", "sent")]
+    # The direction of each destination, as its packets have it.
+    below_of: dict[int, int] = {}
     nth = 0
     while nth < len(events):
         kind, (now, *numbers) = events[nth]
@@ -293,12 +302,14 @@ async def switch_trace(dut: Any) -> None:
         is_held = True
         if kind == "packet":
             dst, below, last_hop, size, held = numbers
+            below_of[dst] = below
             inputs = {"packet": 1, "dst": dst, "below": below, "last_hop": last_hop, "size": size}
             switch.passed, is_held = False, bool(held)
             await switch.cycle(inputs, (dst, below, size))
         elif kind == "credit":
             for dst, units in zip(numbers[1::2], numbers[2::2], strict=True):
-                await switch.cycle({"credit": 1, "dst": dst, "units": units}, None)
+                inputs = {"credit": 1, "dst": dst, "below": below_of[dst], "units": units}
+                await switch.cycle(inputs, None)
         elif kind == "earn":
             port, dst, size = numbers
             inputs = {"earn": 1, "earn_port": port, "earn_dst": dst, "earn_size": size}
@@ -319,13 +330,15 @@ async def switch_trace(dut: Any) -> None:
         assert frames[: len(sent)] == sent, f"frames of port {port}"
         assert len(frames) - len(sent) <= 1, f"frames of port {port}"
     destinations = range(config["destinations"])
-    in_flight = [int(dut.pipeline.windows.memory.entries[dst].value) for dst in destinations]
-    assert [sum(in_flight)] == trace.state["window"][0]
+    windows = dut.pipeline.windows.memory
+    entries = range(int(windows.ENTRIES.value))
+    in_flight = sum(int(windows.entries[entry].value) for entry in entries)
+    assert [in_flight] == trace.state["window"][0]
     packets, bytes_, voq = values(dut, "PACKETS", "BYTES", "VOQ")
     held = []
     for dst in destinations:
         entry = int(dut.pipeline.held_table.memory.entries[dst].value) >> bytes_
-        if entry >> packets + voq + 1:
+        if entry >> len(dut.pipeline.held_table.next) - bytes_ - 1:
             number = entry >> packets & (1 << voq) - 1
             held.append([dst, number, entry & (1 << packets) - 1])
     assert held == trace.state["voq"]

@@ -31,6 +31,7 @@ class Credit:
 
     dst: int
     units: int
+    below: bool = False
 
 
 @dataclass
@@ -57,6 +58,7 @@ class Pipeline:
     initial_above: int
     in_bytes: bool = False
     with_vup: bool = False
+    hashed: int = 0
     in_flight: dict[int, int] = field(default_factory=dict)
     voq_of: dict[int, int] = field(default_factory=dict)
     queues: dict[int, deque[Packet]] = field(default_factory=dict)
@@ -121,8 +123,12 @@ class Pipeline:
             return result
         kind, what, voq = self.second
         if isinstance(what, Credit):
-            self.in_flight[what.dst] = max(self.in_flight.get(what.dst, 0) - what.units, 0)
-            if what.dst in self.voq_of:
+            key = self.key(what)
+            self.in_flight[key] = max(self.in_flight.get(key, 0) - what.units, 0)
+            if self.hashed:
+                self.ready |= set(self.voq_of.values())
+                result.resumes = True
+            elif what.dst in self.voq_of:
                 self.ready.add(self.voq_of[what.dst])
                 result.resumes = True
         elif kind == "vup":
@@ -136,10 +142,16 @@ class Pipeline:
             self.arrive(what, result)
         return result
 
+    def key(self, what: Packet | Credit) -> int:
+        """Return the entry of the window of a packet or credit."""
+        if not self.hashed:
+            return what.dst
+        return 2 * (mixed(what.dst) * self.hashed >> 32) + what.below
+
     def has_room(self, packet: Packet) -> bool:
         """Return whether the window has room for a packet."""
         initial = self.initial_below if packet.below else self.initial_above
-        return self.in_flight.get(packet.dst, 0) + self.units(packet) <= initial
+        return self.in_flight.get(self.key(packet), 0) + self.units(packet) <= initial
 
     def units(self, packet: Packet) -> int:
         """Return what a packet takes of a window."""
@@ -147,7 +159,8 @@ class Pipeline:
 
     def charge(self, packet: Packet) -> None:
         """Charge a packet to its window."""
-        self.in_flight[packet.dst] = self.in_flight.get(packet.dst, 0) + self.units(packet)
+        key = self.key(packet)
+        self.in_flight[key] = self.in_flight.get(key, 0) + self.units(packet)
 
     def arrive(self, packet: Packet, result: Result) -> None:
         """Let a packet pass, or put it into a VOQ."""

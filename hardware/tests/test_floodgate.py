@@ -19,10 +19,11 @@ PIPELINES = {
     "packets": {},
     "bytes-one-group": {"IN_BYTES": 1, "SPLIT": 0},
     "vup": {"WITH_VUP": 1},
+    "hashed": {"HASHED": 3},
 }
 
 
-# FG-01, FG-03, FG-04, FG-05, FG-10, FG-11, FG-13, FG-14, FG-61
+# FG-01, FG-03 to FG-06, FG-10, FG-11, FG-13, FG-14, FG-61
 @pytest.mark.parametrize("variant", PIPELINES)
 def test_operations_of_a_floodgate_pipeline(variant: str, tmp_path: Path) -> None:
     parameters = {**SMALL, **PIPELINES[variant]}
@@ -111,11 +112,12 @@ TRACES = {
     "figure-6-core": (TESTBED, 3, False, ["scheme.floodgate.window=25KB"]),
     "groups": (FAT_TREE, 8, True, [*SMALL_WINDOW, "scheme.floodgate.voqs=6"]),
     "vup": (FAT_TREE, 8, True, [*SMALL_WINDOW, "scheme.floodgate.vup=2us"]),
+    "hashed": (FAT_TREE, 8, True, [*SMALL_WINDOW, "scheme.floodgate.table=5"]),
     "delayed": (FAT_TREE, 8, True, [*SMALL_WINDOW, "scheme.floodgate.delay_credit=8KB"]),
 }
 
 
-# FG-01 to FG-05, FG-10, FG-11, FG-13, FG-14, FG-20, FG-21, FG-23, FG-26, FG-60, FG-61
+# FG-01 to FG-06, FG-10, FG-11, FG-13, FG-14, FG-20, FG-21, FG-23, FG-26, FG-60, FG-61
 @pytest.mark.parametrize("name", TRACES)
 def test_floodgate_switch_against_the_dataplane(name: str, tmp_path: Path) -> None:
     text, switch, has_groups, changes = TRACES[name]
@@ -133,6 +135,7 @@ def test_floodgate_switch_against_the_dataplane(name: str, tmp_path: Path) -> No
         **{name.upper(): config[name] for name in ("ports", "destinations", "voqs")},
         **{"SPLIT": config["voqs"] // 2 if has_groups else 0, "TICKS": ticks + (rest > 0)},
         **{"PORT": 3, "DST": 6, "PLACE": 9, "WITH_VUP": int(config["vup_ps"] > 0)},
+        **{"HASHED": config["hashed"]},
     }
     environment = {"HARDWARE_TRACE": str(path)}
     simulate("fg_switch", "switch_trace", tmp_path, parameters, environment, "floodgate_circuits")

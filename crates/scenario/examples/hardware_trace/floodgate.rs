@@ -82,6 +82,7 @@ impl FloodgateTrace {
         println!("config groups {}", u8::from(groups));
         println!("config initial {initial}");
         println!("config in_bytes {}", u8::from(in_bytes));
+        println!("config hashed {}", windows.entries.unwrap_or(0));
         println!(
             "config delay_bytes {}",
             credit.delay.and_then(most).unwrap_or(0)
