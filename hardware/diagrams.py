@@ -121,6 +121,54 @@ class Page:
 
 
 PAGES = {
+    "spfc": Page(
+        blocks={
+            "oscillator": Block(0, 0, ("pulses",), is_outside=True),
+            "spfc_timeout_clock": Block(1, 0, ("TC",)),
+            "spfc_state_holder": Block(2, 0, ("SH: victim or normal",)),
+            "pfc_ingress": Block(3, 0, ("PFC decision",)),
+            "port": Block(4, 0, ("sends frames",), is_outside=True),
+            "egress queues": Block(0, 1, ("packets that leave",), is_outside=True),
+            "spfc_rate_counter": Block(1, 1, ("IRC",)),
+            "dynamic_threshold": Block(3, 1, ("normal threshold",)),
+            "shared_pool": Block(4, 1, ("level of the pool",)),
+        },
+        arrows=(
+            Arrow("oscillator", "spfc_timeout_clock", "pulse"),
+            Arrow("spfc_timeout_clock", "spfc_state_holder"),
+            Arrow("spfc_timeout_clock", "spfc_rate_counter", "expired"),
+            Arrow("egress queues", "spfc_rate_counter", "size"),
+            Arrow("spfc_rate_counter", "spfc_state_holder", "reached"),
+            Arrow("spfc_state_holder", "pfc_ingress", "victim"),
+            Arrow("pfc_ingress", "spfc_state_holder", "pause, resume", above=True),
+            Arrow("dynamic_threshold", "pfc_ingress"),
+            Arrow("shared_pool", "dynamic_threshold", "used"),
+            Arrow("pfc_ingress", "port", "XOFF"),
+        ),
+    ),
+    "pfc": Page(
+        blocks={
+            "switch": Block(0, 0, ("packets arrive, leave",), is_outside=True),
+            "pfc_ingress": Block(1, 0, ("accept? XOFF, XON",)),
+            "pfc_generator": Block(2, 0, ("frames, repetitions",)),
+            "MAC, transmit": Block(3, 0, ("of this port",), is_outside=True),
+            "shared_pool": Block(0, 1, ("level of the pool",)),
+            "dynamic_threshold": Block(1, 1, ("α · free pool",)),
+            "pfc_pause_timer": Block(2, 1, ("a timer per priority",)),
+            "MAC, receive": Block(3, 1, ("of this port",), is_outside=True),
+            "egress scheduler": Block(2, 2, ("of this port",), is_outside=True),
+        },
+        arrows=(
+            Arrow("switch", "pfc_ingress", "size"),
+            Arrow("pfc_ingress", "pfc_generator", "XOFF"),
+            Arrow("pfc_generator", "MAC, transmit", "frame"),
+            Arrow("pfc_ingress", "shared_pool", "add, free"),
+            Arrow("shared_pool", "dynamic_threshold", "used"),
+            Arrow("dynamic_threshold", "pfc_ingress"),
+            Arrow("MAC, receive", "pfc_pause_timer", "frame"),
+            Arrow("pfc_pause_timer", "egress scheduler", "paused"),
+        ),
+    ),
     "bfc": Page(
         blocks={
             "parser": Block(0, 0, ("accepted packets",), is_outside=True),
