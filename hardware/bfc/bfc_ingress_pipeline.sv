@@ -119,8 +119,6 @@ module bfc_ingress_pipeline #(
   localparam int PLACE = $clog2(PORTS * QUEUES);
   logic [PLACE-1:0] place;
   logic is_empty;
-  logic is_paused;
-  logic [COUNT-1:0] active_with;
   logic is_over;
 
   // Cycle 2
@@ -198,14 +196,13 @@ module bfc_ingress_pipeline #(
   assign join_queue = keeps ? kept_queue[QUEUE-1:0] : chosen;
   assign place = PLACE'(join_port) * PLACE'(QUEUES) + PLACE'(join_queue);
   assign is_empty = empty[place];
-  assign is_paused = paused[place];
   assign stale = assigns && !none_free && !is_empty;
   assign shared = assigns && none_free;
   assign counted = joins && table_counts;
 
-  // BFC-09: the length without the packet, the active queues with it.
+  // BFC-09: the length without the packet. A packet that is over the threshold joins a queue with
+  // packets, so it does not change the number of active queues.
   assign length = lengths[place*BYTES+:BYTES];
-  assign active_with = active[join_port*COUNT+:COUNT] + COUNT'(is_empty && !is_paused);
 
   bfc_pause_threshold #(
       .ROWS(ROWS),
@@ -221,7 +218,7 @@ module bfc_ingress_pipeline #(
       .fill_active,
       .fill_bytes,
       .row(row_1),
-      .active(active_with),
+      .active(active[join_port*COUNT+:COUNT]),
       .length,
       .alone,
       .allowed(allowed_1),

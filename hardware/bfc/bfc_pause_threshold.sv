@@ -23,7 +23,7 @@ module bfc_pause_threshold #(
     input  logic [ROW-1:0]   fill_row,
     input  logic [COUNT-1:0] fill_active,
     input  logic [BYTES-1:0] fill_bytes,
-    // The egress, its active queues, this packet's included, and the bytes before the packet.
+    // The egress, its active queues, and the bytes before the packet.
     input  logic [ROW-1:0]   row,
     input  logic [COUNT-1:0] active,
     input  logic [BYTES-1:0] length,

@@ -33,10 +33,12 @@ module fg_voq_bitmap #(
   logic [VOQS-1:0] free;
   logic [VOQS-1:0] group_;
   logic [VOQ-1:0] first;
-  logic [VOQ-1:0] count;
+  // One bit more than a VOQ, because the number of VOQs may need it.
+  logic [VOQ:0] count;
+  logic [VOQ:0] number;
   logic found;
   logic [VOQ-1:0] lowest;
-  logic [VOQ-1:0] number;
+  logic unused;
 
   for (genvar nth = 0; nth < VOQS; nth++) begin : voqs
     logic [USERS-1:0] users;
@@ -52,7 +54,8 @@ module fg_voq_bitmap #(
   end
 
   assign first = SPLIT == 0 || below ? '0 : VOQ'(SPLIT);
-  assign count = SPLIT == 0 ? VOQ'(VOQS) : below ? VOQ'(SPLIT) : VOQ'(VOQS - SPLIT);
+  localparam int COUNT = VOQ + 1;
+  assign count = SPLIT == 0 ? COUNT'(VOQS) : below ? COUNT'(SPLIT) : COUNT'(VOQS - SPLIT);
 
   assign used = ~free;
 
@@ -68,7 +71,7 @@ module fg_voq_bitmap #(
 
   fg_hash #(
       .DST(DST),
-      .INDEX(VOQ)
+      .INDEX(VOQ + 1)
   ) hash (
       .dst,
       .count,
@@ -76,5 +79,6 @@ module fg_voq_bitmap #(
   );
 
   assign hashed = !found;
-  assign chosen = found ? lowest : first + number;
+  assign chosen = found ? lowest : first + number[VOQ-1:0];
+  assign unused = number[VOQ];
 endmodule

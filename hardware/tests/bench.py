@@ -13,6 +13,10 @@ MOST_CYCLES = 1_000_000
 """Longest time that a circuit may need to clear its memories."""
 
 
+QUIET_CYCLES = 3
+"""More cycles than a pipeline has stages."""
+
+
 class Bench:
     """A module with a clock and a reset. Inputs that a cycle does not name keep their value."""
 
@@ -59,6 +63,15 @@ class Bench:
         self.set(values)
         await Timer(1, "step")
         await self.edge()
+
+    async def quiet(self, values: Values, outputs: Iterable[str]) -> None:
+        """Run the first cycles after a reset, in which these outputs have to be 0."""
+        for _ in range(QUIET_CYCLES):
+            self.set(values)
+            await Timer(1, "step")
+            for name in outputs:
+                assert int(getattr(self.dut, name).value) == 0, f"{name} after a reset"
+            await self.edge()
 
     async def clear(self, values: Values) -> int:
         """Run cycles until the memories are clear (`ready`) and return their number."""

@@ -13,7 +13,7 @@ import cocotb
 from cocotb.triggers import Timer
 from hypothesis import strategies as st
 
-from bench import Bench
+from bench import QUIET_CYCLES, Bench
 from bfc_models import EgressPort, Header, PauseFrames, Pipeline, Status, Widths
 from hop_trace import HopTrace, read
 from stimuli import check, follow_long
@@ -56,8 +56,11 @@ async def pipeline(dut: Any) -> None:
     bench = Bench(dut, PIPELINE_OUTPUTS)
 
     async def start(model: Pipeline) -> None:
-        await bench.reset({**IDLE, **UNUSED, "sticky": model.sticky, "now": 0})
-        assert await bench.clear(IDLE) == widths.ports * widths.per_port
+        flags = {"was_over": 1, "allowed": 1, "sampled": 1}
+        await bench.reset({**IDLE, **UNUSED, **flags, "sticky": model.sticky, "now": 0})
+        await bench.quiet(IDLE, ("joins", "counted", "over", "pause", "resume"))
+        cycles = widths.ports * widths.per_port
+        assert await bench.clear(IDLE) == cycles - QUIET_CYCLES
         for row, thresholds in enumerate(model.thresholds):
             for active, threshold in enumerate(thresholds, 1):
                 fill = {"fill": 1, "fill_row": row, "fill_active": active, "fill_bytes": threshold}

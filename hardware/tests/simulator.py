@@ -68,11 +68,14 @@ def write_trace(
     return path
 
 
-def memory_bits(top: str, parameters: Mapping[str, int]) -> int:
-    """Return the bits of the memories of a circuit, before they become cells."""
-    sources = " ".join(str(path) for path in SOURCES)
+def state_bits(top: str, parameters: Mapping[str, int]) -> tuple[int, int]:
+    """Return the bits of the memories and of the flip-flops of a circuit."""
+    [source] = [path for path in SOURCES if path.stem == top]
+    folders = "".join(f" -libdir {folder}" for folder in sorted({path.parent for path in SOURCES}))
     sets = "".join(f" -set {name} {value}" for name, value in parameters.items())
-    script = f"read_verilog -sv {sources}; chparam{sets} {top}; hierarchy -top {top}; proc; stat"
-    command = ["yosys", "-p", script]
-    ended = subprocess.run(command, check=True, capture_output=True, text=True)
-    return int(re.findall(r"Number of memory bits:\s+(\d+)", ended.stdout)[-1])
+    script = f"read_verilog -sv {source}; chparam{sets} {top}; hierarchy{folders} -top {top}"
+    command = ["yosys", "-p", f"{script}; proc; flatten; opt; tee -o /dev/stderr stat -width"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    memory = re.findall(r"Number of memory bits:\s+(\d+)", printed)[-1]
+    registers = re.findall(r"\$\w*dff\w*_(\d+)\s+(\d+)", printed)
+    return int(memory), sum(int(width) * int(count) for width, count in registers)

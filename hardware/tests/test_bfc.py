@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hop_trace import read
-from simulator import memory_bits, simulate, write_trace
+from simulator import simulate, write_trace
 
 # Small tables and narrow counters: all of them reach their limits, and times wrap around.
 SMALL = {
@@ -134,20 +134,3 @@ def test_bfc_switch_against_the_dataplane(name: str, tmp_path: Path) -> None:
     }
     environment = {"HARDWARE_TRACE": str(path)}
     simulate("bfc_switch", "switch_trace", tmp_path, parameters, environment, "bfc_circuits")
-
-
-# BFC-16, BFC-53, BFC-54
-def test_bfc_memory_is_what_backwater_resources_counts(tmp_path: Path) -> None:
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text(INCAST, encoding="utf-8")
-    pipelined = ["scheme.dynamic.pipelines=4"]
-    path = write_trace(tmp_path, "bfc:0", scenario, "bfc", pipelined, events=1)
-    config = read(path).config
-    ports, pipelines = config["ports"], config["pipelines"]
-    entries = ports * config["per_port"]
-    counters = ports // pipelines * config["upstream"]
-    table = memory_bits("bfc_flow_table", {"ENTRIES": entries, "INDEX": entries.bit_length()})
-    pauses = memory_bits("bfc_pause_counters", {"ENTRIES": counters, "KEY": counters.bit_length()})
-    assert pipelines * (table + pauses) == config[f"bfc.bits.{ports}"]
-    assert pipelines * (entries + counters) == config[f"bfc.counters.{ports}"]
-    assert pipelines * 2 * entries == config[f"bfc.registers.{ports}"]

@@ -124,8 +124,11 @@ def test_the_state_of_a_port(command: Backwater, tmp_path: Path) -> None:
         assert (switch["ports"], switch["count"]) == (4, 1)
         return tuple(switch[f"{what}_per_port"] for what in ("counters", "registers", "bits"))
 
-    # A record of 8 bytes: bytes sent, and speed, time, queue.
-    assert per_port("hpcc") == (1, 3, 64)
+    # 20 bits of txBytes in units of 128 bytes, and 7 bits below one unit.
+    assert per_port("hpcc") == (1, 0, 27)
+    nic = systems["hpcc"]["nic"]
+    assert (nic["epsilon"], nic["entries"], nic["flows"]) == (0.01, 1117, 50)
+    assert "1,117 reciprocals for an error of 1.0%, 10.4 KB" in command(*words[:-1]).stdout
     # 100 entries for each of 32 queues: packets; queue and time. A pause counter for each queue of
     # the neighbour, here a NIC with 1024.
     assert per_port("bfc") == (3200 + 1024, 2 * 3200, 3200 * (8 + 16 + 16) + 1024 * 16)
@@ -134,15 +137,16 @@ def test_the_state_of_a_port(command: Backwater, tmp_path: Path) -> None:
     own = ("--scheme", "dcqcn+spfc", "--set", "scheme.spfc.interval=17us")
     [switch] = json.loads(command(*words, *own).stdout)["systems"]["spfc"]["switches"]
     assert switch["bits_per_port"] == 16 + 6 + 1 + 1
-    # 996 far destinations: an address and a VOQ each, 100 VOQs of two pointers and a length.
     # A key of one system does not keep the others from being counted.
     of_bfc = ("--scheme", "bfc", "--set", "scheme.bfc.threshold=2")
     changed = json.loads(command(*words, *of_bfc).stdout)["systems"]
     assert not any("problem" in found for found in changed.values())
     [switch] = systems["floodgate"]["switches"]
-    assert switch["counters"] == 996
-    assert switch["registers"] == 2 * 996 + 3 * 100
-    assert switch["bits"] == 8 * (996 * 10 + 100 * 10)
+    # 996 far destinations: a window, a VOQ (a flag and 7 bits), packets and bytes there. 100 VOQs:
+    # a number of destinations (11 bits) and a bit of the scheduler.
+    assert switch["counters"] == 3 * 996 + 100
+    assert switch["registers"] == 996
+    assert switch["bits"] == 996 * (32 + 1 + 7 + 16 + 24) + 100 * (11 + 1)
 
 
 def test_a_workload_has_full_packets_unless_told(command: Backwater, tmp_path: Path) -> None:
@@ -200,7 +204,7 @@ def test_what_floodgate_takes_of_each_kind_of_switch(command: Backwater, tiny: P
     assert cost["destinations"] == 100_000
     leaf = cost["switches"][0]
     assert leaf["windows"] == 100_000 - leaf["host_ports"]
-    assert leaf["window_bytes"] == 10 * leaf["windows"]
+    assert leaf["window_bytes"] == 4 * leaf["windows"]
     parts = ("window_bytes", "voq_bytes", "credit_bytes", "number_bytes", "pause_bytes")
     assert leaf["bytes"] == sum(leaf[part] for part in parts)
     text = command(*words).stdout

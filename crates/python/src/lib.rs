@@ -354,6 +354,11 @@ fn resources(
         "switches": switches,
         "floodgate": floodgate_resources(&scenario, destinations),
         "systems": switch_states(&scenario, destinations),
+        "hpcc_nic": scenario.hpcc_nic().map(|nic| json!({
+            "epsilon": nic.epsilon, "entries": nic.entries, "table_bits": nic.table_bits,
+            "flows": nic.flows, "sender_bits": nic.sender_bits,
+            "scheduler_bits": nic.scheduler_bits,
+        })),
     });
     Ok(answer.to_string())
 }
@@ -433,11 +438,11 @@ fn floodgate_resources(scenario: &Scenario, destinations: Option<u64>) -> Option
             json!({
                 "name": r.name, "count": r.count,
                 "host_ports": r.host_ports, "switch_ports": r.switch_ports,
-                "windows": r.windows, "window_bytes": r.window_bytes,
-                "voqs": r.voqs, "voq_bytes": r.voq_bytes,
-                "credit_counters": r.credit_counters, "credit_bytes": r.credit_bytes,
-                "number_bytes": r.number_bytes, "pause_bytes": r.pause_bytes,
-                "bytes": r.bytes(),
+                "windows": r.windows, "window_bytes": r.window_bits.div_ceil(8),
+                "voqs": r.voqs, "voq_bytes": r.voq_bits.div_ceil(8),
+                "credit_counters": r.credit_counters, "credit_bytes": r.credit_bits.div_ceil(8),
+                "number_bytes": r.number_bits.div_ceil(8), "pause_bytes": r.pause_bits.div_ceil(8),
+                "bytes": r.bits().div_ceil(8),
             })
         })
         .collect();

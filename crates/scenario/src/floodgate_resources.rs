@@ -1,74 +1,84 @@
-//! What Floodgate takes of a switch's memory for a number of destinations (Floodgate paper §7.4).
+//! Memory that Floodgate needs in a switch for a number of destinations (Floodgate paper §7.4).
 
 use dataplane::declaration::Around;
 use dataplane::hop::floodgate::{FloodgateConfig, Voqs};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fabric::NodeId;
+use fabric::engine::upward;
 use fabric::topology::{Graph, NodeKind};
 
 use crate::spec::Scenario;
 
-/// Bits of a destination's address, of a counter or number, and of the name of a VOQ.
+/// Bits of units in flight, of a credit counter, and of a number.
 // FG-62
-const ADDRESS_BITS: u64 = 32;
 const COUNT_BITS: u64 = 32;
-const VOQ_BITS: u64 = 16;
-/// Bits of a VOQ: its first and last packet, and how many destinations use it.
-const VOQ_STATE_BITS: u64 = 2 * 32 + 16;
+/// Bits of a destination's packets and of its bytes in a VOQ.
+const PACKETS_BITS: u64 = 16;
+const BYTES_BITS: u64 = 24;
 
-/// What Floodgate takes of one kind of switch.
+/// Memory that Floodgate needs in one kind of switch, as the circuits of `hardware/floodgate` have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FloodgateResources {
     /// Name of the first such switch.
     pub name: String,
-    /// How many there are.
+    /// Number of these switches.
     pub count: u32,
-    /// Ports that lead to hosts, and to switches.
+    /// Ports that lead to hosts.
     pub host_ports: u64,
     /// Ports that lead to switches.
     pub switch_ports: u64,
-    /// Entries of the table of windows in the worst case, and their bytes.
+    /// Entries of the table of windows.
     pub windows: u64,
-    /// Bytes of the table of windows.
-    pub window_bytes: u64,
-    /// Registers of the table of windows: the destination, if entries have one, and the VOQ.
-    pub window_registers: u64,
-    /// VOQs in the worst case, and their bytes.
+    /// Bits of the table of windows.
+    pub window_bits: u64,
+    /// Destinations that can have a VOQ.
+    pub held: u64,
+    /// VOQs.
     pub voqs: u64,
-    /// Bytes of the VOQs' state.
-    pub voq_bytes: u64,
-    /// Registers of the VOQs: first packet, last packet, length.
-    pub voq_registers: u64,
-    /// Credit counters in the worst case: one for each ingress port and destination.
+    /// Bits of the table that has the VOQ of each destination, and of the state of the VOQs.
+    pub voq_bits: u64,
+    /// Credit counters: one for each ingress port and destination.
     pub credit_counters: u64,
-    /// Bytes of the credit counters.
-    pub credit_bytes: u64,
-    /// Numbers of credits and packets.
+    /// Bits of the credit counters, of the order in which a port returns them, and of the
+    /// destinations whose credits are withheld.
+    pub credit_bits: u64,
+    /// Numbers of credits and packets: one for each ingress port and destination, two for each
+    /// egress port and destination.
     pub numbers: u64,
-    /// Bytes of numbers: one for each ingress port and destination, two for each egress.
-    pub number_bytes: u64,
-    /// Bits that say which host or switch is paused for which destination.
-    pub pauses: u64,
-    /// Bytes of the bits that say which host or switch is paused for which destination.
-    pub pause_bytes: u64,
+    /// Bits of the numbers.
+    pub number_bits: u64,
+    /// Bits for destinations that are paused, at hosts or at switches.
+    pub pause_bits: u64,
 }
 
 impl FloodgateResources {
-    /// All of it.
+    /// Returns the sum of all parts.
     #[must_use]
-    pub const fn bytes(&self) -> u64 {
-        self.window_bytes
-            + self.voq_bytes
-            + self.credit_bytes
-            + self.number_bytes
-            + self.pause_bytes
+    pub const fn bits(&self) -> u64 {
+        self.window_bits + self.voq_bits + self.credit_bits + self.number_bits + self.pause_bits
+    }
+
+    /// Returns the counters: windows, packets and bytes of a destination in its VOQ, destinations of
+    /// a VOQ, credits, and numbers.
+    // FG-64
+    #[must_use]
+    pub const fn counters(&self) -> u64 {
+        self.windows + 2 * self.held + self.voqs + self.credit_counters + self.numbers
+    }
+
+    /// Returns the registers: the VOQ of a destination, the places of credits in their order, and
+    /// the bits of paused destinations.
+    // FG-64
+    #[must_use]
+    pub const fn registers(&self) -> u64 {
+        self.held + self.credit_counters + self.pause_bits
     }
 }
 
 impl Scenario {
-    /// Floodgate's memory at each kind of switch for this many destinations (`None`: those of the
-    /// network); `None` where the scheme has no Floodgate.
+    /// Returns the memory of each kind of switch for a number of destinations (`None`: those of the
+    /// network). Returns `None` if the scheme has no Floodgate.
     // FG-62
     #[must_use]
     pub fn floodgate_resources(
@@ -82,16 +92,13 @@ impl Scenario {
             .configure(&Around::default())
             .floodgate()?;
         let all = destinations.unwrap_or_else(|| u64::from(self.graph.endpoints()));
-        let mut kinds: BTreeMap<(u64, u64), FloodgateResources> = BTreeMap::new();
+        let mut kinds: BTreeMap<Ports, FloodgateResources> = BTreeMap::new();
         for node in self.graph.switch_ids() {
-            let (host_ports, switch_ports) = ports_of(&self.graph, node);
+            let ports = ports_of(&self.graph, node);
             kinds
-                .entry((host_ports, switch_ports))
+                .entry(ports)
                 .and_modify(|r| r.count += 1)
-                .or_insert_with(|| {
-                    let name = self.graph.name(node);
-                    one(name, &config, host_ports, switch_ports, all)
-                });
+                .or_insert_with(|| one(self.graph.name(node), &config, ports, all));
         }
         let mut found: Vec<_> = kinds.into_values().collect();
         found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -99,31 +106,45 @@ impl Scenario {
     }
 }
 
-/// Ports of a switch that lead to hosts, and to switches.
-fn ports_of(graph: &Graph, node: NodeId) -> (u64, u64) {
+/// Ports of a switch that lead to hosts, and to switches; and the number of directions, down and up,
+/// in which it forwards to switches.
+type Ports = (u64, u64, u64);
+
+fn ports_of(graph: &Graph, node: NodeId) -> Ports {
     let peers = graph.links_of(node).map(|index| graph.port(index).peer);
-    let hosts = peers
-        .filter(|&peer| graph.kind(peer) == NodeKind::Host)
-        .count() as u64;
-    (hosts, u64::from(graph.ports(node)) - hosts)
+    let to_switches: Vec<bool> = peers
+        .zip(upward(graph, node))
+        .filter(|(peer, _)| graph.kind(*peer) != NodeKind::Host)
+        .map(|(_, is_up)| is_up)
+        .collect();
+    let switch_ports = to_switches.len() as u64;
+    let directions: BTreeSet<bool> = to_switches.into_iter().collect();
+    let host_ports = u64::from(graph.ports(node)) - switch_ports;
+    (host_ports, switch_ports, directions.len() as u64)
 }
 
+/// Returns the bits of a number below `count`.
+const fn bits_below(count: u64) -> u64 {
+    (u64::BITS - count.saturating_sub(1).leading_zeros()) as u64
+}
+
+// FG-62
 fn one(
     name: String,
     config: &FloodgateConfig,
-    host_ports: u64,
-    switch_ports: u64,
+    (host_ports, switch_ports, directions): Ports,
     destinations: u64,
 ) -> FloodgateResources {
     // FG-01: a switch has no windows for its own hosts.
     let far = destinations.saturating_sub(host_ports);
-    let (mut windows, mut window_bits, mut window_registers) = (0, 0, 0);
-    let (mut credit_counters, mut numbers) = (0, 0);
+    let destination_bits = bits_below(destinations);
+    let (mut windows, mut credit_counters, mut numbers) = (0, 0, 0);
     if let Some(w) = config.windows() {
-        windows = w.entries.map_or(far, |entries| u64::from(entries).min(far));
-        let key_bits = if w.entries.is_some() { 0 } else { ADDRESS_BITS };
-        window_bits = windows * (key_bits + COUNT_BITS + VOQ_BITS);
-        window_registers = windows * (key_bits / ADDRESS_BITS + 1);
+        // FG-06: destinations of both directions never share an entry.
+        windows = match w.entries {
+            Some(entries) => u64::from(entries) * directions,
+            None => far,
+        };
         credit_counters = switch_ports * destinations;
         if w.numbers_timeout_ps.is_some() {
             numbers = credit_counters + 2 * switch_ports * far;
@@ -133,6 +154,12 @@ fn one(
         Voqs::PerDestination => far,
         Voqs::Pool { count, .. } => u64::from(count),
     };
+    // FG-61: with VUPs, a flag and a place in the list of destinations that wait for one.
+    let vup_bits = config.vup_ps.map_or(0, |_| 1 + destination_bits);
+    let held_bits = 1 + bits_below(voqs) + PACKETS_BITS + BYTES_BITS + vup_bits;
+    // The destinations of a VOQ, and a bit for the scheduler.
+    let voq_state_bits = destination_bits + 2;
+    let withheld_bits = if credit_counters > 0 { destinations } else { 0 };
     let pausable = match (config.windows(), config.host_pause) {
         (Some(_), None) => 0,
         (Some(_), Some(_)) => host_ports,
@@ -145,16 +172,14 @@ fn one(
         host_ports,
         switch_ports,
         windows,
-        window_bytes: window_bits.div_ceil(8),
-        window_registers,
+        window_bits: windows * COUNT_BITS,
+        held: far,
         voqs,
-        voq_registers: 3 * voqs,
-        voq_bytes: (voqs * VOQ_STATE_BITS).div_ceil(8),
+        voq_bits: far * held_bits + voqs * voq_state_bits,
         credit_counters,
-        credit_bytes: credit_counters * COUNT_BITS / 8,
+        credit_bits: credit_counters * (COUNT_BITS + destination_bits) + withheld_bits,
         numbers,
-        number_bytes: (numbers * COUNT_BITS).div_ceil(8),
-        pauses: pausable * destinations,
-        pause_bytes: (pausable * destinations).div_ceil(8),
+        number_bits: numbers * COUNT_BITS,
+        pause_bits: pausable * destinations,
     }
 }

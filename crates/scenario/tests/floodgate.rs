@@ -372,36 +372,38 @@ fn memory_for_a_number_of_destinations() {
         (leaf.count, leaf.host_ports, leaf.switch_ports),
         (10, 16, 4)
     );
+    assert_eq!((leaf.windows, leaf.window_bits), (99_984, 99_984 * 32));
+    // A flag, a VOQ, packets and bytes; of each VOQ its destinations and a bit of the scheduler.
     assert_eq!(
-        (leaf.windows, leaf.window_bytes),
-        (99_984, 999_840),
-        "ten bytes each"
+        (leaf.voqs, leaf.voq_bits),
+        (100, 99_984 * (1 + 7 + 16 + 24) + 100 * (18 + 1))
     );
-    assert_eq!((leaf.voqs, leaf.voq_bytes), (100, 1000));
     assert_eq!((spine.windows, spine.credit_counters), (100_000, 1_000_000));
-    assert_eq!(spine.number_bytes, 3 * 4_000_000);
+    // A place in the order of a port has 17 bits, and one bit withholds the credits of a destination.
+    assert_eq!(spine.credit_bits, 1_000_000 * (32 + 17) + 100_000);
+    assert_eq!(spine.number_bits, 3 * 1_000_000 * 32);
     assert_eq!(
-        spine.bytes(),
-        spine.window_bytes + 1000 + 4_000_000 + 12_000_000
+        spine.bits(),
+        spine.window_bits + spine.voq_bits + spine.credit_bits + spine.number_bits
     );
-    let hashed = parse(
-        "dcqcn+floodgate",
-        &["scheme.floodgate.table=4096", "scheme.floodgate.loss=off"],
-        None,
-    )
-    .expect("sound");
-    let found = hashed.floodgate_resources(Some(100_000)).expect("it is on");
+    let changed = |set: &[&str]| {
+        let scenario = parse("dcqcn+floodgate", set, None).expect("sound");
+        scenario
+            .floodgate_resources(Some(100_000))
+            .expect("it is on")
+            .remove(0)
+    };
+    let hashed = changed(&["scheme.floodgate.table=4096", "scheme.floodgate.loss=off"]);
     assert_eq!(
-        (
-            found[0].windows,
-            found[0].window_bytes,
-            found[0].number_bytes
-        ),
-        (4096, 4096 * 6, 0)
+        (hashed.windows, hashed.window_bits, hashed.number_bits),
+        (4096, 4096 * 32, 0)
     );
+    // With VUPs a destination has one more flag, and a place in their list.
+    let vups = changed(&["scheme.floodgate.vup=2us"]);
+    assert_eq!(vups.voq_bits - leaf.voq_bits, 99_984 * (1 + 17));
     let ideal = parse("hpcc+floodgate-ideal", &[], None).expect("sound");
     let found = ideal.floodgate_resources(None).expect("it is on");
-    assert_eq!((found[0].voqs, found[0].pause_bytes), (144, 16 * 160 / 8));
+    assert_eq!((found[0].voqs, found[0].pause_bits), (144, 16 * 160));
     assert_eq!(
         parse("dcqcn", &[], None)
             .expect("sound")

@@ -185,8 +185,15 @@ def _system_lines(systems: dict[str, Any]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
-    note = "Counters, registers and bits are means per port."
-    return [*lines, note, *problems]
+    notes = ["Counters, registers and bits are means per port."]
+    if nic := systems["hpcc"].get("nic"):
+        flow_bits = nic["sender_bits"] + nic["scheduler_bits"]
+        notes.append(
+            f"HPCC in a NIC: {nic['entries']:,} reciprocals for an error of {nic['epsilon']:.1%}, "
+            f"{bytes_text(nic['table_bits'] / 8)}; {flow_bits} bits per flow, "
+            f"{nic['flows']} flows per engine."
+        )
+    return [*lines, *notes, *problems]
 
 
 def _switch_lines(s: dict[str, Any], limit: float) -> list[str]:

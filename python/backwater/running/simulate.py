@@ -198,8 +198,9 @@ def resources(
 
     ``systems`` has BFC, Floodgate, SPFC and HPCC, each with the ``scheme`` whose configuration
     counts (that of the scenario if it has the system, else a preset) and with the counters,
-    registers and bits of each kind of switch, also per port. If a preset cannot be combined with
-    the scenario, the system has a ``problem`` in the place of switches.
+    registers and bits of each kind of switch, also per port. HPCC also has the state of a ``nic``,
+    or None with another control that has INT. If a preset cannot be combined with the scenario, the
+    system has a ``problem`` and no switches.
 
     ``packet_bytes`` is the mean size of packets; without it, that of the scenario's traffic, or of
     full packets if it has only workloads. ``destinations`` is the number of hosts for which
@@ -221,16 +222,21 @@ def resources(
         return loaded
 
     costs = load(scheme)
-    own = costs["systems"]
+    own, own_nic = costs["systems"], costs.pop("hpcc_nic")
     costs["systems"] = {}
     for system, preset in SYSTEMS.items():
-        if system in own:
-            found: dict[str, Any] = {"scheme": None, "switches": own[system]}
-        else:
-            try:
-                found = {"scheme": preset, "switches": load(preset)["systems"][system]}
-            except ScenarioError as error:
-                found = {"scheme": preset, "switches": [], "problem": str(error)}
+        found: dict[str, Any] = {"scheme": None if system in own else preset, "switches": []}
+        nic = own_nic
+        try:
+            if system in own:
+                found["switches"] = own[system]
+            else:
+                of_preset = load(preset)
+                found["switches"], nic = of_preset["systems"][system], of_preset["hpcc_nic"]
+        except ScenarioError as error:
+            found["problem"] = str(error)
+        if system == "hpcc":
+            found["nic"] = nic
         for switch in found["switches"]:
             for what in ("counters", "registers", "bits"):
                 switch[f"{what}_per_port"] = switch[what] / switch["ports"]

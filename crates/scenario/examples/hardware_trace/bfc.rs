@@ -5,7 +5,6 @@
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `config SYSTEM.counters.PORTS VALUE`, also `registers` and `bits` | state of a switch with PORTS ports, as `backwater resources` counts it |
 //! | `enqueue TIME INGRESS EGRESS HASH UPSTREAM SIZE RANDOM QUEUE OVER PAUSE` | a data packet from the queue UPSTREAM joins QUEUE; RANDOM was drawn for it |
 //! | `dequeue TIME INGRESS EGRESS HASH UPSTREAM SIZE QUEUE OVER RESUME` | a data packet leaves |
 //! | `pause TIME PORT QUEUE ON`, `bitmap TIME PORT QUEUE...` | a frame of the downstream neighbour arrives |

@@ -4,7 +4,6 @@
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `config SYSTEM.counters.PORTS VALUE`, also `registers` and `bits` | state of a switch with PORTS ports, as `backwater resources` counts it |
 //! | `packet TIME DST BELOW LAST_HOP SIZE HELD` | a data packet arrives; HELD is 1 if the switch puts it into a VOQ |
 //! | `credit TIME PORT [DST UNITS]...` | a frame of credits arrives from the next hop |
 //! | `released TIME DST` | because of the line before, a packet leaves its VOQ |

@@ -12,7 +12,10 @@
 //!
 //! Hosts and switches are the state machines of the simulator. This program only carries packets
 //! between them. It stops after EVENTS events. The module of each kind describes the lines that it
-//! prints. In all traces, a line `config KEY VALUE...` has the configuration.
+//! prints. In all traces, a line `config KEY VALUE...` has the configuration. The keys
+//! `SYSTEM.counters.NAME`, `SYSTEM.registers.NAME` and `SYSTEM.bits.NAME` have the state of the kind of
+//! switch whose first one is NAME, and `nic.*` the state of HPCC in a NIC, as `backwater resources` counts
+//! them.
 #![allow(clippy::print_stdout)]
 
 mod bfc;
@@ -71,9 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..Changes::default()
     };
     let scenario = Scenario::load(Path::new(&path), &changes).map_err(|e| e.to_string())?;
-    if switch.is_some() {
-        print_resources(&scenario);
-    }
+    print_resources(&scenario);
     let mut plan = scenario.build()?.plan;
     let mut trace = create(kind, switch, &plan)?;
     let mut host = SingleHost::new(&plan);
@@ -87,10 +88,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn print_resources(scenario: &Scenario) {
     for state in scenario.switch_states(None) {
         for kind in state.switches {
-            let (system, ports) = (state.system, kind.ports);
-            println!("config {system}.counters.{ports} {}", kind.counters);
-            println!("config {system}.registers.{ports} {}", kind.registers);
-            println!("config {system}.bits.{ports} {}", kind.bits);
+            let (system, name) = (state.system, kind.name);
+            println!("config {system}.counters.{name} {}", kind.counters);
+            println!("config {system}.registers.{name} {}", kind.registers);
+            println!("config {system}.bits.{name} {}", kind.bits);
         }
+    }
+    if let Some(nic) = scenario.hpcc_nic() {
+        println!("config nic.table {}", nic.table_bits);
+        println!("config nic.flows {}", nic.flows);
+        println!("config nic.sender {}", nic.sender_bits);
+        println!("config nic.scheduler {}", nic.scheduler_bits);
     }
 }
