@@ -2,7 +2,7 @@
 //
 // Paper: Goyal et al., "Backpressure Flow Control", 3.3 and 4 (flow table and pause counters are in
 // the ingress pipelines; headers of packets that leave are recirculated).
-// Rules: BFC-01 to BFC-09, BFC-32, BFC-38; which module has which is in docs/hardware.md.
+// Rules: BFC-01 to BFC-09, BFC-32, BFC-38, BFC-47 (option: a hash of the flow chooses the queue); which module has which is in docs/hardware.md.
 //
 // One header per cycle: a packet that arrives and is accepted, or the header of a packet that has
 // left. Cycle 0 reads the flow table. Cycle 1 chooses the queue, and the packet joins it. Cycle 2
@@ -35,6 +35,8 @@ module bfc_ingress_pipeline #(
     parameter int COUNTER = 16,
     parameter int SIZE = 14,
     parameter int BYTES = 24,
+    // A flow always has the queue that its hash names, empty or not.
+    parameter bit STOCHASTIC = 1'b0,
     // Options, see bfc_queue_choice, bfc_empty_map and bfc_pause_threshold.
     parameter int START = 0,
     parameter bit SAMPLED_MAP = 1'b1,
@@ -90,6 +92,7 @@ module bfc_ingress_pipeline #(
     output logic [NAMED-1:0]              pause_queue
 );
   localparam int PRODUCT = 32 + INDEX;
+  localparam int COUNTED = QUEUE + 1;
 
   logic table_ready;
   logic counters_ready;
@@ -98,6 +101,7 @@ module bfc_ingress_pipeline #(
   logic [PRODUCT-1:0] scaled;
   logic [INDEX-1:0] index;
   logic [KEY-1:0] key;
+  logic [QUEUE:0] hashed;
 
   // Cycle 1
   logic dequeued;
@@ -107,6 +111,7 @@ module bfc_ingress_pipeline #(
   logic sampled_1;
   logic was_over_1;
   logic [15:0] random_1;
+  logic [QUEUE-1:0] hashed_1;
   logic keeps;
   logic [TABLE_QUEUE-1:0] kept_queue;
   logic alone;
@@ -132,6 +137,16 @@ module bfc_ingress_pipeline #(
   assign scaled = PRODUCT'(hash) * PRODUCT'(PER_PORT);
   assign index = INDEX'(egress) * INDEX'(PER_PORT) + scaled[PRODUCT-1:32];
   assign key = KEY'(ingress) * KEY'(UPSTREAM) + KEY'(upstream);
+
+  // BFC-47: the constant makes this hash independent of the index.
+  hashed_number #(
+      .WIDTH(32),
+      .INDEX(QUEUE + 1)
+  ) by_hash (
+      .word(hash ^ 32'h5eed),
+      .count(COUNTED'(QUEUES)),
+      .number(hashed)
+  );
 
   bfc_flow_table #(
       .ENTRIES(PORTS * PER_PORT),
@@ -192,8 +207,8 @@ module bfc_ingress_pipeline #(
       .assigns
   );
 
-  assign assigns = joins && !keeps;
-  assign join_queue = keeps ? kept_queue[QUEUE-1:0] : chosen;
+  assign assigns = joins && !keeps && !STOCHASTIC;
+  assign join_queue = STOCHASTIC ? hashed_1 : keeps ? kept_queue[QUEUE-1:0] : chosen;
   assign place = PLACE'(join_port) * PLACE'(QUEUES) + PLACE'(join_queue);
   assign is_empty = empty[place];
   assign stale = assigns && !none_free && !is_empty;
@@ -244,7 +259,7 @@ module bfc_ingress_pipeline #(
 
   assign pause_ingress = INGRESS'(key_2 / KEY'(UPSTREAM));
   assign pause_queue = NAMED'(key_2 % KEY'(UPSTREAM));
-  assign unused = &{1'b0, scaled[31:0], kept_queue};
+  assign unused = &{1'b0, scaled[31:0], kept_queue, hashed};
 
   always_ff @(posedge clk) begin
     join_port <= egress;
@@ -255,6 +270,7 @@ module bfc_ingress_pipeline #(
     sampled_1 <= sampled;
     was_over_1 <= was_over;
     random_1 <= random;
+    hashed_1 <= hashed[QUEUE-1:0];
     if (rst) begin
       joins <= 1'b0;
       dequeued <= 1'b0;

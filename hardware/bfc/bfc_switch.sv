@@ -32,6 +32,8 @@ module bfc_switch #(
     // 2 ** DEPTH frames of a pipeline can wait.
     parameter int DEPTH = 4,
     parameter int QUANTUM = 1500,
+    // Options, see bfc_ingress_pipeline.
+    parameter bit STOCHASTIC = 1'b0,
     parameter bit SAMPLED_MAP = 1'b1,
     parameter bit PAUSED_ELIGIBLE = 1'b0,
     parameter bit FIRST_EXEMPT = 1'b1
@@ -130,6 +132,7 @@ module bfc_switch #(
         .SIZE(SIZE),
         .BYTES(BYTES),
         .START(nth * QUEUES / PIPELINES),
+        .STOCHASTIC(STOCHASTIC),
         .SAMPLED_MAP(SAMPLED_MAP),
         .PAUSED_ELIGIBLE(PAUSED_ELIGIBLE),
         .FIRST_EXEMPT(FIRST_EXEMPT)

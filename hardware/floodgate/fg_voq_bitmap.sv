@@ -69,11 +69,11 @@ module fg_voq_bitmap #(
       .position(lowest)
   );
 
-  fg_hash #(
-      .DST(DST),
+  hashed_number #(
+      .WIDTH(DST),
       .INDEX(VOQ + 1)
   ) hash (
-      .dst,
+      .word(dst),
       .count,
       .number
   );

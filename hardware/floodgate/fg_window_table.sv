@@ -56,11 +56,11 @@ module fg_window_table #(
   end else begin : shared
     logic [NUMBER-1:0] number;
 
-    fg_hash #(
-        .DST(DST),
+    hashed_number #(
+        .WIDTH(DST),
         .INDEX(NUMBER)
     ) hash (
-        .dst,
+        .word(dst),
         .count(NUMBER'(HASHED)),
         .number
     );

@@ -35,7 +35,7 @@ def widths_of(dut: Any) -> Widths:
         dut, "PORTS", "QUEUES", "PER_PORT", "UPSTREAM", "TABLE_SIZE", "TABLE_QUEUE", "TIME"
     )
     counter, start = values(dut, "COUNTER", "START")
-    flags = values(dut, "SAMPLED_MAP", "PAUSED_ELIGIBLE", "FIRST_EXEMPT")
+    flags = values(dut, "SAMPLED_MAP", "PAUSED_ELIGIBLE", "FIRST_EXEMPT", "STOCHASTIC")
     return Widths(*numbers, counter, start, *map(bool, flags))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from floodgate_models import mixed
+
 
 @dataclass(frozen=True)
 class Widths:
@@ -22,6 +24,7 @@ class Widths:
     sampled_map: bool = True
     paused_eligible: bool = False
     first_exempt: bool = True
+    stochastic: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,25 +144,34 @@ class Pipeline:
         alone = entry.packets == 0
         if entry.queue is None or not (entry.packets > 0 or age <= self.sticky):
             entry.queue, outputs.shared = self.choose(header, status)
-            length = status.lengths[header.egress][entry.queue]
-            outputs.stale = not outputs.shared and length > 0
-            taken = (header.egress, entry.queue)
-            self.start[header.egress] = (self.start[header.egress] + 1) % widths.queues
-        outputs.queue = entry.queue
+            if not widths.stochastic:
+                length = status.lengths[header.egress][entry.queue]
+                outputs.stale = not outputs.shared and length > 0
+                taken = (header.egress, entry.queue)
+                self.start[header.egress] = (self.start[header.egress] + 1) % widths.queues
+        # BFC-47: flows of one entry can have several queues.
+        queue = self.by_hash(header) if widths.stochastic else entry.queue
+        outputs.queue = queue
         entry.last = now
         outputs.counted = header.sampled and entry.packets < (1 << widths.table_size) - 1
         entry.packets += outputs.counted
-        length = status.lengths[header.egress][entry.queue]
-        joins = length == 0 and not status.paused[header.egress][entry.queue]
+        length = status.lengths[header.egress][queue]
+        joins = length == 0 and not status.paused[header.egress][queue]
         active = max(status.active(header.egress) + joins, 1)
         over = length > self.thresholds[header.row][active - 1] and header.allowed
         if over and outputs.counted and not (alone and widths.first_exempt):
             self.third = (header, True)
         return taken
 
+    def by_hash(self, header: Header) -> int:
+        """Return the queue that the hash of a flow names."""
+        return mixed(header.hash ^ 0x5EED) * self.widths.queues >> 32
+
     def choose(self, header: Header, status: Status) -> tuple[int, bool]:
         """Return an empty queue, or one by chance; and that it is by chance."""
         port, widths = header.egress, self.widths
+        if widths.stochastic:
+            return self.by_hash(header), False
         for nth in range(widths.queues):
             queue = (self.start[port] + nth) % widths.queues
             empty = status.lengths[port][queue] == 0

@@ -20,10 +20,11 @@ PIPELINES = {
     "sampled": {"START": 2},
     "exact": {"SAMPLED_MAP": 0},
     "options": {"PAUSED_ELIGIBLE": 1, "FIRST_EXEMPT": 0},
+    "stochastic": {"STOCHASTIC": 1},
 }
 
 
-# BFC-01 to BFC-09, BFC-32, BFC-35, BFC-38, BFC-40
+# BFC-01 to BFC-09, BFC-32, BFC-35, BFC-38, BFC-40, BFC-47
 @pytest.mark.parametrize("variant", PIPELINES)
 def test_headers_of_a_bfc_pipeline(variant: str, tmp_path: Path) -> None:
     parameters = {**SMALL, **PIPELINES[variant]}
@@ -111,11 +112,16 @@ TRACES = {
     "figure-7-upstream": (FIGURE, 0, ["scheme.queues=16", *SMALL_TABLE]),
     "figure-7-bitmaps": (FIGURE, 0, ["scheme.queues=16", *SMALL_TABLE, *BITMAPS]),
     "incast": (INCAST, 0, ["scheme.queues=9", *SMALL_TABLE]),
+    "incast-stochastic": (
+        INCAST,
+        0,
+        ["scheme.queues=9", *SMALL_TABLE, "scheme.dynamic.assign=hash"],
+    ),
     "incast-pipelines": (INCAST, 0, [*PIPELINED, *SMALL_TABLE, *BITMAPS]),
 }
 
 
-# BFC-01 to BFC-10, BFC-12, BFC-30, BFC-38
+# BFC-01 to BFC-10, BFC-12, BFC-30, BFC-38, BFC-47
 @pytest.mark.parametrize("name", TRACES)
 def test_bfc_switch_against_the_dataplane(name: str, tmp_path: Path) -> None:
     text, switch, changes = TRACES[name]
@@ -129,6 +135,7 @@ def test_bfc_switch_against_the_dataplane(name: str, tmp_path: Path) -> None:
     parameters = {
         **{name.upper(): config[name] for name in ("ports", "pipelines", "queues", "per_port")},
         **{"QUANTUM": config["quantum"], "SAMPLED_MAP": int(config["map_ps"] > 0)},
+        **{"STOCHASTIC": config["stochastic"]},
         **{"PORT": 4, "INGRESS": 4, "QUEUE": 4, "COUNT": 5, "INDEX": 12},
         **{"UPSTREAM": 80, "NAMED": 7, "KEY": 11, "TIME": 48, "BYTES": 26},
     }

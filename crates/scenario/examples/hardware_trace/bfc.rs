@@ -16,7 +16,7 @@
 use fabric::NodeId;
 use std::collections::BTreeMap;
 
-use dataplane::config::{Classify, Schedule};
+use dataplane::config::{AssignBy, Classify, Schedule};
 use dataplane::hop::HopConfig;
 use dataplane::hop::bfc::{BfcConfig, Bitmap, PauseQueue, pause_thresholds};
 use dataplane::ids::QueueId;
@@ -84,6 +84,10 @@ impl BfcTrace {
         println!(
             "config paused_eligible {}",
             u8::from(assign.paused_eligible)
+        );
+        println!(
+            "config stochastic {}",
+            u8::from(assign.by == AssignBy::Hash)
         );
         println!("config map_ps {}", assign.bitmap_ps.unwrap_or(0));
         println!("config first_queue {DATA_CLASS}");
