@@ -354,7 +354,7 @@ fn resources(
         "switches": switches,
         "floodgate": floodgate_resources(&scenario, destinations),
         "systems": switch_states(&scenario, destinations),
-        "hpcc_nic": scenario.hpcc_nic().map(|nic| json!({
+        "nic": scenario.nic_state().map(|nic| json!({
             "epsilon": nic.epsilon, "entries": nic.entries, "table_bits": nic.table_bits,
             "flows": nic.flows, "sender_bits": nic.sender_bits,
             "scheduler_bits": nic.scheduler_bits,

@@ -102,7 +102,7 @@ impl Scenario {
 
     /// Returns the state of HPCC in a NIC, if a sender has HPCC.
     #[must_use]
-    pub fn hpcc_nic(&self) -> Option<NicState> {
+    pub fn nic_state(&self) -> Option<NicState> {
         let config = self.spec.configure(&self.graph).nic;
         let controls = config.control.controls();
         let hpcc = controls.iter().find_map(|control| match control {
@@ -110,8 +110,8 @@ impl Scenario {
             _ => None,
         })?;
         Some(match &hpcc.division {
-            Division::Table(table) => nic_state(table),
-            Division::Exact => nic_state(&Reciprocals::new(HPCC_EPSILON)),
+            Division::Table(table) => nic_of(table),
+            Division::Exact => nic_of(&Reciprocals::new(HPCC_EPSILON)),
         })
     }
 
@@ -195,7 +195,7 @@ fn hpcc(format: IntFormat, ports: u64) -> Amounts {
 }
 
 // HPCC-40: the widths of `hardware/hpcc`
-fn nic_state(table: &Reciprocals) -> NicState {
+fn nic_of(table: &Reciprocals) -> NicState {
     let entries = table.entries() as u64;
     // An integer of 22 bits and a reciprocal of 32 bits for each entry and one behind the last. The
     // first entry of each of 2048 segments.

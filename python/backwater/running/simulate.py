@@ -222,7 +222,7 @@ def resources(
         return loaded
 
     costs = load(scheme)
-    own, own_nic = costs["systems"], costs.pop("hpcc_nic")
+    own, own_nic = costs["systems"], costs.pop("nic")
     costs["systems"] = {}
     for system, preset in SYSTEMS.items():
         found: dict[str, Any] = {"scheme": None if system in own else preset, "switches": []}
@@ -232,7 +232,7 @@ def resources(
                 found["switches"] = own[system]
             else:
                 of_preset = load(preset)
-                found["switches"], nic = of_preset["systems"][system], of_preset["hpcc_nic"]
+                found["switches"], nic = of_preset["systems"][system], of_preset["nic"]
         except ScenarioError as error:
             found["problem"] = str(error)
         if system == "hpcc":

@@ -94,7 +94,7 @@ fn print_resources(scenario: &Scenario) {
             println!("config {system}.bits.{name} {}", kind.bits);
         }
     }
-    if let Some(nic) = scenario.hpcc_nic() {
+    if let Some(nic) = scenario.nic_state() {
         println!("config nic.table {}", nic.table_bits);
         println!("config nic.flows {}", nic.flows);
         println!("config nic.sender {}", nic.sender_bits);
