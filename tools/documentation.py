@@ -26,7 +26,7 @@ WHOLE_FILES = {
     "contributing.md": "CONTRIBUTING.md",
     **{f"specs/{p.name}": f"specs/{p.name}" for p in sorted((ROOT / "specs").glob("*.md"))},
 }
-"""Pages that are files outside docs/, by their place in the site."""
+"""Pages that are files outside docs/, by their path in the site."""
 
 _navigation: Any = None
 """The navigation of the site that is built."""
@@ -169,11 +169,11 @@ def _title(source: str) -> str:
     return first.removeprefix("# ").partition(":")[0]
 
 
-# --- What the program says --------------------------------------------------------------------
+# --- Pages that are generated from the program ------------------------------------------------
 
 
 def commands() -> str:
-    """Write what every command's --help says."""
+    """Write the help of every command."""
     import click
 
     from backwater.cli import app
@@ -187,20 +187,20 @@ def commands() -> str:
                 assert inner is not None
                 yield from shown(inner, [*words, name])
 
-    about = "What exit codes mean: [what a version promises](../stability.md)."
+    about = "Exit codes: [what a version promises](../stability.md)."
     return f"# Commands\n\n{about}\n\n" + "\n".join(shown(app, ["backwater"]))
 
 
 def run_tables() -> str:
-    """Describe the tables that a run leaves."""
+    """Describe the tables of a run."""
     from backwater.running.simulate import catalogue
 
     lines = [
         "# Tables of a run",
         "",
-        "A run is a directory. Besides `resolved.toml` (every value that was used, and where it "
-        "comes from) and `summary.json` it holds these tables, as Parquet files. Times are in "
-        "picoseconds, sizes in bytes, rates in bits per second.",
+        "A run is a directory. It holds `resolved.toml` (every value that was used, with its "
+        "source), `summary.json`, and these tables as Parquet files. Times are in picoseconds, "
+        "sizes in bytes, rates in bits per second.",
         "",
     ]
     for table in catalogue("tables"):
@@ -218,7 +218,7 @@ def built_in() -> str:
     from backwater.running.simulate import catalogue
 
     lines = ["# Built in", "", "## Schemes", ""]
-    lines += ["Presets of choices: `backwater list schemes`. Each choice can be changed alone.", ""]
+    lines += ["Presets (`backwater list schemes`). Each of their choices can be changed alone.", ""]
     lines += ["| preset | |", "|---|---|"]
     lines += [f"| `{s['name']}` | {s['summary']} |" for s in catalogue("schemes")]
     lines += ["", "## Flow sizes", "", "`backwater list workloads`; a name is `name@origin`.", ""]
@@ -232,14 +232,13 @@ def built_in() -> str:
 
 
 def rules() -> str:
-    """List the files of rules with what they begin with."""
+    """List the files of rules with their titles and numbers of rules."""
     lines = [
         "# Rules",
         "",
-        "What the simulator does, rule by rule, in our own words. Each rule has a number, its "
-        "place in its source, units and a rank: paper, authors' code, authors' reply, or our "
-        "choice with the reason. The code cites the rule at the line that decides, and a test "
-        "names it.",
+        "These rules define the behaviour of the simulator. Each rule has a number, its place in "
+        "its source, units, and a rank: paper, authors' code, authors' reply, or our choice with "
+        "the reason. The code cites the rule at the line that decides, and a test names it.",
         "",
         "| file | rules |",
         "|---|---|",
@@ -256,10 +255,10 @@ def gallery() -> str:
     """Show all figures with the number of their claims that hold."""
     lines = ["# Figures", ""]
     lines += [
-        "Every figure of the four papers that a simulator can reproduce, and some of others. Under "
-        "each picture: how many of the paper's statements that a program can check hold here. A "
-        "statement that differs is a result too; the page behind the picture says by how much, and "
-        "why where the cause is known. `backwater paper NAME` makes a figure again.",
+        "Every figure of the papers on HPCC, BFC, Floodgate and SPFC that a simulator can "
+        "reproduce, and some of other papers. Each picture has the number of statements of the "
+        "paper that hold here. The page behind it has the size of each difference, and its cause "
+        "if it is known. `backwater paper NAME` reproduces a figure.",
         "",
     ]
     for folder, name in _PAPERS.items():
@@ -315,7 +314,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "reference/built-in.md": built_in,
     "specs/index.md": rules,
 }
-"""Pages that are made by a function, by their place in the site."""
+"""Pages that a function generates, by their path in the site."""
 
 MADE_FROM = {
     "figures.md": "docs/figures",
@@ -324,4 +323,4 @@ MADE_FROM = {
     "reference/built-in.md": "crates/traffic/data",
     "specs/index.md": "specs",
 }
-"""What documents link to for these pages: the folder with what they are made from."""
+"""Folders that documents link to for these pages: the sources of the generated text."""
