@@ -103,7 +103,7 @@ front-page: demo ## Print every number of README.md, and compare it with what is
 LIVE_DEMO := out/live-demo
 
 live-demo: $(EXTENSION) ## Run BFC and DCQCN on real frames, without privileges: out/live-demo/report.html
-	$(BIN)/backwater live scenarios/live-demo.toml --lockstep --schemes bfc,dcqcn --check \
+	$(BIN)/backwater live scenarios/live-demo.toml --schemes bfc,dcqcn --check \
 		--capture "leaf0->host0,host0->leaf0" -o $(LIVE_DEMO)
 	@if command -v tshark >/dev/null; then \
 		for scheme in bfc dcqcn; do \

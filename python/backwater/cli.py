@@ -6,56 +6,44 @@ Exit codes: 0 all is well; 1 a run failed or violated a check, or its results ca
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
-from enum import StrEnum
 from functools import cache
 from importlib.metadata import EntryPoints, entry_points
-from pathlib import Path
-from typing import Annotated, Any
+from types import ModuleType
 
 import click
 
 from backwater.commands import (
     breakdown,
-    campaign,
+    check,
     collectives,
-    estimates,
+    compare,
+    dissector,
+    estimate,
     explain,
+    export,
     graph,
     host,
+    import_,
     init,
-    interchange,
+    inspect,
     links,
+    list_,
     live,
-    spfc,
+    pauses,
+    report,
+    resources,
+    run,
+    schema,
+    show,
+    sweep,
     switch,
     timeline,
-    wire,
 )
-from backwater.commands.common import (
-    BAD_INPUT,
-    FAILED,
-    GOOD,
-    Capture,
-    Force,
-    Json,
-    Out,
-    Overrides,
-    Profile,
-    Scenario,
-    Scheme,
-    Seed,
-    Threads,
-    captured,
-    listed,
-    say,
-    warn,
-)
-from backwater.commands.declare import App, Argument, Exit, Option
-from backwater.commands.outcome import end, watch
+from backwater.commands.common import BAD_INPUT, FAILED, say
+from backwater.commands.declare import App, Exit
 from backwater.errors import InputError, RunError, ScenarioError
 
 ELSEWHERE = {
@@ -97,14 +85,6 @@ app = _Backwater(
 )
 
 
-class Catalogue(StrEnum):
-    """What can be listed."""
-
-    SCHEMES = "schemes"
-    WORKLOADS = "workloads"
-    TOPOLOGIES = "topologies"
-
-
 def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         from backwater._core import __version__
@@ -126,211 +106,21 @@ app.params.append(
 )
 
 
-@app.add
-def run(
-    scenario: Scenario,
-    scheme: Scheme = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    out: Out = None,
-    as_json: Json = False,
-    force: Force = False,
-    profile: Profile = None,
-    threads: Threads = 1,
-    capture: Capture = None,
-) -> None:
-    """Simulate a scenario with one scheme."""
-    from backwater.running import simulate
+SECTIONS: dict[str, tuple[ModuleType, ...]] = {
+    "Scenario": (init, check, inspect, schema, list_),
+    "Simulate": (run, compare, sweep, estimate),
+    "Results": (
+        *(show, report, explain, pauses, collectives, breakdown, timeline, export),
+        *(graph, links, resources),  # Hidden: aliases for one version.
+    ),
+    "Other simulators": (import_,),
+    "Real frames": (live, switch, host, dissector),
+}
 
-    overrides = captured(capture, overrides)
-    told = warn(scenario, overrides, seed, [scheme], profile)
-    result, stopped = watch(
-        [scheme or scenario.stem],
-        lambda listener: simulate.run(
-            scenario,
-            scheme=scheme,
-            overrides=overrides or [],
-            seed=seed,
-            out=out,
-            force=force,
-            listener=listener,
-            profile=profile,
-            threads=threads,
-        ),
-    )
-    end(result, stopped, summary=result.summary if as_json else None, told=told)
-
-
-@app.add
-def compare(
-    scenario: Scenario,
-    schemes: Annotated[
-        str,
-        Option(
-            "--schemes",
-            metavar="A,B,…",
-            help="Presets to compare, such as bfc,hpcc,dcqcn (`backwater list schemes`).",
-            missing="Such as --schemes bfc,hpcc,dcqcn; `backwater list schemes` has all.",
-            show_default=False,
-        ),
-    ],
-    overrides: Overrides = None,
-    seed: Seed = None,
-    out: Out = None,
-    jobs: Annotated[
-        int | None,
-        Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
-    ] = None,
-    as_json: Json = False,
-    force: Force = False,
-    profile: Profile = None,
-    threads: Threads = 1,
-) -> None:
-    """Simulate a scenario with several schemes, all on the same flows, and report."""
-    from backwater.running import simulate
-
-    names = listed(schemes, "--schemes")
-    told = warn(scenario, overrides, seed, list(names), profile)
-    result, stopped = watch(
-        names,
-        lambda listener: simulate.compare(
-            scenario,
-            names,
-            overrides=overrides or [],
-            seed=seed,
-            jobs=jobs,
-            out=out,
-            force=force,
-            listener=listener,
-            profile=profile,
-            threads=threads,
-        ),
-    )
-    summaries = {name: one.summary for name, one in result.items()}
-    summary = {"runs": summaries, "failed": result.failed} if as_json else None
-    end(result, stopped, summary=summary, told=told)
-
-
-@app.add
-def check(
-    scenario: Scenario,
-    scheme: Scheme = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    resolved: Annotated[
-        bool, Option("--resolved", help="Print every value, defaults included.")
-    ] = False,
-    explain: Annotated[
-        bool,
-        Option("--explain", help="Say what each threshold means for this fabric, with formulas."),
-    ] = False,
-    profile: Profile = None,
-    as_json: Annotated[
-        bool, Option("--json", help="Print the messages as JSON, each with its code.")
-    ] = False,
-) -> None:
-    """Check a scenario for errors and warnings."""
-    from backwater.running import simulate
-
-    problems = simulate.check(
-        scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
-    )
-    errors = sum(problem["severity"] == "error" for problem in problems)
-    if as_json:
-        print(json.dumps(problems, indent=2))
-        raise Exit(BAD_INPUT if errors else GOOD)
-    for problem in problems:
-        say(problem["text"] + "\n")
-    if errors:
-        raise Exit(BAD_INPUT)
-    if resolved:
-        text = simulate.resolve(
-            scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
-        )
-        print(text, end="")
-    if explain:
-        _explain(scenario, scheme, overrides, seed, profile)
-    if not (resolved or explain):
-        count = len(problems)
-        warnings = f", {count} warning{'s' if count > 1 else ''}" if count else ""
-        print(f"{scenario}: ok{warnings}")
-
-
-def _explain(
-    scenario: Path,
-    scheme: str | None,
-    overrides: list[str] | None,
-    seed: int | None,
-    profile: str | None,
-) -> None:
-    from backwater.running import simulate
-    from backwater.scenario import thresholds
-
-    facts = simulate.thresholds(
-        scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
-    )
-    costs = simulate.resources(
-        scenario,
-        scheme=scheme,
-        overrides=overrides or [],
-        seed=seed,
-        profile=profile,
-        packet_bytes=facts["frame_bytes"],
-    )
-    print("\n".join(thresholds.lines(facts, costs)))
-
-
-@app.add
-def schema() -> None:
-    """Print the JSON Schema of a scenario, for editors."""
-    from backwater.running import simulate
-
-    print(json.dumps(simulate.schema(), indent=2, ensure_ascii=False))
-
-
-def list_(
-    what: Annotated[Catalogue, Argument(help="What to list.")],
-    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
-) -> None:
-    """List what is built in."""
-    from backwater.running import simulate
-
-    entries = simulate.catalogue(what.value)
-    if as_json:
-        print(json.dumps(entries, indent=2, ensure_ascii=False))
-        return
-    lines = [(entry["name"], _described(entry)) for entry in entries]
-    width = max((len(name) for name, _ in lines), default=0)
-    for name, words in lines:
-        print(f"{name:<{width}}  {words}".rstrip())
-
-
-def _described(entry: dict[str, Any]) -> str:
-    if "mean_bytes" not in entry:
-        return str(entry["summary"])
-    from backwater._base.units import bytes_text
-
-    sizes = (f"{part} {bytes_text(entry[f'{part}_bytes'])}" for part in ("mean", "median", "max"))
-    return ", ".join(sizes)
-
-
-app.add(list_, "list")
-
-init.register(app)
-breakdown.register(app)
-campaign.register(app)
-collectives.register(app)
-estimates.register(app)
-explain.register(app)
-graph.register(app)
-host.register(app)
-interchange.register(app)
-links.register(app)
-live.register(app)
-spfc.register(app)
-switch.register(app)
-timeline.register(app)
-wire.register(app)
+for _title, _modules in SECTIONS.items():
+    app.begin_section(_title)
+    for _module in _modules:
+        _module.register(app)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -273,12 +274,14 @@ def test_no_override_makes_another_scheme_of_one(
 def test_what_is_no_finite_number_is_in_no_range(command: Backwater, tmp_path: Path) -> None:
     for options in (
         ("import", "msccl", "x.xml", "--reduction", "nan"),
+        ("import", "msccl", "x.xml", "--size", "8MBit"),
+        ("host", "x.toml", "--node", "a", "--ports", "x", "--for", "-1"),
         ("explain", tmp_path, "--percentile", "nan"),
         ("resources", "x.toml", "--packet", "inf"),
     ):
         done = command(*options)
         assert done.returncode == 2
-        assert "is not a finite number" in done.stderr, options
+        assert f"{options[-1]}" in done.stderr, options
 
 
 def test_a_directory_with_other_things_is_left_alone(
@@ -561,7 +564,6 @@ NEEDED = {
     "export ns3": ["-o", "out"],
     "export operations": ["-o", "out.csv"],
     "host": ["--node", "host0", "--ports", "lo"],
-    "live": ["--lockstep"],
     "switch": ["--ports", "lo"],
 }
 """Options without which a command does not look at its input."""
@@ -615,7 +617,7 @@ KINDS = {
     "workload.parquet": ("a workload", "backwater estimate workload.parquet"),
     "run/flows.parquet": ("a table of a run", "backwater report run"),
     "run": ("the directory of a run", "backwater run run/resolved.toml"),
-    "compared": ("a directory of results", "backwater report compared"),
+    "compared": ("a directory of results", "backwater show compared"),
     ".": ("a directory", "such as figure.toml, scenario.toml, sweep.toml"),
 }
 """What each is called, and what is said to do with it."""
@@ -672,3 +674,60 @@ def test_a_terminal_gets_bars(tiny: Path, tmp_path: Path) -> None:
     assert process.returncode == 0, shown
     assert " hops/s" in last
     assert last.count("100%") == 2
+
+
+def test_commands_have_a_section_and_an_example() -> None:
+    shown = [name for name, command in app.commands.items() if not command.hidden]
+    placed = [name for names in app.sections.values() for name in names]
+    assert sorted(shown) == sorted(placed)
+    without = [name for name in shown if "Examples:" not in (app.commands[name].epilog or "")]
+    assert without == []
+
+
+@pytest.mark.parametrize("name", [name for name, one in commands(app) if one.epilog])
+def test_examples_have_valid_options(name: str) -> None:
+    command = dict(commands(app))[name]
+    for line in str(command.epilog).splitlines():
+        if line.strip().startswith("backwater "):
+            words = shlex.split(line.partition(" > ")[0])[1:]
+            group: click.Command = app
+            while isinstance(group, click.Group):
+                group = group.commands[words.pop(0)]
+            assert group is command or name in ("import", "export")
+            group.make_context(group.name, words)
+
+
+def test_show_prints_the_table_of_existing_results(
+    command: Backwater, comparison: backwater.Comparison, tmp_path: Path
+) -> None:
+    shown = command("show", comparison.path)
+    assert shown.returncode == 0, shown.stderr
+    for run in comparison.runs.values():
+        assert f"digest {run.digest}" in shown.stdout
+    summaries = json.loads(command("show", comparison.path, "--json").stdout)
+    assert summaries == {name: run.summary for name, run in comparison.runs.items()}
+    one = json.loads(command("show", comparison["bfc"].path, "--json").stdout)
+    assert one == {"bfc": comparison["bfc"].summary}
+    assert command("show", tmp_path).returncode == 2
+
+
+def test_inspect_shows_what_its_aliases_show(command: Backwater, tiny: Path) -> None:
+    for part in ("links", "graph", "resources"):
+        alone = command(part, tiny)
+        assert alone.returncode == 0, alone.stderr
+        assert command("inspect", tiny, f"--{part}").stdout == alone.stdout
+    thresholds = command("check", tiny, "--explain").stdout
+    assert command("inspect", tiny).stdout == thresholds
+    several = json.loads(command("inspect", tiny, "--links", "--graph", "--json").stdout)
+    assert list(several) == ["links", "graph"]
+    assert command("inspect", tiny, "--dot").stdout == command("graph", tiny, "--dot").stdout
+
+
+def test_run_with_schemes_compares(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+    done = command("run", tiny, "--schemes", "bfc,hpcc", "-o", tmp_path / "out", "--json")
+    assert done.returncode == 0, done.stderr
+    assert list(json.loads(done.stdout)["runs"]) == ["bfc", "hpcc"]
+    assert (tmp_path / "out" / "report.html").is_file()
+    for words in (["--scheme", "bfc", "--schemes", "bfc,hpcc"], ["--jobs", "2"]):
+        wrong = command("run", tiny, *words, "-o", tmp_path / "wrong")
+        assert (wrong.returncode, wrong.stdout) == (2, "")

@@ -100,7 +100,7 @@ def test_wrong_input_ends_the_command_with_2(tmp_path: Path, command: Backwater)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from backwater.commands.estimates import estimate as command
+    from backwater.commands.estimate import estimate as command
 
     path, out = ring(tmp_path), tmp_path / "operations.csv"
     command(path, out=out)

@@ -389,7 +389,7 @@ def test_frames_longer_than_the_interface_takes_are_an_error(star: Network) -> N
         (("--node", "a", "--ports", "lo"), "there is no Ethernet interface lo"),
         (("--node", "a", "--ports", "x", "--peer", "b=1:2"), "expected HOST=ADDRESS"),
         (("--node", "a", "--ports", "x", "--peer", "d=2:0:0:0:0:1"), "the scenario has no host d"),
-        (("--node", "a", "--ports", "x", "--for", "-1"), "expected a time above 0"),
+        (("--node", "a", "--ports", "x", "--for", "-1"), "such as 30s"),
         (("--node", "a", "--ports", "x", "--socket=xdp"), "--socket was removed"),
         (("--node", "a", "--ports", "x", "--flows", "none.csv"), "none.csv"),
         (("--node", "a", "--ports", "x", "--scheme", "ndp"), "receiver-driven transports"),

@@ -28,7 +28,7 @@ def test_a_first_scenario_passes_the_check_and_names_the_next_commands(
     path = tmp_path / "mine.toml"
     done = command("init", path)
     assert done.returncode == 0, done.stderr
-    assert f"backwater check {path} --explain" in done.stdout
+    assert f"backwater inspect {path}" in done.stdout
     compare = re.search("backwater (compare .*)", done.stdout)
     assert compare is not None
     # What was answered for schemes is in the file, too, as the command that compares them.

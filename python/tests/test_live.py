@@ -29,7 +29,7 @@ def live(command: Backwater, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = folder / "tiny.toml"
     path.write_text(SHORT)
     out = folder / "out"
-    what = ("--lockstep", "--check", "--json", "--schemes", "bfc,hpcc", "--capture", "host0:*")
+    what = ("--check", "--json", "--schemes", "bfc,hpcc", "--capture", "host0:*")
     said = command("live", path, *what, "-o", out)
     if "user namespace" in said.stderr:
         absent("a system that allows user namespaces")
@@ -64,13 +64,10 @@ def test_tshark_reads_the_frames(live: Path) -> None:
 
 
 def test_what_cannot_be_done_is_refused(command: Backwater, scenario: Path, tmp_path: Path) -> None:
-    said = command("live", scenario, "-o", tmp_path / "out")
-    assert said.returncode == 2
-    assert "--lockstep" in said.stderr
-    said = command("live", scenario, "--lockstep", "--scheme", "bfc", "--schemes", "bfc,hpcc")
+    said = command("live", scenario, "--scheme", "bfc", "--schemes", "bfc,hpcc")
     assert said.returncode == 2
     ideal = ("--scheme", "dcqcn", "--set", "scheme.recovery=ideal")
-    said = command("live", scenario, "--lockstep", *ideal, "-o", tmp_path / "out")
+    said = command("live", scenario, *ideal, "-o", tmp_path / "out")
     if "user namespace" in said.stderr:
         absent("a system that allows user namespaces")
     assert said.returncode == 1

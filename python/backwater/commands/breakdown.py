@@ -12,7 +12,7 @@ from backwater.commands.declare import App, Argument, Option
 
 def register(app: App) -> None:
     """Add `breakdown`."""
-    app.add(breakdown)
+    app.add(breakdown, example="backwater breakdown out/first")
 
 
 def breakdown(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
 
 def register(app: App) -> None:
     """Add `collectives`."""
-    app.add(collectives)
+    app.add(collectives, example="backwater collectives out/all-reduce --top 5")
 
 
 def collectives(
     path: Annotated[Path, Argument(metavar="RUN", help="Directory of a run.")],
     limit: Annotated[
         int,
-        Option("--limit", min=1, metavar="N", help="Most lines of each list."),
+        Option("--top", "--limit", min=1, metavar="N", help="Rows of each list."),
     ] = 10,
     workload: Annotated[
         str | None, Option("--workload", metavar="NAME", help="Only this workload.")
@@ -53,6 +54,9 @@ def collectives(
         bool,
         Option("--record", help="Run it again with the account of links, where there is none."),
     ] = False,
+    as_json: Annotated[
+        bool, Option("--json", help="Print all collectives and repeats as JSON.")
+    ] = False,
 ) -> None:
     """Show the collectives of workloads, and the sends and links that made them late."""
     from backwater.analysis import critical
@@ -63,11 +67,16 @@ def collectives(
     repeats = _repeats(run, [workload] if workload else all_names, repeat)
     if repeat is not None:
         table = critical.of_repeat(run, table, repeat)
+    if as_json:
+        by_workload = {n: t.to_dicts() for n, t in repeats.items() if t is not None}
+        found = {"collectives": table.to_dicts(), "repeats": by_workload}
+        print(json.dumps(found, indent=2))
+        return
     run = with_account(run, record)
     for row in table.head(limit).to_dicts():
         print(_line(row))
     if table.height > limit:
-        print(f"and {table.height - limit:,} more; --limit shows them")
+        print(f"and {table.height - limit:,} more; --top shows them")
     chosen = critical.longest(table)
     if chosen is None:
         print("no collective has ended")
@@ -170,7 +179,7 @@ def _link_lines(links: polars.DataFrame, limit: int) -> list[str]:
             f"  {row['port']}: {time_text(row['late_ps'])} in {sends}, {words(row['part'])}"
         )
     if links.height > limit:
-        lines.append(f"  and {links.height - limit:,} more; --limit shows them")
+        lines.append(f"  and {links.height - limit:,} more; --top shows them")
     return lines
 
 
@@ -192,7 +201,7 @@ def _repeat_lines(workload: str, times: polars.DataFrame, limit: int) -> list[st
             f"from {time_text(row['start_ps'])} to {time_text(row['end_ps'])}{over}"
         )
     if times.height > limit:
-        lines.append(f"  and {times.height - limit:,} more; --limit shows them")
+        lines.append(f"  and {times.height - limit:,} more; --top shows them")
     return lines
 
 

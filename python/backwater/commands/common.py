@@ -33,6 +33,10 @@ Out = Annotated[
     Path | None,
     Option("-o", "--out", metavar="DIR", help="Where results go.", show_default="out/…"),
 ]
+Jobs = Annotated[
+    int | None,
+    Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
+]
 Threads = Annotated[
     int,
     Option(

@@ -37,6 +37,16 @@ INTERRUPTED = 130
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
+_HELP_WIDTH = 60
+"""Longest text about a command in the help of all commands."""
+
+
+def _epilog(example: str) -> str | None:
+    """Return the last part of a help text: commands to try."""
+    lines = "".join(f"\n  {line}" for line in example.splitlines())
+    return f"\b\nExamples:{lines}" if example else None
+
+
 _Function = TypeVar("_Function", bound=Callable[..., None])
 
 
@@ -62,11 +72,12 @@ class Option:
         parser: Callable[[str], Any] | None = None,
         missing: str | None = None,
         show_default: bool | str = True,
+        hidden: bool = False,
     ) -> None:
         """``missing`` is said besides where the option is needed and not given."""
         self.names, self.help, self.metavar, self.missing = names, help, metavar, missing
         self.min, self.max, self.parser = min, max, parser
-        self.show_default = show_default
+        self.show_default, self.hidden = show_default, hidden
 
 
 class App(click.Group):
@@ -74,19 +85,56 @@ class App(click.Group):
 
     def __init__(self, name: str, help: str) -> None:
         super().__init__(name, help=help, no_args_is_help=True, context_settings=_SETTINGS)
+        self.sections: dict[str, list[str]] = {}
 
     def add(
         self,
         function: _Function,
         name: str | None = None,
         removed: Mapping[str, str] | None = None,
+        example: str = "",
+        hidden: bool = False,
     ) -> _Function:
         """Make a command of a function; without ``name`` it has the function's.
 
         ``removed`` maps options of earlier versions to the reason why they are refused.
         """
-        self.add_command(_Command(function, name or function.__name__, removed or {}))
+        command = _Command(function, name or function.__name__, removed or {})
+        command.epilog, command.hidden = _epilog(example), hidden
+        self.add_command(command)
         return function
+
+    def add_group(self, group: App, example: str) -> None:
+        """Add a group of commands."""
+        group.epilog = _epilog(example)
+        self.add_command(group)
+
+    def begin_section(self, title: str) -> None:
+        """Put the commands that are added from here on under a title in the help."""
+        self.sections[title] = []
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command to the group and to the last section."""
+        super().add_command(cmd, name)
+        if self.sections and not cmd.hidden:
+            [*_, last] = self.sections.values()
+            last.append(str(name or cmd.name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, in their sections if there are any."""
+        placed = {name for names in self.sections.values() for name in names}
+        others = [name for name in self.list_commands(ctx) if name not in placed]
+        sections = {**self.sections, "Packages" if placed else "Commands": others}
+        for title, names in sections.items():
+            commands = {name: self.get_command(ctx, name) for name in names}
+            rows = [
+                (name, command.get_short_help_str(_HELP_WIDTH))
+                for name, command in commands.items()
+                if command is not None and not command.hidden
+            ]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command. Ctrl-C ends it, where it does not say itself what it kept."""
@@ -195,6 +243,7 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
         metavar=declared.metavar or ("N" if one in (int, float) else None),
         required=needed,
         multiple=several,
+        hidden=declared.hidden,
         # What a flag does is said by its help, and its default is not to be set.
         show_default=False if flag else declared.show_default,
         callback=_listed if several else None,

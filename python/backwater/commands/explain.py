@@ -35,7 +35,7 @@ class SizeClass(StrEnum):
 
 def register(app: App) -> None:
     """Add `explain`."""
-    app.add(explain)
+    app.add(explain, example="backwater explain out/first --top 3")
 
 
 def explain(
@@ -45,7 +45,7 @@ def explain(
     flow: Annotated[int | None, Option("--flow", metavar="N", min=0, help="This flow.")] = None,
     worst: Annotated[
         int | None,
-        Option("--worst", metavar="N", min=1, help="The flows with the largest slowdown."),
+        Option("--top", "--worst", metavar="N", min=1, help="The flows with the largest slowdown."),
     ] = None,
     size_class: Annotated[
         SizeClass | None,
@@ -57,7 +57,7 @@ def explain(
     ] = None,
     record: Annotated[
         bool,
-        Option("--record", help="Run it again with the account, where it was not recorded."),
+        Option("--record", help="Run again with `record.blame` if the run has no delay breakdown."),
     ] = False,
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:

@@ -27,11 +27,12 @@ from backwater.commands.interfaces import (
     need_linux,
     told,
 )
+from backwater.commands.quantities import in_units
 
 
 def register(app: App) -> None:
     """Add `host`."""
-    app.add(host, removed=REMOVED)
+    app.add(host, removed=REMOVED, example="backwater host scenario.toml --node host0 --ports eth0")
 
 
 def _peer(text: str) -> tuple[str, bytes]:
@@ -68,9 +69,14 @@ def host(
     listen: Annotated[
         bool, Option("--listen", help="Go on answering when its own flows have finished.")
     ] = False,
-    seconds: Annotated[
+    limit_ps: Annotated[
         float | None,
-        Option("--for", metavar="SECONDS", help="Stop after this time at the latest."),
+        Option(
+            "--for",
+            metavar="TIME",
+            help="Stop after this time at the latest, such as 30s.",
+            parser=in_units("time", "s", "30s"),
+        ),
     ] = None,
     peer: Annotated[
         list[str] | None,
@@ -99,8 +105,6 @@ def host(
     need_linux("a host")
     interfaces = names_of(ports)
     peers = [_peer(text) for text in peer or []]
-    if seconds is not None and not 0 < seconds < 1e9:
-        raise BadParameter("expected a time above 0, in seconds", param_hint="--for")
     changed = list(overrides or [])
     if flows is not None:
         file = json.dumps(str(flows.absolute()), ensure_ascii=False)
@@ -119,7 +123,7 @@ def host(
         interfaces,
         peers,
         listen,
-        seconds,
+        None if limit_ps is None else limit_ps / 1e12,
         str(place),
         force,
         ready,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def register(app: App) -> None:
     """Add `init`."""
-    app.add(init)
+    app.add(init, example="backwater init first.toml --yes")
 
 
 QUESTIONS = {
@@ -111,7 +111,7 @@ def init(
         say(problem["text"] + "\n")
     name = shlex.quote(str(scenario))
     print(f"wrote {scenario}; next:")
-    print(f"  backwater check {name} --explain")
+    print(f"  backwater inspect {name}")
     print(f"  backwater compare {name} --schemes {','.join(answers.names)}")
 
 

@@ -29,7 +29,7 @@ class Kind(Enum):
     WORKLOAD = "a workload", "estimate it: backwater estimate {path}, or name it in a scenario"
     TABLE = "a table of a run", "read it with any reader of Parquet, or: backwater report {parent}"
     RUN = "the directory of a run", "repeat it: backwater run {path}/resolved.toml"
-    RESULTS = "a directory of results", "list it: backwater report {path}"
+    RESULTS = "a directory of results", "print it: backwater show {path}"
     DIRECTORY = "a directory", "name a file in it{files}"
 
     def __init__(self, words: str, hint: str) -> None:

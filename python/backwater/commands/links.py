@@ -1,4 +1,4 @@
-"""The command that reports what failing links do to a network, before a run."""
+"""``backwater inspect --links``: what failing links do to a network, before a run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _LISTED = 20
 
 
 def register(app: App) -> None:
-    """Add `links`."""
-    app.add(links)
+    """Add `links`, an alias of `inspect --links` for one version."""
+    app.add(links, hidden=True)
 
 
 def links(
@@ -34,7 +34,12 @@ def links(
     if as_json:
         print(json.dumps(epochs, indent=2))
         return
-    print("\n".join(line for epoch in epochs for line in _lines(epoch)))
+    print("\n".join(link_lines(epochs)))
+
+
+def link_lines(epochs: list[dict[str, Any]]) -> list[str]:
+    """Describe each change of links with its consequences."""
+    return [line for epoch in epochs for line in _lines(epoch)]
 
 
 def _lines(epoch: dict[str, Any]) -> list[str]:

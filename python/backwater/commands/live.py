@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 def register(app: App) -> None:
     """Add `live`."""
-    app.add(live)
+    app.add(live, example="backwater live scenarios/live-demo.toml --schemes bfc,dcqcn")
 
 
 def live(
     scenario: Scenario,
     lockstep: Annotated[
         bool,
-        Option("--lockstep", help="Under the virtual clock: the simulator's twin. Always needed."),
+        Option("--lockstep", hidden=True, help="No effect: every run is in lockstep."),
     ] = False,
     scheme: Scheme = None,
     schemes: Annotated[
@@ -60,11 +60,6 @@ def live(
     The same state machines as in the simulator send each other frames through the kernel and know
     nothing else of each other. docs/live.md has what that shows and what it does not.
     """
-    if not lockstep:
-        raise BadParameter(
-            "a whole scenario runs under the virtual clock only: add --lockstep",
-            param_hint="--lockstep",
-        )
     if scheme is not None and schemes is not None:
         raise BadParameter("give --scheme or --schemes, not both", param_hint="--schemes")
     names = [] if schemes is None else listed(schemes, "--schemes")

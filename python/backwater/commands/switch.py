@@ -21,7 +21,7 @@ PRIORITIES = 8
 
 def register(app: App) -> None:
     """Add `switch`."""
-    app.add(switch, removed=REMOVED)
+    app.add(switch, removed=REMOVED, example="backwater switch scenario.toml --ports eth0,eth1")
 
 
 def _numbers(text: str | None, option: str) -> list[int] | None:

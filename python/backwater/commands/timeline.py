@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from backwater.commands.declare import App, Argument, BadParameter, Option
 
 def register(app: App) -> None:
     """Add `timeline`."""
-    app.add(timeline)
+    app.add(timeline, example="backwater timeline out/first -o first.trace.json.gz")
 
 
 def _time(text: str) -> int:
@@ -44,6 +45,7 @@ def timeline(
         Option("--to", metavar="TIME", help="Leave out what begins later.", parser=_time),
     ] = None,
     limit: Annotated[int, Option("--limit", min=1, metavar="N", help="Most events.")] = 500_000,
+    as_json: Annotated[bool, Option("--json", help="Print file, events and end as JSON.")] = False,
 ) -> None:
     """Write flows, pauses, buffers and ranks over time as a trace that ui.perfetto.dev opens."""
     from backwater._base.units import time_text
@@ -62,4 +64,5 @@ def timeline(
     say(
         f"{written.events:,} events; open the file in https://ui.perfetto.dev, which keeps it local"
     )
-    print(out)
+    about = {"trace": str(out), "events": written.events, "cut_ps": written.cut_ps}
+    print(json.dumps(about) if as_json else out)

@@ -207,7 +207,7 @@ def import_msccl(
     network = _network(path, wishes, _given(wishes, findings), operations.ranks, findings)
     imported = Imported(path, "msccl", network, findings, operations)
     if size_bytes is None:
-        imported.notes.append("an algorithm has no size: 1 MiB is taken; give it by --bytes")
+        imported.notes.append("an algorithm has no size: 1 MiB is taken; give it by --size")
     return imported
 
 

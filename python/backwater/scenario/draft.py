@@ -113,7 +113,7 @@ def text(answers: Answers, path: Path) -> str:
     parts = [
         f"""\
 # Written by `backwater init`; every line may be changed.
-#   backwater check {path.name} --explain
+#   backwater inspect {path.name}
 #   backwater compare {path.name} --schemes {schemes} -o out/{name}
 name = "{name}"
 seed = 1  # another seed draws other flows from the same traffic

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from backwater._base import quantity
 from backwater.importers.common.source import Findings
 from backwater.importers.simai.workload import RECOMPUTING, Collective, Group, Layer, Part, Workload
 from backwater.workloads import Workload as Operations
@@ -135,14 +136,17 @@ def convert(name: str, workload: Workload, settings: Settings, findings: Finding
 
 
 def latency(word: str, findings: Findings) -> Latency:
-    """Read a latency: a number of ns, or a protocol whose tables say it."""
+    """Read a latency: a time, a number of ns, or a protocol with its tables."""
     if word.lower() in PROTOCOLS:
         return PROTOCOLS[word.lower()]
-    if not (word.isascii() and word.isdigit()) or len(word) > 10 or int(word) > 10**9:
+    given = quantity.parse(f"{word}ns" if word.isdigit() else word)
+    ns = None if given is None or given.kind != "time" else given.value / 1000
+    if ns is None or ns.denominator != 1 or not 0 <= ns <= 10**9:
         findings.fail(
-            f"--send-latency {word}: expected nanoseconds (0 to 1000000000), LL, LL128 or Simple"
+            f"--send-latency {word}: expected a time of whole nanoseconds up to 1s, such as 6us, "
+            "or LL, LL128 or Simple"
         )
-    return Latency(int(word), int(word))
+    return Latency(int(ns), int(ns))
 
 
 def _across(settings: Settings) -> dict[str, int]:

@@ -12,7 +12,7 @@ from backwater.commands.declare import App, Option
 
 def register(app: App) -> None:
     """Add `dissector`."""
-    app.add(dissector)
+    app.add(dissector, example="backwater dissector -o backwater.lua")
 
 
 def dissector(

@@ -19,7 +19,10 @@ _LISTED = 12
 
 def register(app: App) -> None:
     """Add `estimate`."""
-    app.add(estimate)
+    app.add(
+        estimate,
+        example="backwater estimate step.parquet --network loggops:latency=1us,rate=400Gbps",
+    )
 
 
 def estimate(

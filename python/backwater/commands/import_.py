@@ -1,4 +1,4 @@
-"""`backwater import`: workloads of machine learning as other programs write them."""
+"""``backwater import``: scenarios from inputs of other programs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from backwater.commands.common import say
 from backwater.commands.declare import App, Argument, Option
+from backwater.commands.quantities import in_units
 
 if TYPE_CHECKING:
     from backwater.importers.importing import Imported, Wishes
@@ -35,13 +36,37 @@ Sets = Annotated[
 ]
 
 
-def register(importers: App) -> None:
-    """Add a command for each format."""
+def register(app: App) -> None:
+    """Add `import` with a command for each format."""
+    importers = App("import", "Convert inputs of another program to a scenario.")
+    importers.add(import_ns3, "ns3")
     importers.add(import_goal, "goal")
     importers.add(import_chakra, "chakra")
     importers.add(import_htsim, "htsim")
     importers.add(import_simai, "simai")
     importers.add(import_msccl, "msccl")
+    app.add_group(
+        importers, example="backwater import chakra traces/ --system system.json -o step.toml"
+    )
+
+
+def import_ns3(
+    config: Annotated[Path, Argument(help="config.txt of HPCC's ns-3 simulator.")],
+    out: Out = None,
+    force: Force = False,
+) -> None:
+    """Make a scenario of config.txt and the topology and flows that it names."""
+    from backwater.importers.common.output import scenario_name
+    from backwater.importers.ns3 import scenario as importing
+
+    if out is None:
+        out = Path(f"{scenario_name(config.resolve().parent.name)}.toml")
+    result = importing.write(config, out, force)
+    for problem in result.warnings:
+        say(problem["text"] + "\n")
+    say(f"scenario: {out}")
+    run = f"backwater run {shlex.quote(str(out))}"
+    say(f"run it as ns-3 would with: {run} --profile ns3" if result.profile else f"run it: {run}")
 
 
 def import_goal(
@@ -138,10 +163,10 @@ def import_simai(
         str | None,
         Option(
             "--send-latency",
-            metavar="NS",
-            help="How long each message waits at its sender, in ns (AS_SEND_LAT); or LL, LL128 or "
-            "Simple: what the tables of that protocol say.",
-            show_default="6000",
+            metavar="TIME",
+            help="Time that each message waits at its sender, such as 6us (AS_SEND_LAT); or LL, "
+            "LL128 or Simple for the tables of that protocol.",
+            show_default="6us",
         ),
     ] = None,
     passes: Annotated[
@@ -160,25 +185,25 @@ def import_msccl(
     path: Annotated[Path, Argument(help="Algorithm of a collective in MSCCL's XML.")],
     out: Out = None,
     size: Annotated[
-        int | None,
+        float | None,
         Option(
+            "--size",
             "--bytes",
-            min=1,
-            max=2**48,
-            help="Size of the data of each rank.",
-            show_default="1048576",
+            metavar="SIZE",
+            help="Size of the data of each rank, such as 8MB.",
+            show_default="1MiB",
+            parser=in_units("size", "B", "8MB"),
         ),
     ] = None,
     reduction: Annotated[
-        float,
+        float | None,
         Option(
             "--reduction",
-            metavar="PS",
-            min=0,
-            max=1e6,
-            help="How long a reduction takes for each byte, in picoseconds.",
+            metavar="TIME",
+            help="Time of a reduction for each byte, such as 5ps.",
+            parser=in_units("time", "ps", "5ps", least=-1),
         ),
-    ] = 0,
+    ] = None,
     topology: Topology = None,
     sets: Sets = None,
     force: Force = False,
@@ -186,7 +211,9 @@ def import_msccl(
     """Make a scenario of a collective algorithm in MSCCL's XML."""
     from backwater.importers import importing
 
-    imported = importing.import_msccl(path, _wishes(topology, sets), size, reduction)
+    imported = importing.import_msccl(
+        path, _wishes(topology, sets), None if size is None else int(size), reduction or 0
+    )
     _finish(imported, out, force)
 
 

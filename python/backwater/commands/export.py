@@ -1,50 +1,20 @@
-"""Commands that read inputs of other simulators and write results in their formats."""
+"""``backwater export``: results in the formats of other programs."""
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands import workload_imports
 from backwater.commands.common import Force, say
 from backwater.commands.declare import App, Argument, Option
 
 
 def register(app: App) -> None:
-    """Add `import` and `export`."""
-    importers = App("import", "Turn inputs of another simulator into a scenario.")
-    importers.add(import_ns3, "ns3")
-    workload_imports.register(importers)
-    app.add_command(importers)
-    exporters = App("export", "Write results as another simulator does.")
+    """Add `export`."""
+    exporters = App("export", "Write results in the format of another program.")
     exporters.add(export_ns3, "ns3")
     exporters.add(export_operations, "operations")
-    app.add_command(exporters)
-
-
-def import_ns3(
-    config: Annotated[Path, Argument(help="config.txt of HPCC's ns-3 simulator.")],
-    out: Annotated[
-        Path | None,
-        Option("-o", "--out", metavar="FILE", help="The scenario.", show_default="NAME.toml"),
-    ] = None,
-    force: Annotated[
-        bool, Option("--force", help="Write over FILE even if no import made it.")
-    ] = False,
-) -> None:
-    """Make a scenario of config.txt and the topology and flows that it names."""
-    from backwater.importers.common.output import scenario_name
-    from backwater.importers.ns3 import scenario as importing
-
-    if out is None:
-        out = Path(f"{scenario_name(config.resolve().parent.name)}.toml")
-    result = importing.write(config, out, force)
-    for problem in result.warnings:
-        say(problem["text"] + "\n")
-    say(f"scenario: {out}")
-    run = f"backwater run {shlex.quote(str(out))}"
-    say(f"run it as ns-3 would with: {run} --profile ns3" if result.profile else f"run it: {run}")
+    app.add_group(exporters, example="backwater export ns3 out/first -o out/ns3")
 
 
 def export_ns3(

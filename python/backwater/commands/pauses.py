@@ -1,4 +1,4 @@
-"""Commands about pauses: who was paused how often, by whom, and who suffered."""
+"""``backwater pauses``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def register(app: App) -> None:
     """Add `pauses`."""
-    app.add(pauses)
+    app.add(pauses, example="backwater pauses out/first")
 
 
 def pauses(

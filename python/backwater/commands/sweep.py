@@ -1,16 +1,15 @@
-"""Campaigns, and the report of whatever is in a directory."""
+"""``backwater sweep``."""
 
 from __future__ import annotations
 
 import json
-import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Out, Threads, say, shown
 from backwater.commands.declare import App, Argument, BadParameter, Exit, Option
-from backwater.commands.kinds import Kind, expecting, kind_of
+from backwater.commands.kinds import Kind, expecting
+from backwater.commands.quantities import seconds, size_bytes
 from backwater.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -20,34 +19,10 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """Runs that are told one by one."""
 
-_DURATIONS = {"s": 1, "min": 60, "m": 60, "h": 3600, "ms": 0.001}
-_SIZES = {
-    f"{p}{i}B": base**n
-    for i, base in (("", 1000), ("i", 1024))
-    for n, p in enumerate(("", "K", "M", "G", "T"))
-    if p or not i
-}
-
-
-def _quantity(text: str, units: dict[str, float], example: str) -> float:
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
-    if match is None or match[2] not in units or float(match[1]) == 0:
-        raise BadParameter(f"`{text}`: expected a number with its unit, such as {example}")
-    return float(match[1]) * units[match[2]]
-
-
-def _seconds(text: str) -> float:
-    return _quantity(text, _DURATIONS, "90s, 10min or 2h")
-
-
-def _bytes(text: str) -> int:
-    return int(_quantity(text, _SIZES, "4GB or 512MiB"))
-
 
 def register(app: App) -> None:
-    """Add `sweep` and `report`."""
-    app.add(sweep)
-    app.add(report)
+    """Add `sweep`."""
+    app.add(sweep, example="backwater sweep scenarios/sweeps/demo-seeds.toml --dry-run")
 
 
 def sweep(
@@ -71,12 +46,14 @@ def sweep(
     timeout: Annotated[
         float | None,
         Option(
-            "--timeout", metavar="TIME", parser=_seconds, help="End a run after it, as in 10min."
+            "--timeout", metavar="TIME", parser=seconds, help="End a run after it, as in 10min."
         ),
     ] = None,
     memory: Annotated[
         int | None,
-        Option("--memory", metavar="SIZE", parser=_bytes, help="End a run above it, as in 4GB."),
+        Option(
+            "--memory", metavar="SIZE", parser=size_bytes, help="End a run above it, as in 4GB."
+        ),
     ] = None,
     retry_failed: Annotated[
         bool, Option("--retry-failed", help="Try again what failed before.")
@@ -153,9 +130,9 @@ def _tell_plan(plan: Plan, as_json: bool) -> None:
         print(json.dumps(about, indent=2, ensure_ascii=False))
         return
     print(f"runs            {plan.runs:,}")
-    print(f"  are there     {plan.there:,}")
+    print(f"  cached        {plan.there:,}")
     print(f"  failed before {plan.failed:,}" + (" (--retry-failed)" if plan.failed else ""))
-    print(f"  to be made    {plan.todo:,}")
+    print(f"  to run        {plan.todo:,}")
     for command in plan.commands[:_SHOWN]:
         print(f"    {command}")
     if plan.todo > _SHOWN:
@@ -193,24 +170,3 @@ def _tell_end(campaign: Campaign, as_json: bool) -> None:
         say(f"… and {len(violated) - _SHOWN:,} more violated a check")
     report = campaign.path / REPORT
     say(f"report: {report}" if report.is_file() else f"results: {shown(campaign)}")
-
-
-def report(
-    directory: Annotated[
-        Path,
-        Argument(metavar="DIR", help="Of a run, a comparison or a campaign, or above several."),
-    ],
-) -> None:
-    """Write the report of results and print its path.
-
-    If DIR is not a result itself but contains several, the report is DIR/index.html: a list of
-    them with their main numbers and links to their reports.
-    """
-    from backwater.report.index import write_index
-    from backwater.results import load
-
-    if kind_of(directory) is Kind.DIRECTORY:  # It exists and is not a result.
-        print(write_index(directory))
-    else:
-        print(load(directory).report())
-    sys.stdout.flush()

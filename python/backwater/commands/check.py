@@ -1,0 +1,68 @@
+"""``backwater check``."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from backwater.commands.common import (
+    BAD_INPUT,
+    GOOD,
+    Overrides,
+    Profile,
+    Scenario,
+    Scheme,
+    Seed,
+    say,
+)
+from backwater.commands.declare import App, Exit, Option
+from backwater.commands.inspect import print_thresholds
+
+
+def register(app: App) -> None:
+    """Add `check`."""
+    app.add(check, example="backwater check scenarios/demo.toml --scheme dcqcn")
+
+
+def check(
+    scenario: Scenario,
+    scheme: Scheme = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    resolved: Annotated[
+        bool, Option("--resolved", help="Print every value, defaults included.")
+    ] = False,
+    explain: Annotated[
+        bool,
+        Option("--explain", help="Like `backwater inspect --thresholds`."),
+    ] = False,
+    profile: Profile = None,
+    as_json: Annotated[
+        bool, Option("--json", help="Print the messages as JSON, each with its code.")
+    ] = False,
+) -> None:
+    """Check a scenario for errors and warnings."""
+    from backwater.running import simulate
+
+    problems = simulate.check(
+        scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
+    )
+    errors = sum(problem["severity"] == "error" for problem in problems)
+    if as_json:
+        print(json.dumps(problems, indent=2))
+        raise Exit(BAD_INPUT if errors else GOOD)
+    for problem in problems:
+        say(problem["text"] + "\n")
+    if errors:
+        raise Exit(BAD_INPUT)
+    if resolved:
+        text = simulate.resolve(
+            scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
+        )
+        print(text, end="")
+    if explain:
+        print_thresholds(scenario, scheme, overrides, seed, profile)
+    if not (resolved or explain):
+        count = len(problems)
+        warnings = f", {count} warning{'s' if count > 1 else ''}" if count else ""
+        print(f"{scenario}: ok{warnings}")

@@ -1,0 +1,48 @@
+"""``backwater list``."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated, Any
+
+from backwater.commands.declare import App, Argument, Option
+
+
+def register(app: App) -> None:
+    """Add `list`."""
+    app.add(list_, "list", example="backwater list schemes")
+
+
+class Catalogue(StrEnum):
+    """What can be listed."""
+
+    SCHEMES = "schemes"
+    WORKLOADS = "workloads"
+    TOPOLOGIES = "topologies"
+
+
+def list_(
+    what: Annotated[Catalogue, Argument(help="What to list.")],
+    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """List what is built in."""
+    from backwater.running import simulate
+
+    entries = simulate.catalogue(what.value)
+    if as_json:
+        print(json.dumps(entries, indent=2, ensure_ascii=False))
+        return
+    lines = [(entry["name"], _described(entry)) for entry in entries]
+    width = max((len(name) for name, _ in lines), default=0)
+    for name, words in lines:
+        print(f"{name:<{width}}  {words}".rstrip())
+
+
+def _described(entry: dict[str, Any]) -> str:
+    if "mean_bytes" not in entry:
+        return str(entry["summary"])
+    from backwater._base.units import bytes_text
+
+    sizes = (f"{part} {bytes_text(entry[f'{part}_bytes'])}" for part in ("mean", "median", "max"))
+    return ", ".join(sizes)

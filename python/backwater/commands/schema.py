@@ -1,0 +1,19 @@
+"""``backwater schema``."""
+
+from __future__ import annotations
+
+import json
+
+from backwater.commands.declare import App
+
+
+def register(app: App) -> None:
+    """Add `schema`."""
+    app.add(schema, example="backwater schema > backwater.schema.json")
+
+
+def schema() -> None:
+    """Print the JSON Schema of a scenario, for editors."""
+    from backwater.running import simulate
+
+    print(json.dumps(simulate.schema(), indent=2, ensure_ascii=False))
