@@ -341,7 +341,7 @@ def test_the_reference_algorithm_is_imported() -> None:
     assert counts == {"send": 14, "recv": 14, "calc": 7}
     assert rows["bytes"].drop_nulls().unique().to_list() == [131_072]
     assert imported.operations.collectives == [{"kind": "all-reduce", "bytes": 1_048_576}]
-    assert imported.notes == ["an algorithm has no size: 1 MiB is taken; give it by --bytes"]
+    assert imported.notes == ["an algorithm has no size: 1 MiB is taken; give it by --size"]
 
 
 # OPS-38
