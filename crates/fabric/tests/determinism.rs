@@ -205,6 +205,8 @@ fn cases() -> Vec<Case> {
             by_flow,
         ),
         Case::of("flowlet", hpcc, &short, path(flowlet), by_flow),
+        // Switches send notices in both runs. Only the sender differs.
+        Case::of("bolt", bolt, &short, unchanged, no_control),
     ]);
     let sprayed = |spray: SprayConfig| {
         move |s: &mut Setup| {

@@ -184,6 +184,7 @@ const CHOICES: &[&str] = &[
     "victims",
     "backpressure",
     "signal",
+    "notices",
     "control",
     "recovery",
     "at",

@@ -51,6 +51,7 @@ pub const PRESETS: &[Preset] = presets![
     "swift",
     "powertcp",
     "theta-powertcp",
+    "bolt",
     "reps",
     "expresspass",
     "ndp",

@@ -11,6 +11,7 @@ use std::path::Path;
 use crate::sets::{
     DELAY_WINDOW, DcqcnSets, DctcpSets, HpccSets, PAPER_CNP_INTERVAL_PS, PATCHED, TimelySets,
 };
+use dataplane::cc::bolt::SenderConfig;
 use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
 use dataplane::cc::fixed_window::FixedWindowConfig;
 use dataplane::cc::hpcc::{Arithmetic, Division, HpccConfig, Reaction};
@@ -23,6 +24,7 @@ use dataplane::config::{
 };
 use dataplane::int::{Counter, IntFormat, Layout};
 use dataplane::paths::{self, ObliviousConfig, RepsConfig};
+use dataplane::signal::{Amount, BoltConfig, NotifierConfig};
 use dataplane::sink::DropCause;
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{MS, NEVER, US};
@@ -126,13 +128,14 @@ fn common() {
         if c.nic.recovery == Recovery::Own {
             continue; // Receiver-driven ones have tests of their own.
         }
-        // PRE-200, PRE-203
+        // PRE-200, PRE-203, PRE-223
         let stamped = matches!(
             c.nic.control,
             Sending::Control(
                 ControlConfig::Timely(_)
                     | ControlConfig::Swift(_)
                     | ControlConfig::ThetaPowerTcp(_)
+                    | ControlConfig::Bolt(_)
             )
         );
         let told = matches!(
@@ -1184,6 +1187,29 @@ fn powertcp() {
         panic!("{:?}", flows.nic.control);
     };
     assert_eq!(flows.power.beta, Beta::Flows(10));
+}
+
+/// PRE-220, PRE-222, PRE-223.
+#[test]
+fn bolt_in_switches_and_senders() {
+    let c = config("bolt", &[]);
+    assert_eq!(
+        c.nic.control,
+        Sending::Control(ControlConfig::Bolt(SenderConfig::default()))
+    );
+    let notifier = |threshold, supply| {
+        NotifierConfig::Bolt(BoltConfig {
+            threshold,
+            ramp_up_tokens: 256,
+            supply,
+            notice_bytes: 64,
+        })
+    };
+    let preset = notifier(Amount::Packets(3), Amount::Packets(1));
+    assert_eq!(c.switch.notifier, Some(preset));
+    let default = config("hpcc", &["scheme.notices=bolt"]).switch.notifier;
+    let expected = notifier(Amount::Bytes(62_000), Amount::Bytes(30_000));
+    assert_eq!(default, Some(expected));
 }
 
 /// A switch with 64 ports of 400 Gbps and 500 m each, into one of which 32 hosts send.

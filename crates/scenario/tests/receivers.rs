@@ -336,6 +336,28 @@ fn receivers_need_no_notices_and_other_senders_discard_them() {
     assert_eq!(notifier.map(|notifier| notifier.notice_bytes()), Some(64));
 }
 
+// BOLT-22
+#[test]
+fn bolts_sender_needs_notices_and_an_ack_for_each_packet() {
+    let text = traffic("size = \"1MB\"");
+    let error = parse(&text, "bolt", &["scheme.notices=none"]).expect_err("this must be refused");
+    assert!(error.to_string().contains("notices = \"bolt\""), "{error}");
+    let warnings = |set: &[&str]| {
+        let scenario = parse(&text, "bolt", set).unwrap_or_else(|e| panic!("{e}"));
+        scenario
+            .warnings
+            .iter()
+            .map(|w| w.message.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(warnings(&[]), [""; 0]);
+    let every = warnings(&["scheme.ack.every=4"]);
+    assert!(
+        every.iter().any(|w| w.contains("marks of each packet")),
+        "{every:?}"
+    );
+}
+
 // PFCWD-09, PRE-221
 #[test]
 fn a_guard_needs_pfc() {

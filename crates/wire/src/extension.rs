@@ -5,7 +5,6 @@
 //! their bits in `blocks`. A packet has the blocks that the nodes of its scheme read
 //! (docs/wire.md).
 
-use dataplane::packet::ramp;
 use dataplane::trail::{self, Trail};
 
 use crate::bytes::{Reader, Writer};
@@ -41,7 +40,7 @@ mod blocks {
     pub const HOST: u16 = 1 << 6;
     pub const TRAIL: u16 = 1 << 7;
     pub const ARRIVED: u16 = 1 << 8;
-    pub const RAMP: u16 = 1 << 9;
+    pub const MARKS: u16 = 1 << 9;
     pub const ALL: u16 = (1 << 10) - 1;
 }
 
@@ -121,8 +120,8 @@ pub struct Extension {
     pub trail: Option<Trail>,
     /// The receiver has all packets below this number (receiver-driven transports).
     pub arrived_below: u32,
-    /// Bits that congestion controls and switches keep in a packet; see `dataplane::packet::ramp`.
-    pub ramp: u8,
+    /// Marks that the sender's control and switches set; see `dataplane::packet::Arena::marks`.
+    pub marks: u8,
 }
 
 impl Extension {
@@ -138,7 +137,7 @@ impl Extension {
             | bit(self.host_ps != 0, blocks::HOST)
             | bit(self.trail.is_some(), blocks::TRAIL)
             | bit(self.arrived_below != 0, blocks::ARRIVED)
-            | bit(self.ramp != 0, blocks::RAMP)
+            | bit(self.marks != 0, blocks::MARKS)
     }
 
     /// Parses the header. Also returns the bytes after it.
@@ -187,7 +186,7 @@ impl Extension {
             host_ps: 0,
             trail: None,
             arrived_below: 0,
-            ramp: 0,
+            marks: 0,
         };
         if has(blocks::QUEUE) {
             header.queue = reader.u16()?;
@@ -217,11 +216,11 @@ impl Extension {
         if has(blocks::ARRIVED) {
             header.arrived_below = reader.u32()?;
         }
-        if has(blocks::RAMP) {
-            let bits = reader.u32()?;
-            let known = bits & !u32::from(ramp::ALL) == 0;
-            reader.require(known, 4, "ramp", bits, "bits 0 to 4")?;
-            header.ramp = bits as u8;
+        if has(blocks::MARKS) {
+            let marks = reader.u32()?;
+            let is_known = marks <= u8::MAX.into();
+            reader.require(is_known, 4, "marks", marks, "bits 0 to 7")?;
+            header.marks = marks as u8;
         }
         let mut length = Reader::new("extension header", bytes);
         length.bytes(7)?;
@@ -282,8 +281,8 @@ impl Extension {
         if has(blocks::ARRIVED) {
             out.u32(self.arrived_below)?;
         }
-        if has(blocks::RAMP) {
-            out.u32(self.ramp.into())?;
+        if has(blocks::MARKS) {
+            out.u32(self.marks.into())?;
         }
         let words = (out.written() - start) / 4;
         out.since(start)[6] = words as u8;

@@ -411,7 +411,7 @@ fn extension_of(network: &Network, arena: &Arena, id: PacketId) -> Extension {
         },
         host_ps: if_any(reply, cold.local_host_ps),
         trail: network.trails.then(|| arena.trail(id)),
-        ramp: if_any(data || reply, arena.ramp_bits(id).into()) as u8,
+        marks: if_any(data || reply, arena.marks(id).into()) as u8,
     }
 }
 
@@ -551,7 +551,7 @@ fn decode_flow(
     } else if let Some(stack) = md {
         arena.set_stack(id, stack.path, stack.hops());
     }
-    arena.set_ramp_bits(id, header.ramp);
+    arena.set_marks(id, header.marks);
     if let Some(trail) = header.trail {
         *arena.trail_mut(id) = trail;
     }

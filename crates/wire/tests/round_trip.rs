@@ -83,7 +83,7 @@ fn packets_of_flows_are_unchanged() {
             if let (Some(sent), Some(got)) = (sent, got) {
                 assert_eq!((got.hops(), got.path()), (sent.hops(), sent.path()));
             }
-            assert_eq!(arena.ramp_bits(received), arena.ramp_bits(id));
+            assert_eq!(arena.marks(received), arena.marks(id));
             if network.trails {
                 assert_eq!(arena.trail(received), arena.trail(id));
             }

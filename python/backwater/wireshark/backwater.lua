@@ -38,7 +38,7 @@ local ext = {
   switches = ProtoField.uint16("bw.way.switches", "Switches of the way"),
   port = ProtoField.uint16("bw.way.port", "Port of entry"),
   arrived_below = ProtoField.uint32("bw.arrived_below", "All packets below arrived"),
-  ramp = ProtoField.uint32("bw.ramp", "Ramp bits", base.HEX),
+  marks = ProtoField.uint32("bw.marks", "Marks", base.HEX),
 }
 extension.fields = ext
 
@@ -56,7 +56,7 @@ local WAY = 0x80
 local WAY_PORTS = 15
 local WAY_BYTES = 32
 local ARRIVED = 0x100
-local RAMP = 0x200
+local MARKS = 0x200
 
 --- Dissects an extension header at the beginning of `tvb`. Returns its bytes, or 0 if there is none.
 local function dissect_extension(tvb, pinfo, tree)
@@ -96,8 +96,8 @@ local function dissect_extension(tvb, pinfo, tree)
     sub:add(ext.arrived_below, tvb(at, 4))
     at = at + 4
   end
-  if bit.band(present, RAMP) ~= 0 then
-    sub:add(ext.ramp, tvb(at, 4))
+  if bit.band(present, MARKS) ~= 0 then
+    sub:add(ext.marks, tvb(at, 4))
   end
   local message = messages[bit.band(tvb(2, 1):uint(), 0x0f)] or "?"
   sub:append_text(string.format(": %s, flow %d, number %d", message, tvb(8, 4):uint(), tvb(12, 4):uint()))

@@ -1,4 +1,4 @@
-//! What a sender learns about its packets from the network.
+//! What a control learns: what the sender sends, and what the network returns.
 
 use crate::int::Telemetry;
 use crate::packet::Notice;
@@ -36,6 +36,19 @@ pub struct Ack<'a> {
     pub local_host_ps: Time,
     /// Telemetry of the packet as the receiver returned it, if there is any (HPCC-04).
     pub int: Option<Telemetry<'a>>,
+    /// Marks of the packet ([`Control::mark`](super::Control::mark)) as switches changed them.
+    pub marks: u8,
+}
+
+/// A data packet that starts its transmission. Sizes are in payload bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Number of its first byte, as in [`Ack::seq`].
+    pub seq: u64,
+    /// Size of the packet.
+    pub bytes: u64,
+    /// What is left of the message from this packet on.
+    pub left: u64,
 }
 
 /// The content of a loss report.

@@ -3,7 +3,7 @@
 //! A NIC with one control for all flows has none of this: it is compiled for its control, and its flows
 //! are as small as that.
 
-use super::{Control, ControlConfig, Feedback, PathInfo, controls};
+use super::{Control, ControlConfig, Feedback, PathInfo, Sent, controls};
 use crate::units::Time;
 
 /// The control of each traffic class; classes beyond the last have that of the last.
@@ -81,6 +81,10 @@ macro_rules! define {
 
             fn on_send(&mut self, config: &PerClass, path: &PathInfo, now: Time, bytes: u64) {
                 each!(self, config, path, (control, own) => control.on_send(own, path, now, bytes));
+            }
+
+            fn mark(&mut self, config: &PerClass, path: &PathInfo, now: Time, sent: &Sent) -> u8 {
+                each!(self, config, path, (control, own) => control.mark(own, path, now, sent))
             }
 
             fn rate_bps(&mut self, config: &PerClass, path: &PathInfo, now: Time) -> f64 {

@@ -5,6 +5,7 @@
 //! that have passed whenever they are called, which is exact because a rate has no effect before the
 //! next packet is sent.
 
+pub mod bolt;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod delay_window;
@@ -23,7 +24,7 @@ use std::fmt::Debug;
 use crate::int::{Counter, IntFormat};
 use crate::param::{Conflict, Kind, MAX_RATE_BPS, Param, Values};
 use crate::units::{NEVER, Time};
-pub use feedback::{Ack, Feedback, Loss};
+pub use feedback::{Ack, Feedback, Loss, Sent};
 pub use mixed::{Mixed, PerClass};
 
 /// The list of all controls, handed to the macro `$then`: the name of the type, and its module. A new
@@ -41,6 +42,7 @@ macro_rules! controls {
             Swift(swift),
             PowerTcp(powertcp),
             ThetaPowerTcp(theta_powertcp),
+            Bolt(bolt),
         }
     };
 }
@@ -68,6 +70,13 @@ pub trait Control: Debug + Sized {
     /// A packet of `bytes` payload bytes starts its transmission. Most controls do not count bytes.
     #[inline]
     fn on_send(&mut self, _config: &Self::Config, _path: &PathInfo, _now: Time, _bytes: u64) {}
+
+    /// Returns the marks of a data packet that starts its transmission. Switches can change them,
+    /// and the ACK returns them ([`Ack::marks`]). Most controls set none.
+    #[inline]
+    fn mark(&mut self, _config: &Self::Config, _path: &PathInfo, _now: Time, _sent: &Sent) -> u8 {
+        0
+    }
 
     /// Pacing rate at `now` in bits per second; infinity means the port's own speed.
     fn rate_bps(&mut self, config: &Self::Config, path: &PathInfo, now: Time) -> f64;
@@ -170,6 +179,8 @@ pub struct Needs {
     pub int: bool,
     /// It reacts to congestion notification packets.
     pub cnp: bool,
+    /// It reacts to notices of switches.
+    pub notices: bool,
     /// It uses what it knows of the path: base round trip and BDP.
     pub path: bool,
     /// It limits what is in flight, or its pace.
@@ -184,6 +195,7 @@ impl Needs {
         ecn: false,
         int: false,
         cnp: false,
+        notices: false,
         path: true,
         limits: true,
         hops: false,
@@ -196,6 +208,7 @@ impl Needs {
             ecn: self.ecn || other.ecn,
             int: self.int || other.int,
             cnp: self.cnp || other.cnp,
+            notices: self.notices || other.notices,
             path: self.path || other.path,
             limits: self.limits && other.limits,
             hops: self.hops || other.hops,
@@ -287,6 +300,28 @@ impl PathInfo {
     #[must_use]
     pub fn rate_of_window(&self, window_bytes: f64) -> f64 {
         self.rate_of_bytes(window_bytes).min(self.line_bps)
+    }
+
+    /// Pacing rate in bits per second of a window in packets: none from one packet on, and below it
+    /// a full packet per round trip over the window.
+    // SWIFT-16, BOLT-18
+    #[inline]
+    #[must_use]
+    pub(crate) fn pace_bps(&self, packets: f64, rtt_ps: Time) -> f64 {
+        if packets >= 1.0 {
+            return f64::INFINITY;
+        }
+        f64::from(self.frame_bytes) * packets * BITS_PS_PER_BYTE_S / rtt_ps.max(1) as f64
+    }
+
+    /// The window in bytes with which whole packets of a window in packets are in flight, at least
+    /// one.
+    // SWIFT-17, BOLT-19
+    #[inline]
+    #[must_use]
+    pub(crate) fn whole_packets(&self, packets: f64) -> u64 {
+        let packets = (packets as u64).max(1);
+        (packets - 1) * u64::from(self.mtu) + 1
     }
 }
 

@@ -283,19 +283,12 @@ impl Control for Swift {
 
     #[inline]
     fn rate_bps(&mut self, _config: &SwiftConfig, path: &PathInfo, _now: Time) -> f64 {
-        let cwnd = self.cwnd();
-        if cwnd >= 1.0 {
-            return f64::INFINITY;
-        }
-        // SWIFT-16, SWIFT-17
-        f64::from(path.frame_bytes) * cwnd * 8e12 / self.rtt_ps.max(1) as f64
+        path.pace_bps(self.cwnd(), self.rtt_ps) // SWIFT-16, SWIFT-17
     }
 
     #[inline]
     fn window(&mut self, _config: &SwiftConfig, path: &PathInfo, _now: Time) -> u64 {
-        // SWIFT-17
-        let packets = (self.cwnd() as u64).max(1);
-        (packets - 1) * u64::from(path.mtu) + 1
+        path.whole_packets(self.cwnd()) // SWIFT-17
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::egress::Flow;
 use super::pairs::Beside;
-use crate::cc::{Control, Feedback, Listed, Loss, Mixed, PerClass};
+use crate::cc::{Control, Feedback, Listed, Loss, Mixed, PerClass, Sent};
 use crate::config::{NicConfig, Sending};
 use crate::ids::FlowSlot;
 use crate::packet::{Cold, Kind, Packet, Stamp, flag};
@@ -138,6 +138,19 @@ impl<C: Chosen> Active<'_, C> {
             ..Cold::default()
         };
         (hot, cold)
+    }
+
+    /// The marks of a packet that is now sent.
+    // NIC-55
+    #[inline]
+    pub fn mark(&mut self, now: Time, cold: &Cold) -> u8 {
+        let start = &self.flow.start;
+        let sent = Sent {
+            seq: self.beside.before + (start.bytes - cold.remaining), // NIC-52
+            bytes: cold.payload.into(),
+            left: cold.remaining,
+        };
+        self.control.mark(self.parameters, &start.path, now, &sent)
     }
 
     /// Least time between the start of this packet and that of the next at the pace of the control, in ps.

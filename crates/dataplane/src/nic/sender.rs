@@ -217,6 +217,7 @@ impl<C: Chosen> Sender<C> {
         let rate = nic.egress.ports[port as usize].rate;
         let mut active = self.active(nic, slot);
         let (mut hot, cold) = active.next_packet(now, slot, &mut || sink.draw());
+        let marks = active.mark(now, &cold);
         // NIC-05: the rate of this moment sets the earliest start of the next packet.
         let on_wire = rate.serialisation_ps(u64::from(hot.size));
         let apart = active.gap_ps(now, &hot, &cold);
@@ -245,6 +246,9 @@ impl<C: Chosen> Sender<C> {
         let id = arena.alloc(hot, cold);
         if int {
             arena.attach_stack(id);
+        }
+        if marks != 0 {
+            arena.set_marks(id, marks);
         }
         id
     }
@@ -278,6 +282,7 @@ impl<C: Chosen> Sender<C> {
                 remote_host_ps: cold.remote_host_ps,
                 local_host_ps: cold.local_host_ps,
                 int: arena.telemetry(id, &mut room),
+                marks: arena.marks(id),
             };
             active.inform(now, &Feedback::Ack(ack));
         }

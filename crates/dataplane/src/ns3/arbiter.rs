@@ -302,6 +302,7 @@ impl Scan {
             remote_host_ps: cold.remote_host_ps,
             local_host_ps: cold.local_host_ps,
             int: arena.telemetry(id, &mut room),
+            marks: 0,
         };
         let old_bps = pair.control.rate_bps();
         if pair.control.on_ack(control(config), &pair.start.path, &ack) {

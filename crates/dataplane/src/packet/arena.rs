@@ -18,8 +18,8 @@ pub struct Arena {
     lists: Vec<Vec<u32>>,
     /// Way of each packet, where ACKs go back by it.
     trails: Vec<Trail>,
-    /// Bits of [`ramp`](super::ramp) of each packet, where a control or a switch uses them.
-    ramps: Vec<u8>,
+    /// Marks of each packet; as long as the highest packet that ever had one.
+    marks: Vec<u8>,
 }
 
 impl Arena {
@@ -69,7 +69,7 @@ impl Arena {
     /// Takes a packet out, and its INT stack with it.
     #[inline]
     pub fn free(&mut self, id: PacketId) {
-        if let Some(bits) = self.ramps.get_mut(id as usize) {
+        if let Some(bits) = self.marks.get_mut(id as usize) {
             *bits = 0;
         }
         self.free.push(id);
@@ -120,22 +120,24 @@ impl Arena {
         self.stacks.fill(id, path, hops);
     }
 
-    /// Bits of [`ramp`](super::ramp) of a packet.
+    /// Marks of a packet: eight bits that the control of its sender sets and the signals of
+    /// switches change. Their meaning is that of the control (for Bolt see [`ramp`](super::ramp)).
+    #[inline]
     #[must_use]
-    pub fn ramp_bits(&self, id: PacketId) -> u8 {
-        self.ramps.get(id as usize).copied().unwrap_or(0)
+    pub fn marks(&self, id: PacketId) -> u8 {
+        self.marks.get(id as usize).copied().unwrap_or(0)
     }
 
-    /// Changes the bits of [`ramp`](super::ramp) of a packet. An ACK keeps those of the packet that it answers.
-    pub fn set_ramp_bits(&mut self, id: PacketId, bits: u8) {
+    /// Changes the marks of a packet. An ACK keeps those of the packet that it answers.
+    pub fn set_marks(&mut self, id: PacketId, bits: u8) {
         let at = id as usize;
-        if at >= self.ramps.len() {
+        if at >= self.marks.len() {
             if bits == 0 {
                 return;
             }
-            self.ramps.resize(self.hot.len(), 0);
+            self.marks.resize(self.hot.len(), 0);
         }
-        self.ramps[at] = bits;
+        self.marks[at] = bits;
     }
 
     /// Way on which a packet came, to write on.

@@ -53,8 +53,7 @@ impl Notice {
     }
 }
 
-/// Bits that a control and the switches' signal keep on a data packet and its ACK
-/// ([`Arena::ramp_bits`](super::Arena::ramp_bits)).
+/// Marks of Bolt on a data packet and its ACK ([`Arena::marks`](super::Arena::marks)).
 // BOLT-01
 pub mod ramp {
     /// The sender has not measured a round trip yet.
@@ -67,6 +66,4 @@ pub mod ramp {
     pub const DECREASE: u8 = 1 << 3;
     /// The sender raises its window once per round trip by this packet.
     pub const ADDITIVE: u8 = 1 << 4;
-    /// All bits.
-    pub const ALL: u8 = (1 << 5) - 1;
 }

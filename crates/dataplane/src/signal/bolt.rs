@@ -3,18 +3,56 @@
 
 use super::{Joined, Notifier};
 use crate::packet::{Cold, Notice, Packet, ramp};
-use crate::param::{MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Kind, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{Rate, Time};
+
+/// An amount of data: bytes, or full packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// This many bytes.
+    Bytes(u64),
+    /// This many of the largest data packets.
+    Packets(u64),
+}
+
+impl Amount {
+    /// The kinds of its values in scenarios.
+    const KINDS: &'static [Kind] = &[
+        Kind::Size {
+            min: 0,
+            max: MAX_SIZE_BYTES,
+        },
+        Kind::Counted {
+            noun: "packets",
+            min: 0,
+            max: 100_000,
+        },
+    ];
+
+    fn from_values(values: &Values, key: &str) -> Self {
+        match values.some_size(key) {
+            Some(bytes) => Self::Bytes(bytes),
+            None => Self::Packets(values.counted(key)),
+        }
+    }
+
+    const fn bytes(self, packet_bytes: u16) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Packets(packets) => packets * packet_bytes as u64,
+        }
+    }
+}
 
 /// Parameters of Bolt at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoltConfig {
-    /// A packet that finds at least this many bytes in its queue causes a notice.
-    pub threshold_bytes: u64,
+    /// A packet that finds at least this much in its queue causes a notice.
+    pub threshold: Amount,
     /// Maximum number of ramp-up tokens of a port.
     pub ramp_up_tokens: u16,
-    /// Maximum spare capacity of a port, in bytes.
-    pub supply_bytes: u32,
+    /// Maximum spare capacity of a port.
+    pub supply: Amount,
     /// Bytes of a notice.
     pub notice_bytes: u16,
 }
@@ -22,17 +60,19 @@ pub struct BoltConfig {
 impl BoltConfig {
     /// The parameters.
     pub const PARAMS: &'static [Param] = &[
-        Param::size("threshold", 0, MAX_SIZE_BYTES)
+        Param::either("threshold", Amount::KINDS)
             .default("\"62KB\"", "PRE-220", "the default of the authors' code")
             .about(
-                "A packet that finds at least this many bytes in its queue causes a notice to its sender.",
+                "A packet that finds this much in its queue causes a notice to its sender.",
             ),
         Param::count("ramp_up_tokens", 0, u16::MAX as u64)
             .default("256", "PRE-220", "the default of the authors' code")
             .about("Maximum number of ramp-up tokens of a port: packets of last windows add them, packets that raise windows use them."),
-        Param::size("supply", 0, 1_000_000_000)
+        Param::either("supply", Amount::KINDS)
             .default("\"30KB\"", "PRE-220", "the default of the authors' code")
-            .about("Maximum spare capacity that a port remembers."),
+            .about(
+                "Maximum spare capacity of a port. Below one packet no window grows by it.",
+            ),
         Param::size("notice", 1, 1_000)
             .default("\"64B\"", "PRE-220", "a smallest frame, our choice")
             .about("Bytes of a notice."),
@@ -42,9 +82,9 @@ impl BoltConfig {
     #[must_use]
     pub fn from_values(values: &Values) -> Self {
         Self {
-            threshold_bytes: values.size("threshold"),
+            threshold: Amount::from_values(values, "threshold"),
             ramp_up_tokens: values.count("ramp_up_tokens") as u16,
-            supply_bytes: values.size("supply") as u32,
+            supply: Amount::from_values(values, "supply"),
             notice_bytes: values.size("notice") as u16,
         }
     }
@@ -66,6 +106,9 @@ struct Port {
 #[derive(Debug)]
 pub(crate) struct Bolt {
     config: BoltConfig,
+    threshold_bytes: u64,
+    /// Maximum spare capacity.
+    supply_bytes: i64,
     /// Bytes of a full packet, which takes one token of spare capacity.
     packet_bytes: u16,
     ports: Vec<Port>,
@@ -81,6 +124,8 @@ impl Bolt {
         };
         Self {
             config,
+            threshold_bytes: config.threshold.bytes(packet_bytes),
+            supply_bytes: config.supply.bytes(packet_bytes).cast_signed(),
             packet_bytes,
             ports: ports.iter().map(port).collect(),
         }
@@ -90,12 +135,12 @@ impl Bolt {
 impl Port {
     /// Adds the capacity since the last packet and subtracts this packet.
     // BOLT-04
-    fn update_supply(&mut self, now: Time, size: u16, most: u32) {
+    fn update_supply(&mut self, now: Time, size: u16, most: i64) {
         debug_assert!(now >= self.last_ps, "time goes forward");
         let earned = self.rate.bytes_in(now - self.last_ps);
         let earned = i64::try_from(earned).unwrap_or(i64::MAX);
         let supply = self.supply.saturating_add(earned) - i64::from(size);
-        self.supply = supply.min(most.into());
+        self.supply = supply.min(most);
         self.last_ps = now;
     }
 
@@ -115,17 +160,17 @@ impl Port {
 }
 
 impl Notifier for Bolt {
-    fn joined(&mut self, joined: &Joined<'_>, bits: &mut u8) -> Option<(Packet, Cold)> {
+    fn joined(&mut self, joined: &Joined<'_>, marks: &mut u8) -> Option<(Packet, Cold)> {
         let config = &self.config;
         let port = &mut self.ports[usize::from(joined.port)];
-        port.update_supply(joined.now, joined.packet.size, config.supply_bytes);
-        if joined.queue_bytes >= config.threshold_bytes {
+        port.update_supply(joined.now, joined.packet.size, self.supply_bytes);
+        if joined.queue_bytes >= self.threshold_bytes {
             // BOLT-02: one notice for a packet, whatever other switches it meets
-            *bits &= !ramp::INCREASE;
-            if *bits & ramp::DECREASE != 0 {
+            *marks &= !ramp::INCREASE;
+            if *marks & ramp::DECREASE != 0 {
                 return None;
             }
-            *bits |= ramp::DECREASE;
+            *marks |= ramp::DECREASE;
             // BOLT-06: the time to send what waits before the packet
             let notice = Notice {
                 psn: joined.packet.psn,
@@ -135,10 +180,10 @@ impl Notifier for Bolt {
             };
             return Some(notice.record(joined.packet, joined.cold, config.notice_bytes));
         }
-        if *bits & (ramp::LAST | ramp::FIRST) == ramp::LAST {
+        if *marks & (ramp::LAST | ramp::FIRST) == ramp::LAST {
             port.ramp_up = port.ramp_up.saturating_add(1).min(config.ramp_up_tokens); // BOLT-03
-        } else if *bits & ramp::INCREASE != 0 && !port.take_token(self.packet_bytes) {
-            *bits &= !ramp::INCREASE; // BOLT-05
+        } else if *marks & ramp::INCREASE != 0 && !port.take_token(self.packet_bytes) {
+            *marks &= !ramp::INCREASE; // BOLT-05
         }
         None
     }
@@ -151,9 +196,9 @@ mod tests {
     use crate::units::US;
 
     const CONFIG: BoltConfig = BoltConfig {
-        threshold_bytes: 10_000,
+        threshold: Amount::Bytes(10_000),
         ramp_up_tokens: 2,
-        supply_bytes: 3_000,
+        supply: Amount::Packets(3),
         notice_bytes: 64,
     };
 

@@ -1,13 +1,14 @@
 //! Signals of switches to senders: notices, and bits on data packets.
 //!
-//! To add one: a file with its configuration and its state (`impl Notifier`), and a line in the list below.
+//! To add one: a file with its configuration and its state (`impl Notifier`), and a line in the
+//! list below: its word, and the name of the table of its parameters.
 
 mod bolt;
 
 use crate::packet::{Cold, Packet};
 use crate::param::{Param, Values};
 use crate::units::{Rate, Time};
-pub use bolt::BoltConfig;
+pub use bolt::{Amount, BoltConfig};
 
 /// A data packet that joined a queue.
 #[derive(Debug)]
@@ -23,13 +24,13 @@ pub(crate) struct Joined<'a> {
 
 /// The state of a signal at a switch.
 pub(crate) trait Notifier {
-    /// A data packet joined a queue. Changes the bits of the packet
-    /// ([`ramp`](crate::packet::ramp)), and returns a notice for its sender.
-    fn joined(&mut self, joined: &Joined<'_>, bits: &mut u8) -> Option<(Packet, Cold)>;
+    /// A data packet joined a queue. Changes the marks of the packet
+    /// ([`Arena::marks`](crate::packet::Arena::marks)), and returns a notice for its sender.
+    fn joined(&mut self, joined: &Joined<'_>, marks: &mut u8) -> Option<(Packet, Cold)>;
 }
 
 macro_rules! notifiers {
-    ($($(#[$doc:meta])* $word:literal: $Name:ident, $config:ty, $state:ty;)*) => {
+    ($($(#[$doc:meta])* $word:literal, $table:literal: $Name:ident, $config:ty, $state:ty;)*) => {
         /// The signal of a switch to senders.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum NotifierConfig {
@@ -37,9 +38,9 @@ macro_rules! notifiers {
         }
 
         impl NotifierConfig {
-            /// The words of the list, and the parameters of each.
-            pub const WORDS: &'static [(&'static str, &'static [Param])] =
-                &[$(($word, <$config>::PARAMS)),*];
+            /// The words of the list, and of each the table of its parameters.
+            pub const WORDS: &'static [(&'static str, (&'static str, &'static [Param]))] =
+                &[$(($word, ($table, <$config>::PARAMS))),*];
 
             /// The words of the answer.
             pub const NAMES: &'static [&'static str] = &["none", $($word),*];
@@ -80,9 +81,9 @@ macro_rules! notifiers {
         }
 
         impl Notifier for Signal {
-            fn joined(&mut self, joined: &Joined<'_>, bits: &mut u8) -> Option<(Packet, Cold)> {
+            fn joined(&mut self, joined: &Joined<'_>, marks: &mut u8) -> Option<(Packet, Cold)> {
                 match self {
-                    $(Self::$Name(state) => state.joined(joined, bits),)*
+                    $(Self::$Name(state) => state.joined(joined, marks),)*
                 }
             }
         }
@@ -91,5 +92,5 @@ macro_rules! notifiers {
 
 notifiers! {
     /// Bolt: notices of congestion, tokens for packets that may raise a window.
-    "bolt": Bolt, BoltConfig, bolt::Bolt;
+    "bolt", "bolt-switch": Bolt, BoltConfig, bolt::Bolt;
 }

@@ -22,7 +22,7 @@ impl<S: Sink> Cx<'_, S> {
         if packet.kind() != Kind::Data {
             return None;
         }
-        let mut bits = self.arena.ramp_bits(id);
+        let mut marks = self.arena.marks(id);
         let joined = Joined {
             now: self.now,
             port,
@@ -30,8 +30,8 @@ impl<S: Sink> Cx<'_, S> {
             packet,
             cold: self.arena.cold(id),
         };
-        let notice = signal.joined(&joined, &mut bits);
-        self.arena.set_ramp_bits(id, bits);
+        let notice = signal.joined(&joined, &mut marks);
+        self.arena.set_marks(id, marks);
         notice
     }
 }

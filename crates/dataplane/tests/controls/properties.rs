@@ -1,5 +1,6 @@
 use crate::sets::controls::{loss, path};
 use crate::sets::{DcqcnSets, DctcpSets, HpccSets, TimelySets};
+use dataplane::cc::bolt::SenderConfig;
 use dataplane::cc::dcqcn::DcqcnConfig;
 use dataplane::cc::dctcp::Dctcp;
 use dataplane::cc::dctcp::DctcpConfig;
@@ -12,9 +13,10 @@ use dataplane::cc::line_rate::LineRateConfig;
 use dataplane::cc::powertcp::{PowerConfig, PowerTcpConfig};
 use dataplane::cc::swift::SwiftConfig;
 use dataplane::cc::timely::TimelyConfig;
-use dataplane::cc::{Ack, Control, Feedback, Loss, Mixed, PathInfo, PerClass};
+use dataplane::cc::{Ack, Control, Feedback, Loss, Mixed, PathInfo, PerClass, Sent};
 use dataplane::config::ControlConfig;
 use dataplane::int::{IntHop, IntStack};
+use dataplane::packet::Notice;
 use proptest::prelude::*;
 
 /// Every control that has a state, by number.
@@ -75,6 +77,7 @@ enum Op {
         snd_nxt: u64,
         newly: u64,
         marked: bool,
+        marks: u8,
         rtt_ps: u64,
         hops: Vec<IntHop>,
         switch: u32,
@@ -82,19 +85,23 @@ enum Op {
     Cnp,
     Send(u64),
     Loss(u64),
+    Notice(Notice),
 }
 
 fn op() -> impl Strategy<Value = Op> {
     let sequences = (number(), number(), 0u64..100_000);
     let hops = (prop::collection::vec(hop(), 0..4), 0u32..2);
-    let ack = (sequences, any::<bool>(), number(), hops);
+    let ack = (sequences, any::<(bool, u8)>(), number(), hops);
     prop_oneof![
-        8 => ack.prop_map(|((seq, snd_nxt, newly), marked, rtt_ps, (hops, switch))| Op::Ack {
-            seq, snd_nxt, newly, marked, rtt_ps, hops, switch
+        8 => ack.prop_map(|((seq, snd_nxt, newly), (marked, marks), rtt_ps, (hops, switch))| Op::Ack {
+            seq, snd_nxt, newly, marked, marks, rtt_ps, hops, switch
         }),
         2 => Just(Op::Cnp),
         2 => (1u64..9_001).prop_map(Op::Send),
         1 => number().prop_map(Op::Loss),
+        2 => (number(), number(), any::<u32>()).prop_map(|(sent_ps, drain_ps, rate_mbps)| {
+            Op::Notice(Notice { psn: 0, sent_ps, drain_ps, rate_mbps })
+        }),
     ]
 }
 
@@ -105,6 +112,7 @@ fn apply(control: &mut Mixed, config: &PerClass, path: &PathInfo, now: u64, op: 
             snd_nxt,
             newly,
             marked,
+            marks,
             rtt_ps,
             hops,
             switch,
@@ -122,11 +130,21 @@ fn apply(control: &mut Mixed, config: &PerClass, path: &PathInfo, now: u64, op: 
                 remote_host_ps: 0,
                 local_host_ps: 0,
                 int: Some(stack.telemetry()),
+                marks: *marks,
             });
             control.on_feedback(config, path, now, &ack);
         }
         Op::Cnp => control.on_feedback(config, path, now, &Feedback::Cnp),
-        Op::Send(bytes) => control.on_send(config, path, now, *bytes),
+        Op::Send(bytes) => {
+            control.on_send(config, path, now, *bytes);
+            let sent = Sent {
+                seq: 0,
+                bytes: *bytes,
+                left: *bytes,
+            };
+            control.mark(config, path, now, &sent);
+        }
+        Op::Notice(notice) => control.on_feedback(config, path, now, &Feedback::Notice(*notice)),
         Op::Loss(snd_nxt) => {
             let loss = Feedback::Loss(Loss {
                 snd_nxt: *snd_nxt,
@@ -191,6 +209,37 @@ proptest! {
         let mut control = Mixed::new(&config, &path, 0);
         // A switch on the path: 22 µs.
         let most = (gbps * 22_000.0 / 8.0).max(1_000.0) as u64;
+        let mut now = 0;
+        for (gap, op) in ops {
+            now += gap;
+            apply(&mut control, &config, &path, now, &op);
+            let rate = control.rate_bps(&config, &path, now);
+            let window = control.window(&config, &path, now);
+            prop_assert!(rate > 0.0, "rate {} after {:?}", rate, op);
+            prop_assert!(rate.is_infinite() || window == 1, "{} {}", rate, window);
+            prop_assert!((1..=most).contains(&window), "window {} after {:?}", window, op);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    /// BOLT-18, BOLT-20: for any feedback the window is between a byte and its largest value, or a
+    /// BDP, and only a window of one packet is paced.
+    #[test]
+    fn bolts_window_and_pace_stay_in_bounds(
+        gbps in prop_oneof![Just(0.01), Just(1.0), Just(100.0), Just(800.0)],
+        no_rtt in prop::bool::weighted(0.1),
+        ops in prop::collection::vec((0u64..50_000_000, op()), 1..60),
+    ) {
+        let mut path = path(gbps);
+        if no_rtt {
+            (path.base_rtt_ps, path.bdp_bytes) = (0, 0.0);
+        }
+        let config = PerClass::new(&[ControlConfig::Bolt(SenderConfig::default())]);
+        let mut control = Mixed::new(&config, &path, 0);
+        let most = path.bdp_bytes.max(373_760.0) as u64;
         let mut now = 0;
         for (gap, op) in ops {
             now += gap;

@@ -4,6 +4,7 @@ mod destinations;
 mod host;
 mod links;
 mod lossy;
+mod marks;
 mod pairs;
 mod receiving;
 mod repair;

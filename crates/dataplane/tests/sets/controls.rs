@@ -26,6 +26,7 @@ pub fn ack(seq: u64, snd_nxt: u64) -> Ack<'static> {
         remote_host_ps: 0,
         local_host_ps: 0,
         int: None,
+        marks: 0,
     }
 }
 

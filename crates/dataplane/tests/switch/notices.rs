@@ -2,13 +2,13 @@
 
 use super::*;
 use dataplane::packet::Notice;
-use dataplane::signal::{BoltConfig, NotifierConfig};
+use dataplane::signal::{Amount, BoltConfig, NotifierConfig};
 
 fn bench(threshold_bytes: u64) -> Bench {
     let bolt = BoltConfig {
-        threshold_bytes,
+        threshold: Amount::Bytes(threshold_bytes),
         ramp_up_tokens: 256,
-        supply_bytes: 30_000,
+        supply: Amount::Bytes(30_000),
         notice_bytes: 64,
     };
     Bench::new(&SwitchConfig {

@@ -12,6 +12,7 @@ use dataplane::link::cbfc::CbfcConfig;
 use dataplane::packet::SchemeSet;
 use std::sync::Arc;
 
+use dataplane::cc::bolt::SenderConfig;
 use dataplane::cc::dcqcn::DcqcnConfig;
 use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::fixed_window::FixedWindowConfig;
@@ -26,6 +27,7 @@ use dataplane::config::{
     PfcThreshold, Recovery, Red, Schedule, Scope, Sending, SprayConfig, TransportConfig,
 };
 use dataplane::paths::{BitmapConfig, ObliviousConfig, RepsConfig};
+use dataplane::signal::{Amount, BoltConfig, NotifierConfig};
 use dataplane::switch::{Pairs, SwitchConfig};
 use dataplane::transport::homa::HomaConfig;
 use dataplane::units::{MS, Rate, Time, US};
@@ -439,6 +441,19 @@ pub fn powertcp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
 pub fn theta_powertcp(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let mut s = line_rate(topology, flows);
     s.nic.control = Sending::Control(ControlConfig::ThetaPowerTcp(PowerConfig::paper(1e11)));
+    s
+}
+
+/// Bolt, with the thresholds of its authors' experiments.
+pub fn bolt(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
+    let mut s = line_rate(topology, flows);
+    s.nic.control = Sending::Control(ControlConfig::Bolt(SenderConfig::default()));
+    s.switch.notifier = Some(NotifierConfig::Bolt(BoltConfig {
+        threshold: Amount::Packets(3),
+        ramp_up_tokens: 256,
+        supply: Amount::Packets(1),
+        notice_bytes: 64,
+    }));
     s
 }
 

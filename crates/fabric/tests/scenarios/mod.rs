@@ -2,6 +2,7 @@
 //! the worst instant, backpressure, fairness, losses, and laws of conservation under random load.
 
 mod backpressure;
+mod bolt;
 mod circles;
 mod conservation;
 mod controls;

@@ -1,13 +1,13 @@
 //! Notices of switches to senders, in whole networks.
 
 use crate::common::{bfc, flows, leaf_spine, line_rate};
-use dataplane::signal::{BoltConfig, NotifierConfig};
+use dataplane::signal::{Amount, BoltConfig, NotifierConfig};
 
 fn notices(threshold_bytes: u64) -> Option<NotifierConfig> {
     Some(NotifierConfig::Bolt(BoltConfig {
-        threshold_bytes,
+        threshold: Amount::Bytes(threshold_bytes),
         ramp_up_tokens: 256,
-        supply_bytes: 30_000,
+        supply: Amount::Bytes(30_000),
         notice_bytes: 64,
     }))
 }

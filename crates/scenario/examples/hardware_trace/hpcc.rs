@@ -91,6 +91,7 @@ impl HpccTrace {
             remote_host_ps: 0,
             local_host_ps: 0,
             int: stack.as_ref().map(IntStack::telemetry),
+            marks: 0,
         };
         let path = flow.start.path;
         let mut real = flow.control.clone();

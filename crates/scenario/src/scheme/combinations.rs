@@ -105,20 +105,37 @@ fn guards(s: &Section<'_>, x: &SchemeSpec) {
     }
 }
 
-/// Notices of switches to senders that do not read them.
-// BOLT-07
+/// Notices need senders that read them, and the other way round.
+// BOLT-07, BOLT-22
 fn notices(s: &Section<'_>, x: &SchemeSpec) {
+    let keys = &["notices", "control"];
+    let mut readers = x.control.controls().iter().filter(|c| c.needs().notices);
+    let reader = readers.next().map(|control| control.title());
+    if let Some(title) = reader
+        && x.ack_every > 1
+    {
+        s.warn_of(
+            &["ack"],
+            format!(
+                "{title} reads the marks of each packet, and only every n-th packet gets an ACK"
+            ),
+            "set ack.every = 1",
+        );
+    }
     if x.notifier.is_none() {
+        if let Some(title) = reader {
+            let message = format!("{title} reacts to notices, and switches send none");
+            s.complain_of(keys, message, "set notices = \"bolt\"");
+        }
         return;
     }
-    let keys = &["notices", "control"];
     if let Some(transport) = x.control.transport() {
         let message = format!(
             "{} controls its senders from the receiver, so they ignore notices of switches",
             transport.name()
         );
         s.complain_of(keys, message, "set notices = \"none\"");
-    } else {
+    } else if reader.is_none() {
         let message = "switches send notices, but `control` does not read them";
         s.warn_of(keys, message, "set notices = \"none\"");
     }

@@ -33,8 +33,10 @@ pub(super) fn read_signal(s: &Section<'_>, axes: &Values) -> Signals {
 pub(super) fn read_notices(s: &Section<'_>, axes: &Values) -> Option<Option<NotifierConfig>> {
     let chosen = axes.some_word("notices");
     let mut read = Some(None);
-    for &(word, params) in NotifierConfig::WORDS {
-        let of = params::of_word(s, axes, "notices", word, params, |values| {
+    for &(word, (table, params)) in NotifierConfig::WORDS {
+        let why = format!("`notices` is not \"{word}\"");
+        let useless = (chosen != Some(word)).then_some(why.as_str());
+        let of = params::table(s, table, params, useless, |values| {
             Ok(NotifierConfig::from_values(word, values))
         });
         if chosen == Some(word) {

@@ -25,7 +25,7 @@ pub fn tables() -> impl Iterator<Item = Declared> {
     let switch = first.chain(HopSpec::WORDS.iter().copied());
     let switch = switch.chain(LinkConfig::WORDS.iter().copied());
     let switch = switch.chain(GuardConfig::WORDS.iter().copied());
-    let switch = switch.chain(NotifierConfig::WORDS.iter().copied());
+    let switch = switch.chain(NotifierConfig::WORDS.iter().map(|(_, table)| *table));
     switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
 }
 

@@ -20,7 +20,7 @@ blame = {}
 "#;
 
 /// Presets that between them have every table of `[scheme]`. The test fails if one is missing.
-const PRESETS: [&str; 20] = [
+const PRESETS: [&str; 21] = [
     "bfc",
     "bfc+window",
     "hpcc",
@@ -36,6 +36,7 @@ const PRESETS: [&str; 20] = [
     "swift",
     "powertcp",
     "theta-powertcp",
+    "bolt",
     "reps",
     "expresspass",
     "ndp",
@@ -120,7 +121,7 @@ fn beside(table: &str, params: &[Param], param: &Param) -> Vec<String> {
         ("flowlet.", _) => set.push("scheme.path=flowlet".to_owned()),
         ("irn.", _) => set.push("scheme.recovery=irn".to_owned()),
         ("watchdog.", _) => set.push("scheme.guard=watchdog".to_owned()),
-        ("bolt.", _) => set.push("scheme.notices=bolt".to_owned()),
+        ("bolt-switch.", _) => set.push("scheme.notices=bolt".to_owned()),
         ("bitmap.", _) => set.push("scheme.path=bitmap".to_owned()),
         ("oblivious.", _) => set.push("scheme.path=oblivious".to_owned()),
         ("pfc.", "headroom_delays") => set.push("scheme.pfc.xoff=0.5".to_owned()),

@@ -7,7 +7,7 @@ use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::ids::FlowSlot;
 use dataplane::int::{IntFormat, IntHop, Layout};
 use dataplane::link::cbfc::{CreditsConsumed, CreditsFreed};
-use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, PacketId, Stamp, flag, ramp};
+use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, PacketId, Stamp, flag};
 use dataplane::units::NEVER;
 use wire::frame::mac;
 use wire::{Link, Network, Sizes};
@@ -171,7 +171,7 @@ pub fn flow_packet(
         arena.set_stack(id, path & bits, &hops);
     }
     if data || (answer && kind != Kind::Cnp) {
-        arena.set_ramp_bits(id, random.below(u64::from(ramp::ALL) + 1) as u8);
+        arena.set_marks(id, random.below(256) as u8);
     }
     let trail = arena.trail_mut(id);
     trail.clear();

@@ -169,6 +169,7 @@ mod tests {
             remote_host_ps: 0,
             local_host_ps: 0,
             int: Some(stack.telemetry()),
+            marks: 0,
         }
     }
 

@@ -173,6 +173,7 @@ mod tests {
             remote_host_ps: 0,
             local_host_ps: 0,
             int: None,
+            marks: 0,
         }
     }
 
