@@ -1,21 +1,24 @@
-//! The directory of a run: who may write there, and how a file gets its final name.
+//! The directory of a run: the lock that keeps other runs out, the temporary names of unfinished
+//! files, and the final names of complete ones.
 
 use crate::Error;
 use fabric::measure::MEASURES;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// Files of a run that are no tables, `summary.json` last.
+/// Files of a simulation run besides its tables, in the order in which they get their final names.
 pub(crate) const TEXTS: [&str; 2] = ["resolved.toml", SUMMARY];
 
-/// The same of a host on real frames.
+/// Files of a host on real frames besides its tables, in the order in which they get their final
+/// names.
 pub(crate) const HOST_TEXTS: [&str; 2] = ["resolved.toml", HOST];
 
-/// Comes last: a directory with one of these files is whole.
+/// The last file of a simulation run: a directory that contains it is complete.
 pub(crate) const SUMMARY: &str = "summary.json";
+/// The last file of a host on real frames: a directory that contains it is complete.
 pub(crate) const HOST: &str = "host.json";
 
-/// Files of all tables that a run may write.
+/// Names of the files of all tables that a run may write.
 fn tables() -> impl Iterator<Item = String> {
     let optional = MEASURES.iter().flat_map(|measure| (measure.tables)());
     fabric::record::tables()
@@ -25,15 +28,17 @@ fn tables() -> impl Iterator<Item = String> {
         .flat_map(|table| table.files())
 }
 
-/// Made from a run afterwards; stale once the run is replaced.
+/// Files that other commands compute from the results. They are removed when a new run replaces the
+/// results.
 const DERIVED: [&str; 2] = ["report.html", "lockstep.json"];
 
+/// Suffix of the temporary names.
 const TEMPORARY: &str = ".part";
 
-/// Held while a run writes.
+/// The file that a run locks while it writes.
 const LOCK: &str = "lock.part";
 
-/// The right to write into a directory; ends when it is dropped, or with the process.
+/// An exclusive lock on a directory. It is released when this is dropped or when the process ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -42,8 +47,7 @@ pub(crate) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here, and an empty lock file that no run holds does
-        // no harm.
+        // A failure is ignored: a lock file that no run has locked does not keep other runs out.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -61,13 +65,13 @@ fn lock(dir: &Path) -> Result<Lock, Error> {
     }
 }
 
-/// Name under which a file is written until it is whole.
+/// Returns the path under which a file is written until it is complete.
 pub(crate) fn temporary(dir: &Path, name: &str) -> PathBuf {
     dir.join(format!("{name}{TEMPORARY}"))
 }
 
-/// Makes sure that `dir` exists and holds nothing, or an earlier run, or that `force` is given; and
-/// that no other run writes there.
+/// Creates `dir` if it does not exist, and locks it. Returns an error if another run has locked it,
+/// or if it contains files that are not results of a run and `force` is false.
 pub(crate) fn claim(dir: &Path, force: bool) -> Result<Lock, Error> {
     fs::create_dir_all(dir).map_err(|e| Error::io(dir, "create the directory", &e))?;
     let entries = fs::read_dir(dir).map_err(|e| Error::io(dir, "list the directory", &e))?;
@@ -84,7 +88,7 @@ pub(crate) fn claim(dir: &Path, force: bool) -> Result<Lock, Error> {
         Some(name) if !force => Err(Error::new(
             dir,
             format!(
-                "holds something else than an earlier run (`{name}`); \
+                "contains `{name}`, which is not a result of a run; \
                  choose an empty or new directory, or use --force to write beside it"
             ),
         )),
@@ -92,6 +96,7 @@ pub(crate) fn claim(dir: &Path, force: bool) -> Result<Lock, Error> {
     }
 }
 
+/// Returns whether a run, or a command that evaluates runs, writes a file of this name.
 fn is_ours(name: &str) -> bool {
     if name == LOCK {
         return true;
@@ -109,8 +114,10 @@ pub(crate) fn write_text(dir: &Path, name: &str, text: &str) -> Result<(), Error
     fs::write(&path, text).map_err(|e| Error::io(&path, "write", &e))
 }
 
-/// Gives these tables and texts their final names. The old summary goes first and the new one, the last of the
-/// texts, comes last: a directory with a summary is whole, and nothing in it is of another run.
+/// Removes the results of an earlier run and gives these tables and texts their final names.
+///
+/// The old summary is removed first and the new one, the last of the texts, is renamed last. So a
+/// directory that contains a summary is complete, and all its files are of the same run.
 pub(crate) fn publish(dir: &Path, written: &[String], texts: &[&str]) -> Result<(), Error> {
     for name in [SUMMARY, HOST] {
         remove_if_there(&dir.join(name))?;
@@ -133,11 +140,12 @@ pub(crate) fn publish(dir: &Path, written: &[String], texts: &[&str]) -> Result<
     Ok(())
 }
 
-/// Removes what an unfinished run left under temporary names; for a writer that is given up.
+/// Removes the files that still have temporary names. A writer that did not finish leaves such
+/// files.
 pub(crate) fn discard(dir: &Path) {
     let texts = TEXTS.into_iter().chain([HOST]);
     for name in tables().chain(texts.map(str::to_owned)) {
-        // Nothing can be done about a failure here, and the name says that the file is not whole.
+        // A failure is ignored: the temporary name shows that the file is incomplete.
         let _ = fs::remove_file(temporary(dir, &name));
     }
 }

@@ -1,4 +1,4 @@
-//! The thread that encodes and writes the tables of a run, so that the run need not wait for it.
+//! The thread that encodes and writes the tables of a run. The simulation goes on meanwhile.
 
 use crate::Error;
 use crate::names::Names;
@@ -7,71 +7,74 @@ use fabric::record::Rows;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Batches of rows that may wait. A run that is faster than its tables are encoded waits.
-const WAITING: usize = 32;
+/// Capacity of the channel to the thread, in batches of rows. While the channel is full, the
+/// simulation waits.
+const CAPACITY: usize = 32;
 
-/// What the thread is told.
-enum Told {
-    /// Rows of a table.
+/// A message to the thread.
+enum Message {
+    /// Rows of the table with this index.
     Rows(usize, Box<dyn Rows>),
-    /// There will be no more: the files are completed.
+    /// All rows were sent. The thread completes the files and ends.
     End,
 }
 
-/// The thread, and the way to it. If this is dropped, the files stay incomplete under their temporary names.
+/// The thread and the channel to it. If this is dropped before [`Encoder::finish`], the files stay
+/// incomplete under their temporary names.
 pub(crate) struct Encoder {
     /// Names of the tables.
     tables: Vec<&'static str>,
-    /// `None`: nothing is told any more.
-    to: Option<SyncSender<Told>>,
+    /// `None`: the channel is closed.
+    sender: Option<SyncSender<Message>>,
     thread: Option<JoinHandle<Result<Vec<String>, Error>>>,
 }
 
 impl Encoder {
     /// Starts the thread for these files.
     pub(crate) fn start(files: Vec<TableFile>, names: Names) -> std::io::Result<Self> {
-        let (to, told) = sync_channel(WAITING);
+        let (sender, messages) = sync_channel(CAPACITY);
         let tables = files.iter().map(TableFile::name).collect();
         let thread = std::thread::Builder::new().name("tables".to_owned());
-        let thread = thread.spawn(move || encode(files, &names, &told))?;
+        let thread = thread.spawn(move || encode(files, &names, &messages))?;
         Ok(Self {
             tables,
-            to: Some(to),
+            sender: Some(sender),
             thread: Some(thread),
         })
     }
 
-    /// Adds rows to their table. Returns whether there is one. An error may be one of rows before.
+    /// Sends rows to their table. Returns false if no file has this table. An error may have been
+    /// caused by rows that were sent earlier.
     pub(crate) fn add(&mut self, rows: &dyn Rows) -> Result<bool, Error> {
         let name = rows.table().name;
         let Some(table) = self.tables.iter().position(|table| *table == name) else {
             return Ok(false);
         };
         if !rows.is_empty() {
-            self.tell(Told::Rows(table, rows.copy()))?;
+            self.send(Message::Rows(table, rows.copy()))?;
         }
         Ok(true)
     }
 
-    fn tell(&mut self, what: Told) -> Result<(), Error> {
-        match self.to.as_ref().map(|to| to.send(what)) {
+    fn send(&mut self, message: Message) -> Result<(), Error> {
+        match self.sender.as_ref().map(|sender| sender.send(message)) {
             Some(Ok(())) => Ok(()),
-            // It has given up, and says why.
+            // The thread has ended because of an error, which `join` returns.
             _ => self.join().map(drop),
         }
     }
 
     /// Completes the files and returns their final names.
     pub(crate) fn finish(mut self) -> Result<Vec<String>, Error> {
-        self.tell(Told::End)?;
+        self.send(Message::End)?;
         self.join()
     }
 
-    /// Waits until the thread has ended. What it said is told once.
+    /// Waits until the thread has ended, and returns its result. Later calls return an empty list.
     fn join(&mut self) -> Result<Vec<String>, Error> {
-        self.to = None;
+        self.sender = None;
         match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(said)) => said,
+            Some(Ok(result)) => result,
             Some(Err(panic)) => std::panic::resume_unwind(panic),
             None => Ok(Vec::new()),
         }
@@ -80,24 +83,25 @@ impl Encoder {
 
 impl Drop for Encoder {
     fn drop(&mut self) {
-        self.to = None;
+        self.sender = None;
         if let Some(thread) = self.thread.take() {
-            // Nobody asks any more what it has to say.
+            // The results are incomplete anyway, so its result is not needed.
             let _ = thread.join();
         }
     }
 }
 
-/// What the thread does. Returns the final names of the files, none if it was not told to complete them.
+/// The work of the thread. Returns the final names of the files, or an empty list if the channel
+/// closed without [`Message::End`].
 fn encode(
     mut files: Vec<TableFile>,
     names: &Names,
-    told: &Receiver<Told>,
+    messages: &Receiver<Message>,
 ) -> Result<Vec<String>, Error> {
-    for what in told {
-        match what {
-            Told::Rows(table, rows) => files[table].add(&*rows, names)?,
-            Told::End => return files.into_iter().map(|file| file.close(names)).collect(),
+    for message in messages {
+        match message {
+            Message::Rows(table, rows) => files[table].add(&*rows, names)?,
+            Message::End => return files.into_iter().map(|file| file.close(names)).collect(),
         }
     }
     Ok(Vec::new())

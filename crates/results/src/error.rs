@@ -1,16 +1,16 @@
-//! Why results could not be written.
+//! The error of writing results.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why results could not be written: what was tried, where, and what the system said.
+/// An error that occurred while results were written.
 #[derive(Debug)]
 pub struct Error {
-    /// The file or directory that it is about.
+    /// The file or directory concerned.
     pub path: PathBuf,
-    /// What was tried or what is wrong, and what to do.
+    /// The action that failed or the condition that is wrong, and what the user can do.
     pub message: String,
-    /// Number of the system's error, where it was one.
+    /// The error number of the operating system, if the system reported the error.
     pub errno: Option<i32>,
 }
 
@@ -40,7 +40,8 @@ impl Error {
         }
     }
 
-    /// An error of the Parquet writer; what the system said is inside it.
+    /// Converts an error of the Parquet writer. If it wraps an error of the operating system, that
+    /// one is reported.
     pub(crate) fn parquet(path: &Path, error: parquet::errors::ParquetError) -> Self {
         if let parquet::errors::ParquetError::External(inner) = &error
             && let Some(io) = inner.downcast_ref::<std::io::Error>()

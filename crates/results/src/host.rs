@@ -1,4 +1,4 @@
-//! What one host on real frames leaves behind: its flows, and what it counted.
+//! Writes the results of one host on real frames: its flows and its counters.
 
 use std::path::{Path, PathBuf};
 
@@ -9,19 +9,19 @@ use crate::names::Names;
 use crate::table::TableFile;
 use crate::{Error, directory};
 
-/// The files of a host, in a directory of their own.
+/// The results of one host, in one directory.
 #[derive(Debug)]
 pub struct HostFiles {
     dir: PathBuf,
-    /// No other run writes here meanwhile.
+    /// Keeps other runs out of the directory.
     _lock: directory::Lock,
 }
 
 impl HostFiles {
-    /// Opens the directory, as [`Writer::create`](crate::Writer::create) does.
+    /// Creates and locks the directory as [`Writer::create`](crate::Writer::create) does.
     ///
     /// # Errors
-    /// It holds something else, or cannot be written.
+    /// The directory contains other files and `force` is false, another run has locked it, or it cannot be written.
     pub fn create(dir: &Path, force: bool) -> Result<Self, Error> {
         let lock = directory::claim(dir, force)?;
         Ok(Self {
@@ -30,24 +30,25 @@ impl HostFiles {
         })
     }
 
-    /// Writes the scenario with every value, the table of flows, and `host.json`, which comes last.
+    /// Writes the resolved scenario, the table of flows and `host.json`, whose text is `host`, and
+    /// gives them their final names.
     ///
     /// # Errors
-    /// One of them cannot be written; then none has its name.
-    pub fn finish(self, resolved: &str, flows: &dyn Rows, said: &str) -> Result<(), Error> {
+    /// One of them cannot be written. Then the new `host.json` does not get its final name.
+    pub fn finish(self, resolved: &str, flows: &dyn Rows, host: &str) -> Result<(), Error> {
         let names = Names::new(&RunInfo::default());
         let mut table = TableFile::create(&self.dir, flows.table())?;
         table.add(flows, &names)?;
         let file = table.close(&names)?;
         directory::write_text(&self.dir, "resolved.toml", resolved)?;
-        directory::write_text(&self.dir, directory::HOST, said)?;
+        directory::write_text(&self.dir, directory::HOST, host)?;
         directory::publish(&self.dir, &[file], &directory::HOST_TEXTS)
     }
 }
 
 impl Drop for HostFiles {
     fn drop(&mut self) {
-        // After a finished run there is nothing under these names any more.
+        // After `finish` no file has a temporary name, so this removes nothing.
         directory::discard(&self.dir);
     }
 }

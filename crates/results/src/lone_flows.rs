@@ -1,20 +1,22 @@
-//! Flows that have the network to themselves and are slow nevertheless.
+//! Finds flows that were slow although no other flow was in the network.
 
 use fabric::record::{Counters, FlowRecord};
 
-/// A slowdown above this is slow.
+/// A flow is slow only if its slowdown (FCT / ideal FCT) is larger than this.
 const SLOW: f64 = 2.0;
-/// A flow is slow only if its FCT exceeds the ideal one by this many times the delay of its last ACK, which is about
-/// half a round trip. Some controls need a few round trips to start.
-const WAYS_BACK: u64 = 20;
+/// A flow is slow only if its FCT exceeds the ideal FCT by more than this many delays of its last
+/// ACK. Such a delay is about half a round trip. The limit exists because some congestion controls
+/// need a few round trips to start.
+const ACK_DELAYS: u64 = 20;
 
-/// Finds slow flows that shared the network with no other flow. Rows must come in the order of the table.
+/// Finds slow flows that shared the network with no other flow. Records must be added in the order
+/// of the table.
 // AUD-11
 #[derive(Debug, Default)]
 pub(crate) struct LoneFlows {
-    /// When the last flow so far had its last acknowledgement, in ps.
+    /// Latest time at which a flow received its last ACK, among the flows so far.
     last_end_ps: u64,
-    /// Slow flows that no row so far overlaps, by ascending end. At most one of them has no end.
+    /// Slow flows that overlap no flow so far, by ascending end. At most one of them has not ended.
     slow: Vec<FlowRecord>,
 }
 
@@ -32,8 +34,8 @@ impl LoneFlows {
         self.last_end_ps = self.last_end_ps.max(record.acked_ps.unwrap_or(u64::MAX));
     }
 
-    /// Returns a warning that names the slowest of these flows. Returns nothing if lost frames, changes of links or
-    /// the delay of hosts can be the reason.
+    /// Returns a warning that names the slowest of these flows. Returns `None` if no flow is slow,
+    /// or if dropped frames, changes of links or processing delays of hosts can explain it.
     pub fn warning(
         &self,
         counters: &Counters,
@@ -76,10 +78,10 @@ fn slowdown(record: &FlowRecord, end_ps: u64) -> f64 {
 fn is_slow(record: &FlowRecord, end_ps: u64) -> bool {
     let took_ps = end_ps.saturating_sub(record.flow.start_ps);
     let beyond_ps = took_ps.saturating_sub(record.ideal_acked_ps);
-    let way_back_ps = record
+    let ack_delay_ps = record
         .ideal_acked_ps
         .saturating_sub(record.ideal_received_ps);
-    slowdown(record, end_ps) > SLOW && beyond_ps > way_back_ps.saturating_mul(WAYS_BACK)
+    slowdown(record, end_ps) > SLOW && beyond_ps > ack_delay_ps.saturating_mul(ACK_DELAYS)
 }
 
 #[cfg(test)]
@@ -87,7 +89,7 @@ mod tests {
     use super::*;
     use traffic::Flow;
 
-    /// A flow that takes 1 ms alone, of which 5 us are the way of its last ACK.
+    /// A flow whose ideal FCT is 1 ms. The delay of its last ACK is 5 us of it.
     fn record(id: u32, start_us: u64, end_us: Option<u64>) -> FlowRecord {
         const US: u64 = 1_000_000;
         FlowRecord {
@@ -121,18 +123,18 @@ mod tests {
 
     // AUD-11
     #[test]
-    fn a_slow_flow_alone_in_the_network_is_warned_of() {
+    fn the_warning_names_a_slow_flow_that_was_alone_in_the_network() {
         let same = |_: &mut Counters| {};
         let two = [record(0, 0, Some(1100)), record(1, 1100, Some(9100))];
         let said = warning(&two, same).expect("flow 1 takes 8 ms");
         assert!(said.starts_with("flow 1 of 12500000 bytes") && said.contains("took 8.0 times"));
         assert!(warning(&two[..1], same).is_none(), "1.1 times is not slow");
-        // Another flow was in the network for a part of the time.
+        // Another flow overlaps the start of the slow one, then its end.
         let beside = [record(2, 1000, Some(1200)), two[1]];
         assert!(warning(&beside, same).is_none());
         let beside = [two[1], record(2, 9000, Some(9300))];
         assert!(warning(&beside, same).is_none());
-        // It does not end in 1 s.
+        // The slow flow has not ended when the run ends after 1 s.
         let said = warning(&[two[0], record(1, 1100, None)], same).expect("it is alone");
         assert!(
             said.contains("has not ended after at least 998.9 times"),
@@ -140,7 +142,7 @@ mod tests {
         );
         let both = [record(1, 1100, None), record(2, 1100, None)];
         assert!(warning(&both, same).is_none());
-        // Losses and links that change are reasons.
+        // Drops and changes of links explain a slow flow.
         assert!(warning(&two, |counters| counters.drops[3] = 1).is_none());
         assert!(warning(&two, |counters| counters.link_changes = 1).is_none());
     }

@@ -1,8 +1,10 @@
-//! Percentiles: exact ones of values that are kept, close ones of values that are too many to keep.
+//! Percentiles: exact for values that are kept, approximate for values that are counted in a
+//! histogram.
 
 use serde::Serialize;
 
-/// The value at or below which at least the fraction `p` of the sorted values lies (nearest rank).
+/// Returns a percentile of sorted values by nearest rank: the smallest value such that at least the
+/// fraction `p` of the values is at or below it.
 #[must_use]
 pub fn nearest_rank(sorted: &[f64], p: f64) -> Option<f64> {
     let rank = (p * sorted.len() as f64).ceil() as usize;
@@ -25,7 +27,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Sorts `values` and describes them; `None` if there are none.
+    /// Sorts `values` and returns their distribution. Returns `None` if there are no values.
     #[must_use]
     pub fn of(values: &mut [f64]) -> Option<Self> {
         values.sort_unstable_by(f64::total_cmp);
@@ -39,11 +41,12 @@ impl Distribution {
     }
 }
 
-/// Bits of a value that a [`Histogram`] keeps: relative error below 1/4096.
+/// Number of bits after the leading one that a [`Histogram`] keeps. The relative error is below
+/// 1/4096.
 const KEPT_BITS: u32 = 12;
 
-/// Counts whole numbers of any size in bounded memory: values up to 8191 exactly, larger ones
-/// with a relative error below 1/4096 (to the smaller side).
+/// Counts whole numbers in bounded memory. Values up to 8191 are exact; larger values are rounded
+/// down, with a relative error below 1/4096.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: Vec<u64>,
@@ -71,7 +74,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Counts all that `other` counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.counts.len() > self.counts.len() {
             self.counts.resize(other.counts.len(), 0);
@@ -101,7 +104,7 @@ impl Histogram {
         self.max
     }
 
-    /// Percentile by nearest rank; 0 if nothing was counted.
+    /// Percentile by nearest rank. 0: no values were counted.
     #[must_use]
     pub fn percentile(&self, p: f64) -> u64 {
         let rank = ((p * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
@@ -116,7 +119,8 @@ impl Histogram {
     }
 }
 
-/// Counts by bin, for percentiles of what was already counted in bins.
+/// Number of samples by the lower edge of their bin, for percentiles of samples that a run counted
+/// in bins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bins(std::collections::BTreeMap<u64, u64>);
 
@@ -131,7 +135,8 @@ impl Bins {
         self.0.values().sum()
     }
 
-    /// Lower edge of the bin that holds the percentile by nearest rank; `None` without values.
+    /// Lower edge of the bin that contains the percentile (nearest rank). `None`: no values were
+    /// counted.
     // RCD-09
     pub(crate) fn percentile(&self, p: f64) -> Option<u64> {
         let total = self.len();
@@ -145,12 +150,14 @@ impl Bins {
     }
 }
 
-/// Values below 2^13 have a slot each; above, each power of two has 2^12 slots.
+/// Returns the slot of a value. Each value below 2^13 has its own slot; each larger power of two
+/// has 2^12 slots.
 fn slot_of(value: u64) -> usize {
     let shift = (64 - value.leading_zeros()).saturating_sub(KEPT_BITS + 1);
     ((shift as usize) << KEPT_BITS) + (value >> shift) as usize
 }
 
+/// Returns the smallest value of a slot.
 fn lowest_of(slot: usize) -> u64 {
     let shift = (slot >> KEPT_BITS).saturating_sub(1);
     ((slot - (shift << KEPT_BITS)) as u64) << shift

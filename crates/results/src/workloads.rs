@@ -1,46 +1,47 @@
-//! What the summary says of workloads.
+//! The results of workloads in the summary of a run.
 
 use std::collections::BTreeMap;
 
 use fabric::record::{CollectiveRecord, RankRecord};
 use serde::Serialize;
 
-/// A workload as a whole. Times are ps.
+/// Results of one workload. All times are in ps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WorkloadSummary {
-    /// Its name.
+    /// Name of the workload.
     pub name: String,
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Ranks that have ended all their operations.
+    /// Number of ranks whose operations have all ended.
     pub finished: u32,
-    /// Operations that have ended.
+    /// Number of operations that have ended.
     pub operations: u64,
-    /// From the start of the ranks to the end of the last; none: some have not ended.
+    /// Time from the start of the ranks to the end of the last rank. `None`: some ranks have not
+    /// ended.
     pub took_ps: Option<u64>,
-    /// The rank that ended last; none: some have not ended.
+    /// The rank that ended last. `None`: some ranks have not ended.
     pub last_rank: Option<u32>,
-    /// Time in which a rank computed, on average.
+    /// Time in which a rank computed: mean over the ranks.
     pub mean_computing_ps: f64,
-    /// Time in which a rank communicated and did not compute, on average and at most.
+    /// Time in which a rank communicated without computing: mean over the ranks.
     pub mean_exposed_ps: f64,
-    /// The longest of these.
+    /// Time in which a rank communicated without computing: maximum over the ranks.
     pub max_exposed_ps: u64,
-    /// Time in which a rank did nothing, on average.
+    /// Time in which a rank neither computed nor communicated: mean over the ranks.
     pub mean_idle_ps: f64,
-    /// Collectives that all their ranks have ended.
+    /// Number of collectives that have ended on all their ranks.
     pub collectives: u64,
-    /// Time from the first start to the last end of a collective, on average and at most.
+    /// Time from the first start of a collective to its last end: mean over the collectives.
     pub mean_collective_ps: Option<f64>,
-    /// The longest of these.
+    /// Time from the first start of a collective to its last end: maximum over the collectives.
     pub max_collective_ps: Option<u64>,
-    /// Bus bandwidth of a collective, on average, in bit/s.
+    /// Bus bandwidth of a collective, in bit/s: mean over the collectives that have one.
     pub mean_bus_bps: Option<f64>,
-    /// The lowest of these.
+    /// Bus bandwidth of a collective, in bit/s: minimum over the collectives that have one.
     pub min_bus_bps: Option<f64>,
 }
 
-/// Adds up what is recorded of workloads.
+/// Sums up the records of ranks and collectives, by workload.
 #[derive(Debug, Default)]
 pub(crate) struct WorkloadTally {
     of: BTreeMap<u16, Sums>,
@@ -96,7 +97,7 @@ impl WorkloadTally {
         }
     }
 
-    /// What became of each workload; `names` are those of all sources.
+    /// Returns the results of each workload. `names` are the names of all traffic sources.
     pub fn summaries(&self, names: &[String]) -> Vec<WorkloadSummary> {
         let one = |(number, sums): (&u16, &Sums)| {
             let ranks = f64::from(sums.summary.ranks.max(1));

@@ -1,4 +1,4 @@
-//! Writes a run down while it goes.
+//! Writes the results of a simulation run while it runs.
 
 use crate::capture::CaptureFiles;
 use crate::encoder::Encoder;
@@ -12,33 +12,35 @@ use fabric::record::{Outcome, PortRecord, Recorder, Rows, workload_tables};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Ports whose rows are made at once.
+/// Ports whose rows are converted together. This bounds memory when a network has many ports.
 const PORTS_AT_ONCE: usize = 4096;
 
-/// Writes a run into a directory of its own.
+/// Writes the results of one run into one directory.
 ///
-/// Memory stays bounded: rows go to disk in parts, and only what the statistics need is kept
-/// (16 bytes per measured flow, a histogram per switch tier). A thread of its own encodes and writes the parts.
+/// Memory stays bounded: rows are written in parts, and only the values that the statistics need
+/// stay in memory (16 bytes per measured flow, a histogram per switch tier). A separate thread
+/// encodes and writes the parts.
 ///
-/// A [`Recorder`] cannot return errors, so the first one is kept: check [`Writer::error`] now and
-/// then, and stop the run early; [`Writer::finish`] returns it in any case. A writer that is
-/// dropped without having finished removes its temporary files.
+/// The methods of [`Recorder`] cannot return errors, so the writer keeps the first one. Callers
+/// should check [`Writer::error`] regularly and interrupt the run if there is one;
+/// [`Writer::finish`] returns it in any case. A writer that is dropped before it has finished
+/// removes its temporary files.
 pub struct Writer {
     dir: PathBuf,
     began: Instant,
     error: Option<Error>,
-    /// No other run writes here meanwhile.
+    /// Keeps other runs out of the directory.
     _lock: directory::Lock,
-    /// The tables of every run and those that the scenario requests besides; `None` once they are complete.
+    /// Tables that every run has, and tables that the scenario requests. `None`: they are complete.
     tables: Option<Encoder>,
-    /// Frames of links, where they are recorded.
+    /// Captured frames of links. `None`: the scenario does not capture frames.
     capture: Option<CaptureFiles>,
     tally: Tally,
 }
 
 impl Writer {
-    /// Opens the directory `dir` for a run. What is there already must be an earlier run (which
-    /// is replaced when this one finishes), unless `force` is given.
+    /// Creates and locks the directory `dir`. Results of an earlier run in it are replaced when
+    /// this run finishes. Other files in it are an error unless `force` is true; they stay.
     pub fn create(dir: &Path, info: RunInfo, force: bool) -> Result<Self, Error> {
         let lock = directory::claim(dir, force)?;
         let tables = fabric::record::tables()
@@ -73,14 +75,14 @@ impl Writer {
         Ok(writer)
     }
 
-    /// What went wrong while writing, if anything did: the run had better be interrupted.
+    /// The first error of writing, if one occurred. The run should then be interrupted.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
 
-    /// Writes what is left, the port tables and the summary, and gives all files their names.
-    /// `warnings` are those that became known during the run.
+    /// Writes the tables of ports and the summary, and gives all files their final names.
+    /// `warnings` are the warnings of the run, for the summary.
     pub fn finish(mut self, outcome: &Outcome, warnings: &[String]) -> Result<Summary, Error> {
         for ports in outcome.ports.chunks(PORTS_AT_ONCE) {
             self.put(&ports.to_vec());
@@ -101,7 +103,8 @@ impl Writer {
         Ok(summary)
     }
 
-    /// Adds rows to their table; keeps the first error.
+    /// Adds rows to their table, unless an error occurred earlier. Keeps the error if one occurs
+    /// now.
     fn put(&mut self, rows: &dyn Rows) {
         if self.error.is_none()
             && let Err(error) = self.add(rows)
@@ -147,9 +150,9 @@ impl Recorder for Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // First nothing may write there any more.
+        // The thread must have ended before its files are removed.
         self.tables = None;
-        // After a finished run there is nothing under these names any more.
+        // After `finish` no file has a temporary name, so this removes nothing.
         directory::discard(&self.dir);
     }
 }
