@@ -33,6 +33,7 @@ from backwater.commands import (
     list_,
     live,
     pauses,
+    recommend,
     report,
     resources,
     run,
@@ -107,7 +108,7 @@ app.params.append(
 
 
 SECTIONS: dict[str, tuple[ModuleType, ...]] = {
-    "Scenario": (init, check, inspect, schema, list_),
+    "Scenario": (init, check, inspect, recommend, schema, list_),
     "Simulate": (run, compare, sweep, estimate),
     "Results": (
         *(show, report, explain, pauses, collectives, breakdown, timeline, export),

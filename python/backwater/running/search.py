@@ -1,0 +1,102 @@
+"""Search of the best values of several parameters by evaluations in parallel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from backwater.errors import RunError
+from backwater.results.facts import facts
+from backwater.results.store import Store
+from backwater.running.runner import Listener, run_tasks
+from backwater.scenario.recommend import Thresholds
+from backwater.scenario.task import Task
+
+Steps = tuple[int, ...]
+"""A point: for each parameter the number of doublings from its start."""
+
+
+def search(
+    dimensions: int,
+    evaluate: Callable[[Sequence[Steps]], Mapping[Steps, float]],
+    budget: int,
+) -> dict[Steps, float]:
+    """Minimise a function of points by moving to the best neighbour until none is better.
+
+    ``evaluate`` returns the value of each point; infinity for an invalid one. At most ``budget``
+    points are evaluated. Returns the value of each, the start (zeros) included.
+    """
+    at: Steps = (0,) * dimensions
+    known: dict[Steps, float] = {}
+    wanted = [at]
+    while wanted and len(known) < budget:
+        known.update(evaluate(wanted[: budget - len(known)]))
+        best = min(known, key=lambda point: (known[point], point != at))
+        if best == at and len(known) > 1:
+            break
+        at = best
+        neighbours = (
+            tuple(step + (sign if i == axis else 0) for i, step in enumerate(at))
+            for axis in range(dimensions)
+            for sign in (-1, 1)
+        )
+        wanted = [point for point in neighbours if point not in known]
+    return known
+
+
+def scaled(start: Thresholds, point: Steps) -> Thresholds:
+    """Return thresholds whose Kmin, Kmax and alpha are multiplied by powers of two."""
+    kmin, kmax, alpha = point
+    return replace(
+        start,
+        kmin_bytes=max(1, round(start.kmin_bytes * 2.0**kmin)),
+        kmax_bytes=max(1, round(start.kmax_bytes * 2.0**kmax)),
+        alpha=start.alpha * 2.0**alpha,
+    )
+
+
+def simulated(
+    task: Task,
+    start: Thresholds,
+    seeds: Sequence[int],
+    store: Path,
+    minimize: str,
+    jobs: int | None = None,
+    listener: Listener | None = None,
+) -> Callable[[Sequence[Steps]], dict[Steps, float]]:
+    """Return a function that simulates points and returns the mean of a column over seeds.
+
+    A point with lost packets, with a violated check, or with Kmin above Kmax is infinite.
+    """
+
+    def evaluate(points: Sequence[Steps]) -> dict[Steps, float]:
+        tasks: dict[Steps, list[Task]] = {}
+        for point in points:
+            values = scaled(start, point)
+            if values.kmin_bytes <= values.kmax_bytes:
+                changed = (*task.overrides, *values.overrides(), 'run.on_loss="warn"')
+                tasks[point] = [replace(task, overrides=changed, seed=seed) for seed in seeds]
+        outcome = run_tasks(
+            [one for several in tasks.values() for one in several],
+            Store(store),
+            jobs=jobs,
+            listener=listener,
+        )
+        if outcome.failed:
+            failure = next(iter(outcome.failed.values()))
+            raise RunError(f"a run of the search failed: {failure.message}\n  {failure.command}")
+        found = dict.fromkeys(points, math.inf)
+        for point, several in tasks.items():
+            runs = [outcome.runs[one] for one in several]
+            rows = [facts(run.summary) for run in runs]
+            for row in rows:
+                if minimize not in row:
+                    near = ", ".join(sorted(name for name in row if name.startswith("fct.")))
+                    raise RunError(f"the runs have no column `{minimize}`; there are {near}")
+            if all(run.ok and row["drops.total"] == 0 for run, row in zip(runs, rows, strict=True)):
+                found[point] = sum(float(row[minimize]) for row in rows) / len(rows)
+        return found
+
+    return evaluate

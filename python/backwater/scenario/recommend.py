@@ -1,0 +1,180 @@
+"""Thresholds of a fabric from published rules: PFC headroom, PFC alpha, and ECN."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from backwater._base.toml_text import rate, time
+from backwater.errors import ScenarioError
+
+Facts = dict[str, Any]
+"""Result of :func:`backwater.running.simulate.thresholds`, or a part of it."""
+
+ALLOWED_RESPONSE_PS = 394 * 512 * 10
+"""Response time that IEEE 802.3 allows a port of 100 Gbps: 394 quanta of 512 bits, 2.02 us."""
+
+PS_PER_METRE = 5000
+"""Propagation delay of a cable."""
+
+ALPHAS = tuple(2.0**k for k in range(-7, 4))
+"""Factors of dynamic thresholds that switch chips offer: 1/128 to 8."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Values for the keys of a scenario, in bytes and ps."""
+
+    response_ps: int
+    alpha: float
+    kmin_bytes: int
+    kmax_bytes: int
+    rate_bps: int
+    """Rate of the links for which the ECN thresholds are given."""
+
+    def overrides(self) -> list[str]:
+        """Return the values as arguments of ``--set``."""
+        return [
+            f"scheme.pfc.response={time(self.response_ps)}",
+            f"scheme.pfc.xoff={self.alpha}",
+            f"scheme.ecn.kmin={self.kmin_bytes}B",
+            f"scheme.ecn.kmax={self.kmax_bytes}B",
+            f"scheme.ecn.rate={rate(self.rate_bps)}",
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A value with its rule: ``margin`` is the ratio of the bound to the value, if it has one."""
+
+    name: str
+    value: float
+    unit: str
+    rule: str
+    source: str
+    bound: float | None = None
+
+    @property
+    def margin(self) -> float | None:
+        """Ratio of the bound to the value: the rule holds above 1."""
+        return None if self.bound is None or self.value == 0 else self.bound / self.value
+
+
+def headroom_bytes(rate_bps: int, delay_ps: int, response_ps: int, frame_bytes: int) -> int:
+    """Return the headroom of an ingress by IEEE 802.1Qbb.
+
+    It is what arrives after the PAUSE is due: one frame that the switch sends before the PAUSE,
+    the PAUSE (64 B), both directions of the cable, the response time of the neighbour, and one
+    frame that the neighbour has begun.
+    """
+    in_flight = -(-rate_bps * (2 * delay_ps + response_ps) // (8 * 10**12))
+    return in_flight + 1 + 2 * frame_bytes + 64
+
+
+def ecn_bound_bytes(shared_bytes: float, alpha: float, ports: int, classes: int) -> float:
+    """Return the largest ECN threshold that always acts before PFC (DCQCN paper, section 4).
+
+    In the worst case one ingress feeds the queues of all ``ports``, and each stays just below the
+    threshold K: n K < alpha (S - classes n K).
+    """
+    return alpha * shared_bytes / (ports * (1 + classes * alpha))
+
+
+def least_alpha(shared_bytes: float, kmin_bytes: float, ports: int, classes: int) -> float | None:
+    """Return the smallest offered alpha with ``kmin_bytes`` within the bound; None if no alpha."""
+    fitting = (a for a in ALPHAS if ecn_bound_bytes(shared_bytes, a, ports, classes) > kmin_bytes)
+    return next(fitting, None)
+
+
+def recommend(facts: Facts, response_ps: int | None = None) -> tuple[Thresholds, list[Reason]]:
+    """Return thresholds for a fabric and the rules behind them.
+
+    ``facts`` are those of the scenario without changes. Raises ``ScenarioError`` if the scheme has
+    no PFC with dynamic thresholds or no ECN, or if the headroom does not fit into the buffer.
+    """
+    admission = facts["admission"]
+    ports = [port for switch in facts["switches"] for port in switch["ports"]]
+    if admission["kind"] != "pfc" or not any(port["ecn"] for port in ports):
+        raise ScenarioError(
+            "recommend needs a scheme with PFC and ECN\n"
+            "  = choose one such as --scheme dcqcn (`backwater list schemes`)"
+        )
+    if response_ps is None:
+        response_ps = int(admission["response_ps"]) or ALLOWED_RESPONSE_PS
+    classes, frame = max(1, facts["pausable_classes"]), facts["frame_bytes"]
+    switch = min(facts["switches"], key=lambda s: _shared(s, response_ps, frame, classes))
+    shared = _shared(switch, response_ps, frame, classes)
+    if shared <= 0:
+        raise ScenarioError(
+            f"{switch['name']}: the headroom of its ports does not fit into the buffer of "
+            f"{switch['buffer_bytes']} B\n"
+            "  = raise switch.buffer, or give a shorter --response"
+        )
+    count = sum(port["count"] for port in switch["ports"])
+    host_bps = facts["host_bps"]
+    bdp = host_bps * facts["base_rtt_ps"] / 8e12
+    kmin = max(math.ceil(bdp), 2 * frame)
+    alpha = least_alpha(shared, kmin, count, classes)
+    strict = alpha is not None
+    alpha = ALPHAS[-1] if alpha is None else max(alpha, 1 / 8)
+    alone = alpha * shared / (1 + alpha)
+    kmax = int(min(4 * kmin, 0.9 * alone))
+    kmin = min(kmin, kmax // 4)
+    found = Thresholds(response_ps, alpha, kmin, kmax, host_bps)
+    bound = ecn_bound_bytes(shared, alpha, count, classes)
+    return found, [
+        *_headroom_reasons(facts, response_ps),
+        Reason(
+            "alpha",
+            alpha,
+            "",
+            "smallest alpha of switch chips, at least 1/8, with which ECN acts before PFC"
+            if strict
+            else "no alpha lets ECN always act before PFC in this buffer: the largest one",
+            "DCQCN paper, section 4; dynamic thresholds of Choudhury and Hahne",
+        ),
+        Reason("kmin", kmin, "B", "one BDP, host rate x base RTT", "DCTCP and DCQCN papers"),
+        Reason(
+            "kmin below PFC, all ports",
+            kmin,
+            "B",
+            f"alpha S / (n (1 + {classes} alpha)) with S = {shared:.0f} B and n = {count} ports",
+            "DCQCN paper, section 4",
+            bound,
+        ),
+        Reason(
+            "kmax below PFC, one ingress",
+            kmax,
+            "B",
+            "4 kmin, at most 90 % of alpha S / (1 + alpha)",
+            "ratio of the DCQCN setting in the HPCC and BFC papers",
+            alone,
+        ),
+    ]
+
+
+def _shared(switch: Facts, response_ps: int, frame: int, classes: int) -> float:
+    """Return the shared pool of a switch with the recommended headroom."""
+    headroom = sum(
+        port["count"] * headroom_bytes(port["rate_bps"], port["delay_ps"], response_ps, frame)
+        for port in switch["ports"]
+    )
+    return float(switch["buffer_bytes"] - switch["reserved_bytes"] - classes * headroom)
+
+
+def _headroom_reasons(facts: Facts, response_ps: int) -> list[Reason]:
+    """Return the headroom of each kind of port."""
+    frame = facts["frame_bytes"]
+    kinds = {(p["rate_bps"], p["delay_ps"]) for s in facts["switches"] for p in s["ports"]}
+    return [
+        Reason(
+            f"headroom at {bps / 1e9:g} Gbps",
+            headroom_bytes(bps, delay, response_ps, frame),
+            "B",
+            f"C (2 d + response) / 8 + 2 frames of {frame} B + PAUSE; cable of "
+            f"{delay / PS_PER_METRE:.0f} m, response {response_ps / 1e6:.2f} us",
+            "IEEE 802.1Qbb",
+        )
+        for bps, delay in sorted(kinds)
+    ]
