@@ -96,7 +96,7 @@ pub enum AssignBy {
 pub enum SlotBy {
     /// A hash of all of it.
     Flow,
-    /// Source, source port and length, see [`crate::flow_slot`].
+    /// Source, source port and length, see [`crate::source_hash`].
     Source,
 }
 

@@ -18,7 +18,7 @@ mod counters;
 pub mod declaration;
 mod fifo;
 mod flow;
-pub mod flow_slot;
+
 pub mod guard;
 pub mod hash;
 pub mod hop;
@@ -41,6 +41,7 @@ pub mod route;
 mod shaping;
 pub mod signal;
 pub mod sink;
+pub mod source_hash;
 pub mod switch;
 pub mod trail;
 pub mod transport;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use dataplane::cc::PathInfo;
 use dataplane::config::{BaseRtt, NicConfig};
-use dataplane::flow_slot::FlowSlots;
 use dataplane::nic::FlowStart;
+use dataplane::source_hash::SourceHashes;
 use dataplane::units::{Rate, Time};
 use kernel::random::mix64;
 use traffic::Flow;
@@ -53,7 +53,7 @@ pub(super) struct FlowParameters {
     baselines: Baselines,
     source_ports: SourcePorts,
     /// Where the source of a flow names its entries in flow tables.
-    slots: Option<FlowSlots>,
+    slots: Option<SourceHashes>,
     /// Largest base round trip of the network, computed when first needed.
     network_rtt_ps: Option<Time>,
     /// How many equal-cost paths there are, where senders choose among them.
@@ -83,7 +83,7 @@ impl FlowParameters {
             },
             baselines: Baselines::new(Arc::clone(graph), u64::from(nic.mtu)),
             source_ports: SourcePorts::default(),
-            slots: FlowSlots::of(&plan.switch),
+            slots: SourceHashes::of(&plan.switch),
             network_rtt_ps: None,
             path_counts,
             nic,

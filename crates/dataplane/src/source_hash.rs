@@ -1,27 +1,27 @@
-//! Hashes of flows that name the entry of the flow table which BFC's authors' simulator gives them.
+//! Hashes of flows by their source host, as in the simulator of BFC's authors.
 //!
-//! Packets carry one hash, by which switches choose paths and entries. Its upper part names the entry here, and
-//! its lower part, which only the choice of paths sees, stays that of the flow.
+//! A packet carries one hash. Switches choose its path and its entry in the flow table by it. Here its upper part
+//! selects the entry, and its lower part is that of the flow, for the choice of paths.
 
 use std::collections::BTreeMap;
 
 use crate::config::{Classify, SlotBy, SwitchConfig};
 
-/// Gives flows their hashes, host by host.
+/// Computes the hashes of the flows of each host.
 // BFCC-12
 #[derive(Debug)]
-pub struct FlowSlots {
+pub struct SourceHashes {
     /// Flow-table entries per egress port.
     entries: u32,
     /// Flows that each host has started.
     started: BTreeMap<u32, u32>,
 }
 
-impl FlowSlots {
+impl SourceHashes {
     /// The first ephemeral port.
     const FIRST_PORT: u32 = 49_153;
 
-    /// Of switches that go by the source of a flow; others need no such hash.
+    /// Hashes for switches whose flow table has entries by source. `None`: other switches need no such hash.
     #[must_use]
     pub fn of<H>(config: &SwitchConfig<H>) -> Option<Self> {
         let Classify::Dynamic { table, .. } = config.classify else {
@@ -33,8 +33,8 @@ impl FlowSlots {
         })
     }
 
-    /// The hash of the next flow of host `src`: from port `port`, if it is known, with this many packets and the
-    /// hash `hash` of its own.
+    /// Returns the hash of the next flow of host `src`. `port` is its source port, if it is known, and `hash` its
+    /// own hash.
     pub fn next(&mut self, src: u32, port: Option<u16>, packets: u32, hash: u32) -> u32 {
         let started = self.started.entry(src).or_default();
         let port = port.map_or(Self::FIRST_PORT.wrapping_add(*started), u32::from);
@@ -64,8 +64,8 @@ const fn address(host: u32) -> u32 {
 mod tests {
     use super::*;
 
-    fn slots(entries: u32) -> FlowSlots {
-        FlowSlots {
+    fn slots(entries: u32) -> SourceHashes {
+        SourceHashes {
             entries,
             started: BTreeMap::new(),
         }
