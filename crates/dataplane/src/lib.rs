@@ -42,6 +42,7 @@ mod shaping;
 pub mod signal;
 pub mod sink;
 pub mod source_hash;
+mod space;
 pub mod switch;
 pub mod trail;
 pub mod transport;

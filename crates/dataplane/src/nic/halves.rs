@@ -1,10 +1,10 @@
 //! The sending halves that a NIC can have: one for each control of the list, and the others.
 
 use super::driven::Driven;
+use super::scan::Scan;
 use super::sender::Sender;
 use crate::cc::{ControlConfig, Mixed, controls};
 use crate::config::{Arbiter, NicConfig, Sending};
-use crate::ns3::Scan;
 use crate::transport::{TransportConfig, transports};
 use crate::units::Rate;
 

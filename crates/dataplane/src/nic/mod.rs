@@ -3,7 +3,7 @@
 //! `egress.rs` holds ports, flows, their schedule and what pauses them. `receiver.rs` receives data and makes
 //! the replies. A sending half (`half.rs`) decides when packets are sent and handles the replies: one for
 //! each control of senders (`sender.rs`, with `cc/` and `reliability/`), and that of the ns-3 simulator
-//! (`ns3/`). Each receiver-driven transport has a sending half that also receives (`driven.rs`, with
+//! (`scan.rs`, with `ns3/`). Each receiver-driven transport has a sending half that also receives (`driven.rs`, with
 //! `transport/`). The rules are in `specs/nic.md`.
 
 pub(crate) mod destinations;
@@ -19,6 +19,7 @@ mod pairs;
 mod queue_pair;
 mod reach;
 mod receiver;
+mod scan;
 mod sender;
 
 use crate::classes::ClassSet;

@@ -6,7 +6,7 @@
 
 use crate::config::{Accounting, Pfc, PfcThreshold};
 use crate::sink::Level;
-use crate::switch::space::{Excess, Space};
+use crate::space::{Excess, Space};
 use crate::units::{NS, Rate, Time};
 
 /// Headroom of a port: this many times what its link holds one way.

@@ -1,9 +1,8 @@
-//! The host of the ns-3 simulator of HPCC, replayed (rules in `specs/ns3.md`): its arbiter in the place of
-//! the NIC's own sending half, and its controls, which compute with whole numbers. Their parameters are
-//! those of the controls in `cc/`.
+//! The controls and the buffer accounting of the ns-3 simulator of HPCC (rules in `specs/ns3.md`). The controls
+//! compute with whole numbers; their parameters are those of the controls in `cc/`. The arbiter of that
+//! simulator is an arbiter of the NIC, `nic/scan.rs`.
 
-mod arbiter;
-mod integer;
+pub(crate) mod integer;
 pub(crate) mod mmu;
 
 use crate::cc::ControlConfig;
@@ -11,7 +10,6 @@ use crate::cc::dcqcn::CnpReaction;
 use crate::cc::hpcc::{Division, Reaction};
 use crate::cc::timely::TimelyBand;
 use crate::param::Conflict;
-pub(crate) use arbiter::Scan;
 
 /// Whether that simulator has a control.
 // NS3-60

@@ -4,12 +4,12 @@
 //! share; with PFC each pausable ingress has headroom for what still arrives after its XOFF. Which ingresses are
 //! paused is the state of `hop/pfc/`.
 
-use super::space::{Excess, Space};
 use crate::classes::ClassSet;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, SwitchConfig};
 use crate::ns3::mmu::{self as ns3, Books};
 use crate::prefetch::prefetch;
 use crate::sink::{DropCause, Level};
+use crate::space::{Excess, Space};
 use crate::units::{Rate, Time};
 
 /// Bytes of headroom that one ingress port and class needs so that nothing is lost after XOFF

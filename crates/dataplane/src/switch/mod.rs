@@ -24,7 +24,6 @@ pub(crate) mod place;
 pub(crate) mod queueing;
 mod shaper;
 mod signal;
-pub(crate) mod space;
 pub(crate) mod steps;
 mod storm;
 mod trim;

@@ -4,8 +4,8 @@ use super::said;
 use crate::classes::classes_of;
 use crate::packet::{Packet, PacketId, flag};
 use crate::sink::{DropCause, Sink};
+use crate::space::Excess;
 use crate::switch::context::Cx;
-use crate::switch::space::Excess;
 
 impl<S: Sink> Cx<'_, S> {
     /// A packet entered the buffer: pauses its upstream if its ingress has too much.

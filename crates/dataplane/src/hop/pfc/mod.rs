@@ -18,8 +18,8 @@ use crate::packet::{Frame, Packet};
 use crate::pause_time::Refresh;
 use crate::ports::Ports;
 use crate::sink::{DropCause, Level};
+use crate::space::Excess;
 use crate::switch::mmu::Mmu;
-use crate::switch::space::Excess;
 use crate::units::{Rate, Time};
 pub use frames::{PauseClasses, PauseFor, said};
 pub use spec::{PARAMS, from_values};
@@ -284,7 +284,7 @@ mod tests {
     use crate::config::tests::config as config_of_switch;
     use crate::config::{Alpha, MmuConfig, PfcThreshold};
     use crate::sink::DropCause;
-    use crate::switch::space::Space;
+    use crate::space::Space;
     use crate::units::US;
 
     const LINK: (Rate, Time) = (Rate::from_gbps(100), US);

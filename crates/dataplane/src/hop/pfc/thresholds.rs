@@ -5,8 +5,8 @@ use super::Victims;
 use crate::classes::ClassSet;
 use crate::config::{Admission, Pfc as Config, PfcThreshold, SwitchConfig};
 use crate::sink::Level;
+use crate::space::Excess;
 use crate::switch::mmu::Mmu;
-use crate::switch::space::Excess;
 use crate::units::{Rate, Time};
 
 /// The thresholds of a switch.

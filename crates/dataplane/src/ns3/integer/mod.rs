@@ -12,11 +12,11 @@ mod timely;
 
 use crate::cc::{Ack, ControlConfig, PathInfo};
 use crate::units::{NS, Time};
-pub(super) use dcqcn::Tick;
+pub(crate) use dcqcn::Tick;
 
 /// The state of one flow's control.
 #[derive(Clone, Debug)]
-pub(super) struct Control {
+pub(crate) struct Control {
     rate_bps: u64,
     scheme: Scheme,
 }

@@ -2,18 +2,18 @@
 //! queue pairs that is scanned for the next sender, and one alarm for the whole port
 //! (rules in `specs/ns3.md`).
 //!
-//! Its ways show in results: a queue pair that its window holds can keep the alarm from being set
-//! for one that only waits for its pace.
+//! The single alarm affects results: a queue pair that is blocked by its window can prevent the alarm of a
+//! queue pair that only waits for its pacing time.
 
-use super::integer::{Control, Tick};
+use super::egress::Egress;
+use super::half::{Common, SendingHalf};
 use crate::cc::{Ack, ControlConfig};
 use crate::config::{NicConfig, Sending};
 use crate::counters::NicCounters;
 use crate::fifo::Fifo;
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
-use crate::nic::egress::Egress;
-use crate::nic::half::{Common, SendingHalf};
+use crate::ns3::integer::{Control, Tick};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::prefetch::prefetch;
 use crate::sink::Sink;
