@@ -21,6 +21,7 @@ PYTHON_SOURCES := conftest.py python papers validation benches tools hardware
 DEPENDENCIES := $(VENV)/.dependencies
 DOCUMENTATION := $(VENV)/.documentation
 HARDWARE := $(VENV)/.hardware
+HARDWARE_TOOLS := iverilog verilator yosys
 EXTENSION := $(VENV)/.extension
 PAPERS := $(VENV)/.papers
 TEST_EXTENSION := $(VENV)/.test-extension
@@ -29,7 +30,7 @@ WHEELS := $(WHEEL_VENV)/.wheels
 # Rust's libraries for a target come with: rustup target add TARGET
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
-.PHONY: help setup any-extension build dev demo fuzz front-page live-demo prose-size size test test-rust test-python lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
+.PHONY: help setup any-extension build dev demo fuzz front-page live-demo prose-size size test test-rust test-python test-hardware lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
 	bench-micro test-digests clean
 
 help: ## List the targets
@@ -112,7 +113,7 @@ live-demo: $(EXTENSION) ## Run BFC and DCQCN on real frames, without privileges:
 		done; \
 	else echo "tshark is not installed: the captures are in $(LIVE_DEMO)/*/capture.pcapng"; fi
 
-test: test-rust test-python ## Run all tests
+test: test-rust test-python test-hardware ## Run all tests
 
 test-rust: ## Run the tests of the crates
 	cargo test --locked
@@ -150,8 +151,13 @@ prose-size: ## Count the words of hand-written prose per document, against the l
 size: ## Print the lines of Rust code without tests, and what exceeds the limits of CONTRIBUTING.md
 	$(PYTHON) tools/size.py
 
+test-hardware: ## Run short tests of the circuits if their tools are installed
+	@for tool in $(HARDWARE_TOOLS); do command -v $$tool >/dev/null || \
+		{ echo "hardware/tests: skipped, because $$tool is missing"; exit 0; }; done; \
+	HARDWARE_EVENTS=2000 HARDWARE_EXAMPLES=10 $(MAKE) --no-print-directory hardware
+
 hardware: $(HARDWARE) ## Simulate the circuits in hardware/ against the dataplane, and lint them
-	@for tool in iverilog verilator yosys; do command -v $$tool >/dev/null || \
+	@for tool in $(HARDWARE_TOOLS); do command -v $$tool >/dev/null || \
 		{ echo "$$tool is missing: install the Debian package of this name" >&2; exit 1; }; done
 	for module in $(notdir $(basename $(wildcard hardware/*/*.sv))); do \
 		verilator --lint-only -Wall --top-module $$module hardware/*/*.sv || exit 1; \
