@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from trace import read
 
 import pytest
 
-from simulator import simulate, write_trace
+from simulator import EVENTS, simulate, write_trace
 
 STATES = {
     "counted": {},
@@ -90,21 +91,25 @@ TRACES = {
 }
 
 
+PAUSES_FROM = 5000
+"""Events until the first pauses and resumes."""
+
+
 def trace(name: str, folder: Path) -> Path:
     """Write the trace of a scheme and return its file."""
     scheme, values = TRACES[name]
     scenario = folder / "unit.toml"
     scenario.write_text(UNIT, encoding="utf-8")
-    return write_trace(folder, "buffer", scenario, scheme, values)
+    return write_trace(folder, "buffer", scenario, scheme, values, max(EVENTS, PAUSES_FROM))
 
 
 # Fig. 4 and Fig. 5 of SPFC
 @pytest.mark.parametrize("name", [name for name in TRACES if name != "quanta"])
 def test_buffer_against_the_dataplane(name: str, tmp_path: Path) -> None:
     path = trace(name, tmp_path)
-    text = path.read_text(encoding="utf-8")
-    assert " xoff" in text, "the scenario pauses"
-    assert " xon" in text, "and resumes"
+    steps = read(path).steps
+    assert any(step.xoff for step in steps), "the scenario pauses"
+    assert any(step.xon for step in steps), "and resumes"
     parameters = {"PORTS": 12, "COUNT": 24, "RESUME_AT_ONCE": int(name == "spfc-at-once")}
     simulate("spfc_buffer", "buffer_trace", tmp_path, parameters, {"HARDWARE_TRACE": str(path)})
 
