@@ -153,7 +153,7 @@ def test_a_full_file_says_what_it_left_out_and_a_ring_keeps_the_last(
     assert (out / "capture.pcapng").stat().st_size <= 100_000
     assert first == everything[: len(first)]
     warning = backwater.Run(out).summary["warnings"][-1]
-    assert f"{len(everything) - len(first)} frames found no room" in warning
+    assert f"{len(everything) - len(first)} frames are missing" in warning
     done = command(
         "run", scenario, *ALL, *limit, "--set", "record.capture.files=3", "-o", out, "--force"
     )

@@ -1,7 +1,9 @@
-//! Frames of a run as pcapng files: one, or a ring of several (rules RCD-31 to RCD-33 of `specs/record.md`).
+//! Writes captured frames into one pcapng file or into a ring of several files (rules RCD-31 to
+//! RCD-33 of `specs/record.md`).
 //!
-//! The format is draft-ietf-opsawg-pcapng: a section header, an interface description for each direction of
-//! a link, and an enhanced packet for each frame. Each file of a ring is whole by itself.
+//! The format is draft-ietf-opsawg-pcapng: a section header block, an interface description block
+//! for each direction of a link, and an enhanced packet block for each frame. Each file of a ring
+//! is a complete capture.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,24 +16,24 @@ use fabric::record::{Rows, Table};
 
 use crate::{Error, directory};
 
-/// Time stamps count 10⁻¹⁰ s: the finest decimal fraction with which Wireshark computes seconds without an
-/// overflow.
+/// The unit of time stamps is 10⁻¹⁰ s. With a smaller decimal unit the arithmetic of Wireshark
+/// overflows.
 const TICK_EXPONENT: u8 = 10;
-/// The same in ps.
+/// The unit of time stamps, in ps.
 const TICK_PS: u64 = 100;
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedLink {
-    /// Index of the sending port in the network.
+    /// Number of this direction of the link in the network.
     pub link: LinkId,
     /// Name, such as `leaf0->spine1`.
     pub name: String,
-    /// Speed.
+    /// Line rate, in bit/s.
     pub rate_bps: u64,
 }
 
-/// Types of blocks.
+/// Block types of pcapng.
 mod block {
     pub const SECTION: u32 = 0x0a0d_0d0a;
     pub const INTERFACE: u32 = 1;
@@ -43,17 +45,17 @@ pub(crate) struct CaptureFiles {
     dir: PathBuf,
     table: Table,
     spec: CaptureSpec,
-    /// Number of each link's interface in all files.
+    /// Interface number of each link; it is the same in all files.
     interfaces: HashMap<LinkId, u32>,
-    /// What each file begins with.
+    /// The blocks before the first frame; they are the same in all files.
     head: Vec<u8>,
     out: BufWriter<File>,
     path: PathBuf,
-    /// Bytes of the current file.
+    /// Size of the current file, in bytes.
     written: u64,
-    /// Files that were begun.
+    /// Number of files that were started, including those that were overwritten.
     begun: u64,
-    /// Frames that found no room.
+    /// Number of frames that were omitted because the only file was full.
     left_out: u64,
 }
 
@@ -91,7 +93,8 @@ impl CaptureFiles {
     pub(crate) fn add(&mut self, rows: &dyn Rows) -> Result<(), Error> {
         for frame in rows.of::<CapturedFrame>().unwrap_or_default() {
             let block = packet(self.interfaces[&frame.link], frame);
-            // What is left out once ends the file, also for shorter frames.
+            // After the first omitted frame, later frames are omitted too, even if they are shorter
+            // and would fit.
             let full = self.written + block.len() as u64 > self.spec.limit_bytes;
             if full || self.left_out > 0 {
                 if self.spec.files == 1 {
@@ -119,7 +122,8 @@ impl CaptureFiles {
         done.map_err(|e| Error::io(&self.path, "write", &e))
     }
 
-    /// Completes the files and returns their final names. Those of a ring are numbered from the oldest on.
+    /// Completes the files and returns their final names. The files of a ring are numbered by age,
+    /// oldest first.
     pub(crate) fn close(mut self) -> Result<Vec<String>, Error> {
         self.sync()?;
         let files = u64::from(self.spec.files);
@@ -129,7 +133,8 @@ impl CaptureFiles {
         let kept = self.begun.min(files);
         let first = self.begun - kept;
         let final_name = |nth: u64| self.table.numbered_file(nth as u16 + 1);
-        // By way of other names, as the name that a file shall have may be that of another one now.
+        // Another file may still have the new name of a file. So all files get intermediate names
+        // first.
         let aside = |nth: u64| directory::temporary(&self.dir, &format!("{}~", final_name(nth)));
         let rename = |from: PathBuf, to: PathBuf| {
             std::fs::rename(&from, &to).map_err(|e| Error::io(&to, "rename", &e))
@@ -147,21 +152,21 @@ impl CaptureFiles {
         Ok((0..kept).map(final_name).collect())
     }
 
-    /// What readers of the run have to know.
+    /// Returns a warning if frames were omitted.
     pub(crate) fn warning(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(
-                "{}: {} frames found no room after {} bytes; raise record.capture.limit, name fewer links, or set \
-                 record.capture.files for a ring that keeps the last ones",
+                "{}: full after {} bytes, {} frames are missing; raise record.capture.limit, name \
+                 fewer links, or set record.capture.files for a ring that keeps the last frames",
                 self.table.file(),
-                self.left_out,
-                self.written
+                self.written,
+                self.left_out
             )
         })
     }
 }
 
-/// Where the file that is begun as the `nth` lies until the end.
+/// Returns the name that the `nth` started file has until the capture is complete.
 fn slot_name(table: &Table, spec: &CaptureSpec, nth: u64) -> String {
     match spec.files {
         1 => table.file(),
@@ -184,7 +189,7 @@ fn begin(
     Ok((out, path))
 }
 
-/// A block with its length in front and behind, padded to whole words.
+/// Appends a block: type, length, body padded to a multiple of 4 bytes, and the length again.
 fn put_block(kind: u32, body: &[u8], out: &mut Vec<u8>) {
     let padded = body.len().next_multiple_of(4);
     let length = (padded + 12) as u32;
@@ -209,7 +214,7 @@ fn head(spec: &CaptureSpec, links: &[CapturedLink]) -> Vec<u8> {
     let mut section = Vec::new();
     section.extend(0x1a2b_3c4d_u32.to_le_bytes());
     section.extend([1, 0, 0, 0]); // Version 1.0.
-    section.extend(u64::MAX.to_le_bytes()); // The length of the section is not said.
+    section.extend(u64::MAX.to_le_bytes()); // The length of the section is unspecified.
     put_option(
         4,
         concat!("backwater ", env!("CARGO_PKG_VERSION")).as_bytes(),

@@ -21,7 +21,8 @@ impl HostFiles {
     /// Creates and locks the directory as [`Writer::create`](crate::Writer::create) does.
     ///
     /// # Errors
-    /// The directory contains other files and `force` is false, another run has locked it, or it cannot be written.
+    /// The directory contains other files and `force` is false; another run has locked it; or it
+    /// cannot be written.
     pub fn create(dir: &Path, force: bool) -> Result<Self, Error> {
         let lock = directory::claim(dir, force)?;
         Ok(Self {

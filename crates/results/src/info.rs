@@ -1,22 +1,23 @@
-//! What the writer has to know before a run starts.
+//! Facts about a run that the writer of results needs before the run starts.
 
 use fabric::NodeId;
 use fabric::measure::RecordSpec;
 
 use crate::capture::CapturedLink;
 
-/// A node of the network, as readers shall see it.
+/// A node of the network, as the results name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeInfo {
     /// Name, such as `leaf3`.
     pub name: String,
     /// Tier, such as `host`, `leaf` or `spine`.
     pub tier: String,
-    /// Height in the network: 0 for hosts, 1 for the switches that hosts hang on, and so on up.
+    /// Level in the network: 0 for hosts, 1 for switches that are connected to hosts, and so on.
     pub level: u8,
     /// For hosts: the nodes at the other end of their links, ascending. Empty for switches.
     pub switches: Vec<u32>,
-    /// True if the switch is the scale-up domain of a server. Its links are neither host links nor core links.
+    /// True if the switch is the scale-up domain of a server. Its links are neither host links nor
+    /// core links.
     pub scale_up: bool,
 }
 
@@ -38,11 +39,11 @@ pub struct AskedLoad {
     pub source: String,
     /// Fraction of the capacity of the links that `of` names.
     pub fraction: f64,
-    /// Which links: `core` or `host`.
+    /// The links to which the load refers: `core` or `host`.
     pub of: String,
 }
 
-/// What the writer has to know before a run starts.
+/// Facts about a run that the writer of results needs before the run starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunInfo {
     /// Name of the scenario.
@@ -51,42 +52,45 @@ pub struct RunInfo {
     pub scheme: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Hash of everything that the result depends on, if the caller computed one.
+    /// Hash of all inputs that the result depends on. `None`: the caller did not compute one.
     pub key: Option<String>,
-    /// Version of the program.
+    /// Version of Backwater.
     pub version: String,
     /// All nodes, in the numbering of the run.
     pub nodes: Vec<NodeInfo>,
-    /// Ends of links between nodes that several links join.
+    /// Ends of parallel links (several links between the same two nodes).
     pub parallel: Vec<ParallelEnd>,
     /// Names of the traffic sources, in the numbering of the run.
     pub sources: Vec<String>,
     /// Names of the workloads, which are the last of these sources.
     pub workloads: Vec<String>,
-    /// Flows that start earlier are warm-up: in the tables, not in the statistics.
+    /// Start of the measured time, in ps. Flows that start earlier (warm-up) are in the tables but
+    /// not in the statistics.
     pub measure_from_ps: u64,
-    /// Statistics count the time of a flow until its last ACK is back, not until its last byte is there.
+    /// True: the completion time of a flow ends with its last ACK at the sender. False: it ends
+    /// with its last byte at the receiver.
     pub fct_acked: bool,
-    /// When the last arrivals window closes; loads and buffer statistics are taken up to here.
-    /// `None`: the end of the run.
+    /// End of the measured time for loads and buffer statistics, in ps: the end of the last
+    /// arrivals window. `None`: the end of the run.
     pub measure_to_ps: Option<u64>,
-    /// What is recorded besides: each has a file of its own.
+    /// Optional tables and captures that the scenario requests.
     pub record: RecordSpec,
-    /// Links whose frames are recorded.
+    /// Links whose frames are captured.
     pub captured: Vec<CapturedLink>,
-    /// Links fail or come back during the run, so a flow may be faster than on the path of its ideal.
+    /// Links fail or recover during the run. So a flow can take a shorter path than the one of its
+    /// ideal FCT.
     pub paths_change: bool,
-    /// Hosts take time for frames, which ideal completion times leave out.
+    /// Hosts have processing delays, which ideal completion times do not include.
     pub hosts_take_time: bool,
-    /// Loads that were requested.
+    /// Loads that the scenario requests.
     pub asked: Vec<AskedLoad>,
-    /// The scenario with every value filled in, as TOML; becomes `resolved.toml`.
+    /// The scenario with all values filled in, as TOML: the content of `resolved.toml`.
     pub resolved: String,
-    /// What was found doubtful before the run.
+    /// Warnings that were found before the run.
     pub warnings: Vec<String>,
-    /// What this model leaves out, a sentence each.
+    /// Properties of real networks that the model of this scenario omits, one sentence each.
     pub not_modelled: Vec<String>,
-    /// Packets of a flow take several paths at once, so a flow that is alone on one path can be
-    /// beaten, by a frame or so.
+    /// Packets of a flow take several paths at the same time. So a flow can be faster than its
+    /// ideal FCT, which assumes one path, by about one frame.
     pub sprays: bool,
 }

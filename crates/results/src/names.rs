@@ -1,4 +1,4 @@
-//! Names in tables.
+//! Converts numbers of nodes, ports and traffic sources to the names that tables contain.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use fabric::NodeId;
 
 use crate::info::RunInfo;
 
-/// Names of nodes, tiers and traffics, by the numbers that rows have.
+/// Names of nodes, tiers and traffic sources, by the numbers that rows contain.
 pub(crate) struct Names {
     /// Names of the nodes, then of the ends of parallel links.
     pub(crate) nodes: NameList,
-    /// By node and port, the place of an end of a parallel link in `nodes`.
+    /// Item in `nodes` of each end of a parallel link, by node and port.
     parallel: HashMap<(NodeId, u16), u32>,
     pub(crate) tiers: NameList,
     pub(crate) traffics: NameList,
@@ -36,7 +36,7 @@ impl Names {
         }
     }
 
-    /// Returns the item in `nodes` that has the name of a port's other end.
+    /// Returns the item in `nodes` with the name of the other end of a port's link.
     pub(crate) fn peer(&self, (node, port, peer): (NodeId, u16, NodeId)) -> u32 {
         match self.parallel.is_empty() {
             true => peer.bits(),
@@ -44,7 +44,8 @@ impl Names {
         }
     }
 
-    /// Returns the direction from the first of two nodes to the second: `up`, `down`, or `side` between switches of one tier.
+    /// Returns the direction from the first of two nodes to the second: `up`, `down`, or `side`
+    /// between nodes of the same level.
     pub(crate) fn direction(&self, from: NodeId, to: NodeId) -> &'static str {
         match self.levels[to].cmp(&self.levels[from]) {
             std::cmp::Ordering::Greater => "up",
@@ -53,7 +54,7 @@ impl Names {
         }
     }
 
-    /// Nodes with these names, tiers and levels, and no traffic.
+    /// Names for nodes with these names, tiers and levels, and no traffic sources.
     #[cfg(test)]
     pub(crate) fn of_nodes<'a>(
         nodes: impl Iterator<Item = (&'a str, &'a str, u8)> + Clone,
@@ -68,10 +69,10 @@ impl Names {
     }
 }
 
-/// The different names of a list of items, and the name of each item.
+/// The names of a list of items, stored once per different name.
 pub(crate) struct NameList {
     names: ArrayRef,
-    /// By item: its name's place in `names`.
+    /// Index in `names` of each item's name.
     index: Vec<u32>,
 }
 

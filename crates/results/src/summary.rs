@@ -1,4 +1,4 @@
-//! A run in numbers: what `summary.json` says, and how it is counted.
+//! The summary of a run (`summary.json`), and the counters and histograms that it is computed from.
 
 use crate::info::{AskedLoad, NodeInfo, ParallelEnd, RunInfo};
 use crate::lone_flows::LoneFlows;
@@ -17,140 +17,144 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::collections::BTreeMap;
 
-/// Flows of at most this many payload bytes are short.
+/// Maximum payload of a short flow, in bytes.
 pub const SHORT_UP_TO_BYTES: u64 = 10_000;
 
-/// Flows of more than this many payload bytes are long; those between are medium.
+/// A flow with more payload bytes than this is long. A flow that is neither short nor long is
+/// medium.
 pub const LONG_FROM_BYTES: u64 = 1_000_000;
 
-/// Flows faster than their ideal that are named one by one.
+/// Maximum number of flows faster than their ideal that the summary lists individually.
 const EXAMPLES: u64 = 10;
 
-/// What `summary.json` says.
+/// The content of `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Version of the program.
+    /// Version of Backwater.
     pub backwater: String,
     /// Name of the scenario.
     pub name: String,
     /// Name of the scheme.
     pub scheme: String,
-    /// Seed.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// Hash of everything that the result depends on; `None` if the caller did not compute one.
+    /// Hash of all inputs that the result depends on. `None`: the caller did not compute one.
     pub key: Option<String>,
     /// Digest of the trajectory, 16 hexadecimal digits.
     pub digest: String,
     /// Why the run stopped: `drained`, `time-limit`, `stalled`, `deadlock` or `interrupted`.
     pub ending: &'static str,
-    /// The run was interrupted: everything here is about its first part.
+    /// The run was interrupted. The summary covers the part until then.
     pub partial: bool,
-    /// No check was violated.
+    /// All checks succeeded.
     pub ok: bool,
-    /// Simulated time at the end, ps.
+    /// Simulated time at which the run ended, in ps.
     pub end_ps: u64,
-    /// Flows that started earlier are not in the statistics, ps.
+    /// Start of the measured time, in ps. Flows that started earlier are not in the statistics.
     pub measure_from_ps: u64,
-    /// Until when the time of a flow counts in the statistics: `"received"` or `"acked"`.
+    /// Event that ends the completion time (FCT) of a flow: `"received"` (last byte received) or
+    /// `"acked"` (last ACK received).
     pub fct_until: &'static str,
-    /// Where loads and buffer statistics end, ps.
+    /// End of the measured time, in ps, for loads and buffer statistics.
     pub measure_to_ps: u64,
     /// Numbers of flows.
     pub flows: Flows,
-    /// FCT slowdown and FCT.
+    /// FCT and FCT slowdown by size of the flow.
     pub fct: FctBins,
-    /// Occupancy of the switches' buffers.
+    /// Occupancy of the buffers of switches.
     pub buffer: Buffer,
-    /// Percentiles of the tables that declare some ([`Row::SUMMARY`](fabric::record::Row::SUMMARY)), by
-    /// their keys; `None` where the table was not recorded.
+    /// Percentiles of tables that declare a summary
+    /// ([`Row::SUMMARY`](fabric::record::Row::SUMMARY)), by the key that they declare. `None`: the
+    /// table was not recorded.
     #[serde(flatten)]
     pub percentiles: BTreeMap<&'static str, Option<Percentiles>>,
-    /// Load of the core (absent where there is none).
+    /// Load of the core links. `None`: the network has no core.
     pub core: Option<Load>,
-    /// Load of the links of the hosts.
+    /// Load of the links between hosts and switches.
     pub host: Load,
-    /// Loads that were requested.
+    /// Loads that the scenario requests.
     pub asked: Vec<AskedLoad>,
-    /// Links by tier and direction.
+    /// Statistics of links by tier and direction.
     pub links: Vec<LinkGroup>,
-    /// Time during which ports were paused by PFC, summed over all ports, ps.
+    /// Time during which PFC paused ports, summed over all ports, in ps.
     pub pfc_paused_ps: u64,
-    /// Packets dropped, per cause, and `total`.
+    /// Number of dropped packets by cause, and their `total`.
     pub drops: BTreeMap<&'static str, u64>,
-    /// What the mechanisms did.
+    /// Event counters of the schemes and of the network, by name.
     pub counters: BTreeMap<&'static str, u64>,
-    /// How fast the simulator was.
+    /// Speed of the simulator.
     pub performance: Performance,
-    /// What became of workloads; without any the key is left out.
+    /// Results of workloads. The key is omitted if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadSummary>,
-    /// Checks that were made and held.
+    /// Names of the checks that succeeded.
     pub checks: Vec<String>,
     /// Checks that did not hold.
     pub violations: Vec<ViolationLine>,
     /// Circles of ports that wait for each other, so that none of them can ever send again.
     pub deadlocks: Vec<Deadlock>,
-    /// Who waits on whom, if the run stalled or deadlocked; else flows whose receivers cannot be reached.
+    /// Who waits on whom, if the run stalled or deadlocked; else flows whose receivers cannot be
+    /// reached.
     pub stall: Vec<String>,
-    /// What is doubtful.
+    /// Warnings about the scenario and about the results.
     pub warnings: Vec<String>,
-    /// What the model leaves out.
+    /// Properties of real networks that the model of this scenario omits.
     pub not_modelled: Vec<String>,
-    /// Names of the tiers, from the hosts upwards.
+    /// Names of the tiers, lowest first. The lowest is the tier of the hosts.
     pub tiers: Vec<String>,
 }
 
 /// Numbers of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Flows {
-    /// That started.
+    /// Flows that started.
     pub started: u64,
-    /// That finished: the last byte arrived and the sender knows it.
+    /// Flows that finished: the receiver has all bytes and the sender has the last ACK.
     pub finished: u64,
-    /// That started and did not finish.
+    /// Flows that started and did not finish.
     pub unfinished: u64,
-    /// That are in the statistics (started after the warm-up).
+    /// Flows in the statistics: they started after the warm-up.
     pub measured: u64,
 }
 
-/// FCT by size of the flow; flows of an incast are apart and in no size bin.
+/// FCT by size of the flow. Flows of an incast are counted separately, not by size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FctBins {
-    /// Up to [`SHORT_UP_TO_BYTES`].
+    /// Flows of at most [`SHORT_UP_TO_BYTES`].
     pub short: FctBin,
-    /// Between short and long.
+    /// Flows between short and long.
     pub medium: FctBin,
-    /// Above [`LONG_FROM_BYTES`].
+    /// Flows of more than [`LONG_FROM_BYTES`].
     pub long: FctBin,
     /// Flows of an incast, of any size.
     pub incast: FctBin,
 }
 
-/// FCT of some flows, to the receiver's last byte.
+/// FCT of the flows of one bin, until the event that [`Summary::fct_until`] names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FctBin {
     /// Flows that finished.
     pub finished: u64,
-    /// Flows that did not, and are in none of the distributions.
+    /// Flows that did not finish. The distributions do not include them.
     pub unfinished: u64,
-    /// FCT over the FCT of the flow alone in the network.
+    /// FCT divided by the FCT that the flow would have alone in the network.
     pub slowdown: Option<Distribution>,
-    /// FCT in ps.
+    /// FCT, in ps.
     pub fct_ps: Option<Distribution>,
 }
 
-/// Occupancy of the switches' buffers over the probes of the measured time.
+/// Occupancy of the buffers of all switches, over the probes in the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Buffer {
-    /// Probes.
+    /// Number of probes.
     pub samples: u64,
-    /// Median, bytes.
+    /// Median, in bytes.
     pub p50_bytes: u64,
-    /// 99th percentile, bytes.
+    /// 99th percentile, in bytes.
     pub p99_bytes: u64,
-    /// Largest, bytes, over the whole run.
+    /// Maximum over the whole run, in bytes.
     pub max_bytes: u64,
-    /// Per tier.
+    /// The same values by tier.
     pub tiers: Vec<TierBuffer>,
 }
 
@@ -159,21 +163,21 @@ pub struct Buffer {
 pub struct TierBuffer {
     /// Name of the tier.
     pub tier: String,
-    /// Median, bytes.
+    /// Median, in bytes.
     pub p50_bytes: u64,
-    /// 99th percentile, bytes.
+    /// 99th percentile, in bytes.
     pub p99_bytes: u64,
-    /// Largest, bytes, over the whole run.
+    /// Maximum over the whole run, in bytes.
     pub max_bytes: u64,
 }
 
-/// Percentiles of a histogram, such as the queues of all switch ports over their samples, or the round trips
-/// that senders saw. Each value is the lower edge of its bin, in the unit of the names in `summary.json`.
+/// Percentiles of a histogram, for example of sampled queue lengths of switch ports, or of
+/// round-trip times that senders measured. Each value is the lower edge of its bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentiles {
-    /// Last part of the names: `bytes` or `ps`.
+    /// Unit of the values, `bytes` or `ps`. It is the suffix of their names in `summary.json`.
     pub unit: &'static str,
-    /// Samples, all of them together.
+    /// Total number of samples.
     pub samples: u64,
     /// Median.
     pub p50: u64,
@@ -181,7 +185,7 @@ pub struct Percentiles {
     pub p95: u64,
     /// 99th percentile.
     pub p99: u64,
-    /// Largest.
+    /// Maximum.
     pub max: u64,
 }
 
@@ -202,69 +206,71 @@ impl Serialize for Percentiles {
     }
 }
 
-/// Load of the core or of the hosts' links, as a fraction of their capacity in one direction.
+/// Load of the core links or of the host links, as fractions of their capacity in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Load {
-    /// Capacity in one direction, bits per second.
+    /// Capacity in one direction, in bit/s.
     pub capacity_bps: u64,
-    /// Payload of the flows over these links that started in the measured time. Above 1 if more is
-    /// offered than the links can carry.
+    /// Payload of flows over these links that started in the measured time. Above 1: the flows
+    /// offer more than the links can carry.
     pub offered: f64,
-    /// Payload of the flows over these links that started and were received whole in the measured time.
+    /// Payload of flows over these links that started in the measured time and whose last byte was
+    /// received in it.
     pub carried: f64,
-    /// All bytes on the wire over the whole run, mean of both directions.
+    /// All bytes sent over these links in the whole run, mean of both directions.
     pub wire: f64,
 }
 
-/// Links of one tier and direction, over the whole run.
+/// Statistics of all links between two tiers in one direction, over the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkGroup {
-    /// Tier that sends.
+    /// Tier of the sending nodes.
     pub from: String,
-    /// Tier that receives.
+    /// Tier of the receiving nodes.
     pub to: String,
-    /// Number of ports.
+    /// Number of sending ports.
     pub ports: u64,
-    /// Capacity, bits per second.
+    /// Total capacity, in bit/s.
     pub capacity_bps: u64,
-    /// All bytes over capacity.
+    /// All bytes sent, as a fraction of the capacity.
     pub wire_utilisation: f64,
-    /// Bytes of data packets (headers and retransmissions included) over capacity.
+    /// Bytes of data packets (with headers and retransmissions), as a fraction of the capacity.
     pub data_utilisation: f64,
-    /// Time during which the sending ports were paused by PFC, summed, ps.
+    /// Time during which PFC paused the sending ports, summed over the ports, in ps.
     pub paused_ps: u64,
-    /// The same as a fraction of ports × time.
+    /// The same time as a fraction of (number of ports × duration of the run).
     pub paused_fraction: f64,
-    /// Times that PFC began to pause a class of a sending port.
+    /// How often PFC began to pause a class of a sending port.
     pub pauses: u64,
-    /// PFC frames with XOFF that the sending ports received, repetitions included.
+    /// Number of PFC frames with XOFF that the sending ports received, including repeated ones.
     pub pause_frames: u64,
-    /// Packets marked.
+    /// Number of packets that the sending ports marked.
     pub marked: u64,
-    /// Packets dropped.
+    /// Number of packets that the sending ports dropped.
     pub dropped: u64,
-    /// Most bytes ever queued at one of the ports.
+    /// Maximum queue length of a sending port, in bytes.
     pub max_queue_bytes: u64,
 }
 
-/// The threads of a run. Nothing else in the results depends on them.
+/// The threads of a run. All other results are the same for each number of threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadLine {
-    /// That were requested.
+    /// Number of threads that were requested.
     pub asked: u32,
-    /// That the run had.
+    /// Number of threads that the run used.
     pub used: u32,
-    /// Why that is not the same.
+    /// The reason if the two numbers differ.
     pub why: Option<String>,
-    /// How long each can go on without the others, ps.
+    /// Simulated time that each thread can process without data from the others, in ps.
     pub look_ahead_ps: Option<u64>,
-    /// Windows of time in which all worked.
+    /// Number of time windows in which all threads worked.
     pub windows_together: u64,
-    /// Windows with so little to do that one did it all.
+    /// Number of time windows with so few events that one thread handled them all.
     pub windows_alone: u64,
-    /// Frames that were handed from one to another.
+    /// Number of frames that went from one thread to another.
     pub crossed: u64,
-    /// Stretches of the network that each worked through in turn, at most.
+    /// Maximum number of lanes (parts of the network that one thread processes in turn) of a
+    /// thread.
     pub lanes: u32,
 }
 
@@ -283,54 +289,55 @@ impl ThreadLine {
     }
 }
 
-/// How fast the simulator was.
+/// Speed of the simulator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Performance {
-    /// Packets that crossed a link.
+    /// Number of transmissions of a packet over a link.
     pub packet_hops: u64,
-    /// Per second of the event loop.
+    /// Packet-hops per second of the event loop.
     pub packet_hops_per_s: f64,
-    /// Events handled.
+    /// Number of events that were handled.
     pub events: u64,
     /// Events per packet-hop.
     pub events_per_hop: f64,
-    /// Seconds in the event loop.
+    /// Duration of the event loop, in seconds of wall-clock time.
     pub loop_seconds: f64,
-    /// Wall-clock seconds from opening the directory to the summary.
+    /// Wall-clock time from opening the directory to writing the summary, in seconds.
     pub wall_seconds: f64,
-    /// On how many threads.
+    /// The threads that the run used.
     pub threads: ThreadLine,
 }
 
-/// Ports that wait for each other in a circle.
+/// Ports that wait for each other in a cycle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Deadlock {
-    /// When the pause took effect that closed the circle, ps.
+    /// Time at which the pause that closed the cycle took effect, in ps.
     pub at_ps: u64,
-    /// When it was found, ps.
+    /// Time at which the simulator found the cycle, in ps.
     pub seen_ps: u64,
-    /// Ports as `from->to`: each waits for the next, and the last for the first.
+    /// Ports as `from->to`. Each port waits for the next one, and the last port waits for the
+    /// first.
     pub ports: Vec<String>,
-    /// Bytes that waited in them.
+    /// Bytes in the queues of these ports.
     pub bytes: u64,
-    /// Numbers of the flows whose packets hold others.
+    /// Numbers of the flows whose packets block other packets.
     pub flows: Vec<u32>,
 }
 
-/// A check that did not hold.
+/// A check that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ViolationLine {
     /// Name of the check.
     pub check: String,
-    /// What is wrong.
+    /// Description of the failure.
     pub message: String,
 }
 
 impl Summary {
-    /// As indented JSON.
+    /// Returns the summary as indented JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Only maps with other keys than text, and writers that fail, make this fail.
+        // This cannot fail: all keys of maps are texts, and writing into a string succeeds.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
@@ -355,18 +362,18 @@ impl BinTally {
     }
 }
 
-/// The links that a flow uses.
+/// The kinds of links that a flow crosses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Links {
-    /// Links inside a server of GPUs.
+    /// Links inside a GPU server.
     InServer,
-    /// Links of hosts to one switch that both have.
+    /// Host links: both hosts are connected to the same switch.
     Hosts,
-    /// Links of hosts, and links of the core between their switches.
+    /// Host links, and core links between the switches of the two hosts.
     HostsAndCore,
 }
 
-/// Payload of flows, in bytes, by the links that they use.
+/// Payload of flows in bytes, by the kind of links that the flows cross.
 #[derive(Default)]
 struct Payload {
     hosts: u128,
@@ -384,7 +391,7 @@ impl Payload {
     }
 }
 
-/// Counts while the run goes.
+/// Collects the statistics of a run while it runs.
 pub(crate) struct Tally {
     pub(crate) info: RunInfo,
     short: BinTally,
@@ -395,9 +402,9 @@ pub(crate) struct Tally {
     tier_of: IndexVec<NodeId, usize>,
     /// Names of the tiers, lowest first.
     tiers: Vec<String>,
-    /// Per tier: occupancy in the measured time.
+    /// Occupancy of buffers in the measured time, by tier.
     occupancy: Vec<Histogram>,
-    /// Per tier: largest occupancy of the whole run.
+    /// Maximum occupancy of a buffer in the whole run, by tier.
     fullest: Vec<u64>,
     measured: u64,
     offered: Payload,
@@ -405,7 +412,7 @@ pub(crate) struct Tally {
     too_fast: Vec<ViolationLine>,
     too_fast_count: u64,
     lone: LoneFlows,
-    /// Bins of the tables with percentiles, by their keys.
+    /// Counts of the tables that declare a summary, by the key that they declare.
     bins: BTreeMap<&'static str, Bins>,
     workloads: WorkloadTally,
 }
@@ -449,8 +456,8 @@ impl Tally {
         at_ps >= self.info.measure_from_ps && self.info.measure_to_ps.is_none_or(|to| at_ps <= to)
     }
 
-    /// The links that flows between two hosts use. A flow crosses the core if its hosts have no
-    /// switch in common. // TOP-27
+    /// Returns the kinds of links that flows between two hosts cross. A flow crosses the core if no
+    /// switch is connected to both hosts. // TOP-27
     fn links_of(&self, src: u32, dst: u32) -> Links {
         let nodes = &self.info.nodes;
         let [from, to] = [src, dst].map(|host| &nodes[host as usize].switches);
@@ -467,7 +474,7 @@ impl Tally {
         self.check_speed(record);
         self.lone.add(record);
         let flow = record.flow;
-        // TOP-27: count the bytes on the links that they use
+        // TOP-27: payload counts for the kinds of links that the flow crosses.
         if self.measures(flow.start_ps) {
             let links = self.links_of(flow.src, flow.dst);
             self.offered.add(flow.bytes, links);
@@ -499,8 +506,8 @@ impl Tally {
         }
     }
 
-    /// No flow can beat the flow that is alone in the network: slowdown ≥ 1. A millionth is left
-    /// for rates whose byte times are rounded.
+    /// Checks that no flow is faster than it would be alone in the network (slowdown ≥ 1). The
+    /// tolerance of one millionth covers link rates whose time per byte is rounded.
     fn check_speed(&mut self, record: &FlowRecord) {
         if self.info.sprays || self.info.paths_change {
             return; // LNK-30
@@ -541,7 +548,7 @@ impl Tally {
         self.occupancy[tier].add_many(sample.used_bytes, measured);
     }
 
-    /// How many of the probes that a sample stands for fall into the measured time.
+    /// Returns how many of the probes that a sample summarises are in the measured time.
     fn measured_probes(&self, sample: &BufferSample) -> u64 {
         if sample.probes == 1 {
             return u64::from(self.measures(sample.at_ps));
@@ -555,7 +562,7 @@ impl Tally {
         before(to_ps.saturating_add(1)).saturating_sub(before(self.info.measure_from_ps))
     }
 
-    /// Counts rows of any table.
+    /// Counts the rows of a table. Tables that the summary does not use are ignored.
     pub(crate) fn rows(&mut self, rows: &dyn Rows) {
         if let Some(flows) = rows.of::<FlowRecord>() {
             flows.iter().for_each(|record| self.flow(record));
@@ -573,7 +580,7 @@ impl Tally {
         }
     }
 
-    /// The percentiles of every table that may have some.
+    /// Returns the percentiles of each table that declares a summary.
     fn percentiles(&self) -> BTreeMap<&'static str, Option<Percentiles>> {
         let tables = MEASURES.iter().flat_map(|measure| (measure.tables)());
         let keys = tables.filter_map(|table| table.summary);
@@ -686,7 +693,7 @@ impl Tally {
 
     fn checks(&self, outcome: &Outcome) -> Vec<String> {
         let mut checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
-        // The engine may have made this check too.
+        // The engine also reports this check in some runs; it must not be listed twice.
         checks.retain(|check| check != "slowdown");
         if self.too_fast_count == 0 && !self.info.sprays && !self.info.paths_change {
             checks.push("slowdown".into());
@@ -756,7 +763,7 @@ impl Tally {
         }
     }
 
-    /// Links by (sending tier, receiving tier), lowest first.
+    /// Returns the statistics of links by sending and receiving tier, lowest tiers first.
     fn links(&self, outcome: &Outcome) -> Vec<LinkGroup> {
         let mut groups: BTreeMap<(usize, usize), (LinkGroup, u128, u128)> = BTreeMap::new();
         for port in &outcome.ports {
@@ -790,7 +797,8 @@ impl Tally {
         groups.into_iter().map(finish).collect()
     }
 
-    /// The core: links between two switches of which at least one has hosts.
+    /// Returns the load of the core: the links between two switches of which at least one has
+    /// hosts. `None`: there are no such links.
     fn core_load(&self, outcome: &Outcome, measure_to_ps: u64) -> Option<Load> {
         let is_host = |node: NodeId| self.info.nodes[node.index()].level == 0;
         let racks: std::collections::BTreeSet<NodeId> = outcome
@@ -828,7 +836,7 @@ impl Tally {
             let (from, to) = (node(p.node), node(p.peer));
             (from.level == 0 || to.level == 0) && !from.scale_up && !to.scale_up
         };
-        let ports = || outcome.ports.iter().filter(of_hosts); // TOP-12: not those inside servers
+        let ports = || outcome.ports.iter().filter(of_hosts); // TOP-12: none inside a server
         let both_directions: u64 = ports().map(|p| p.rate_bps).sum();
         let wire = ports().map(|p| u128::from(p.tx_bytes)).sum();
         let load = self.load(
@@ -864,13 +872,14 @@ fn ending_name(ending: Ending) -> &'static str {
     }
 }
 
-/// [`utilisation`] by bytes that ports sent. The end of a run can cut the transmission of a frame, whose bytes
-/// count from its start: the bound leaves that part out. // TOP-27
+/// Returns the [`utilisation`] by bytes that ports sent, at most 1. Ports count all bytes of a
+/// frame when its transmission starts, and the run can end during a transmission. // TOP-27
 fn wire_utilisation(bytes: u128, capacity_bps: u64, time_ps: u64) -> f64 {
     utilisation(bytes, capacity_bps, time_ps).min(1.0)
 }
 
-/// Bytes over what the capacity carries in the time; 0 where there is no capacity or no time.
+/// Returns bytes as a fraction of what links of this capacity can carry in this time. Returns 0 if
+/// capacity or time is 0.
 fn utilisation(bytes: u128, capacity_bps: u64, time_ps: u64) -> f64 {
     let possible = capacity_bps as f64 * (time_ps as f64 / 1e12);
     if possible > 0.0 {
@@ -882,13 +891,14 @@ fn utilisation(bytes: u128, capacity_bps: u64, time_ps: u64) -> f64 {
 
 fn drops(counters: &Counters) -> BTreeMap<&'static str, u64> {
     let mut drops: BTreeMap<_, _> = DROP_NAMES.into_iter().zip(counters.drops).collect();
-    // XP-03: a credit that is dropped is no loss, it does its work.
+    // XP-03: dropped credits are not losses: ExpressPass drops them to control its rate.
     let credits = counters.drops[DropCause::CreditLimit as usize];
     drops.insert("total", counters.drops.iter().sum::<u64>() - credits);
     drops
 }
 
-/// All counters; taken apart so that a new one cannot be forgotten here.
+/// Returns all counters by name. The pattern lists all fields, so a new field is a compile error
+/// here.
 fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
     let Counters {
         packet_hops: _,
@@ -945,7 +955,7 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
     counters
 }
 
-/// What receiver-driven transports did.
+/// Returns the counters of receiver-driven transports by name.
 fn driven_counters(counters: &DrivenCounters) -> [(&'static str, u64); 10] {
     let DrivenCounters {
         requests,

@@ -101,7 +101,8 @@ fn empty(table: &Table) -> Vec<Values> {
     columns.map(|column| column.empty).collect()
 }
 
-/// Chooses the encodings: differences for whole numbers, with their least and largest value; a dictionary for texts.
+/// Returns the encodings: differences for whole numbers, with minimum and maximum of each row
+/// group; a dictionary for texts.
 fn properties(schema: &Schema) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
@@ -148,7 +149,8 @@ fn array(values: Values, names: &Names) -> ArrayRef {
     }
 }
 
-/// Returns the type of a column in the file. The file has each name once and numbers that refer to it.
+/// Returns the type of a column in the file. Names of nodes, tiers and traffic sources are stored
+/// as a dictionary.
 fn field(column: &ColumnInfo) -> Field {
     let names = || DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8));
     let (kind, nullable) = match column.empty {
@@ -179,12 +181,12 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field as Read;
 
-    /// A row with a column of each type, all of which follow from its number.
+    /// A row with a column of each type. Its number determines all values.
     #[derive(Clone, Debug)]
     struct Mixed(u64);
 
     impl Mixed {
-        /// Some bits that differ from row to row, of which there are more in some stretches than in others.
+        /// Bits that differ from row to row. The number of bits changes every 1000 rows.
         fn bits(&self) -> u64 {
             let mixed = self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             mixed >> (self.0 / 1000 % 9 * 8).min(63)
@@ -258,7 +260,7 @@ mod tests {
         Names::of_nodes(nodes.into_iter())
     }
 
-    /// What a row has to be read as.
+    /// The values that reading a row must return.
     fn expected(row: u64) -> Vec<Read> {
         let r = Mixed(row);
         let or_null = |read: Option<Read>| read.unwrap_or(Read::Null);
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_whatever_its_type_and_however_many_rows() {
+    fn values_of_all_types_are_read_back_from_files_of_all_sizes() {
         let dir = std::env::temp_dir().join(format!("backwater-table-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         for rows in [0, 1, 300, ROWS_PER_GROUP as u64 + 77] {

@@ -1060,7 +1060,7 @@ fn a_capture_ends_where_its_file_is_full_and_a_ring_keeps_the_last_files() {
     let seen = frames_in(&dir.0.join("capture.pcapng"));
     assert_eq!(seen, (1_000..1_000 + seen.len() as u32).collect::<Vec<_>>());
     assert!((4..8).contains(&seen.len()), "{} frames", seen.len());
-    let left_out = format!("{} frames found no room", 20 - seen.len());
+    let left_out = format!("{} frames are missing", 20 - seen.len());
     assert!(summary.warnings.iter().any(|text| text.contains(&left_out)));
 
     let summary = capture_of(2, &dir.0);
