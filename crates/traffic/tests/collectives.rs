@@ -1,6 +1,6 @@
-//! Collectives: each contribution reaches each rank exactly once, in whatever order lanes run and
-//! messages arrive; never faster than the closed forms, and as fast as them where nothing is in the
-//! way.
+//! Collectives: each contribution reaches each of its ranks exactly once, for all orders of lanes
+//! and of arrivals. No collective is faster than the closed form, and without contention it is as
+//! fast.
 
 use crate::programs::{Program, bandwidth_only, collective, latency};
 use kernel::{Purpose, Stream};
@@ -10,16 +10,18 @@ use traffic::collectives::bounds::{bus_factor, least_across, least_between, leas
 use traffic::collectives::{Algorithm, Name, Part, Plan, Span, Step, algorithms_of, plan};
 use traffic::operations::{CollectiveKind, Options};
 
-/// Which members' contributions a byte has.
+/// The set of members whose contributions a byte contains, one bit per member.
 type Contributions = u64;
 
-/// A run of all members' plans on bytes that remember where they come from.
+/// Executes the plans of all members. For each byte it tracks the contributions that the byte
+/// contains.
 struct Symbolic {
     plans: Vec<Box<dyn Plan>>,
-    /// Of each member, each byte of the address space.
+    /// The contributions of each byte of the address space, by member.
     content: Vec<Vec<Contributions>>,
     done: Vec<Vec<u32>>,
-    /// By sender, receiver and tag: the bytes, as they were when they were sent.
+    /// Messages in transit by sender, receiver and tag: their bytes as they were at the time of
+    /// sending.
     under_way: BTreeMap<(u32, u32, u64), (Span, Vec<Contributions>)>,
     used: BTreeSet<(u32, u32, u64)>,
 }
@@ -29,7 +31,7 @@ fn range(span: Span) -> std::ops::Range<usize> {
 }
 
 impl Symbolic {
-    /// Does one step of a lane if it can be done.
+    /// Executes the next step of a lane. Returns false if the step must wait.
     fn step(&mut self, member: u32, lane: u32) -> bool {
         let at = member as usize;
         let step = self.done[at][lane as usize];
@@ -90,7 +92,7 @@ fn own_block(kind: CollectiveKind, n: u32, bytes: u64, member: u32) -> Vec<Span>
     }
 }
 
-/// Runs a collective with lanes chosen by chance; checks what each member ends with.
+/// Executes a collective with a random order of lanes, and checks the final bytes of each member.
 fn check(kind: CollectiveKind, algorithm: &Algorithm, n: u32, bytes: u64, root: u32, seed: u64) {
     let space = if kind == CollectiveKind::AllToAll {
         bytes * u64::from(n)
@@ -141,7 +143,7 @@ fn check(kind: CollectiveKind, algorithm: &Algorithm, n: u32, bytes: u64, root: 
         .collect();
     let mut stream = Stream::new(seed, 0, Purpose::Test);
     while !lanes.is_empty() {
-        // One lane by chance as far as it goes; all others get a step too, or nothing is left.
+        // A random lane runs until it must wait. If it cannot run at all, each lane tries one step.
         let chosen = stream.below(lanes.len() as u64) as usize;
         let (member, lane) = lanes[chosen];
         let mut moved = false;
@@ -190,7 +192,7 @@ const MOVES_DATA: [CollectiveKind; 5] = [
     CollectiveKind::Broadcast,
 ];
 
-/// A kind, an algorithm that can do it with this many members, and the members.
+/// Generates a kind of collective, a number of members, and an algorithm that supports both.
 fn any_collective() -> impl Strategy<Value = (CollectiveKind, Algorithm, u32)> {
     let kind = prop::sample::select(MOVES_DATA.to_vec());
     let shape = (1..9_u32, 1..5_u32);
@@ -229,7 +231,8 @@ fn any_collective() -> impl Strategy<Value = (CollectiveKind, Algorithm, u32)> {
                 },
                 name,
             };
-            // What cannot be is replaced by the plain algorithm, which mostly can.
+            // If the algorithm does not support the collective, the basic algorithm is used if it
+            // does.
             let able = |algorithm: &Algorithm| algorithm.check(kind, n).is_ok();
             [algorithm, plain]
                 .into_iter()
@@ -243,7 +246,8 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
     /// OPS-31, OPS-33, OPS-35, OPS-36 and the algorithms OPS-50, OPS-51, OPS-52, OPS-53, OPS-54,
-    /// OPS-55, OPS-56, OPS-57, OPS-58, OPS-60: all contributions reach all they are for, once.
+    /// OPS-55, OPS-56, OPS-57, OPS-58, OPS-60: each contribution reaches each of its ranks exactly
+    /// once.
     #[test]
     fn each_contribution_arrives_once(
         (kind, algorithm, n) in any_collective(),
@@ -254,8 +258,8 @@ proptest! {
         check(kind, &algorithm, n, bytes, root % n, seed);
     }
 
-    /// OPS-61: on NICs with bandwidth and nothing else, one for each channel, no algorithm is faster
-    /// than the bound.
+    /// OPS-61: no algorithm is faster than the bound. Each channel has its own NIC, and only the
+    /// bandwidth of NICs takes time.
     #[test]
     fn never_below_the_bound((kind, algorithm, n) in any_collective(), bytes in 1..100_000_u64) {
         let took = took_ps(kind, &algorithm.to_string(), n, bytes);
@@ -264,7 +268,7 @@ proptest! {
         prop_assert!((took + PS_PER_BYTE) * nics >= least * PS_PER_BYTE, "{took}");
     }
 
-    /// OPS-32: what is written is read.
+    /// OPS-32: the text of an algorithm parses to the same algorithm.
     #[test]
     fn algorithms_are_written_and_read((_, algorithm, _) in any_collective()) {
         prop_assert_eq!(Algorithm::parse(&algorithm.to_string()), Ok(algorithm));
@@ -273,7 +277,8 @@ proptest! {
 
 const PS_PER_BYTE: u64 = 20;
 
-/// How long a collective takes where each NIC needs 20 ps for a byte, and nothing else takes time.
+/// Returns the duration of a collective if each NIC needs 20 ps per byte and nothing else takes
+/// time.
 fn took_ps(kind: CollectiveKind, algorithm: &str, n: u32, bytes: u64) -> u64 {
     let options = Options {
         gap_ps: PS_PER_BYTE,
@@ -286,8 +291,8 @@ fn took_ps(kind: CollectiveKind, algorithm: &str, n: u32, bytes: u64) -> u64 {
     *found.rank_end_ps.iter().max().unwrap()
 }
 
-/// OPS-50, OPS-53, OPS-54, OPS-60: these reach the bound exactly (but for the last byte, which the
-/// model of the NIC has at once).
+/// OPS-50, OPS-53, OPS-54, OPS-60: these algorithms reach the bound exactly, except for the last
+/// byte, which the model of the NIC transfers in no time.
 #[test]
 fn the_bound_is_reached() {
     use CollectiveKind::{AllGather, AllReduce, AllToAll, ReduceScatter};
@@ -315,8 +320,8 @@ fn the_bound_is_reached() {
     }
 }
 
-/// OPS-56, OPS-57: pipelines reach their bound but for the time that filling them takes. Inside a
-/// double tree a member sends 2 S in all; along a chain it sends S.
+/// OPS-56, OPS-57: pipelined algorithms reach their bound plus the time that filling the pipeline
+/// takes. A member sends 2 S bytes in a double tree and S bytes in a chain.
 #[test]
 fn pipelines_fill() {
     let (bytes, chunks) = (1 << 20, 64);
@@ -328,7 +333,7 @@ fn pipelines_fill() {
             bytes,
         );
         let fill = (u64::from(n) - 2) * bytes / chunks;
-        // Each of the n - 1 links has the last byte at once.
+        // Each of the n - 1 links transfers the last byte in no time.
         let at_once = (u64::from(n) - 1) * PS_PER_BYTE;
         assert_eq!(took + at_once, (bytes + fill) * PS_PER_BYTE);
         let name = format!("double-binary-tree:chunks={chunks}");
@@ -353,16 +358,16 @@ fn rounds_are_logarithms() {
         let mut program = Program::new(n, Options::default());
         program.everywhere(&barrier);
         let (found, _) = program.recorded(latency(1_000)).unwrap();
-        // Without overheads all children of a member have the message at once.
+        // Without overheads all children of a member receive the message at the same time.
         let deepest = (0..n).map(u32::count_ones).max().unwrap();
         let last = found.rank_end_ps.iter().max().unwrap();
         assert_eq!(*last, u64::from(deepest) * 1_000);
     }
 }
 
-/// OPS-32: what cannot be is refused in words.
+/// OPS-32: invalid combinations of algorithm and collective are errors.
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_algorithms_are_errors() {
     let parse = |text: &str| Algorithm::parse(text).unwrap_err();
     assert!(parse("rings").contains("did you mean ring?"));
     assert!(parse("zzz").contains("expected ring, double-binary-tree"));
@@ -413,7 +418,7 @@ fn closed_forms() {
     assert_eq!(bus_factor(CollectiveKind::Barrier, 8), None);
 }
 
-/// OPS-62: one member against the others sends what the busiest one does, where all have to.
+/// OPS-62: minimum number of bytes that leave one set of members, and that leave all sets together.
 #[test]
 fn closed_forms_of_sets() {
     use CollectiveKind::{AllGather, AllReduce, AllToAll, Barrier, Broadcast, ReduceScatter};
@@ -437,7 +442,7 @@ fn closed_forms_of_sets() {
     assert_eq!(least_between(AllGather, 8, 800), 0);
 }
 
-/// All algorithms are among the collectives that are tried.
+/// The random tests above generate each algorithm.
 #[test]
 fn all_algorithms_are_tried() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();

@@ -1,4 +1,4 @@
-//! Patterns, and the feed that puts all sources in order.
+//! Traffic patterns, and the feed that merges all sources in the order of time.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use traffic::{
 
 const MS: u64 = 1_000_000_000;
 
-/// `hosts` hosts, `per_rack` to a rack.
+/// The rack of each of `hosts` hosts, with `per_rack` hosts per rack.
 fn racks(hosts: u32, per_rack: u32) -> Vec<u32> {
     (0..hosts).map(|host| host / per_rack).collect()
 }
@@ -63,7 +63,8 @@ fn refusal(source: SourceSpec, rack_of: &[u32]) -> String {
     error
 }
 
-/// Chi-square of counts against an even spread, in standard deviations from its mean.
+/// Returns the chi-square statistic of counts against a uniform distribution, in standard
+/// deviations from its mean.
 fn chi_square_deviation(counts: &[u64]) -> f64 {
     let cells = counts.len() as f64;
     let expected = counts.iter().sum::<u64>() as f64 / cells;
@@ -74,7 +75,7 @@ fn chi_square_deviation(counts: &[u64]) -> f64 {
     (chi - (cells - 1.0)) / (2.0 * (cells - 1.0)).sqrt()
 }
 
-/// TRA-09, on racks of unequal size whose hosts are not side by side.
+/// TRA-09, with racks of unequal size whose hosts do not have consecutive numbers.
 #[test]
 fn uniform_covers_all_pairs_evenly() {
     let rack_of = [5, 0, 5, 2, 2, 5, 0, 5, 9];
@@ -106,7 +107,7 @@ fn uniform_covers_all_pairs_evenly() {
     }
 }
 
-/// TRA-20, on racks of unequal size, one of them without a pair.
+/// TRA-20, with racks of unequal size. One rack has a single host, so no pair of hosts.
 #[test]
 fn local_traffic_crosses_as_often_as_asked_and_evenly_on_either_side() {
     let rack_of = [5, 0, 5, 2, 2, 5, 0, 5, 9];
@@ -150,7 +151,7 @@ fn traffic_of_sites_stays_there_and_covers_their_pairs_evenly() {
 
 /// TRA-20, TRA-21
 #[test]
-fn locality_and_sites_that_cannot_be_are_refused() {
+fn invalid_locality_and_sites_are_errors() {
     let refused = |pattern: Pattern, rack_of: &[u32]| {
         let error = Feed::new(
             1,
@@ -242,7 +243,7 @@ fn all_to_all_has_every_ordered_pair_once_a_round() {
     }
 }
 
-/// TRA-15: 67 million flows that are never in memory together.
+/// TRA-15: 67 million flows, which are generated one at a time.
 #[test]
 fn a_large_all_to_all_is_made_lazily() {
     let rack_of = racks(8192, 32);
@@ -410,7 +411,7 @@ fn the_feed_is_ordered_and_numbered() {
 
 /// TRA-16
 #[test]
-fn a_source_more_changes_no_flow_of_the_others() {
+fn adding_a_source_changes_no_flow_of_the_others() {
     let rack_of = racks(16, 4);
     let of_source = |flows: &[Flow], index| -> Vec<Flow> {
         flows
@@ -434,7 +435,8 @@ fn a_source_more_changes_no_flow_of_the_others() {
     let two = flows(11, &mixture()[..2], &rack_of);
     assert_eq!(of_source(&one, 0), of_source(&all, 0));
     assert_eq!(of_source(&two, 1), of_source(&all, 1));
-    // Sizes, gaps and pairs come from streams of their own: other sizes leave the rest as it is.
+    // Sizes, gaps and pairs have separate random streams: other sizes change neither gaps nor
+    // pairs.
     let mut other = mixture();
     other[0].sizes = Some(Sizes::Fixed(1));
     let strip = |flows: Vec<Flow>| -> Vec<Flow> {
@@ -446,7 +448,7 @@ fn a_source_more_changes_no_flow_of_the_others() {
     assert_eq!(strip(flows(11, &other, &rack_of)), strip(all));
 }
 
-/// What happens today must happen tomorrow: a change of these numbers changes every result.
+/// The generated flows are fixed numbers: if they change, the results of all scenarios change.
 #[test]
 fn flows_stay_what_they_are() {
     let mut digest = 0u64;
@@ -466,14 +468,15 @@ fn flows_stay_what_they_are() {
 
 const PINNED: u64 = 0x6006_f166_e37b_7c56;
 
-/// Bytes of flows between racks, as a share of what the core carries in the window.
+/// Returns the bytes of flows between racks as a fraction of what the core can carry in the window.
 fn core_load(flows: &[Flow], rack_of: &[u32], capacity_bps: f64, window_ps: u64) -> f64 {
     let crosses = |flow: &&Flow| rack_of[flow.src as usize] != rack_of[flow.dst as usize];
     let bytes: u64 = flows.iter().filter(crosses).map(|flow| flow.bytes).sum();
     bytes as f64 * 8.0 * 1e12 / (capacity_bps * window_ps as f64)
 }
 
-/// TRA-05: 55 % asked of the core of 8 leaves and 8 spines with 128 hosts is 55 % offered.
+/// TRA-05: a requested core load of 55 % gives an offered core load of 55 %, in a network of 8
+/// leaves, 8 spines and 128 hosts.
 #[test]
 fn asked_load_is_offered_load() {
     let (rack_of, capacity) = (racks(128, 16), 64.0 * 100e9);
@@ -565,7 +568,7 @@ fn crossing_shares_are_those_of_the_flows() {
             spec.sizes = None;
         }
         let (mut all, mut across) = (0, 0);
-        // Permutations differ from seed to seed, so the mean over seeds is what is expected.
+        // Permutations depend on the seed, so the test compares the mean over seeds.
         for seed in 0..20 {
             for flow in flows(seed, std::slice::from_ref(&spec), &rack_of) {
                 all += flow.bytes;
@@ -590,7 +593,7 @@ fn crossing_shares_are_those_of_the_flows() {
     }
 }
 
-/// The numbers of a source that was not checked are odd, but they are numbers.
+/// Numbers computed from an invalid source are meaningless, but computing them does not panic.
 #[test]
 fn numbers_of_an_unchecked_source_do_not_panic() {
     for gap in [0.0, f64::NAN, -1.0, 1e300] {
@@ -615,7 +618,7 @@ fn a_limit_counts_arrivals() {
     assert_eq!(flows(1, &[spec], &racks(8, 4)).len(), 6);
 }
 
-/// TRA-17 and all else that a source may not say.
+/// TRA-17 and all other errors of a source.
 #[test]
 fn impossible_sources_are_refused() {
     let rack_of = racks(8, 4);
@@ -782,7 +785,7 @@ fn chosen_hosts_send_in_turn_and_once_without_arrivals() {
             .filter(|flow| (flow.src, flow.dst) == (src, dst));
         assert!((120..220).contains(&of.count()), "{src} to {dst}");
     }
-    // Of six pairs 0-3, 0-5, 2-3 and 2-5 cross.
+    // Four of the six pairs cross racks: 0-3, 0-5, 2-3 and 2-5.
     let hosts = Hosts::new(&racks(6, 3)).unwrap();
     assert!((some.pattern.crossing_fraction(&hosts) - 4.0 / 6.0).abs() < 1e-12);
     let once = source(between(&[0, 2], &[1], true), None);

@@ -1,5 +1,5 @@
-//! What Floodgate's experiments need: receivers that take turns, hosts that are left out, and sizes
-//! of its incasts.
+//! Traffic of the experiments with Floodgate: receivers in turn, excluded hosts, and the sizes of
+//! the flows of its incasts.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use traffic::{
 
 const US: u64 = 1_000_000;
 
-/// Four hosts to a rack.
+/// The rack of each host, with four hosts per rack.
 fn racks(hosts: u32) -> Vec<u32> {
     (0..hosts).map(|host| host / 4).collect()
 }
@@ -106,8 +106,8 @@ fn hosts_that_are_left_out_take_no_part_and_all_other_pairs_are_as_likely() {
 #[test]
 fn the_share_that_crosses_is_that_of_the_pairs_that_are_left() {
     let hosts = Hosts::new(&racks(12)).unwrap();
-    // One host of the first rack, four of the second, three of the third: 8 · 7 pairs in all, 4 · 3 and
-    // 3 · 2 of them within a rack.
+    // One host of the first rack, four of the second and three of the third remain. They form 8 · 7
+    // pairs; 4 · 3 and 3 · 2 of these are within a rack.
     let excluded = [0, 1, 2, 9];
     let share = hosts.crossing_fraction_without(Scope::Any, &excluded);
     assert!((share - 38.0 / 56.0).abs() < 1e-12, "{share}");
@@ -119,7 +119,7 @@ fn the_share_that_crosses_is_that_of_the_pairs_that_are_left() {
     assert!(empty.contains("no pair is left"), "{empty}");
 }
 
-/// 30 to 40 full packets, each number as likely.
+/// Sizes are 30 to 40 full packets, all with the same probability.
 #[test]
 fn incasts_have_30_to_40_packets() {
     let sizes = find("incast-30-40@floodgate").unwrap();

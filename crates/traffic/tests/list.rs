@@ -1,4 +1,4 @@
-//! Listed flows and their CSV.
+//! Lists of flows in CSV files.
 
 use proptest::prelude::*;
 use traffic::list::parse_flow_csv_bytes;
@@ -131,7 +131,7 @@ fn hosts_are_numbers_or_names() {
 
 // TRA-26
 #[test]
-fn other_columns_are_passed_over_with_a_warning() {
+fn unknown_columns_are_ignored_with_a_warning() {
     let file = parse("id,src,dst,clas,bytes,start\n7,0,1,x,5,0s\n").expect("valid");
     assert_eq!((file.flows[0].bytes, file.flows[0].class), (5, None));
     let told: Vec<String> = file.warnings.iter().map(ToString::to_string).collect();
@@ -166,7 +166,7 @@ fn all_errors_of_a_file_are_reported_together() {
         3,
         "bytes twice, dst and start missing: {errors:?}"
     );
-    // Of very many the first 20 are shown.
+    // Of 1000 errors the message lists the first 20.
     let many = format!("src,dst,bytes,start\n{}", "0,0,1,0s\n".repeat(1000));
     let errors = parse(&many).expect_err("1000 errors");
     assert_eq!(errors.len(), 21);
@@ -203,7 +203,7 @@ fn a_port_may_be_named_and_one_of_them_means_incast() {
 
 // FGC-30
 #[test]
-fn a_list_may_say_source_ports() {
+fn a_list_may_have_source_ports() {
     let text = "src,dst,bytes,start,sport\n0,1,10,0us,10007\n1,0,10,0us,\n";
     let flows = parse_flow_csv(text).unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The tests of traffic and workloads, in one program.
+//! One test program for all tests of traffic and workloads.
 
 mod arrivals;
 mod collectives;

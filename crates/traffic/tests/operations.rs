@@ -1,5 +1,5 @@
-//! The release of operations: dependencies, matching, resources, rendezvous, triggers, and what is
-//! said of a workload that is stuck.
+//! When operations start and end: dependencies, matching of messages, resources, rendezvous and
+//! triggers; and the error message for a workload that is stuck.
 
 use crate::programs::{NS, Program, calc, collective, latency, receive, send};
 use std::sync::Arc;
@@ -18,15 +18,15 @@ fn free(work: Work, after_end: &[u32]) -> Operation {
     }
 }
 
-/// (start, end) of an operation.
+/// Returns (start, end) of an operation.
 fn times(records: &[Record], rank: u32, index: u32) -> (u64, u64) {
     let is = |record: &&Record| (record.rank, record.index) == (rank, index);
     let record = records.iter().find(is).expect("it has ended");
     (record.start_ps, record.end_ps)
 }
 
-/// OPS-02, OPS-06, OPS-20: after the end, after the start, with a resource and without; what each
-/// waited for last.
+/// OPS-02, OPS-06, OPS-20: dependencies on the end and on the start of operations, with and without
+/// a resource; and the recorded cause of each wait.
 #[test]
 fn dependencies_and_resources() {
     let mut program = Program::new(1, Options::default());
@@ -91,7 +91,7 @@ fn ready_operations_have_an_order() {
     }
 }
 
-/// OPS-22: what a send and a receive hold, and how long.
+/// OPS-22: the resources that a send and a receive occupy, and for how long.
 #[test]
 fn resources_may_be_held_to_the_end() {
     for (holds, expected) in [(false, (0, 0)), (true, (10, 20))] {
@@ -114,7 +114,7 @@ fn resources_may_be_held_to_the_end() {
     }
 }
 
-/// OPS-14: an eager send is over at once, an acknowledged one when the network says so.
+/// OPS-14: an eager send ends immediately, an acknowledged one when the network reports the ACK.
 #[test]
 fn ends_of_sends() {
     let ends = [
@@ -137,8 +137,8 @@ fn ends_of_sends() {
     }
 }
 
-/// OPS-13: three messages, each of which takes the network's time, and the data only when the
-/// receiver is ready.
+/// OPS-13: a rendezvous needs three messages, each with the delay of the network. The data follow
+/// only when the receiver is ready.
 #[test]
 fn rendezvous() {
     let options = Options {
@@ -159,7 +159,7 @@ fn rendezvous() {
     assert_eq!(times(&records, 1, 1), (1_000, 1_020));
 }
 
-/// OPS-10, OPS-11, OPS-12: by tag with "any", by bytes, and not at all.
+/// OPS-10, OPS-11, OPS-12: matching by tag (also "any"), by bytes, and no matching.
 #[test]
 fn matching() {
     let mut program = Program::new(3, Options::default());
@@ -291,14 +291,15 @@ fn what_is_stuck_is_explained() {
     );
 }
 
-/// OPS-30: collectives meet by group and instance, counted where it is not given.
+/// OPS-30: operations belong to the same collective if group and instance are equal. Without a
+/// given instance each rank counts.
 #[test]
 fn instances() {
     let mut program = Program::new(2, Options::default());
     for rank in 0..2 {
         for at in 0..3_u64 {
             let mut gather = collective(CollectiveKind::AllGather, 10 + at, "ring");
-            // Both take part in the same three, in opposite orders.
+            // Both ranks take part in the same three collectives, in opposite orders.
             gather.instance = Some(if rank == 0 { at } else { 2 - at });
             gather.bytes = 10 + gather.instance.unwrap();
             program.put(rank, free(Work::Collective(Box::new(gather)), &[]));
@@ -323,8 +324,8 @@ fn instances() {
     );
 }
 
-/// OPS-30: counted in the order of their starts, collectives of one resource meet where by their
-/// indices each rank would hold the resource with one that the other does not start.
+/// OPS-30: instances are counted in the order of starts. If they were counted by index, each rank
+/// would occupy its resource with a collective that the other rank does not start.
 #[test]
 fn instances_in_the_order_of_starts() {
     let program = |instances| {
@@ -336,7 +337,7 @@ fn instances_in_the_order_of_starts() {
             },
         );
         for rank in 0..2 {
-            // What comes first in the list is ready first at rank 0, and last at rank 1.
+            // The first operation in the list is ready first at rank 0, and last at rank 1.
             for duration in [10 + u64::from(rank) * 20, 20] {
                 program.put(rank, free(calc(duration), &[]));
             }
@@ -361,8 +362,8 @@ fn instances_in_the_order_of_starts() {
     assert_eq!(met, [(0, 2, 0), (0, 3, 1), (1, 2, 1), (1, 3, 0)]);
 }
 
-/// OPS-34, OPS-37: a part is copied before it is first sent and after it has come, and sums take
-/// their time: in closed form, for rings in chunks, windows, trees and several members.
+/// OPS-34, OPS-37: a part is copied before it is first sent and after each arrival, and reductions
+/// take time. Compared with closed forms for rings in chunks, windows, trees and several members.
 #[test]
 fn copies_and_reductions_in_collectives() {
     let options = Options {
@@ -375,7 +376,7 @@ fn copies_and_reductions_in_collectives() {
     let reduced = |bytes: u64| 7 * NS + bytes * 3 / 2 / NS * NS;
     let (latency_ps, copy) = (100 * NS, 3 * NS);
     for (kind, algorithm, expected) in [
-        // 2 chunks of 14 messages each, of which 7 are added up.
+        // 2 chunks of 14 messages each; 7 of the messages are followed by a reduction.
         (
             CollectiveKind::AllReduce,
             "ring:chunks=2",
@@ -387,7 +388,7 @@ fn copies_and_reductions_in_collectives() {
             "halving-doubling",
             7 * copy + 6 * latency_ps + reduced(40_000) + reduced(20_000) + reduced(10_000),
         ),
-        // All at once, and one after the other.
+        // All messages at the same time, then one after the other.
         (CollectiveKind::AllToAll, "direct", 2 * copy + latency_ps),
         (
             CollectiveKind::AllToAll,
@@ -406,7 +407,7 @@ fn copies_and_reductions_in_collectives() {
     }
 }
 
-/// OPS-17: messages of a collective to another server may wait longer than those inside.
+/// OPS-17: messages of a collective have separate latencies inside a server and between servers.
 #[test]
 fn latencies_inside_servers_and_across() {
     let run = |server_ranks: u32, algorithm: &str| {
@@ -422,15 +423,15 @@ fn latencies_inside_servers_and_across() {
         let found = program.run(latency(NS)).unwrap();
         *found.rank_end_ps.iter().max().unwrap() / NS
     };
-    // All in one server; two servers, where a part leaves its server once or twice on its way
-    // round; each in its own.
+    // One server; then two servers, where a part leaves its server once or twice on its way around
+    // the ring; then one server per rank.
     assert_eq!(run(0, "ring"), 3 * 11);
     assert_eq!(run(2, "ring"), 2 * 51 + 11);
     assert_eq!(run(1, "ring"), 3 * 51);
     assert_eq!(run(2, "direct"), 51);
 }
 
-/// All-to-allv sends each its own bytes, and leaves out what is empty.
+/// All-to-allv sends each rank its own number of bytes, and sends no empty messages.
 #[test]
 fn all_to_allv() {
     let sizes = [[0, 3, 5], [7, 0, 0], [1, 2, 0]];
@@ -448,7 +449,7 @@ fn all_to_allv() {
     );
 }
 
-/// Notes all that a rank wants.
+/// Records all requests of a rank.
 #[derive(Default)]
 struct Notes {
     sent: Vec<Message>,
@@ -482,8 +483,8 @@ fn rank(options: Options, source: impl Source + 'static, ranks: u32) -> Rank {
     Rank::new(0, &workload, &source, &Arc::new(Stragglers::default()))
 }
 
-/// OPS-01, OPS-05, OPS-07, OPS-15: one rank alone, told what happens; its messages carry number,
-/// tag, channel and NIC.
+/// OPS-01, OPS-05, OPS-07, OPS-15: one rank, whose events the test supplies. Its messages carry
+/// number, tag, channel and NIC.
 #[test]
 fn a_rank_by_itself() {
     let mut ring = collective(CollectiveKind::AllReduce, 100, "ring:channels=2");
@@ -554,7 +555,7 @@ fn a_rank_by_itself() {
     );
 }
 
-/// Serves operations in blocks of three.
+/// A list of operations that is read in blocks of three.
 #[derive(Debug)]
 struct InBlocks(InMemory);
 
@@ -575,7 +576,7 @@ impl Source for InBlocks {
     }
 }
 
-/// OPS-04: reading in blocks changes nothing, whatever waits for what.
+/// OPS-04: reading in blocks changes no record, for all kinds of dependencies.
 #[test]
 fn blocks_change_nothing() {
     let mut stream = kernel::Stream::new(5, 0, kernel::Purpose::Test);
@@ -609,7 +610,7 @@ fn blocks_change_nothing() {
     }
 }
 
-/// OPS-03, OPS-04: a rank with a long list in which one operation follows another holds few.
+/// OPS-03, OPS-04: a rank whose operations follow each other keeps few of them in memory.
 #[test]
 fn memory_is_that_of_live_operations() {
     const LONG: u32 = 2_000;
@@ -632,7 +633,8 @@ fn memory_is_that_of_live_operations() {
     assert_eq!(notes.ended.len(), LONG as usize);
 }
 
-/// OPS-80: an estimate tells the sender at the instant of the arrival; and counts nothing twice.
+/// OPS-80: in an estimate the sender learns of an arrival at the time of the arrival. No time is
+/// counted twice.
 #[test]
 fn an_estimate_of_nothing() {
     let workload = Arc::new(Workload {

@@ -1,4 +1,5 @@
-//! Values that other simulators publish, from the same operations on networks of messages.
+//! Comparison with values that other simulators publish, for the same operations on message-level
+//! networks.
 
 use crate::programs::{NS, Program, calc, collective, latency, receive, send, whole_ns};
 use traffic::estimate::Shape;
@@ -39,7 +40,7 @@ fn binomial_reduce_of_loggopsim() {
     assert_eq!((found.messages, found.bytes), (7, 7 * 1024));
 }
 
-/// OPS-82: ASTRA-sim's tests of its analytical network: 1 MiB from 1 to 4 of 16.
+/// OPS-82: ASTRA-sim's tests of its analytical network: 1 MiB from node 1 to node 4 of 16.
 #[test]
 fn one_message_of_astra_sim() {
     for (shape, expected_ns) in [
@@ -55,7 +56,7 @@ fn one_message_of_astra_sim() {
     }
 }
 
-/// OPS-82: the same with congestion: each of 16 sends 1 MiB to each other one, round a ring.
+/// OPS-82: the same with congestion: each of 16 nodes on a ring sends 1 MiB to each other node.
 #[test]
 fn direct_all_gather_of_astra_sim() {
     let mut program = Program::new(16, Options::default());
@@ -82,10 +83,12 @@ fn direct_all_gather_of_astra_sim() {
     assert_eq!(*end, 704_116 * NS);
 }
 
-/// OPS-50, OPS-34, OPS-37: ASTRA-sim's all-reduce of 1 MiB on a ring of 8, in 4 chunks one after the
-/// other. A chunk makes 14 steps of 610 + 500 ns of network; its 7 reductions move each byte three
-/// times through a memory of 50 GB/s, 655 ns each in whole ns; and it passes an end point 15 times,
-/// before its first message and after each of the 14: 4 × (14 × 1110 + 7 × 1965 + 15 × 10).
+/// OPS-50, OPS-34, OPS-37: ASTRA-sim's all-reduce of 1 MiB on a ring of 8, in 4 sequential chunks.
+///
+/// A chunk takes 14 steps of 610 + 500 ns in the network. Each of its 7 reductions moves each byte
+/// three times through a memory of 50 GB/s, 655 ns each in whole ns. A chunk passes an end point 15
+/// times: before its first message and after each of the 14 messages. In total: 4 × (14 × 1110 + 7
+/// × 1965 + 15 × 10).
 #[test]
 fn ring_all_reduce_of_astra_sim() {
     let options = Options {
@@ -101,8 +104,8 @@ fn ring_all_reduce_of_astra_sim() {
     assert!(found.rank_end_ps.iter().all(|&end| end == 117_780 * NS));
 }
 
-/// OPS-17, OPS-50: SimAI's quick start: two all-reduces of 16 and 64 MiB among 8 GPUs at 2400 Gb/s,
-/// each after 556 µs of computation, 6 µs before each send: 1772 µs.
+/// OPS-17, OPS-50: SimAI's quick start takes 1772 µs: two all-reduces of 16 and 64 MiB among 8 GPUs
+/// at 2400 Gb/s, each after 556 µs of computation, with 6 µs before each send.
 #[test]
 fn quick_start_of_simai() {
     let ps_per_byte = 8e12 / 2.4e12 * (9_048.0 / 9_000.0);

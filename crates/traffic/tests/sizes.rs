@@ -1,4 +1,5 @@
-//! Flow-size distributions: the named ones against published numbers, the format against bad input.
+//! Flow-size distributions: built-in ones are compared with published numbers; bad files are
+//! errors.
 
 use std::path::PathBuf;
 
@@ -6,7 +7,7 @@ use proptest::prelude::*;
 use traffic::sizes::{all, find};
 use traffic::{Distribution, Interpolation};
 
-/// Name, points as published (file of the reference data), mode at the origin, mean in bytes.
+/// Name, points as published (file of the reference data), mode of interpolation, mean in bytes.
 const PUBLISHED: &[(&str, &str, Interpolation, f64)] = &[
     (
         "web-search@hpcc",
@@ -207,7 +208,7 @@ fn every_file_is_read_and_tested() {
         all().len(),
         "a file does not parse, or is not embedded"
     );
-    // One is no published table: `incast-30-40@floodgate`, see tests/floodgate.rs.
+    // One distribution has no published table: `incast-30-40@floodgate`, see tests/floodgate.rs.
     assert_eq!(files, PUBLISHED.len() + 1);
     for distribution in all() {
         assert!(
@@ -219,7 +220,7 @@ fn every_file_is_read_and_tested() {
     }
 }
 
-/// The quantile of published points, written independently of the code under test.
+/// Returns a quantile of published points. The code is independent of the code under test.
 fn published_quantile(points: &[(f64, f64)], mode: Interpolation, u: f64) -> f64 {
     let mut last: Option<(f64, f64)> = None;
     for &(size, cdf) in points {
@@ -236,7 +237,7 @@ fn published_quantile(points: &[(f64, f64)], mode: Interpolation, u: f64) -> f64
     unreachable!("the shares end at 1")
 }
 
-/// TRA-01, TRA-18. Skipped where the reference data is not beside the checkout.
+/// TRA-01, TRA-18. Skipped if the reference data are not next to the checkout.
 #[test]
 fn percentiles_are_the_published_ones() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/cdf");
@@ -301,7 +302,7 @@ fn percentiles_are_the_published_ones() {
     }
 }
 
-/// TRA-01: the two readings of the same points.
+/// TRA-01: the two interpretations of the same points (interpolated and stepped).
 #[test]
 fn interpolation_decides_the_mean() {
     let linear = find("web-search@hpcc").expect("known");
@@ -334,7 +335,7 @@ fn sampling_keeps_the_mean_and_gives_at_least_a_byte() {
             .map(|k| distribution.sample((f64::from(k) + 0.5) / f64::from(count)) as f64)
             .sum();
         let (got, mean) = (sum / f64::from(count), distribution.mean());
-        // Equidistant numbers miss up to one part in `count` of the tail.
+        // Equidistant samples omit up to one part in `count` of the tail.
         let room = 0.001 * mean + distribution.max() as f64 / f64::from(count);
         assert!(
             (got - mean).abs() < room,
@@ -522,7 +523,7 @@ proptest! {
         prop_assert!(mean >= 0.0 && mean <= distribution.max() as f64 * (1.0 + 1e-12));
     }
 
-    /// The share of flows up to a quantile is what was requested, or what lies there at once.
+    /// Quantiles do not decrease. Each is between the two points that enclose its fraction.
     #[test]
     fn quantile_inverts_the_shares(distribution in valid(), u in 0.0..1.0f64, v in 0.0..1.0f64) {
         let (low, high) = if u < v { (u, v) } else { (v, u) };
