@@ -5,218 +5,25 @@
 //! names the links between them; rows of such numbers are made when a source is first asked about,
 //! and in a regular shape the first row serves all sources.
 
-use std::collections::HashMap;
+mod cores;
+mod profile;
+
 use std::sync::Arc;
 
-use dataplane::config::NicConfig;
 use dataplane::switch::MixedMap;
 use dataplane::units::{Rate, Time};
 
 use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 use crate::topology::graph::NONE;
+use cores::{Core, Cores, HERE};
+pub use profile::{FrameSizes, PathProfile};
 
 /// In place of the number of a set of paths: the one link between two hosts.
 const CABLE: u32 = NONE - 1;
 
-/// Equal-cost paths between two switches that are kept apart because none is better than another
-/// in everything. Beyond it they are summed up by one that is at least as good as each. // TOP-16
-const MAX_ALTERNATIVES: usize = 32;
-
-/// What a flow's packets are, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameSizes {
-    /// Payload of a full packet.
-    pub mtu: u16,
-    /// Header of each packet.
-    pub header: u16,
-    /// An ACK.
-    pub ack: u16,
-}
-
-impl FrameSizes {
-    /// The frames of a NIC.
-    #[must_use]
-    pub const fn of(nic: &NicConfig) -> Self {
-        Self {
-            mtu: nic.mtu,
-            header: nic.header,
-            ack: nic.ack,
-        }
-    }
-}
-
-/// The links of a path, in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathProfile {
-    /// Rate and one-way delay (ps) of each link, the sender's own first.
-    pub hops: Vec<(Rate, Time)>,
-}
-
-impl PathProfile {
-    /// Time from the first bit sent to the last bit received of one frame alone.
-    #[must_use]
-    pub fn one_way_ps(&self, frame_bytes: u16) -> Time {
-        let total = self.hops.iter().map(|&(rate, delay_ps)| {
-            u128::from(rate.serialisation_ps(frame_bytes.into())) + u128::from(delay_ps)
-        });
-        saturate(total.sum())
-    }
-
-    /// Completion time at the receiver of a flow of `bytes` that is alone on this path: packets of
-    /// `mtu` payload bytes and the rest in a last one, each with `header` bytes more, sent back to
-    /// back, stored and forwarded at every switch. An `mtu` of 0 counts as 1. // TOP-14
-    #[must_use]
-    pub fn ideal_received_ps(&self, bytes: u64, mtu: u16, header: u16) -> Time {
-        let mtu = u64::from(mtu.max(1));
-        let packets = bytes.div_ceil(mtu).max(1);
-        let full_bytes = mtu + u64::from(header);
-        let last_bytes = bytes - (packets - 1) * mtu + u64::from(header);
-
-        // Of full packets, the one before the last leaves link j at
-        //   sum of all serialisations up to j + delays before j + (packets - 2) * the longest.
-        let (mut sum, mut longest) = (0u128, 0u128);
-        // When the last packet has left the current link, and when it reaches the next one.
-        let mut arrives = 0u128;
-        for &(rate, delay_ps) in &self.hops {
-            let full = u128::from(rate.serialisation_ps(full_bytes));
-            longest = longest.max(full);
-            sum += full;
-            let free = match packets {
-                1 => 0,
-                _ => sum + u128::from(packets - 2) * longest,
-            };
-            let leaves = arrives.max(free) + u128::from(rate.serialisation_ps(last_bytes));
-            arrives = leaves + u128::from(delay_ps);
-            sum += u128::from(delay_ps);
-        }
-        saturate(arrives)
-    }
-
-    /// The slowest link's rate.
-    #[must_use]
-    pub fn bottleneck(&self) -> Option<Rate> {
-        self.hops
-            .iter()
-            .map(|hop| hop.0)
-            .min_by_key(|rate| rate.bps())
-    }
-}
-
 fn saturate(time: u128) -> Time {
     Time::try_from(time).unwrap_or(Time::MAX)
-}
-
-/// The links between two switches: rate in bits per second and delay in ps of each.
-type Core = Vec<(u64, Time)>;
-
-/// Sets of equal-cost paths between switches, each set stored once and known by its number.
-#[derive(Clone, Debug)]
-struct Cores {
-    sets: Vec<Vec<Core>>,
-    numbers: HashMap<Vec<Core>, u32>,
-    /// Number of the set that a set becomes by one more link.
-    extended: HashMap<(u32, u32), u32>,
-    /// Number of the set of all paths of two sets.
-    joined: HashMap<(u32, u32), u32>,
-}
-
-/// Number of the set whose one path has no link: from a switch to itself.
-const HERE: u32 = 0;
-
-impl Cores {
-    fn new() -> Self {
-        let here = vec![Core::new()];
-        Self {
-            sets: vec![here.clone()],
-            numbers: HashMap::from([(here, HERE)]),
-            extended: HashMap::new(),
-            joined: HashMap::new(),
-        }
-    }
-
-    fn number(&mut self, paths: Vec<Core>) -> u32 {
-        let paths = best(paths);
-        if let Some(&number) = self.numbers.get(&paths) {
-            return number;
-        }
-        let number = self.sets.len() as u32;
-        self.sets.push(paths.clone());
-        self.numbers.insert(paths, number);
-        number
-    }
-
-    fn extend(&mut self, graph: &Graph, set: u32, kind: u32) -> u32 {
-        if let Some(&number) = self.extended.get(&(set, kind)) {
-            return number;
-        }
-        let link = graph.link_spec(kind);
-        let mut paths = self.sets[set as usize].clone();
-        for path in &mut paths {
-            path.push((link.rate.bps(), link.delay_ps));
-        }
-        let number = self.number(paths);
-        self.extended.insert((set, kind), number);
-        number
-    }
-
-    fn join(&mut self, a: u32, b: u32) -> u32 {
-        if a == b {
-            return a;
-        }
-        if let Some(&number) = self.joined.get(&(a, b)) {
-            return number;
-        }
-        let paths = [a, b]
-            .iter()
-            .flat_map(|&set| self.sets[set as usize].clone())
-            .collect();
-        let number = self.number(paths);
-        self.joined.insert((a, b), number);
-        number
-    }
-}
-
-fn total_delay(path: &Core) -> u128 {
-    path.iter().map(|&(_, delay_ps)| u128::from(delay_ps)).sum()
-}
-
-/// Whether a flow of any size is at least as fast on `a` as on `b`: no link slower, no longer
-/// delay in all. (Where on the path the delay lies does not matter.)
-fn at_least_as_good(a: &Core, b: &Core) -> bool {
-    a.iter().zip(b).all(|(a, b)| a.0 >= b.0) && total_delay(a) <= total_delay(b)
-}
-
-/// Leaves out the paths that are no better than another for any flow. // TOP-16
-fn best(mut paths: Vec<Core>) -> Vec<Core> {
-    paths.sort_unstable();
-    paths.dedup();
-    let beaten = |i: usize| {
-        paths.iter().enumerate().any(|(j, other)| {
-            j != i
-                && at_least_as_good(other, &paths[i])
-                && (j < i || !at_least_as_good(&paths[i], other))
-        })
-    };
-    let beaten: Vec<bool> = (0..paths.len()).map(beaten).collect();
-    let mut beaten = beaten.into_iter();
-    paths.retain(|_| beaten.next() == Some(false));
-    if paths.len() > MAX_ALTERNATIVES {
-        vec![sum_up(&paths)]
-    } else {
-        paths
-    }
-}
-
-/// A path at least as good as each of the given ones: link by link the best rate and delay.
-fn sum_up(paths: &[Core]) -> Core {
-    let mut sum = paths[0].clone();
-    for path in paths {
-        for (best, link) in sum.iter_mut().zip(path) {
-            *best = (best.0.max(link.0), best.1.min(link.1));
-        }
-    }
-    sum
 }
 
 /// Answers for pairs of endpoints; remembers what it found.

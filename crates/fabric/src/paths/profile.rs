@@ -1,0 +1,85 @@
+//! One path: how long frames and flows take on it when it is empty.
+
+use super::saturate;
+use dataplane::config::NicConfig;
+use dataplane::units::{Rate, Time};
+
+/// What a flow's packets are, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameSizes {
+    /// Payload of a full packet.
+    pub mtu: u16,
+    /// Header of each packet.
+    pub header: u16,
+    /// An ACK.
+    pub ack: u16,
+}
+
+impl FrameSizes {
+    /// The frames of a NIC.
+    #[must_use]
+    pub const fn of(nic: &NicConfig) -> Self {
+        Self {
+            mtu: nic.mtu,
+            header: nic.header,
+            ack: nic.ack,
+        }
+    }
+}
+
+/// The links of a path, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathProfile {
+    /// Rate and one-way delay (ps) of each link, the sender's own first.
+    pub hops: Vec<(Rate, Time)>,
+}
+
+impl PathProfile {
+    /// Time from the first bit sent to the last bit received of one frame alone.
+    #[must_use]
+    pub fn one_way_ps(&self, frame_bytes: u16) -> Time {
+        let total = self.hops.iter().map(|&(rate, delay_ps)| {
+            u128::from(rate.serialisation_ps(frame_bytes.into())) + u128::from(delay_ps)
+        });
+        saturate(total.sum())
+    }
+
+    /// Completion time at the receiver of a flow of `bytes` that is alone on this path: packets of
+    /// `mtu` payload bytes and the rest in a last one, each with `header` bytes more, sent back to
+    /// back, stored and forwarded at every switch. An `mtu` of 0 counts as 1. // TOP-14
+    #[must_use]
+    pub fn ideal_received_ps(&self, bytes: u64, mtu: u16, header: u16) -> Time {
+        let mtu = u64::from(mtu.max(1));
+        let packets = bytes.div_ceil(mtu).max(1);
+        let full_bytes = mtu + u64::from(header);
+        let last_bytes = bytes - (packets - 1) * mtu + u64::from(header);
+
+        // Of full packets, the one before the last leaves link j at
+        //   sum of all serialisations up to j + delays before j + (packets - 2) * the longest.
+        let (mut sum, mut longest) = (0u128, 0u128);
+        // When the last packet has left the current link, and when it reaches the next one.
+        let mut arrives = 0u128;
+        for &(rate, delay_ps) in &self.hops {
+            let full = u128::from(rate.serialisation_ps(full_bytes));
+            longest = longest.max(full);
+            sum += full;
+            let free = match packets {
+                1 => 0,
+                _ => sum + u128::from(packets - 2) * longest,
+            };
+            let leaves = arrives.max(free) + u128::from(rate.serialisation_ps(last_bytes));
+            arrives = leaves + u128::from(delay_ps);
+            sum += u128::from(delay_ps);
+        }
+        saturate(arrives)
+    }
+
+    /// The slowest link's rate.
+    #[must_use]
+    pub fn bottleneck(&self) -> Option<Rate> {
+        self.hops
+            .iter()
+            .map(|hop| hop.0)
+            .min_by_key(|rate| rate.bps())
+    }
+}
