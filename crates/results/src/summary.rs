@@ -891,7 +891,7 @@ fn utilisation(bytes: u128, capacity_bps: u64, time_ps: u64) -> f64 {
 
 fn drops(counters: &Counters) -> BTreeMap<&'static str, u64> {
     let mut drops: BTreeMap<_, _> = DROP_NAMES.into_iter().zip(counters.drops).collect();
-    // XP-03: dropped credits are not losses: ExpressPass drops them to control its rate.
+    // XP-03: dropped credits are not losses: a transport drops credits to control its rate.
     let credits = counters.drops[DropCause::CreditLimit as usize];
     drops.insert("total", counters.drops.iter().sum::<u64>() - credits);
     drops
