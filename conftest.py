@@ -10,12 +10,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import settings
 
 import backwater
+from backwater.results.files import RunFiles
 from backwater.workloads import Workload
-from tools import PATIENCE
+from tools import PATIENCE, Runs
 
 # No test depends on the speed of the machine, so no example has a time limit.
 settings.register_profile("backwater", deadline=None)
@@ -107,7 +109,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> backwater.Comparison:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Two schemes that run a workload of groups, on two servers of four GPUs, with the account."""
     folder = tmp_path_factory.mktemp("trained")
     groups = {"tensor-0": range(4), "tensor-1": range(4, 8)}
@@ -124,7 +126,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> backwater.Comparison:
         work.collective(rank, "all-to-allv", to_each=sizes, from_each=sizes, after=[joined])
     work.write(folder / "step.parquet")
     (folder / "step.toml").write_text(TRAINED, encoding="utf-8")
-    return backwater.compare(folder / "step.toml", ["dcqcn", "bfc"], out=folder / "out")
+    return Runs(backwater.compare(folder / "step.toml", ["dcqcn", "bfc"], out=folder / "out"))
 
 
 @pytest.fixture(scope="session")
@@ -137,23 +139,21 @@ def compared(
 
 
 @pytest.fixture(scope="session")
-def comparison(compared: tuple[subprocess.CompletedProcess[str], Path]) -> backwater.Comparison:
+def comparison(compared: tuple[subprocess.CompletedProcess[str], Path]) -> Runs:
     done, out = compared
     assert done.returncode == 0, done.stderr
-    result = backwater.load(out)
-    assert isinstance(result, backwater.Comparison)
-    return result
+    return Runs(backwater.load(out))
 
 
 @pytest.fixture
-def bare(comparison: backwater.Comparison, tmp_path: Path) -> backwater.Run:
+def bare(comparison: Runs, tmp_path: Path) -> RunFiles:
     """A run in which nothing happened: all tables are there, and none has a row."""
     import json
 
     path = tmp_path / "bare"
     shutil.copytree(comparison["bfc"].path, path)
     for table in path.glob("*.parquet"):
-        frame = getattr(comparison["bfc"], table.stem)
+        frame = pl.read_parquet(comparison["bfc"].path / table.name)
         frame.clear().write_parquet(table)
     summary = json.loads((path / "summary.json").read_text(encoding="utf-8"))
     empty = {"finished": 0, "unfinished": 0, "slowdown": None, "fct_ps": None}
@@ -161,4 +161,4 @@ def bare(comparison: backwater.Comparison, tmp_path: Path) -> backwater.Run:
     summary["core"] = None
     summary["links"] = []
     (path / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
-    return backwater.Run(path)
+    return RunFiles(path)

@@ -15,12 +15,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from backwater.results.facts import facts
+from backwater.results import columns
 from backwater.results.store import Store
-from backwater.running.runner import run_tasks
-from backwater.running.simulate import processors
+from backwater.running.engine import run_all
+from backwater.running.single import processors
+from backwater.scenario import Scenario
 from backwater.scenario.sweep import Sweep
-from backwater.scenario.task import Task
 
 SHORT = """\
 name = "short"
@@ -47,20 +47,20 @@ def main() -> None:
 
 def overhead(scenario: Path, place: Path, runs: int, jobs: int) -> None:
     """Make short runs, and compare the time with what the runs themselves say that they took."""
-    tasks = [Task(scenario, seed=seed) for seed in range(runs)]
+    tasks = [Scenario(scenario, seed=seed) for seed in range(runs)]
     began = time.perf_counter()
     for task in tasks:
         assert task.key
     keys_s = time.perf_counter() - began
     began = time.perf_counter()
-    outcome = run_tasks(tasks, Store(place), jobs=jobs)
+    outcome = run_all(tasks, Store(place), jobs=jobs)
     whole_s = time.perf_counter() - began
     assert outcome.made == runs
     simulated_s = sum(r.summary["performance"]["wall_seconds"] for r in outcome.runs.values())
     # Processes work side by side: what a run costs is the time of one process.
     each_ms = (whole_s * jobs - simulated_s) / runs * 1e3
     began = time.perf_counter()
-    assert run_tasks(tasks, Store(place)).made == 0
+    assert run_all(tasks, Store(place)).made == 0
     again_s = time.perf_counter() - began
     print(
         f"{runs} runs, {jobs} at a time: {each_ms:.1f} ms per run beside the simulation "
@@ -70,31 +70,32 @@ def overhead(scenario: Path, place: Path, runs: int, jobs: int) -> None:
 
 
 def listing(folder: Path) -> None:
-    """Copy one run's facts into a store of thousands, and list it as a new process would."""
+    """Copy one run's columns into a store of thousands, and list it as a new process would."""
     sweep = folder / "sweep.toml"
     sweep.write_text(
         f'scenario = "short.toml"\nseeds = {{ from = 1, to = {LISTED} }}\n', encoding="utf-8"
     )
-    from backwater.running.sweeping import _write_plan
+    from backwater.running.run import _write_list
 
     out = folder / "listed"
     out.mkdir()
     began = time.perf_counter()
-    points = Sweep(sweep).points()
+    asked = Sweep.read(sweep)
+    points = asked.points()
     print(f"{LISTED} runs planned in {time.perf_counter() - began:.2f} s")
     store = Store(out / "store")
-    done = run_tasks([points[0].task], store).runs[points[0].task]
-    _write_plan(out, store.path, Sweep(sweep), points)
+    done = run_all([points[0].scenario], store).runs[points[0].scenario]
+    _write_list(out, store.path, asked, points, "")
     for point in points[1:]:
-        path = store.path_of(point.task.key)
+        path = store.path_of(point.scenario.key)
         path.mkdir(parents=True)
         for file in done.path.iterdir():
             (path / file.name).hardlink_to(file)
-    row = facts(done.summary)
-    store.note((point.task.key, {**row, "seed": point.seed}) for point in points[1:])
+    row = columns.row(done.summary)
+    store.note((point.scenario.key, row) for point in points[1:])
     listed = (
         "import time; began = time.perf_counter(); import backwater, json; "
-        f"table = backwater.load({str(out)!r}).table; "
+        f"table = backwater.load({str(out)!r}).runs; "
         "print(json.dumps([table.height, time.perf_counter() - began]))"
     )
     for what in ("", " again"):

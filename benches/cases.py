@@ -32,12 +32,11 @@ class Case:
 
     def run(self, folder: Path, threads: int = 1, also: Sequence[str] = ()) -> dict[str, Any]:
         """Make it once, with values set besides, and return its summary."""
+        scenario = backwater.Scenario(self.scenario, [*self.overrides, *also], scheme=self.scheme)
         run = backwater.run(
-            self.scenario,
-            scheme=self.scheme,
-            overrides=[*self.overrides, *also],
+            scenario,
             out=folder,
             force=True,
             threads=threads,
         )
-        return run.summary
+        return run.only.summary

@@ -193,7 +193,7 @@ def commands() -> str:
 
 def run_tables() -> str:
     """Describe the tables of a run."""
-    from backwater.running.simulate import catalogue
+    from backwater.scenario import catalogue
 
     lines = [
         "# Tables of a run",
@@ -215,7 +215,7 @@ def run_tables() -> str:
 def built_in() -> str:
     """List schemes, workloads and topologies."""
     from backwater._base.units import bytes_text
-    from backwater.running.simulate import catalogue
+    from backwater.scenario import catalogue
 
     lines = ["# Built in", "", "## Schemes", ""]
     lines += ["Presets (`backwater list schemes`). Each of their choices can be changed alone.", ""]

@@ -16,13 +16,13 @@ from typing import Any
 
 import backwater
 from backwater import _core
-from backwater.running.simulate import processors
+from backwater.running.single import processors
 
 ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "scenarios/demo.toml"
 SEEDS = ROOT / "scenarios/sweeps/demo-seeds.toml"
 LARGEST = ROOT / "benches/scenarios/permutation-8192.toml"
-SHORT_P99 = "fct.short.slowdown.p99"
+SHORT_P99 = "fct.short.p99"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def of_files() -> list[Number]:
     schemes = (ROOT / "scenarios/demo.schemes").read_text(encoding="utf-8").strip().split(",")
     seeds = _toml(SEEDS)["seeds"]
     several = seeds["to"] - seeds["from"] + 1
-    largest = backwater.resolve(LARGEST)
+    largest = backwater.Scenario(LARGEST).resolved
     hosts = _toml_hosts(tomllib.loads(largest)["topology"])
     return [
         Number("hosts of the demo", str(_toml_hosts(topology)), r"(\d+) hosts, Google"),
@@ -92,15 +92,15 @@ def _toml_hosts(topology: dict[str, Any]) -> int:
 def of_results(comparison: Path, campaign: Path) -> list[Number]:
     """Return the numbers that need simulations."""
     compared, seeds = backwater.load(comparison), backwater.load(campaign)
-    assert isinstance(compared, backwater.Comparison)
-    assert not isinstance(seeds, backwater.Run | backwater.Comparison)
     numbers = []
     for scheme in ("bfc", "hpcc"):
-        values = [seeds.facts[row.key][SHORT_P99] for row in seeds.rows if row.scheme == scheme]
+        values = seeds.select(scheme).runs[SHORT_P99].to_list()
         pattern = rf"(\d+ to \d+) with {scheme.upper()}"
         label = f"p99 of flows up to 10 KB over {len(values)} seeds, {scheme}"
         numbers.append(Number(label, f"{min(values):.0f} to {max(values):.0f}", pattern))
-    seconds = sum(run.summary["performance"]["wall_seconds"] for run in compared.values())
+    seconds = sum(
+        run.summary["performance"]["wall_seconds"] for run in compared.labelled().values()
+    )
     label = f"seconds of the comparison on {processors()} processors"
     # It depends on the machine: it is printed, and not compared.
     numbers.append(Number(label, f"{seconds / processors():.0f}", ""))

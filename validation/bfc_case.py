@@ -135,14 +135,15 @@ class BfcCase:
 
     def measure(self, folder: Path, seed: int) -> Measured:
         """Write the scenario, run it with the profile of this simulator, and look at the same."""
-        from backwater.running import simulate
+        from backwater.running.single import run_one
+        from backwater.scenario import Scenario
 
         scenario = folder / "scenario.toml"
         (folder / "flows.csv").write_text(self._flow_csv(), encoding="utf-8")
         scenario.write_text(self._scenario(), encoding="utf-8")
-        run = simulate.run(scenario, seed=seed, out=folder / "run", force=True)
+        run = run_one(Scenario(scenario, seed=seed), out=folder / "run", force=True)
         flows = {}
-        for number, row in enumerate(run.flows.sort("id").iter_rows(named=True)):
+        for number, row in enumerate(run.table("flows").sort("id").iter_rows(named=True)):
             flow = self._flows[number]
             if (row["src"], row["dst"], row["bytes"]) != (flow.src, flow.dst, flow.bytes):
                 raise RunError(f"{run.path}: flow {number} is not that of {self.flow_list}")

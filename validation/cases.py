@@ -43,11 +43,12 @@ class Ns3Case:
         """Import, run with ns-3's profile, export, and read what was exported."""
         from backwater.importers.ns3 import export as exporting
         from backwater.importers.ns3 import scenario as importing
-        from backwater.running import simulate
+        from backwater.running.single import run_one
+        from backwater.scenario import Scenario
 
         scenario = folder / "scenario.toml"
         imported = importing.write(self.folder / "config.txt", scenario, force=True)
-        run = simulate.run(scenario, profile="ns3", seed=seed, out=folder / "run", force=True)
+        run = run_one(Scenario(scenario, profile="ns3", seed=seed), out=folder / "run", force=True)
         exporting.export_ns3(run, folder / "ns3", force=True)
         warnings = [w["message"] for w in imported.warnings]
         found = read_ns3(folder / "ns3")

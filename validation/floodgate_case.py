@@ -37,7 +37,7 @@ from validation.observed import (
 )
 
 if TYPE_CHECKING:
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 SIMULATOR = "the simulator of Floodgate's authors"
 
@@ -106,13 +106,14 @@ class FloodgateCase:
 
     def measure(self, folder: Path, seed: int) -> Measured:
         """Write the scenario, run it with the profile of this simulator, and look at the same."""
-        from backwater.running import simulate
+        from backwater.running.single import run_one
+        from backwater.scenario import Scenario
 
         scenario = folder / "scenario.toml"
         findings = Findings()
         (folder / "flows.csv").write_text(self._flow_csv(), encoding="utf-8")
         scenario.write_text(self._scenario(findings), encoding="utf-8")
-        run = simulate.run(scenario, seed=seed, out=folder / "run", force=True)
+        run = run_one(Scenario(scenario, seed=seed), out=folder / "run", force=True)
         told = [w["message"] for w in findings.warnings()]
         return Measured(self._observed(run), run.digest, complaints(run), [*self._doubts(), *told])
 
@@ -320,10 +321,10 @@ class FloodgateCase:
 
     # --- What we find ------------------------------------------------------------------------
 
-    def _observed(self, run: Run) -> Observed:
+    def _observed(self, run: RunFiles) -> Observed:
         found = {}
         for row, flow in zip(
-            run.flows.sort("id").iter_rows(named=True), self._ordered, strict=True
+            run.table("flows").sort("id").iter_rows(named=True), self._ordered, strict=True
         ):
             if (row["src"], row["dst"], row["bytes"]) != (flow.src, flow.dst, flow.bytes):
                 raise RunError(f"{run.path}: flow {row['id']} is not that of {self._flow_list}")
@@ -339,15 +340,15 @@ class FloodgateCase:
         )
         return FlowTimes(flow.start_ns, acked, 0.0, received)
 
-    def _paused(self, run: Run) -> dict[int, float]:
+    def _paused(self, run: RunFiles) -> dict[int, float]:
         paused = dict.fromkeys(self._tiers.values(), 0.0)
-        columns = run.pauses.select("name", "from_ps", "to_ps")
+        columns = run.table("pauses").select("name", "from_ps", "to_ps")
         for name, start, end in columns.iter_rows():
             paused[self._tiers[int(name)]] += (end - start) / 1e6
         return paused
 
     # FGC-34
-    def _ours(self, run: Run) -> dict[tuple[int, int], int]:
+    def _ours(self, run: RunFiles) -> dict[tuple[int, int], int]:
         """Bytes by time and switch as in `_samples`; what is empty is left out, as there."""
         first = min(self._topology.switches)
         table = run.measured_queues().select("at_ps", "name", "used_bytes")

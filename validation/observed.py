@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 INCAST_PORT = 200
 """The destination port of flows that belong to an incast."""
@@ -101,7 +101,7 @@ class Case(Protocol):
         """Run it with Backwater, with all files in a folder."""
 
 
-def complaints(run: Run) -> str | None:
+def complaints(run: RunFiles) -> str | None:
     """Say what a run's own audit found wrong."""
     wrong = [v["message"] for v in run.summary["violations"]]
     if run.summary["ending"] == "stalled":

@@ -12,22 +12,22 @@ from backwater_papers.samples import Lines, Samples, of_ports, recorded
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
     from backwater_papers.figure import Source
 
 _COLUMNS = {"data": "tx_data_bytes", "replies": "tx_reply_bytes", "credits": "tx_credit_bytes"}
 """Frames that ports count apart, and the column that has their bytes."""
 
 
-def port_buffer(source: Source, run: Run) -> Samples:
+def port_buffer(source: Source, run: RunFiles) -> Samples:
     """Return the most bytes that ever waited for each port."""
     from backwater.analysis.breakdown import port_bytes
 
-    ports = _of_roles(source, run, run.ports)
+    ports = _of_roles(source, run, run.table("ports"))
     return Samples(ports.select(b=port_bytes(ports))["b"].to_numpy().astype(float))
 
 
-def queuing_time(source: Source, run: Run) -> Samples:
+def queuing_time(source: Source, run: RunFiles) -> Samples:
     """Return how long data waited at ports, each mean standing for all its packets."""
     import polars as pl
 
@@ -38,15 +38,15 @@ def queuing_time(source: Source, run: Run) -> Samples:
     return Samples(table["mean_ps"].to_numpy().astype(float), table["packets"].to_numpy())
 
 
-def sent(source: Source, run: Run) -> Samples:
+def sent(source: Source, run: RunFiles) -> Samples:
     """Return the bytes of some frames that ports sent, over what they could have sent in all."""
-    ports = _of_roles(source, run, run.ports)
+    ports = _of_roles(source, run, run.table("ports"))
     could = float(ports["rate_bps"].sum()) * run.summary["end_ps"] / 8e12
     share = float(ports[_COLUMNS[source.frames]].sum()) / could if could else math.nan
     return Samples(np.array([share]))
 
 
-def buffer_course(source: Source, run: Run) -> Lines:
+def buffer_course(source: Source, run: RunFiles) -> Lines:
     """Return the bytes in the buffer of each switch over time, probe by probe."""
     import polars as pl
 
@@ -63,7 +63,7 @@ def buffer_course(source: Source, run: Run) -> Lines:
     return Lines(times, {name: wide[name].to_numpy().astype(float) for name in sorted(names)})
 
 
-def _of_roles(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFrame:
+def _of_roles(source: Source, run: RunFiles, table: polars.DataFrame) -> polars.DataFrame:
     import polars as pl
 
     from backwater.analysis.breakdown import port_roles

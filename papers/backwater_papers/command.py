@@ -14,8 +14,8 @@ from backwater.errors import Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
     from backwater.results.store import Failure
-    from backwater.running.runner import Outcome
-    from backwater.scenario.task import Task
+    from backwater.running.engine import Outcome
+    from backwater.scenario import Scenario
     from backwater_papers.figure import Figure, Size
     from backwater_papers.reproduce import Place, Reproduced, Results
 
@@ -175,14 +175,14 @@ class _Work:
     def run(self, store: Path, jobs: int | None, retry_failed: bool, threads: int) -> int:
         """Run everything that is missing, then finish figure after figure."""
         from backwater.results.store import Store
-        from backwater.running.display import display
-        from backwater.running.runner import Outcome, run_tasks
+        from backwater.running.engine import Outcome, run_all
+        from backwater.running.progress import display
 
         tasks = self._resolve()
         wanted = [task for of in tasks.values() for own in of.values() for task in own.values()]
         with display("paper") as tell:
             try:
-                outcome = run_tasks(
+                outcome = run_all(
                     wanted,
                     Store(store),
                     jobs=jobs,
@@ -205,7 +205,7 @@ class _Work:
             say(f"Interrupted. Finished runs are kept in {store}; the same command goes on there.")
         return self.code
 
-    def _resolve(self) -> dict[str, dict[str, dict[Place, Task]]]:
+    def _resolve(self) -> dict[str, dict[str, dict[Place, Scenario]]]:
         """Find out which runs are needed; a figure that cannot be run does not stop the others."""
         from backwater_papers.reproduce import tasks
 
@@ -226,7 +226,7 @@ class _Work:
         return resolved
 
     def _finish(
-        self, figure: Figure, tasks: dict[str, dict[Place, Task]], outcome: Outcome
+        self, figure: Figure, tasks: dict[str, dict[Place, Scenario]], outcome: Outcome
     ) -> None:
         from backwater_papers import reproduce
 

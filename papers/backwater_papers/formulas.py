@@ -63,9 +63,9 @@ class Formula:
 
 def workload_points(name: str) -> tuple[list[tuple[float, float]], str] | None:
     """Points (bytes, share of flows) and interpolation of a built-in distribution of flow sizes."""
-    from backwater.running import simulate
+    from backwater.scenario import catalogue
 
-    for entry in simulate.catalogue("workloads"):
+    for entry in catalogue("workloads"):
         if entry["name"] == name:
             return [(size, share) for size, share in entry["points"]], entry["interpolation"]
     return None

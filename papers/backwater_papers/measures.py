@@ -34,7 +34,7 @@ from backwater_papers.samples import (
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 _APART = ("sum", "count", *IN_TIME)
 """Statistics that are made per seed and averaged; all others look at all seeds' data at once."""
@@ -63,7 +63,7 @@ class Data:
         self._kept: dict[tuple[Source, str], Samples | Lines] = {}
         self._values: dict[tuple[Source, Statistic, tuple[str, ...]], Value] = {}
 
-    def of(self, source: Source, run: Run) -> Samples | Lines:
+    def of(self, source: Source, run: RunFiles) -> Samples | Lines:
         """Return the data that a source stands for in a run."""
         key = (source, str(run.path))
         if key in self._kept:
@@ -73,22 +73,22 @@ class Data:
             self._kept[key] = found
         return found
 
-    def samples(self, source: Source, runs: Sequence[Run]) -> Samples:
+    def samples(self, source: Source, runs: Sequence[RunFiles]) -> Samples:
         """Take data of several runs together."""
         return _together([self._samples(source, run) for run in runs])
 
-    def _samples(self, source: Source, run: Run) -> Samples:
+    def _samples(self, source: Source, run: RunFiles) -> Samples:
         found = self.of(source, run)
         return found.samples() if isinstance(found, Lines) else found
 
-    def lines(self, source: Source, run: Run) -> Lines:
+    def lines(self, source: Source, run: RunFiles) -> Lines:
         """Return a course in time."""
         found = self.of(source, run)
         if isinstance(found, Samples):
             raise TypeError(f"{source.of} is not a course in time")
         return found
 
-    def value(self, measure: Measure, runs: Sequence[Run]) -> Value:
+    def value(self, measure: Measure, runs: Sequence[RunFiles]) -> Value:
         """Measure runs that differ in nothing but their seeds."""
         if measure.formula is not None:
             found = float(measure.formula.at([measure.at])[0])
@@ -99,13 +99,13 @@ class Data:
             return Value(_ratio(above.value, below.value), tuple(by_seed))
         return self._value(measure, runs)
 
-    def _value(self, measure: Measure, runs: Sequence[Run]) -> Value:
+    def _value(self, measure: Measure, runs: Sequence[RunFiles]) -> Value:
         key = (measure.source, measure.statistic, tuple(str(run.path) for run in runs))
         if key not in self._values:
             self._values[key] = self._reckon(measure.source, measure.statistic, runs)
         return self._values[key]
 
-    def _reckon(self, source: Source, statistic: Statistic, runs: Sequence[Run]) -> Value:
+    def _reckon(self, source: Source, statistic: Statistic, runs: Sequence[RunFiles]) -> Value:
         if statistic.name in IN_TIME:
             lines = [self.lines(source, run) for run in runs]
             since = [_since(statistic, run) for run in runs]
@@ -170,13 +170,13 @@ def _meets(statistic: Statistic, values: Array) -> Array:
     return values <= statistic.below
 
 
-def _since(statistic: Statistic, run: Run) -> float:
+def _since(statistic: Statistic, run: RunFiles) -> float:
     """From when a statistic counts time; never, where the flow that it waits for has not ended."""
     import polars as pl
 
     if statistic.after_flow is None:
         return statistic.after_ps
-    flow = run.flows.filter((pl.col("id") == statistic.after_flow) & pl.col("finished"))
+    flow = run.table("flows").filter((pl.col("id") == statistic.after_flow) & pl.col("finished"))
     return float(flow["received_ps"][0]) if flow.height else math.inf
 
 
@@ -248,7 +248,7 @@ def _together(parts: Sequence[Samples]) -> Samples:
 # --- Data of one run -------------------------------------------------------------------------
 
 
-def _flows(source: Source, run: Run) -> Samples:
+def _flows(source: Source, run: RunFiles) -> Samples:
     import polars as pl
 
     wanted = pl.lit(value=True)
@@ -283,7 +283,7 @@ def _flows(source: Source, run: Run) -> Samples:
     return Samples(values, sizes=flows["bytes"].to_numpy())
 
 
-def _spent(source: Source, run: Run, flows: polars.DataFrame) -> Array:
+def _spent(source: Source, run: RunFiles, flows: polars.DataFrame) -> Array:
     """Return how long each flow spent on some parts of its time, or in all."""
     import polars as pl
 
@@ -296,7 +296,7 @@ def _spent(source: Source, run: Run, flows: polars.DataFrame) -> Array:
     return found["spent_ps"].to_numpy().astype(float)
 
 
-def _of_classes(source: Source, run: Run, flows: polars.DataFrame) -> polars.DataFrame:
+def _of_classes(source: Source, run: RunFiles, flows: polars.DataFrame) -> polars.DataFrame:
     """Flows of the chosen classes (`backwater.analysis.breakdown`)."""
     import polars as pl
 
@@ -308,17 +308,17 @@ def _of_classes(source: Source, run: Run, flows: polars.DataFrame) -> polars.Dat
     return flows.join(classes, on="id", how="semi")
 
 
-def _rtt(source: Source, run: Run) -> Samples:
+def _rtt(source: Source, run: RunFiles) -> Samples:
     table = recorded(run, "rtt")
     return Samples(table["bin_ps"].to_numpy().astype(float), table["samples"].to_numpy())
 
 
-def _queue_samples(source: Source, run: Run) -> Samples:
+def _queue_samples(source: Source, run: RunFiles) -> Samples:
     table = of_ports(source, run, recorded(run, "queue_histogram"))
     return Samples(table["bin_bytes"].to_numpy().astype(float), table["samples"].to_numpy())
 
 
-def _queueing(source: Source, run: Run) -> Samples:
+def _queueing(source: Source, run: RunFiles) -> Samples:
     """Read how long data packets waited at ports; with Homa, those that were granted."""
     import polars as pl
 
@@ -326,20 +326,20 @@ def _queueing(source: Source, run: Run) -> Samples:
     return Samples(table["bin_ps"].to_numpy().astype(float), table["samples"].to_numpy())
 
 
-def _control_share(source: Source, run: Run) -> Samples:
+def _control_share(source: Source, run: RunFiles) -> Samples:
     """Divide what a port sends that is no data by all that it sends."""
-    table = of_ports(source, run, run.ports)
+    table = of_ports(source, run, run.table("ports"))
     values = (table["tx_bytes"] - table["tx_data_bytes"]) / table["tx_bytes"]
     return Samples(values.drop_nans().to_numpy())
 
 
-def _queue(source: Source, run: Run) -> Lines:
+def _queue(source: Source, run: RunFiles) -> Lines:
     """Sample queues at regular times: a row holds until the port's next one."""
     table = of_ports(source, run, recorded(run, "port_queues"))
     return steps(source, run, table, "queues", {"bytes": ""})
 
 
-def _throughput(source: Source, run: Run) -> Lines:
+def _throughput(source: Source, run: RunFiles) -> Lines:
     import polars as pl
 
     table = recorded(run, "throughput")
@@ -367,17 +367,17 @@ def _throughput(source: Source, run: Run) -> Lines:
     return Lines(times, lines)
 
 
-def _flow_ids(source: Source, run: Run) -> list[int]:
+def _flow_ids(source: Source, run: RunFiles) -> list[int]:
     import polars as pl
 
-    flows = _of_classes(source, run, run.flows)
+    flows = _of_classes(source, run, run.table("flows"))
     if source.traffic:
         flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
     ids = sorted(flows["id"].to_list())
     return [i for i in ids if i in source.flows] if source.flows else ids
 
 
-def _buffer(source: Source, run: Run) -> Samples:
+def _buffer(source: Source, run: RunFiles) -> Samples:
     import polars as pl
 
     table = run.measured_queues()
@@ -388,24 +388,24 @@ def _buffer(source: Source, run: Run) -> Samples:
     return Samples(table["used_bytes"].to_numpy().astype(float))
 
 
-def _active_flows(source: Source, run: Run) -> Samples:
+def _active_flows(source: Source, run: RunFiles) -> Samples:
     """Flows with packets at a port, probe by probe."""
     import polars as pl
 
-    table = run.active
+    table = run.table("active")
     if source.tiers:
         table = table.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
     table = of_ports(source, run, table.select("node", "port", "active", "probes"))
     return Samples(table["active"].to_numpy().astype(float), table["probes"].to_numpy())
 
 
-def _in_progress(source: Source, run: Run) -> Lines:
+def _in_progress(source: Source, run: RunFiles) -> Lines:
     """Flows that have started and whose last byte has not arrived, at regular times."""
     times = _times(source, run)
     return Lines(times, {"": _flows_at(source, run, times)})
 
 
-def _fair_share_change(source: Source, run: Run) -> Samples:
+def _fair_share_change(source: Source, run: RunFiles) -> Samples:
     """How much a fair share of a link changes within an interval, relative to what it was."""
     times = _times(source, run)
     times = times[times + source.interval_ps <= window_of(source, run)[1]]
@@ -415,16 +415,16 @@ def _fair_share_change(source: Source, run: Run) -> Samples:
     return Samples(np.abs(before[some] / after[some] - 1))
 
 
-def _times(source: Source, run: Run) -> Array:
+def _times(source: Source, run: RunFiles) -> Array:
     every = source.bin_ps or 1e6
     low, high = window_of(source, run)
     return np.arange(math.ceil(low / every), math.floor(high / every) + 1) * every
 
 
-def _flows_at(source: Source, run: Run, times: Array) -> Array:
+def _flows_at(source: Source, run: RunFiles, times: Array) -> Array:
     import polars as pl
 
-    flows = run.flows
+    flows = run.table("flows")
     if source.traffic:
         flows = flows.filter(pl.col("source").cast(pl.String).is_in(source.traffic))
     if source.sizes:
@@ -436,36 +436,38 @@ def _flows_at(source: Source, run: Run, times: Array) -> Array:
     return (before - np.searchsorted(ended, times, side="right")).astype(float)
 
 
-def _utilisation(source: Source, run: Run) -> Samples:
+def _utilisation(source: Source, run: RunFiles) -> Samples:
     """Bytes that ports sent in the whole run, over what they could have sent."""
     import polars as pl
 
-    ports = of_ports(source, run, run.ports.select("node", "port", "tier", "tx_bytes", "rate_bps"))
+    ports = of_ports(
+        source, run, run.table("ports").select("node", "port", "tier", "tx_bytes", "rate_bps")
+    )
     if source.tiers:
         ports = ports.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
     could = ports["rate_bps"].to_numpy().astype(float) * run.summary["end_ps"] / 8e12
     return Samples(ports["tx_bytes"].to_numpy() / could)
 
 
-def _idle(source: Source, run: Run) -> Samples:
+def _idle(source: Source, run: RunFiles) -> Samples:
     """Share of the time of the run in which a port sent nothing."""
     return Samples(1 - _utilisation(source, run).values)
 
 
-def _wire(source: Source, run: Run) -> Samples:
+def _wire(source: Source, run: RunFiles) -> Samples:
     """Bytes that hosts put on their links, headers and ACKs included, per byte of payload."""
     import polars as pl
 
-    sent = run.ports.filter(pl.col("tier").cast(pl.String) == run.summary["tiers"][0])
-    payload = float(run.flows["bytes"].sum())
+    sent = run.table("ports").filter(pl.col("tier").cast(pl.String) == run.summary["tiers"][0])
+    payload = float(run.table("flows")["bytes"].sum())
     return Samples(np.array([float(sent["tx_bytes"].sum()) / payload] if payload else []))
 
 
-def _collectives(source: Source, run: Run) -> Samples:
+def _collectives(source: Source, run: RunFiles) -> Samples:
     """Read how long collectives took, or their bus bandwidths; those that have ended."""
     import polars as pl
 
-    table = run.collectives
+    table = run.table("collectives")
     if source.traffic:
         table = table.filter(pl.col("workload").cast(pl.String).is_in(source.traffic))
     if source.of == "bus-bandwidth":
@@ -473,7 +475,7 @@ def _collectives(source: Source, run: Run) -> Samples:
     return Samples((table["end_ps"] - table["start_ps"]).to_numpy().astype(float))
 
 
-def _summary(source: Source, run: Run) -> Samples:
+def _summary(source: Source, run: RunFiles) -> Samples:
     found: Any = run.summary
     for part in source.key.split("."):
         found = found.get(part) if isinstance(found, dict) else None
@@ -482,16 +484,16 @@ def _summary(source: Source, run: Run) -> Samples:
     return Samples(np.array([float(found)]))
 
 
-def _deadlocks(_source: Source, run: Run) -> Samples:
+def _deadlocks(_source: Source, run: RunFiles) -> Samples:
     """When the first circle of a run closed; nothing where none did."""
     first = run.summary["deadlocks"][:1]
     return Samples(np.array([float(found["at_ps"]) for found in first]))
 
 
-def _by_role(source: Source, run: Run) -> Samples | Lines:
+def _by_role(source: Source, run: RunFiles) -> Samples | Lines:
     from backwater_papers import by_role
 
-    readers: dict[str, Callable[[Source, Run], Samples | Lines]] = {
+    readers: dict[str, Callable[[Source, RunFiles], Samples | Lines]] = {
         "port-buffer": by_role.port_buffer,
         "queuing-time": by_role.queuing_time,
         "sent": by_role.sent,
@@ -500,7 +502,7 @@ def _by_role(source: Source, run: Run) -> Samples | Lines:
     return readers[source.of](source, run)
 
 
-_READERS: dict[str, Callable[[Source, Run], Samples | Lines]] = {
+_READERS: dict[str, Callable[[Source, RunFiles], Samples | Lines]] = {
     "slowdown": _flows,
     "slowdown-acked": _flows,
     "fct": _flows,

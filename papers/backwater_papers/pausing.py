@@ -13,20 +13,20 @@ from backwater_papers.samples import Lines, Samples, of_ports, recorded, steps, 
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 
-def _held(source: Source, run: Run) -> polars.DataFrame:
+def _held(source: Source, run: RunFiles) -> polars.DataFrame:
     """Pauses of the chosen ports: those that had to wait."""
     import polars as pl
 
-    table = run.pauses
+    table = run.table("pauses")
     if source.tiers:
         table = table.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
     return of_ports(source, run, table) if source.ports else table
 
 
-def pauses(source: Source, run: Run) -> Samples:
+def pauses(source: Source, run: RunFiles) -> Samples:
     """How long ports had to wait, pause by pause, within the window."""
     low, high = window_of(source, run)
     table = _held(source, run)
@@ -35,12 +35,12 @@ def pauses(source: Source, run: Run) -> Samples:
     return Samples((end - begin)[end > begin])
 
 
-def paused(source: Source, run: Run) -> Samples:
+def paused(source: Source, run: RunFiles) -> Samples:
     """Measure the share of the ports' time that they had to wait."""
     import polars as pl
 
     low, high = window_of(source, run)
-    ports = run.ports.select("node", "port", "tier")
+    ports = run.table("ports").select("node", "port", "tier")
     if source.tiers:
         ports = ports.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
     if source.ports:
@@ -49,7 +49,7 @@ def paused(source: Source, run: Run) -> Samples:
     return Samples(np.array([pauses(source, run).values.sum() / time if time else 0.0]))
 
 
-def pause_rate(source: Source, run: Run) -> Lines:
+def pause_rate(source: Source, run: RunFiles) -> Lines:
     """PAUSEs per millisecond that reached the ports, all together, over time."""
     low, high = source.window or (0.0, float(run.summary["end_ps"]))
     wide = source.bin_ps or high - low
@@ -61,7 +61,7 @@ def pause_rate(source: Source, run: Run) -> Lines:
     return Lines(edges[1:], {"": np.bincount(place, minlength=bins) / per_ms})
 
 
-def pause_levels(source: Source, run: Run) -> Samples:
+def pause_levels(source: Source, run: RunFiles) -> Samples:
     """Bytes that an ingress held at each moment that it was paused."""
     import polars as pl
 
@@ -73,7 +73,7 @@ def pause_levels(source: Source, run: Run) -> Samples:
     return Samples(held["held_bytes"].to_numpy().astype(float))
 
 
-def ingress(source: Source, run: Run) -> Lines:
+def ingress(source: Source, run: RunFiles) -> Lines:
     """Sample what came in by ports and is held, and with `threshold` that of PFC."""
     columns = {"bytes": "bytes"}
     if source.threshold:
@@ -81,12 +81,12 @@ def ingress(source: Source, run: Run) -> Lines:
     return _ingress(source, run, columns)
 
 
-def ingress_threshold(source: Source, run: Run) -> Lines:
+def ingress_threshold(source: Source, run: RunFiles) -> Lines:
     """Sample the threshold that PFC has for what came in by ports."""
     return _ingress(source, run, {"threshold_bytes": ""})
 
 
-def _ingress(source: Source, run: Run, columns: dict[str, str]) -> Lines:
+def _ingress(source: Source, run: RunFiles, columns: dict[str, str]) -> Lines:
     import polars as pl
 
     table = of_ports(source, run, recorded(run, "port_ingress"))
@@ -96,7 +96,7 @@ def _ingress(source: Source, run: Run, columns: dict[str, str]) -> Lines:
     return steps(source, run, table, "ingress", columns)
 
 
-def paused_circles(source: Source, run: Run) -> Samples:
+def paused_circles(source: Source, run: RunFiles) -> Samples:
     """When the first circle of ports closed that PFC held together for so long, or for ever.
 
     The ports send from switch to switch, each to the node of the next, and no two of them are the
@@ -104,8 +104,8 @@ def paused_circles(source: Source, run: Run) -> Samples:
     """
     import polars as pl
 
-    ends = run.ports.select("node", "port", pl.col("peer"))
-    held = run.pauses.join(ends, on=["node", "port"], how="inner")
+    ends = run.table("ports").select("node", "port", pl.col("peer"))
+    held = run.table("pauses").join(ends, on=["node", "port"], how="inner")
     if run.summary["ending"] == "deadlock":
         for_ever = pl.when("open").then(pl.lit(2**63 - 1)).otherwise(pl.col("to_ps"))
         held = held.with_columns(to_ps=for_ever.cast(pl.UInt64))

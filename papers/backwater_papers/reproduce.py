@@ -20,8 +20,8 @@ from backwater_papers.figure import Claim, Figure, Pick, Selection, Size
 from backwater_papers.measures import Data, Value
 
 if TYPE_CHECKING:
-    from backwater.results import Run
-    from backwater.scenario.task import Task
+    from backwater.results.files import RunFiles
+    from backwater.scenario import Scenario
 
 Place = tuple[str, tuple[tuple[str, str], ...], int | None]
 """Where a run belongs: its group, its labels by axis, its seed."""
@@ -33,7 +33,7 @@ class Results(Values):
     def __init__(
         self,
         figure: Figure,
-        runs: dict[Place, Run],
+        runs: dict[Place, RunFiles],
         size: Size = Size.USUAL,
         most_seeds: int | None = None,
     ) -> None:
@@ -41,7 +41,7 @@ class Results(Values):
         self.data = Data()
         self._runs = runs
 
-    def runs(self, select: Selection) -> list[Run]:
+    def runs(self, select: Selection) -> list[RunFiles]:
         """All seeds of the one case that a selection leaves."""
         group = self.figure.group(select)
         tags = tuple(
@@ -56,25 +56,25 @@ class Results(Values):
         runs = [] if pick.measure.formula else self.runs(pick.select)
         return self.data.value(pick.measure, runs)
 
-    def all(self) -> list[Run]:
+    def all(self) -> list[RunFiles]:
         """Every run."""
         return list(self._runs.values())
 
 
 def tasks(
     figure: Figure, size: Size = Size.USUAL, most_seeds: int | None = None
-) -> dict[Place, Task]:
+) -> dict[Place, Scenario]:
     """Return the runs that a figure needs, with the first of its seeds only where told."""
-    from backwater.scenario.task import Task
+    from backwater.scenario import Scenario
 
     found = {}
     for group in figure.groups:
         for case in group.cases(size):
             for seed in group.seeds_of(dict(case.tags), size)[:most_seeds]:
-                found[group.name, case.tags, seed] = Task(
-                    scenario=group.scenario,
+                found[group.name, case.tags, seed] = Scenario(
+                    group.scenario,
+                    case.overrides,
                     scheme=case.scheme,
-                    overrides=case.overrides,
                     seed=seed,
                     profile=group.profile,
                 )
@@ -155,12 +155,12 @@ def _size_words(figure: Figure, size: Size) -> str:
     return "; ".join(dict.fromkeys(filter(None, words))) or figure.size
 
 
-def setup(wanted: Iterable[Task]) -> str:
+def setup(wanted: Iterable[Scenario]) -> str:
     """Digest of what a figure runs, apart from the program that runs it."""
     digest, contents = hashlib.sha256(), cache(Path.read_bytes)
     for task in wanted:
         told = (task.scheme, task.overrides, task.seed, task.profile)
-        digest.update(contents(task.scenario) + repr(told).encode())
+        digest.update(contents(task.path) + repr(told).encode())
     return digest.hexdigest()[:16]
 
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from backwater.errors import RunError
 from backwater_papers.figure import Source
 
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -42,27 +41,21 @@ class Lines:
         return Samples(np.concatenate([*self.values.values(), np.empty(0)]))
 
 
-def window_of(source: Source, run: Run) -> tuple[float, float]:
+def window_of(source: Source, run: RunFiles) -> tuple[float, float]:
     """Return the window of a source, else the measured time, in ps."""
     return source.window or (run.summary["measure_from_ps"], run.summary["measure_to_ps"])
 
 
-def recorded(run: Run, table: str) -> polars.DataFrame:
+def recorded(run: RunFiles, table: str) -> polars.DataFrame:
     """Read a table that is there only if the scenario requests it."""
-    try:
-        found: polars.DataFrame = getattr(run, table)
-    except (RunError, AttributeError) as error:
-        raise RunError(
-            f"{run.path}: there is no {table}.parquet: the scenario must request it in [record]"
-        ) from error
-    return found
+    return run.table(table)
 
 
-def of_ports(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFrame:
+def of_ports(source: Source, run: RunFiles, table: polars.DataFrame) -> polars.DataFrame:
     """Rows of the chosen ports, with the name of the port, such as ``s0->h1``."""
     import polars as pl
 
-    names = run.ports.select(
+    names = run.table("ports").select(
         "node",
         "port",
         (pl.col("name").cast(pl.String) + "->" + pl.col("peer_name").cast(pl.String)).alias(
@@ -76,7 +69,7 @@ def of_ports(source: Source, run: Run, table: polars.DataFrame) -> polars.DataFr
 
 
 def steps(
-    source: Source, run: Run, table: polars.DataFrame, what: str, columns: dict[str, str]
+    source: Source, run: RunFiles, table: polars.DataFrame, what: str, columns: dict[str, str]
 ) -> Lines:
     """Sample columns of ports at regular times, where a row holds until the port's next one.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backwater.errors import RunError
-from backwater.results import Run
+from backwater.results.files import RunFiles
 from backwater_papers import formulas, measures
 from backwater_papers.claims import DIFFERS, HOLDS, INCONCLUSIVE, judge, ratio
 from backwater_papers.figure import (
@@ -68,12 +68,11 @@ def fake(**tables: Any) -> Any:
         "measure_to_ps": 50 * US,
         "drops": {"total": 7},
     }
-    about = {"flows": flows, "ports": ports, "summary": summary, "path": Path("fake")}
-    about["resolved"] = '[record]\nthroughput = { every = "10us" }\n'
-    run = SimpleNamespace(**about, **tables)
-    run.interval_ps = lambda record: Run.interval_ps(run, record)
-    run.select_flows = lambda columns, where: Run.select_flows(run, columns, where)
-    run.measured_flows = lambda columns, where: Run.measured_flows(run, columns, where)
+    run = RunFiles.__new__(RunFiles)
+    run.path, run.summary = Path("fake"), summary
+    run._own_files = nullcontext  # type: ignore[method-assign,assignment]
+    run._tables = {"flows": flows, "ports": ports, **tables}
+    run.__dict__["resolved"] = '[record]\nthroughput = { every = "10us" }\n'
     return run
 
 
@@ -243,9 +242,9 @@ def test_many_numbers_are_read_again_and_what_they_come_to_is_kept(
 
 def test_flows_that_have_not_ended_may_count_with_their_time_so_far() -> None:
     run = fake()
-    of_all = run.flows
+    of_all = run.table("flows")
     started = {"id": 3, "source": "short", "bytes": 2_000, "start_ps": 30 * US, "finished": False}
-    run.flows = pl.concat([of_all, pl.DataFrame([started])], how="diagonal_relaxed")
+    run._tables["flows"] = pl.concat([of_all, pl.DataFrame([started])], how="diagonal_relaxed")
     for of, ended in (("fct", 20 * US), ("fct-acked", 22 * US)):
         short = source(of, Dimension.TIME, sizes=(0, 5_000))
         assert measured(short, Statistic("max"), run) == ended
@@ -322,7 +321,7 @@ def test_what_ports_held_when_they_were_paused() -> None:
     level = source("pause-level", Dimension.SIZE, ports=("h0->s0",))
     assert measured(level, Statistic("mean"), run) == 200
     assert measured(replace(level, window=(0, 20 * US)), Statistic("max"), run) == 300
-    with pytest.raises(RunError, match=r"no pause_causes.parquet: .* \[record\]"):
+    with pytest.raises(RunError, match=r"pause_causes was not recorded; add \[record\]"):
         measured(level, Statistic("mean"), fake())
     held = Measure("held", level, Statistic("sum"), Dimension.SIZE)
     others = Measure("others", replace(level, ports=("s0->h1",)), Statistic("sum"), Dimension.SIZE)
@@ -367,7 +366,7 @@ def test_only_packets_that_were_granted_count_as_waiting() -> None:
 
 def test_the_share_of_bytes_that_are_no_data() -> None:
     run = fake()
-    run.ports = run.ports.with_columns(
+    run._tables["ports"] = run.table("ports").with_columns(
         tx_bytes=pl.Series([0, 100, 200]), tx_data_bytes=pl.Series([0, 70, 200])
     )
     share = source("control-share", Dimension.SHARE)
@@ -378,7 +377,7 @@ def test_the_share_of_bytes_that_are_no_data() -> None:
 
 def test_bytes_on_the_wire_per_byte_of_payload() -> None:
     run = fake()
-    run.ports = run.ports.with_columns(tx_bytes=pl.Series([5, 5, 2_008_000]))
+    run._tables["ports"] = run.table("ports").with_columns(tx_bytes=pl.Series([5, 5, 2_008_000]))
     run.summary = {**run.summary, "tiers": ["host", "tor"]}
     assert measured(source("wire"), Statistic("mean"), run) == 2.0
 
@@ -420,7 +419,7 @@ def held_links(*pauses: tuple[str, str, int, int]) -> Any:
         schema_overrides={"from_ps": pl.UInt64, "to_ps": pl.UInt64},
     )
     run = fake(pauses=rows)
-    run.ports = ports
+    run._tables["ports"] = ports
     run.summary["ending"] = "time-limit"
     return run
 
@@ -474,7 +473,7 @@ def test_what_an_ingress_holds_has_a_line_beside_its_threshold() -> None:
 
 
 def test_what_was_not_recorded_is_told() -> None:
-    with pytest.raises(RunError, match=r"no rtt.parquet: .* \[record\]"):
+    with pytest.raises(RunError, match=r"rtt was not recorded; add \[record\]"):
         measured(source("rtt"), Statistic("max"), fake())
 
 
@@ -832,7 +831,7 @@ def test_active_flows_of_some_ports() -> None:
 def test_utilisation_and_idle_time_of_ports() -> None:
     run = fake()
     # 100 us at 1 Gbps are 12 500 bytes.
-    run.ports = run.ports.with_columns(
+    run._tables["ports"] = run.table("ports").with_columns(
         pl.Series("tx_bytes", [5_000, 12_500, 0]), pl.Series("rate_bps", [10**9] * 3)
     )
     one = source("utilisation", Dimension.SHARE, ports=("s0->h0",))

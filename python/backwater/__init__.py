@@ -1,66 +1,98 @@
 """Packet-level simulation of flow control and congestion control in lossless networks.
 
->>> import backwater
->>> comparison = backwater.compare("scenarios/demo.toml", ["bfc", "hpcc"])  # doctest: +SKIP
->>> comparison["bfc"].flows  # a polars DataFrame                           # doctest: +SKIP
->>> comparison.plot.slowdown()  # a matplotlib figure                       # doctest: +SKIP
+>>> import backwater as bw
+>>> s = bw.Scenario("scenarios/first.toml").set({"switch.buffer": "8MB"}, seed=2)
+>>> s.check()
+[]
+>>> r = bw.run(s, schemes=["bfc", "hpcc"])  # doctest: +SKIP
+>>> r.table("flows")  # a polars DataFrame  # doctest: +SKIP
+>>> r.plot.slowdown()  # a matplotlib figure  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from backwater._base.attached import PROVIDED
 from backwater.errors import InputError, Interrupted, RunError, ScenarioError
 
 if TYPE_CHECKING:
     from backwater._core import __version__
-    from backwater.results import Comparison, Run, load
-    from backwater.results.dataset import Campaign
-    from backwater.running.simulate import Progress, catalogue, check, compare, resolve, run
-    from backwater.running.sweeping import sweep
+    from backwater.results.results import Results, load
+    from backwater.results.schema import columns
+    from backwater.running.progress import Progress, Status
+    from backwater.running.run import compare, run, sweep
+    from backwater.scenario import Scenario, catalogue, schema
 
 __all__ = [
-    "Campaign",
-    "Comparison",
     "InputError",
     "Interrupted",
     "Progress",
-    "Run",
+    "Results",
     "RunError",
+    "Scenario",
     "ScenarioError",
+    "Status",
     "__version__",
     "catalogue",
-    "check",
+    "columns",
     "compare",
     "load",
-    "resolve",
     "run",
+    "schema",
     "sweep",
 ]
 
-# Read on first use, so that `backwater --help` does not wait for what it does not need.
+PROVIDED |= {
+    "plot": "backwater.plots.figures:Plots",
+    "report": "backwater.report:write_report",
+    "html": "backwater.report.notebook:table",
+}
+
+# Imported on first use, so that `backwater --help` does not wait for what it does not need.
 _HOME = {
     "__version__": "backwater._core",
-    "Campaign": "backwater.results.dataset",
-    "Comparison": "backwater.results",
-    "Run": "backwater.results",
-    "load": "backwater.results",
-    "Progress": "backwater.running.simulate",
-    "catalogue": "backwater.running.simulate",
-    "check": "backwater.running.simulate",
-    "compare": "backwater.running.simulate",
-    "resolve": "backwater.running.simulate",
-    "run": "backwater.running.simulate",
-    "sweep": "backwater.running.sweeping",
+    "Progress": "backwater.running.progress",
+    "Results": "backwater.results.results",
+    "Scenario": "backwater.scenario",
+    "Status": "backwater.running.progress",
+    "catalogue": "backwater.scenario",
+    "columns": "backwater.results.schema",
+    "compare": "backwater.running.run",
+    "load": "backwater.results.results",
+    "run": "backwater.running.run",
+    "schema": "backwater.scenario",
+    "sweep": "backwater.running.run",
 }
+
+_OLD = {"Run": "Results", "Comparison": "Results", "Campaign": "Results"}
+"""Names of version 0.1 and their successors."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'backwater' has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _OLD or name in ("check", "resolve"):
+        return _deprecated(name)
+    if name not in _HOME:
+        raise AttributeError(f"module 'backwater' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
+
+
+def _deprecated(name: str) -> Any:
+    from backwater._base.deprecated import warn
+
+    if name in _OLD:
+        warn(f"backwater.{name}", f"backwater.{_OLD[name]}")
+        return __getattr__(_OLD[name])
+    what = {"check": "Scenario(…).check()", "resolve": "Scenario(…).resolved"}[name]
+    warn(f"backwater.{name}", what)
+
+    def old(scenario: Any, overrides: Any = (), **changes: Any) -> Any:
+        found = __getattr__("Scenario")(scenario, overrides, **changes)
+        return found.check() if name == "check" else found.resolved
+
+    return old
 
 
 def __dir__() -> list[str]:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from backwater.results import Comparison, Run
-    from backwater.results.dataset import Campaign
-    from backwater.running.runner import Outcome
+from typing import Any
 
 
 class ScenarioError(ValueError):
@@ -35,17 +30,16 @@ class RunError(RuntimeError):
 
 
 class InputError(RunError):
-    """What a command or a function reads is not there, is damaged, or lacks what is requested.
+    """An input cannot be read: it is missing, damaged, or lacks the requested table.
 
-    Of results and of files of other simulators; of scenarios and sweeps it is a
-    :class:`ScenarioError`. The command line ends with 2 after either, and after any other
-    :class:`RunError` with 1.
+    Invalid scenarios and sweeps raise :class:`ScenarioError`. The command line exits with 2 after
+    either, and with 1 after any other :class:`RunError`.
     """
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run. What was computed is kept and can be read from ``result``."""
+    """Ctrl-C during a run. ``result`` has what was computed: a :class:`~backwater.Results`."""
 
-    def __init__(self, result: Run | Comparison | Campaign | Outcome | None) -> None:
+    def __init__(self, result: Any) -> None:
         super().__init__("interrupted")
         self.result = result

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backwater.results import Run
-from backwater.running.runner import Outcome
-from backwater.scenario.task import Task
+import backwater
+from backwater.results.files import RunFiles
+from backwater.running.engine import Outcome
 
 SHORT_S = 5.0
 """A limit in seconds that a short run keeps on a busy machine and an endless run does not."""
@@ -29,14 +29,14 @@ def short(folder: Path) -> Path:
     return path
 
 
-def tasks(scenario: Path, seeds: int) -> list[Task]:
-    """One task for each seed."""
-    return [Task(scenario, seed=seed) for seed in range(seeds)]
+def tasks(scenario: Path, seeds: int) -> list[backwater.Scenario]:
+    """Return the scenario with each of the seeds 0, 1, …."""
+    return [backwater.Scenario(scenario, seed=seed) for seed in range(seeds)]
 
 
-def substance(run: Run) -> tuple[str, str, list[dict[str, object]]]:
+def substance(run: RunFiles) -> tuple[str, str, list[dict[str, object]]]:
     """What a run says, wherever and whenever it was made."""
-    return run.digest, run.resolved, run.flows.to_dicts()
+    return run.digest, run.resolved, run.table("flows").to_dicts()
 
 
 def by_seed(outcome: Outcome) -> dict[int | None, tuple[str, str, list[dict[str, object]]]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
-from sources import CRATES, is_test, rust_sources, split_rust
+from sources import CRATES, ROOT, is_test, rust_sources, split_rust
 
 OURS = {
     *("kernel", "dataplane", "fabric", "traffic", "scenario", "results", "wire", "live"),
@@ -24,6 +26,42 @@ MAY_USE = {
     "results": {"kernel", "dataplane", "traffic", "fabric"},
     "live": {"dataplane", "fabric", "results", "scenario", "traffic", "wire"},
 }
+
+
+FOLDERS = (
+    *("_base", "scenario", "results", "workloads", "analysis", "plots", "report", "running"),
+    *("importers", "commands"),
+)
+"""Folders of the Python package; each imports only from itself and from those before it."""
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the folders of the package that a file imports from."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            package, _, rest = name.partition(".")
+            if package == "backwater" and rest.partition(".")[0] in FOLDERS:
+                yield rest.partition(".")[0]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_of_the_package_imports_only_from_those_above_it(folder: str) -> None:
+    allowed = set(FOLDERS[: FOLDERS.index(folder) + 1])
+    files = sorted((ROOT / "python/backwater" / folder).rglob("*.py"))
+    assert files
+    found = {str(path.relative_to(ROOT)): set(imported(path)) - allowed for path in files}
+    assert {name: upward for name, upward in found.items() if upward} == {}
+
+
+def test_every_folder_of_the_package_has_a_place() -> None:
+    package = ROOT / "python/backwater"
+    folders = {path.parent.name for path in package.glob("*/__init__.py")}
+    assert folders - {"wireshark"} == set(FOLDERS)
 
 
 @pytest.mark.parametrize("crate", MAY_USE)

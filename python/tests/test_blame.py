@@ -14,6 +14,8 @@ import backwater
 from backwater.analysis import blame
 from backwater.report import figures
 from backwater.results import TABLES
+from backwater.results.files import RunFiles
+from tools import Runs, simulated
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -52,10 +54,10 @@ window = ["0us", "300us"]
 
 
 @pytest.fixture(scope="module")
-def crowd(tmp_path_factory: pytest.TempPathFactory) -> backwater.Comparison:
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder = tmp_path_factory.mktemp("crowd")
     (folder / "crowd.toml").write_text(SCENARIO, encoding="utf-8")
-    return backwater.compare(folder / "crowd.toml", ["dcqcn", "bfc"], out=folder / "out")
+    return Runs(backwater.compare(folder / "crowd.toml", ["dcqcn", "bfc"], out=folder / "out"))
 
 
 def test_groups_cover_all_parts_once() -> None:
@@ -67,7 +69,7 @@ def test_groups_cover_all_parts_once() -> None:
 
 
 # BLM-01, BLM-02
-def test_groups_add_up_to_the_completion_time(crowd: backwater.Comparison) -> None:
+def test_groups_add_up_to_the_completion_time(crowd: Runs) -> None:
     for run in crowd.values():
         table = blame.accounts(run)
         assert table.height == run.measured_flows().height
@@ -80,10 +82,10 @@ def test_groups_add_up_to_the_completion_time(crowd: backwater.Comparison) -> No
         ]
 
 
-def test_the_reasons_of_a_flow_add_up_and_name_ports(crowd: backwater.Comparison) -> None:
+def test_the_reasons_of_a_flow_add_up_and_name_ports(crowd: Runs) -> None:
     run = crowd["dcqcn"]
     numbers = blame.pick(run, worst=5)
-    slowdowns = dict(run.flows.select("id", "slowdown").iter_rows())
+    slowdowns = dict(run.table("flows").select("id", "slowdown").iter_rows())
     assert slowdowns[numbers[0]] == run.measured_flows()["slowdown"].max()
     explained = blame.explain(run, numbers)
     assert [one.flow for one in explained] == numbers
@@ -123,8 +125,8 @@ recovery = "go-back-n"
 # BLM-14
 def test_a_recovery_names_the_link_that_lost_packets(tmp_path: Path, command: Command) -> None:
     (tmp_path / "loss.toml").write_text(LOSS)
-    run = backwater.run(tmp_path / "loss.toml", out=tmp_path / "out")
-    losses = run.blame_losses
+    run = simulated(tmp_path / "loss.toml", out=tmp_path / "out")
+    losses = run.table("blame_losses")
     assert losses["packets"].sum() + losses["answers"].sum() == run.summary["drops"]["link"] > 0
     (one,) = blame.explain(run, [0])
     (recovery,) = [reason for reason in one.reasons if reason.part == "nic_recovery"]
@@ -141,11 +143,11 @@ def test_a_recovery_names_the_link_that_lost_packets(tmp_path: Path, command: Co
     assert {loss["at"] for loss in lost} == {"s -> b", "b -> s"}
     # A flow that has not finished has no breakdown, but losses.
     cut = tmp_path / "cut"
-    backwater.run(tmp_path / "loss.toml", overrides=["run.until=80us"], out=cut)
+    simulated(tmp_path / "loss.toml", ["run.until=80us"], out=cut)
     assert "lost on the link s -> b" in command("explain", cut, "--flow", "0").stderr
 
 
-def test_flows_are_picked_by_class_and_percentile(crowd: backwater.Comparison) -> None:
+def test_flows_are_picked_by_class_and_percentile(crowd: Runs) -> None:
     run = crowd["bfc"]
     table = blame.accounts(run).filter(pl.col("size_class") == "incast").sort("slowdown")
     (best,) = blame.pick(run, size_class="incast", percentile=0)
@@ -155,7 +157,7 @@ def test_flows_are_picked_by_class_and_percentile(crowd: backwater.Comparison) -
 
 
 def test_a_wrong_number_is_told_with_those_that_exist(
-    crowd: backwater.Comparison, trained: backwater.Comparison, command: Command
+    crowd: Runs, trained: Runs, command: Command
 ) -> None:
     run = crowd["bfc"]
     told = command("explain", run.path, "--flow", "99999")
@@ -163,7 +165,9 @@ def test_a_wrong_number_is_told_with_those_that_exist(
     assert "there is no flow 99999" in told.stderr
     lines = told.stderr.splitlines()
     for source in ("web", "incast"):
-        numbers = run.flows.filter(pl.col("source").cast(pl.String) == source)["id"].to_list()
+        numbers = (
+            run.table("flows").filter(pl.col("source").cast(pl.String) == source)["id"].to_list()
+        )
         (line,) = (one for one in lines if one.startswith(f"  {source}: "))
         assert line.startswith(f"  {source}: {min(numbers)} to {max(numbers)}")
         some = len(numbers) <= max(numbers) - min(numbers)
@@ -172,7 +176,7 @@ def test_a_wrong_number_is_told_with_those_that_exist(
     assert "backwater collectives" not in told.stderr
     workload = trained["bfc"]
     told = command("explain", workload.path, "--flow", "5")
-    numbers = workload.flows["id"].to_list()
+    numbers = workload.table("flows")["id"].to_list()
     assert f": {min(numbers)} to {max(numbers)}" in told.stderr
     assert "  backwater collectives " in told.stderr
 
@@ -182,8 +186,8 @@ def test_what_has_no_account_is_told_apart(tmp_path: Path, command: Command) -> 
         "[record]", '[run]\nuntil = "70us"\n\n[record]'
     )
     (tmp_path / "cut.toml").write_text(text, encoding="utf-8")
-    run = backwater.run(tmp_path / "cut.toml", scheme="bfc", out=tmp_path / "cut")
-    open_ = run.flows.filter(~pl.col("finished"))["id"].to_list()
+    run = simulated(tmp_path / "cut.toml", scheme="bfc", out=tmp_path / "cut")
+    open_ = run.table("flows").filter(~pl.col("finished"))["id"].to_list()
     assert open_
     told = command("explain", run.path, "--flow", str(open_[0]))
     assert told.returncode == 2
@@ -195,9 +199,7 @@ def test_what_has_no_account_is_told_apart(tmp_path: Path, command: Command) -> 
     assert all(f" {one}" in told.stderr.partition("; there are")[2] for one in classes)
 
 
-def test_the_command_explains_in_words_and_numbers(
-    crowd: backwater.Comparison, command: Command
-) -> None:
+def test_the_command_explains_in_words_and_numbers(crowd: Runs, command: Command) -> None:
     path = crowd["dcqcn"].path
     shown = command("explain", path, "--worst", "2").stdout
     assert "times as long as alone:" in shown
@@ -216,7 +218,7 @@ def test_the_command_explains_in_words_and_numbers(
     assert "PFC" in table
 
 
-def test_wrong_choices_are_told(crowd: backwater.Comparison, command: Command) -> None:
+def test_wrong_choices_are_told(crowd: Runs, command: Command) -> None:
     path = crowd["bfc"].path
     both = command("explain", path, "--flow", "1", "--worst", "2")
     assert both.returncode == 2
@@ -229,7 +231,7 @@ def test_wrong_choices_are_told(crowd: backwater.Comparison, command: Command) -
 def test_a_run_without_the_account_says_how_to_get_it(tmp_path: Path, command: Command) -> None:
     text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
     (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
-    run = backwater.run(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
+    run = simulated(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
     refused = command("explain", run.path)
     assert refused.returncode == 2
     assert f"--set '{blame.RECORD}'" in refused.stderr
@@ -237,7 +239,7 @@ def test_a_run_without_the_account_says_how_to_get_it(tmp_path: Path, command: C
     beside = blame.again(run)
     assert f"recorded in {beside}, with the same digest" in again.stderr
     assert "times as long" in again.stdout
-    assert backwater.Run(beside).digest == run.digest
+    assert RunFiles(beside).digest == run.digest
 
 
 def test_an_account_beside_the_run_is_used_only_with_its_digest(
@@ -245,7 +247,7 @@ def test_an_account_beside_the_run_is_used_only_with_its_digest(
 ) -> None:
     text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
     (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
-    run = backwater.run(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
+    run = simulated(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
     recorded = command("explain", run.path, "--record")
     beside = blame.again(run)
     for more in ([], ["--record"]):
@@ -255,30 +257,30 @@ def test_an_account_beside_the_run_is_used_only_with_its_digest(
         using = f"using the account in {beside}: the same run, with the same digest"
         assert later.stderr.splitlines() == [using]
     assert command("explain", beside).stderr == ""
-    other = backwater.run(tmp_path / "plain.toml", scheme="bfc", seed=7, out=run.path, force=True)
-    assert other.digest != backwater.Run(beside).digest
+    other = simulated(tmp_path / "plain.toml", scheme="bfc", seed=7, out=run.path, force=True)
+    assert other.digest != RunFiles(beside).digest
     refused = command("explain", run.path)
     assert refused.returncode == 2
     assert "--record" in refused.stderr
 
 
-def test_figures_show_it_where_it_was_recorded(crowd: backwater.Comparison) -> None:
-    figure = crowd.plot.blame(50)
+def test_figures_show_it_where_it_was_recorded(crowd: Runs) -> None:
+    figure = crowd.results.plot.blame(50)
     titles = [panel.get_title() for panel in figure.axes]
     assert "incast flows" in titles
     names = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
     assert {"PFC", "pauses of queues"} <= set(names) <= set(blame.GROUPS)
-    (chart,) = figures.blame(crowd.runs)
-    charts = figures.charts(crowd.runs, figures.read(crowd.runs))
+    (chart,) = figures.blame(crowd)
+    charts = figures.charts(crowd, figures.read(crowd))
     assert [one.data() for one in charts if one.key == "blame"] == [chart.data()]
     together, *single = chart.views
     assert [view.label for view in single] == [panel.title for panel in together.panels]
     assert single[-1].label == "incast flows"
 
 
-def test_a_bar_of_the_page_is_as_high_as_the_mean_time(crowd: backwater.Comparison) -> None:
-    (chart,) = figures.blame(crowd.runs)
-    slow = blame.slow_by_class(crowd.runs)
+def test_a_bar_of_the_page_is_as_high_as_the_mean_time(crowd: Runs) -> None:
+    (chart,) = figures.blame(crowd)
+    slow = blame.slow_by_class(crowd)
     assert [p.title for p in chart.views[0].panels] == [f"{c} flows" for c in slow]
     for panel, rows in zip(chart.views[0].panels, slow.values(), strict=True):
         assert [name for _, name in panel.x.ticks] == list(rows)
@@ -288,8 +290,8 @@ def test_a_bar_of_the_page_is_as_high_as_the_mean_time(crowd: backwater.Comparis
             assert height == pytest.approx(row["fct_ps"] / 1e6)
 
 
-def test_runs_without_the_account_have_no_such_figure(comparison: backwater.Comparison) -> None:
-    assert figures.blame(comparison.runs) == []
+def test_runs_without_the_account_have_no_such_figure(comparison: Runs) -> None:
+    assert figures.blame(comparison) == []
 
 
 def test_a_comparison_is_recorded_again_scheme_by_scheme(tmp_path: Path, command: Command) -> None:
@@ -303,9 +305,9 @@ def test_a_comparison_is_recorded_again_scheme_by_scheme(tmp_path: Path, command
     assert again.returncode == 0, again.stderr
     assert again.stderr.count("with the same digest") == 2
     assert "bfc" in again.stdout
-    for run in plain.values():
-        assert blame.is_recorded(backwater.Run(blame.again(run)))
+    for run in plain.labelled().values():
+        assert blame.is_recorded(RunFiles(blame.again(run)))
     later = command("explain", plain.path)
     assert later.stdout == again.stdout
     (using,) = later.stderr.splitlines()
-    assert all(str(blame.again(run)) in using for run in plain.values())
+    assert all(str(blame.again(run)) in using for run in plain.labelled().values())

@@ -12,9 +12,9 @@ from subprocess import CompletedProcess
 import polars as pl
 import pytest
 
-import backwater
 from backwater.analysis import breakdown
-from backwater.results import Run
+from backwater.results.files import RunFiles
+from tools import simulated
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -69,27 +69,27 @@ preset = "dcqcn"
 """
 
 
-def made(folder: Path, text: str) -> backwater.Run:
+def made(folder: Path, text: str) -> RunFiles:
     path = folder / "scenario.toml"
     path.write_text(text, encoding="utf-8")
-    return backwater.run(path, out=folder / "run", force=True)
+    return simulated(path, out=folder / "run", force=True)
 
 
 @pytest.fixture(scope="module")
-def crowded(tmp_path_factory: pytest.TempPathFactory) -> backwater.Run:
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     """A run in which each class of flows has members that are known."""
     return made(tmp_path_factory.mktemp("crowded"), CROWDED)
 
 
 @pytest.fixture(scope="module")
-def fat(tmp_path_factory: pytest.TempPathFactory) -> backwater.Run:
+def fat(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     """A run on a network with three tiers of switches."""
     return made(tmp_path_factory.mktemp("fat"), FAT)
 
 
-def test_each_flow_has_the_class_that_it_was_made_for(crowded: backwater.Run) -> None:
-    assert crowded.pauses.height > 0
-    table = crowded.flows.join(breakdown.flow_classes(crowded), on="id")
+def test_each_flow_has_the_class_that_it_was_made_for(crowded: RunFiles) -> None:
+    assert crowded.table("pauses").height > 0
+    table = crowded.table("flows").join(breakdown.flow_classes(crowded), on="id")
     found = {
         (src, dst): name for src, dst, name in table.select("src", "dst", "flow_class").iter_rows()
     }
@@ -104,13 +104,13 @@ def test_each_flow_has_the_class_that_it_was_made_for(crowded: backwater.Run) ->
     }
 
 
-def test_a_naive_search_finds_the_same_victims(crowded: backwater.Run) -> None:
+def test_a_naive_search_finds_the_same_victims(crowded: RunFiles) -> None:
     paths = breakdown.flow_paths(crowded)
     assert paths is not None
     held = set()
     for id_, node, port in paths.iter_rows():
-        (flow,) = crowded.flows.filter(pl.col("id") == id_).iter_rows(named=True)
-        for pause in crowded.pauses.iter_rows(named=True):
+        (flow,) = crowded.table("flows").filter(pl.col("id") == id_).iter_rows(named=True)
+        for pause in crowded.table("pauses").iter_rows(named=True):
             here = (pause["node"], pause["port"]) == (node, port)
             if (
                 here
@@ -119,43 +119,43 @@ def test_a_naive_search_finds_the_same_victims(crowded: backwater.Run) -> None:
             ):
                 held.add(id_)
     assert breakdown.held_flows(crowded) == sorted(held)
-    assert 0 < len(held) < crowded.flows.height
+    assert 0 < len(held) < crowded.table("flows").height
 
 
-def test_paths_lead_from_host_to_host(fat: backwater.Run) -> None:
+def test_paths_lead_from_host_to_host(fat: RunFiles) -> None:
     paths = breakdown.flow_paths(fat)
     assert paths is not None
-    ends = fat.ports.select("node", "port", "peer")
+    ends = fat.table("ports").select("node", "port", "peer")
     for (id_,), path in paths.join(ends, on=["node", "port"], how="left").group_by(
         "id", maintain_order=True
     ):
-        (flow,) = fat.flows.filter(pl.col("id") == id_).iter_rows(named=True)
+        (flow,) = fat.table("flows").filter(pl.col("id") == id_).iter_rows(named=True)
         assert path["node"][0] == flow["src"]
         assert path["peer"][-1] == flow["dst"]
         assert path["peer"][:-1].to_list() == path["node"][1:].to_list()
         assert path.height in (2, 4, 6)
 
 
-def test_roles_of_three_tiers(fat: backwater.Run) -> None:
+def test_roles_of_three_tiers(fat: RunFiles) -> None:
     roles = breakdown.port_roles(fat)
     assert Counter(roles["role"]) == dict.fromkeys(breakdown.ROLES, 16)
-    names = fat.ports.join(roles, on=["node", "port"]).select("tier", "role").unique()
+    names = fat.table("ports").join(roles, on=["node", "port"]).select("tier", "role").unique()
     tiers = names.with_columns(pl.col("tier").cast(pl.String)).group_by("tier").len()
     assert sorted(tiers["len"].to_list()) == [1, 2, 2]
 
 
 # PRE-242
-def test_times_by_class_end_as_the_scenario_says(crowded: backwater.Run, tmp_path: Path) -> None:
-    acked = Run(shutil.copytree(crowded.path, tmp_path / "acked"))
+def test_times_by_class_end_as_the_scenario_says(crowded: RunFiles, tmp_path: Path) -> None:
+    acked = RunFiles(shutil.copytree(crowded.path, tmp_path / "acked"))
     acked.summary["fct_until"] = "acked"
     for run, column in ((crowded, "received_ps"), (acked, "acked_ps")):
-        flows = run.flows.join(breakdown.flow_classes(run), on="id")
+        flows = run.table("flows").join(breakdown.flow_classes(run), on="id")
         flows = flows.filter(flow_class="victim-of-incast")
         found = breakdown.by_class(run).filter(flow_class="victim-of-incast")
         assert found["mean_fct_ps"][0] == (flows[column] - flows["start_ps"]).mean()
 
 
-def test_tables_by_class_and_role(crowded: backwater.Run) -> None:
+def test_tables_by_class_and_role(crowded: RunFiles) -> None:
     flows = breakdown.by_class(crowded)
     assert flows["flow_class"].to_list() == list(breakdown.CLASSES)
     assert flows["flows"].to_list() == [3, 1, 1, 2]
@@ -166,18 +166,16 @@ def test_tables_by_class_and_role(crowded: backwater.Run) -> None:
     most = dict(zip(ports["role"], ports["max_bytes"], strict=True))
     assert most["tor-up"] > most["core"] > 20_000 > most["tor-down"] > 0
     wait = dict(zip(ports["role"], ports["mean_wait_ps"], strict=True))
-    waiting = crowded.waiting.filter(~pl.col("incast"))
+    waiting = crowded.table("waiting").filter(~pl.col("incast"))
     assert waiting["packets"].sum() == 10 * (3 + 3 + 1 + 3)
     assert wait["core"] > 0
 
 
-def test_waiting_needs_its_table(fat: backwater.Run) -> None:
+def test_waiting_needs_its_table(fat: RunFiles) -> None:
     assert "mean_wait_ps" not in breakdown.by_role(fat).columns
 
 
-def test_the_command(
-    crowded: backwater.Run, fat: backwater.Run, command: Command, tmp_path: Path
-) -> None:
+def test_the_command(crowded: RunFiles, fat: RunFiles, command: Command, tmp_path: Path) -> None:
     done = command("breakdown", crowded.path)
     assert done.returncode == 0, done.stderr
     assert "victim-of-pfc            1" in done.stdout

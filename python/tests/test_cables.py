@@ -8,8 +8,8 @@ import pytest
 
 import backwater
 from backwater.errors import RunError
-from backwater.running import simulate
 from backwater.scenario import thresholds
+from tools import simulated
 
 RING = """\
 name = "ring"
@@ -44,19 +44,19 @@ capture = { links = ["a:*"] }
 def test_everything_that_concerns_hosts_is_recorded(tmp_path: Path) -> None:
     (tmp_path / "ring.toml").write_text(RING + FLOWS + RECORD)
     facts, costs = (
-        simulate.thresholds(tmp_path / "ring.toml"),
-        simulate.resources(tmp_path / "ring.toml"),
+        backwater.Scenario(tmp_path / "ring.toml").thresholds(),
+        backwater.Scenario(tmp_path / "ring.toml").resources(),
     )
     assert next(thresholds.lines(facts, costs)) == "The fabric: 4 hosts, the slowest at 100 Gbps"
     assert len(list(thresholds.lines(facts, costs))) > 3, "also without a switch"
-    run = backwater.run(tmp_path / "ring.toml", out=tmp_path / "run")
+    run = simulated(tmp_path / "ring.toml", out=tmp_path / "run")
     assert run.summary["flows"]["unfinished"] == 0
-    ports = {(r["name"], r["peer_name"]): r for r in run.ports.to_dicts()}
+    ports = {(r["name"], r["peer_name"]): r for r in run.table("ports").to_dicts()}
     assert len(ports) == 8
     # 1000 packets of 1048 bytes, and ACKs of the other flow on no link of this one.
     assert ports["a", "b"]["tx_bytes"] == ports["d", "a"]["tx_bytes"] == 1000 * 1048
     assert ports["b", "a"]["tx_bytes"] == ports["a", "d"]["tx_bytes"] == 1000 * 60
-    assert run.flows["slowdown"].max() == 1.0
+    assert run.table("flows")["slowdown"].max() == 1.0
     assert (tmp_path / "run" / "capture.pcapng").stat().st_size > 100_000
 
 
@@ -69,8 +69,8 @@ def workload(algorithm: str) -> str:
 
 def test_collectives_between_neighbours_run_and_others_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "ring.toml").write_text(workload("ring"))
-    run = backwater.run(tmp_path / "ring.toml", out=tmp_path / "run")
+    run = simulated(tmp_path / "ring.toml", out=tmp_path / "run")
     assert run.summary["flows"]["unfinished"] == 0
     (tmp_path / "all.toml").write_text(workload("direct"))
     with pytest.raises(RunError, match="no path leads from a to c: hosts do not forward"):
-        backwater.run(tmp_path / "all.toml", out=tmp_path / "all")
+        simulated(tmp_path / "all.toml", out=tmp_path / "all")

@@ -14,8 +14,8 @@ from campaigns import SHORT, SHORT_S, by_seed, short, substance, tasks
 
 import backwater
 from backwater.results.store import Store
-from backwater.running.runner import Status, run_tasks
-from backwater.scenario.task import Task
+from backwater.running.engine import Status, run_all
+from tools import simulated
 
 distributed = pytest.importorskip("distributed", reason="pip install 'backwater[cluster]'")
 
@@ -44,7 +44,7 @@ def test_a_cluster_whose_workers_are_killed(cluster: Any, tmp_path: Path) -> Non
             with contextlib.suppress(ProcessLookupError):
                 os.kill(victim.pid, signal.SIGKILL)
 
-    outcome = run_tasks(
+    outcome = run_all(
         wanted,
         Store(tmp_path / "cluster"),
         scheduler=cluster.scheduler_address,
@@ -52,7 +52,7 @@ def test_a_cluster_whose_workers_are_killed(cluster: Any, tmp_path: Path) -> Non
     )
     assert kills == 3
     assert (outcome.made, outcome.ok) == (40, True)
-    assert by_seed(outcome) == by_seed(run_tasks(wanted, Store(tmp_path / "local")))
+    assert by_seed(outcome) == by_seed(run_all(wanted, Store(tmp_path / "local")))
 
 
 def test_a_cluster_gets_files_limits_and_a_client(cluster: Any, tmp_path: Path) -> None:
@@ -67,28 +67,26 @@ def test_a_cluster_gets_files_limits_and_a_client(cluster: Any, tmp_path: Path) 
             'size = "2KB"', 'size = "1MB"\nevery = "5us"\nwindow = ["0us", "20s"]'
         )
     )
-    good, slow = Task(listed), Task(endless)
+    good, slow = backwater.Scenario(listed), backwater.Scenario(endless)
     with distributed.Client(cluster, set_as_default=False) as client:
-        outcome = run_tasks(
+        outcome = run_all(
             [good, slow], Store(tmp_path / "store"), scheduler=client, timeout_s=SHORT_S
         )
         assert client.status == "running"
     assert outcome.failed[slow].kind == "timeout"
-    assert substance(outcome.runs[good]) == substance(backwater.run(listed, out=tmp_path / "alone"))
+    assert substance(outcome.runs[good]) == substance(simulated(listed, out=tmp_path / "alone"))
 
 
 def test_a_worker_with_another_version_is_refused(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("backwater.running.cluster.version", lambda: "0.0.9+old")
-    task = Task(short(tmp_path))
-    outcome = run_tasks([task], Store(tmp_path / "store"), scheduler=cluster.scheduler_address)
+    task = backwater.Scenario(short(tmp_path))
+    outcome = run_all([task], Store(tmp_path / "store"), scheduler=cluster.scheduler_address)
     assert "install the same on all" in outcome.failed[task].message
 
 
 def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backwater.running.cluster._CONNECT_S", 1)
     with pytest.raises(backwater.RunError, match="no Dask scheduler answers there"):
-        run_tasks(
-            tasks(short(tmp_path), 1), Store(tmp_path / "store"), scheduler="tcp://127.0.0.1:9"
-        )
+        run_all(tasks(short(tmp_path), 1), Store(tmp_path / "store"), scheduler="tcp://127.0.0.1:9")

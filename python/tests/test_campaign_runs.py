@@ -16,9 +16,9 @@ from campaigns import SHORT, SHORT_S, by_seed, short, substance, tasks
 
 import backwater
 from backwater.results.store import STORED, Failure, Session, Store, sweep_away
-from backwater.running.runner import Status, run_tasks
-from backwater.scenario.task import Task, version
-from tools import PATIENCE
+from backwater.running.engine import Status, run_all
+from backwater.scenario.scenario import version
+from tools import PATIENCE, simulated
 
 LONG = SHORT.replace("permutation", "uniform").replace(
     'size = "2KB"', 'size = "1MB"\nevery = "5us"\nwindow = ["0us", "20s"]'
@@ -54,27 +54,27 @@ def faulty(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
 
 
 def test_a_key_is_about_what_a_run_depends_on(scenario: Path) -> None:
-    one = Task(scenario, seed=1)
-    assert one.key == Task(scenario, seed=1, overrides=("seed=1",)).key
-    assert one.key == Task(scenario, seed=1, overrides=('switch.buffer="12MB"',)).key
+    one = backwater.Scenario(scenario, seed=1)
+    assert one.key == backwater.Scenario(scenario, ("seed=1",), seed=1).key
+    assert one.key == backwater.Scenario(scenario, ('switch.buffer="12MB"',), seed=1).key
     others = [
-        Task(scenario, seed=2),
-        Task(scenario, scheme="dcqcn", seed=1),
-        Task(scenario, overrides=("switch.buffer=8MB",), seed=1),
+        backwater.Scenario(scenario, seed=2),
+        backwater.Scenario(scenario, scheme="dcqcn", seed=1),
+        backwater.Scenario(scenario, ("switch.buffer=8MB",), seed=1),
     ]
     assert len({one.key, *(other.key for other in others)}) == 4
 
 
 def test_comments_and_the_order_of_keys_change_no_key(scenario: Path) -> None:
-    before = Task(scenario).key
+    before = backwater.Scenario(scenario).key
     scenario.write_text("# A comment.\n" + SHORT.replace('size = "2KB"\n', "") + 'size = "2KB"\n')
-    assert Task(scenario).key == before
+    assert backwater.Scenario(scenario).key == before
 
 
 def test_another_version_has_other_keys(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = Task(scenario).key
-    monkeypatch.setattr("backwater.scenario.task.version", lambda: "0.1.0+other")
-    assert Task(scenario).key != before
+    before = backwater.Scenario(scenario).key
+    monkeypatch.setattr("backwater.scenario.scenario.version", lambda: "0.1.0+other")
+    assert backwater.Scenario(scenario).key != before
     assert version().startswith(backwater.__version__ + "+")
 
 
@@ -90,16 +90,16 @@ def test_the_contents_of_files_count_and_their_places_do_not(tmp_path: Path) -> 
         path.write_text(
             SHORT.replace("permutation", "list").replace('size = "2KB"', f'file = "{name}.csv"')
         )
-        keys[name] = Task(path).key
+        keys[name] = backwater.Scenario(path).key
     assert keys["a"] == keys["b"] != keys["c"]
 
 
 def test_a_scenario_that_is_wrong_is_told_before_anything_runs(
     scenario: Path, store: Store
 ) -> None:
-    wrong = Task(scenario, overrides=("switch.bufer=8MB",))
+    wrong = backwater.Scenario(scenario, ("switch.bufer=8MB",))
     with pytest.raises(backwater.ScenarioError, match="bufer"):
-        run_tasks([*tasks(scenario, 2), wrong], store)
+        run_all([*tasks(scenario, 2), wrong], store)
     assert not store.path.exists()
 
 
@@ -109,10 +109,10 @@ def test_a_scenario_that_is_wrong_is_told_before_anything_runs(
 def test_a_run_of_a_campaign_is_the_run_that_anyone_gets(
     scenario: Path, store: Store, tmp_path: Path
 ) -> None:
-    task = Task(scenario, scheme="hpcc", overrides=("switch.buffer=8MB",), seed=7)
-    run = run_tasks([task], store).runs[task]
-    alone = backwater.run(
-        scenario, scheme="hpcc", overrides=["switch.buffer=8MB"], seed=7, out=tmp_path / "alone"
+    task = backwater.Scenario(scenario, ("switch.buffer=8MB",), scheme="hpcc", seed=7)
+    run = run_all([task], store).runs[task]
+    alone = simulated(
+        scenario, ["switch.buffer=8MB"], scheme="hpcc", seed=7, out=tmp_path / "alone"
     )
     assert substance(run) == substance(alone)
     assert run.path == store.path_of(task.key)
@@ -131,9 +131,9 @@ def test_a_run_that_reads_files(tmp_path: Path, store: Store) -> None:
         SHORT.replace('size = "2KB"', 'sizes = { file = "s.dist" }')
         + '\n[[traffic]]\nname = "more"\npattern = "list"\nfile = "f.csv"\n'
     )
-    task = Task(path)
-    run = run_tasks([task], store).runs[task]
-    assert substance(run) == substance(backwater.run(path, out=tmp_path / "alone"))
+    task = backwater.Scenario(path)
+    run = run_all([task], store).runs[task]
+    assert substance(run) == substance(simulated(path, out=tmp_path / "alone"))
     assert len(task.files) == 2
 
 
@@ -142,30 +142,30 @@ def test_a_file_that_changes_meanwhile_is_found(tmp_path: Path, store: Store) ->
     flows.write_text("src,dst,bytes,start,class\n0,1,1000,0us,0\n")
     path = tmp_path / "files.toml"
     path.write_text(SHORT.replace("permutation", "list").replace('size = "2KB"', 'file = "f.csv"'))
-    task = Task(path)
+    task = backwater.Scenario(path)
     assert task.key
     flows.write_text("src,dst,bytes,start,class\n0,1,2000,0us,0\n")
-    outcome = run_tasks([task], store)
-    assert "was changed since the campaign began" in outcome.failed[task].message
+    outcome = run_all([task], store)
+    assert "was changed since the runs began" in outcome.failed[task].message
 
 
 def test_nothing_is_made_twice(scenario: Path, store: Store) -> None:
     wanted = tasks(scenario, 5)
-    first = run_tasks([*wanted, *wanted, Task(scenario, seed=0, overrides=("seed=0",))], store)
+    first = run_all([*wanted, *wanted, backwater.Scenario(scenario, ("seed=0",), seed=0)], store)
     assert (first.made, len(first.runs), first.ok) == (5, 6, True)
-    again = run_tasks(tasks(scenario, 6), store)
+    again = run_all(tasks(scenario, 6), store)
     assert (again.made, len(again.runs)) == (1, 6)
     assert by_seed(first).items() <= by_seed(again).items()
 
 
 def test_listeners_hear_how_far_it_is(scenario: Path, store: Store) -> None:
     heard: list[tuple[int, int]] = []
-    run_tasks(tasks(scenario, 3), store)
+    run_all(tasks(scenario, 3), store)
 
     def listener(status: Status) -> None:
         heard.append((status.done, status.left))
 
-    run_tasks(tasks(scenario, 8), store, listener=listener)
+    run_all(tasks(scenario, 8), store, listener=listener)
     assert heard[-1] == (5, 0)
     assert Status(total=4, done=2, seconds=10.0).seconds_left == pytest.approx(10.0)
     assert Status(total=4).seconds_left is None
@@ -177,18 +177,18 @@ def test_listeners_hear_how_far_it_is(scenario: Path, store: Store) -> None:
 def test_a_run_that_takes_too_long_is_ended_and_remembered(
     scenario: Path, endless: Path, store: Store
 ) -> None:
-    slow = Task(endless, seed=3)
-    outcome = run_tasks([slow, *tasks(scenario, 4)], store, jobs=2, timeout_s=SHORT_S)
+    slow = backwater.Scenario(endless, seed=3)
+    outcome = run_all([slow, *tasks(scenario, 4)], store, jobs=2, timeout_s=SHORT_S)
     failure = outcome.failed[slow]
     assert (failure.kind, failure.seed) == ("timeout", 3)
     assert failure.command == f"backwater run {endless} --seed 3"
     assert len(outcome.runs) == 4
     assert not outcome.ok
     # It would fail again, so it is not tried; with more time it might not.
-    assert run_tasks([slow], store, timeout_s=SHORT_S).failed[slow] == failure
+    assert run_all([slow], store, timeout_s=SHORT_S).failed[slow] == failure
     assert not failure.stands(timeout_s=2 * SHORT_S, memory_bytes=None)
     assert not failure.stands(timeout_s=None, memory_bytes=None)
-    retried = run_tasks([slow], store, timeout_s=0.4, retry_failed=True).failed[slow]
+    retried = run_all([slow], store, timeout_s=0.4, retry_failed=True).failed[slow]
     assert retried.timeout_s == 0.4
 
 
@@ -196,8 +196,8 @@ def test_a_run_that_takes_too_long_is_ended_and_remembered(
 def test_a_run_that_takes_too_much_memory_is_ended(
     scenario: Path, endless: Path, store: Store
 ) -> None:
-    big = Task(endless)
-    outcome = run_tasks([big], store, memory_bytes=1_000_000, timeout_s=PATIENCE)
+    big = backwater.Scenario(endless)
+    outcome = run_all([big], store, memory_bytes=1_000_000, timeout_s=PATIENCE)
     assert outcome.failed[big].kind == "memory"
     assert "of memory" in outcome.failed[big].message
 
@@ -223,32 +223,32 @@ def test_a_process_that_dies_takes_only_its_run_along(
         ("-c", "from backwater.running import worker; worker.main()"),
     )
     wanted = tasks(scenario, 5)
-    outcome = run_tasks(wanted, store, jobs=1)
+    outcome = run_all(wanted, store, jobs=1)
     assert [task.seed for task in outcome.failed] == [2]
     failure = outcome.failed[wanted[2]]
     assert failure.kind == "crash"
     assert "SIGSEGV" in failure.message
     monkeypatch.undo()
-    healed = run_tasks(wanted, store, retry_failed=True)
+    healed = run_all(wanted, store, retry_failed=True)
     assert (healed.made, healed.ok) == (1, True)
     assert store.failure(wanted[2].key) is None
 
 
 def test_a_failure_that_cannot_be_read_is_tried_again(scenario: Path, store: Store) -> None:
-    task = Task(scenario)
+    task = backwater.Scenario(scenario)
     store.keep_failure(task.key, Failure("error", "it was so", task.command))
-    assert run_tasks([task], store).failed[task].message == "it was so"
+    assert run_all([task], store).failed[task].message == "it was so"
     (store.path / "failures" / f"{task.key}.json").write_text('{"kind": "err')
-    assert run_tasks([task], store).made == 1
+    assert run_all([task], store).made == 1
 
 
 def test_processes_that_cannot_be_started_stop_the_campaign(
     scenario: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("backwater.running.child.ORDER", ("-c", "raise SystemExit(3)"))
-    task = Task(scenario)
+    task = backwater.Scenario(scenario)
     with pytest.raises(backwater.RunError, match="it ends at once with status 3"):
-        run_tasks([task], store)
+        run_all([task], store)
     assert store.failure(task.key) is None
 
 
@@ -259,7 +259,7 @@ def test_a_full_disk_stops_the_campaign_and_loses_nothing(
     scenario: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = tasks(scenario, 12)
-    run_tasks(wanted[:2], store)
+    run_all(wanted[:2], store)
     # Syncing the sixtieth file finds the disk full.
     faulty(
         tmp_path,
@@ -274,13 +274,13 @@ def test_a_full_disk_stops_the_campaign_and_loses_nothing(
         "os.fsync = full\n",
     )
     with pytest.raises(backwater.RunError, match="No space left on device; free some space") as e:
-        run_tasks(wanted, store, jobs=1)
+        run_all(wanted, store, jobs=1)
     assert "are kept; the same command goes on from there" in str(e.value)
     monkeypatch.undo()
     finished = sum(store.get(task.key) is not None for task in wanted)
     assert 2 < finished < 12
     assert os.listdir(store.path / "work") == []
-    outcome = run_tasks(wanted, store)
+    outcome = run_all(wanted, store)
     assert (outcome.made, len(outcome.runs)) == (12 - finished, 12)
 
 
@@ -288,16 +288,16 @@ def test_a_place_that_cannot_be_written(scenario: Path, tmp_path: Path) -> None:
     if not Path("/sys/kernel").is_dir():
         pytest.skip("needs a file system in which nobody can make directories")
     with pytest.raises(backwater.RunError, match="cannot write"):
-        run_tasks(tasks(scenario, 1), Store("/sys/kernel/backwater"))
+        run_all(tasks(scenario, 1), Store("/sys/kernel/backwater"))
     (tmp_path / "file").write_text("")
     with pytest.raises(backwater.RunError, match="Not a directory"):
-        run_tasks(tasks(scenario, 1), Store(tmp_path / "file" / "store"))
+        run_all(tasks(scenario, 1), Store(tmp_path / "file" / "store"))
 
 
 @pytest.mark.parametrize("harm", ["cut", "gone", "changed", "unreadable", "no note"])
 def test_a_damaged_run_is_set_aside_and_made_again(scenario: Path, store: Store, harm: str) -> None:
     wanted = tasks(scenario, 3)
-    before = by_seed(run_tasks(wanted, store))
+    before = by_seed(run_all(wanted, store))
     victim = store.path_of(wanted[1].key)
     flows = victim / "flows.parquet"
     if harm == "cut":
@@ -312,7 +312,7 @@ def test_a_damaged_run_is_set_aside_and_made_again(scenario: Path, store: Store,
         (victim / STORED).write_text("{")
     else:
         (victim / STORED).unlink()
-    outcome = run_tasks(wanted, store)
+    outcome = run_all(wanted, store)
     assert outcome.made == 1
     assert by_seed(outcome) == before
     (notice,) = outcome.notices
@@ -324,31 +324,31 @@ def test_a_damaged_run_is_set_aside_and_made_again(scenario: Path, store: Store,
 def test_what_a_run_records_is_kept_and_guarded(tmp_path: Path, store: Store) -> None:
     path = tmp_path / "recorded.toml"
     path.write_text(SHORT + '[record]\nrtt = { bin = "100ns" }\n', encoding="utf-8")
-    task = Task(path)
-    (before,) = run_tasks([task], store).runs.values()
-    samples = before.rtt["samples"].sum()
+    task = backwater.Scenario(path)
+    (before,) = run_all([task], store).runs.values()
+    samples = before.table("rtt")["samples"].sum()
     assert samples == before.summary["rtt"]["samples"] > 0
     (store.path_of(task.key) / "rtt.parquet").unlink()
-    outcome = run_tasks([task], store)
+    outcome = run_all([task], store)
     assert outcome.made == 1
     assert "rtt.parquet is missing" in outcome.notices[0]
     (again,) = outcome.runs.values()
-    assert again.rtt["samples"].sum() == samples
+    assert again.table("rtt")["samples"].sum() == samples
 
 
 def test_clocks_do_not_matter(scenario: Path, store: Store) -> None:
     wanted = tasks(scenario, 4)
-    run_tasks(wanted[:3], store)
+    run_all(wanted[:3], store)
     # As if all of it had been written by a clock that was set back since.
     for path in sorted(store.path.rglob("*")):
         os.utime(path, (4_102_444_800, 4_102_444_800))
-    outcome = run_tasks(wanted, store)
+    outcome = run_all(wanted, store)
     assert (outcome.made, outcome.notices) == (1, [])
 
 
 def test_the_index_can_be_torn_or_lost(scenario: Path, store: Store) -> None:
     wanted = tasks(scenario, 4)
-    run_tasks(wanted, store)
+    run_all(wanted, store)
     keys = [task.key for task in wanted]
     whole = store.table(keys)
     index = store.path / "index.jsonl"
@@ -379,7 +379,7 @@ def test_two_campaigns_on_one_store(scenario: Path, store: Store) -> None:
     outcomes = []
 
     def campaign() -> None:
-        outcomes.append(run_tasks(tasks(scenario, 40), Store(store.path), jobs=2))
+        outcomes.append(run_all(tasks(scenario, 40), Store(store.path), jobs=2))
 
     threads = [threading.Thread(target=campaign) for _ in range(2)]
     for thread in threads:
@@ -394,14 +394,14 @@ def test_two_campaigns_on_one_store(scenario: Path, store: Store) -> None:
 
 
 def test_ctrl_c_keeps_what_is_finished(scenario: Path, endless: Path, store: Store) -> None:
-    wanted = [*tasks(scenario, 3), Task(endless)]
+    wanted = [*tasks(scenario, 3), backwater.Scenario(endless)]
 
     def listener(status: Status) -> None:
         if status.done == 3:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(backwater.Interrupted) as stop:
-        run_tasks(wanted, store, jobs=1, listener=listener)
+        run_all(wanted, store, jobs=1, listener=listener)
     assert len(stop.value.result.runs) == 3  # type: ignore[union-attr]
     assert sum(store.get(task.key) is not None for task in wanted) == 3
 
@@ -411,9 +411,9 @@ def test_processes_end_with_the_campaign(endless: Path, store: Store) -> None:
     script = (
         "from pathlib import Path\n"
         "from backwater.results.store import Store\n"
-        "from backwater.running.runner import run_tasks\n"
-        "from backwater.scenario.task import Task\n"
-        f"run_tasks([Task(Path({str(endless)!r}))], Store({str(store.path)!r}))\n"
+        "from backwater.running.engine import run_all\n"
+        "from backwater.scenario import Scenario\n"
+        f"run_all([Scenario(Path({str(endless)!r}))], Store({str(store.path)!r}))\n"
     )
     campaign = subprocess.Popen([sys.executable, "-c", script])
     children: list[int] = []

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backwater.results import statistics
-from backwater.results.facts import least
+from backwater.results.columns import column
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_intervals_end_where_no_value_can_be() -> None:
     assert cut == statistics.Interval(free.estimate, 1.0, free.high, 3)
     # An estimate below the bound tells that the bound is wrong; its interval holds it all the same.
     assert statistics.mean([0.9, 0.9], least=1.0) == statistics.Interval(0.9, 0.9, 0.9, 2)
-    assert least("fct.short.slowdown.p99") == 1
-    assert least("pfc_paused_ps") == 0
+    assert column("fct.short.slowdown.p99").least == 1
+    assert column("pfc_paused_ps").least == 0
 
 
 def test_percentiles_lie_between_values() -> None:

@@ -17,10 +17,13 @@ from hypothesis import strategies as st
 
 import backwater
 from backwater._base import positions, quantity
-from backwater.results.dataset import Campaign
-from backwater.running.sweeping import plan
-from backwater.scenario.sweep import Sweep, toml
+from backwater._base.toml import toml
+from backwater.results.files import RunFiles
+from backwater.results.results import Results
+from backwater.running.run import plan
+from backwater.scenario.sweep import Sweep
 from conftest import Backwater
+from tools import Runs
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -29,7 +32,7 @@ def swept(folder: Path, text: str) -> Sweep:
     short(folder)
     path = folder / "sweep.toml"
     path.write_text('scenario = "short.toml"\n' + text, encoding="utf-8")
-    return Sweep(path)
+    return Sweep.read(path)
 
 
 def wrong(folder: Path, text: str) -> str:
@@ -167,12 +170,12 @@ def test_axes_are_crossed_and_zips_go_together(tmp_path: Path) -> None:
     together = {(p.values["topology.hosts"], p.values["traffic.web.size"]) for p in points}
     assert together == {(4, "2KB"), (6, "3KB")}
     for point in points:
-        told = point.task.values
+        told = point.scenario.values
         assert told["switch"]["buffer"] == point.values["switch.buffer"]
         assert told["topology"]["hosts"] == point.values["topology.hosts"]
         assert told["run"]["until"] == "1ms"
         assert (told["scheme"]["preset"], told["seed"]) == (point.scheme, point.seed)
-    assert len({point.task.key for point in points}) == 16
+    assert len({point.scenario.key for point in points}) == 16
 
 
 def test_a_parameter_of_one_scheme_leaves_the_others_as_they_are(tmp_path: Path) -> None:
@@ -181,13 +184,17 @@ def test_a_parameter_of_one_scheme_leaves_the_others_as_they_are(tmp_path: Path)
     )
     keys: dict[str, set[str]] = {}
     for point in sweep.points():
-        keys.setdefault(point.scheme, set()).add(point.task.key)
+        keys.setdefault(point.scheme, set()).add(point.scenario.key)
     assert {scheme: len(found) for scheme, found in keys.items()} == {"hpcc": 3, "dcqcn": 1}
 
 
 def test_a_changed_value_makes_only_what_it_changes(tmp_path: Path) -> None:
-    before = {p.task.key for p in swept(tmp_path, "[axes]\ntopology.hosts = [4, 5, 6]\n").points()}
-    after = {p.task.key for p in swept(tmp_path, "[axes]\ntopology.hosts = [4, 5, 7]\n").points()}
+    before = {
+        p.scenario.key for p in swept(tmp_path, "[axes]\ntopology.hosts = [4, 5, 6]\n").points()
+    }
+    after = {
+        p.scenario.key for p in swept(tmp_path, "[axes]\ntopology.hosts = [4, 5, 7]\n").points()
+    }
     assert len(before & after) == 2
 
 
@@ -253,12 +260,12 @@ def test_a_sweep_without_its_scenario(tmp_path: Path) -> None:
     path = tmp_path / "sweep.toml"
     path.write_text("seeds = [1]\n")
     with pytest.raises(backwater.ScenarioError, match="`scenario` is missing"):
-        Sweep(path)
+        Sweep.read(path)
     path.write_text('scenario = "none.toml"\n')
     with pytest.raises(backwater.ScenarioError, match=r"none\.toml is not a file"):
-        Sweep(path)
+        Sweep.read(path)
     with pytest.raises(backwater.ScenarioError, match="cannot read"):
-        Sweep(tmp_path / "no.toml")
+        Sweep.read(tmp_path / "no.toml")
 
 
 def test_sweeps_that_are_too_large_are_refused(tmp_path: Path) -> None:
@@ -271,7 +278,7 @@ def test_the_sweeps_that_come_along_are_right() -> None:
     found = sorted((SCENARIOS / "sweeps").glob("*.toml"))
     assert found
     for path in found:
-        assert Sweep(path).points()
+        assert Sweep.read(path).points()
 
 
 # --- The command -----------------------------------------------------------------------------
@@ -293,59 +300,61 @@ def campaign_path(command: Backwater, tmp_path_factory: pytest.TempPathFactory) 
     short(folder)
     (folder / "sweep.toml").write_text(SWEEP)
     planned = command("sweep", folder / "sweep.toml", "-o", folder / "out", "--dry-run")
-    assert re.search(r"to be made +24\n", planned.stdout)
+    assert re.search(r"to run +24\n", planned.stdout)
     # Nothing tells how long a run takes before there is one.
     assert not re.search("^time", planned.stdout, re.MULTILINE)
     assert not (folder / "out").exists()
     done = command("sweep", folder / "sweep.toml", "-o", folder / "out")
     assert done.returncode == 0, done.stderr
     assert done.stderr.endswith(f"report: {folder / 'out/report.html'}\n")
-    assert done.stdout == "24 runs, 24 finished\n"
+    assert done.stdout.endswith("\n24 runs, 24 finished\n")
     planned = command("sweep", folder / "sweep.toml", "-o", folder / "out", "--dry-run")
-    assert re.search(r"^time +about 0 s \(nothing is to be made\)$", planned.stdout, re.MULTILINE)
+    assert re.search(r"^time +about 0 s \(there is nothing to run\)$", planned.stdout, re.MULTILINE)
     return folder
 
 
 @pytest.fixture
-def campaign(campaign_path: Path) -> Campaign:
-    found = backwater.load(campaign_path / "out")
-    assert isinstance(found, Campaign)
-    return found
+def campaign(campaign_path: Path) -> Results:
+    return backwater.load(campaign_path / "out")
 
 
-def test_the_table_has_a_row_per_run(campaign: Campaign) -> None:
-    table = campaign.table
+def test_the_table_has_a_row_per_run(campaign: Results) -> None:
+    table = campaign.runs
     assert table.height == 24
     assert table.columns[:5] == ["topology.hosts", "switch.buffer", "scheme", "seed", "state"]
     assert set(table["state"]) == {"done"}
     for row in table.iter_rows(named=True):
-        run = campaign.run(row["key"])
+        run = RunFiles(Path(row["path"]))
         assert (row["digest"], row["seed"], row["scheme"]) == (run.digest, run.seed, run.scheme)
-        assert row["fct.short.slowdown.p99"] == run.summary["fct"]["short"]["slowdown"]["p99"]
+        assert row["fct.short.p99"] == run.summary["fct"]["short"]["slowdown"]["p99"]
     assert campaign.ok
     assert len(table.to_dicts()) == 24
 
 
-def test_flows_know_their_run(campaign: Campaign) -> None:
+def test_flows_know_their_run(campaign: Results) -> None:
     import polars as pl
 
-    flows = campaign.flows().collect()
+    flows = campaign.scan("flows").collect()
     assert flows.columns[:4] == ["topology.hosts", "switch.buffer", "scheme", "seed"]
     counts = flows.group_by("topology.hosts", "scheme", "seed").len()
     assert (counts["len"] == 2 * counts["topology.hosts"]).all()
-    row = campaign.rows[0]
+    row = campaign.points[0]
     one = flows.filter(
         (pl.col("topology.hosts") == row.values[0])
         & (pl.col("switch.buffer") == row.values[1])
         & (pl.col("scheme") == row.scheme)
         & (pl.col("seed") == row.seed)
     )
-    assert one["received_ps"].sort().equals(campaign.run(row.key).flows["received_ps"].sort())
-    assert campaign.flows("ports").collect().height > 0
+    assert (
+        one["received_ps"]
+        .sort()
+        .equals(campaign.files(row.key).table("flows")["received_ps"].sort())
+    )
+    assert campaign.table("ports").height > 0
 
 
-def test_statistics_are_over_seeds(campaign: Campaign) -> None:
-    column = "fct.short.slowdown.mean"
+def test_statistics_are_over_seeds(campaign: Results) -> None:
+    column = "fct.short.slowdown.p50"
     table = campaign.statistics(column, percentiles=(0.5, 0.9))
     assert table.height == 8
     assert set(table["seeds"]) == {3}
@@ -356,7 +365,7 @@ def test_statistics_are_over_seeds(campaign: Campaign) -> None:
     differences = campaign.differences(column, "dcqcn")
     assert set(differences["scheme"]) == {"hpcc"}
     with pytest.raises(backwater.RunError, match="did you mean"):
-        campaign.statistics("fct.short.slowdown.p9")
+        campaign.statistics("fct.short.p9")
     with pytest.raises(backwater.RunError, match="no scheme `bfc`"):
         campaign.differences(column, "bfc")
 
@@ -383,7 +392,7 @@ def test_the_report(campaign_path: Path, command: Backwater) -> None:
     tags.feed(page)
     assert tags.open == []
     assert len(tags.ids) == len(set(tags.ids))
-    for words in ("over topology.hosts", "over switch.buffer", "To repeat it", "Not modelled"):
+    for words in ("topology.hosts and switch.buffer", "lowest first", "Reproduce", "Not modelled"):
         assert words in page
     assert "difference to hpcc at the same seed" in page
     assert re.search(r"[\d.]+ <small>\[", page)
@@ -395,14 +404,13 @@ def test_the_report(campaign_path: Path, command: Backwater) -> None:
 
 
 def test_reports_of_runs_and_comparisons(
-    comparison: backwater.Comparison, command: Backwater, tmp_path: Path
+    comparison: Runs, command: Backwater, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(comparison["bfc"].path, run)  # Others look at what a comparison leaves.
     done = command("report", run)
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).is_file()
-    assert isinstance(backwater.load(comparison.path), backwater.Comparison)
     assert command("report", tmp_path / "none").returncode == 2
     assert command("report", tmp_path).stdout == f"{tmp_path / 'index.html'}\n"
 
@@ -412,7 +420,7 @@ def test_a_campaign_goes_on(campaign_path: Path, command: Backwater, tmp_path: P
     sweep.write_text(SWEEP.replace("to = 3", "to = 4"))
     out, store = tmp_path / "out", campaign_path / "out" / "store"
     planned = plan(sweep, out=out, store=store)
-    assert (planned.runs, planned.there, planned.todo) == (32, 24, 8)
+    assert (planned.runs, planned.cached, planned.todo) == (32, 24, 8)
     assert planned.seconds is not None
     assert planned.seconds > 0
     said = command("sweep", sweep, "-o", out, "--store", store, "--dry-run", "--json")
@@ -420,7 +428,7 @@ def test_a_campaign_goes_on(campaign_path: Path, command: Backwater, tmp_path: P
     assert told["todo"] == len(told["commands"]) == 8
     assert all(words.endswith("--seed 4") for words in told["commands"])
     done = backwater.sweep(sweep, out=out, store=store, report=False)
-    assert (len(done.facts), done.ok) == (32, True)
+    assert (len(done.rows), done.ok) == (32, True)
     assert plan(sweep, out=out, store=store).todo == 0
 
 
@@ -440,8 +448,7 @@ def test_failures_are_told_and_the_end_is_not_zero(command: Backwater, tmp_path:
     assert done.stdout == "2 runs, 1 finished, 1 failed\n"
     assert "error: timeout: took longer than 5 s\n  backwater run" in done.stderr
     campaign = backwater.load(out)
-    assert isinstance(campaign, Campaign)
-    assert campaign.table["state"].to_list() == ["done", "failed"]
+    assert campaign.runs["state"].to_list() == ["done", "failed"]
     assert not campaign.ok
     assert "took longer than 5 s" in (out / "report.html").read_text(encoding="utf-8")
     # What failed is not tried again, and said again.
@@ -473,13 +480,15 @@ def test_another_campaign_is_left_alone(command: Backwater, tmp_path: Path) -> N
         assert command(*words).returncode == 0
     refused = command(*first)
     assert refused.returncode == 1
-    assert "holds the campaign `second`, and this is `first`" in refused.stderr
+    assert "holds results of `second`, and this is `first`" in refused.stderr
 
 
 def test_a_campaign_that_is_damaged_says_so(tmp_path: Path) -> None:
-    (tmp_path / "campaign.json").write_text("{")
-    with pytest.raises(backwater.RunError, match="repeat the campaign"):
+    (tmp_path / "results.json").write_text("{")
+    with pytest.raises(backwater.RunError, match="repeat the run"):
         backwater.load(tmp_path)
-    (tmp_path / "campaign.json").write_text('{"format": 99}')
+    (tmp_path / "results.json").write_text(
+        '{"format": 99, "store": "", "keys": [], "axes": [], "points": []}'
+    )
     with pytest.raises(backwater.RunError, match="another version"):
         backwater.load(tmp_path)

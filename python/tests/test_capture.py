@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from test_wire import WRONG, tshark
 
-import backwater
+from backwater.results.files import RunFiles
 from conftest import TINY, Backwater
+from tools import simulated
 
 SHORT = TINY.replace('"400us"', '"60us"').replace('every = "100us"', 'every = "20us"')
 ALL = ("--capture", "*:*")
@@ -49,10 +50,10 @@ def packets(path: Path) -> list[tuple[int, int, int]]:
 def test_a_capture_changes_no_result_and_threads_change_no_capture(
     scenario: Path, tmp_path: Path
 ) -> None:
-    without = backwater.run(scenario, scheme="hpcc", out=tmp_path / "without")
-    capture = {"overrides": ['record.capture.links=["*:*"]']}
-    one = backwater.run(scenario, scheme="hpcc", out=tmp_path / "one", **capture)
-    two = backwater.run(scenario, scheme="hpcc", out=tmp_path / "two", threads=2, **capture)
+    without = simulated(scenario, scheme="hpcc", out=tmp_path / "without")
+    capture = ['record.capture.links=["*:*"]']
+    one = simulated(scenario, capture, scheme="hpcc", out=tmp_path / "one")
+    two = simulated(scenario, capture, scheme="hpcc", out=tmp_path / "two", threads=2)
     assert one.summary["digest"] == two.summary["digest"] == without.summary["digest"]
     files = [run.path / "capture.pcapng" for run in (one, two)]
     assert files[0].read_bytes() == files[1].read_bytes()
@@ -152,7 +153,7 @@ def test_a_full_file_says_what_it_left_out_and_a_ring_keeps_the_last(
     first = packets(out / "capture.pcapng")
     assert (out / "capture.pcapng").stat().st_size <= 100_000
     assert first == everything[: len(first)]
-    warning = backwater.Run(out).summary["warnings"][-1]
+    warning = RunFiles(out).summary["warnings"][-1]
     assert f"{len(everything) - len(first)} frames are missing" in warning
     done = command(
         "run", scenario, *ALL, *limit, "--set", "record.capture.files=3", "-o", out, "--force"

@@ -27,7 +27,7 @@ from backwater import cli
 from backwater.cli import app
 from backwater.workloads import Workload
 from conftest import COMMAND, Backwater
-from tools import PATIENCE
+from tools import PATIENCE, Runs
 
 RUN_FILES = {
     "active.parquet",
@@ -83,8 +83,8 @@ def test_compare_writes_runs_a_table_and_a_report(
 ) -> None:
     done, out = compared
     assert done.returncode == 0, done.stderr
-    assert names(out) == {"bfc", "dcqcn", "comparison.json", "report.html"}
-    assert names(out / "bfc") == names(out / "dcqcn") == RUN_FILES
+    assert names(out) == {"bfc", "dcqcn", "results.json", "report.html", "store"}
+    assert names(out / "bfc") == names(out / "dcqcn") == {*RUN_FILES, "stored.json"}
     for label in ("p50", "p95", "p99", "PFC pause time", "drops", "packet-hops/s", "digest"):
         assert label in done.stdout
     assert str(out / "report.html") in done.stderr
@@ -115,11 +115,10 @@ def test_a_wide_table_is_not_cut(command: Backwater, tiny: Path, tmp_path: Path)
 def test_all_schemes_meet_the_same_flows(
     compared: tuple[subprocess.CompletedProcess[str], Path],
 ) -> None:
-    import backwater
 
     runs = backwater.load(compared[1])
     asked = ["id", "source", "src", "dst", "bytes", "start_ps", "ideal_received_ps"]
-    bfc, dcqcn = (runs[scheme].flows.sort("id").select(asked) for scheme in runs)
+    bfc, dcqcn = (runs[scheme].table("flows").sort("id").select(asked) for scheme in runs.schemes)
     assert bfc.height > 20
     assert bfc.equals(dcqcn)
 
@@ -161,7 +160,7 @@ def test_version(command: Backwater) -> None:
 
 
 HEAVY = {"polars", "matplotlib", "numpy", "pandas", "rich", "typer", "pydantic", "distributed"}
-OURS = {"backwater._core", "backwater.running.simulate", "backwater.results"}
+OURS = {"backwater._core", "backwater.running.run", "backwater.results"}
 
 
 @pytest.mark.parametrize(
@@ -303,22 +302,20 @@ def test_results_of_another_run_are_left_alone(
 ) -> None:
     other = tmp_path / "other.toml"
     other.write_text(tiny.read_text().replace('name = "tiny"', 'name = "other"'))
-    for words, where in ((["run"], "out/run"), (["compare", "--schemes", "bfc"], "out/compare")):
-        out = tmp_path / where
-        assert command(*words, tiny, "-o", out).returncode == 0
-        kept = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
-        for changed in ([other], [tiny, "--seed", "9"], [tiny, "--set", "switch.buffer=1MB"]):
-            done = command(*words, *changed, "-o", out)
-            assert done.returncode == 1
-            assert done.stderr.startswith(f"error: {out}")
-            assert "--force" in done.stderr
-            assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == kept
-        # The same again is done again.
-        assert command(*words, tiny, "-o", out).returncode == 0
-        done = command(*words, other, "-o", out, "--force")
-        assert done.returncode == 0, done.stderr
-        summary = out / ("" if where == "out/run" else "bfc") / "summary.json"
-        assert json.loads(summary.read_text())["name"] == "other"
+    out = tmp_path / "out"
+    assert command("run", tiny, "-o", out).returncode == 0
+    kept = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    for changed in ([other], [tiny, "--seed", "9"], [tiny, "--set", "switch.buffer=1MB"]):
+        done = command("run", *changed, "-o", out)
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"error: {out}")
+        assert "--force" in done.stderr
+        assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == kept
+    # The same again is done again.
+    assert command("run", tiny, "-o", out).returncode == 0
+    done = command("run", other, "-o", out, "--force")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((out / "summary.json").read_text())["name"] == "other"
 
 
 def test_what_a_host_measured_is_left_alone(command: Backwater, tiny: Path, tmp_path: Path) -> None:
@@ -368,71 +365,45 @@ def test_a_report_that_has_no_room_loses_no_run(
     limited = within(1_000_000, "compare", tiny, "--schemes", "bfc,hpcc", "-o", out)
     assert limited.returncode == 1
     assert "report.html: cannot write: File too large; all runs are kept" in limited.stderr
-    assert names(out / "bfc") == names(out / "hpcc") == RUN_FILES
+    assert names(out / "bfc") == names(out / "hpcc") == {*RUN_FILES, "stored.json"}
     assert command("report", out).returncode == 0
     assert "report.html" in names(out)
 
 
-def test_a_comparison_replaces_an_earlier_one(
+def test_a_comparison_leaves_other_files_alone(
     command: Backwater, tiny: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "out"
-    assert command("compare", tiny, "--schemes", "bfc", "-o", out).returncode == 0
-    words = ("compare", tiny, "--schemes", "hpcc", "-o", out)
-    assert command(*words).returncode == 1
-    assert command(*words, "--force").returncode == 0
-    about = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
-    assert about["schemes"] == ["hpcc"]
-
-
-def test_a_comparison_replaces_one_that_was_killed(
-    command: Backwater, tiny: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    assert command("compare", tiny, "--schemes", "bfc", "-o", out).returncode == 0
-    (out / "comparison.json").unlink()
-    (out / "bfc/summary.json").rename(out / "bfc/summary.json.part")
-    assert command("compare", tiny, "--schemes", "hpcc", "-o", out).returncode == 0
-    (out / "bfc/mine.txt").touch()
-    refusal = command("compare", tiny, "--schemes", "hpcc", "-o", out)
-    assert refusal.returncode == 1
-    assert "holds something else" in refusal.stderr
-
-
-def test_one_failure_does_not_lose_the_others(
-    command: Backwater, tiny: Path, tmp_path: Path
-) -> None:
-    # The place of one scheme's results is taken by something that is no run.
     out = tmp_path / "out"
     (out / "dcqcn").mkdir(parents=True)
     (out / "dcqcn/thesis.tex").write_text("dear")
-    done = command("compare", tiny, "--schemes", "bfc,dcqcn", "-o", out)
-    assert done.returncode == 1
-    assert "dcqcn failed" in done.stderr
-    assert names(out / "bfc") == RUN_FILES
-    assert "dcqcn" in (out / "report.html").read_text(encoding="utf-8")
+    words = ("compare", tiny, "--schemes", "bfc,dcqcn", "-o", out)
+    refused = command(*words)
+    assert (refused.returncode, "dcqcn" in refused.stderr) == (1, True)
+    assert command(*words, "--force").returncode == 0
+    assert names(out / "bfc") == {*RUN_FILES, "stored.json"}
     assert names(out / "dcqcn") == {"thesis.tex"}
+    assert set(backwater.load(out).runs["state"]) == {"done"}
 
 
 # --- Ctrl-C -----------------------------------------------------------------------------------
 
 
-def wait_for(part: Path, process: subprocess.Popen[str]) -> None:
+def wait_for(folder: Path, part: str, process: subprocess.Popen[str]) -> None:
     """Wait until a command has begun to write."""
     deadline = time.monotonic() + PATIENCE
-    while not part.exists():
+    while not any(folder.glob(part)):
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < deadline
         time.sleep(0.02)
     time.sleep(0.5)
 
 
-def interrupted(words: list[str], part: Path) -> tuple[int, str, str]:
+def interrupted(words: list[str], folder: Path, part: str) -> tuple[int, str, str]:
     """Start a command, press Ctrl-C once it has begun to write, and return what it said."""
     with subprocess.Popen(
         [COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        wait_for(part, process)
+        wait_for(folder, part, process)
         process.send_signal(signal.SIGINT)
         said, errors = process.communicate(timeout=PATIENCE)
     return process.returncode, said, errors
@@ -459,26 +430,27 @@ def test_a_warning_is_told_once_and_of_its_schemes(
 def test_ctrl_c_keeps_what_a_run_has_computed(long: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     code, said, errors = interrupted(
-        ["run", str(long), "-o", str(out), "--json"], out / "flows.parquet.part"
+        ["run", str(long), "-o", str(out), "--json"], out, "flows.parquet.part"
     )
     assert code == 130, errors
     summary = json.loads(said)
     assert summary["partial"]
     assert summary["flows"]["finished"] > 0
     assert names(out) == RUN_FILES
-    assert f"What was computed is in {out}" in errors
+    assert f"The finished part is in {out}" in errors
     assert "Traceback" not in errors
 
 
 def test_ctrl_c_keeps_what_a_comparison_has_computed(long: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ["compare", str(long), "--schemes", "bfc,hpcc,dcqcn", "--jobs", "1", "-o", str(out)]
-    code, _, errors = interrupted(words, out / "bfc/flows.parquet.part")
+    code, _, errors = interrupted(words, out, "store/work/*/*/run/flows.parquet.part")
     assert code == 130, errors
-    assert names(out) == {"bfc", "comparison.json", "report.html"}
-    about = json.loads((out / "comparison.json").read_text(encoding="utf-8"))
-    assert about["interrupted"]
-    assert about["schemes"] == ["bfc"]
+    assert names(out) == {"bfc", "results.json", "report.html", "store"}
+    results = backwater.load(out)
+    assert results.runs["state"].to_list() == ["partial", "missing", "missing"]
+    assert results.partial
+    assert results["bfc"].table("flows")["finished"].any()
     assert "interrupted" in (out / "report.html").read_text(encoding="utf-8")
 
 
@@ -486,7 +458,7 @@ def test_two_runs_do_not_share_a_directory(long: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = [str(w) for w in (COMMAND, "run", long, "-o", out)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as first:
-        wait_for(out / "flows.parquet.part", first)
+        wait_for(out, "flows.parquet.part", first)
         second = subprocess.run(
             words, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
@@ -496,7 +468,7 @@ def test_two_runs_do_not_share_a_directory(long: Path, tmp_path: Path) -> None:
     assert second.returncode == 1
     assert "another run is writing here" in second.stderr
     assert first.returncode == 130
-    assert "What was computed is in" in said
+    assert "The finished part is in" in said
     assert names(out) == RUN_FILES
 
 
@@ -596,7 +568,7 @@ def test_a_file_that_is_not_there_is_answered_by_the_nearest(
 
 
 @pytest.fixture
-def files(tiny: Path, comparison: backwater.Comparison, tmp_path: Path) -> Path:
+def files(tiny: Path, comparison: Runs, tmp_path: Path) -> Path:
     """A folder with a file of each kind."""
     folder = tmp_path / "files"
     folder.mkdir()
@@ -606,7 +578,7 @@ def files(tiny: Path, comparison: backwater.Comparison, tmp_path: Path) -> Path:
     Workload(2).write(folder / "workload.parquet")
     shutil.copytree(comparison["bfc"].path, folder / "run")
     (folder / "compared").mkdir()
-    shutil.copy(comparison.path / "comparison.json", folder / "compared")
+    shutil.copy(comparison.path / "results.json", folder / "compared")
     return folder
 
 
@@ -698,14 +670,14 @@ def test_examples_have_valid_options(name: str) -> None:
 
 
 def test_show_prints_the_table_of_existing_results(
-    command: Backwater, comparison: backwater.Comparison, tmp_path: Path
+    command: Backwater, comparison: Runs, tmp_path: Path
 ) -> None:
     shown = command("show", comparison.path)
     assert shown.returncode == 0, shown.stderr
-    for run in comparison.runs.values():
+    for run in comparison.values():
         assert f"digest {run.digest}" in shown.stdout
     summaries = json.loads(command("show", comparison.path, "--json").stdout)
-    assert summaries == {name: run.summary for name, run in comparison.runs.items()}
+    assert summaries == {name: run.summary for name, run in comparison.items()}
     one = json.loads(command("show", comparison["bfc"].path, "--json").stdout)
     assert one == {"bfc": comparison["bfc"].summary}
     assert command("show", tmp_path).returncode == 2

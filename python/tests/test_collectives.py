@@ -14,6 +14,7 @@ from backwater._base.units import time_text
 from backwater.analysis import critical
 from backwater.workloads import Workload
 from conftest import Backwater
+from tools import Runs
 
 STEP = """\
 name = "step"
@@ -45,8 +46,7 @@ def step(tmp_path_factory: pytest.TempPathFactory, command: Backwater) -> Path:
 
 # RNK-11, RNK-12
 def test_a_run_says_what_its_ranks_and_collectives_did(step: Path) -> None:
-    run = backwater.load(step / "out")
-    assert isinstance(run, backwater.Run)
+    run = backwater.load(step / "out").only
     [work] = run.summary["workloads"]
     assert (work["name"], work["ranks"], work["finished"]) == ("reduce", 4, 4)
     assert (work["operations"], work["collectives"]) == (16, 2)
@@ -55,12 +55,12 @@ def test_a_run_says_what_its_ranks_and_collectives_did(step: Path) -> None:
     sends = 2 * 6 * 250_000 * 8 / 100e9 * 1e12
     assert 2 * 70e6 + sends < work["took_ps"] < 1.5 * (2 * 70e6 + sends)
     assert work["mean_computing_ps"] == 2 * (3 * 50e6 + 70e6) / 4
-    assert run.operations.height == 16
-    ranks = run.ranks.sort("rank")
+    assert run.table("operations").height == 16
+    ranks = run.table("ranks").sort("rank")
     assert ranks["computing_ps"].to_list() == [100e6, 100e6, 140e6, 100e6]
     total = ranks["computing_ps"] + ranks["exposed_ps"] + ranks["idle_ps"]
     assert (total == ranks["end_ps"] - ranks["start_ps"]).all()
-    first = run.collectives.row(0, named=True)
+    first = run.table("collectives").row(0, named=True)
     assert (first["kind"], first["instance"], first["bytes"]) == ("all-reduce", 0, 1_000_000)
     # Ranks wait for the straggler in the first one: bandwidth is from the first start.
     assert first["last_start_ps"] - first["start_ps"] == 20e6
@@ -72,11 +72,9 @@ def test_a_run_says_what_its_ranks_and_collectives_did(step: Path) -> None:
 
 
 # OPS-31, OPS-61, RNK-17
-def test_groups_have_names_and_all_to_allv_its_bytes(
-    trained: backwater.Comparison, command: Backwater
-) -> None:
+def test_groups_have_names_and_all_to_allv_its_bytes(trained: Runs, command: Backwater) -> None:
     run = trained["dcqcn"]
-    table = run.collectives
+    table = run.table("collectives")
     assert set(table["group_name"].drop_nulls()) == {
         *("tensor-0", "tensor-1"),
         *(f"data-{rank}" for rank in range(4)),
@@ -100,8 +98,7 @@ def test_groups_have_names_and_all_to_allv_its_bytes(
 
 
 def test_the_critical_path_leads_from_a_start_to_the_end(step: Path, command: Backwater) -> None:
-    run = backwater.load(step / "out")
-    assert isinstance(run, backwater.Run)
+    run = backwater.load(step / "out").only
     slowest = critical.slowest(run)
     assert slowest is not None
     path = critical.critical_path(run, slowest)
@@ -110,7 +107,7 @@ def test_the_critical_path_leads_from_a_start_to_the_end(step: Path, command: Ba
     assert (path["dst"][:-1] == path["src"][1:]).all()
     assert (path["received_ps"][:-1] <= path["start_ps"][1:]).all()
     # Its first sender had nothing to wait for but its own start.
-    parts = run.operations.filter(kind="all-reduce", instance=slowest["instance"])
+    parts = run.table("operations").filter(kind="all-reduce", instance=slowest["instance"])
     starts = dict(parts.select("host", "start_ps").iter_rows())
     assert path["start_ps"][0] - path["before_ps"][0] == starts[path["src"][0]]
     assert 1 <= path.height <= 6
@@ -123,8 +120,7 @@ def test_the_critical_path_leads_from_a_start_to_the_end(step: Path, command: Ba
 def test_the_critical_path_of_a_workload_covers_all_of_its_time(
     step: Path, command: Backwater
 ) -> None:
-    run = backwater.load(step / "out")
-    assert isinstance(run, backwater.Run)
+    run = backwater.load(step / "out").only
     steps = critical.steps(run, "reduce")
     [work] = run.summary["workloads"]
     assert steps["spent_ps"].sum() == work["took_ps"]
@@ -146,8 +142,7 @@ def test_the_critical_path_of_a_workload_covers_all_of_its_time(
 
 
 def test_repeats_have_times_and_critical_paths_of_their_own(step: Path, command: Backwater) -> None:
-    run = backwater.load(step / "out")
-    assert isinstance(run, backwater.Run)
+    run = backwater.load(step / "out").only
     times = critical.repeats(run, "reduce")
     assert times is not None
     assert times["repeat"].to_list() == [0, 1]
@@ -155,7 +150,7 @@ def test_repeats_have_times_and_critical_paths_of_their_own(step: Path, command:
     assert times["operations"].to_list() == [8, 8]
     [work] = run.summary["workloads"]
     assert times["took_ps"].sum() == work["took_ps"]
-    ends = run.collectives.sort("instance")["end_ps"].to_list()
+    ends = run.table("collectives").sort("instance")["end_ps"].to_list()
     assert times["end_ps"].to_list() == ends
     assert times["took_ps"].to_list() == [ends[0], ends[1] - ends[0]]
     whole, second = critical.steps(run, "reduce"), critical.steps(run, "reduce", 1)
@@ -273,11 +268,10 @@ def test_wrong_groups_and_kinds_are_named(groups: Path, command: Backwater) -> N
 
 
 def test_passes_of_a_file_are_repeats(groups: Path, command: Backwater) -> None:
-    run = backwater.load(groups / "out")
-    assert isinstance(run, backwater.Run)
+    run = backwater.load(groups / "out").only
     times = critical.repeats(run, "job")
     assert times is not None
-    barriers = run.collectives.filter(kind="barrier").sort("end_ps")
+    barriers = run.table("collectives").filter(kind="barrier").sort("end_ps")
     assert times["end_ps"].to_list() == barriers["end_ps"].to_list()
     assert critical.steps(run, "job", 1)["kind"].to_list() == ["all-reduce", "barrier"]
     # A run whose file has gone still says all the rest.
@@ -321,8 +315,7 @@ def test_links_that_made_a_collective_late_are_named(tmp_path: Path, command: Ba
     shown = command("collectives", "out", "--record", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert "with the same digest" in shown.stderr
-    run = backwater.load(tmp_path / "out-blame")
-    assert isinstance(run, backwater.Run)
+    run = backwater.load(tmp_path / "out-blame").only
     slowest = critical.slowest(run)
     assert slowest is not None
     sends = critical.critical_path(run, slowest)
@@ -341,8 +334,7 @@ def test_links_that_made_a_collective_late_are_named(tmp_path: Path, command: Ba
     assert shared["others"] >= 1
     assert " was shared with " in shown.stdout
     # Without the account nothing is claimed.
-    plain = backwater.load(tmp_path / "out")
-    assert isinstance(plain, backwater.Run)
+    plain = backwater.load(tmp_path / "out").only
     with pytest.raises(backwater.RunError, match="--record"):
         critical.links(plain, sends)
 
@@ -420,12 +412,11 @@ def test_a_file_of_operations_runs_in_the_network(tmp_path: Path, command: Backw
     (tmp_path / "two.toml").write_text(OPERATIONS, encoding="utf-8")
     done = command("run", "two.toml", "-o", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    run = backwater.load(tmp_path / "out")
-    assert isinstance(run, backwater.Run)
-    [flow] = run.flows.to_dicts()
+    run = backwater.load(tmp_path / "out").only
+    [flow] = run.table("flows").to_dicts()
     assert (flow["source"], flow["src"], flow["dst"]) == ("job", 2, 0)
     assert flow["start_ps"] == 5_000_000
-    ends = {(row["rank"], row["kind"]): row["end_ps"] for row in run.operations.to_dicts()}
+    ends = {(row["rank"], row["kind"]): row["end_ps"] for row in run.table("operations").to_dicts()}
     assert ends[1, "recv"] == flow["received_ps"]
     assert ends[0, "send"] == flow["acked_ps"]
     steps = critical.steps(run, "job")
@@ -434,7 +425,7 @@ def test_a_file_of_operations_runs_in_the_network(tmp_path: Path, command: Backw
     # The file is named by its full path, so that the run can be repeated from anywhere.
     again = command("run", "out/resolved.toml", "-o", "again", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
-    assert run.digest == backwater.load(tmp_path / "again").digest  # type: ignore[union-attr]
+    assert run.digest == backwater.load(tmp_path / "again").only.digest
 
 
 # RNK-10
@@ -465,9 +456,8 @@ def test_the_critical_path_of_a_broadcast_has_what_its_root_sent(
     text = STEP.replace('"all-reduce"', '"broadcast"\nalgorithm = "direct"')
     (tmp_path / "root.toml").write_text(text.replace("repeats = 2\n", ""), encoding="utf-8")
     assert command("run", "root.toml", "-o", "out", cwd=tmp_path).returncode == 0
-    run = backwater.load(tmp_path / "out")
-    assert isinstance(run, backwater.Run)
-    [whole] = run.collectives.to_dicts()
+    run = backwater.load(tmp_path / "out").only
+    [whole] = run.table("collectives").to_dicts()
     assert whole["last_rank"] == 0
     path = critical.critical_path(run, whole)
     assert path["src"].to_list() == [0]
@@ -499,20 +489,28 @@ def test_ranks_go_through_steps(tmp_path: Path, command: Backwater) -> None:
     (tmp_path / "steps.toml").write_text(STEPS, encoding="utf-8")
     done = command("run", "steps.toml", "-o", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    run = backwater.load(tmp_path / "out")
-    assert isinstance(run, backwater.Run)
-    assert run.ranks.sort("rank")["operations"].to_list() == [4, 6, 6, 4]
-    counts = run.collectives.group_by("kind", "group_name").len().sort("kind", "group_name").rows()
+    run = backwater.load(tmp_path / "out").only
+    assert run.table("ranks").sort("rank")["operations"].to_list() == [4, 6, 6, 4]
+    counts = (
+        run.table("collectives")
+        .group_by("kind", "group_name")
+        .len()
+        .sort("kind", "group_name")
+        .rows()
+    )
     assert counts == [
         ("all-reduce", "pair-0", 2),
         ("all-reduce", "pair-1", 2),
         ("all-to-allv", "pair-1", 2),
     ]
-    assert run.collectives.filter(kind="all-to-allv")["bytes"].to_list() == [60_000, 60_000]
+    assert run.table("collectives").filter(kind="all-to-allv")["bytes"].to_list() == [
+        60_000,
+        60_000,
+    ]
     # The message of a step is sent after the all-reduce of its sender, and waited for.
-    [first, second] = run.operations.filter(kind="recv").sort("end_ps").to_dicts()
-    sent = run.operations.filter(kind="send").sort("end_ps")["start_ps"].to_list()
-    reduced = run.collectives.filter(kind="all-reduce", group_name="pair-0").sort("end_ps")
+    [first, second] = run.table("operations").filter(kind="recv").sort("end_ps").to_dicts()
+    sent = run.table("operations").filter(kind="send").sort("end_ps")["start_ps"].to_list()
+    reduced = run.table("collectives").filter(kind="all-reduce", group_name="pair-0").sort("end_ps")
     assert sent[0] == reduced["end_ps"][0] > 20_000_000
     assert (first["peer"], first["ended_by_rank"], first["ended_by_index"]) == (1, 1, 2)
     assert second["ended_by_index"] == 5

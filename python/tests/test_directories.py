@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 import backwater
-from backwater.running.simulate import Lockstep
+from backwater.results.files import RunFiles
+from backwater.results.results import Results
+from backwater.running.single import Lockstep, run_one
 from conftest import TINY
+from tools import simulated
 
 
 @pytest.fixture
@@ -23,34 +26,34 @@ def tiny_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return scenario
 
 
-def is_whole(run: backwater.Run) -> bool:
-    return run.flows.height == run.summary["flows"]["started"]
+def is_whole(run: RunFiles) -> bool:
+    return run.table("flows").height == run.summary["flows"]["started"]
 
 
 def test_runs_of_a_loop_keep_their_own_results(tiny_here: Path) -> None:
-    runs = {seed: backwater.run(tiny_here, seed=seed) for seed in (1, 2, 3)}
+    runs = {seed: simulated(tiny_here, seed=seed) for seed in (1, 2, 3)}
     assert len({run.path for run in runs.values()}) == 3
     assert runs[1].path == Path("out/tiny")
     assert {seed: run.seed for seed, run in runs.items()} == {1: 1, 2: 2, 3: 3}
     assert all(is_whole(run) for run in runs.values())
-    assert len({run.flows["bytes"].sum() for run in runs.values()}) == 3
+    assert len({run.table("flows")["bytes"].sum() for run in runs.values()}) == 3
 
-    buffers = [backwater.run(tiny_here, overrides=[f"switch.buffer={n}MB"]) for n in (1, 2)]
+    buffers = [simulated(tiny_here, [f"switch.buffer={n}MB"]) for n in (1, 2)]
     assert len({run.path for run in [*runs.values(), *buffers]}) == 5
-    profiled = backwater.run(tiny_here, scheme="hpcc", profile="ns3")
-    assert profiled.path != backwater.run(tiny_here, scheme="hpcc").path
+    profiled = simulated(tiny_here, scheme="hpcc", profile="ns3")
+    assert profiled.path != simulated(tiny_here, scheme="hpcc").path
 
 
 def test_the_same_run_again_has_the_same_directory(tiny_here: Path) -> None:
-    first = backwater.run(tiny_here, seed=1)
-    other = backwater.run(tiny_here, seed=2)
-    again = [backwater.run(tiny_here, seed=seed) for seed in (1, 2)]
+    first = simulated(tiny_here, seed=1)
+    other = simulated(tiny_here, seed=2)
+    again = [simulated(tiny_here, seed=seed) for seed in (1, 2)]
     assert [run.path for run in again] == [first.path, other.path]
     # The same results took their place, so that both can be read.
     assert all(map(is_whole, [first, other, *again]))
     # A comment does not change the results.
     tiny_here.write_text(TINY + "# the end\n")
-    assert backwater.run(tiny_here, seed=1).path == first.path
+    assert simulated(tiny_here, seed=1).path == first.path
 
 
 def test_an_edited_scenario_or_input_file_is_another_run(tiny_here: Path) -> None:
@@ -58,61 +61,74 @@ def test_an_edited_scenario_or_input_file_is_another_run(tiny_here: Path) -> Non
     flows.write_text("src,dst,bytes,start\n0,1,5000,0us\n")
     text = TINY[: TINY.index("[[traffic]]")]
     tiny_here.write_text(text + '[[traffic]]\nname = "l"\npattern = "list"\nfile = "flows.csv"\n')
-    first = backwater.run(tiny_here)
+    first = simulated(tiny_here)
     flows.write_text("src,dst,bytes,start\n0,1,5000,0us\n1,2,700,0us\n")
-    second = backwater.run(tiny_here)
+    second = simulated(tiny_here)
     assert first.path != second.path
-    assert (first.flows.height, second.flows.height) == (1, 2)
+    assert (first.table("flows").height, second.table("flows").height) == (1, 2)
     tiny_here.write_text(tiny_here.read_text().replace("spines = 2", "spines = 1"))
-    assert backwater.run(tiny_here).path not in (first.path, second.path)
+    assert simulated(tiny_here).path not in (first.path, second.path)
 
 
 def test_runs_at_the_same_time_get_different_directories(tiny_here: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
-        runs = list(pool.map(lambda seed: backwater.run(tiny_here, seed=seed), range(1, 5)))
+        runs = list(
+            pool.map(
+                lambda seed: simulated(tiny_here, seed=seed),
+                range(1, 5),
+            )
+        )
     assert len({run.path for run in runs}) == 4
     assert all(map(is_whole, runs))
 
 
-def test_comparisons_keep_their_own_results(tiny_here: Path) -> None:
-    def compare(seed: int, schemes: Sequence[str] = ("bfc", "hpcc")) -> backwater.Comparison:
-        return backwater.compare(tiny_here, schemes, seed=seed, report=False)
+def test_comparisons_share_a_directory_and_keep_their_own_runs(tiny_here: Path) -> None:
+    def compare(seed: int, schemes: Sequence[str] = ("bfc", "hpcc")) -> Results:
+        scenario = backwater.Scenario(tiny_here, seed=seed)
+        return backwater.compare(scenario, schemes, report=False)
 
     found = [compare(1), compare(2), compare(1, ["bfc"])]
-    assert len({one.path for one in found}) == 3
-    assert found[0].path == Path("out/tiny-compare")
-    assert compare(2).path == found[1].path
-    assert all(is_whole(run) for one in found for run in one.values())
+    assert {one.path for one in found} == {Path("out/tiny-compare")}
+    assert [one.seeds for one in found] == [[1], [2], [1]]
+    # Later results do not replace the runs of earlier ones, and equal runs are made once.
+    digests = [{run.digest for run in one.labelled().values()} for one in found]
+    assert digests[0] > digests[2]
+    assert not digests[0] & digests[1]
+    assert len(found[0].store.keys()) == 4
+    assert all(is_whole(run) for one in found for run in one.labelled().values())
+    # The link has the name of the scheme and leads to the run of the last call.
+    assert Path("out/tiny-compare/bfc").resolve() == found[2].only.path.resolve()
 
 
 def test_a_named_directory_keeps_other_results_unless_forced(tiny_here: Path) -> None:
-    first = backwater.run(tiny_here, seed=1, out="here")
+    first = simulated(tiny_here, seed=1, out="here")
     with pytest.raises(backwater.RunError, match="--force"):
-        backwater.run(tiny_here, seed=2, out="here")
+        simulated(tiny_here, seed=2, out="here")
     assert is_whole(first)
-    second = backwater.run(tiny_here, seed=2, out="here", force=True)
+    second = simulated(tiny_here, seed=2, out="here", force=True)
     assert is_whole(second)
     unread = (
-        lambda: first.ports,
+        lambda: first.table("ports"),
         lambda: first.resolved,
         lambda: first.select_flows(["bytes"]),
         lambda: first.table("rtt"),
     )
     assert is_whole(first), "what was read before is kept"
-    del first.__dict__["flows"]
-    for read in (*unread, lambda: first.flows):
+    first._tables.clear()
+    for read in (*unread, lambda: first.table("flows")):
         with pytest.raises(backwater.InputError, match=first.digest):
             read()
 
-    backwater.compare(tiny_here, ["bfc"], seed=1, out="both", report=False)
-    for seed, schemes in ((2, ["bfc"]), (1, ["bfc", "hpcc"])):
-        with pytest.raises(backwater.RunError, match="--force"):
-            backwater.compare(tiny_here, schemes, seed=seed, out="both", report=False)
-    backwater.compare(tiny_here, ["bfc"], seed=2, out="both", force=True, report=False)
+    backwater.compare(tiny_here, ["bfc"], out="both", report=False)
+    tiny_here.write_text(TINY.replace('"tiny"', '"other"'))
+    with pytest.raises(backwater.RunError, match="holds results of `tiny`"):
+        backwater.compare(tiny_here, ["bfc"], out="both", report=False)
+    with pytest.raises(backwater.RunError, match="results of many runs"):
+        backwater.run(tiny_here, out="both")
 
 
 def test_a_comparison_leaves_a_run_in_its_directory_alone(tiny_here: Path) -> None:
-    mine = backwater.run(tiny_here, scheme="bfc", seed=7, out="both/bfc")
+    mine = simulated(tiny_here, scheme="bfc", seed=7, out="both/bfc")
     with pytest.raises(backwater.RunError, match="--force"):
         backwater.compare(tiny_here, ["bfc", "hpcc"], out="both")
     assert is_whole(mine)
@@ -120,25 +136,23 @@ def test_a_comparison_leaves_a_run_in_its_directory_alone(tiny_here: Path) -> No
 
 
 def test_results_without_a_key_are_left_alone(tiny_here: Path) -> None:
-    old = backwater.run(tiny_here)
+    old = simulated(tiny_here)
     summary = old.path / "summary.json"
     about = json.loads(summary.read_text())
     del about["key"]
     summary.write_text(json.dumps(about))
-    assert backwater.run(tiny_here).path != old.path
+    assert simulated(tiny_here).path != old.path
     with pytest.raises(backwater.RunError, match="--force"):
-        backwater.run(tiny_here, out=old.path)
+        simulated(tiny_here, out=old.path)
 
 
 def test_no_argument_is_ignored_in_lockstep(tiny_here: Path) -> None:
     for threads in (0, 2):
         with pytest.raises(backwater.ScenarioError, match=f"threads={threads}"):
-            backwater.run(tiny_here, threads=threads, lockstep=Lockstep())
-    with pytest.raises(backwater.ScenarioError, match="jobs=2"):
-        backwater.compare(tiny_here, ["bfc"], jobs=2, lockstep=Lockstep())
+            run_one(backwater.Scenario(tiny_here), threads=threads, lockstep=Lockstep())
     # The replay of ns-3 knows more than frames say.
     with pytest.raises(backwater.RunError, match="cannot run in lockstep"):
-        backwater.run(tiny_here, scheme="hpcc", profile="ns3", lockstep=Lockstep())
+        run_one(backwater.Scenario(tiny_here, scheme="hpcc", profile="ns3"), lockstep=Lockstep())
     assert not list(Path("out").iterdir()), "a run that failed leaves no empty directory"
 
 

@@ -222,7 +222,6 @@ def test_guides_show_commands_that_there_are(path: Path) -> None:
 
 @pytest.mark.parametrize("path", GUIDES, ids=name_of)
 def test_scenarios_in_guides_are_good(path: Path, tmp_path: Path) -> None:
-    from backwater.running import simulate
 
     for name, text in zip(("sizes.dist", "flows.csv"), code(path, "text"), strict=False):
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -231,7 +230,7 @@ def test_scenarios_in_guides_are_good(path: Path, tmp_path: Path) -> None:
             continue
         scenario = tmp_path / "shown.toml"
         scenario.write_text(text, encoding="utf-8")
-        assert simulate.check(scenario) == []
+        assert backwater.Scenario(scenario).check() == []
 
 
 @cache

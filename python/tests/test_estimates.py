@@ -8,11 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import backwater
 from backwater.errors import RunError, ScenarioError
 from backwater.workloads import Workload
 from backwater.workloads.estimates import estimate, of_scenario
 from conftest import Backwater
+from tools import simulated
 
 
 def ring(tmp_path: Path, ranks: int = 8) -> Path:
@@ -200,7 +200,7 @@ def test_on_its_links_a_workload_takes_hardly_longer_than_in_a_run(
     path = scenario(tmp_path, topology, one(kind, algorithm=algorithm))
     given = of_scenario(path)
     estimated_ps = estimate(given.file, given.networks).end_ps
-    run = backwater.run(path, scheme="ideal-fq", out=tmp_path / "out")
+    run = simulated(path, scheme="ideal-fq", out=tmp_path / "out")
     [work] = run.summary["workloads"]
     # A message to another place in another server takes two links one after the other: an eighth
     # more. Frames have headers and ACKs beside them, which the estimate does not have.
@@ -266,7 +266,7 @@ def test_every_form_of_workload_is_estimated_as_it_runs(
     path.write_text(BESIDE + WORK[name], encoding="utf-8")
     done = command("estimate", path, "--json")
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    run = backwater.run(path, scheme="ideal-fq", out=tmp_path / "out")
+    run = simulated(path, scheme="ideal-fq", out=tmp_path / "out")
     [work] = run.summary["workloads"]
     # Frames have headers and ACKs beside them, which the estimate does not have.
     assert 0.85 < json.loads(done.stdout)["end_ps"] / work["took_ps"] < 1.01

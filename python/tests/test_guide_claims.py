@@ -9,18 +9,19 @@ from pathlib import Path
 import pytest
 
 import backwater
-from backwater.results import tables
+from backwater.results import columns
+from tools import simulated
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs/guide/tutorial-engineer.md"
 ROWS = {
-    "slowdown of short flows, p50": "slowdown_short_p50",
-    "slowdown of short flows, p99": "slowdown_short_p99",
-    "slowdown of long flows, p50": "slowdown_long_p50",
-    "slowdown in incasts, p99": "slowdown_incast_p99",
-    "PFC pause time, sum": "pfc_paused_ps",
-    "PFC pause time, mean": "pfc_paused_fraction",
-    "largest buffer": "buffer_max_bytes",
+    "slowdown of short flows, p50": "fct.short.p50",
+    "slowdown of short flows, p99": "fct.short.p99",
+    "slowdown of long flows, p50": "fct.long.p50",
+    "slowdown in incasts, p99": "fct.incast.p99",
+    "PFC pause time, sum": "pfc.time",
+    "PFC pause time, mean": "pfc.share",
+    "largest buffer": "buffer.max",
 }
 
 
@@ -44,24 +45,24 @@ def test_the_table_of_the_guide_is_that_of_its_command(fabric: Path) -> None:
     schemes = head[1:]
     assert f"--schemes {','.join(schemes)}\n" in GUIDE.read_text()
     out = fabric.with_name("out")
-    compared = backwater.compare(fabric, schemes, out=out, report=False)
-    by_key = {row.key: row for row in tables.ROWS}
+    compared = backwater.compare(fabric, schemes, out=out, report=False).labelled()
+    by_key = {row.name: row for row in columns.COLUMNS}
     checked = 0
     for label, *cells in rows:
         key = next((key for start, key in ROWS.items() if label.startswith(start)), None)
         if key is None:
             continue
         checked += 1
-        found = [tables.text(by_key[key], run.summary) for run in compared.values()]
+        found = [columns.text(by_key[key], run.summary) for run in compared.values()]
         assert cells == found, label
         if flows := re.search(r"p\d+ of ([\d,]+)", label):
-            count = by_key[key.replace("slowdown", "flows").rsplit("_", 1)[0]]
-            assert {tables.text(count, run.summary) for run in compared.values()} == {flows[1]}
+            count = by_key[f"{key.rpartition('.')[0]}.flows"]
+            assert {columns.text(count, run.summary) for run in compared.values()} == {flows[1]}
     assert checked == len(ROWS)
 
     # The effect of the threshold alone, and no effect of SPFC.
-    threshold = backwater.run(
-        fabric, scheme="dcqcn", overrides=["scheme.pfc.xoff=2"], out=out.with_name("threshold")
+    threshold = simulated(
+        fabric, ["scheme.pfc.xoff=2"], scheme="dcqcn", out=out.with_name("threshold")
     )
     assert compared["dcqcn+dt"].digest == compared["dcqcn+spfc"].digest == threshold.digest
     assert compared["dcqcn"].digest != threshold.digest
@@ -70,8 +71,8 @@ def test_the_table_of_the_guide_is_that_of_its_command(fabric: Path) -> None:
 def test_the_guide_states_what_selective_pfc_changes(fabric: Path) -> None:
     schemes = ["dcqcn+dt", "dcqcn+spfc"]
     compared = backwater.compare(
-        fabric, schemes, overrides=["switch.buffer=600KB"], out=fabric.with_name("small")
-    )
+        backwater.Scenario(fabric, ["switch.buffer=600KB"]), schemes, out=fabric.with_name("small")
+    ).labelled()
     assert compared["dcqcn+spfc"].summary["counters"]["spfc_spared"] > 0
     text = re.sub(r"\s+", " ", GUIDE.read_text())
     written = re.search(r"for ([\d.]+) ms with `dcqcn\+dt` and for ([\d.]+) ms", text)

@@ -18,7 +18,7 @@ from backwater.importers.goal import operations as goal_operations
 from backwater.importers.goal import schedule as goal
 from backwater.importers.goal.schedule import ANY, Kind, Operation, Rank, Schedule
 from backwater.importers.importing import Wishes
-from backwater.running import simulate
+from tools import simulated
 
 SMALL = """\
 /* two ranks,
@@ -422,7 +422,7 @@ def test_each_nic_of_a_rank_has_a_link_of_its_own(tmp_path: Path, nics: int) -> 
     imported = importing.import_goal(of_nics(tmp_path, nics), Wishes())
     assert imported.warnings == []
     importing.write(imported, tmp_path / "s.toml")
-    run = simulate.run(tmp_path / "s.toml", scheme="line-rate", out=tmp_path / "run")
+    run = simulated(tmp_path / "s.toml", scheme="line-rate", out=tmp_path / "run")
     [work] = run.summary["workloads"]
     # Packets of 1000 bytes have 48 bytes of headers; an overhead of 3 us and a few us of delays.
     alone_ps = 4 // nics * 1_000_000 * 1.048 * 8 / 400e9 * 1e12

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from import_files import REFERENCE, THREE_TIERS, refused
 
+import backwater
 from backwater.errors import ScenarioError
 from backwater.importers import importing, networks
 from backwater.importers.common.source import Findings
@@ -18,7 +19,6 @@ from backwater.importers.htsim import topology as htsim_topology
 from backwater.importers.htsim.matrix import Fires, Matrix
 from backwater.importers.htsim.topology import FatTree
 from backwater.importers.importing import Wishes
-from backwater.running import simulate
 
 CHAIN = """\
 Nodes 4
@@ -169,7 +169,7 @@ def test_a_wide_default_network_has_room_for_headroom(hosts: int, tmp_path: Path
     # Twice 100 KB of a round trip of 2 us at 400 Gbps and four frames, for each port.
     buffer = tomllib.loads((tmp_path / "x.toml").read_text()).get("switch")
     assert buffer == (None if hosts == 40 else {"buffer": "2243MB"})
-    assert simulate.check(tmp_path / "x.toml", scheme="hpcc") == []
+    assert backwater.Scenario(tmp_path / "x.toml", scheme="hpcc").check() == []
 
 
 @pytest.mark.parametrize(

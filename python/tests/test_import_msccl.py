@@ -17,7 +17,8 @@ from backwater.importers.msccl import chunks as msccl_chunks
 from backwater.importers.msccl import operations as msccl_operations
 from backwater.importers.msccl.algorithm import Algorithm
 from backwater.report import workloads
-from backwater.results import Run, load
+from backwater.results.files import RunFiles
+from backwater.results.results import load
 from conftest import Backwater
 
 STEP = '<step s="{s}" type="{type}" cnt="{cnt}" depid="{depid}" deps="{deps}" hasdep="0"/>'
@@ -378,16 +379,16 @@ def test_an_imported_algorithm_is_one_collective_of_a_run(
     assert done.returncode == 0, done.stderr
     assert command("run", "s.toml", "-o", "out", cwd=tmp_path).returncode == 0
     run = load(tmp_path / "out")
-    assert isinstance(run, Run)
-    [whole] = run.collectives.to_dicts()
+    assert isinstance(run, RunFiles)
+    [whole] = run.table("collectives").to_dicts()
     assert (whole["kind"], whole["bytes"], whole["ranks"]) == ("all-reduce", 8_000_000, 4)
     assert whole["composed"]
     assert whole["group"] is None
     # OPS-61: 2 (n - 1) / n of S by the time from the first start to the last end.
-    times = run.operations.select(pl.col("start_ps").min(), pl.col("end_ps").max()).row(0)
+    times = run.table("operations").select(pl.col("start_ps").min(), pl.col("end_ps").max()).row(0)
     assert (whole["start_ps"], whole["end_ps"]) == times
     assert whole["bus_bps"] == pytest.approx(12e6 * 8e12 / (times[1] - times[0]))
-    assert run.operations["part_of"].to_list() == [0] * 60
+    assert run.table("operations")["part_of"].to_list() == [0] * 60
     assert run.summary["workloads"][0]["collectives"] == 1
     shown = command("collectives", "out", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr

@@ -16,7 +16,7 @@ from backwater.importers import importing
 from backwater.importers.common.source import Findings
 from backwater.importers.goal import schedule as goal
 from backwater.importers.importing import Imported, Wishes
-from backwater.results import Run
+from backwater.results.files import RunFiles
 
 Backwater = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -102,8 +102,8 @@ def test_the_path_of_collectives_that_ranks_start_in_different_orders(
     told = command("collectives", tmp_path / "out")
     assert told.returncode == 0, told.stderr
     assert "x: all-gather 0 of all ranks (2)" in told.stdout
-    steps = critical.steps(Run(tmp_path / "out"), "x")
-    assert steps["spent_ps"].sum() == Run(tmp_path / "out").operations["end_ps"].max()
+    steps = critical.steps(RunFiles(tmp_path / "out"), "x")
+    assert steps["spent_ps"].sum() == RunFiles(tmp_path / "out").table("operations")["end_ps"].max()
     assert steps["rank"].to_list() == [1, 0, 0]
 
 
@@ -124,12 +124,12 @@ def test_the_path_of_a_collective_has_messages_of_its_members_alone(
     imported = command("import", "chakra", tmp_path / "t", *more, "-o", tmp_path / "x.toml")
     assert imported.returncode == 0, imported.stderr
     assert command("run", tmp_path / "x.toml", "-o", tmp_path / "out").returncode == 0
-    run = Run(tmp_path / "out")
-    row = run.collectives.filter(kind="all-reduce").row(0, named=True)
+    run = RunFiles(tmp_path / "out")
+    row = run.table("collectives").filter(kind="all-reduce").row(0, named=True)
     # Rank 0 waits for what rank 1 copies meanwhile.
     sends = critical.critical_path(run, row | {"last_rank": 0})
     assert (sends["src"].to_list(), sends["dst"].to_list()) == ([0, 1], [1, 0])
-    came = run.flows.filter(src=2)["received_ps"][0]
+    came = run.table("flows").filter(src=2)["received_ps"][0]
     assert sends["received_ps"][0] < came < sends["start_ps"][1]
 
 
@@ -153,7 +153,7 @@ def test_an_input_is_imported_and_run(
     assert "nothing says what the network is" in imported.stderr
     ran = command("run", tmp_path / "x.toml", "-o", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr
-    run = Run(tmp_path / "out")
+    run = RunFiles(tmp_path / "out")
     assert run.ok
     assert run.table("operations").height == operations
     # What was imported may be imported again, over the old files.

@@ -11,8 +11,8 @@ from import_files import REFERENCE
 
 from backwater.importers import importing
 from backwater.importers.importing import Imported, Wishes
-from backwater.results.tables import audit
-from backwater.running import simulate
+from backwater.results.columns import audit
+from tools import simulated
 
 NONE = Wishes()
 LARGEST = 10**7
@@ -92,16 +92,16 @@ def test_a_sample_is_imported_run_and_finished(
         pytest.skip(f"{name} is not here")
     imported = read(REFERENCE / name, tmp_path)
     importing.write(imported, tmp_path / "x.toml")
-    run = simulate.run(tmp_path / "x.toml", out=tmp_path / "out", overrides=["scheme.mtu=9000B"])
+    run = simulated(tmp_path / "x.toml", ["scheme.mtu=9000B"], out=tmp_path / "out")
     assert run.ok
     assert audit(run.summary) == "ok"
     assert run.summary["ending"] == "drained"
     if imported.operations is not None:
-        assert run.operations.height == len(imported.operations)
+        assert run.table("operations").height == len(imported.operations)
     assert run.summary["flows"]["unfinished"] == 0
     if read in (algorithm, traces_by_custom_ring):
         # OPS-38: its messages are one collective, with the bandwidths of a native one.
-        [whole] = run.collectives.to_dicts()
+        [whole] = run.table("collectives").to_dicts()
         assert (whole["kind"], whole["bytes"], whole["ranks"]) == ("all-reduce", 2**20, 8)
         assert whole["composed"]
         assert whole["bus_bps"] == pytest.approx(whole["algorithm_bps"] * 14 / 8)

@@ -17,8 +17,8 @@ from backwater.importers.simai import operations as simai_operations
 from backwater.importers.simai import workload as simai
 from backwater.importers.simai.operations import Latency
 from backwater.importers.simai.workload import Collective, Group, Workload
-from backwater.running import simulate
 from backwater.workloads.estimates import estimate, of_scenario
+from tools import simulated
 
 TRANSFORMER = (
     "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 1 ga: 1 "
@@ -398,7 +398,7 @@ def test_packets_take_what_the_quick_start_of_simai_publishes(tmp_path: Path) ->
     given = of_scenario(tmp_path / "x.toml")
     assert given.networks == ["loggops:rate=2400Gbps,latency=50ns,nics=1"]
     assert estimate(given.file, given.networks).end_ps == pytest.approx(1772e6, rel=0.005)
-    run = simulate.run(tmp_path / "x.toml", scheme="dcqcn", out=tmp_path / "out")
+    run = simulated(tmp_path / "x.toml", scheme="dcqcn", out=tmp_path / "out")
     assert run.ok
     [work] = run.summary["workloads"]
     assert 1772e6 < work["took_ps"] < 1772e6 * 1.005

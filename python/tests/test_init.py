@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backwater.running import simulate
+import backwater
 from backwater.scenario import draft, thresholds
 from conftest import COMMAND, Backwater
 
@@ -178,7 +178,7 @@ def fabric(tmp_path: Path) -> Path:
 
 def test_thresholds_are_those_of_the_formulas(fabric: Path) -> None:
     """SW-10, SW-11, SW-13, SW-18, SW-19, SW-30, by hand."""
-    facts = simulate.thresholds(fabric, scheme="dcqcn")
+    facts = backwater.Scenario(fabric, scheme="dcqcn").thresholds()
     (switch,) = facts["switches"]
     (port,) = switch["ports"]
     # 100 Gbps for 2 us are 25 KB; a byte for rounding, two frames of 1048 B and a PAUSE of 64 B.
@@ -193,7 +193,7 @@ def test_thresholds_are_those_of_the_formulas(fabric: Path) -> None:
     assert port["ecn"] == {"kmin_bytes": 100_000, "kmax_bytes": 400_000, "pmax": 0.2}
     # A frame of 1048 B over two links of 1 us, and an ACK of 60 B back.
     assert facts["base_rtt_ps"] == 4_000_000 + 2 * (1048 + 60) * 80
-    fixed = simulate.thresholds(fabric, scheme="dcqcn", overrides=["scheme.pfc.xoff=1MB"])
+    fixed = backwater.Scenario(fabric, ["scheme.pfc.xoff=1MB"], scheme="dcqcn").thresholds()
     # The pool keeps a frame for each of four ingresses.
     assert fixed["switches"][0]["xoff_alone_bytes"] == 1_000_000
     assert fixed["switches"][0]["xoff_all_bytes"] == (shared - 4 * 1048) // 4
@@ -211,8 +211,8 @@ def test_explain_says_it_in_words(command: Backwater, fabric: Path) -> None:
 
 
 def said_of(fabric: Path, scheme: str, *overrides: str) -> str:
-    facts = simulate.thresholds(fabric, scheme=scheme, overrides=overrides)
-    costs = simulate.resources(fabric, scheme=scheme, overrides=overrides, packet_bytes=1000)
+    facts = backwater.Scenario(fabric, overrides, scheme=scheme).thresholds()
+    costs = backwater.Scenario(fabric, overrides, scheme=scheme).resources(packet_bytes=1000)
     text = "\n".join(thresholds.lines(facts, costs))
     assert max(map(len, text.splitlines())) <= thresholds.WIDTH
     return re.sub(r" {2,}|\n {2,}", " ", text)
@@ -252,9 +252,9 @@ def test_each_relation_of_the_thresholds_has_its_sentence(fabric: Path) -> None:
 
 
 def test_every_scheme_can_be_explained(fabric: Path) -> None:
-    for entry in simulate.catalogue("schemes"):
+    for entry in backwater.catalogue("schemes"):
         said = said_of(fabric, entry["name"])
         assert "switch0: 4 ports" in said, entry["name"]
         assert "nan" not in said
         assert "None" not in said
-    assert json.dumps(simulate.thresholds(fabric))
+    assert json.dumps(backwater.Scenario(fabric).thresholds())

@@ -18,7 +18,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import backwater
 from backwater.errors import ScenarioError
 from backwater.importers.common.source import Findings, Words, rate_bps, read_bytes, time_ps
 from backwater.importers.ns3 import config as ns3_config
@@ -27,6 +26,7 @@ from backwater.importers.ns3 import topology as ns3_topology
 from backwater.importers.ns3.dialects import FOREIGN
 from backwater.importers.ns3.scenario import MARK, Imported, import_ns3, scenario_name, write
 from backwater.importers.ns3.topology import Dialect
+from tools import simulated
 
 Backwater = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -137,7 +137,7 @@ def test_network_flows_and_times(case: Callable[..., Path]) -> None:
     histogram = scenario["record"]["histogram"]
     # From 2 s to 2.00001 s, both sampled.
     assert histogram == {"every": "100ns", "bin": "1KB", "window": ["0s", "10100ns"]}
-    flows = list(csv.DictReader(io.StringIO(result.flows)))
+    flows = list(csv.DictReader(io.StringIO(result.table("flows"))))
     assert [(f["src"], f["dst"], f["bytes"], f["start"], f["port"]) for f in flows] == [
         ("0", "2", "500000", "686ns", "100"),
         ("1", "2", "1000", "1000500ps", "200"),
@@ -214,7 +214,7 @@ def test_hosts_keep_their_numbers(case: Callable[..., Path]) -> None:
     scenario = tomllib.loads(result.scenario)
     assert scenario["topology"]["hosts"] == ["2", "3"]
     assert scenario["run"]["epoch"] == "12ms"
-    assert result.flows.splitlines()[1] == "1,0,5,500us,100"
+    assert result.table("flows").splitlines()[1] == "1,0,5,500us,100"
 
 
 def test_loss_on_links(case: Callable[..., Path]) -> None:
@@ -478,7 +478,7 @@ def test_flows_are_the_same_in_all_dialects(
         for src, dst, size, start in flows
     ]
     result = imported(case(flows="\n".join([head.format(n=len(flows)), *lines]) + "\n"))
-    rows = list(csv.reader(io.StringIO(result.flows)))[1:]
+    rows = list(csv.reader(io.StringIO(result.table("flows"))))[1:]
     assert rows == [
         [str(src), str(dst), str(size), f"{i}us" if i else "0s", "100"]
         for i, (src, dst, size, _) in enumerate(flows)
@@ -678,8 +678,8 @@ def test_several_links_between_two_nodes_are_all_used(
     read = imported(config)
     assert any("nodes 3 and 4 have 3 links" in w["text"] for w in read.warnings)
     write(config, tmp_path / "out.toml")
-    run = backwater.run(tmp_path / "out.toml", out=tmp_path / "run")
-    ports = run.ports.filter((pl.col("name") == "3") & (pl.col("peer_tier") != "host"))
+    run = simulated(tmp_path / "out.toml", out=tmp_path / "run")
+    ports = run.table("ports").filter((pl.col("name") == "3") & (pl.col("peer_tier") != "host"))
     assert ports["peer_name"].cast(pl.String).to_list() == ["4#1", "4#2", "4#3"]
     # ECMP of twelve flows leaves none of three links empty, and no flow takes two of them.
     sent = ports["tx_bytes"].to_list()
@@ -694,9 +694,9 @@ def test_hosts_without_a_switch(
     topology = "3 0 3\n\n0 1 25Gbps 0.005ms 0\n1 2 25Gbps 0.005ms 0\n2 0 25Gbps 0.005ms 0\n"
     flows = "2\n0 1 3 100 1000000 2\n2 1 3 100 1000 2\n"
     write(case(topology=topology, flows=flows), tmp_path / "out.toml")
-    run = backwater.run(tmp_path / "out.toml", out=tmp_path / "run", profile=profile)
+    run = simulated(tmp_path / "out.toml", profile=profile, out=tmp_path / "run")
     assert run.summary["flows"]["unfinished"] == 0
-    flows_of = run.flows.sort("bytes")
+    flows_of = run.table("flows").sort("bytes")
     # One packet of 1000 bytes and its header on one link, and its propagation.
     header = 48 if profile is None else 90
     assert flows_of["received_ps"][0] - flows_of["start_ps"][0] >= 1000 * 320 + 5_000_000

@@ -13,10 +13,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import backwater
 from backwater.errors import InputError
 from backwater.importers.ns3.export import Network, export_ns3
 from backwater.importers.ns3.scenario import import_ns3
+from backwater.results.files import RunFiles
+from tools import Runs, simulated
 
 Backwater = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -39,11 +40,11 @@ flows = [{flows}]
 
 def run_star(
     folder: Path, flows: str, preset: str = "dcqcn", buffer: str = "12MiB", rate: str = "100Gbps"
-) -> backwater.Run:
+) -> RunFiles:
     path = folder / "star.toml"
     text = STAR.format(flows=flows, preset=preset, buffer=buffer, rate=rate)
     path.write_text(text, encoding="utf-8")
-    return backwater.run(path, out=folder / "run")
+    return simulated(path, out=folder / "run")
 
 
 def flow(src: int, dst: int, size: int, start: str = "0us") -> str:
@@ -63,7 +64,7 @@ def test_fct_lines(tmp_path: Path) -> None:
     done = export_ns3(run, tmp_path / "out")
     assert [p.name for p in done.files] == ["topology.txt", "flow.txt", "fct.txt", "pfc.txt"]
     got = lines(tmp_path / "out" / "fct.txt")
-    acked = run.flows.sort("acked_ps", "id")
+    acked = run.table("flows").sort("acked_ps", "id")
     assert [int(x[6]) for x in got] == [
         (b - a) // 1000 for a, b in acked.select("start_ps", "acked_ps").iter_rows()
     ]
@@ -80,12 +81,12 @@ def test_fct_lines(tmp_path: Path) -> None:
     assert by_size[2000][7] == str(4000 + 80 + 320 + 2096 * 8 // 25)
 
 
-def with_lines(run: backwater.Run, folder: Path, edit: Callable[[str], str]) -> backwater.Run:
+def with_lines(run: RunFiles, folder: Path, edit: Callable[[str], str]) -> RunFiles:
     """Copy a run and change what its resolved scenario says."""
     shutil.copytree(run.path, folder)
     path = folder / "resolved.toml"
     path.write_text(edit(path.read_text(encoding="utf-8")), encoding="utf-8")
-    return backwater.Run(folder)
+    return RunFiles(folder)
 
 
 def test_times_count_from_the_epoch(tmp_path: Path) -> None:
@@ -101,13 +102,13 @@ def test_times_count_from_the_epoch(tmp_path: Path) -> None:
     assert lines(tmp_path / "out" / "flow.txt")[1][5] == "2.000003000000"
 
 
-def test_any_run_can_be_exported(comparison: backwater.Comparison, tmp_path: Path) -> None:
+def test_any_run_can_be_exported(comparison: Runs, tmp_path: Path) -> None:
     run = comparison["dcqcn"]
     export_ns3(run, tmp_path)
     got = lines(tmp_path / "fct.txt")
-    assert len(got) == run.flows["finished"].sum()
+    assert len(got) == run.table("flows")["finished"].sum()
     ports = Counter(x[3] for x in got)
-    assert ports["200"] == run.flows.filter("incast")["finished"].sum() > 0
+    assert ports["200"] == run.table("flows").filter("incast")["finished"].sum() > 0
     ends = [int(x[5]) + int(x[6]) for x in got]
     assert all(b - a >= -1 for a, b in pairwise(ends)), "in order of their ends"
     pairs = defaultdict(list)
@@ -124,7 +125,7 @@ def test_classes_beyond_the_groups_of_ns3_are_refused(tmp_path: Path) -> None:
         export_ns3(run, tmp_path / "out")
 
 
-def test_what_is_missing_is_told(comparison: backwater.Comparison, tmp_path: Path) -> None:
+def test_what_is_missing_is_told(comparison: Runs, tmp_path: Path) -> None:
     done = export_ns3(comparison["bfc"], tmp_path / "a")
     assert any("no qlen.txt" in note and "[record]" in note for note in done.notes)
     short = tmp_path / "short"
@@ -134,7 +135,7 @@ def test_what_is_missing_is_told(comparison: backwater.Comparison, tmp_path: Pat
         pl.when(pl.col("id") < 2).then(False).otherwise("finished").alias("finished")
     )
     cut.write_parquet(short / "flows.parquet")
-    done = export_ns3(backwater.Run(short), tmp_path / "b")
+    done = export_ns3(RunFiles(short), tmp_path / "b")
     assert "fct.txt leaves out 2 flows that did not finish" in done.notes
     assert len(lines(tmp_path / "b" / "flow.txt")) == table.height + 1
 
@@ -145,11 +146,11 @@ def test_what_is_missing_is_told(comparison: backwater.Comparison, tmp_path: Pat
 def test_pfc_lines(tmp_path: Path) -> None:
     many = ", ".join(flow(1 + i % 2, 0, 300_000) for i in range(8))
     run = run_star(tmp_path, many, preset="line-rate", buffer="600KB")
-    assert run.pauses.height > 0
+    assert run.table("pauses").height > 0
     export_ns3(run, tmp_path / "out")
     got = [tuple(map(int, x)) for x in lines(tmp_path / "out" / "pfc.txt")]
     assert [x[0] for x in got] == sorted(x[0] for x in got)
-    assert sum(x[4] for x in got) == run.pauses.height
+    assert sum(x[4] for x in got) == run.table("pauses").height
     state: dict[tuple[int, ...], int] = {}
     for _, node, kind, port, pause in got:
         assert (kind, port) == (0, 1), "only hosts wait, on their only link"
@@ -180,7 +181,7 @@ def test_qlen_lines(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_other_things_is_not_written_into(
-    comparison: backwater.Comparison, tmp_path: Path, command: Backwater
+    comparison: Runs, tmp_path: Path, command: Backwater
 ) -> None:
     (tmp_path / "mine.txt").write_text("x", encoding="utf-8")
     run = comparison["bfc"].path
@@ -196,9 +197,7 @@ def test_a_folder_with_other_things_is_not_written_into(
 # --- There and back --------------------------------------------------------------------------
 
 
-def test_an_export_imports_as_the_same_network_and_flows(
-    comparison: backwater.Comparison, tmp_path: Path
-) -> None:
+def test_an_export_imports_as_the_same_network_and_flows(comparison: Runs, tmp_path: Path) -> None:
     run = comparison["bfc"]
     export_ns3(run, tmp_path)
     (tmp_path / "config.txt").write_text(
@@ -211,9 +210,9 @@ def test_an_export_imports_as_the_same_network_and_flows(
     assert len(topology["hosts"]) == 8
     ours = {
         frozenset((a, b)): (rate, delay)
-        for a, b, rate, delay in run.ports.select(
-            "node", "peer", "rate_bps", "delay_ps"
-        ).iter_rows()
+        for a, b, rate, delay in run.table("ports")
+        .select("node", "peer", "rate_bps", "delay_ps")
+        .iter_rows()
     }
     rates, delays = {100 * 10**9: "100Gbps"}, {10**6: "1us"}
     theirs = {
@@ -223,7 +222,7 @@ def test_an_export_imports_as_the_same_network_and_flows(
     (tmp_path / "back.flows.csv").write_text(back.flows, encoding="utf-8")
     listed = [line.split(",") for line in back.flows.splitlines()[1:]]
     epoch = import_epoch_ps(back.scenario)
-    flows = run.flows.sort("start_ps", "id")
+    flows = run.table("flows").sort("start_ps", "id")
     assert [(int(x[0]), int(x[1]), int(x[2])) for x in listed] == list(
         flows.select("src", "dst", "bytes").iter_rows()
     )

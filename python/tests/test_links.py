@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import backwater
-from backwater.results.facts import facts
-from backwater.results.tables import audit
+from backwater.results.columns import audit
 from conftest import Backwater
+from tools import simulated
 
 POD = """\
 name = "pod"
@@ -110,21 +109,21 @@ def test_check_warns_of_the_circle_and_wrong_names_are_refused(
 
 def test_a_deadlock_ends_a_run_if_asked_and_is_told_in_any_case(pod: Path, tmp_path: Path) -> None:
     """LNK-41, LNK-42, LNK-43."""
-    run = backwater.run(pod, out=tmp_path / "on", overrides=["run.until=8ms"])
+    run = simulated(pod, ["run.until=8ms"], out=tmp_path / "on")
     assert run.deadlocks
     first = run.deadlocks[0]
     assert first["at_ps"] <= first["seen_ps"] < 1_000_000_000
     assert len(first["ports"]) == 4
     assert first["bytes"] > 0
-    assert set(first["flows"]) <= set(run.flows["id"].to_list())
+    assert set(first["flows"]) <= set(run.table("flows")["id"].to_list())
     assert run.summary["counters"]["deadlocks"] == len(run.deadlocks)
     assert any("deadlock(s), the first at" in w for w in run.summary["warnings"])
-    ended = backwater.run(pod, out=tmp_path / "end", overrides=["run.on_deadlock=end"])
+    ended = simulated(pod, ["run.on_deadlock=end"], out=tmp_path / "end")
     assert ended.summary["ending"] == "deadlock"
     assert ended.deadlocks == [first]
     assert ended.ok, "it was requested"
     assert audit(ended.summary) == "deadlock"
-    assert facts(ended.summary)["counters.deadlocks"] == 1
+    assert ended.summary["counters"]["deadlocks"] == 1
     said = ended.summary["stall"][0]
     assert said.startswith("deadlock: ")
 
@@ -133,13 +132,13 @@ def test_links_that_change_are_counted_and_no_slowdown_is_checked(
     pod: Path, tmp_path: Path
 ) -> None:
     """LNK-01, LNK-30."""
-    run = backwater.run(pod, scheme="bfc", out=tmp_path / "bfc")
+    run = simulated(pod, scheme="bfc", out=tmp_path / "bfc")
     assert run.ok
     assert run.summary["counters"]["link_changes"] == 2
     assert run.summary["counters"]["reroutes"] == 2
     assert "slowdown" not in run.summary["checks"]
     assert run.summary["drops"]["link"] > 0
-    assert run.ports["dropped_link"].sum() == run.summary["drops"]["link"]
+    assert run.table("ports")["dropped_link"].sum() == run.summary["drops"]["link"]
     assert run.summary["ending"] == "drained"
-    early = backwater.run(pod, scheme="bfc", out=tmp_path / "e", overrides=["run.until=100us"])
+    early = simulated(pod, ["run.until=100us"], scheme="bfc", out=tmp_path / "e")
     assert any("no link failed or came back" in w for w in early.summary["warnings"])

@@ -10,7 +10,7 @@ from test_wire import WRONG, tshark
 
 import backwater
 from conftest import TINY, Backwater
-from tools import absent
+from tools import absent, simulated
 
 SHORT = TINY.replace('"400us"', '"40us"').replace('every = "100us"', 'every = "20us"')
 
@@ -47,12 +47,11 @@ def live(command: Backwater, tmp_path_factory: pytest.TempPathFactory) -> Path:
 # LIV-11
 def test_results_are_those_of_the_simulator(live: Path, scenario: Path, tmp_path: Path) -> None:
     assert "BFC" in (live / "report.html").read_text()
-    one = backwater.load(live / "bfc")
-    assert isinstance(one, backwater.Run)
-    other = backwater.run(scenario, scheme="bfc", out=tmp_path / "simulated")
+    one = backwater.load(live / "bfc").only
+    other = simulated(scenario, scheme="bfc", out=tmp_path / "simulated")
     assert one.summary["digest"] == other.summary["digest"]
-    assert one.flows.equals(other.flows)
-    assert one.ports.equals(other.ports)
+    assert one.table("flows").equals(other.table("flows"))
+    assert one.table("ports").equals(other.table("ports"))
     assert one.ok
 
 

@@ -13,8 +13,9 @@ import pytest
 from sources import ROOT
 
 import backwater
-from backwater.report import notebook
-from backwater.running.simulate import Progress
+from backwater.results.store import Failure
+from backwater.running import progress
+from backwater.running.progress import Progress
 from tools import PATIENCE
 
 NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
@@ -65,7 +66,6 @@ def test_a_comparison_is_a_table(
     page = comparison._repr_html_()
     assert "Workloads" not in page
     assert page.count("<th ") >= 2 + 5
-    assert "<b>" in page
     assert "bfc" in comparison["bfc"]._repr_html_()
 
 
@@ -74,24 +74,28 @@ def test_a_figure_is_a_picture(compared: tuple[subprocess.CompletedProcess[str],
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
-def test_what_went_wrong_stands_below_the_table() -> None:
-    page = notebook.table({}, {"h<pcc": "no & room"})
-    assert "<b>h&lt;pcc</b>: failed: no &amp; room" in page
+def test_failures_are_below_the_table(
+    compared: tuple[subprocess.CompletedProcess[str], Path],
+) -> None:
+    results = backwater.load(compared[1])
+    key = results.points[0].key
+    results.failed[key] = Failure("error", "no & room", "backwater run x")
+    assert "<b>bfc</b>: failed: no &amp; room" in results._repr_html_()
 
 
-def test_bars_say_how_far_runs_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bars_show_how_far_runs_are(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
 
     class Handle:
         def update(self, page: Any) -> None:
             shown.append(page.data)
 
-    monkeypatch.setattr(notebook, "_in_notebook", lambda: True)
+    monkeypatch.setattr(progress, "_in_notebook", lambda: True)
     monkeypatch.setattr("IPython.display.display", lambda *_, **__: Handle())
-    with notebook.watched(["bfc", "hpcc"], None) as (listener, show):
+    with progress.watched(None) as listener:
         assert listener is not None
-        listener("bfc", Progress(500, 1000, 4, 1, 4, 1000, 1.0))
-        show()
+        running = {"bfc": Progress(500, 1000, 4, 1, 4, 1000, 1.0)}
+        listener(backwater.Status(total=2, running=running, waiting=["hpcc"]))
     assert '<progress value="0.250"' in shown[0]
     assert "1 of 4 flows" in shown[0]
     assert "waits" in shown[0]
@@ -99,9 +103,9 @@ def test_bars_say_how_far_runs_are(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_outside_of_a_notebook_and_with_a_listener_nothing_is_shown() -> None:
-    def listener(_: str, __: Progress) -> None: ...
+    def listener(_: backwater.Status) -> None: ...
 
-    with notebook.watched(["bfc"], listener) as (told, _):
+    with progress.watched(listener) as told:
         assert told is listener
-    with notebook.watched(["bfc"], None) as (told, _):
+    with progress.watched(None) as told:
         assert told is None

@@ -15,8 +15,10 @@ from sources import ROOT
 
 import backwater
 from backwater.analysis import blame
+from backwater.results.files import RunFiles
 from backwater.workloads import Workload
 from conftest import TINY
+from tools import Runs
 
 READY = "document.documentElement.dataset.ready === 'yes'"
 READOUT = "#classes .readout"
@@ -52,23 +54,23 @@ def opened(tab: Tab, report: Path) -> Tab:
 
 
 @pytest.fixture
-def page(tab: Tab, comparison: backwater.Comparison) -> Tab:
+def page(tab: Tab, comparison: Runs) -> Tab:
     """The page of a comparison."""
     return opened(tab, comparison.path / "report.html")
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> backwater.Comparison:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """A comparison that recorded whatever its page can show, with pauses in it."""
     folder = tmp_path_factory.mktemp("recorded")
     record = '[record]\nblame = {}\npauses = { flows = true }\nutilisation = { every = "10us" }\n'
     text = TINY.replace('"200KB"', '"2MB"') + '[switch]\nbuffer = "500KB"\n' + record
     (folder / "recorded.toml").write_text(text, encoding="utf-8")
-    return backwater.compare(folder / "recorded.toml", ["dcqcn", "bfc"], out=folder / "out")
+    return Runs(backwater.compare(folder / "recorded.toml", ["dcqcn", "bfc"], out=folder / "out"))
 
 
 @pytest.fixture
-def rich(tab: Tab, recorded: backwater.Comparison) -> Tab:
+def rich(tab: Tab, recorded: Runs) -> Tab:
     """Its page."""
     return opened(tab, recorded.path / "report.html")
 
@@ -187,9 +189,7 @@ def test_sizes_and_times_sort_by_what_they_are(page: Tab) -> None:
     assert len({unit for _, unit in map(str.split, sizes)}) > 1
 
 
-def test_a_row_of_the_results_puts_schemes_in_order(
-    page: Tab, comparison: backwater.Comparison
-) -> None:
+def test_a_row_of_the_results_puts_schemes_in_order(page: Tab, comparison: Runs) -> None:
     page.run(
         "[...document.querySelectorAll('#results tbody th button')]"
         ".find(b => b.innerText === 'p99 (MB)').click()"
@@ -201,16 +201,16 @@ def test_a_row_of_the_results_puts_schemes_in_order(
     assert order == sorted(order, key=lambda name: most[name])
 
 
-def test_the_slider_moves_through_the_run(page: Tab, comparison: backwater.Comparison) -> None:
+def test_the_slider_moves_through_the_run(page: Tab, comparison: Runs) -> None:
     first = page.text("#network output.time")
     # It opens at the fullest buffer of the run that it shows.
     shown = page.run("document.querySelector('#network select[name=scheme]').value")
-    most = comparison[shown].queues["used_bytes"].max()
+    most = comparison[shown].table("queues")["used_bytes"].max()
     assert f" {most / 1e3:.3g} KB" in page.text("#network .told")
     page.choose("#network input[name=time]", "0")
     assert page.text("#network output.time").startswith("0 to ")
     page.choose("#network select[name=scheme]", "dcqcn")
-    fullest = comparison["dcqcn"].queues.sort("used_bytes")["at_ps"][-1]
+    fullest = comparison["dcqcn"].table("queues").sort("used_bytes")["at_ps"][-1]
     frame_ms = page.run("JSON.parse(document.getElementById('data').textContent).network.frame_ms")
     page.choose("#network input[name=time]", str(int(fullest / 1e9 / frame_ms)))
     assert page.text("#network output.time") != first
@@ -219,7 +219,7 @@ def test_the_slider_moves_through_the_run(page: Tab, comparison: backwater.Compa
     frames = page.run("Number(document.querySelector('#network input[name=time]').max)")
     page.choose("#network input[name=time]", str(frames))
     assert page.text("#network .told") != busy
-    most = comparison["dcqcn"].queues["used_bytes"].max()
+    most = comparison["dcqcn"].table("queues")["used_bytes"].max()
     assert f"{most / 1e3:.3g} KB" in busy
     page.click("#network button.play")
     page.wait_for("Number(document.querySelector('#network input[name=time]').value) > 1")
@@ -289,7 +289,7 @@ def test_labels_of_narrow_figures_do_not_overlap(
     narrow: Tab, kind: str, request: pytest.FixtureRequest
 ) -> None:
     """What is written around each figure, as rectangles: no two that stand upright meet."""
-    compared: backwater.Comparison = request.getfixturevalue(kind)
+    compared: dict[str, RunFiles] = request.getfixturevalue(kind)
     narrow.open(compared.path / "report.html")
     narrow.wait_for(READY)
     met = narrow.run(
@@ -335,7 +335,7 @@ def test_edges_behind_which_there_is_more_are_shaded(narrow: Tab, tmp_path: Path
     narrow.call("Emulation.setScrollbarsHidden", hidden=False)
 
 
-def test_a_stack_tells_the_parts_of_a_bar(rich: Tab, recorded: backwater.Comparison) -> None:
+def test_a_stack_tells_the_parts_of_a_bar(rich: Tab, recorded: Runs) -> None:
     legend = rich.text("#blame .legend").splitlines()
     assert {"PFC", "pauses of queues"} <= set(legend) <= {*blame.GROUPS, "the rest"}
     rich.choose("#blame select", "1")
@@ -343,7 +343,7 @@ def test_a_stack_tells_the_parts_of_a_bar(rich: Tab, recorded: backwater.Compari
     rich.point("#blame .picture", right=-200)
     rich.wait_for("document.querySelector('#blame .panel .readout').innerText.includes('dcqcn')")
     told = rich.text("#blame .panel .readout")
-    slow = blame.slow_by_class(recorded.runs)["short"]["dcqcn"]
+    slow = blame.slow_by_class(recorded)["short"]["dcqcn"]
     assert f"{slow['fct_ps'] / 1e6:.3g} µs together" in told.replace(",", "")
     most = max(blame.GROUPS, key=lambda group: slow[group])
     assert f"{most} {slow[most] / 1e6:.3g} µs" in told.replace(",", "").replace("\n", " ")
@@ -356,14 +356,12 @@ def test_a_stack_tells_the_parts_of_a_bar(rich: Tab, recorded: backwater.Compari
 
 
 @pytest.fixture
-def ranks(tab: Tab, trained: backwater.Comparison) -> Tab:
+def ranks(tab: Tab, trained: Runs) -> Tab:
     """The page of runs with a workload."""
     return opened(tab, trained.path / "report.html")
 
 
-def test_lanes_of_ranks_show_what_is_under_the_pointer(
-    ranks: Tab, trained: backwater.Comparison
-) -> None:
+def test_lanes_of_ranks_show_what_is_under_the_pointer(ranks: Tab, trained: Runs) -> None:
     assert ranks.text("#ranks .legend").splitlines() == ["computing", "exposed communication"]
     readout = "#ranks .panel .readout"
     assert ranks.text(readout) == "point at a lane"
@@ -458,10 +456,10 @@ def test_a_timeline_is_read_and_enlarged_as_one(page: Tab) -> None:
     assert page.errors == []
 
 
-def test_pause_trees_move_with_the_slider(rich: Tab, recorded: backwater.Comparison) -> None:
+def test_pause_trees_move_with_the_slider(rich: Tab, recorded: Runs) -> None:
     assert not rich.run("document.querySelector('#network option[value=trees]').disabled")
     rich.choose("#network select[name=shows]", "trees")
-    causes = recorded["dcqcn"].pause_causes.drop_nulls("root_name")
+    causes = recorded["dcqcn"].table("pause_causes").drop_nulls("root_name")
     frame_ms = rich.run("JSON.parse(document.getElementById('data').textContent).network.frame_ms")
     first = causes.row(0, named=True)
     rich.choose("#network input[name=time]", str(int(first["at_ps"] / 1e9 / frame_ms) + 1))
@@ -473,7 +471,7 @@ def test_pause_trees_move_with_the_slider(rich: Tab, recorded: backwater.Compari
     assert rich.errors == []
 
 
-def test_utilisation_moves_with_the_slider(rich: Tab, recorded: backwater.Comparison) -> None:
+def test_utilisation_moves_with_the_slider(rich: Tab, recorded: Runs) -> None:
     rich.choose("#network select[name=shows]", "used")
     assert rich.text("#network option[value=used]") == "utilisation"
     rich.choose("#network input[name=time]", "1")

@@ -16,7 +16,9 @@ import pytest
 
 import backwater
 from backwater.analysis import pauses
-from backwater.results.tables import ROWS
+from backwater.results.columns import COLUMNS
+from backwater.results.files import RunFiles
+from tools import simulated
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -52,14 +54,14 @@ RECORD = "\n[record]\npauses = { flows = true }\n"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> backwater.Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     """Incast at host 7, with a flow from host 0 that goes elsewhere."""
     folder = tmp_path_factory.mktemp("pauses")
     (folder / "unit.toml").write_text(UNIT + RECORD)
-    return backwater.run(folder / "unit.toml", out=folder / "out")
+    return simulated(folder / "unit.toml", out=folder / "out")
 
 
-def test_rates_count_pauses_and_resumes_of_each_port(run: backwater.Run) -> None:
+def test_rates_count_pauses_and_resumes_of_each_port(run: RunFiles) -> None:
     table = pauses.rates(run)
     assert set(table["port"]) == {f"host{h}->switch0" for h in range(6)}
     counters = run.summary["counters"]
@@ -69,7 +71,7 @@ def test_rates_count_pauses_and_resumes_of_each_port(run: backwater.Run) -> None
     assert table["held_ps"].sum() == run.summary["pfc_paused_ps"]
     per_ms = table["pauses"] / (run.summary["end_ps"] / 1e9)
     assert np.allclose(table["pauses_per_ms"], per_ms)
-    ports = run.ports.filter(pl.col("pauses") > 0)
+    ports = run.table("ports").filter(pl.col("pauses") > 0)
     assert ports["resumes"].sum() == ports["pauses"].sum() == table["pauses"].sum()
 
 
@@ -77,15 +79,15 @@ def test_frames_that_repeat_a_pause_are_counted_apart(tmp_path: Path, command: C
     """QNT-13: transitions and frames, in tables, the summary, and what commands print."""
     (tmp_path / "unit.toml").write_text(UNIT)
     quanta = ['scheme.pfc={ xoff = 0.25, pause = "quanta", quanta = 60, refresh = 0.5 }']
-    timed = backwater.run(tmp_path / "unit.toml", out=tmp_path / "out", overrides=quanta)
+    timed = simulated(tmp_path / "unit.toml", quanta, out=tmp_path / "out")
     counters = timed.summary["counters"]
     assert counters["pfc_refreshes"] > 0
-    assert timed.ports["pauses"].sum() == counters["pfc_pauses"]
+    assert timed.table("ports")["pauses"].sum() == counters["pfc_pauses"]
     frames = counters["pfc_pauses"] + counters["pfc_refreshes"]
-    assert timed.ports["pause_frames"].sum() == frames
+    assert timed.table("ports")["pause_frames"].sum() == frames
     assert sum(links["pause_frames"] for links in timed.summary["links"]) == frames
-    shown = {row.key: row.value(timed.summary) for row in ROWS}
-    assert (shown["pfc_pauses"], shown["pfc_pause_frames"]) == (counters["pfc_pauses"], frames)
+    shown = {row.name: row.value(timed.summary) for row in COLUMNS}
+    assert (shown["pfc.pauses"], shown["pfc.frames"]) == (counters["pfc_pauses"], frames)
     said = command("pauses", str(timed.path)).stdout
     assert f"{counters['pfc_pauses']} pauses ({frames} frames with XOFF) at " in said
     assert "pause_frames" not in pauses.rates(timed, (0, 1e9)).columns
@@ -97,19 +99,19 @@ def test_every_table_has_the_class_of_the_scenario(tmp_path: Path) -> None:
     text = UNIT.replace('name = "burst"', 'name = "burst"\nclass = 7')
     text = text.replace('"1MB"', '"3MB"').replace('"200KB"', '"800KB"')
     (tmp_path / "unit.toml").write_text(text + record)
-    of_class = backwater.run(tmp_path / "unit.toml", out=tmp_path / "out")
+    of_class = simulated(tmp_path / "unit.toml", out=tmp_path / "out")
     tables = {"flows": 0, "pauses": 0, "pause_causes": 0, "port_ingress": 0}
     for name in tables:
         classes = of_class.table(name)["class"]
         assert set(classes) <= set(range(8)), name
         assert 7 in set(classes), name
     # The flows of the burst are the only ones of their class, and pauses of it stop no others.
-    paused = of_class.pauses.filter(pl.col("class") == 7).select("name", "class").unique()
-    senders = of_class.flows.filter(pl.col("class") == 7)["src"]
+    paused = of_class.table("pauses").filter(pl.col("class") == 7).select("name", "class").unique()
+    senders = of_class.table("flows").filter(pl.col("class") == 7)["src"]
     assert set(paused["name"]) <= {f"host{host}" for host in senders}
 
 
-def test_a_window_cuts_pauses_at_its_edges(run: backwater.Run) -> None:
+def test_a_window_cuts_pauses_at_its_edges(run: RunFiles) -> None:
     whole = pauses.rates(run)
     middle = run.summary["end_ps"] // 2
     parts = [pauses.rates(run, w) for w in ((0, middle), (middle, run.summary["end_ps"]))]
@@ -117,16 +119,16 @@ def test_a_window_cuts_pauses_at_its_edges(run: backwater.Run) -> None:
     assert sum(part["pauses"].sum() for part in parts) == whole["pauses"].sum()
 
 
-def test_one_switch_makes_trees_of_depth_one(run: backwater.Run) -> None:
+def test_one_switch_makes_trees_of_depth_one(run: RunFiles) -> None:
     table = pauses.trees(run)
-    assert table.height == run.pause_causes.height
+    assert table.height == run.table("pause_causes").height
     assert set(table["congested_port"]) == {"switch0->host7"}
     assert set(table["depth"]) == {1}
     # Eight host ports send to the switch; a tree of one pause holds one of them, all of its time.
     assert set(table["suppressed_peak"]) == set(table["suppressed_mean"]) == {1 / 8}
 
 
-def test_the_victim_is_named(run: backwater.Run) -> None:
+def test_the_victim_is_named(run: RunFiles) -> None:
     table = pauses.victims(run)
     (row,) = table.iter_rows(named=True)
     assert (row["flow"], row["src"], row["dst"], row["worst"]) == (0, 0, 6, "switch0->host7")
@@ -163,12 +165,9 @@ def test_a_tree_suppresses_what_its_pauses_hold_at_once() -> None:
             "peer_tier": ["switch", "switch", "switch", "host"],
         }
     )
+    tables = {"pause_causes": table, "pauses": effects, "ports": ports}
     fake: Any = SimpleNamespace(
-        path=Path("fake"),
-        pause_causes=table,
-        pauses=effects,
-        ports=ports,
-        summary={"tiers": ["host", "switch"]},
+        path=Path("fake"), table=tables.__getitem__, summary={"tiers": ["host", "switch"]}
     )
     (row,) = pauses.trees(fake).iter_rows(named=True)
     assert (row["congested_port"], row["pauses"], row["depth"], row["ports"]) == ("s9->h5", 3, 2, 3)
@@ -178,7 +177,7 @@ def test_a_tree_suppresses_what_its_pauses_hold_at_once() -> None:
 
 
 def test_the_command_shows_ports_trees_and_victims(
-    run: backwater.Run, command: Command, tmp_path: Path
+    run: RunFiles, command: Command, tmp_path: Path
 ) -> None:
     shown = command("pauses", str(run.path)).stdout
     assert "host0->switch0" in shown
@@ -187,11 +186,11 @@ def test_the_command_shows_ports_trees_and_victims(
     told = json.loads(command("pauses", str(run.path), "--json").stdout)
     assert {name: len(rows) for name, rows in told.items()} == {
         "ports": 6,
-        "trees": run.pause_causes.height,
+        "trees": run.table("pause_causes").height,
         "victims": 1,
     }
     (tmp_path / "plain.toml").write_text(UNIT)
-    plain = backwater.run(tmp_path / "plain.toml", out=tmp_path / "out")
+    plain = simulated(tmp_path / "plain.toml", out=tmp_path / "out")
     assert plain.digest == run.digest
     assert "Not recorded" not in shown
     hint = command("pauses", str(plain.path)).stdout
@@ -200,13 +199,11 @@ def test_the_command_shows_ports_trees_and_victims(
     assert line.startswith("  backwater run ")
     repeated = command(*shlex.split(line)[1:])
     assert repeated.returncode == 0, repeated.stderr
-    full = backwater.Run(shlex.split(line)[-1])
+    full = RunFiles(shlex.split(line)[-1])
     assert full.digest == plain.digest
     assert command("pauses", str(full.path)).stdout == shown
-    trees = backwater.run(
-        tmp_path / "plain.toml",
-        overrides=["record.pauses={flows=false}"],
-        out=tmp_path / "trees",
+    trees = simulated(
+        tmp_path / "plain.toml", ["record.pauses={flows=false}"], out=tmp_path / "trees"
     )
     hint = command("pauses", str(trees.path)).stdout
     assert "trees (" in hint

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-import backwater
 from backwater.plots import curves
 from backwater.plots import figures as plots
+from backwater.results.files import RunFiles
+from backwater.results.results import Results
+from tools import Runs
 
 FIGURES = ["slowdown", "buffer", "pauses", "active", "incast"]
 
@@ -23,24 +25,20 @@ def words(figure: Figure) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["slowdown", "buffer", "active", "incast"])
-def test_lines_carry_the_names_of_their_schemes(
-    comparison: backwater.Comparison, name: str
-) -> None:
-    figure = getattr(comparison.plot, name)()
+def test_lines_carry_the_names_of_their_schemes(comparison: Runs, name: str) -> None:
+    figure = getattr(comparison.results.plot, name)()
     assert {"bfc", "dcqcn"} <= words(figure)
 
 
 @pytest.mark.parametrize("name", ["slowdown", "buffer", "active", "incast"])
-def test_a_scheme_has_one_colour_in_all_figures(
-    comparison: backwater.Comparison, name: str
-) -> None:
-    figure = getattr(comparison.plot, name)()
+def test_a_scheme_has_one_colour_in_all_figures(comparison: Runs, name: str) -> None:
+    figure = getattr(comparison.results.plot, name)()
     drawn = {line.get_color() for axes in figure.axes for line in axes.lines}
     look = plots.styles(["bfc", "dcqcn"])
     assert drawn == {look["bfc"].colour, look["dcqcn"].colour}
 
 
-def test_pauses_are_bars_per_tier_and_direction(comparison: backwater.Comparison) -> None:
+def test_pauses_are_bars_per_tier_and_direction(comparison: Runs) -> None:
     run = comparison["dcqcn"]
     run.summary["links"][0]["paused_fraction"] = 0.25
     try:
@@ -54,28 +52,26 @@ def test_pauses_are_bars_per_tier_and_direction(comparison: backwater.Comparison
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_nothing_to_show_is_said_in_words(bare: backwater.Run, name: str) -> None:
-    figure = getattr(bare.plot, name)()
+def test_nothing_to_show_is_said_in_words(bare: RunFiles, name: str) -> None:
+    figure = getattr(Results.of_run(bare).plot, name)()
     (sentence,) = [text for text in words(figure) if text]
     assert sentence.endswith(".")
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_run_with_nothing_stands_beside_one_with_something(
-    comparison: backwater.Comparison, bare: backwater.Run, name: str
+    comparison: Runs, bare: RunFiles, name: str
 ) -> None:
     figure = getattr(plots, name)({"bfc": comparison["bfc"], "hpcc": bare})
     figure.canvas.draw()
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_single_flow_is_enough(
-    bare: backwater.Run, comparison: backwater.Comparison, name: str
-) -> None:
-    bare.__dict__["flows"] = comparison["bfc"].flows.head(1)
-    bare.__dict__["queues"] = comparison["bfc"].queues.head(1)
-    bare.__dict__["active"] = comparison["bfc"].active.tail(1)
-    getattr(bare.plot, name)().canvas.draw()
+def test_a_single_flow_is_enough(bare: RunFiles, comparison: Runs, name: str) -> None:
+    bare._tables["flows"] = comparison["bfc"].table("flows").head(1)
+    bare._tables["queues"] = comparison["bfc"].table("queues").head(1)
+    bare._tables["active"] = comparison["bfc"].table("active").tail(1)
+    getattr(Results.of_run(bare).plot, name)().canvas.draw()
 
 
 def test_tiers_are_named_as_people_do() -> None:
@@ -84,9 +80,13 @@ def test_tiers_are_named_as_people_do() -> None:
     assert called == ["leaf switch", "switch", "tier 2 switch", "nvswitch"]
 
 
-def test_a_point_alone_is_seen(bare: backwater.Run, comparison: backwater.Comparison) -> None:
-    bare.__dict__["flows"] = comparison["bfc"].flows.filter(~pl.col("incast")).head(1)
-    markers = [line.get_marker() for panel in bare.plot.slowdown().axes for line in panel.lines]
+def test_a_point_alone_is_seen(bare: RunFiles, comparison: Runs) -> None:
+    bare._tables["flows"] = comparison["bfc"].table("flows").filter(~pl.col("incast")).head(1)
+    markers = [
+        line.get_marker()
+        for panel in Results.of_run(bare).plot.slowdown().axes
+        for line in panel.lines
+    ]
     assert markers == ["o"] * 3
 
 

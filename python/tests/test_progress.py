@@ -15,7 +15,7 @@ import pytest
 
 import backwater
 from conftest import COMMAND, TINY
-from tools import PATIENCE
+from tools import PATIENCE, simulated
 
 
 def in_terminal(columns: int, *words: str | Path) -> list[str]:
@@ -84,7 +84,11 @@ def test_a_workload_says_how_many_of_its_operations_are_over(tmp_path: Path) -> 
     path = tmp_path / "work.toml"
     path.write_text(WORK, encoding="utf-8")
     told: list[backwater.Progress] = []
-    backwater.run(path, out=tmp_path / "out", listener=lambda _, progress: told.append(progress))
+
+    def listener(status: backwater.Status) -> None:
+        told.extend(filter(None, status.running.values()))
+
+    simulated(path, out=tmp_path / "out", listener=listener)
     done = [progress.fraction for progress in told]
     assert len(done) > 3
     assert done == sorted(done)

@@ -8,6 +8,7 @@ import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,17 @@ import pytest
 
 import backwater
 from backwater.plots.curves import divided
-from backwater.report import figures, network, workloads
+from backwater.report import figures, network, render, workloads, write_report
 from backwater.report.document import _json
-from backwater.report.run import render, write_report
+from backwater.results.files import RunFiles
+from backwater.results.results import Point, Results
+from backwater.results.store import Failure
 from conftest import TINY, Backwater
+from tools import Runs, simulated
 
 VOID = {"meta", "br", "link", "img", "input"}
 FIGURES = (
-    *("slowdown", "classes", "incast", "buffer", "timeline", "pauses", "active"),
+    *("slowdown", "classes", "incast", "buffer", "timeline", "active"),
     "network",
 )
 
@@ -52,7 +56,7 @@ class Nesting(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def page(comparison: backwater.Comparison) -> str:
+def page(comparison: Runs) -> str:
     return (comparison.path / "report.html").read_text(encoding="utf-8")
 
 
@@ -62,6 +66,13 @@ def data(page: str) -> dict[str, Any]:
     assert found
     content: dict[str, Any] = json.loads(found[1])
     return content
+
+
+def render_runs(runs: dict[str, RunFiles]) -> str:
+    """Return the page about some runs by label."""
+    results = Results.of_run(next(iter(runs.values())))
+    results.labelled = lambda: runs  # type: ignore[method-assign]
+    return render(results)
 
 
 def test_the_page_is_well_formed_with_unique_identifiers(page: str) -> None:
@@ -74,7 +85,7 @@ def test_the_page_is_well_formed_with_unique_identifiers(page: str) -> None:
 def test_the_page_has_all_figures_and_sections(page: str) -> None:
     for figure in FIGURES:
         assert f'<figure id="{figure}">' in page
-    for heading in ("Results", "The slowest flows", "The busiest ports", "Audit", "To repeat it"):
+    for heading in ("Results", "The slowest flows", "The busiest ports", "Audit", "Reproduce"):
         assert f"<h2>{heading}</h2>" in page
     assert "<h2>Not modelled</h2>" in page
 
@@ -88,7 +99,7 @@ def test_figures_are_told_as_tables_too(page: str) -> None:
     assert "slowdown" in drawn
 
 
-def test_lines_hold_the_numbers_of_the_summary(page: str, comparison: backwater.Comparison) -> None:
+def test_lines_hold_the_numbers_of_the_summary(page: str, comparison: Runs) -> None:
     (classes,) = [c for c in data(page)["charts"] if c["key"] == "classes"]
     (short,) = classes["views"][1]
     for line in short["lines"]:
@@ -102,33 +113,35 @@ def test_lines_hold_the_numbers_of_the_summary(page: str, comparison: backwater.
     assert all(1 <= y < 1000 for line in medians["lines"] for y in line["y"])
 
 
-def test_the_network_is_the_network(page: str, comparison: backwater.Comparison) -> None:
+def test_the_network_is_the_network(page: str, comparison: Runs) -> None:
     network = data(page)["network"]
-    ports = comparison["bfc"].ports
+    ports = comparison["bfc"].table("ports")
     assert len(network["links"]) == ports.height
     assert set(network["names"]) == {*ports["name"].cast(str)}
     ends = {(network["names"][a], network["names"][b]) for a, b in network["links"]}
     assert ends == set(zip(ports["name"].cast(str), ports["peer_name"].cast(str), strict=True))
     run = network["runs"]["bfc"]
-    assert run["most_bytes"] == comparison["bfc"].queues["used_bytes"].max()
+    assert run["most_bytes"] == comparison["bfc"].table("queues")["used_bytes"].max()
     held = np.frombuffer(base64.b64decode(run["buffers"]), "<u2")
     assert held.max() == 65535
     assert len(held) == network["frames"] * len(network["switches"])
 
 
-def test_the_timeline_counts_what_is_under_way(comparison: backwater.Comparison) -> None:
-    chart = figures.timeline(comparison.runs, figures.read(comparison.runs))
+def test_the_timeline_counts_what_is_under_way(comparison: Runs) -> None:
+    chart = figures.timeline(comparison, figures.read(comparison))
     panels = {panel.title: panel for panel in chart.views[0].panels}
     assert {"flows under way", "fullest leaf switch", "fullest spine switch"} <= set(panels)
     assert len({panel.x for panel in panels.values()}) == 1
     for line in panels["flows under way"].lines:
         run = comparison[line.name]
         for at_ms, number in list(zip(line.x, line.y, strict=True))[::40]:
-            begun = run.flows.filter(pl.col("start_ps") < round(at_ms * 1e9))
+            begun = run.table("flows").filter(pl.col("start_ps") < round(at_ms * 1e9))
             assert number == begun.filter(pl.col("received_ps") >= round(at_ms * 1e9)).height
         assert line.y[-1] == run.summary["flows"]["unfinished"]
     for line in panels["fullest leaf switch"].lines:
-        leaves = comparison[line.name].queues.filter(pl.col("tier").cast(pl.String) == "leaf")
+        leaves = (
+            comparison[line.name].table("queues").filter(pl.col("tier").cast(pl.String) == "leaf")
+        )
         assert max(line.y) == leaves["used_bytes"].max() / 1e6
 
 
@@ -140,18 +153,21 @@ def test_intervals_are_cut_at_the_ends_of_frames() -> None:
     assert found == cut
 
 
-def test_pauses_fill_their_part_of_a_frame(comparison: backwater.Comparison) -> None:
+def test_pauses_fill_their_part_of_a_frame(comparison: Runs) -> None:
     run = comparison["bfc"]
-    node, port = run.ports.row(0, named=True)["node"], run.ports.row(0, named=True)["port"]
+    node, port = (
+        run.table("ports").row(0, named=True)["node"],
+        run.table("ports").row(0, named=True)["port"],
+    )
     frame_ps = 1000
     held = {"node": [node], "port": [port], "class": [2], "from_ps": [1500], "to_ps": [3250]}
-    run.__dict__["pauses"] = pl.DataFrame(held)
+    run._tables["pauses"] = pl.DataFrame(held)
     try:
         layout = network.lay_out(run)
         assert layout is not None
         packed = network._pauses(run, layout, 4, frame_ps)["paused"]
     finally:
-        del run.__dict__["pauses"]
+        del run._tables["pauses"]
     shares = np.frombuffer(base64.b64decode(packed), "u1").reshape(4, -1) / 200
     assert shares[:, 0].tolist() == [0, 0.5, 1, 0.25]
     assert shares[:, 1:].max() == 0
@@ -165,8 +181,14 @@ def test_pause_trees_name_their_congested_ports(command: Backwater, tmp_path: Pa
     )
     out = tmp_path / "out"
     assert command("run", scenario, "--scheme", "dcqcn", "-o", out).returncode == 0
-    run = backwater.Run(out)
-    roots = set(zip(run.pause_causes["root_name"], run.pause_causes["root_peer_name"], strict=True))
+    run = RunFiles(out)
+    roots = set(
+        zip(
+            run.table("pause_causes")["root_name"],
+            run.table("pause_causes")["root_peer_name"],
+            strict=True,
+        )
+    )
     assert roots
     picture = network.gather({"dcqcn": run})
     assert picture is not None
@@ -178,10 +200,10 @@ def test_pause_trees_name_their_congested_ports(command: Backwater, tmp_path: Pa
 
 
 def test_the_picture_tells_what_was_not_recorded(
-    command: Backwater, comparison: backwater.Comparison, tmp_path: Path
+    command: Backwater, comparison: Runs, tmp_path: Path
 ) -> None:
-    def caption(runs: dict[str, backwater.Run]) -> str:
-        figure = render(runs).partition('<figure id="network">')[2]
+    def caption(runs: dict[str, RunFiles]) -> str:
+        figure = render_runs(runs).partition('<figure id="network">')[2]
         return re.sub(r"<[^>]*>", "", figure.partition("<figcaption>")[2].partition("</fig")[0])
 
     text = TINY.replace('"200KB"', '"20MB"') + '[switch]\nbuffer = "1MB"\n'
@@ -192,7 +214,7 @@ def test_the_picture_tells_what_was_not_recorded(
         (tmp_path / f"{name}.toml").write_text(text + record)
         told = command("run", tmp_path / f"{name}.toml", "--scheme", "dcqcn", "-o", tmp_path / name)
         assert told.returncode == 0, told.stderr
-    plain, trees = backwater.Run(tmp_path / "plain"), backwater.Run(tmp_path / "trees")
+    plain, trees = RunFiles(tmp_path / "plain"), RunFiles(tmp_path / "trees")
     assert caption({"plain": plain}).count("not recorded") == 2
     assert "Pause trees are not recorded: it takes pauses = { flows = false }" in caption(
         {"plain": plain}
@@ -202,7 +224,7 @@ def test_the_picture_tells_what_was_not_recorded(
     assert "Pause trees of plain are not recorded" in both
     assert "Utilisation over time of plain is not recorded" in both
     # What PFC never paused has no trees to record.
-    assert not comparison["bfc"].pauses.height
+    assert not comparison["bfc"].table("pauses").height
     assert "Pause trees" not in caption({"bfc": comparison["bfc"]})
 
 
@@ -211,7 +233,7 @@ def test_utilisation_over_time_is_that_of_the_whole_run(command: Backwater, tmp_
     scenario.write_text(TINY + '[record]\nutilisation = { every = "7us" }\n')
     out = tmp_path / "out"
     assert command("run", scenario, "--scheme", "hpcc", "-o", out).returncode == 0
-    run = backwater.Run(out)
+    run = RunFiles(out)
     picture = network.gather({"hpcc": run})
     assert picture is not None
     told = picture["runs"]["hpcc"]
@@ -219,7 +241,7 @@ def test_utilisation_over_time_is_that_of_the_whole_run(command: Backwater, tmp_
     shares = np.frombuffer(base64.b64decode(told["used"]), "u1").reshape(picture["frames"], -1)
     busy_ps = run.table("utilisation").group_by("node", "port").agg(pl.col("busy_ps").sum())
     by_port = {(node, port): busy for node, port, busy in busy_ps.iter_rows()}
-    ends = zip(run.ports["node"], run.ports["port"], strict=True)
+    ends = zip(run.table("ports")["node"], run.table("ports")["port"], strict=True)
     busy = np.array([by_port.get(end, 0) for end in ends])
     assert busy.max() > 0
     # Each value is rounded to half a percent of its frame.
@@ -229,7 +251,7 @@ def test_utilisation_over_time_is_that_of_the_whole_run(command: Backwater, tmp_
 
 
 def test_a_network_that_is_too_large_is_shown_without_hosts_or_not(
-    comparison: backwater.Comparison, monkeypatch: pytest.MonkeyPatch
+    comparison: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = comparison["bfc"]
     monkeypatch.setattr(network, "PORTS", 10)
@@ -241,7 +263,7 @@ def test_a_network_that_is_too_large_is_shown_without_hosts_or_not(
 
 
 def test_runs_of_different_networks_have_no_common_picture(
-    comparison: backwater.Comparison, bare: backwater.Run
+    comparison: Runs, bare: RunFiles
 ) -> None:
     assert network.gather(dict(comparison)) is not None
     assert network.gather({"bfc": comparison["bfc"], "bare": bare}) is None
@@ -258,74 +280,76 @@ def test_text_of_a_run_cannot_leave_its_script() -> None:
     assert "</script>" not in _json({"name": "</script><script>alert(1)"})
 
 
-def test_the_page_says_how_to_repeat_it(page: str, comparison: backwater.Comparison) -> None:
-    assert "backwater compare" in page
+def test_the_page_says_how_to_repeat_it(page: str, comparison: Runs) -> None:
+    assert "backwater run" in page
     assert "--schemes bfc,dcqcn" in page
     assert "hosts_per_leaf" in page
     for run in comparison.values():
         assert run.digest in page
 
 
-def test_the_same_runs_make_the_same_page(page: str, comparison: backwater.Comparison) -> None:
-    assert render(comparison.runs, comparison.about) == page
+def test_the_same_runs_make_the_same_page(page: str, comparison: Runs) -> None:
+    assert render(comparison.results) == page
 
 
-def test_a_run_where_nothing_happened_has_a_report(bare: backwater.Run) -> None:
-    page = bare.report().read_text(encoding="utf-8")
+def test_a_run_where_nothing_happened_has_a_report(bare: RunFiles) -> None:
+    page = Results.of_run(bare).report().read_text(encoding="utf-8")
     Nesting().feed(page)
-    assert page.count('<p class="nothing">') == 7
+    assert '<p class="nothing">' not in page
     assert data(page)["charts"] == []
 
 
-def test_it_is_said_until_when_flows_count(bare: backwater.Run) -> None:
-    assert "a flow from its start to its last byte at the receiver, divided" in render({"a": bare})
+def test_the_page_shows_until_when_flows_count(bare: RunFiles) -> None:
+    assert "to its last byte at the receiver" in render(Results.of_run(bare))
     bare.summary["fct_until"] = "acked"
-    page = render({"a": bare})
-    assert "a flow from its start until its last ACK is back, divided" in page
+    page = render(Results.of_run(bare))
+    assert "until its last ACK is back" in page
     assert "last byte at the receiver" not in page
 
 
-def test_what_is_wrong_stands_in_front(bare: backwater.Run) -> None:
+def test_what_is_wrong_stands_in_front(bare: RunFiles) -> None:
     bare.summary["violations"] = [{"check": "conservation", "message": "1 byte < 2 & gone"}]
     bare.summary["ok"] = False
     bare.summary["warnings"] = ["nobody read <INT>"]
-    page = render({"bfc": bare}, {"failed": {"dcqcn": "disk full"}, "interrupted": True})
+    results = Results.of_run(bare)
+    results.points.append(Point("1" * 40, (), "dcqcn", 3))
+    results.failed["1" * 40] = Failure("error", "disk full", "backwater run x")
+    page = render(results)
     assert "1 byte &lt; 2 &amp; gone" in page
     assert "nobody read &lt;INT&gt;" in page
     assert "<b>dcqcn</b> failed: disk full" in page
-    assert "The comparison was interrupted" in page
     assert page.index("nobody read") < page.index("<h2>Results</h2>")
 
 
-def test_captions_say_what_a_run_left_unfinished(
-    trained: backwater.Comparison, tmp_path: Path
-) -> None:
+def test_captions_say_what_a_run_left_unfinished(trained: Runs, tmp_path: Path) -> None:
     scenario = trained.path.parent / "step.toml"
-    cut = backwater.run(scenario, out=tmp_path / "cut", overrides=["run.until=100us"])
+    cut = simulated(scenario, ["run.until=100us"], out=tmp_path / "cut")
     flows = cut.summary["flows"]
     (work,) = cut.summary["workloads"]
     assert flows["unfinished"]
     assert work["finished"] < work["ranks"]
-    found = render({"cut": cut, "whole": trained["dcqcn"]})
+    found = render_runs({"cut": cut, "whole": trained["dcqcn"]})
     captions = dict(re.findall(r'<figure id="(\w+)">.*?<figcaption>(.*?)<', found, re.DOTALL))
     words = f"not in it: {flows['unfinished']:,} of {flows['started']:,} with cut."
     assert {key for key, caption in captions.items() if words in caption} == {
-        *("slowdown", "classes", "blame", "incast")
+        *("slowdown", "classes", "blame")
     }
     at_work = f"their run ended: {work['ranks'] - work['finished']} of 8 of train with cut."
     assert at_work in captions["bandwidths"]
 
 
-def test_a_report_that_cannot_be_written_is_an_error(bare: backwater.Run, tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_an_error(bare: RunFiles, tmp_path: Path) -> None:
     with pytest.raises(backwater.RunError, match=r"report\.html: cannot write"):
-        write_report(tmp_path / "missing" / "report.html", {"bfc": bare})
+        write_report(tmp_path / "missing" / "report.html", Results.of_run(bare))
+    results = Results.of_run(bare)
+    results.points, results.rows = [], {}
     with pytest.raises(backwater.RunError, match="no run"):
-        render({})
+        render(results)
 
 
 # RNK-11
-def test_lanes_of_ranks_are_their_time(trained: backwater.Comparison) -> None:
-    (chart,) = [c for c in workloads.charts(trained.runs) if c.key == "ranks"]
+def test_lanes_of_ranks_are_their_time(trained: Runs) -> None:
+    (chart,) = [c for c in workloads.charts(trained) if c.key == "ranks"]
     assert [view.label for view in chart.views] == ["dcqcn", "bfc"]
     for view, run in zip(chart.views, trained.values(), strict=True):
         (panel,) = view.panels
@@ -335,7 +359,9 @@ def test_lanes_of_ranks_are_their_time(trained: backwater.Comparison) -> None:
             panel.lines, ("computing_ps", "exposed_ps", "idle_ps"), strict=True
         ):
             lasted = np.bincount(line.y, np.subtract(line.until, line.x) * 1e9, 8)
-            assert lasted == pytest.approx(run.ranks.sort("rank")[column].to_numpy(), abs=1)
+            assert lasted == pytest.approx(
+                run.table("ranks").sort("rank")[column].to_numpy(), abs=1
+            )
             assert len(line.words) == len(line.x)
 
 
@@ -366,28 +392,29 @@ def test_lanes_are_bounded() -> None:
 
 
 def test_of_many_ranks_the_last_and_some_are_shown() -> None:
-    class Many:
-        ranks = pl.DataFrame(
+    many: Any = SimpleNamespace(
+        table=lambda _: pl.DataFrame(
             {
                 "workload": ["w"] * 200,
                 "rank": range(200),
                 "end_ps": [None if rank == 77 else (rank * 37) % 200 for rank in range(200)],
             }
         )
+    )
 
-    shown = workloads.chosen(Many(), "w")  # type: ignore[arg-type]
+    shown = workloads.chosen(many, "w")
     assert shown.height == workloads.LANES
     assert shown["rank"].is_sorted()
     latest = {rank for rank in range(200) if (rank * 37) % 200 >= 200 - workloads.LAST + 1}
     assert {77, *latest} <= set(shown["rank"])
     assert shown["rank"].to_list()[0] <= 5
     assert shown["rank"].to_list()[-1] >= 195
-    assert workloads.chosen(Many(), "other").height == 0  # type: ignore[arg-type]
+    assert workloads.chosen(many, "other").height == 0  # type: ignore[arg-type]
 
 
 # OPS-61, RNK-17
-def test_bars_of_bandwidth_stay_below_their_bounds(trained: backwater.Comparison) -> None:
-    (chart,) = [c for c in workloads.charts(trained.runs) if c.key == "bandwidths"]
+def test_bars_of_bandwidth_stay_below_their_bounds(trained: Runs) -> None:
+    (chart,) = [c for c in workloads.charts(trained) if c.key == "bandwidths"]
     (panel,) = chart.views[0].panels
     assert {words for _, words in panel.x.ticks} == {
         "all-reduce, tensor (4), 400 KB",
@@ -401,11 +428,11 @@ def test_bars_of_bandwidth_stay_below_their_bounds(trained: backwater.Comparison
     assert {row[2] for row in chart.table.rows} >= {"group tensor-1 (4)", "group data-3 (2)"}
 
 
-def test_late_collectives_have_their_links(trained: backwater.Comparison) -> None:
+def test_late_collectives_have_their_links(trained: Runs) -> None:
     page = (trained.path / "report.html").read_text(encoding="utf-8")
     late = page[page.index('<section id="late">') :].partition("</section>")[0]
     assert "Links on which the sends of these paths lost time" in late
-    found = workloads.late(trained.runs)
+    found = workloads.late(trained)
     assert found is not None
     assert {row[0] for row in found.links.rows} == {"dcqcn", "bfc"}
     assert len(found.collectives.rows) == 2 * workloads.LATE
@@ -417,23 +444,18 @@ def test_runs_without_ranks_have_nothing_of_workloads(page: str) -> None:
         assert f'id="{key}"' not in page
 
 
-def test_several_results_get_an_index(
-    comparison: backwater.Comparison, command: Backwater, tmp_path: Path
-) -> None:
+def test_several_results_get_an_index(comparison: Runs, command: Backwater, tmp_path: Path) -> None:
     folder = tmp_path / "all"
     shutil.copytree(comparison.path, folder / "a b" / "compared")
+    shutil.copytree(comparison["bfc"].path, folder / "one")
     (folder / "other").mkdir()
     done = command("report", folder)
     assert (done.returncode, done.stdout) == (0, f"{folder / 'index.html'}\n")
     page = (folder / "index.html").read_text(encoding="utf-8")
     rows = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(<td>.*?)</tr>", page)]
-    assert [(row[1], row[3]) for row in rows] == [
-        ("comparison", ""),
-        ("run", "bfc"),
-        ("run", "dcqcn"),
-    ]
+    assert [(row[1], row[3]) for row in rows] == [("many runs", ""), ("run", "bfc")]
     assert rows[0][0] == '<a href="a%20b/compared/report.html">a b/compared</a>'
-    assert rows[1][0] == "a b/compared/bfc"
+    assert rows[1][0] == "one"
     assert rows[1][6] == f"{comparison['bfc'].summary['flows']['started']:,}"
     nothing = command("report", folder / "other")
     assert (nothing.returncode, "no result" in nothing.stderr) == (2, True)

@@ -12,7 +12,9 @@ import polars as pl
 import pytest
 
 import backwater
+from backwater.results.files import RunFiles
 from conftest import TINY
+from tools import Runs, simulated
 
 COLUMNS: dict[str, dict[str, pl.DataType | type[pl.DataType]]] = {
     "flows": {
@@ -20,29 +22,29 @@ COLUMNS: dict[str, dict[str, pl.DataType | type[pl.DataType]]] = {
         "source": pl.Categorical,
         "src": pl.UInt32,
         "dst": pl.UInt32,
-        "bytes": pl.UInt64,
+        "bytes": pl.Int64,
         "class": pl.UInt8,
         "incast": pl.Boolean,
         "port": pl.UInt16,
-        "start_ps": pl.UInt64,
-        "received_ps": pl.UInt64,
-        "acked_ps": pl.UInt64,
-        "ideal_received_ps": pl.UInt64,
-        "ideal_acked_ps": pl.UInt64,
+        "start_ps": pl.Int64,
+        "received_ps": pl.Int64,
+        "acked_ps": pl.Int64,
+        "ideal_received_ps": pl.Int64,
+        "ideal_acked_ps": pl.Int64,
         "slowdown": pl.Float64,
         "slowdown_acked": pl.Float64,
         "retransmitted": pl.UInt32,
         "finished": pl.Boolean,
     },
     "queues": {
-        "at_ps": pl.UInt64,
+        "at_ps": pl.Int64,
         "node": pl.UInt32,
         "name": pl.Categorical,
         "tier": pl.Categorical,
-        "used_bytes": pl.UInt64,
-        "max_port_bytes": pl.UInt64,
-        "from_ps": pl.UInt64,
-        "probes": pl.UInt64,
+        "used_bytes": pl.Int64,
+        "max_port_bytes": pl.Int64,
+        "from_ps": pl.Int64,
+        "probes": pl.Int64,
     },
     "pauses": {
         "node": pl.UInt32,
@@ -50,8 +52,8 @@ COLUMNS: dict[str, dict[str, pl.DataType | type[pl.DataType]]] = {
         "tier": pl.Categorical,
         "port": pl.UInt16,
         "class": pl.UInt8,
-        "from_ps": pl.UInt64,
-        "to_ps": pl.UInt64,
+        "from_ps": pl.Int64,
+        "to_ps": pl.Int64,
         "open": pl.Boolean,
         "number": pl.UInt32,
     },
@@ -62,26 +64,26 @@ COLUMNS: dict[str, dict[str, pl.DataType | type[pl.DataType]]] = {
         "port": pl.UInt16,
         "direction": pl.String,
         "active": pl.UInt32,
-        "probes": pl.UInt64,
+        "probes": pl.Int64,
     },
 }
 
 
 @pytest.mark.parametrize("table", COLUMNS)
-def test_tables_have_their_columns_and_types(comparison: backwater.Comparison, table: str) -> None:
-    schema = getattr(comparison["bfc"], table).schema
+def test_tables_have_their_columns_and_types(comparison: Runs, table: str) -> None:
+    schema = comparison["bfc"].table(table).schema
     assert list(schema.items()) == list(COLUMNS[table].items())
 
 
-def test_slowdown_is_fct_over_ideal(comparison: backwater.Comparison) -> None:
-    flows = comparison["dcqcn"].flows.filter("finished")
+def test_slowdown_is_fct_over_ideal(comparison: Runs) -> None:
+    flows = comparison["dcqcn"].table("flows").filter("finished")
     expected = (pl.col("received_ps") - pl.col("start_ps")) / pl.col("ideal_received_ps")
     assert flows.height > 20
     assert flows.filter((pl.col("slowdown") - expected).abs() > 1e-12).is_empty()
     assert flows["slowdown"].min() >= 1  # type: ignore[operator]
 
 
-def test_the_summary_agrees_with_the_flows(comparison: backwater.Comparison) -> None:
+def test_the_summary_agrees_with_the_flows(comparison: Runs) -> None:
     for run in comparison.values():
         flows = run.measured_flows().filter(pl.col("incast"))
         said = run.summary["fct"]["incast"]
@@ -90,15 +92,15 @@ def test_the_summary_agrees_with_the_flows(comparison: backwater.Comparison) -> 
         assert said["slowdown"]["max"] == slowdown[-1]
         rank = -(-95 * flows.height // 100)
         assert said["slowdown"]["p95"] == slowdown[rank - 1]
-        assert run.summary["flows"]["started"] == run.flows.height
+        assert run.summary["flows"]["started"] == run.table("flows").height
 
 
 # PRE-242
 def test_times_of_flows_may_count_until_the_last_ack(
-    comparison: backwater.Comparison, tiny: Path, tmp_path: Path
+    comparison: Runs, tiny: Path, tmp_path: Path
 ) -> None:
     first = comparison["bfc"]
-    acked = backwater.run(tiny, overrides=['run.fct="acked"'], out=tmp_path / "acked")
+    acked = simulated(tiny, ['run.fct="acked"'], out=tmp_path / "acked")
     assert (first.fct_until, acked.fct_until) == ("received", "acked")
     assert acked.digest == first.digest, "it changes what is told only"
     of_incasts = pl.col("incast")
@@ -111,9 +113,9 @@ def test_times_of_flows_may_count_until_the_last_ack(
         assert longest == run.summary["fct"]["incast"]["fct_ps"]["max"]
 
 
-def test_ports_carry_what_the_summary_says(comparison: backwater.Comparison) -> None:
+def test_ports_carry_what_the_summary_says(comparison: Runs) -> None:
     run = comparison["bfc"]
-    up = run.ports.filter(
+    up = run.table("ports").filter(
         (pl.col("tier").cast(pl.String) == "leaf") & (pl.col("direction") == "up")
     )
     said = next(g for g in run.summary["links"] if (g["from"], g["to"]) == ("leaf", "spine"))
@@ -122,36 +124,33 @@ def test_ports_carry_what_the_summary_says(comparison: backwater.Comparison) -> 
     assert said["wire_utilisation"] == pytest.approx(up["tx_bytes"].sum() / capacity)
 
 
-def test_names_and_tiers_are_those_of_the_network(comparison: backwater.Comparison) -> None:
+def test_names_and_tiers_are_those_of_the_network(comparison: Runs) -> None:
     run = comparison["bfc"]
     assert run.summary["tiers"] == ["host", "leaf", "spine"]
-    assert set(run.queues["tier"].cast(pl.String).unique()) == {"leaf", "spine"}
+    assert set(run.table("queues")["tier"].cast(pl.String).unique()) == {"leaf", "spine"}
 
 
-def test_the_summary_of_a_comparison_has_a_row_per_scheme(
-    comparison: backwater.Comparison,
-) -> None:
-    table = comparison.summary
+def test_results_have_a_row_per_run(comparison: Runs) -> None:
+    table = comparison.results.runs
     assert table["scheme"].to_list() == ["bfc", "dcqcn"]
-    bfc = table.row(0, named=True)
+    bfc, fct = table.row(0, named=True), comparison["bfc"].summary["fct"]
     assert bfc["digest"] == comparison["bfc"].digest
-    assert (
-        bfc["slowdown_incast_p99"]
-        == (comparison["bfc"].summary["fct"]["incast"]["slowdown"]["p99"])
-    )
+    assert bfc["fct.incast.p99"] == fct["incast"]["slowdown"]["p99"]
 
 
 def test_a_run_from_python_is_the_run_of_the_command(
-    comparison: backwater.Comparison, tiny: Path, tmp_path: Path
+    comparison: Runs, tiny: Path, tmp_path: Path
 ) -> None:
-    told: list[backwater.Progress] = []
-    run = backwater.run(
-        tiny, scheme="bfc", out=tmp_path / "out", listener=lambda _, p: told.append(p)
-    )
+    told: list[backwater.Progress | None] = []
+
+    def listener(status: backwater.Status) -> None:
+        told.extend(status.running.values())
+
+    run = simulated(tiny, scheme="bfc", out=tmp_path / "out", listener=listener)
     assert run.digest == comparison["bfc"].digest
     assert run.resolved == comparison["bfc"].resolved
     assert told
-    assert all(0 <= progress.fraction <= 1 for progress in told)
+    assert all(0 <= progress.fraction <= 1 for progress in told if progress)
     assert "bfc" in repr(run)
 
 
@@ -159,56 +158,53 @@ def test_problems_are_listed_with_their_places(tiny: Path, tmp_path: Path) -> No
     scenario = tmp_path / "bad.toml"
     scenario.write_text("sede = 1\n" + tiny.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(backwater.ScenarioError) as caught:
-        backwater.run(scenario, out=tmp_path / "out")
+        simulated(scenario, out=tmp_path / "out")
     (problem,) = caught.value.problems
     assert (problem["line"], problem["column"], problem["key"]) == (1, 1, "sede")
     assert problem["severity"] == "error"
-    assert backwater.check(scenario) == caught.value.problems
+    assert backwater.Scenario(scenario).check() == caught.value.problems
     assert not (tmp_path / "out").exists()
 
 
 def test_overrides_show_in_the_resolved_scenario(tiny: Path) -> None:
-    assert "seed = 77" in backwater.resolve(tiny, seed=77)
+    assert "seed = 77" in backwater.Scenario(tiny, seed=77).resolved
 
 
 def test_a_listener_that_fails_ends_the_run_with_its_error(long: Path, tmp_path: Path) -> None:
-    def listener(_: str, progress: backwater.Progress) -> None:
-        raise ZeroDivisionError(progress.now_ps)
+    def listener(status: backwater.Status) -> None:
+        raise ZeroDivisionError(status.fraction)
 
     with pytest.raises(ZeroDivisionError):
-        backwater.run(long, out=tmp_path / "out", listener=listener)
+        simulated(long, out=tmp_path / "out", listener=listener)
 
 
 def test_an_interrupted_run_is_in_the_exception(long: Path, tmp_path: Path) -> None:
     import _thread
 
-    def listener(_: str, progress: backwater.Progress) -> None:
-        if progress.finished and not pressed.is_set():
+    def listener(status: backwater.Status) -> None:
+        if status.fraction and not pressed.is_set():
             pressed.set()
             _thread.interrupt_main()
 
     pressed = threading.Event()
     with pytest.raises(backwater.Interrupted) as caught:
-        backwater.run(long, scheme="hpcc", out=tmp_path / "out", listener=listener)
-    run = caught.value.result
-    assert isinstance(run, backwater.Run)
+        simulated(long, scheme="hpcc", out=tmp_path / "out", listener=listener)
+    run = caught.value.result.only
     assert run.partial
-    assert run.flows["finished"].any()
+    assert run.table("flows")["finished"].any()
 
 
 def test_an_error_of_the_system_keeps_its_number(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(backwater.RunError, match="cannot create the directory") as error:
-        backwater.run(tiny, out=tmp_path / "file/run")
+        simulated(tiny, out=tmp_path / "file/run")
     assert error.value.errno == errno.ENOTDIR
     with pytest.raises(backwater.RunError, match="no finished run") as error:
         backwater.load(tmp_path)
     assert error.value.errno is None
 
 
-def test_what_is_no_run_is_said_to_be_none(
-    comparison: backwater.Comparison, tmp_path: Path
-) -> None:
+def test_what_is_no_run_is_said_to_be_none(comparison: Runs, tmp_path: Path) -> None:
     with pytest.raises(backwater.RunError, match="no finished run"):
         backwater.load(tmp_path)
     (tmp_path / "summary.json").write_text("{", encoding="utf-8")
@@ -218,7 +214,7 @@ def test_what_is_no_run_is_said_to_be_none(
     (tmp_path / "summary.json").write_text(summary, encoding="utf-8")
     (tmp_path / "flows.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(backwater.RunError, match=r"flows\.parquet"):
-        _ = backwater.Run(tmp_path).flows
+        _ = RunFiles(tmp_path).table("flows")
 
 
 def test_the_package_names_what_it_has() -> None:
@@ -240,16 +236,16 @@ flows = [{ src = 0, dst = 1, bytes = "10KB", start = "1s" }]
 def test_waiting_for_a_flow_in_the_far_future_takes_two_rows(tmp_path: Path) -> None:
     scenario = tmp_path / "far.toml"
     scenario.write_text(FAR)
-    run = backwater.run(scenario, out=tmp_path / "out")
-    idle = run.queues.filter(pl.col("probes") > 1)
+    run = simulated(scenario, out=tmp_path / "out")
+    idle = run.table("queues").filter(pl.col("probes") > 1)
     assert idle.select("from_ps", "at_ps", "probes").rows() == [
         (20_000_000, 1_000_000_000_000 - 10_000_000, 99_998)
     ]
-    assert run.queues.height < 5
+    assert run.table("queues").height < 5
     probes = run.measured_queues()
-    assert probes.height == run.summary["buffer"]["samples"] == run.queues["probes"].sum()
+    assert probes.height == run.summary["buffer"]["samples"] == run.table("queues")["probes"].sum()
     assert (probes["at_ps"] == pl.Series(range(1, probes.height + 1)) * 10_000_000).all()
-    assert run.active["probes"].sum() * 8 == pytest.approx(2 * probes.height, rel=0.001)
+    assert run.table("active")["probes"].sum() * 8 == pytest.approx(2 * probes.height, rel=0.001)
 
 
 RECORD = """
@@ -305,36 +301,38 @@ RECORDED = {
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> backwater.Run:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     """A run that records everything."""
     folder = tmp_path_factory.mktemp("recorded")
     scenario = folder / "tiny.toml"
     scenario.write_text(TINY + RECORD)
-    return backwater.run(scenario, out=folder / "out")
+    return simulated(scenario, out=folder / "out")
 
 
-def test_what_is_recorded_has_tables(recorded: backwater.Run) -> None:
+def test_what_is_recorded_has_tables(recorded: RunFiles) -> None:
     for table, columns in RECORDED.items():
-        assert getattr(recorded, table).columns == columns
-    by_flow = recorded.throughput.group_by("flow").agg(pl.col("bytes").sum())
-    flows = recorded.flows.filter("finished").join(by_flow, left_on="id", right_on="flow")
+        assert recorded.table(table).columns == columns
+    by_flow = recorded.table("throughput").group_by("flow").agg(pl.col("bytes").sum())
+    flows = recorded.table("flows").filter("finished").join(by_flow, left_on="id", right_on="flow")
     assert flows.height > 20
     assert flows.filter(pl.col("bytes") != pl.col("bytes_right")).is_empty()
-    by_port = recorded.utilisation.group_by("node", "port").agg(pl.col("bytes").sum())
-    sent = recorded.ports.filter(pl.col("tx_bytes") > 0).join(by_port, on=["node", "port"])
+    by_port = recorded.table("utilisation").group_by("node", "port").agg(pl.col("bytes").sum())
+    sent = recorded.table("ports").filter(pl.col("tx_bytes") > 0).join(by_port, on=["node", "port"])
     assert sent.height == by_port.height > 16
     assert (sent["bytes"] == sent["tx_bytes"]).all()
-    assert recorded.utilisation["busy_ps"].is_between(1, 10_000_000).all()
-    ends = recorded.port_queues.select(pl.col("name", "peer_name").cast(pl.String)).unique()
+    assert recorded.table("utilisation")["busy_ps"].is_between(1, 10_000_000).all()
+    ends = (
+        recorded.table("port_queues").select(pl.col("name", "peer_name").cast(pl.String)).unique()
+    )
     assert set(ends.rows()) == {("leaf0", "host1"), ("leaf1", "spine0")}
     # BFC's switches pause no class with PFC.
-    assert recorded.port_ingress.is_empty()
+    assert recorded.table("port_ingress").is_empty()
 
 
 def test_what_an_ingress_holds_is_recorded_beside_the_threshold(tmp_path: Path) -> None:
     scenario = tmp_path / "tiny.toml"
     scenario.write_text(TINY + '[record]\ningress = { every = "1us", ports = ["leaf0->host1"] }\n')
-    held = backwater.run(scenario, scheme="dcqcn", out=tmp_path / "out").port_ingress
+    held = simulated(scenario, scheme="dcqcn", out=tmp_path / "out").table("port_ingress")
     assert set(held.select(pl.col("name", "peer_name").cast(pl.String)).rows()) == {
         ("leaf0", "host1")
     }
@@ -343,26 +341,30 @@ def test_what_an_ingress_holds_is_recorded_beside_the_threshold(tmp_path: Path) 
     assert not held["victim"].any()
 
 
-def test_the_summary_has_the_percentiles_of_what_is_recorded(recorded: backwater.Run) -> None:
+def test_the_summary_has_the_percentiles_of_what_is_recorded(recorded: RunFiles) -> None:
     said = recorded.summary["queue"]
     # 400 us every 100 ns at 12 ports of leaves and 4 of spines.
-    assert said["samples"] == recorded.queue_histogram["samples"].sum() == 4000 * 16
-    assert said["max_bytes"] == recorded.queue_histogram["bin_bytes"].max() > 0
-    rtt = recorded.rtt.sort("bin_ps").with_columns(pl.col("samples").cum_sum().alias("below"))
+    assert said["samples"] == recorded.table("queue_histogram")["samples"].sum() == 4000 * 16
+    assert said["max_bytes"] == recorded.table("queue_histogram")["bin_bytes"].max() > 0
+    rtt = (
+        recorded.table("rtt")
+        .sort("bin_ps")
+        .with_columns(pl.col("samples").cum_sum().alias("below"))
+    )
     half = rtt.filter(pl.col("below") * 2 >= recorded.summary["rtt"]["samples"])["bin_ps"][0]
     assert recorded.summary["rtt"]["p50_ps"] == half > 4_000_000
 
 
 def test_recording_changes_no_digest_and_says_what_was_not_recorded(
-    recorded: backwater.Run, tmp_path: Path
+    recorded: RunFiles, tmp_path: Path
 ) -> None:
     scenario = tmp_path / "tiny.toml"
     scenario.write_text(TINY)
-    plain = backwater.run(scenario, out=tmp_path / "out")
+    plain = simulated(scenario, out=tmp_path / "out")
     assert plain.digest == recorded.digest
     assert plain.summary["queue"] is None
     with pytest.raises(backwater.RunError, match=r"rtt was not recorded; add \[record\]"):
-        plain.rtt  # noqa: B018
+        plain.table("rtt")
 
 
 def test_a_directory_above_results_names_them(compared: tuple[object, Path]) -> None:

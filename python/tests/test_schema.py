@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 import backwater
 from backwater.cli import app
-from backwater.running import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = sorted(
@@ -20,7 +19,7 @@ SCENARIOS = sorted(
     for folder in ("scenarios", "benches/scenarios", "papers/backwater_papers/figures/*/scenarios")
     for path in ROOT.glob(f"{folder}/*.toml")
 )
-SCHEMA = simulate.schema()
+SCHEMA = backwater.schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 GOOD = """
@@ -71,8 +70,8 @@ def test_every_example_of_the_documents_is_valid() -> None:
 def test_resolved_scenarios_are_valid_under_every_preset(tmp_path: Path) -> None:
     scenario = tmp_path / "good.toml"
     scenario.write_text(GOOD.replace("hpcc.eta = 0.9", ""))
-    for entry in simulate.catalogue("schemes"):
-        resolved = backwater.resolve(scenario, scheme=entry["name"])
+    for entry in backwater.catalogue("schemes"):
+        resolved = backwater.Scenario(scenario, scheme=entry["name"]).resolved
         assert mistakes(tomllib.loads(resolved)) == [], entry["name"]
 
 
@@ -168,11 +167,11 @@ def test_the_command_prints_the_schema() -> None:
 def test_messages_carry_a_code(tmp_path: Path) -> None:
     scenario = tmp_path / "good.toml"
     scenario.write_text(GOOD)
-    assert backwater.check(scenario) == []
+    assert backwater.Scenario(scenario).check() == []
     result = CliRunner().invoke(app, ["check", str(scenario), "--json"])
     assert (result.exit_code, json.loads(result.stdout)) == (0, [])
     overrides = ["scheme.dcqcn.g=0.5"]
-    [problem] = backwater.check(scenario, overrides=overrides)
+    [problem] = backwater.Scenario(scenario, overrides).check()
     assert problem["code"] == "useless-key"
     assert problem["key"] == "scheme.dcqcn"
     result = CliRunner().invoke(app, ["check", str(scenario), "--set", overrides[0], "--json"])

@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 import backwater
+from backwater.results.files import RunFiles
 from backwater.results.store import Store
-from backwater.running.runner import run_tasks
-from backwater.running.simulate import processors, runs_at_a_time
-from backwater.scenario.task import Task
+from backwater.running.engine import run_all
+from backwater.running.single import processors, runs_at_a_time
+from tools import simulated
 
 SCENARIO = """\
 name = "leaves"
@@ -48,7 +49,7 @@ def cli(*arguments: str):
     return CliRunner().invoke(app, [str(word) for word in arguments])
 
 
-def threads(run: backwater.Run) -> dict:
+def threads(run: RunFiles) -> dict:
     return run.summary["performance"]["threads"]
 
 
@@ -56,8 +57,8 @@ def threads(run: backwater.Run) -> dict:
 @several
 @pytest.mark.parametrize("scheme", ["hpcc", "bfc"])
 def test_every_table_is_the_same(scenario: Path, tmp_path: Path, scheme: str) -> None:
-    one = backwater.run(scenario, scheme=scheme, out=tmp_path / "one")
-    two = backwater.run(scenario, scheme=scheme, out=tmp_path / "two", threads=2)
+    one = simulated(scenario, scheme=scheme, out=tmp_path / "one")
+    two = simulated(scenario, scheme=scheme, out=tmp_path / "two", threads=2)
     assert (threads(one)["used"], threads(two)["used"]) == (1, 2)
     assert threads(two)["crossed"] > 100
     for name in ("flows", "ports", "queues", "pauses"):
@@ -83,7 +84,7 @@ def test_a_number_of_threads_that_cannot_be_is_refused(scenario: Path, tmp_path:
         said = cli("run", scenario, "--threads", wrong, "-o", tmp_path / "out")
         assert said.exit_code == 2, said.output
     with pytest.raises(backwater.ScenarioError, match="-3 threads"):
-        backwater.run(scenario, threads=-3, out=tmp_path / "out")
+        simulated(scenario, threads=-3, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -92,12 +93,12 @@ def test_comparisons_and_campaigns_pass_threads_on(scenario: Path, tmp_path: Pat
     compared = backwater.compare(
         scenario, ["hpcc", "dcqcn"], out=tmp_path / "compare", threads=2, report=False
     )
-    assert {threads(run)["used"] for run in compared.runs.values()} == {2}
-    task = Task(scenario, scheme="hpcc")
-    run = run_tasks([task], Store(tmp_path / "store"), threads=2).runs[task]
+    assert {threads(run)["used"] for run in compared.labelled().values()} == {2}
+    task = backwater.Scenario(scenario, scheme="hpcc")
+    run = run_all([task], Store(tmp_path / "store"), threads=2).runs[task]
     assert threads(run)["used"] == 2
-    assert run.digest == compared["hpcc"].digest
-    again = run_tasks([task], Store(tmp_path / "store"))
+    assert run.digest == compared["hpcc"].only.digest
+    again = run_all([task], Store(tmp_path / "store"))
     assert again.made == 0, "the number of threads is no part of the key"
 
 

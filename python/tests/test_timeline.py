@@ -13,15 +13,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-import backwater
 from backwater.report import timeline
+from backwater.results.files import RunFiles
 from conftest import TINY, Backwater
+from tools import Runs
 
 Events = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def run(command: Backwater, tmp_path_factory: pytest.TempPathFactory) -> backwater.Run:
+def run(command: Backwater, tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     """A run with pauses, whose causes and queues were recorded."""
     path = tmp_path_factory.mktemp("timeline")
     (path / "scenario.toml").write_text(
@@ -31,7 +32,7 @@ def run(command: Backwater, tmp_path_factory: pytest.TempPathFactory) -> backwat
     )
     done = command("run", path / "scenario.toml", "--scheme", "dcqcn", "-o", path / "out")
     assert done.returncode == 0, done.stderr
-    return backwater.Run(path / "out")
+    return RunFiles(path / "out")
 
 
 def events_of(path: Path) -> Events:
@@ -43,7 +44,7 @@ def events_of(path: Path) -> Events:
 
 
 @pytest.fixture(scope="module")
-def events(run: backwater.Run, tmp_path_factory: pytest.TempPathFactory) -> Events:
+def events(run: RunFiles, tmp_path_factory: pytest.TempPathFactory) -> Events:
     path = tmp_path_factory.mktemp("trace") / "trace.json"
     written = timeline.write(run, path)
     found = events_of(path)
@@ -56,10 +57,10 @@ def slices(events: Events, name: str) -> Events:
     return [e for e in events if e["ph"] == "X" and e["name"].startswith(name)]
 
 
-def test_every_flow_is_a_slice_in_microseconds(events: Events, run: backwater.Run) -> None:
+def test_every_flow_is_a_slice_in_microseconds(events: Events, run: RunFiles) -> None:
     drawn = {e["args"]["flow"]: e for e in slices(events, "→ ")}
-    assert len(drawn) == run.flows.height
-    for row in run.flows.iter_rows(named=True):
+    assert len(drawn) == run.table("flows").height
+    for row in run.table("flows").iter_rows(named=True):
         event = drawn[row["id"]]
         assert event["pid"] == row["src"] + 1
         assert event["ts"] == row["start_ps"] / 1e6
@@ -78,36 +79,36 @@ def test_slices_of_a_thread_follow_each_other(events: Events) -> None:
             assert ts + dur <= following * (1 + 1e-12)
 
 
-def test_every_pause_is_there_with_its_congested_port(events: Events, run: backwater.Run) -> None:
+def test_every_pause_is_there_with_its_congested_port(events: Events, run: RunFiles) -> None:
     drawn = slices(events, "paused")
-    assert len(drawn) == run.pauses.height > 0
+    assert len(drawn) == run.table("pauses").height > 0
     spent = sum(event["dur"] for event in drawn)
-    held = run.pauses.select((pl.col("to_ps") - pl.col("from_ps")).sum()).item()
+    held = run.table("pauses").select((pl.col("to_ps") - pl.col("from_ps")).sum()).item()
     assert spent == pytest.approx(held / 1e6)
-    roots = set(run.pause_causes["root_name"].cast(pl.String))
+    roots = set(run.table("pause_causes")["root_name"].cast(pl.String))
     named = [e for e in drawn if e["name"].startswith("paused for ")]
     assert {e["name"].split()[2] for e in named} <= roots
     assert named
 
 
-def test_buffers_and_queues_are_counters(events: Events, run: backwater.Run) -> None:
+def test_buffers_and_queues_are_counters(events: Events, run: RunFiles) -> None:
     counters = defaultdict(list)
     for event in events:
         if event["ph"] == "C" and "bytes" in event["args"]:
             counters[event["pid"], event["name"]].append((event["ts"], event["args"]["bytes"]))
-    for node, rows in run.queues.group_by("node"):
+    for node, rows in run.table("queues").group_by("node"):
         told = counters[int(str(node[0])) + 1, "buffer"]
         assert max(b for _, b in told) == rows["used_bytes"].max()
         assert [at for at, _ in told] == sorted(at for at, _ in told)
     assert sum(name.startswith("queue → ") for _, name in counters) > 4
 
 
-def test_utilisation_is_a_counter_that_falls_to_zero(events: Events, run: backwater.Run) -> None:
+def test_utilisation_is_a_counter_that_falls_to_zero(events: Events, run: RunFiles) -> None:
     counters = defaultdict(list)
     for event in events:
         if event["ph"] == "C" and event["name"].startswith("link → "):
             counters[event["pid"], event["name"]].append((event["ts"], event["args"]["%"]))
-    assert len(counters) == run.utilisation.select("node", "port").n_unique()
+    assert len(counters) == run.table("utilisation").select("node", "port").n_unique()
     for samples in counters.values():
         assert samples == sorted(samples)
         assert len({at for at, _ in samples}) == len(samples)
@@ -116,7 +117,7 @@ def test_utilisation_is_a_counter_that_falls_to_zero(events: Events, run: backwa
         # Between two values above 0 there is no gap.
         assert all(b - a == 10 for (a, share), (b, _) in pairwise(samples) if share)
     busy_us = sum(share / 100 * 10 for samples in counters.values() for _, share in samples)
-    assert busy_us == pytest.approx(run.utilisation["busy_ps"].sum() / 1e6, rel=1e-3)
+    assert busy_us == pytest.approx(run.table("utilisation")["busy_ps"].sum() / 1e6, rel=1e-3)
 
 
 def test_all_that_is_used_has_a_name(events: Events) -> None:
@@ -130,7 +131,7 @@ def test_all_that_is_used_has_a_name(events: Events) -> None:
 
 
 def test_what_does_not_fit_is_said(
-    run: backwater.Run, command: Backwater, tmp_path: Path, events: Events
+    run: RunFiles, command: Backwater, tmp_path: Path, events: Events
 ) -> None:
     done = command("timeline", run.path, "--limit", "300", "-o", "short.json.gz", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -143,7 +144,7 @@ def test_what_does_not_fit_is_said(
     assert len(found) == sum(e["ph"] != "M" and e["ts"] <= last for e in events)
 
 
-def test_a_window_is_a_part(run: backwater.Run, command: Backwater, tmp_path: Path) -> None:
+def test_a_window_is_a_part(run: RunFiles, command: Backwater, tmp_path: Path) -> None:
     window = ("--from", "100us", "--to", "0.2ms")
     done = command("timeline", run.path, *window, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -157,14 +158,16 @@ def test_a_window_is_a_part(run: backwater.Run, command: Backwater, tmp_path: Pa
     assert "the run goes from 0 to" in refused.stderr
 
 
-def test_flows_that_have_not_ended_go_to_the_end_of_the_run(
-    run: backwater.Run, tmp_path: Path
-) -> None:
+def test_flows_that_have_not_ended_go_to_the_end_of_the_run(run: RunFiles, tmp_path: Path) -> None:
     path = tmp_path / "cut"
     shutil.copytree(run.path, path)
-    late = pl.when(pl.col("id") == run.flows["id"][0]).then(None).otherwise(pl.col("received_ps"))
-    run.flows.with_columns(late.alias("received_ps")).write_parquet(path / "flows.parquet")
-    cut = backwater.Run(path)
+    late = (
+        pl.when(pl.col("id") == run.table("flows")["id"][0])
+        .then(None)
+        .otherwise(pl.col("received_ps"))
+    )
+    run.table("flows").with_columns(late.alias("received_ps")).write_parquet(path / "flows.parquet")
+    cut = RunFiles(path)
     timeline.write(cut, tmp_path / "trace.json")
     (open_,) = [
         e for e in events_of(tmp_path / "trace.json") if e.get("args", {}).get("unfinished")
@@ -173,7 +176,7 @@ def test_flows_that_have_not_ended_go_to_the_end_of_the_run(
 
 
 def test_ranks_and_collectives_are_there_where_a_run_has_them(
-    run: backwater.Run, tmp_path: Path
+    run: RunFiles, tmp_path: Path
 ) -> None:
     path = tmp_path / "ranks"
     shutil.copytree(run.path, path)
@@ -201,7 +204,7 @@ def test_ranks_and_collectives_are_there_where_a_run_has_them(
         },
         schema_overrides={"group": pl.UInt32},
     ).write_parquet(path / "collectives.parquet")
-    timeline.write(backwater.Run(path), tmp_path / "trace.json")
+    timeline.write(RunFiles(path), tmp_path / "trace.json")
     found = events_of(tmp_path / "trace.json")
     calc, send, recv = (slices(found, kind)[0] for kind in ("calc", "send", "recv"))
     assert (calc["ts"], calc["dur"], send["ts"], send["dur"]) == (0, 5, 1, 5)
@@ -214,7 +217,7 @@ def test_ranks_and_collectives_are_there_where_a_run_has_them(
 
 
 def test_several_runs_and_bad_places_are_refused(
-    comparison: backwater.Comparison, command: Backwater, tmp_path: Path
+    comparison: Runs, command: Backwater, tmp_path: Path
 ) -> None:
     assert command("timeline", comparison.path).returncode == 2
     missing = tmp_path / "none" / "trace.json"

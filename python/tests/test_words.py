@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 import backwater
 from backwater._base import units
-from backwater.results import tables
+from backwater.results import columns
+from backwater.results.files import RunFiles
 from backwater.running.progress import facts
+from tools import Runs
 
 
 @pytest.mark.parametrize(
@@ -56,77 +58,61 @@ def test_time_left(value: float | None, expected: str) -> None:
     assert units.clock_text(value) == expected
 
 
-def row(key: str) -> tables.Row:
-    return next(row for row in tables.ROWS if row.key == key)
+def row(key: str) -> columns.Column:
+    return next(row for row in columns.COLUMNS if row.name == key)
 
 
 def test_keys_of_rows_are_unique() -> None:
-    keys = [row.key for row in tables.ROWS]
+    keys = [row.name for row in columns.COLUMNS]
     assert len(keys) == len(set(keys))
 
 
-def test_what_is_not_there_is_a_dash(bare: backwater.Run) -> None:
-    assert tables.text(row("slowdown_short_p99"), bare.summary) == "–"
-    assert tables.text(row("core_wire"), bare.summary) == "–"
+def test_what_is_not_there_is_a_dash(bare: RunFiles) -> None:
+    assert columns.text(row("fct.short.p99"), bare.summary) == "–"
+    assert columns.text(row("core.wire"), bare.summary) == "–"
 
 
-def test_rows_that_no_run_has_are_left_out_and_said(bare: backwater.Run) -> None:
-    assert not [row for row in tables.rows_of([bare.summary]) if row.group.startswith("Slowdown")]
-    assert not [row for row in tables.rows_of([bare.summary]) if row.key.startswith("core")]
+def test_rows_that_no_run_has_are_left_out_and_said(bare: RunFiles) -> None:
+    assert not [row for row in columns.rows_of([bare.summary]) if row.group.startswith("Slowdown")]
+    assert not [row for row in columns.rows_of([bare.summary]) if row.name.startswith("core")]
     said = "No flow was measured of: short ≤ 10 KB; medium; long > 1 MB; incast."
-    assert tables.without_flows([bare.summary]) == said
+    assert columns.without_flows([bare.summary]) == said
 
 
-def test_percentiles_have_the_number_of_their_flows(
-    bare: backwater.Run, comparison: backwater.Comparison
-) -> None:
+def test_percentiles_have_the_number_of_their_flows(bare: RunFiles, comparison: Runs) -> None:
     run = comparison["bfc"]
-    there = [each.key for each in tables.rows_of([bare.summary, run.summary])]
-    at = there.index("flows_short")
-    assert there[at + 1] == "slowdown_short_p50"
-    assert tables.text(row("flows_short"), bare.summary) == "–"
+    there = [each.name for each in columns.rows_of([bare.summary, run.summary])]
+    at = there.index("fct.short.flows")
+    assert there[at + 1] == "fct.short.p50"
+    assert columns.text(row("fct.short.flows"), bare.summary) == "–"
     short = run.measured_flows().filter(pl.col("bytes") <= 10_000, ~pl.col("incast"))
-    assert row("flows_short").value(run.summary) == short.height
+    assert row("fct.short.flows").value(run.summary) == short.height
 
 
 def test_pauses_are_said_as_a_sum_over_ports_and_as_the_share_of_one() -> None:
     links = [{"ports": 3, "paused_fraction": 0.1}, {"ports": 1, "paused_fraction": 0.5}]
-    assert row("pfc_paused_fraction").value({"links": links}) == pytest.approx(0.2)
-    assert "sum over ports" in row("pfc_paused_ps").label
+    assert row("pfc.share").value({"links": links}) == pytest.approx(0.2)
+    assert "sum over ports" in row("pfc.time").label
 
 
 def test_a_comparison_of_one_seed_has_a_note() -> None:
     seven, eight = {"seed": 7}, {"seed": 8}
-    assert tables.one_seed([seven]) is None
-    both = tables.one_seed([seven, seven])
+    assert columns.one_seed([seven]) is None
+    both = columns.one_seed([seven, seven])
     assert both is not None
     assert "One seed (7)" in both
-    other = tables.one_seed([seven, eight])
+    other = columns.one_seed([seven, eight])
     assert other is not None
     assert "7" not in other
 
 
-def with_drops(drops: int) -> tables.Summary:
-    return {"drops": {"total": drops}}
-
-
-def test_the_lowest_is_the_best_but_ideals_do_not_compete() -> None:
-    runs = {"a": with_drops(3), "b": with_drops(2), "ideal-fq": with_drops(0), "c": with_drops(2)}
-    assert tables.best(row("drops"), runs) == {"b", "c"}
-
-
-def test_nobody_is_best_where_all_are_alike() -> None:
-    assert tables.best(row("drops"), {"a": with_drops(2), "b": with_drops(2)}) == set()
-    assert tables.best(row("drops"), {"a": with_drops(2)}) == set()
-
-
 @given(st.floats(0, 1e15))
 def test_every_number_has_a_short_text(value: float) -> None:
-    for each in tables.ROWS:
+    for each in columns.COLUMNS:
         if each.text is str:
             continue
         assert (
-            0 < len(each.text(int(value) if each.key.endswith(("_ps", "_bytes")) else value)) < 24
+            0 < len(each.text(int(value) if each.name.endswith(("_ps", "_bytes")) else value)) < 24
         )
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import backwater.workloads
 from backwater.errors import RunError, ScenarioError
-from backwater.running import simulate
 from backwater.workloads import Workload, WorkloadError, parallel_groups, read
+from tools import simulated
 
 
 def small() -> Workload:
@@ -116,11 +116,11 @@ def test_messages_have_traffic_classes(tmp_path: Path) -> None:
         scenario.write_text(text + 'file = "w.parquet"')
         if traffic_class > 7:
             with pytest.raises(ScenarioError, match=f'"class" is {traffic_class}; .* are 0 to 7'):
-                simulate.run(scenario, out=tmp_path / "out", force=True)
+                simulated(scenario, out=tmp_path / "out", force=True)
             continue
-        assert simulate.run(scenario, out=tmp_path / "out", force=True).ok
+        assert simulated(scenario, out=tmp_path / "out", force=True).ok
     scenario.write_text(text + 'collective = "all-reduce"\nsize = "1MB"\nclass = 4')
-    assert simulate.run(scenario, out=tmp_path / "out", force=True).ok
+    assert simulated(scenario, out=tmp_path / "out", force=True).ok
 
 
 def test_groups_of_parallel_ranks() -> None:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import pytest
+
+import backwater
+from backwater.results.files import RunFiles
+from backwater.results.results import Results
 
 PATIENCE = 600
 """Seconds to wait for an event that must happen. Only a fault makes a test wait so long."""
@@ -26,3 +33,25 @@ def program(*names: str) -> str:
             return found
     absent(names[0])
     raise AssertionError
+
+
+class Runs(dict[str, RunFiles]):
+    """The runs of a comparison by scheme, and the results that they are of."""
+
+    def __init__(self, results: Results) -> None:
+        super().__init__(results.labelled())
+        self.results, self.path = results, results.path
+
+
+def simulated(
+    scenario: Path,
+    overrides: Iterable[str] = (),
+    *,
+    scheme: str | None = None,
+    seed: int | None = None,
+    profile: str | None = None,
+    **options: Any,
+) -> RunFiles:
+    """Run a scenario with changes once, and return its files."""
+    changed = backwater.Scenario(scenario, overrides, scheme=scheme, seed=seed, profile=profile)
+    return backwater.run(changed, **options).only

@@ -243,7 +243,7 @@ def as_ours(case: Path, kept: Path, stretch: float) -> None:
     """Write what our run of a case found as if the other simulator had, small flows slower."""
     run = load(kept / "run")
     lines = []
-    for row in run.flows.sort("id").iter_rows(named=True):
+    for row in run.table("flows").sort("id").iter_rows(named=True):
         fct_ns = (row["acked_ps"] - row["start_ps"]) / 1000
         packets = -(-row["bytes"] // 1000)
         fct_ns *= stretch if packets == 1 else 1

@@ -283,7 +283,10 @@ def as_ours(case: Path, kept: Path, stretch: float) -> None:
     """Write what our run of a case found as if that simulator had, flows by chance slower."""
     run = load(kept / "run")
     config = (case / "cfg.ini").read_text(encoding="ascii")
-    found = {(row["src"], row["dst"], row["bytes"]): row for row in run.flows.iter_rows(named=True)}
+    found = {
+        (row["src"], row["dst"], row["bytes"]): row
+        for row in run.table("flows").iter_rows(named=True)
+    }
     lines = []
     for src, dst, size, start_ns, incast in busy():
         row = found[src, dst, size]
@@ -339,7 +342,7 @@ def test_a_small_case_from_end_to_end(floodgate: int, tmp_path: Path, validated:
 def test_the_authors_own_list_is_read_whole() -> None:
     """Both cases; that they hold takes a minute: docs/validation-floodgate.md."""
     found = [case.expected() for case in cases.find(REFERENCE)]
-    assert [len(one.flows) for one in found] == [5663, 5663]
+    assert [len(one.table("flows")) for one in found] == [5663, 5663]
     for one in found:
         assert one.totals is not None
         assert one.totals.samples

@@ -15,7 +15,7 @@ from backwater.errors import InputError
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 RECORD = "record.blame={}"
 """What makes a run record it, as an override."""
@@ -203,7 +203,7 @@ class Explanation:
         }
 
 
-def is_recorded(run: Run) -> bool:
+def is_recorded(run: RunFiles) -> bool:
     """Say whether the run recorded where the time of its flows went."""
     return _is_in(run.path)
 
@@ -212,12 +212,12 @@ def _is_in(path: Path) -> bool:
     return (path / "blame.parquet").exists()
 
 
-def require(run: Run) -> None:
+def require(run: RunFiles) -> None:
     """Raise :class:`~backwater.errors.InputError`, with what to do, where it did not."""
     require_all({run.scheme: run}, run.path)
 
 
-def require_all(runs: Mapping[str, Run], path: Path) -> None:
+def require_all(runs: Mapping[str, RunFiles], path: Path) -> None:
     """Do so for the runs of a directory, which is where the user found them."""
     missing = [run for run in runs.values() if not is_recorded(run)]
     if not missing:
@@ -231,22 +231,22 @@ def require_all(runs: Mapping[str, Run], path: Path) -> None:
     )
 
 
-def again(run: Run) -> Path:
+def again(run: RunFiles) -> Path:
     """Return the directory for the same run with the account."""
     return run.path.with_name(f"{run.path.name}-blame")
 
 
-def recorded(run: Run) -> Run | None:
+def recorded(run: RunFiles) -> RunFiles | None:
     """Return the run that has the account of a run's flows: itself, or the same one beside it.
 
     None where neither has. The run beside it counts only with an equal digest.
     """
-    from backwater.results import Run as Runs
+    from backwater.results.files import RunFiles
 
     if is_recorded(run):
         return run
     path = again(run)
-    beside = Runs(path) if _is_in(path) else None
+    beside = RunFiles(path) if _is_in(path) else None
     return beside if beside and beside.digest == run.digest else None
 
 
@@ -270,7 +270,7 @@ def with_class(flows: polars.DataFrame) -> polars.DataFrame:
     )
 
 
-def accounts(run: Run) -> polars.DataFrame:
+def accounts(run: RunFiles) -> polars.DataFrame:
     """Return a row per measured flow: ``id``, ``size_class``, ``slowdown``, ``fct_ps``, groups.
 
     The columns of :data:`GROUPS` are in picoseconds and add up to ``fct_ps``.
@@ -282,11 +282,11 @@ def accounts(run: Run) -> polars.DataFrame:
     sums = {
         name: pl.sum_horizontal([f"{part}_ps" for part in parts]) for name, parts in GROUPS.items()
     }
-    table = run.blame.select("fct_ps", id="flow", **sums)
+    table = run.table("blame").select("fct_ps", id="flow", **sums)
     return flows.join(table, on="id")
 
 
-def slow(run: Run, percentile: float = 99) -> polars.DataFrame:
+def slow(run: RunFiles, percentile: float = 99) -> polars.DataFrame:
     """Return what the slow flows of each class spent their time on, on average.
 
     A row per class with flows: ``size_class``, ``flows`` (how many are slow: their slowdown is at
@@ -306,7 +306,7 @@ def slow(run: Run, percentile: float = 99) -> polars.DataFrame:
     return found.sort(order)
 
 
-def slow_by_class(runs: Mapping[str, Run], percentile: float = 99) -> Slow:
+def slow_by_class(runs: Mapping[str, RunFiles], percentile: float = 99) -> Slow:
     """Return the rows of :func:`slow` by class and run; classes without flows are left out."""
     tables = {name: slow(run, percentile) for name, run in runs.items()}
     found: Slow = {}
@@ -329,7 +329,7 @@ def named(found: Slow) -> list[str]:
 
 
 def pick(
-    run: Run,
+    run: RunFiles,
     flow: int | None = None,
     worst: int | None = None,
     size_class: str | None = None,
@@ -360,7 +360,7 @@ def pick(
     return [int(number) for number in table["id"].head(worst or 1).to_list()]
 
 
-def _check_number(run: Run, flow: int) -> None:
+def _check_number(run: RunFiles, flow: int) -> None:
     """Raise :class:`~backwater.errors.InputError` where no flow of this number has an account.
 
     The message tells the numbers that there are, and how to find one.
@@ -395,15 +395,15 @@ def _counts(measured: polars.DataFrame) -> str:
     return f"; there are {there}" if there else ""
 
 
-def explain(run: Run, numbers: Sequence[int]) -> list[Explanation]:
+def explain(run: RunFiles, numbers: Sequence[int]) -> list[Explanation]:
     """Return why these flows took as long as they did."""
     import polars as pl
 
     require(run)
     chosen = pl.col("flow").is_in(list(numbers))
-    hops = run.blame_hops.filter(chosen)
-    whole = {row["flow"]: row for row in run.blame.filter(chosen).iter_rows(named=True)}
-    flows = run.flows.filter(pl.col("id").is_in(list(numbers)))
+    hops = run.table("blame_hops").filter(chosen)
+    whole = {row["flow"]: row for row in run.table("blame").filter(chosen).iter_rows(named=True)}
+    flows = run.table("flows").filter(pl.col("id").is_in(list(numbers)))
     name, port = _names(run)
     found = {}
     for row in flows.iter_rows(named=True):
@@ -427,24 +427,24 @@ def explain(run: Run, numbers: Sequence[int]) -> list[Explanation]:
     return [found[number] for number in numbers]
 
 
-def _names(run: Run) -> tuple[dict[int, str], dict[tuple[int, int], str]]:
+def _names(run: RunFiles) -> tuple[dict[int, str], dict[tuple[int, int], str]]:
     """Return the names of nodes, and of ports by node and port number, as ``node -> peer``."""
     import polars as pl
 
-    ports = run.ports.select("node", "port", pl.col("name", "peer_name").cast(pl.String))
+    ports = run.table("ports").select("node", "port", pl.col("name", "peer_name").cast(pl.String))
     name = dict(ports.select("node", "name").unique().iter_rows())
     return name, {(node, at): f"{own} -> {peer}" for node, at, own, peer in ports.iter_rows()}
 
 
 def _losses(
-    run: Run, flow: int, name: dict[int, str], port: dict[tuple[int, int], str]
+    run: RunFiles, flow: int, name: dict[int, str], port: dict[tuple[int, int], str]
 ) -> tuple[Loss, ...] | None:
     """Return where packets of a flow were dropped; None: the run is older than this record."""
     import polars as pl
 
     if not (run.path / "blame_losses.parquet").exists():
         return None
-    rows = run.blame_losses.filter(pl.col("flow") == flow)
+    rows = run.table("blame_losses").filter(pl.col("flow") == flow)
     rows = rows.sort("packets", "answers", descending=True, maintain_order=True)
     return tuple(
         Loss(
@@ -460,7 +460,7 @@ def _losses(
 def _waits(
     hops: polars.DataFrame,
     flow: dict[str, Any],
-    run: Run,
+    run: RunFiles,
     port: dict[tuple[int, int], str],
     lost: tuple[Loss, ...] | None,
 ) -> list[Reason]:
@@ -477,10 +477,10 @@ def _waits(
     return reasons
 
 
-def _incast(run: Run, host: int, flow: dict[str, Any]) -> int:
+def _incast(run: RunFiles, host: int, flow: dict[str, Any]) -> int:
     """Return how many flows of incasts to a host were under way while a flow was."""
     import polars as pl
 
     ends = pl.col("received_ps").fill_null(run.summary["end_ps"])
     meets = (pl.col("start_ps") < flow["received_ps"]) & (ends > flow["start_ps"])
-    return run.flows.filter(pl.col("incast") & (pl.col("dst") == host) & meets).height
+    return run.table("flows").filter(pl.col("incast") & (pl.col("dst") == host) & meets).height

@@ -14,7 +14,7 @@ from backwater.errors import RunError
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 CLASSES = ("incast", "victim-of-incast", "victim-of-pfc", "other")
 """What an incast does to a flow; each flow has the first that fits."""
@@ -23,11 +23,11 @@ ROLES = ("tor-up", "agg-up", "core", "agg-down", "tor-down")
 """Where a port of a switch stands on a packet's way, from its sender to its receiver."""
 
 
-def levels(run: Run) -> dict[int, int]:
+def levels(run: RunFiles) -> dict[int, int]:
     """Distance of each node from the nearest host, which has 0."""
     import polars as pl
 
-    links = run.ports.select("node", "peer", pl.col("tier").cast(pl.String))
+    links = run.table("ports").select("node", "peer", pl.col("tier").cast(pl.String))
     near: dict[int, list[int]] = {}
     for node, peer, _ in links.iter_rows():
         near.setdefault(node, []).append(peer)
@@ -42,7 +42,7 @@ def levels(run: Run) -> dict[int, int]:
     return level
 
 
-def port_roles(run: Run) -> polars.DataFrame:
+def port_roles(run: RunFiles) -> polars.DataFrame:
     """Return a row per switch port: ``node``, ``port`` and ``role``.
 
     A ToR is a switch with hosts; its ports to them are ``tor-down``, all others ``tor-up``. Ports
@@ -53,7 +53,7 @@ def port_roles(run: Run) -> polars.DataFrame:
 
     level = levels(run)
     top = max(level.values())
-    rows = run.ports.select("node", "port", "peer").iter_rows()
+    rows = run.table("ports").select("node", "port", "peer").iter_rows()
     found = [
         (node, port, _role(level[node], level[peer], top))
         for node, port, peer in rows
@@ -70,7 +70,7 @@ def _role(own: int, peer: int, top: int) -> str:
     return f"{tier}-down" if peer < own else f"{tier}-up"
 
 
-def flow_classes(run: Run) -> polars.DataFrame:
+def flow_classes(run: RunFiles) -> polars.DataFrame:
     """Return a row per flow: ``id`` and ``flow_class``, one of :data:`CLASSES`.
 
     ``victim-of-incast``: the flow belongs to no incast, and its receiver hangs on the same ToR as
@@ -79,7 +79,9 @@ def flow_classes(run: Run) -> polars.DataFrame:
     """
     import polars as pl
 
-    flows = run.flows.select("id", "src", "dst", "incast", "start_ps", "received_ps", "finished")
+    flows = run.table("flows").select(
+        "id", "src", "dst", "incast", "start_ps", "received_ps", "finished"
+    )
     racks = _racks(run)
     rack = pl.col("dst").replace_strict(racks, return_dtype=pl.UInt32)
     struck = sorted({racks[dst] for dst in flows.filter("incast")["dst"].to_list()})
@@ -96,17 +98,17 @@ def flow_classes(run: Run) -> polars.DataFrame:
     )
 
 
-def _racks(run: Run) -> dict[int, int]:
+def _racks(run: RunFiles) -> dict[int, int]:
     """Return the switch of each host; of several the first."""
     level = levels(run)
     racks: dict[int, int] = {}
-    for node, peer in run.ports.select("node", "peer").iter_rows():
+    for node, peer in run.table("ports").select("node", "peer").iter_rows():
         if level[node] == 0:
             racks[node] = min(peer, racks.get(node, peer))
     return racks
 
 
-def held_flows(run: Run) -> list[int]:
+def held_flows(run: RunFiles) -> list[int]:
     """Flows under way while PFC held a port that they had to leave by, in order.
 
     A flow is under way from its start to its last byte at the receiver, or to the end of the run.
@@ -114,12 +116,12 @@ def held_flows(run: Run) -> list[int]:
     import numpy as np
     import polars as pl
 
-    pauses = run.pauses
+    pauses = run.table("pauses")
     paths = flow_paths(run) if pauses.height else None
     if paths is None:
         return []
     end = pl.when("finished").then(pl.col("received_ps")).otherwise(run.summary["end_ps"])
-    flows = run.flows.select("id", "start_ps", end_ps=end)
+    flows = run.table("flows").select("id", "start_ps", end_ps=end)
     ports = pauses.select("node", "port").unique()
     crossed = paths.join(ports, on=["node", "port"]).join(flows, on="id")
     held: set[int] = set()
@@ -136,7 +138,7 @@ def held_flows(run: Run) -> list[int]:
     return sorted(held)
 
 
-def flow_paths(run: Run) -> polars.DataFrame | None:
+def flow_paths(run: RunFiles) -> polars.DataFrame | None:
     """Return a row per flow and port that it leaves by, sender first: ``id``, ``node``, ``port``.
 
     The paths follow from the scenario; nothing is run. ``None`` where packets of a flow take
@@ -151,8 +153,10 @@ def flow_paths(run: Run) -> polars.DataFrame | None:
     if found is None:
         return None
     ends = np.frombuffer(found[0], np.uint32)
-    if len(ends) < run.flows.height:
-        raise RunError(f"{run.path}: {run.flows.height} flows, but its scenario has {len(ends)}")
+    if len(ends) < run.table("flows").height:
+        raise RunError(
+            f"{run.path}: {run.table('flows').height:,} flows, but its scenario has {len(ends)}"
+        )
     lengths = np.diff(ends, prepend=np.uint32(0))
     return pl.DataFrame(
         {
@@ -163,7 +167,7 @@ def flow_paths(run: Run) -> polars.DataFrame | None:
     )
 
 
-def by_class(run: Run) -> polars.DataFrame:
+def by_class(run: RunFiles) -> polars.DataFrame:
     """Completion times of measured flows by class: how many, mean and p99 in ps.
 
     They end as the scenario says (`run.fct`): with the last byte, or with its ACK.
@@ -182,7 +186,7 @@ def by_class(run: Run) -> polars.DataFrame:
     return found.sort(order)
 
 
-def by_role(run: Run) -> polars.DataFrame:
+def by_role(run: RunFiles) -> polars.DataFrame:
     """Ports by role: ``role``, ``ports``, the fullest port in bytes, and how long data waited.
 
     The last, of flows that belong to no incast, only where the run has ``[record] waiting``.
@@ -190,10 +194,10 @@ def by_role(run: Run) -> polars.DataFrame:
     import polars as pl
 
     roles = port_roles(run)
-    ports = run.ports.join(roles, on=["node", "port"])
+    ports = run.table("ports").join(roles, on=["node", "port"])
     found = ports.group_by("role").agg(ports=pl.len(), max_bytes=port_bytes(ports).max())
     if (run.path / "waiting.parquet").exists():
-        waited = run.waiting.filter(~pl.col("incast")).join(roles, on=["node", "port"])
+        waited = run.table("waiting").filter(~pl.col("incast")).join(roles, on=["node", "port"])
         mean = (pl.col("mean_ps") * pl.col("packets")).sum() / pl.col("packets").sum()
         found = found.join(waited.group_by("role").agg(mean_wait_ps=mean), on="role", how="left")
     order = pl.col("role").replace_strict({r: i for i, r in enumerate(ROLES)})

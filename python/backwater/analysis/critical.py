@@ -17,7 +17,7 @@ from backwater.errors import InputError
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 COLUMNS = (
     "flow",
@@ -40,13 +40,13 @@ _ALONE = ("nic_sending", "propagation", "serialisation")
 """Parts of a flow's time that it has alone in the network, too."""
 
 
-def slowest(run: Run) -> dict[str, Any] | None:
+def slowest(run: RunFiles) -> dict[str, Any] | None:
     """Return the row of the collective that took longest; nothing where none has ended."""
-    return longest(run.collectives)
+    return longest(run.table("collectives"))
 
 
 def chosen(
-    run: Run,
+    run: RunFiles,
     workload: str | None = None,
     instance: int | None = None,
     group: str | None = None,
@@ -59,7 +59,7 @@ def chosen(
     """
     import polars as pl
 
-    table = run.collectives
+    table = run.table("collectives")
     if workload is not None:
         _require(run, workload)
         table = table.filter(workload=workload)
@@ -79,9 +79,9 @@ def chosen(
     return table
 
 
-def _require(run: Run, workload: str) -> None:
+def _require(run: RunFiles, workload: str) -> None:
     """Raise :class:`~backwater.errors.InputError` where a run has no such workload."""
-    names = run.ranks["workload"].cast(str).unique(maintain_order=True).to_list()
+    names = run.table("ranks")["workload"].cast(str).unique(maintain_order=True).to_list()
     if workload not in names:
         raise InputError(
             f"{run.path}: there is no workload {workload}; there are {', '.join(names)}"
@@ -93,7 +93,7 @@ _NAMED = 12
 
 
 def _kept(
-    run: Run,
+    run: RunFiles,
     table: polars.DataFrame,
     wanted: polars.Expr | polars.Series,
     words: str,
@@ -136,9 +136,9 @@ def longest(table: polars.DataFrame) -> dict[str, Any] | None:
     return first.row(0, named=True) if first.height else None
 
 
-def ranks_of(run: Run, workload: str) -> dict[int, int]:
+def ranks_of(run: RunFiles, workload: str) -> dict[int, int]:
     """Return the ranks of a workload by their hosts; a host may have ranks of others, too."""
-    return dict(run.ranks.filter(workload=workload).select("host", "rank").iter_rows())
+    return dict(run.table("ranks").filter(workload=workload).select("host", "rank").iter_rows())
 
 
 def group_words(collective: Mapping[str, Any]) -> str:
@@ -150,7 +150,7 @@ def group_words(collective: Mapping[str, Any]) -> str:
     return f"group {collective['group'] if name is None else name}"
 
 
-def messages(run: Run, workload: str) -> polars.DataFrame:
+def messages(run: RunFiles, workload: str) -> polars.DataFrame:
     """Return the messages of a workload as flows, with the columns that critical paths need."""
     import polars as pl
 
@@ -160,7 +160,7 @@ def messages(run: Run, workload: str) -> polars.DataFrame:
 
 
 def critical_path(
-    run: Run, collective: dict[str, Any], sent: polars.DataFrame | None = None
+    run: RunFiles, collective: dict[str, Any], sent: polars.DataFrame | None = None
 ) -> polars.DataFrame:
     """Return the messages that followed each other up to the end of a collective, first to last.
 
@@ -171,7 +171,7 @@ def critical_path(
     """
     import polars as pl
 
-    last = run.ranks.filter(workload=collective["workload"], rank=collective["last_rank"])
+    last = run.table("ranks").filter(workload=collective["workload"], rank=collective["last_rank"])
     if not last.height:
         raise InputError(f"{run.path}: there is no workload {collective['workload']}")
     begin, end = collective["start_ps"], collective["end_ps"]
@@ -213,7 +213,7 @@ def critical_path(
         flow, src, dst, size, start, received, ideal = there[at - 1]
         path.append([flow, src, dst, size, start, received, received - start, ideal, 0])
         host, until = src, start
-    return pl.DataFrame(path[::-1], schema=dict.fromkeys(COLUMNS, pl.UInt64), orient="row")
+    return pl.DataFrame(path[::-1], schema=dict.fromkeys(COLUMNS, pl.Int64), orient="row")
 
 
 def latest(path: polars.DataFrame, count: int) -> polars.DataFrame:
@@ -237,7 +237,7 @@ def _declared(resolved: str, workload: str) -> dict[str, Any]:
     return next((found for found in workloads if found["name"] == workload), {})
 
 
-def _parts(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
+def _parts(run: RunFiles, collective: dict[str, Any]) -> polars.DataFrame:
     """Return the operations of ranks that are a collective, by its number in its group.
 
     Their kinds may differ, where ranks count as they start them. Of one that a file composes of
@@ -246,20 +246,20 @@ def _parts(run: Run, collective: dict[str, Any]) -> polars.DataFrame:
     import polars as pl
 
     if collective.get("composed"):
-        parts = run.operations.filter(
+        parts = run.table("operations").filter(
             (pl.col("workload") == collective["workload"])
             & (pl.col("part_of") == collective["instance"])
         )
         return parts.sort("start_ps", "index").unique("rank", keep="first", maintain_order=True)
     same = pl.col("group").eq_missing(pl.lit(collective["group"], pl.UInt32))
-    return run.operations.filter(
+    return run.table("operations").filter(
         (pl.col("workload") == collective["workload"])
         & (pl.col("instance") == collective["instance"])
         & same
     )
 
 
-def links(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
+def links(run: RunFiles, sends: polars.DataFrame) -> polars.DataFrame:
     """Return where the messages of a path lost time, the worst first.
 
     A row per port and part of the account of flows: ``port`` (``node -> peer``), ``part`` (as in
@@ -273,7 +273,8 @@ def links(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
 
     blame.require(run)
     return (
-        run.blame_hops.with_columns(pl.col("part").cast(pl.String))
+        run.table("blame_hops")
+        .with_columns(pl.col("part").cast(pl.String))
         .filter(
             pl.col("flow").is_in(sends["flow"].cast(pl.UInt32).to_list())
             & ~pl.col("part").is_in(_ALONE)
@@ -287,16 +288,16 @@ def links(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
     )
 
 
-def _ports(run: Run) -> polars.DataFrame:
+def _ports(run: RunFiles) -> polars.DataFrame:
     import polars as pl
 
     ends = [pl.col(end).cast(pl.String) for end in ("name", "peer_name")]
-    return run.ports.select(
+    return run.table("ports").select(
         "node", "port", pl.concat_str(ends, separator=" -> ").alias("port_name")
     )
 
 
-def shared(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
+def shared(run: RunFiles, sends: polars.DataFrame) -> polars.DataFrame:
     """Return the link of each message that most bytes of other flows shared with it.
 
     A row per message whose path met other flows: ``flow``, ``port`` (``node -> peer``), ``others``
@@ -309,7 +310,7 @@ def shared(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
 
     blame.require(run)
     numbers = sends["flow"].cast(pl.UInt32)
-    paths = run.blame_hops.select("flow", "node", "port").unique()
+    paths = run.table("blame_hops").select("flow", "node", "port").unique()
     own = paths.filter(pl.col("flow").is_in(numbers.to_list()))
     times = run.select_flows([pl.col("id").alias("flow"), "bytes", "start_ps", "received_ps"])
     others = paths.join(own.select("node", "port").unique(), on=["node", "port"], how="semi")
@@ -333,7 +334,7 @@ def shared(run: Run, sends: polars.DataFrame) -> polars.DataFrame:
     )
 
 
-def repeats(run: Run, workload: str) -> polars.DataFrame | None:
+def repeats(run: RunFiles, workload: str) -> polars.DataFrame | None:
     """Return the times of a workload's repeats, or of the passes of its file.
 
     A row per repeat of which something has ended: ``repeat`` (from 0), ``operations`` (how many of
@@ -348,11 +349,11 @@ def repeats(run: Run, workload: str) -> polars.DataFrame | None:
     lengths = _repeat_lengths(run, workload)
     if lengths is None:
         return None
-    start_ps = run.ranks.filter(workload=workload)["start_ps"].min()
+    start_ps = run.table("ranks").filter(workload=workload)["start_ps"].min()
     # When this repeat and all those before it are over.
     over_ps = pl.col("end_ps").cum_max()
     return (
-        _with_repeats(run.operations.filter(workload=workload), lengths)
+        _with_repeats(run.table("operations").filter(workload=workload), lengths)
         .group_by("repeat")
         .agg(
             pl.len().alias("operations"),
@@ -365,13 +366,13 @@ def repeats(run: Run, workload: str) -> polars.DataFrame | None:
     )
 
 
-def of_repeat(run: Run, collectives: polars.DataFrame, repeat: int) -> polars.DataFrame:
+def of_repeat(run: RunFiles, collectives: polars.DataFrame, repeat: int) -> polars.DataFrame:
     """Return those of some collectives that are of one repeat of their workload, in their order."""
     numbered: set[tuple[str, int | None, int]] = set()
     composed: set[tuple[str, int | None]] = set()
-    for name in run.ranks["workload"].cast(str).unique(maintain_order=True):
+    for name in run.table("ranks")["workload"].cast(str).unique(maintain_order=True):
         if lengths := _repeat_lengths(run, name):
-            mine = run.operations.filter(workload=name)
+            mine = run.table("operations").filter(workload=name)
             parts = _with_repeats(mine, lengths).filter(repeat=repeat).to_dicts()
             numbered |= {(name, part["group"], part["instance"]) for part in parts}
             composed |= {(name, part.get("part_of")) for part in parts}
@@ -384,7 +385,7 @@ def of_repeat(run: Run, collectives: polars.DataFrame, repeat: int) -> polars.Da
     return collectives.filter(wanted)
 
 
-def _repeat_lengths(run: Run, workload: str) -> dict[int, int] | None:
+def _repeat_lengths(run: RunFiles, workload: str) -> dict[int, int] | None:
     """Return how many operations of each rank are one repeat, of those that have any.
 
     Nothing where there is one repeat at most.
@@ -393,7 +394,7 @@ def _repeat_lengths(run: Run, workload: str) -> dict[int, int] | None:
     count = declared.get("repeats") or _passes(declared.get("file"))
     if not count or count < 2:
         return None
-    ranks = run.ranks.filter(workload=workload).select("rank", "operations")
+    ranks = run.table("ranks").filter(workload=workload).select("rank", "operations")
     numbers = {rank: number for rank, number in ranks.iter_rows() if number}
     if not numbers or any(number % count for number in numbers.values()):
         return None
@@ -421,7 +422,7 @@ def _passes(path: str | None) -> int | None:
     return passes if isinstance(passes, int) else None
 
 
-def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFrame:
+def steps(run: RunFiles, workload: str, repeat: int | None = None) -> polars.DataFrame:
     """Return the operations that followed each other up to the end of a workload, first to last.
 
     ``spent_ps`` of all rows adds up to the time from the workload's start to the last end. A
@@ -432,7 +433,7 @@ def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFram
     """
     import polars as pl
 
-    mine = run.operations.filter(workload=workload)
+    mine = run.table("operations").filter(workload=workload)
     if not mine.height:
         raise InputError(f"{run.path}: no operation of a workload {workload} has ended")
     place = {key: at for at, key in enumerate(mine.select("rank", "index").iter_rows())}
@@ -461,12 +462,12 @@ def steps(run: Run, workload: str, repeat: int | None = None) -> polars.DataFram
         began = min(first["start_ps"], until) if at is not None else _start(run, first)
         path.append((*(row[name] for name in STEPS[:-1]), until - began))
         until = began
-    types = dict.fromkeys(STEPS, pl.UInt64) | {"kind": pl.String()}
+    types = dict.fromkeys(STEPS, pl.Int64) | {"kind": pl.String()}
     return pl.DataFrame(path[::-1], schema=types, orient="row")
 
 
 def _first(
-    run: Run,
+    run: RunFiles,
     mine: polars.DataFrame,
     row: dict[str, Any],
     place: dict[tuple[int, int], int],
@@ -487,12 +488,12 @@ def _first(
     return row
 
 
-def _begin(run: Run, row: dict[str, Any]) -> dict[str, Any]:
+def _begin(run: RunFiles, row: dict[str, Any]) -> dict[str, Any]:
     """Return when the first rank started the collective that an operation is part of."""
     return {"start_ps": _parts(run, row)["start_ps"].min()}
 
 
-def _start(run: Run, row: dict[str, Any]) -> int:
+def _start(run: RunFiles, row: dict[str, Any]) -> int:
     """Return when the workload of an operation started."""
-    ranks = run.ranks.filter(workload=row["workload"], rank=row["rank"])
+    ranks = run.table("ranks").filter(workload=row["workload"], rank=row["rank"])
     return int(ranks["start_ps"][0])

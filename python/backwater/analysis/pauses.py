@@ -14,7 +14,7 @@ from backwater.errors import InputError
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 RECORD = "record.pauses.flows=true"
 """What makes a run record both, as an override."""
@@ -26,17 +26,17 @@ Held = tuple[int, int, int, int]
 """A pause: the node and port that it holds, the class, and its number among those of these."""
 
 
-def has_trees(run: Run) -> bool:
+def has_trees(run: RunFiles) -> bool:
     """Say whether the run recorded which pause caused which."""
     return (run.path / "pause_causes.parquet").exists()
 
 
-def has_victims(run: Run) -> bool:
+def has_victims(run: RunFiles) -> bool:
     """Say whether it also recorded which flows pauses held."""
     return (run.path / "held_flows.parquet").exists()
 
 
-def rates(run: Run, window: tuple[float, float] | None = None) -> polars.DataFrame:
+def rates(run: RunFiles, window: tuple[float, float] | None = None) -> polars.DataFrame:
     """Return a row per port that PFC paused: pauses, resumes and their rates, and the time paused.
 
     ``port`` is the sending port that had to wait, such as ``h0->s0``; the node behind the arrow
@@ -53,14 +53,19 @@ def rates(run: Run, window: tuple[float, float] | None = None) -> polars.DataFra
     within = [pl.col(c).cast(pl.Float64).is_between(low, high) for c in ("from_ps", "to_ps")]
     begin, end = pl.col("from_ps").cast(pl.Float64), pl.col("to_ps").cast(pl.Float64)
     held = (end.clip(low, high) - begin.clip(low, high)).sum()
-    counted = run.pauses.group_by("node", "port").agg(
-        within[0].sum().alias("pauses"),
-        (within[1] & ~pl.col("open")).sum().alias("resumes"),
-        held.alias("held_ps"),
+    counted = (
+        run.table("pauses")
+        .group_by("node", "port")
+        .agg(
+            within[0].sum().alias("pauses"),
+            (within[1] & ~pl.col("open")).sum().alias("resumes"),
+            held.alias("held_ps"),
+        )
     )
-    frames = [] if window else [c for c in FRAMES if c in run.ports.columns]
+    frames = [] if window else [c for c in FRAMES if c in run.table("ports").columns]
     named = counted.join(
-        run.ports.select("node", "port", "name", "peer_name", "tier", *frames), on=["node", "port"]
+        run.table("ports").select("node", "port", "name", "peer_name", "tier", *frames),
+        on=["node", "port"],
     )
     arrow = pl.col("name").cast(pl.String) + "->" + pl.col("peer_name").cast(pl.String)
     return named.sort("node", "port").select(
@@ -89,7 +94,7 @@ class _Tree:
     depth: int = 0
 
 
-def trees(run: Run) -> polars.DataFrame:
+def trees(run: RunFiles) -> polars.DataFrame:
     """Return a row per tree of pauses: where it began, how far it went, what it suppressed.
 
     ``suppressed_peak`` and ``suppressed_mean`` are rates of the ports held at once over those of
@@ -100,7 +105,7 @@ def trees(run: Run) -> polars.DataFrame:
     effects = _effects(run)
     found: dict[Held, _Tree] = {}
     roots: list[_Tree] = []
-    for row in run.pause_causes.sort("at_ps", maintain_order=True).iter_rows(named=True):
+    for row in run.table("pause_causes").sort("at_ps", maintain_order=True).iter_rows(named=True):
         key = (row["peer"], row["peer_port"], row["class"], row["number"])
         parent = (row["node"], row["egress"], row["class"], row["parent"])
         tree = found.get(parent) if row["parent"] is not None else None
@@ -162,31 +167,33 @@ def _suppressed(tree: _Tree, rate: dict[tuple[int, int], int]) -> tuple[float, f
     return float(peak), area / span if span else 0.0
 
 
-def _effects(run: Run) -> dict[Held, tuple[int, int]]:
+def _effects(run: RunFiles) -> dict[Held, tuple[int, int]]:
     """From when to when each pause held its port."""
-    table = run.pauses
+    table = run.table("pauses")
     if "number" not in table.columns:
         raise InputError(f"{run.path}: pauses have no numbers; repeat the run")
     columns = table.select("node", "port", "class", "number", "from_ps", "to_ps")
     return {row[:4]: (row[4], row[5]) for row in columns.iter_rows()}
 
 
-def _port_rates(run: Run) -> dict[tuple[int, int], int]:
+def _port_rates(run: RunFiles) -> dict[tuple[int, int], int]:
     return {
         (node, port): bps
-        for node, port, bps in run.ports.select("node", "port", "rate_bps").iter_rows()
+        for node, port, bps in run.table("ports").select("node", "port", "rate_bps").iter_rows()
     }
 
 
-def _capacity(run: Run) -> int:
+def _capacity(run: RunFiles) -> int:
     """Rates of all ports that send to switches."""
     import polars as pl
 
     hosts = run.summary["tiers"][0]
-    return int(run.ports.filter(pl.col("peer_tier").cast(pl.String) != hosts)["rate_bps"].sum())
+    return int(
+        run.table("ports").filter(pl.col("peer_tier").cast(pl.String) != hosts)["rate_bps"].sum()
+    )
 
 
-def victims(run: Run) -> polars.DataFrame:
+def victims(run: RunFiles) -> polars.DataFrame:
     """Return a row per flow that pauses held though it does not go to their congested port.
 
     ``held_ps`` is for how long, ``pauses`` for how many, ``congested_ports`` how many different
@@ -195,7 +202,7 @@ def victims(run: Run) -> polars.DataFrame:
     import polars as pl
 
     to = pl.col("root_name").cast(pl.String) + "->" + pl.col("root_peer_name").cast(pl.String)
-    held = run.held_flows.filter("victim").with_columns(to.alias("root"))
+    held = run.table("held_flows").filter("victim").with_columns(to.alias("root"))
     longest = pl.col("root").sort_by("held_ps", descending=True).first()
     flows = held.group_by("flow").agg(
         pl.col("pauses").sum(),
@@ -203,7 +210,7 @@ def victims(run: Run) -> polars.DataFrame:
         pl.col("root").n_unique().alias("congested_ports"),
         longest.alias("worst"),
     )
-    about = run.flows.select(
+    about = run.table("flows").select(
         pl.col("id").alias("flow"), "source", "src", "dst", "bytes", "slowdown"
     )
     return flows.join(about, on="flow").sort(["held_ps", "flow"], descending=[True, False])

@@ -13,6 +13,7 @@ from backwater.commands.common import (
     Scenario,
     Scheme,
     Seed,
+    chosen,
     say,
 )
 from backwater.commands.declare import App, Exit, Option
@@ -42,11 +43,8 @@ def check(
     ] = False,
 ) -> None:
     """Check a scenario for errors and warnings."""
-    from backwater.running import simulate
-
-    problems = simulate.check(
-        scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
-    )
+    given = chosen(scenario, scheme, overrides, seed, profile)
+    problems = given.check()
     errors = sum(problem["severity"] == "error" for problem in problems)
     if as_json:
         print(json.dumps(problems, indent=2))
@@ -56,12 +54,9 @@ def check(
     if errors:
         raise Exit(BAD_INPUT)
     if resolved:
-        text = simulate.resolve(
-            scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
-        )
-        print(text, end="")
+        print(given.resolved, end="")
     if explain:
-        print_thresholds(scenario, scheme, overrides, seed, profile)
+        print_thresholds(given)
     if not (resolved or explain):
         count = len(problems)
         warnings = f", {count} warning{'s' if count > 1 else ''}" if count else ""

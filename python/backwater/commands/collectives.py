@@ -13,7 +13,7 @@ from backwater.errors import InputError
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 
 def register(app: App) -> None:
@@ -63,7 +63,7 @@ def collectives(
 
     run = one_run(path)
     table = critical.chosen(run, workload, instance, group, kind)
-    all_names = run.ranks["workload"].cast(str).unique(maintain_order=True).to_list()
+    all_names = run.table("ranks")["workload"].cast(str).unique(maintain_order=True).to_list()
     repeats = _repeats(run, [workload] if workload else all_names, repeat)
     if repeat is not None:
         table = critical.of_repeat(run, table, repeat)
@@ -93,11 +93,13 @@ def collectives(
     for name, times in repeats.items():
         if times is not None:
             print("\n".join(["", *_repeat_lines(name, times, limit)]))
-        if run.operations.filter(workload=name).height:
+        if run.table("operations").filter(workload=name).height:
             print("\n".join(["", *_step_lines(run, name, repeat, limit)]))
 
 
-def _repeats(run: Run, names: list[str], repeat: int | None) -> dict[str, polars.DataFrame | None]:
+def _repeats(
+    run: RunFiles, names: list[str], repeat: int | None
+) -> dict[str, polars.DataFrame | None]:
     """Return the times of the repeats of workloads; of one repeat, where a number says which."""
     from backwater.analysis import critical
 
@@ -130,7 +132,7 @@ def _line(row: dict[str, Any]) -> str:
     return words if bus is None else f"{words}; bus bandwidth {bus / 1e9:,.1f} Gbps"
 
 
-def _path_lines(run: Run, collective: dict[str, Any], slowest: bool, limit: int) -> list[str]:
+def _path_lines(run: RunFiles, collective: dict[str, Any], slowest: bool, limit: int) -> list[str]:
     from backwater._base.units import bytes_text, time_text
     from backwater.analysis import blame, critical
 
@@ -183,7 +185,7 @@ def _link_lines(links: polars.DataFrame, limit: int) -> list[str]:
     return lines
 
 
-def _unrecorded(run: Run) -> list[str]:
+def _unrecorded(run: RunFiles) -> list[str]:
     return [
         "On which links they lost time is not recorded; this runs it again with the account:",
         f"  backwater collectives {run.path} --record",
@@ -205,7 +207,7 @@ def _repeat_lines(workload: str, times: polars.DataFrame, limit: int) -> list[st
     return lines
 
 
-def _step_lines(run: Run, workload: str, repeat: int | None, limit: int) -> list[str]:
+def _step_lines(run: RunFiles, workload: str, repeat: int | None, limit: int) -> list[str]:
     from backwater._base.units import bytes_text, time_text
     from backwater.analysis import critical
 

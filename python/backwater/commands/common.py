@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from backwater.commands.declare import INTERRUPTED, Argument, BadParameter, Option
 from backwater.commands.kinds import Kind, expecting
-from backwater.errors import InputError
+from backwater.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from backwater.results import Comparison, Run
-    from backwater.results.dataset import Campaign
+    from backwater import scenario as described
+    from backwater.results.files import RunFiles
+    from backwater.results.results import Results
 
 GOOD, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, INTERRUPTED
 
@@ -29,13 +30,25 @@ Profile = Annotated[
     str | None,
     Option("--profile", metavar="NAME", help="Imitate another simulator, such as ns3."),
 ]
-Out = Annotated[
-    Path | None,
-    Option("-o", "--out", metavar="DIR", help="Where results go.", show_default="out/…"),
+Schemes = Annotated[
+    str | None,
+    Option(
+        "--schemes",
+        metavar="A,B,…",
+        help="Compare these presets on the same flows, and write a report.",
+    ),
+]
+Seeds = Annotated[
+    str | None,
+    Option("--seeds", metavar="N-M", help="Run each of these seeds, such as 1-5 or 1,2,7."),
 ]
 Jobs = Annotated[
     int | None,
     Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
+]
+Out = Annotated[
+    Path | None,
+    Option("-o", "--out", metavar="DIR", help="Where results go.", show_default="out/…"),
 ]
 Threads = Annotated[
     int,
@@ -55,15 +68,23 @@ Capture = Annotated[
         help="Write the frames of links for Wireshark, such as 'leaf0->spine1,host0:*'.",
     ),
 ]
+Minimize = Annotated[
+    str | None,
+    Option("--minimize", metavar="COLUMN", help="Rank by this column, such as fct.short.p99."),
+]
+Maximize = Annotated[
+    str | None,
+    Option("--maximize", metavar="COLUMN", help="Rank by this column, the highest first."),
+]
+SubjectTo = Annotated[
+    list[str] | None,
+    Option("--subject-to", metavar="BOUND", help="Rank last what breaks it, as in pfc.time=0."),
+]
 Force = Annotated[
     bool,
     Option("--force", help="Write into DIR even if it is not empty or has results of another run."),
 ]
 Json = Annotated[bool, Option("--json", help="Print the summary as JSON.")]
-
-
-_NAMED = 4
-"""Runs that a message names at most."""
 
 
 def listed(text: str, option: str) -> list[str]:
@@ -77,6 +98,19 @@ def listed(text: str, option: str) -> list[str]:
     return names
 
 
+def seeds_of(text: str) -> list[int]:
+    """Return the seeds of a text such as ``1-5`` or ``1,2,7``, the value of ``--seeds``."""
+    found: list[int] = []
+    for part in listed(text, "--seeds"):
+        first, dash, last = part.partition("-")
+        if not (first.isdecimal() and (last.isdecimal() or not dash)):
+            raise BadParameter(
+                f"`{part}`: expected seeds such as 1-5 or 1,2,7", param_hint="--seeds"
+            )
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
 def captured(capture: str | None, overrides: list[str] | None) -> list[str] | None:
     """Add the links whose frames are to be written to the changed values."""
     if capture is None:
@@ -84,30 +118,49 @@ def captured(capture: str | None, overrides: list[str] | None) -> list[str] | No
     return [*(overrides or []), f"record.capture.links={json.dumps(listed(capture, '--capture'))}"]
 
 
-def warn(
+def chosen(
     scenario: Path,
-    overrides: list[str] | None,
-    seed: int | None,
-    schemes: list[str | None],
+    scheme: str | None = None,
+    overrides: list[str] | None = None,
+    seed: int | None = None,
     profile: str | None = None,
-) -> set[str]:
-    """Print each warning once, with the schemes that it concerns, and what does not apply to some.
+) -> described.Scenario:
+    """Return the scenario that the options of a command describe.
 
-    Returns the warnings in the form that summaries of runs have. Errors are left to the run, which
-    reports them in more detail.
+    Refuses a change of the scheme beside ``--scheme``: results would have the wrong name.
     """
-    from backwater.running import simulate
+    from backwater.scenario import Scenario
 
+    found = Scenario(scenario, overrides or (), scheme=scheme, seed=seed, profile=profile)
+    if scheme is not None:
+        refuse_schemes(found, [scheme])
+    return found
+
+
+def refuse_schemes(scenario: described.Scenario, schemes: Sequence[str]) -> None:
+    """Refuse changes that replace the schemes that other options name."""
+    for override in scenario.overrides if schemes else ():
+        key, _, value = override.partition("=")
+        if key.strip() == "scheme.preset" or (key.strip() == "scheme" and "preset" in value):
+            raise ScenarioError(
+                f"error: `{override}` would replace the chosen scheme: {', '.join(schemes)}\n"
+                "  = name each scheme once: by --scheme or --schemes, or by --set"
+            )
+
+
+def warn(scenario: described.Scenario, schemes: Sequence[str | None]) -> set[str]:
+    """Print each warning once, with the schemes that it concerns, and changes that are left out.
+
+    Returns the messages of the warnings. Errors are left to the run, which reports them in more
+    detail.
+    """
     found: dict[tuple[str, str], list[str]] = {}
-    fits = simulate.fitting(scenario, schemes, overrides or [], seed, profile)
-    for scheme, fit in fits.items():
+    for scheme, fit in scenario.with_schemes(schemes).items():
         for sentence in fit.left_out:
             say(f"warning: {sentence}\n")
-        for problem in simulate.check(
-            scenario, scheme=scheme, overrides=fit.overrides, seed=seed, profile=profile
-        ):
+        for problem in fit.scenario.check():
             if problem["severity"] == "warning":
-                told = (_of_summary(problem), problem["text"])
+                told = (problem["message"], problem["text"])
                 found.setdefault(told, []).append(scheme or "")
     for (_, text), concerned in found.items():
         of = "" if len(concerned) == len(schemes) else f"{', '.join(concerned)}: "
@@ -115,41 +168,17 @@ def warn(
     return {short for short, _ in found}
 
 
-def _of_summary(problem: Mapping[str, Any]) -> str:
-    """Return a warning as the summary of a run has it, in one line and after its place, if any."""
-    place = [str(problem[part]) for part in ("source", "line", "column") if problem[part]]
-    return ": ".join([":".join(place), problem["message"]] if place else [problem["message"]])
-
-
-def one_run(path: Path) -> Run:
+def one_run(path: Path) -> RunFiles:
     """Open the directory of one run.
 
     Raises ``InputError`` as :func:`backwater.load` does, and where there are several.
     """
-    from backwater.results import Run, load
+    from backwater.results.results import load
 
-    found = load(path)
-    if not isinstance(found, Run):
-        raise of_several(found)
-    return found
+    return load(path).only
 
 
-def of_several(found: Comparison | Campaign) -> InputError:
-    """Return the error where several runs are given and one is needed; it names some."""
-    from backwater.results import Comparison
-
-    if isinstance(found, Comparison):
-        paths = [run.path for run in found.runs.values()]
-    else:
-        paths = [found.store.path_of(key) for key in found.facts]
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    some = f"name one of them: {', '.join(map(str, paths[:_NAMED]))}{more}"
-    return InputError(
-        f"{found.path} holds several runs; {some if paths else 'none of them is there yet'}"
-    )
-
-
-def shown(result: Run | Comparison | Campaign | None) -> str:
+def shown(result: Results | None) -> str:
     """Return the place of results, as it is shown."""
     return "nowhere" if result is None else str(result.path)
 
@@ -159,12 +188,12 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def with_account(run: Run, record: bool) -> Run:
+def with_account(run: RunFiles, record: bool) -> RunFiles:
     """Return the same run with the account of its flows, as :func:`with_accounts` does."""
     return with_accounts({run.scheme: run}, record)[run.scheme]
 
 
-def with_accounts(runs: Mapping[str, Run], record: bool) -> dict[str, Run]:
+def with_accounts(runs: Mapping[str, RunFiles], record: bool) -> dict[str, RunFiles]:
     """Return the same runs with the accounts of their flows, where there are any.
 
     An account is in the run itself or in the same run beside it, of which the user is told; where
@@ -183,21 +212,17 @@ def with_accounts(runs: Mapping[str, Run], record: bool) -> dict[str, Run]:
     }
 
 
-def _with_account_made(run: Run) -> Run:
-    """Run it again with the account, beside it."""
+def _with_account_made(run: RunFiles) -> RunFiles:
+    """Run it again with the delay breakdown, beside it."""
     from backwater.analysis import blame
-    from backwater.running import simulate
     from backwater.running.progress import display
+    from backwater.running.single import run_one
+    from backwater.scenario import Scenario
 
     out = blame.again(run)
-    with display([run.scheme]) as tell:
-        again = simulate.run(
-            run.path / "resolved.toml",
-            overrides=[blame.RECORD],
-            out=out,
-            force=True,
-            listener=lambda _, progress: tell(run.scheme, progress),
-        )
+    with display(run.scheme) as listener:
+        scenario = Scenario(run.path / "resolved.toml", [blame.RECORD])
+        again = run_one(scenario, out=out, force=True, listener=listener)
     if run.partial:
         say(f"recorded in {out}: the whole run, of which {run.path} is the first part")
     elif again.digest == run.digest:

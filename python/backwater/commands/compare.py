@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 from backwater.commands.common import (
+    Capture,
     Force,
     Jobs,
     Json,
@@ -14,12 +14,11 @@ from backwater.commands.common import (
     Profile,
     Scenario,
     Seed,
+    Seeds,
     Threads,
-    listed,
-    warn,
 )
 from backwater.commands.declare import App, Option
-from backwater.commands.outcome import end, watch
+from backwater.commands.run import run
 
 
 def register(app: App) -> None:
@@ -41,52 +40,30 @@ def compare(
     ],
     overrides: Overrides = None,
     seed: Seed = None,
+    seeds: Seeds = None,
     out: Out = None,
     jobs: Jobs = None,
     as_json: Json = False,
     force: Force = False,
     profile: Profile = None,
     threads: Threads = 1,
+    capture: Capture = None,
 ) -> None:
     """Simulate a scenario with several schemes on the same flows, and report.
 
     `backwater run --schemes` does the same.
     """
-    compare_schemes(scenario, schemes, overrides, seed, out, jobs, as_json, force, profile, threads)
-
-
-def compare_schemes(
-    scenario: Path,
-    schemes: str,
-    overrides: list[str] | None,
-    seed: int | None,
-    out: Path | None,
-    jobs: int | None,
-    as_json: bool,
-    force: bool,
-    profile: str | None,
-    threads: int,
-) -> NoReturn:
-    """Run a scenario with several schemes, print their table, and exit."""
-    from backwater.running import simulate
-
-    names = listed(schemes, "--schemes")
-    told = warn(scenario, overrides, seed, list(names), profile)
-    result, stopped = watch(
-        names,
-        lambda listener: simulate.compare(
-            scenario,
-            names,
-            overrides=overrides or [],
-            seed=seed,
-            jobs=jobs,
-            out=out,
-            force=force,
-            listener=listener,
-            profile=profile,
-            threads=threads,
-        ),
+    run(
+        scenario,
+        schemes=schemes,
+        overrides=overrides,
+        seed=seed,
+        seeds=seeds,
+        out=out,
+        jobs=jobs,
+        as_json=as_json,
+        force=force,
+        profile=profile,
+        threads=threads,
+        capture=capture,
     )
-    summaries = {name: one.summary for name, one in result.items()}
-    summary = {"runs": summaries, "failed": result.failed} if as_json else None
-    end(result, stopped, summary=summary, told=told)

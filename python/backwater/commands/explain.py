@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from backwater.commands.common import (
     BAD_INPUT,
-    of_several,
     say,
     with_account,
     with_accounts,
@@ -21,7 +20,7 @@ from backwater.commands.declare import App, Argument, Exit, Option
 
 if TYPE_CHECKING:
     from backwater.analysis.blame import Explanation, Slow
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 
 class SizeClass(StrEnum):
@@ -63,7 +62,7 @@ def explain(
 ) -> None:
     """Say where the time of flows went: behind whom, for which pause, and where that began."""
     from backwater.analysis import blame
-    from backwater.results import Comparison, Run, load
+    from backwater.results.results import load
 
     if sum(option is not None for option in (flow, worst, percentile)) > 1:
         say("error: --flow, --worst and --percentile each choose flows; give one of them")
@@ -72,15 +71,12 @@ def explain(
         say("error: --flow names a flow, whose class --class cannot choose; leave one of them out")
         raise Exit(BAD_INPUT)
     found = load(path)
-    if isinstance(found, Comparison):
-        if flow is not None or worst is not None or size_class is not None:
-            raise of_several(found)
-        runs = with_accounts(found.runs, record)
+    several = found.labelled()
+    if len(several) > 1 and flow is None and worst is None and size_class is None:
+        runs = with_accounts(several, record)
         blame.require_all(runs, path)
         return _compare(runs, 99 if percentile is None else percentile, as_json)
-    if not isinstance(found, Run):
-        raise of_several(found)
-    run = with_account(found, record)
+    run = with_account(found.only, record)
     chosen = size_class.value if size_class else None
     worst = 3 if flow is None and percentile is None and worst is None else worst
     numbers = blame.pick(run, flow, worst, chosen, percentile)
@@ -119,7 +115,7 @@ def _lines(one: Explanation) -> list[str]:
     return lines
 
 
-def _further(run: Run, explained: list[Explanation]) -> list[str]:
+def _further(run: RunFiles, explained: list[Explanation]) -> list[str]:
     """Return commands that show more of what these flows met."""
     from backwater.analysis.blame import LEAST
 
@@ -133,7 +129,7 @@ def _further(run: Run, explained: list[Explanation]) -> list[str]:
     return lines
 
 
-def _counted(runs: Iterable[Run]) -> list[str]:
+def _counted(runs: Iterable[RunFiles]) -> list[str]:
     """Say that an account ends sooner than the times of a table, where it does."""
     if all(run.fct_until == "received" for run in runs):
         return []
@@ -144,7 +140,7 @@ def _counted(runs: Iterable[Run]) -> list[str]:
     ]
 
 
-def _compare(runs: Mapping[str, Run], percentile: float, as_json: bool) -> None:
+def _compare(runs: Mapping[str, RunFiles], percentile: float, as_json: bool) -> None:
     """Print what the slow flows of each class and scheme spent their time on."""
     from backwater.analysis.blame import slow, slow_by_class
 

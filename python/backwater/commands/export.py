@@ -27,9 +27,9 @@ def export_ns3(
 ) -> None:
     """Write fct.txt, pfc.txt and qlen.txt as HPCC's ns-3 simulator does."""
     from backwater.importers.ns3.export import export_ns3 as export
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
-    result = export(Run(run), out, force)
+    result = export(RunFiles(run), out, force)
     for note in result.notes:
         say(f"note: {note}")
     for path in result.files:
@@ -46,7 +46,7 @@ def export_operations(
 ) -> None:
     """Write when each operation of a workload started and ended, as CSV."""
     from backwater.importers.operations_csv import export_operations as export
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
-    count = export(Run(run), out, force)
+    count = export(RunFiles(run), out, force)
     say(f"wrote {out}: {count} operations")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed
+from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed, chosen
 from backwater.commands.declare import App, Option
 
 _LISTED = 20
@@ -29,16 +29,8 @@ def graph(
     as_json: Annotated[bool, Option("--json", help="Print as JSON, with all edges.")] = False,
 ) -> None:
     """Show the backpressure graph of egress ports and its cycles (deadlock risk)."""
-    from backwater.running import simulate
-
-    found = simulate.backpressure_graph(
-        scenario,
-        scheme=scheme,
-        overrides=overrides or [],
-        seed=seed,
-        profile=profile,
-        edges=dot or as_json,
-    )
+    given = chosen(scenario, scheme, overrides, seed, profile)
+    found = given.backpressure(edges=dot or as_json)
     if as_json:
         print(json.dumps(found, indent=2))
     elif dot:

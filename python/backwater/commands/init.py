@@ -83,8 +83,7 @@ def init(
     Asks what no option says, if there is a terminal to ask at.
     """
     from backwater._base.files import write_whole
-    from backwater.running import simulate
-    from backwater.scenario import draft
+    from backwater.scenario import Scenario, draft
 
     if scenario.exists() and not force:
         raise ScenarioError(f"error: {scenario}: is there already; --force writes over it")
@@ -107,7 +106,7 @@ def init(
     if not yes and sys.stdin.isatty():
         answers = _ask(answers, given)
     write_whole(scenario, draft.text(answers, scenario), parents=True)
-    for problem in simulate.check(scenario):
+    for problem in Scenario(scenario).check():
         say(problem["text"] + "\n")
     name = shlex.quote(str(scenario))
     print(f"wrote {scenario}; next:")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed
+from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed, chosen
 from backwater.commands.declare import App, Option
 from backwater.commands.graph import graph_dot, graph_lines
 from backwater.commands.links import link_lines
 from backwater.commands.resources import print_resources
+
+if TYPE_CHECKING:
+    from backwater.scenario import Scenario as Described
 
 
 def register(app: App) -> None:
@@ -53,28 +55,22 @@ def inspect(
 
     Without an option it shows the thresholds.
     """
-    from backwater.running import simulate
-
-    def of(function: Any, **more: Any) -> Any:
-        return function(
-            scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile, **more
-        )
-
+    given = chosen(scenario, scheme, overrides, seed, profile)
     if dot:
-        print(graph_dot(of(simulate.backpressure_graph, edges=True)))
+        print(graph_dot(given.backpressure(edges=True)))
         return
     thresholds = thresholds or not (links or resources or graph or resolved)
     found: dict[str, Any] = {}
     if thresholds:
-        found["thresholds"] = of(simulate.thresholds)
+        found["thresholds"] = given.thresholds()
     if links:
-        found["links"] = of(simulate.link_epochs)
+        found["links"] = given.links()
     if graph:
-        found["graph"] = of(simulate.backpressure_graph, edges=as_json)
+        found["graph"] = given.backpressure(edges=as_json)
     if resources:
-        found["resources"] = of(simulate.resources, packet_bytes=None, destinations=None)
+        found["resources"] = given.resources()
     if resolved:
-        found["resolved"] = of(simulate.resolve)
+        found["resolved"] = given.resolved
     if as_json:
         print(json.dumps(found, indent=2, ensure_ascii=False))
         return
@@ -82,7 +78,7 @@ def inspect(
         if len(found) > 1:
             print(("\n" if number else "") + f"# {name}")
         if name == "thresholds":
-            print_thresholds(scenario, scheme, overrides, seed, profile)
+            print_thresholds(given)
         elif name == "resources":
             print_resources(part, has_packet_size=False)
         elif name == "resolved":
@@ -91,26 +87,10 @@ def inspect(
             print("\n".join(link_lines(part) if name == "links" else graph_lines(part)))
 
 
-def print_thresholds(
-    scenario: Path,
-    scheme: str | None,
-    overrides: list[str] | None,
-    seed: int | None,
-    profile: str | None,
-) -> None:
+def print_thresholds(scenario: Described) -> None:
     """Print the thresholds of a scenario with their formulas."""
-    from backwater.running import simulate
     from backwater.scenario import thresholds
 
-    facts = simulate.thresholds(
-        scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
-    )
-    costs = simulate.resources(
-        scenario,
-        scheme=scheme,
-        overrides=overrides or [],
-        seed=seed,
-        profile=profile,
-        packet_bytes=facts["frame_bytes"],
-    )
+    facts = scenario.thresholds()
+    costs = scenario.resources(packet_bytes=facts["frame_bytes"])
     print("\n".join(thresholds.lines(facts, costs)))

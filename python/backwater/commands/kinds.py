@@ -110,12 +110,11 @@ def kind_of(path: Path, long_scenario: bool = True) -> Kind | None:
 
 
 def _directory(path: Path) -> Kind:
-    from backwater.results import CAMPAIGN, COMPARISON, SUMMARY
+    from backwater.results import RESULTS, SUMMARY
 
     if (path / SUMMARY).exists():
         return Kind.RUN
-    found = any((path / name).exists() for name in (COMPARISON, CAMPAIGN))
-    return Kind.RESULTS if found else Kind.DIRECTORY
+    return Kind.RESULTS if (path / RESULTS).exists() else Kind.DIRECTORY
 
 
 def _parquet(path: Path) -> Kind:
@@ -133,7 +132,7 @@ def _toml(keys: Set[str]) -> Kind | None:
     """Tell by the keys at the top; those of two kinds are those of none."""
     found = {
         Kind.SCENARIO: {"topology", "traffic", "workload", "switch"} & keys,
-        Kind.SWEEP: {"scenario", "axes", "zip", "schemes", "seeds"} & keys,
+        Kind.SWEEP: {"scenario", "scenarios", "axes", "zip", "schemes", "seeds"} & keys,
         Kind.FIGURE: {"runs", "panels", "measures", "claims"} & keys,
     }
     of = [kind for kind, there in found.items() if there]

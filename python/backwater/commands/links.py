@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed
+from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed, chosen
 from backwater.commands.declare import App, Option
 
 _LISTED = 20
@@ -26,11 +26,7 @@ def links(
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show when links fail, which hosts that cuts off, and where ports can deadlock."""
-    from backwater.running import simulate
-
-    epochs = simulate.link_epochs(
-        scenario, scheme=scheme, overrides=overrides or [], seed=seed, profile=profile
-    )
+    epochs = chosen(scenario, scheme, overrides, seed, profile).links()
     if as_json:
         print(json.dumps(epochs, indent=2))
         return

@@ -27,9 +27,9 @@ def list_(
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """List what is built in."""
-    from backwater.running import simulate
+    from backwater.scenario import catalogue
 
-    entries = simulate.catalogue(what.value)
+    entries = catalogue(what.value)
     if as_json:
         print(json.dumps(entries, indent=2, ensure_ascii=False))
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from backwater.commands.common import (
@@ -16,15 +17,19 @@ from backwater.commands.common import (
     Scheme,
     Seed,
     captured,
+    chosen,
     listed,
+    refuse_schemes,
     warn,
 )
 from backwater.commands.declare import App, BadParameter, Option
 from backwater.commands.outcome import end, watch
 
 if TYPE_CHECKING:
-    from backwater.results import Comparison, Run
-    from backwater.running.simulate import Listener
+    from backwater.results.results import Results
+    from backwater.running.progress import Listener
+    from backwater.running.single import Lockstep
+    from backwater.scenario import Scenario as Described
 
 
 def register(app: App) -> None:
@@ -64,42 +69,57 @@ def live(
         raise BadParameter("give --scheme or --schemes, not both", param_hint="--schemes")
     names = [] if schemes is None else listed(schemes, "--schemes")
     _enter()
-    from backwater.running import simulate
+    from backwater.running.single import Lockstep
 
-    overrides = captured(capture, overrides)
-    warned = warn(scenario, overrides, seed, [*names] or [scheme])
-    how = simulate.Lockstep(compare=check)
-
-    def start(listener: Listener) -> Run | Comparison:
-        if not names:
-            return simulate.run(
-                scenario,
-                scheme=scheme,
-                overrides=overrides or [],
-                seed=seed,
-                out=out,
-                force=force,
-                listener=listener,
-                lockstep=how,
-            )
-        return simulate.compare(
-            scenario,
-            names,
-            overrides=overrides or [],
-            seed=seed,
-            jobs=1,
-            out=out,
-            force=force,
-            listener=listener,
-            lockstep=how,
-        )
-
-    result, stopped = watch(names or [scheme or scenario.stem], start)
+    given = chosen(scenario, scheme, captured(capture, overrides), seed)
+    refuse_schemes(given, names)
+    warned = warn(given, [*names] or [scheme])
+    how = Lockstep(compare=check)
+    result, stopped = watch(
+        scenario.stem, lambda listener: _run(given, names, out, force, how, listener)
+    )
     told = _told(result)
     lines = [f"{name}: {_frames(one)}; {_verdict(one)}" for name, one in told.items()]
     same = all((one["simulator"] or one)["digest"] == one["digest"] for one in told.values())
     summary = told if as_json else None
     end(result, stopped, summary=summary, details=lines, good=same, told=warned)
+
+
+def _run(
+    scenario: Described,
+    schemes: list[str],
+    out: Path | None,
+    force: bool,
+    how: Lockstep,
+    listener: Listener,
+) -> Results:
+    """Run the scenario with each scheme, one after the other, in this process."""
+    from backwater.errors import Interrupted
+    from backwater.results.results import Results
+    from backwater.running.run import write_list_of_directories
+    from backwater.running.single import default_out, run_one
+
+    if not schemes:
+        found = Results.of_run(
+            run_one(scenario, out=out, force=force, listener=listener, lockstep=how)
+        )
+        if found.partial:
+            raise Interrupted(found)
+        return found
+    path = out if out is not None else default_out(scenario, "live")
+    runs = {}
+    for name, fit in scenario.with_schemes(schemes).items():
+        one = fit.scenario
+        runs[str(name)] = run_one(
+            one, out=path / str(name), force=force, listener=listener, lockstep=how
+        )
+        if runs[str(name)].partial:
+            break
+    results = write_list_of_directories(path, scenario, runs)
+    results.report()
+    if results.partial:
+        raise Interrupted(results)
+    return results
 
 
 def _enter() -> None:
@@ -112,15 +132,13 @@ def _enter() -> None:
     _core.enter_user_namespace()
 
 
-def _told(result: Run | Comparison) -> dict[str, dict[str, Any]]:
-    """Return what each run said of its frames, by scheme."""
-    from backwater.results import Run
-    from backwater.running.simulate import Lockstep
+def _told(result: Results) -> dict[str, dict[str, Any]]:
+    """Return what each run wrote about its frames, by scheme."""
+    from backwater.running.single import Lockstep
 
-    runs = {result.scheme: result} if isinstance(result, Run) else result.runs
     return {
-        name: json.loads((run.path / Lockstep.KEPT).read_text(encoding="utf-8"))
-        for name, run in runs.items()
+        run.scheme: json.loads((run.path / Lockstep.KEPT).read_text(encoding="utf-8"))
+        for run in result.labelled().values()
     }
 
 

@@ -10,7 +10,7 @@ from backwater.commands.common import one_run
 from backwater.commands.declare import App, Argument, Option
 
 if TYPE_CHECKING:
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 
 def register(app: App) -> None:
@@ -34,7 +34,7 @@ def pauses(
         print("\n".join(["", *further]))
 
 
-def _tables(run: Run) -> dict[str, Any]:
+def _tables(run: RunFiles) -> dict[str, Any]:
     from backwater.analysis.pauses import has_trees, has_victims, rates, trees, victims
 
     tables = {"ports": rates(run)}
@@ -45,7 +45,7 @@ def _tables(run: Run) -> dict[str, Any]:
     return tables
 
 
-def _unrecorded(run: Run) -> list[str]:
+def _unrecorded(run: RunFiles) -> list[str]:
     """Say what was not recorded of the pauses, and how to get it."""
     from backwater.analysis.pauses import RECORD, has_trees, has_victims
 

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import Jobs, Out, Overrides, Scenario, Scheme, Seed, say
+from backwater.commands.common import Jobs, Out, Overrides, Scenario, Scheme, Seed, chosen, say
 from backwater.commands.declare import App, Option
 from backwater.commands.quantities import in_units
 
@@ -21,7 +21,7 @@ def register(app: App) -> None:
     app.add(
         recommend,
         example="backwater recommend scenarios/demo.toml --scheme dcqcn --runs 0\n"
-        "backwater recommend scenarios/demo.toml --scheme dcqcn --minimize fct.long.slowdown.p99",
+        "backwater recommend scenarios/demo.toml --scheme dcqcn --minimize fct.long.p99",
     )
 
 
@@ -42,7 +42,7 @@ def recommend(
     ] = None,
     minimize: Annotated[
         str, Option("--minimize", metavar="COLUMN", help="Number of the summary to minimise.")
-    ] = "fct.short.slowdown.p99",
+    ] = "fct.short.p99",
     runs: Annotated[
         int, Option("--runs", min=0, max=10_000, help="Settings to simulate at most; 0: none.")
     ] = 20,
@@ -57,28 +57,26 @@ def recommend(
     simulation then doubles and halves Kmin, Kmax and alpha around them, and keeps what lowers the
     objective without a lost packet. Runs are cached.
     """
-    from backwater.running import simulate
     from backwater.running.search import scaled, search, simulated
     from backwater.scenario import recommend as rules
-    from backwater.scenario.task import Task
 
-    facts = simulate.thresholds(scenario, scheme=scheme, overrides=overrides or [], seed=seed)
+    given = chosen(scenario, scheme, overrides, seed)
+    facts = given.thresholds()
     by_rule, reasons = rules.recommend(facts, None if response is None else int(response))
     found: dict[Steps, float] = {}
     if runs:
         store = (out or Path("out") / f"recommend-{scenario.stem}") / "store"
-        task = Task(scenario, scheme, tuple(overrides or ()))
-        first = int(task.values.get("seed", 1)) if seed is None else seed
+        first = int(given.values["seed"])
         numbers = range(first, first + seeds)
-        evaluate = simulated(task, by_rule, numbers, store, minimize, jobs)
+        evaluate = simulated(given, by_rule, numbers, store, minimize, jobs)
         found = search(3, evaluate, runs)
     best = min(found, key=lambda point: (found[point], point != (0, 0, 0)), default=(0, 0, 0))
     if found and math.isinf(found[best]):
         say("warning: every simulated setting lost packets or violated a check")
         best = (0, 0, 0)
-    chosen = scaled(by_rule, best)
+    values = scaled(by_rule, best)
     about: dict[str, Any] = {
-        "overrides": chosen.overrides(),
+        "overrides": values.overrides(),
         "rules": [_reason(reason) for reason in reasons],
         "by_rule": by_rule.overrides(),
         "minimize": minimize,
@@ -93,7 +91,7 @@ def recommend(
     if as_json:
         print(json.dumps(about, indent=2, ensure_ascii=False))
     else:
-        _print(reasons, by_rule, chosen, found, best, minimize)
+        _print(reasons, by_rule, values, found, best, minimize)
 
 
 def _reason(reason: Reason) -> dict[str, Any]:

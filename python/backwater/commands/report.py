@@ -6,30 +6,49 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands.declare import App, Argument, Option
+from backwater.commands.common import Maximize, Minimize, SubjectTo
+from backwater.commands.declare import App, Argument, BadParameter, Option
 from backwater.commands.kinds import Kind, kind_of
 
 
 def register(app: App) -> None:
     """Add `report`."""
-    app.add(report, example="backwater report out/demo")
+    app.add(
+        report,
+        example="backwater report out/demo\n"
+        "backwater report out/sweep --minimize fct.short.p99 --subject-to pfc.time=0\n"
+        "backwater report out/rails out/fat-tree -o fabrics.html",
+    )
 
 
 def report(
-    directory: Annotated[
-        Path,
-        Argument(metavar="DIR", help="Of a run, a comparison or a campaign, or above several."),
+    directories: Annotated[
+        list[Path],
+        Argument(metavar="DIR…", help="Of a run, a comparison or a sweep, or above several."),
     ],
+    minimize: Minimize = None,
+    maximize: Maximize = None,
+    subject_to: SubjectTo = None,
+    out: Annotated[
+        Path | None,
+        Option("-o", "--out", metavar="FILE", help="The page.", show_default="DIR/report.html"),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print the path as JSON.")] = False,
 ) -> None:
     """Write the report of results and print its path.
 
-    If DIR is not a result itself but contains several, the report is DIR/index.html: a list of
-    them with their main numbers and links to their reports.
+    Several results are compared in one report. If DIR is not a result itself but contains several,
+    the report is DIR/index.html: a list of them with their main numbers and links to their reports.
     """
     from backwater.report.index import write_index
-    from backwater.results import load
+    from backwater.results.results import load
 
-    is_result = kind_of(directory) is not Kind.DIRECTORY
-    path = load(directory).report() if is_result else write_index(directory)
+    if len(directories) > 1 and out is None:
+        raise BadParameter("several directories have no common one: name the page by -o FILE")
+    if len(directories) == 1 and kind_of(directories[0]) is Kind.DIRECTORY:
+        path = write_index(directories[0])
+    else:
+        bounds = subject_to or []
+        results = load(*directories)
+        path = results.report(out, minimize=minimize, maximize=maximize, subject_to=bounds)
     print(json.dumps({"report": str(path)}) if as_json else path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed
+from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed, chosen
 from backwater.commands.declare import App, Option
 
 
@@ -43,17 +43,8 @@ def resources(
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show what BFC, Floodgate, SPFC and HPCC need in the switches: counters, registers, bits."""
-    from backwater.running import simulate
-
-    cost = simulate.resources(
-        scenario,
-        scheme=scheme,
-        overrides=overrides or [],
-        seed=seed,
-        profile=profile,
-        packet_bytes=packet_bytes,
-        destinations=destinations,
-    )
+    given = chosen(scenario, scheme, overrides, seed, profile)
+    cost = given.resources(packet_bytes=packet_bytes, destinations=destinations)
     if as_json:
         print(json.dumps(cost, indent=2))
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
 from backwater.commands.common import (
     Capture,
@@ -14,14 +14,22 @@ from backwater.commands.common import (
     Profile,
     Scenario,
     Scheme,
+    Schemes,
     Seed,
+    Seeds,
     Threads,
     captured,
+    chosen,
+    listed,
+    refuse_schemes,
+    seeds_of,
     warn,
 )
-from backwater.commands.compare import compare_schemes
-from backwater.commands.declare import App, BadParameter, Option
+from backwater.commands.declare import App, BadParameter
 from backwater.commands.outcome import end, watch
+
+if TYPE_CHECKING:
+    from backwater.results.results import Results
 
 
 def register(app: App) -> None:
@@ -29,56 +37,65 @@ def register(app: App) -> None:
     app.add(
         run,
         example="backwater run scenarios/demo.toml --scheme hpcc\n"
-        "backwater run scenarios/demo.toml --schemes bfc,hpcc,dcqcn",
+        "backwater run scenarios/demo.toml --schemes bfc,hpcc,dcqcn --seeds 1-5",
     )
 
 
 def run(
     scenario: Scenario,
     scheme: Scheme = None,
-    schemes: Annotated[
-        str | None,
-        Option(
-            "--schemes",
-            metavar="A,B,…",
-            help="Compare these presets on the same flows, and write a report.",
-        ),
-    ] = None,
+    schemes: Schemes = None,
     overrides: Overrides = None,
     seed: Seed = None,
+    seeds: Seeds = None,
     out: Out = None,
+    jobs: Jobs = None,
     as_json: Json = False,
     force: Force = False,
     profile: Profile = None,
     threads: Threads = 1,
     capture: Capture = None,
-    jobs: Jobs = None,
 ) -> None:
-    """Simulate a scenario with one scheme, or compare several."""
-    from backwater.running import simulate
+    """Simulate a scenario, with one scheme or with several, and with one seed or several."""
+    from backwater.running.run import run as simulate
 
-    overrides = captured(capture, overrides)
-    if schemes is not None:
-        if scheme is not None:
-            raise BadParameter("--scheme names one preset, --schemes several; give one of them")
-        compare_schemes(
-            scenario, schemes, overrides, seed, out, jobs, as_json, force, profile, threads
-        )
-    if jobs is not None:
-        raise BadParameter("--jobs is for several runs: give --schemes")
-    told = warn(scenario, overrides, seed, [scheme], profile)
+    if scheme is not None and schemes is not None:
+        raise BadParameter("--scheme names one preset, --schemes several; give one of them")
+    if seed is not None and seeds is not None:
+        raise BadParameter("--seed names one seed, --seeds several; give one of them")
+    many = schemes is not None or seeds is not None
+    if jobs is not None and not many:
+        raise BadParameter("--jobs is for several runs: give --schemes or --seeds")
+    names = None if schemes is None else listed(schemes, "--schemes")
+    numbers = None if seeds is None else seeds_of(seeds)
+    given = chosen(scenario, scheme, captured(capture, overrides), seed, profile)
+    refuse_schemes(given, names or [])
+    told = warn(given, names or [scheme])
+    options: dict[str, Any] = {"jobs": jobs} if many else {}
     result, stopped = watch(
-        [scheme or scenario.stem],
-        lambda listener: simulate.run(
-            scenario,
-            scheme=scheme,
-            overrides=overrides or [],
-            seed=seed,
+        scenario.stem,
+        lambda listener: simulate(
+            given,
+            schemes=names,
+            seeds=numbers,
             out=out,
             force=force,
             listener=listener,
-            profile=profile,
             threads=threads,
+            **options,
         ),
     )
-    end(result, stopped, summary=result.summary if as_json else None, told=told)
+    end(result, stopped, summary=_summary(result, many) if as_json else None, told=told)
+
+
+def _summary(result: Results, many: bool) -> dict[str, Any]:
+    runs = result.labelled()
+    if not many:
+        (run,) = runs.values()
+        return run.summary
+    failed = {
+        result.label(point): failure.message
+        for point in result.points
+        if (failure := result.failed.get(point.key))
+    }
+    return {"runs": {name: run.summary for name, run in runs.items()}, "failed": failed}

@@ -14,6 +14,6 @@ def register(app: App) -> None:
 
 def schema() -> None:
     """Print the JSON Schema of a scenario, for editors."""
-    from backwater.running import simulate
+    from backwater.scenario import schema as described
 
-    print(json.dumps(simulate.schema(), indent=2, ensure_ascii=False))
+    print(json.dumps(described(), indent=2, ensure_ascii=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Out, Threads, say, shown
 from backwater.commands.declare import App, Argument, BadParameter, Exit, Option
@@ -13,11 +13,11 @@ from backwater.commands.quantities import seconds, size_bytes
 from backwater.errors import Interrupted
 
 if TYPE_CHECKING:
-    from backwater.results.dataset import Campaign
-    from backwater.running.sweeping import Plan
+    from backwater.results.results import Results
+    from backwater.running.run import Plan
 
 _SHOWN = 20
-"""Runs that are told one by one."""
+"""Runs that are listed one by one."""
 
 
 def register(app: App) -> None:
@@ -58,115 +58,112 @@ def sweep(
     retry_failed: Annotated[
         bool, Option("--retry-failed", help="Try again what failed before.")
     ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Only say what would be done.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only print what would be run.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print how it ended as JSON.")] = False,
     force: Force = False,
     threads: Threads = 1,
 ) -> None:
     """Make all runs of a sweep over keys, schemes and seeds, each once, and report."""
-    from backwater.running import sweeping as api
+    from backwater.running import run as running
 
     if jobs is not None and scheduler is not None:
         raise BadParameter("--jobs is for this machine, and --scheduler for a cluster")
+    options: dict[str, Any] = {
+        "out": out,
+        "store": store,
+        "jobs": jobs,
+        "threads": threads,
+        "timeout_s": timeout,
+        "memory_bytes": memory,
+        "retry_failed": retry_failed,
+    }
     if dry_run:
-        asked = api.plan(
-            sweep,
-            out=out,
-            store=store,
-            jobs=jobs,
-            threads=threads,
-            timeout_s=timeout,
-            memory_bytes=memory,
-            retry_failed=retry_failed,
-        )
-        _tell_plan(asked, as_json)
+        _print_plan(running.plan(sweep, **options), as_json)
         return
-    from backwater.results.dataset import Campaign
-    from backwater.running.display import display
+    from backwater.running.progress import display
 
     stopped = False
     try:
-        with display(sweep.stem) as tell:
-            campaign = api.sweep(
+        with display(sweep.stem) as listener:
+            results = running.sweep(
                 sweep,
-                out=out,
-                store=store,
-                jobs=jobs,
-                scheduler=scheduler,
                 force=force,
-                listener=tell,
-                threads=threads,
+                listener=listener,
+                scheduler=scheduler,
                 notify=lambda notice: say(f"warning: {notice}"),
-                timeout_s=timeout,
-                memory_bytes=memory,
-                retry_failed=retry_failed,
+                **options,
             )
     except Interrupted as stop:
-        assert isinstance(stop.result, Campaign)
-        campaign, stopped = stop.result, True
+        results, stopped = stop.result, True
     except KeyboardInterrupt:
         say("Interrupted before the first run.")
         raise Exit(STOPPED) from None
-    _tell_end(campaign, as_json)
+    _print_end(results, as_json)
     if stopped:
-        say("Interrupted. What was finished is kept; the same command goes on from there.")
+        say("Interrupted. Finished runs are kept; the same command goes on from there.")
         raise Exit(STOPPED)
-    raise Exit(GOOD if campaign.ok else FAILED)
+    raise Exit(GOOD if results.ok else FAILED)
 
 
-def _tell_plan(plan: Plan, as_json: bool) -> None:
+def _print_plan(plan: Plan, as_json: bool) -> None:
     from backwater._base.units import duration_text
 
     if as_json:
         about = {
             "runs": plan.runs,
-            "there": plan.there,
+            "cached": plan.cached,
             "failed": plan.failed,
             "todo": plan.todo,
+            "skipped": plan.skipped,
             "seconds": plan.seconds,
             "basis": plan.basis,
             "commands": plan.commands,
         }
         print(json.dumps(about, indent=2, ensure_ascii=False))
         return
-    print(f"runs            {plan.runs:,}")
-    print(f"  cached        {plan.there:,}")
-    print(f"  failed before {plan.failed:,}" + (" (--retry-failed)" if plan.failed else ""))
-    print(f"  to run        {plan.todo:,}")
+    print(f"runs             {plan.runs:,}")
+    print(f"  cached         {plan.cached:,}")
+    print(f"  failed earlier {plan.failed:,}" + (" (--retry-failed)" if plan.failed else ""))
+    print(f"  to run         {plan.todo:,}")
+    if plan.skipped:
+        print(f"invalid, skipped {plan.skipped:,}")
     for command in plan.commands[:_SHOWN]:
         print(f"    {command}")
     if plan.todo > _SHOWN:
         print(f"    … and {plan.todo - _SHOWN:,} more (--json lists all)")
     if plan.seconds is not None:
-        print(f"time            about {duration_text(plan.seconds)} ({plan.basis})")
+        print(f"time             about {duration_text(plan.seconds)} ({plan.basis})")
 
 
-def _tell_end(campaign: Campaign, as_json: bool) -> None:
+def _print_end(results: Results, as_json: bool) -> None:
+    from backwater.commands.terminal import print_results
     from backwater.results import REPORT
 
-    violated, stalled = campaign.violated, campaign.stalled
+    violated, stalled = results.violated, results.stalled
     counts = {
-        "runs": len({row.key for row in campaign.rows}),
-        "finished": len(campaign.facts),
-        "failed": len(campaign.failed),
-        "violated": len({row.key for row in violated}),
-        "stalled": len({row.key for row in stalled}),
+        "runs": len({point.key for point in results.points}),
+        "finished": results.counts["done"],
+        "failed": len(results.failed),
+        "violated": len({point.key for point in violated}),
+        "stalled": len({point.key for point in stalled}),
+        "skipped": len(results.about.get("skipped", ())),
     }
     if as_json:
         failures = {
             key: {"kind": f.kind, "message": f.message, "seed": f.seed, "command": f.command}
-            for key, f in campaign.failed.items()
+            for key, f in results.failed.items()
         }
         print(json.dumps({**counts, "failures": failures}, indent=2, ensure_ascii=False))
     else:
+        print_results(results)
         print(", ".join(f"{n:,} {word}" for word, n in counts.items() if n or word == "finished"))
-    for failure in list(campaign.failed.values())[:_SHOWN]:
+    for failure in list(results.failed.values())[:_SHOWN]:
         say(f"error: {failure.kind}: {failure.message}\n  {failure.command}")
-    if len(campaign.failed) > _SHOWN:
-        say(f"… and {len(campaign.failed) - _SHOWN:,} more failed")
-    for row in violated[:_SHOWN]:
-        say(f"error: violated a check: {campaign.store.path_of(row.key)}\n  {row.command}")
+    if len(results.failed) > _SHOWN:
+        say(f"… and {len(results.failed) - _SHOWN:,} more failed")
+    for point in violated[:_SHOWN]:
+        say(f"error: violated a check: {results.path_of(point.key)}\n  {point.command}")
     if len(violated) > _SHOWN:
         say(f"… and {len(violated) - _SHOWN:,} more violated a check")
-    report = campaign.path / REPORT
-    say(f"report: {report}" if report.is_file() else f"results: {shown(campaign)}")
+    report = results.path / REPORT
+    say(f"report: {report}" if report.is_file() else f"results: {shown(results)}")

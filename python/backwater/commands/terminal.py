@@ -4,30 +4,74 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from backwater.results.tables import best, one_seed, rows_of, text, without_flows
+from backwater.results.columns import one_seed, rows_of, text, without_flows
 
 if TYPE_CHECKING:
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
+    from backwater.results.ranking import Ranking
+    from backwater.results.results import Results
 
 
-def print_table(runs: Mapping[str, Run]) -> None:
+TOP = 20
+"""Combinations of a ranking that are printed."""
+
+
+def print_results(
+    results: Results,
+    minimize: str | None = None,
+    maximize: str | None = None,
+    subject_to: Sequence[str] = (),
+) -> None:
+    """Print a column per run, or a ranking where keys or seeds vary; nothing of it is cut."""
+    from backwater.results.ranking import rank, sentence
+
+    asked = minimize is not None or maximize is not None or bool(subject_to)
+    if not (asked or results.keys or len(results.seeds) > 1):
+        if runs := results.labelled():
+            print_table(runs)
+        return
+    ranking = rank(results, minimize, maximize, subject_to) if results.rows else None
+    if ranking is not None:
+        print(sentence(results, ranking))
+        _print_ranking(results, ranking)
+
+
+def _print_ranking(results: Results, ranking: Ranking) -> None:
+    column = ranking.column
+    scale, unit = column.shown[1], column.shown[0]
+    shown = f"{column.name} ({unit})" if unit not in ("", "slowdown", "share") else column.name
+    lines = [["", *results.keys, "scheme", shown, "95 % interval", "seeds"]]
+    for place, row in enumerate(ranking.rows[:TOP], 1):
+        one = row.interval
+        between = "–"
+        if one.low is not None and one.high is not None:
+            between = f"{one.low / scale:.4g} to {one.high / scale:.4g}"
+        mean = f"{one.estimate / scale:.4g}"
+        cells = [str(place), *map(str, row.values), row.scheme, mean, between, str(one.count)]
+        lines.append([*cells, f"breaks {', '.join(row.broken)}"] if row.broken else cells)
+    widths = [max(len(line[i]) for line in lines if i < len(line)) for i in range(len(lines[0]))]
+    for line in lines:
+        print(
+            "  ".join(f"{cell:>{width}}" for cell, width in zip(line, [*widths, 0], strict=False))
+        )
+    if len(ranking.rows) > TOP:
+        print(f"… and {len(ranking.rows) - TOP:,} more")
+
+
+def print_table(runs: Mapping[str, RunFiles]) -> None:
     """Print the table of results on standard output; nothing of it is cut."""
     summaries = {name: run.summary for name, run in runs.items()}
     lines: list[list[_Cell]] = [[("", ""), *((name, _BOLD) for name in runs)]]
     for group, rows in groupby(rows_of(summaries.values()), key=lambda row: row.group):
         lines.append([(group, _CYAN)])
         for row in rows:
-            if row.key == "digest":
+            if row.name == "digest":
                 continue
-            winners = best(row, summaries)
-            cells = [
-                (text(row, summary), _BOLD if name in winners else "")
-                for name, summary in summaries.items()
-            ]
+            cells = [(text(row, summary), "") for summary in summaries.values()]
             lines.append([(f"  {row.label}", ""), *cells])
     widths = [
         max(len(line[column][0]) for line in lines if column < len(line))
@@ -57,11 +101,12 @@ def _padded(line: list[_Cell], widths: list[int], styled: bool) -> Iterator[str]
         yield space + shown if column else shown + space
 
 
-def print_audit(runs: Mapping[str, Run], told: Collection[str] = ()) -> None:
+def print_audit(runs: Mapping[str, RunFiles], told: Collection[str] = ()) -> None:
     """Print on standard error what is wrong or doubtful about finished runs, but what is `told`."""
     for name, run in runs.items():
         summary = run.summary
-        lines = [f"warning: {name}: {new}" for new in summary["warnings"] if new not in told]
+        new = [one for one in summary["warnings"] if not one.endswith(tuple(told))]
+        lines = [f"warning: {name}: {one}" for one in new]
         threads = summary["performance"].get("threads", {})
         if threads.get("why"):
             used = f"{threads['used']} of {threads['asked']} threads were used"

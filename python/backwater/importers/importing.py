@@ -298,7 +298,7 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
     Both appear only when the scenario was found to be good: what was there before stays as it is
     where the import fails.
     """
-    from backwater.running import simulate
+    from backwater.scenario import Scenario
     from backwater.workloads import estimates
 
     imported.findings.stop_if_wrong()
@@ -315,7 +315,7 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
             else:
                 write_whole(file, imported.flows or "")
             write_whole(scenario, imported.scenario(scenario_name(out.stem), file.name))
-            problems = simulate.check(scenario)
+            problems = Scenario(scenario).check()
             wrong = [p for p in problems if p["severity"] == "error"]
             if wrong:
                 read = " and ".join(filter(None, [str(imported.source), imported.network.source]))

@@ -12,12 +12,12 @@ from backwater.errors import InputError, RunError
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 _TIMES = ("ready", "start", "end")
 
 
-def export_operations(run: Run, out: Path, force: bool = False) -> int:
+def export_operations(run: RunFiles, out: Path, force: bool = False) -> int:
     """Write all operations that ended, by workload, rank and index; returns their number.
 
     Times are in nanoseconds since the start of the run, exact to the picosecond; ``name`` is what
@@ -42,7 +42,7 @@ def export_operations(run: Run, out: Path, force: bool = False) -> int:
     return table.height
 
 
-def _names(run: Run) -> polars.DataFrame:
+def _names(run: RunFiles) -> polars.DataFrame:
     """Find the names of operations in the files of the workloads, as far as these are there."""
     import polars as pl
 

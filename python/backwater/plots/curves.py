@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Runs = Mapping[str, "Run"]
+Runs = Mapping[str, "RunFiles"]
 
 _UNTIL = {"received": "to its last byte at the receiver", "acked": "until its last ACK is back"}
 
@@ -233,13 +233,14 @@ def thinned(x: Array, share: Array, points: int) -> tuple[Array, Array]:
     return x, share
 
 
-def active_flows(run: Run) -> tuple[Array, Array]:
+def active_flows(run: RunFiles) -> tuple[Array, Array]:
     """Distribution of the number of active flows at a switch port, over ports and probes."""
     import polars as pl
 
     hosts = run.summary["tiers"][0]
     rows = (
-        run.active.filter(pl.col("tier").cast(pl.String) != hosts)
+        run.table("active")
+        .filter(pl.col("tier").cast(pl.String) != hosts)
         .group_by("active")
         .agg(pl.col("probes").sum())
         .sort("active")

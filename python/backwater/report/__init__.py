@@ -1,1 +1,41 @@
 """The HTML report, tables in notebooks, and timelines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from backwater._base.files import write_whole
+from backwater.results.results import Results
+
+MOST_RUNS = 12
+"""Up to this number of runs that differ by their scheme alone, a page shows each of them."""
+
+
+def write_report(
+    path: Path,
+    results: Results,
+    minimize: str | None = None,
+    maximize: str | None = None,
+    subject_to: Sequence[str] = (),
+) -> Path:
+    """Write the page about results: each run in detail, or the ranking of many."""
+    text = render(results, minimize, maximize, subject_to)
+    write_whole(path, text)
+    return path
+
+
+def render(
+    results: Results,
+    minimize: str | None = None,
+    maximize: str | None = None,
+    subject_to: Sequence[str] = (),
+) -> str:
+    """Return the page as HTML."""
+    from backwater.report import run, sweep
+
+    asked = minimize is not None or maximize is not None or bool(subject_to)
+    alike = not results.keys and len(results.seeds) == 1
+    if alike and len(results.points) <= MOST_RUNS and not asked:
+        return run.render(results)
+    return sweep.render(results, minimize, maximize, subject_to)

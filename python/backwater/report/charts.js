@@ -147,12 +147,28 @@ function drawBars(plot, stacked, panel) {
     line.x.forEach((at, i) => base.set(at, top[i]));
     plot.vbar({ x: line.x.map((at) => at + left), top, bottom, width: (stacked ? 0.8 : 0.92) * width,
       fill_color: colourOf(line), line_color: null });
+    if (line.low) plot.segment({ x0: line.x.map((at) => at + left), x1: line.x.map((at) => at + left),
+      y0: line.low, y1: line.high, line_color: "#1f2933", line_width: 1.5 });
     if (!line.marks) return;
     const marked = line.x.map((_, i) => i).filter((i) => line.marks[i] !== null);
     const [x, y] = [marked.map((i) => line.x[i] + left), marked.map((i) => line.marks[i])];
     plot.segment({ x0: x.map((at) => at - width / 2), x1: x.map((at) => at + width / 2), y0: y, y1: y,
       line_color: "#1f2933", line_width: 2.5 });
   });
+}
+
+// A heat map: a cell for each value, the darker the higher, with its text where there is room.
+function drawCells(plot, panel, room) {
+  const [columns, rows] = [panel.x.ticks.length, panel.y.ticks.length];
+  for (const line of panel.lines) {
+    const colours = line.until.map((shade) => `hsl(205 ${40 + 20 * shade}% ${94 - 62 * shade}%)`);
+    plot.rect({ x: line.x, y: line.y, width: 0.96, height: 0.96, fill_color: colours, line_color: null });
+    const longest = Math.max(...line.words.map((text) => text.length));
+    if (longest * LETTER > room / columns || rows > 24) continue;
+    const inks = line.until.map((shade) => (shade > 0.55 ? "#ffffff" : "#1f2933"));
+    plot.text({ x: line.x, y: line.y, text: line.words, text_color: inks, text_align: "center",
+      text_baseline: "middle", text_font_size: "11px", text_font: "system-ui, sans-serif" });
+  }
 }
 
 // Lanes one below the other, a stretch of each state in its colour.
@@ -340,7 +356,10 @@ function drawPanel(chart, whole, box, count, last) {
   if (bars) plot.xgrids[0].grid_line_color = null;
   if (chart.column && !last) plot.xaxes[0].visible = false;
   if (isLanes) plot.ygrids[0].grid_line_color = null;
-  if (isLanes) drawLanes(plot, panel);
+  const isCells = chart.kind === "cells";
+  if (isCells) plot.xgrids[0].grid_line_color = plot.ygrids[0].grid_line_color = null;
+  if (isCells) drawCells(plot, panel, box.clientWidth / columns - besides);
+  else if (isLanes) drawLanes(plot, panel);
   else if (bars) drawBars(plot, chart.kind === "stack", panel);
   else for (const line of panel.lines) drawLine(plot, chart, panel, line);
 
@@ -357,17 +376,16 @@ function drawPanel(chart, whole, box, count, last) {
   picture.setAttribute("role", "group");
   picture.setAttribute("aria-label",
     `${chart.title}${panel.title ? `, ${panel.title}` : ""}: ${panel.y.label} over ${panel.x.label}. ` +
-    `Left and right arrow keys read the values${isLanes ? ", up and down choose the lane" : ""}.`);
+    (isCells ? "The table has the values."
+      : `Left and right arrow keys read the values${isLanes ? ", up and down choose the lane" : ""}.`));
   const readout = document.createElement("p");
   readout.className = "readout";
   readout.setAttribute("aria-live", "polite");
   holder.append(picture, readout);
   box.append(holder);
 
-  if (isLanes) {
-    readLanes(plot, panel, picture, readout);
-    return Bokeh.Plotting.show(plot, picture);
-  }
+  if (isLanes) readLanes(plot, panel, picture, readout);
+  if (isLanes || isCells) return Bokeh.Plotting.show(plot, picture);
 
   const stops = [...new Set(xs)].sort((a, b) => a - b);
   const cross = new Bokeh.Span({ dimension: "height", line_color: "#9aa5b1", line_dash: [3, 3], visible: false });

@@ -19,7 +19,7 @@ import numpy as np
 from backwater.plots.curves import Array, styles
 
 Scale = Literal["linear", "log", "log1p"]
-Kind = Literal["line", "step", "bars", "points", "stack", "lanes"]
+Kind = Literal["line", "step", "bars", "points", "stack", "lanes", "cells"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ class Line:
 
     ``colour`` is that of a part of a stack or a state in lanes; other lines have the colour of
     their scheme. In lanes a stretch goes from ``x`` ``until`` there, and ``words`` tell about it.
-    ``marks`` are what the values of bars are compared with.
+    ``marks`` are what the values of bars are compared with. Cells have ``words`` in them, and
+    ``until`` is their shade between 0 and 1.
     """
 
     name: str

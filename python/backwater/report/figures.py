@@ -18,7 +18,7 @@ from backwater.report.charts import Axis, Chart, Line, Panel, Table, View
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -42,7 +42,7 @@ class Flows:
     All but ``under_way`` is of measured flows; those of incasts stand apart.
     """
 
-    def __init__(self, run: Run, step_ps: int) -> None:
+    def __init__(self, run: RunFiles, step_ps: int) -> None:
         import polars as pl
 
         # Seven digits are more than a page shows, and are sorted in half of the time.
@@ -71,18 +71,18 @@ class Flows:
             self.slowest = slow.head(SLOWEST).to_dicts()
 
 
-def _measured(run: Run, flows: polars.DataFrame, of: str | polars.Expr) -> polars.DataFrame:
+def _measured(run: RunFiles, flows: polars.DataFrame, of: str | polars.Expr) -> polars.DataFrame:
     import polars as pl
 
     first = run.summary["measure_from_ps"]
     return flows.filter(pl.col("finished") & (pl.col("start_ps") >= first), of)
 
 
-def _under_way(run: Run, flows: polars.DataFrame, step_ps: int) -> Array:
+def _under_way(run: RunFiles, flows: polars.DataFrame, step_ps: int) -> Array:
     steps = _steps(run, step_ps)
 
     def after_steps(times: Array) -> Array:
-        return np.bincount(times // np.uint64(step_ps), minlength=steps)[:steps].cumsum()
+        return np.bincount(times // step_ps, minlength=steps)[:steps].cumsum()
 
     ended = flows["received_ps"].drop_nulls().to_numpy()
     return after_steps(flows["start_ps"].to_numpy()) - after_steps(ended)
@@ -110,7 +110,7 @@ def _step_ps(runs: Runs) -> int:
     return max(-(-end_ps // MOMENTS), 1)
 
 
-def _steps(run: Run, step_ps: int) -> int:
+def _steps(run: RunFiles, step_ps: int) -> int:
     return max(-(-int(run.summary["end_ps"]) // step_ps), 1)
 
 
@@ -306,19 +306,20 @@ _Course = tuple[Axis, Array, Array]
 """A quantity over time: its axis, milliseconds, values."""
 
 
-def _courses(run: Run, under_way: Array, step_ps: int) -> dict[str, _Course]:
+def _courses(run: RunFiles, under_way: Array, step_ps: int) -> dict[str, _Course]:
     """Return what a timeline shows of a run, in steps of this length."""
     import polars as pl
 
     steps = _steps(run, step_ps)
     ends_ms = np.arange(1, steps + 1) * step_ps / 1e9
     found: dict[str, _Course] = {"flows under way": (Axis("flows", start=0), ends_ms, under_way)}
-    held = run.pauses.select(pl.col("from_ps", "to_ps").cast(pl.Int64))
+    held = run.table("pauses").select(pl.col("from_ps", "to_ps").cast(pl.Int64))
     pieces = curves.divided(held["from_ps"].to_numpy(), held["to_ps"].to_numpy(), steps, step_ps)
     in_force = np.bincount(pieces.frame, pieces.share, steps)
     found["pauses of PFC"] = (Axis("in force", start=0), ends_ms, in_force)
     probed = (
-        run.queues.group_by(pl.col("tier").cast(pl.String), pl.col("at_ps") // step_ps * step_ps)
+        run.table("queues")
+        .group_by(pl.col("tier").cast(pl.String), pl.col("at_ps") // step_ps * step_ps)
         .agg(pl.col("used_bytes").max())
         .sort("at_ps")
         .partition_by("tier", as_dict=True)

@@ -11,8 +11,9 @@ from urllib.parse import quote
 from backwater._base.files import write_whole
 from backwater.errors import InputError
 from backwater.report.document import document
-from backwater.results import CAMPAIGN, COMPARISON, REPORT, SUMMARY, Run
-from backwater.results.tables import ROWS, audit, text
+from backwater.results import REPORT, RESULTS, SUMMARY
+from backwater.results.columns import audit, column, text
+from backwater.results.files import RunFiles
 
 INDEX = "index.html"
 
@@ -22,8 +23,8 @@ DEPTH = 5
 MOST = 2000
 """Number of results that the page lists at most."""
 
-_COLUMNS = ("slowdown_short_p99", "slowdown_long_p99", "buffer_p99_bytes", "pfc_paused_ps")
-_KINDS = {COMPARISON: "comparison", CAMPAIGN: "campaign", SUMMARY: "run"}
+_COLUMNS = ("workload.time", "fct.short.p99", "fct.long.p99", "buffer.p99", "pfc.time")
+_KINDS = {RESULTS: "many runs", SUMMARY: "run"}
 
 
 def write_index(folder: Path) -> Path:
@@ -35,8 +36,7 @@ def write_index(folder: Path) -> Path:
     found = sorted(_search(folder, 0))
     if not found:
         raise InputError(f"{folder}: there is no result at most {DEPTH} directories below it")
-    rows = {row.key: row for row in ROWS}
-    labels = [rows[key].label for key in _COLUMNS]
+    labels = [column(name).label for name in _COLUMNS]
     heads = ["result", "kind", "scenario", "scheme", "seed", "state", "flows", *labels]
     head = "".join(f'<th scope="col">{html.escape(label)}</th>' for label in heads)
     body = "\n".join(_row(folder, path, kind) for path, kind in found[:MOST])
@@ -52,7 +52,7 @@ def write_index(folder: Path) -> Path:
 
 
 def _search(at: Path, depth: int) -> Iterator[tuple[Path, str]]:
-    """Find results, with the runs of comparisons and without those in the store of a campaign."""
+    """Find results, without the runs in a store."""
     try:
         items = sorted(os.scandir(at), key=lambda item: item.name)
     except OSError:
@@ -61,7 +61,7 @@ def _search(at: Path, depth: int) -> Iterator[tuple[Path, str]]:
     kind = next((kind for name, kind in _KINDS.items() if name in names), None)
     if kind:
         yield at, kind
-    if depth < DEPTH and kind in (None, "comparison"):
+    if depth < DEPTH and kind is None:
         for item in items:
             if item.is_dir(follow_symlinks=False) and not item.name.startswith("."):
                 yield from _search(Path(item.path), depth + 1)
@@ -77,13 +77,12 @@ def _row(folder: Path, path: Path, kind: str) -> str:
 
 
 def _facts(path: Path) -> list[str]:
-    rows = {row.key: row for row in ROWS}
-    run = Run(path)
+    run = RunFiles(path)
     return [
         run.name,
         run.scheme,
         str(run.seed),
         audit(run.summary),
         f"{run.summary['flows']['started']:,}",
-        *(text(rows[key], run.summary) for key in _COLUMNS),
+        *(text(column(name), run.summary) for name in _COLUMNS),
     ]

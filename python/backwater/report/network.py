@@ -19,7 +19,7 @@ from backwater.plots.curves import Array, divided, in_order
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 FRAMES = 160
 """Most frames of a run."""
@@ -51,20 +51,23 @@ class Layout:
     links: list[tuple[int, int]]
 
 
-def gather(runs: Mapping[str, Run]) -> dict[str, Any] | None:
+def gather(runs: Mapping[str, RunFiles]) -> dict[str, Any] | None:
     """Return the picture as data of the page.
 
     None where the network is too large for it, or where the runs are not of the same network.
     """
     first, *others = runs.values()
     ends = ["node", "port", "peer", "rate_bps"]
-    if any(not run.ports.select(ends).equals(first.ports.select(ends)) for run in others):
+    if any(
+        not run.table("ports").select(ends).equals(first.table("ports").select(ends))
+        for run in others
+    ):
         return None
     layout = lay_out(first)
     if layout is None:
         return None
     end_ps = max(run.summary["end_ps"] for run in runs.values())
-    probes = max((run.queues["at_ps"].n_unique() for run in runs.values()), default=0)
+    probes = max((run.table("queues")["at_ps"].n_unique() for run in runs.values()), default=0)
     frames = min(FRAMES, CELLS // max(len(layout.links), len(layout.names)), max(probes, 1))
     frame_ps = max(-(-end_ps // frames), 1)
     switches = [i for i, tier in enumerate(layout.tiers) if tier != layout.tiers[0]]
@@ -89,9 +92,9 @@ def gather(runs: Mapping[str, Run]) -> dict[str, Any] | None:
     }
 
 
-def lay_out(run: Run) -> Layout | None:
+def lay_out(run: RunFiles) -> Layout | None:
     """Place the nodes of a network: a row per tier, each in the order of what is below it."""
-    ports = run.ports
+    ports = run.table("ports")
     tiers = list(run.summary["tiers"])
     if ports.height > PORTS:
         import polars as pl
@@ -130,11 +133,11 @@ def lay_out(run: Run) -> Layout | None:
 
 
 def _buffers(
-    run: Run, layout: Layout, switches: list[int], frames: int, frame_ps: int
+    run: RunFiles, layout: Layout, switches: list[int], frames: int, frame_ps: int
 ) -> dict[str, Any]:
     """Most bytes that each switch's buffer held in each frame, as far as probes saw."""
     held = np.zeros((frames, len(layout.names)))
-    table = run.queues
+    table = run.table("queues")
     place = _places(table["node"].to_numpy(), layout.nodes)
     known = place >= 0
     frame = np.minimum(table["at_ps"].to_numpy()[known] // frame_ps, frames - 1)
@@ -146,17 +149,17 @@ def _buffers(
     }
 
 
-def _utilisation(run: Run, layout: Layout, frames: int, frame_ps: int) -> dict[str, Any]:
+def _utilisation(run: RunFiles, layout: Layout, frames: int, frame_ps: int) -> dict[str, Any]:
     """Share of each frame that each link sent, or of the whole run where only that is known."""
     if not (run.path / "utilisation.parquet").exists():
-        table = run.ports
+        table = run.table("ports")
         bits = table["tx_bytes"].to_numpy() * 8
         most = table["rate_bps"].to_numpy() * (run.summary["end_ps"] / 1e12)
         used = np.zeros((1, len(layout.links)))
         place = _port_places(table, layout)
         used[0, place[place >= 0]] = (bits / np.maximum(most, 1))[place >= 0]
         return {"used": _packed(used * 200, "u1"), "used_over_time": False}
-    table = run.utilisation
+    table = run.table("utilisation")
     every = run.interval_ps("utilisation")
     place = _port_places(table, layout)
     end = table["at_ps"].to_numpy().astype(np.int64)[place >= 0]
@@ -167,9 +170,9 @@ def _utilisation(run: Run, layout: Layout, frames: int, frame_ps: int) -> dict[s
     return {"used": _packed(used.clip(max=1) * 200, "u1"), "used_over_time": True}
 
 
-def _pauses(run: Run, layout: Layout, frames: int, frame_ps: int) -> dict[str, Any]:
+def _pauses(run: RunFiles, layout: Layout, frames: int, frame_ps: int) -> dict[str, Any]:
     """Share of each frame that PFC held each port, and the congested port that it goes back to."""
-    table = run.pauses
+    table = run.table("pauses")
     paused = np.zeros((frames, len(layout.links)))
     place = _port_places(table, layout)
     known = place >= 0
@@ -190,13 +193,13 @@ def _pauses(run: Run, layout: Layout, frames: int, frame_ps: int) -> dict[str, A
 
 
 def _roots(
-    run: Run, pauses: polars.DataFrame, known: Array
+    run: RunFiles, pauses: polars.DataFrame, known: Array
 ) -> tuple[Array | None, list[tuple[str, str]]]:
     """Return the number, from 1, of each pause's congested port, 0 where unknown, and the names."""
     from backwater.errors import RunError
 
     try:
-        causes = run.pause_causes
+        causes = run.table("pause_causes")
     except RunError:
         return None, []
     keys = ["node", "port", "class", "number"]

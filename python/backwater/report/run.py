@@ -5,45 +5,39 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backwater._base.files import write_whole
 from backwater._base.units import bytes_text, time_text
 from backwater.analysis.pauses import has_trees
 from backwater.errors import RunError
 from backwater.plots.curves import styles, until
-from backwater.report import figures, network, workloads
+from backwater.report import facts, figures, network, workloads
 from backwater.report.charts import Table, table_html
 from backwater.report.document import document, header, not_modelled
-from backwater.results.tables import audit, best, one_seed, rows_of, text, without_flows
+from backwater.results.columns import audit, one_seed, rows_of, text, without_flows
+from backwater.results.ranking import rank, sentence
+from backwater.results.results import Results
 
 if TYPE_CHECKING:
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 PORTS = 10
 """Ports of each scheme that the page lists, by each of two measures."""
 
 
-def write_report(
-    path: Path, runs: Mapping[str, Run], about: Mapping[str, Any] | None = None
-) -> Path:
-    """Write the page; ``about`` is what a comparison knows beside its runs."""
-    write_whole(path, render(runs, about))
-    return path
-
-
-def render(runs: Mapping[str, Run], about: Mapping[str, Any] | None = None) -> str:
+def render(results: Results) -> str:
     """Return the page as HTML."""
+    runs = results.labelled()
     if not runs:
-        raise RunError("no run to report on")
+        raise RunError(f"{results.path}: no run is finished, so there is nothing to report on")
     first = next(iter(runs.values()))
     flows = figures.read(runs)
-    drawn = figures.charts(runs, flows)
+    drawn = [chart for chart in figures.charts(runs, flows) if chart.views]
     picture = network.gather(runs)
     sections = [
-        _header(first, runs),
-        _notices(runs, about or {}),
+        _header(first, runs, results),
+        _answer(results),
+        _notices(runs, results),
         _table(runs),
         *(chart.html() for chart in drawn),
         _network(runs, picture),
@@ -51,25 +45,26 @@ def render(runs: Mapping[str, Run], about: Mapping[str, Any] | None = None) -> s
         _slowest(flows),
         _ports(runs),
         _audit(runs),
-        _scenario(first, runs, about or {}),
+        _scenario(runs, results.about),
         _foot(runs),
     ]
     title = f"{first.name}: {', '.join(runs)}"
     return document(title, sections, list(runs), drawn, picture)
 
 
-def _header(first: Run, runs: Mapping[str, Run]) -> str:
+def _header(first: RunFiles, runs: Mapping[str, RunFiles], results: Results) -> str:
     summary = first.summary
-    facts = [
+    lines = [
         ("schemes" if len(runs) > 1 else "scheme", ", ".join(runs)),
         ("flows", f"{summary['flows']['started']:,}"),
         ("measured time", f"{(summary['measure_to_ps'] - summary['measure_from_ps']) / 1e9:g} ms"),
         ("load", _load(summary)),
         ("time of a flow", until(run.fct_until for run in runs.values())),
         ("seed", str(first.seed)),
+        *facts.of_run(first, results),
         ("version", summary["backwater"]),
     ]
-    return header("Backwater", first.name, facts)
+    return header("Backwater", first.name, lines)
 
 
 def _load(summary: dict[str, Any]) -> str:
@@ -81,14 +76,23 @@ def _load(summary: dict[str, Any]) -> str:
     return f"requested {' + '.join(asked)}; {offered}" if asked else offered
 
 
-def _notices(runs: Mapping[str, Run], about: Mapping[str, Any]) -> str:
+def _answer(results: Results) -> str:
+    """Return the sentence of result where several schemes are compared."""
+    ranking = rank(results)
+    if ranking is None:
+        return ""
+    return f'<section id="answer"><p>{html.escape(sentence(results, ranking))}</p></section>'
+
+
+def _notices(runs: Mapping[str, RunFiles], results: Results) -> str:
     lines = [
-        ("bad", f"<b>{html.escape(name)}</b> failed: {html.escape(why)}")
-        for name, why in about.get("failed", {}).items()
+        ("bad", f"<b>{html.escape(results.label(p))}</b> failed: {html.escape(failure.message)}")
+        for p in results.points
+        if (failure := results.failed.get(p.key))
     ]
-    if about.get("interrupted"):
-        lines.append(("bad", "The comparison was interrupted: only a part of it is here."))
-    lines += [("doubt", html.escape(note)) for note in about.get("notes", [])]
+    if missing := results.counts["missing"]:
+        lines.append(("bad", f"{missing} runs are missing: the results are not complete."))
+    lines += [("doubt", html.escape(note)) for note in results.about.get("notes", [])]
     for name, run in runs.items():
         if run.partial:
             at = run.summary["end_ps"] / 1e9
@@ -103,10 +107,10 @@ def _notices(runs: Mapping[str, Run], about: Mapping[str, Any]) -> str:
     if not lines:
         return ""
     items = "".join(f'<li class="{kind}">{line}</li>' for kind, line in lines)
-    return f'<section class="notices"><h2>Before you read on</h2><ul>{items}</ul></section>'
+    return f'<section class="notices"><h2>Warnings</h2><ul>{items}</ul></section>'
 
 
-def _table(runs: Mapping[str, Run]) -> str:
+def _table(runs: Mapping[str, RunFiles]) -> str:
     summaries = {name: run.summary for name, run in runs.items()}
     look = styles(list(runs))
     heads = "".join(
@@ -121,12 +125,8 @@ def _table(runs: Mapping[str, Run]) -> str:
             f"<span>{group}</span></th></tr>"
         )
         for row in members:
-            winners = best(row, summaries)
-            cells = "".join(
-                _cell(name, text(row, summary), name in winners)
-                for name, summary in summaries.items()
-            )
-            kind = " class=digest" if row.key == "digest" else ""
+            cells = "".join(_cell(name, text(row, summary)) for name, summary in summaries.items())
+            kind = " class=digest" if row.name == "digest" else ""
             rows.append(f'<tr{kind}><th scope="row">{html.escape(row.label)}</th>{cells}</tr>')
     by_row = " by-row" if len(runs) > 1 else ""
     how = "A click on the name of a row puts the schemes in its order. " if by_row else ""
@@ -137,7 +137,7 @@ def _table(runs: Mapping[str, Run]) -> str:
         '<div class="scroll" tabindex="0" role="region" aria-label="Results">'
         f'<table class="results{by_row}">'
         f"<thead><tr><td></td>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-        f'<p class="note">{beside}{how}Lowest values are bold, except for ideals. Percentiles are '
+        f'<p class="note">{beside}{how}Percentiles are '
         "of the flows that finished. The row above them has the number of these flows. MB = 10⁶ "
         "bytes. Payload utilisation counts flows that started and were received whole in the "
         "measured time, in one direction. Total utilisation counts all bytes of the whole run in "
@@ -146,12 +146,11 @@ def _table(runs: Mapping[str, Run]) -> str:
     )
 
 
-def _cell(scheme: str, content: str, is_best: bool) -> str:
-    kind = " class=best" if is_best else ""
-    return f'<td data-scheme="{html.escape(scheme)}"{kind}>{html.escape(content)}</td>'
+def _cell(scheme: str, content: str) -> str:
+    return f'<td data-scheme="{html.escape(scheme)}">{html.escape(content)}</td>'
 
 
-def _network(runs: Mapping[str, Run], picture: Mapping[str, Any] | None) -> str:
+def _network(runs: Mapping[str, RunFiles], picture: Mapping[str, Any] | None) -> str:
     if picture is None:
         return ""
     schemes = "".join(f"<option>{html.escape(name)}</option>" for name in runs)
@@ -181,7 +180,7 @@ def _network(runs: Mapping[str, Run], picture: Mapping[str, Any] | None) -> str:
     )
 
 
-def _unrecorded(what: str, key: str, names: Sequence[str], runs: Mapping[str, Run]) -> str:
+def _unrecorded(what: str, key: str, names: Sequence[str], runs: Mapping[str, RunFiles]) -> str:
     """Say of which runs the picture lacks something, and what records it."""
     if not names:
         return ""
@@ -193,7 +192,7 @@ def _unrecorded(what: str, key: str, names: Sequence[str], runs: Mapping[str, Ru
     )
 
 
-def _late_collectives(runs: Mapping[str, Run]) -> str:
+def _late_collectives(runs: Mapping[str, RunFiles]) -> str:
     """List what made the slowest collectives of each scheme late."""
     late = workloads.late(runs)
     if late is None:
@@ -259,11 +258,11 @@ def _slowest(flows: Mapping[str, figures.Flows]) -> str:
     )
 
 
-def _ports(runs: Mapping[str, Run]) -> str:
+def _ports(runs: Mapping[str, RunFiles]) -> str:
     """List the ports that were paused longest or had the longest queue, of each scheme."""
     rows = []
     for name, run in runs.items():
-        ports = run.ports
+        ports = run.table("ports")
         chosen = {
             (row["name"], row["peer_name"]): row
             for key in ("paused_ps", "max_queue_bytes")
@@ -301,7 +300,7 @@ def _ports(runs: Mapping[str, Run]) -> str:
     )
 
 
-def _audit(runs: Mapping[str, Run]) -> str:
+def _audit(runs: Mapping[str, RunFiles]) -> str:
     items = []
     for name, run in runs.items():
         summary = run.summary
@@ -328,8 +327,8 @@ def _audit(runs: Mapping[str, Run]) -> str:
     )
 
 
-def _scenario(first: Run, runs: Mapping[str, Run], about: Mapping[str, Any]) -> str:
-    parts = ['<section id="repeat"><h2>To repeat it</h2>']
+def _scenario(runs: Mapping[str, RunFiles], about: Mapping[str, Any]) -> str:
+    parts = ['<section id="repeat"><h2>Reproduce</h2>']
     if command := about.get("command"):
         parts.append(f"<pre><code>{html.escape(command)}</code></pre>")
     if given := about.get("scenario_text"):
@@ -346,7 +345,7 @@ def _scenario(first: Run, runs: Mapping[str, Run], about: Mapping[str, Any]) -> 
     return "".join(parts) + "</section>"
 
 
-def _foot(runs: Mapping[str, Run]) -> str:
+def _foot(runs: Mapping[str, RunFiles]) -> str:
     version = html.escape(next(iter(runs.values())).summary["backwater"])
     left_out = not_modelled({name: [run.summary["not_modelled"]] for name, run in runs.items()})
     return f"<footer>{left_out}<p>Backwater {version}</p></footer>"

@@ -27,7 +27,7 @@ from backwater.errors import InputError
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 LIMIT = 500_000
 """Events that are written unless more are requested: what Perfetto opens within seconds."""
@@ -65,7 +65,7 @@ class _Part:
 
 
 def write(
-    run: Run,
+    run: RunFiles,
     path: Path,
     window: tuple[int | None, int | None] = (None, None),
     limit: int = LIMIT,
@@ -147,7 +147,7 @@ _PORTS, _RANKS, _COLLECTIVES = 100_000, 2_000_000_000, 2_100_000_000
 class _Tracks:
     """Numbers and names of processes and threads, as they come into use."""
 
-    run: Run
+    run: RunFiles
     _named: dict[tuple[int, int | None], list[Event]] = field(default_factory=dict)
 
     def process(self, pid: int, name: str) -> int:
@@ -207,7 +207,7 @@ def _counter(pid: int, name: str, at: int, value: float, unit: str = "bytes") ->
 # --- What a run left, table by table -----------------------------------------------------------
 
 
-def _parts(run: Run, tracks: _Tracks) -> Iterator[_Part]:
+def _parts(run: RunFiles, tracks: _Tracks) -> Iterator[_Part]:
     yield _operations(run, tracks, "operations")
     yield _operations(run, tracks, "collectives")
     yield _flows(run, tracks)
@@ -224,9 +224,11 @@ def _nothing() -> _Part:
     return _Part(pl.DataFrame(schema={"at_ps": pl.UInt64}), "at_ps", lambda _: iter(()))
 
 
-def _flows(run: Run, tracks: _Tracks) -> _Part:
+def _flows(run: RunFiles, tracks: _Tracks) -> _Part:
     end_ps = run.summary["end_ps"]
-    names = dict(zip(run.ports["node"].to_list(), run.ports["name"].to_list(), strict=True))
+    names = dict(
+        zip(run.table("ports")["node"].to_list(), run.table("ports")["name"].to_list(), strict=True)
+    )
 
     def events(table: polars.DataFrame) -> Iterator[Event]:
         lanes: dict[int, _Lanes] = {}
@@ -249,18 +251,20 @@ def _flows(run: Run, tracks: _Tracks) -> _Part:
             yield _slice(pid, tid, f"→ {to} {bytes_text(row['bytes'])}", begin, end, args)
 
     columns = ["id", "source", "src", "dst", "bytes", "start_ps", "received_ps", "slowdown"]
-    return _Part(run.flows.select(*columns, "retransmitted"), "start_ps", events)
+    return _Part(run.table("flows").select(*columns, "retransmitted"), "start_ps", events)
 
 
-def _pauses(run: Run, tracks: _Tracks) -> _Part:
+def _pauses(run: RunFiles, tracks: _Tracks) -> _Part:
     ports = {
         (row["node"], row["port"]): (row["name"], row["peer_name"])
-        for row in run.ports.select("node", "port", "name", "peer_name").iter_rows(named=True)
+        for row in run.table("ports")
+        .select("node", "port", "name", "peer_name")
+        .iter_rows(named=True)
     }
     keys = ["node", "port", "class", "number"]
-    table = run.pauses
+    table = run.table("pauses")
     if (run.path / "pause_causes.parquet").exists():
-        causes = run.pause_causes.select(
+        causes = run.table("pause_causes").select(
             "root_name", "root_peer_name", "depth", "class", "number", node="peer", port="peer_port"
         )
         table = table.join(causes, on=keys, how="left", maintain_order="left")
@@ -281,10 +285,10 @@ def _pauses(run: Run, tracks: _Tracks) -> _Part:
     return _Part(table, "from_ps", events)
 
 
-def _buffers(run: Run, tracks: _Tracks) -> _Part:
+def _buffers(run: RunFiles, tracks: _Tracks) -> _Part:
     import polars as pl
 
-    table = run.queues.sort("node", "at_ps")
+    table = run.table("queues").sort("node", "at_ps")
     # A value holds until the next one; several probes of an empty network share a row.
     changed = (pl.col("used_bytes") != pl.col("used_bytes").shift(1).over("node")).fill_null(True)
     table = table.filter(changed)
@@ -298,7 +302,7 @@ def _buffers(run: Run, tracks: _Tracks) -> _Part:
     return _Part(table, began, events)
 
 
-def _queues(run: Run, tracks: _Tracks) -> _Part:
+def _queues(run: RunFiles, tracks: _Tracks) -> _Part:
     """Queues of ports, where they were recorded."""
 
     def events(table: polars.DataFrame) -> Iterator[Event]:
@@ -307,11 +311,11 @@ def _queues(run: Run, tracks: _Tracks) -> _Part:
             yield _counter(pid, f"queue → {row['peer_name']}", row["at_ps"], row["bytes"])
 
     if (run.path / "port_queues.parquet").exists():
-        return _Part(run.port_queues, "at_ps", events)
+        return _Part(run.table("port_queues"), "at_ps", events)
     return _nothing()
 
 
-def _utilisation(run: Run, tracks: _Tracks) -> _Part:
+def _utilisation(run: RunFiles, tracks: _Tracks) -> _Part:
     """Utilisation of links, where it was recorded; intervals without a row are idle."""
     import polars as pl
 
@@ -325,7 +329,7 @@ def _utilisation(run: Run, tracks: _Tracks) -> _Part:
         return _nothing()
     every = run.interval_ps("utilisation")
     link = ["node", "name", "port", "peer_name"]
-    busy = run.utilisation.select(
+    busy = run.table("utilisation").select(
         *link, "at_ps", from_ps=pl.col("at_ps") - every, share=pl.col("busy_ps") / every
     )
     last = pl.col("at_ps") != pl.col("from_ps").shift(-1).over("node", "port", order_by="at_ps")
@@ -333,7 +337,7 @@ def _utilisation(run: Run, tracks: _Tracks) -> _Part:
     return _Part(pl.concat([busy, idle]).sort("node", "port", "from_ps"), "from_ps", events)
 
 
-def _operations(run: Run, tracks: _Tracks, name: str) -> _Part:
+def _operations(run: RunFiles, tracks: _Tracks, name: str) -> _Part:
     """Operations of ranks, or collectives of groups, where the run has a workload."""
     path = run.path / f"{name}.parquet"
     owner, first = ("rank", _RANKS) if name == "operations" else ("group", _COLLECTIVES)
@@ -355,4 +359,4 @@ def _operations(run: Run, tracks: _Tracks, name: str) -> _Part:
 
     if not path.exists():
         return _nothing()
-    return _Part(run._table(name), "start_ps", events)
+    return _Part(run.table(name), "start_ps", events)

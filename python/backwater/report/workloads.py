@@ -16,7 +16,7 @@ from backwater.report.charts import Axis, Chart, Line, Panel, Table, View
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 LANES = 64
 """Ranks of a workload that a timeline shows."""
@@ -40,7 +40,7 @@ STATES = {"computing": "#3d6fa8", "exposed communication": "#e58a2b", "idle": "#
 """What a rank does, and its colour (RNK-11)."""
 
 
-def has_ranks(run: Run) -> bool:
+def has_ranks(run: RunFiles) -> bool:
     """Say whether a run has a workload."""
     return bool(run.summary.get("workloads"))
 
@@ -125,14 +125,14 @@ def _row(scheme: str, rank: Mapping[str, Any]) -> list[str]:
     return [scheme, rank["workload"], str(rank["rank"]), str(rank["host"]), *spent, ended]
 
 
-def chosen(run: Run, workload: str) -> polars.DataFrame:
+def chosen(run: RunFiles, workload: str) -> polars.DataFrame:
     """Return the ranks of a workload that a timeline shows: all, or those that ended last and some.
 
     A rank that has not ended is later than all that have.
     """
     import polars as pl
 
-    mine = run.ranks.filter(workload=workload).sort("rank")
+    mine = run.table("ranks").filter(workload=workload).sort("rank")
     if mine.height <= LANES:
         return mine
     by_end = mine.sort(["end_ps", "rank"], descending=[True, False], nulls_last=False)
@@ -142,14 +142,15 @@ def chosen(run: Run, workload: str) -> polars.DataFrame:
 
 
 def _states(
-    run: Run, workload: str, shown: polars.DataFrame
+    run: RunFiles, workload: str, shown: polars.DataFrame
 ) -> Iterator[tuple[Array, Array, Array, list[str]]]:
     """Return lanes, beginnings, ends and words of the stretches of each of :data:`STATES`."""
     import polars as pl
 
     lanes = shown.select("rank", lane=pl.int_range(pl.len()))
     done = (
-        run.operations.filter(workload=workload)
+        run.table("operations")
+        .filter(workload=workload)
         .join(lanes, on="rank")
         .with_columns(pl.col("start_ps", "end_ps").cast(pl.Int64))
     )
@@ -278,18 +279,18 @@ def _operation(
     return f"a {kind}" if way is None or peer is None else f"a {kind} {way} rank {peer}"
 
 
-def _group_names(run: Run, workload: str) -> dict[int, str]:
+def _group_names(run: RunFiles, workload: str) -> dict[int, str]:
     """Return the groups of a workload by their numbers, as :func:`critical.group_words` says."""
-    table = run.collectives.filter(workload=workload)
+    table = run.table("collectives").filter(workload=workload)
     groups = table.unique("group").drop_nulls("group")
     return {row["group"]: critical.group_words(row) for row in groups.to_dicts()}
 
 
-def _wholes(run: Run, workload: str) -> dict[int, str]:
+def _wholes(run: RunFiles, workload: str) -> dict[int, str]:
     """Return what the collectives are called that operations of a workload's file make up."""
     import polars as pl
 
-    table = run.collectives.filter(pl.col("workload").cast(pl.String) == workload)
+    table = run.table("collectives").filter(pl.col("workload").cast(pl.String) == workload)
     if "composed" not in table.columns:
         return {}
     return {
@@ -372,14 +373,14 @@ def _gbps(bps: float | None) -> float | None:
     return None if bps is None else bps / 1e9
 
 
-def _by_group(run: Run, with_names: bool) -> polars.DataFrame:
+def _by_group(run: RunFiles, with_names: bool) -> polars.DataFrame:
     """Return the collectives of each workload, kind, group and size together, the longest first.
 
     ``collective`` is what the report calls them: their kind, behind the workload's name if told.
     """
     import polars as pl
 
-    table = run.collectives.with_columns(pl.col("workload").cast(pl.String))
+    table = run.table("collectives").with_columns(pl.col("workload").cast(pl.String))
     # Runs of earlier versions know neither.
     for column, kind in (("bound_bps", pl.Float64), ("group_name", pl.String)):
         if column not in table.columns:
@@ -512,9 +513,9 @@ def late(runs: Runs) -> Late | None:
     )
 
 
-def _critical_paths(run: Run) -> list[tuple[dict[str, Any], polars.DataFrame]]:
+def _critical_paths(run: RunFiles) -> list[tuple[dict[str, Any], polars.DataFrame]]:
     number = LATE if run.summary["flows"]["started"] < MANY else 1
-    slowest = critical.slowest_first(run.collectives).head(number)
+    slowest = critical.slowest_first(run.table("collectives")).head(number)
     return [(row, critical.critical_path(run, row)) for row in slowest.to_dicts()]
 
 
@@ -531,7 +532,9 @@ def _late_cells(row: Mapping[str, Any], path: polars.DataFrame) -> list[str]:
     ]
 
 
-def _late_sends(run: Run, row: Mapping[str, Any], path: polars.DataFrame) -> Iterator[list[str]]:
+def _late_sends(
+    run: RunFiles, row: Mapping[str, Any], path: polars.DataFrame
+) -> Iterator[list[str]]:
     ranks = critical.ranks_of(run, row["workload"])
     latest = critical.latest(path, LINKS // LATE)
     for send in latest.filter(latest["late_ps"] > 0).to_dicts():
@@ -546,7 +549,7 @@ def _late_sends(run: Run, row: Mapping[str, Any], path: polars.DataFrame) -> Ite
         ]
 
 
-def _late_links(run: Run, paths: list[polars.DataFrame]) -> list[dict[str, Any]]:
+def _late_links(run: RunFiles, paths: list[polars.DataFrame]) -> list[dict[str, Any]]:
     import polars as pl
 
     sends = pl.concat(paths).unique("flow") if paths else None

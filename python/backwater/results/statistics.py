@@ -12,8 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 LEVEL = 0.95
 
@@ -109,6 +111,8 @@ def pooled(
 
     The draws are always the same, so that the same runs give the same interval.
     """
+    import numpy as np
+
     samples = [s for s in samples if len(s)]
     if not samples:
         return None

@@ -4,8 +4,9 @@
 
     DIR/runs/ab/abcdef…/     a run, and ``stored.json``: its key, its command, and its files' hashes
     DIR/failures/ab….json    why a run failed, and the command that repeats it
+    DIR/partial/abcdef…/     the first part of a run that Ctrl-C interrupted
     DIR/index.jsonl          a line per run, so that thousands are listed at once; can be made again
-    DIR/work/…/              runs that are being made
+    DIR/work/…/              runs in progress
 
 A run gets its name in ``runs`` when all its files are on the disk, by one rename; so what has a
 name there is whole. The process that comes second with the same run discards its own. No lock is
@@ -28,12 +29,12 @@ from typing import Any
 
 from backwater._base import durable as files
 from backwater.errors import RunError
-from backwater.results import RUN_FILES, SUMMARY, Run, run_files
-from backwater.results.facts import facts
-from backwater.scenario.task import hash_file
+from backwater.results import RUN_FILES, columns
+from backwater.results.files import RunFiles, run_files
+from backwater.scenario.scenario import hash_file
 
 STORED = "stored.json"
-RUNS, FAILURES, INDEX, WORK = "runs", "failures", "index.jsonl", "work"
+RUNS, FAILURES, PARTIAL, INDEX, WORK = "runs", "failures", "partial", "index.jsonl", "work"
 _DAMAGED = "damaged"
 
 
@@ -63,7 +64,7 @@ class Failure:
 
 
 class Store:
-    """A directory of finished runs. Several campaigns may use one at the same time."""
+    """A directory of finished runs. Several processes may use one at the same time."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -77,7 +78,7 @@ class Store:
         """Where the run with this key is, or would be."""
         return self.path / RUNS / key[:2] / key
 
-    def get(self, key: str) -> Run | None:
+    def get(self, key: str) -> RunFiles | None:
         """Return a finished run, or ``None``.
 
         A run whose files are not as they were written is set aside, under a name with
@@ -89,7 +90,7 @@ class Store:
         trouble = damage(path)
         if trouble is None:
             try:
-                return Run(path)
+                return RunFiles(path)
             except RunError as error:
                 trouble = str(error)
         self._set_aside(path, trouble)
@@ -124,25 +125,34 @@ class Store:
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_durably(path, json.dumps(asdict(failure), indent=2, ensure_ascii=False) + "\n")
 
-    def forget_failure(self, key: str) -> None:
-        """Strike out a failure: the run is there, or is tried again."""
+    def partial(self, key: str) -> RunFiles | None:
+        """Return the first part of an interrupted run, or ``None``."""
+        path = self.path / PARTIAL / key
+        try:
+            return RunFiles(path) if path.is_dir() else None
+        except RunError:
+            return None
+
+    def forget(self, key: str) -> None:
+        """Delete a recorded failure and a partial run, because the run is finished now."""
         self._failure_path(key).unlink(missing_ok=True)
+        shutil.rmtree(self.path / PARTIAL / key, ignore_errors=True)
 
     def table(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the facts of runs (:mod:`backwater.results.facts`), by key.
+        """Return the columns of finished runs (:mod:`backwater.results.columns`), by key.
 
-        They come from the index; of a run that is missing there, from the run itself.
+        They come from the index, or from the run itself if the index lacks it.
         """
         there = self.keys()
         known = self._read_index()
         found = {}
         missing = []
-        for key in keys:
+        for key in dict.fromkeys(keys):
             if key not in there:
                 continue
             row = known.get(key)
             if row is None and (run := self.get(key)) is not None:
-                row = facts(run.summary)
+                row = columns.row(run.summary)
                 missing.append((key, row))
             if row is not None:
                 found[key] = row
@@ -152,7 +162,10 @@ class Store:
 
     def note(self, rows: Iterable[tuple[str, dict[str, Any]]]) -> None:
         """Write finished runs into the index."""
-        lines = [json.dumps({"key": key, "facts": row}) + "\n" for key, row in rows]
+        lines = [
+            json.dumps({"key": key, "columns": columns.VERSION, "row": row}) + "\n"
+            for key, row in rows
+        ]
         if not lines:
             return
         handle = os.open(self.path / INDEX, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
@@ -178,14 +191,15 @@ class Store:
         for line in lines:
             with contextlib.suppress(ValueError, KeyError, TypeError):  # Torn, or not ours.
                 entry = json.loads(line)
-                rows[entry["key"]] = entry["facts"]
+                if entry["columns"] == columns.VERSION:
+                    rows[entry["key"]] = entry["row"]
         return rows
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Session]:
         """Open a place for runs that are being made; what dead campaigns left is cleared."""
         try:
-            for folder in (RUNS, WORK):
+            for folder in (RUNS, WORK, PARTIAL):
                 (self.path / folder).mkdir(parents=True, exist_ok=True)
             sweep_away(self.path / WORK)
             session = Session(self)
@@ -299,9 +313,15 @@ def commit(made: Path, final: Path, about: dict[str, Any]) -> None:
     files.sync_directory(final.parent)
 
 
+def keep_partial(made: Path, final: Path) -> None:
+    """Keep the first part of an interrupted run, in the place of an earlier one."""
+    shutil.rmtree(final, ignore_errors=True)
+    made.rename(final)
+
+
 def _same(made: Path, final: Path) -> None:
     """Check that a run that another campaign kept in the meantime is the one made here."""
-    ours, theirs = (Run(path) for path in (made, final))
+    ours, theirs = (RunFiles(path) for path in (made, final))
     if ours.digest != theirs.digest:
         raise RunError(
             f"{final}: was made twice with different results (digests {theirs.digest} and "
@@ -336,6 +356,3 @@ def damage(path: Path) -> str | None:
     except (ValueError, KeyError, TypeError):
         return f"{STORED} cannot be read"
     return None
-
-
-__all__ = ["SUMMARY", "Failure", "Session", "Store", "commit", "damage", "sweep_away"]

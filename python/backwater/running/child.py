@@ -17,6 +17,7 @@ from typing import Any
 
 from backwater.errors import RunError
 from backwater.running.job import Job, Reply
+from backwater.running.progress import Progress
 
 _LOOK_EVERY_S = 0.05
 """How often memory is looked at."""
@@ -26,6 +27,12 @@ ORDER = ("-m", "backwater.running.worker")
 
 _START_S = 60.0
 """A process that is not ready by then never will be."""
+
+_GRACE_S = 20.0
+"""An interrupted run has this time to write its first part."""
+
+STOP = b"stop\n"
+"""The order that ends the run in progress early, so that its first part is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +49,34 @@ class Limits:
 
 
 class Stopped(Exception):
-    """The campaign was stopped in the middle of a run."""
+    """All runs were stopped in the middle of this one."""
+
+
+def _never() -> bool:
+    return False
 
 
 class Child:
     """A process for runs. It lives through many of them; a run that breaks it gets a new one."""
 
-    def __init__(self, limits: Limits, stopped: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        stopped: Callable[[], bool] = _never,
+        interrupted: Callable[[], bool] = _never,
+    ) -> None:
+        """Start no process yet. ``stopped`` ends a run, ``interrupted`` keeps its first part."""
         self._limits = limits
         self._stopped = stopped
+        self._interrupted = interrupted
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
 
-    def execute(self, job: Job, tell: Callable[[float], None] | None = None) -> Reply:
+    def execute(self, job: Job, tell: Callable[[Progress], None] | None = None) -> Reply:
         """Make a run.
 
-        Raises :class:`Stopped` if the campaign was stopped meanwhile, and ``RunError`` if no
-        process can be started, which is no fault of the run.
+        Raises :class:`Stopped` if all runs were stopped meanwhile, and ``RunError`` if no process
+        can be started, which is not a fault of the run.
         """
         try:
             process = self._ready()
@@ -67,6 +85,7 @@ class Child:
                 f"no process for runs can be started: {error.strerror}", error.errno
             ) from error
         began = time.monotonic()
+        asked: float | None = None
         try:
             _write(process, (job.to_json() + "\n").encode())
             while True:
@@ -74,7 +93,12 @@ class Child:
                     if "kind" in answer:
                         return Reply(**answer)
                     if tell is not None:
-                        tell(answer["fraction"])
+                        tell(Progress(**answer["progress"]))
+                if self._interrupted() and asked is None:
+                    asked = time.monotonic()
+                    _write(process, STOP)
+                if asked is not None and time.monotonic() - asked > _GRACE_S:
+                    raise Stopped
                 if broken := self._broken_limit(process, began):
                     self.kill()
                     return Reply(job.key, *broken, seconds=time.monotonic() - began)

@@ -22,11 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backwater.errors import RunError
-from backwater.results import run_files
+from backwater.results.files import run_files
 from backwater.results.store import Session, commit
 from backwater.running.child import Child, Limits
 from backwater.running.job import Job, Reply
-from backwater.scenario.task import version
+from backwater.running.progress import Progress
+from backwater.scenario.scenario import version
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -57,7 +58,7 @@ class Cluster:
             ) from error
         self._limits = limits
         self._own = isinstance(scheduler, str)
-        self.running: dict[str, float] = {}
+        self.running: dict[str, Progress | None] = {}
         self._completed: queue.SimpleQueue[Future[Reply]] = queue.SimpleQueue()
         self._given_up: Counter[str] = Counter()
         if not isinstance(scheduler, str):
@@ -85,6 +86,9 @@ class Cluster:
             if self._own:
                 self._client.close()
 
+    def interrupt(self) -> None:
+        """Do nothing: runs on a cluster keep no first part."""
+
     def _fill(self, in_flight: dict[Future[Reply], Job], waiting: deque[Job]) -> None:
         """Hand over enough runs that no worker waits, but not all: they hold memory."""
         threads = max(1, sum(self._client.nthreads().values()))
@@ -101,7 +105,7 @@ class Cluster:
             )
             in_flight[future] = job
             future.add_done_callback(self._completed.put)
-        self.running = {job.key: 0.0 for job in islice(in_flight.values(), threads)}
+        self.running = {job.label: None for job in islice(in_flight.values(), threads)}
 
     def _collect(
         self, in_flight: dict[Future[Reply], Job], waiting: deque[Job], session: Session
@@ -130,7 +134,7 @@ class Cluster:
         """Return how a run ended, or ``None`` if it is to be handed over again."""
         if future.cancelled():
             raise RunError(
-                "the Dask scheduler has ended or lost the campaign's runs. What was finished is "
+                "the Dask scheduler has ended or lost the runs. What was finished is "
                 "kept; the same command goes on from there"
             )
         error = future.exception()

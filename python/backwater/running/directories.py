@@ -1,28 +1,18 @@
 """Directories of results: what may be written into a directory that is not empty.
 
-Results are known by a key, a hash of everything that they depend on. A run or comparison replaces
-only results with its own key. All else is left alone unless ``force`` is given.
+A run has a key, a hash of everything that it depends on. It replaces only results with its own key.
+All else is left alone unless ``force`` is given.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from backwater._base.files import cannot_write
 from backwater.errors import RunError
-from backwater.results import (
-    CAMPAIGN,
-    COMPARISON,
-    HOST,
-    RECORDED_FILES,
-    REPORT,
-    RUN_FILES,
-    STORE,
-    SUMMARY,
-    Comparison,
-)
+from backwater.results import HOST, RECORDED_FILES, REPORT, RESULTS, RUN_FILES, STORE, SUMMARY
 
 _WAYS_OUT = "choose another directory, or use --force to replace it"
 _SHORT_KEY = 8
@@ -57,42 +47,29 @@ def claim_run(path: Path, key: str, force: bool) -> None:
         return
     if (path / HOST).exists():
         raise RunError(f"{path}: holds what a host on real frames measured; {_WAYS_OUT}")
-    _refuse_results(path, SUMMARY, key)
+    if (path / RESULTS).exists():
+        raise RunError(f"{path}: holds results of many runs; {_WAYS_OUT}")
+    if (path / SUMMARY).exists() and _kept(path / SUMMARY, "key") != key:
+        raise RunError(
+            f"{path}: holds results with another seed, scenario, option or version; {_WAYS_OUT}"
+        )
 
 
-def claim_comparison(path: Path, key: str, keys: Mapping[str, str], force: bool) -> None:
-    """Refuse a directory that holds anything but an unfinished or the same comparison.
+def claim_many(path: Path, name: str, force: bool) -> None:
+    """Refuse a directory that holds anything but results of the same name.
 
-    ``keys`` are those of the runs by scheme. An earlier comparison is removed, except for its runs.
+    Runs are stored by a key of their contents, so that no run of these results is replaced.
     """
     entries = _entries(path)
-    # A comparison that was killed leaves runs without a list of them.
-    runs = {entry.name for entry in entries if _is_run(entry)}
-    ours = {COMPARISON, REPORT, *keys, *runs}
-    if (path / COMPARISON).exists():
-        try:
-            earlier = Comparison(path)
-            ours |= {*earlier, *earlier.failed}
-        except (RunError, KeyError, TypeError):
-            pass  # The list is damaged: everything beside it is foreign.
-    if not force:
-        _refuse_foreign("comparison", path, entries, ours)
-        _refuse_results(path, COMPARISON, key)
-        for scheme, of_run in keys.items():
-            _refuse_results(path / scheme, SUMMARY, of_run)
-    _remove(path, (COMPARISON, REPORT))
-
-
-def claim_campaign(path: Path, name: str, force: bool) -> None:
-    """Refuse a directory that holds something else than the campaign of this name."""
-    entries = _entries(path)
-    if not force:
-        _refuse_foreign("campaign", path, entries, {CAMPAIGN, REPORT, STORE})
-        there = _kept(path / CAMPAIGN, "name")
-        if there is not None and there != name:
-            raise RunError(
-                f"{path}: holds the campaign `{there}`, and this is `{name}`; {_WAYS_OUT}"
-            )
+    if force:
+        return
+    links = {entry.name for entry in entries if entry.is_symlink() or _is_run(entry)}
+    _refuse_foreign("set of results", path, entries, {RESULTS, REPORT, STORE, *links})
+    if links and not (path / RESULTS).exists() and any(not e.is_symlink() for e in entries):
+        raise RunError(f"{path}: holds single runs; {_WAYS_OUT}")
+    there = _kept(path / RESULTS, "name")
+    if there is not None and there != name:
+        raise RunError(f"{path}: holds results of `{there}`, and this is `{name}`; {_WAYS_OUT}")
 
 
 def claim_export(path: Path, files: Sequence[str], force: bool) -> None:
@@ -113,14 +90,6 @@ def _refuse_foreign(what: str, path: Path, entries: Iterable[Path], ours: Iterab
         raise RunError(
             f"{path}: holds something else than an earlier {what} (`{foreign}`); "
             "choose an empty or new directory, or use --force to write beside it"
-        )
-
-
-def _refuse_results(path: Path, file: str, key: str) -> None:
-    """Refuse a directory whose results, which ``file`` describes, have another key."""
-    if (path / file).exists() and _kept(path / file, "key") != key:
-        raise RunError(
-            f"{path}: holds results with another seed, scenario, option or version; {_WAYS_OUT}"
         )
 
 
@@ -152,7 +121,7 @@ def _is_run(path: Path) -> bool:
 
 def _key_of(path: Path) -> str | None:
     """Return the key of the results in a directory; ``None`` if there is none."""
-    return _kept(path / COMPARISON, "key") or _kept(path / SUMMARY, "key")
+    return _kept(path / SUMMARY, "key")
 
 
 def _kept(path: Path, key: str) -> str | None:

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from backwater._base import positions
 from backwater.errors import InputError
-from backwater.scenario.task import InputFile, Task, hash_bytes, version
+from backwater.scenario import Scenario
+from backwater.scenario.scenario import hash_bytes, version, with_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,7 @@ class Input:
                 f"{self.path}: cannot be read: {error.strerror}", error.errno
             ) from error
         if hash_bytes(found) != self.digest:
-            raise InputError(
-                f"{self.path} was changed since the campaign began; start the campaign again"
-            )
+            raise InputError(f"{self.path} was changed since the runs began; start them again")
         return found
 
 
@@ -59,11 +57,17 @@ class Job:
     about: dict[str, Any]
     """What is noted beside the run."""
 
+    label: str = ""
+    """How progress names it."""
+
     work: str = ""
     """Directory for the run while it is made."""
 
     final: str | None = None
     """Where it goes when it is whole; ``None`` leaves it where it is."""
+
+    partial: str | None = None
+    """Where its first part goes if it is interrupted."""
 
     threads: int = 1
     """Processors that it may use; no result depends on that."""
@@ -86,7 +90,7 @@ class Reply:
 
     key: str
     kind: str
-    """``done``, or the kind of a failure."""
+    """``done``, ``partial``, or the kind of a failure."""
 
     message: str = ""
     summary: dict[str, Any] | None = None
@@ -96,42 +100,26 @@ class Reply:
     seconds: float = 0.0
 
 
-def job_of(task: Task, threads: int = 1) -> Job:
-    """Freeze a task: what is edited later does not reach the run."""
-    names = {file: f"input-{number}" for number, file in enumerate(task.files)}
+def job_of(scenario: Scenario, threads: int = 1, label: str = "") -> Job:
+    """Freeze a scenario: later edits of its files do not reach the run."""
+    names = {file.where: f"input-{number}" for number, file in enumerate(scenario.files)}
     about = {
-        "key": task.key,
+        "key": scenario.key,
         "version": version(),
-        "scenario": str(task.scenario),
-        "scheme": task.scheme,
-        "seed": task.seed,
-        "profile": task.profile,
-        "overrides": list(task.overrides),
-        "command": task.command,
+        "scenario": scenario.source,
+        "scheme": scenario.scheme,
+        "seed": scenario.seed,
+        "profile": scenario.profile,
+        "overrides": list(scenario.overrides),
+        "command": scenario.command,
     }
     return Job(
-        key=task.key,
-        scenario=_renamed(task.resolved, names),
-        resolved=task.resolved,
-        inputs=tuple(Input(name, str(f.path), f.digest) for f, name in names.items()),
-        profile=task.profile,
+        key=scenario.key,
+        scenario=with_names(scenario.resolved, names),
+        resolved=scenario.resolved,
+        inputs=tuple(Input(names[f.where], str(f.path), f.digest) for f in scenario.files),
+        profile=scenario.profile,
         about=about,
+        label=label,
         threads=threads,
     )
-
-
-def _renamed(text: str, names: dict[InputFile, str]) -> str:
-    """Let a scenario name other files."""
-    if not names:
-        return text
-    spans = positions.locate(text)
-    edits = sorted(((spans[file.where], name) for file, name in names.items()), key=_start)
-    parts, at = [], 0
-    for span, name in edits:
-        parts += [text[at : span.start], json.dumps(name)]
-        at = span.end
-    return "".join(parts) + text[at:]
-
-
-def _start(edit: tuple[positions.Span, str]) -> int:
-    return edit[0].start

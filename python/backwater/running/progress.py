@@ -1,82 +1,261 @@
-"""Shows on standard error how far runs are."""
+"""How far runs are, and how a terminal or a notebook shows it."""
 
 from __future__ import annotations
 
+import html
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
-from backwater._base.units import bytes_text, clock_text, time_text
-
-if TYPE_CHECKING:
-    from backwater.running.simulate import Progress
+from backwater._base.units import bytes_text, clock_text, duration_text, time_text
 
 _LINES_EVERY_S = 10.0
 
-Shown = Callable[[str, "Progress"], None]
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is."""
+
+    now_ps: int
+    """Simulated time."""
+
+    until_ps: int | None
+    """When the last flow may start; flows in flight then may take longer. ``None``: flows start
+    only when operations of workloads start them."""
+
+    started: int
+    finished: int
+    flows: int | None
+    """Number of all flows, if it is known beforehand."""
+
+    packet_hops: int
+
+    seconds: float
+    """Wall-clock time since the run began."""
+
+    moved_ps: int | None = None
+    """When the last packet arrived or the last flow started; ``None``: not known."""
+
+    fullest: tuple[str, int] | None = None
+    """The switch whose buffer holds most, and the bytes in it; ``None``: all are empty."""
+
+    operations: tuple[float, int] | None = None
+    """Operations of workloads that have ended, and their number. A collective in progress counts by
+    the share of its steps that have ended. ``None``: there are no workloads."""
+
+    @property
+    def fraction(self) -> float:
+        """Part of the work that is done, between 0 and 1: of operations, or of flows.
+
+        Where there are both, the smaller of the two.
+        """
+        if self.flows:
+            return min(self.finished / self.flows, 1.0)
+        worked = 1.0
+        if self.operations is not None:
+            ended, operations = self.operations
+            worked = min(ended / operations, 1.0) if operations else 1.0
+            if self.until_ps is None:
+                return worked
+        arrived = min(self.now_ps / self.until_ps, 1.0) if self.until_ps else 1.0
+        served = min(self.finished / self.started, 1.0) if self.started else 0.0
+        return min(arrived * served, worked)
+
+    @property
+    def stalled_ps(self) -> int:
+        """For how long no packet has moved though flows are unfinished."""
+        waits = self.moved_ps is not None and self.finished < self.started
+        return max(self.now_ps - (self.moved_ps or 0), 0) if waits else 0
+
+    @property
+    def packet_hops_per_s(self) -> float:
+        """Packet-hops per second of wall-clock time."""
+        return self.packet_hops / self.seconds if self.seconds else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimate of the time left; ``None`` if too little is known."""
+        done = self.fraction
+        return self.seconds * (1 - done) / done if done > 0.01 else None
+
+
+@dataclass(slots=True)
+class Status:
+    """How far all runs are. Equal runs count once."""
+
+    total: int
+    cached: int = 0
+    """Runs that were finished before."""
+
+    done: int = 0
+    """Runs that finished now."""
+
+    failed: int = 0
+    running: dict[str, Progress | None] = field(default_factory=dict)
+    """Runs in progress, by label; ``None`` if nothing is known yet."""
+
+    waiting: list[str] = field(default_factory=list)
+    """Labels of runs that have not begun, if there are few."""
+
+    seconds: float = 0.0
+    """Wall-clock time since the first run began."""
+
+    @property
+    def left(self) -> int:
+        """Number of runs that are neither finished nor failed."""
+        return self.total - self.cached - self.done - self.failed
+
+    @property
+    def fraction(self) -> float:
+        """Part of all runs that is done, between 0 and 1."""
+        if not self.total:
+            return 1.0
+        return (self.cached + self.done + self.failed + self._begun) / self.total
+
+    @property
+    def _begun(self) -> float:
+        return sum(one.fraction for one in self.running.values() if one is not None)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimate of the time left; ``None`` if too little is known."""
+        made = self.done + self.failed + self._begun
+        return self.seconds * ((self.left - self._begun) / made) if made > 0.01 else None
+
+
+Listener = Callable[[Status], None]
+"""Receives the state of the runs about ten times a second, on the thread that called ``run``."""
+
+FEW = 12
+"""Up to this number of runs each has a bar of its own."""
 
 
 @contextmanager
-def display(schemes: Sequence[str]) -> Iterator[Shown]:
-    """Show bars on a terminal, and a line now and then where there is none."""
+def display(name: str) -> Iterator[Listener]:
+    """Show bars on a terminal, and a line every ten seconds where there is none."""
     if sys.stderr.isatty():
-        with _bars(schemes) as shown:
+        with _bars(name) as shown:
             yield shown
     else:
-        yield _lines()
+        yield _lines(name)
 
 
 @contextmanager
-def _bars(schemes: Sequence[str]) -> Iterator[Shown]:
+def watched(listener: Listener | None) -> Iterator[Listener | None]:
+    """Return the listener; in a notebook, without one, a listener that shows bars."""
+    if listener is not None or not _in_notebook():
+        yield listener
+        return
+    from IPython.display import HTML, display
+
+    shown = display(HTML(""), display_id=True)
+    try:
+        yield lambda status: shown.update(HTML(_html_bars(status)))
+    finally:
+        shown.update(HTML(""))
+
+
+_WIDTHS = {"time": 26, "left": 14, "rate": 17, "trouble": 20, "fullest": 22, "work": 26}
+"""Characters of the columns, with the spaces between them; the least important one is last."""
+
+STALL_PS = 100_000_000
+"""A run is said to stall when no packet has moved for this simulated time: 100 µs."""
+
+
+@contextmanager
+def _bars(name: str) -> Iterator[Listener]:
     from rich import progress as rich_progress
     from rich.console import Console
 
     console = Console(stderr=True)
-    # The least needed stands last, and is left out where the window has no room for it.
-    fields = ("time", "left", "rate", "trouble", "fullest", "work")
-    room = max(console.width - max(map(len, schemes), default=0) - 22, 0)
-    kept = [
-        name for i, name in enumerate(fields) if sum(_WIDTHS[n] for n in fields[: i + 1]) < room
-    ]
+    room = max(console.width - len(name) - 22, 0)
+    fields = list(_WIDTHS)
+    kept = [one for i, one in enumerate(fields) if sum(_WIDTHS[n] for n in fields[: i + 1]) < room]
     columns = [
         rich_progress.TextColumn("{task.description}"),
         rich_progress.BarColumn(bar_width=14),
         rich_progress.TextColumn("{task.percentage:>3.0f}%"),
         *(
             rich_progress.TextColumn(
-                f"{{task.fields[{name}]:<{_WIDTHS[name] - 2}}}",
-                style="bold red" if name == "trouble" else "dim",
+                f"{{task.fields[{one}]:<{_WIDTHS[one] - 2}}}",
+                style="bold red" if one == "trouble" else "dim",
             )
-            for name in kept
+            for one in kept
         ),
     ]
-    waiting: dict[str, Any] = dict.fromkeys(fields, "") | {"time": "waits"}
+    empty: dict[str, Any] = dict.fromkeys(fields, "")
     with rich_progress.Progress(*columns, console=console, refresh_per_second=8) as bars:
-        tasks = {scheme: bars.add_task(scheme, total=1.0, **waiting) for scheme in schemes}
+        tasks: dict[str, Any] = {}
 
-        def shown(scheme: str, progress: Progress) -> None:
-            words: dict[str, Any] = _fields(progress)
-            bars.update(tasks[scheme], completed=progress.fraction, **words)
+        def shown(status: Status) -> None:
+            if status.total > FEW:
+                if name not in tasks:
+                    tasks[name] = bars.add_task(name, total=1.0, **empty)
+                bars.update(tasks[name], completed=status.fraction, time=facts_of_all(status))
+                return
+            for label in (*status.running, *status.waiting):
+                if label not in tasks:
+                    tasks[label] = bars.add_task(label or name, total=1.0, **empty)
+            for label, task in tasks.items():
+                if label in status.waiting:
+                    bars.update(task, time="waits")
+                elif (progress := status.running.get(label)) is not None:
+                    words: dict[str, Any] = _fields(progress)
+                    bars.update(task, completed=progress.fraction, **words)
+                elif label not in status.running:
+                    bars.update(task, completed=1.0)
 
         yield shown
 
 
-_WIDTHS = {"time": 26, "left": 14, "rate": 17, "trouble": 20, "fullest": 22, "work": 26}
-"""Characters that the columns take, with the spaces between them."""
+def _lines(name: str) -> Listener:
+    told = time.monotonic()
 
-STALL_PS = 100_000_000
-"""From this simulated time on without any arrival a run is said to stall: 100 µs."""
+    def shown(status: Status) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told < _LINES_EVERY_S:
+            return
+        told = now
+        if status.total > FEW:
+            print(f"{name}: {status.fraction:.0%}, {facts_of_all(status)}", file=sys.stderr)
+            return
+        for label, progress in status.running.items():
+            if progress is not None:
+                line = f"{label or name}: {progress.fraction:.0%}, {facts(progress)}"
+                print(line, file=sys.stderr)
+
+    return shown
+
+
+def _html_bars(status: Status) -> str:
+    def bar(label: str, done: float, words: str) -> str:
+        left = 'style="text-align:left"'
+        return (
+            f"<tr><td {left}>{html.escape(label)}</td>"
+            f'<td><progress value="{done:.3f}" max="1"></progress></td>'
+            f"<td {left}>{html.escape(words)}</td></tr>"
+        )
+
+    rows = [bar("all runs", status.fraction, facts_of_all(status))] if status.total > 1 else []
+    if status.total <= FEW:
+        for label, progress in status.running.items():
+            done, words = (progress.fraction, facts(progress)) if progress else (0.0, "starts")
+            rows.append(bar(label or "run", done, words))
+        rows += [bar(label, 0.0, "waits") for label in status.waiting]
+    return f"<table>{''.join(rows)}</table>"
 
 
 def _fields(progress: Progress) -> dict[str, str]:
-    """Say how far a run is, in the words of each column."""
+    """Return how far a run is, as the text of each column."""
     of = f" of {progress.flows:,}" if progress.flows is not None else ""
     until_ps = progress.until_ps
     clock = time_text(progress.now_ps)
     work = f"{progress.finished:,}{of} flows"
-    # Nobody knows beforehand when the last operation ends.
+    # The end of the last operation is not known beforehand.
     if progress.operations is not None:
         ended, operations = progress.operations
         work = f"{int(ended):,} of {operations:,} operations"
@@ -94,21 +273,28 @@ def _fields(progress: Progress) -> dict[str, str]:
     }
 
 
-def _lines() -> Shown:
-    told: dict[str, float] = {}
-
-    def shown(scheme: str, progress: Progress) -> None:
-        now = time.monotonic()
-        if now - told.setdefault(scheme, now) >= _LINES_EVERY_S:
-            told[scheme] = now
-            print(f"{scheme}: {progress.fraction:.0%}, {facts(progress)}", file=sys.stderr)
-
-    return shown
-
-
 def facts(progress: Progress) -> str:
-    """Say how far a run is: times, flows or operations, speed, time left, whether it stalls."""
+    """Return how far a run is: time, flows or operations, speed, time left, whether it stalls."""
     said = _fields(progress)
     rate = said["rate"].replace("hops", "packet-hops")
     words = [said["time"], said["work"], rate, said["left"], said["trouble"]]
     return ", ".join(word for word in words if word)
+
+
+def facts_of_all(status: Status) -> str:
+    """Return how far all runs are."""
+    words = [f"{status.cached + status.done:,} of {status.total:,} runs"]
+    if status.failed:
+        words.append(f"{status.failed:,} failed")
+    words.append(f"{len(status.running)} in progress")
+    if (left := status.seconds_left) is not None:
+        words.append(f"{duration_text(left)} left")
+    return ", ".join(words)
+
+
+def _in_notebook() -> bool:
+    """Return true if the cells of a notebook are run, and not a script or a terminal."""
+    if "IPython" not in sys.modules:
+        return False
+    shell: Any = sys.modules["IPython"].get_ipython()
+    return shell is not None and hasattr(shell, "kernel")

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from backwater.errors import RunError
-from backwater.results.facts import facts
+from backwater.results import columns
 from backwater.results.store import Store
-from backwater.running.runner import Listener, run_tasks
+from backwater.running.engine import run_all
+from backwater.running.progress import Listener
+from backwater.scenario import Scenario
 from backwater.scenario.recommend import Thresholds
-from backwater.scenario.task import Task
 
 Steps = tuple[int, ...]
 """A point: for each parameter the number of doublings from its start."""
@@ -58,7 +59,7 @@ def scaled(start: Thresholds, point: Steps) -> Thresholds:
 
 
 def simulated(
-    task: Task,
+    scenario: Scenario,
     start: Thresholds,
     seeds: Sequence[int],
     store: Path,
@@ -70,16 +71,17 @@ def simulated(
 
     A point with lost packets, with a violated check, or with Kmin above Kmax is infinite.
     """
+    objective = columns.column(minimize).name
 
     def evaluate(points: Sequence[Steps]) -> dict[Steps, float]:
-        tasks: dict[Steps, list[Task]] = {}
+        wanted: dict[Steps, list[Scenario]] = {}
         for point in points:
             values = scaled(start, point)
             if values.kmin_bytes <= values.kmax_bytes:
-                changed = (*task.overrides, *values.overrides(), 'run.on_loss="warn"')
-                tasks[point] = [replace(task, overrides=changed, seed=seed) for seed in seeds]
-        outcome = run_tasks(
-            [one for several in tasks.values() for one in several],
+                changed = scenario.set([*values.overrides(), 'run.on_loss="warn"'])
+                wanted[point] = [changed.set(seed=seed) for seed in seeds]
+        outcome = run_all(
+            [one for several in wanted.values() for one in several],
             Store(store),
             jobs=jobs,
             listener=listener,
@@ -88,15 +90,15 @@ def simulated(
             failure = next(iter(outcome.failed.values()))
             raise RunError(f"a run of the search failed: {failure.message}\n  {failure.command}")
         found = dict.fromkeys(points, math.inf)
-        for point, several in tasks.items():
+        for point, several in wanted.items():
             runs = [outcome.runs[one] for one in several]
-            rows = [facts(run.summary) for run in runs]
+            rows = [columns.row(run.summary) for run in runs]
             for row in rows:
-                if minimize not in row:
+                if objective not in row:
                     near = ", ".join(sorted(name for name in row if name.startswith("fct.")))
                     raise RunError(f"the runs have no column `{minimize}`; there are {near}")
-            if all(run.ok and row["drops.total"] == 0 for run, row in zip(runs, rows, strict=True)):
-                found[point] = sum(float(row[minimize]) for row in rows) / len(rows)
+            if all(run.ok and row["drops"] == 0 for run, row in zip(runs, rows, strict=True)):
+                found[point] = sum(float(row[objective]) for row in rows) / len(rows)
         return found
 
     return evaluate

@@ -1,28 +1,35 @@
-"""A process that makes runs, one after the other, as it is told on its standard input.
+"""A process that makes runs, one after the other, which its standard input orders.
 
-It ends when that is closed, which the system does when its parent dies: nothing goes on that
-nobody waits for.
+It ends when its standard input is closed, which the system does when its parent dies.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import queue
+import re
 import shutil
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from backwater import _core
 from backwater._base import durable as files
 from backwater.errors import RunError, ScenarioError
-from backwater.results import store
+from backwater.results import SUMMARY, store
+from backwater.running.child import STOP
 from backwater.running.job import Job
+from backwater.running.progress import Progress
+from backwater.running.single import simulate
+from backwater.scenario import Scenario
 
 _TELL_EVERY_S = 0.5
 
@@ -42,16 +49,20 @@ def main() -> None:
     def tell(answer: dict[str, Any]) -> None:
         answers.write(json.dumps(answer, ensure_ascii=False) + "\n")
 
-    from backwater.running import simulate  # noqa: F401 - loaded before the first run is timed.
-
     tell({"ready": True})
     while True:
         make(Job.from_json(orders.get()), tell)
 
 
+_interrupt = _core.Interrupt()
+
+
 def _listen(orders: queue.SimpleQueue[str]) -> None:
     for line in sys.stdin:
-        orders.put(line)
+        if line.encode() == STOP:
+            _interrupt.set()
+        else:
+            orders.put(line)
     os._exit(0)
 
 
@@ -62,7 +73,10 @@ def make(job: Job, tell: Tell) -> None:
     answer: dict[str, Any]
     try:
         summary = _simulate(job, work, tell)
-        if job.final is not None:
+        if summary["partial"]:
+            if job.partial is not None:
+                store.keep_partial(work / "run", Path(job.partial))
+        elif job.final is not None:
             store.commit(work / "run", Path(job.final), job.about)
     except ScenarioError as error:
         answer = {"kind": "error", "message": str(error)}
@@ -74,35 +88,45 @@ def make(job: Job, tell: Tell) -> None:
     except Exception as error:  # One run's failure is not the end of the others.
         answer = {"kind": "error", "message": f"{type(error).__name__}: {error}"}
     else:
-        answer = {"kind": "done", "summary": summary}
+        kind = "partial" if summary["partial"] else "done"
+        answer = {"kind": kind, "summary": summary}
     if job.final is not None:
         shutil.rmtree(work, ignore_errors=True)
     tell({"key": job.key, "seconds": time.monotonic() - began, **answer})
 
 
 def _simulate(job: Job, work: Path, tell: Tell) -> dict[str, Any]:
-    from backwater.running import simulate
-
     work.mkdir(parents=True)
-    scenario = work / "scenario.toml"
-    scenario.write_text(job.scenario, encoding="utf-8")
+    path = work / "scenario.toml"
+    path.write_text(job.scenario, encoding="utf-8")
     for one in job.inputs:
         (work / one.name).write_bytes(one.bytes())
-    told = time.monotonic()
+    told = -math.inf
+    last: Progress | None = None
 
-    def listener(_: str, progress: simulate.Progress) -> None:
-        nonlocal told
+    def listener(progress: Progress) -> None:
+        nonlocal told, last
+        last = progress
         now = time.monotonic()
         if now - told >= _TELL_EVERY_S:
             told = now
-            tell({"key": job.key, "fraction": progress.fraction})
+            tell({"key": job.key, "progress": asdict(progress)})
 
-    run = simulate.run(
-        scenario, out=work / "run", listener=listener, threads=job.threads, profile=job.profile
-    )
-    # The words of the scenario as it was requested, and the names of its own files.
-    (run.path / "resolved.toml").write_text(job.resolved, encoding="utf-8")
-    return run.summary
+    scenario = Scenario(path, profile=job.profile)
+    made = work / "run"
+    summary = simulate(scenario, made, False, job.key, listener, _interrupt, job.threads)
+    if last is not None:
+        tell({"key": job.key, "progress": asdict(last)})
+    # The scenario as it was requested, with the names of its own files.
+    (made / "resolved.toml").write_text(job.resolved, encoding="utf-8")
+    # Places in the temporary scenario say nothing to a user.
+    place = re.compile(rf"^{re.escape(str(path))}:\d+:\d+: ")
+    warnings = [place.sub("", warning) for warning in summary["warnings"]]
+    if warnings != summary["warnings"]:
+        summary["warnings"] = warnings
+        text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
+        (made / SUMMARY).write_text(text, encoding="utf-8")
+    return summary
 
 
 if __name__ == "__main__":

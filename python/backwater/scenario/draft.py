@@ -43,7 +43,7 @@ class Answers:
 
 def mistake(answers: Answers) -> str | None:
     """Say what is wrong with the answers, all together; ``None`` if nothing is."""
-    from backwater.running import simulate
+    from backwater.scenario.scenario import Scenario
 
     if answers.leaves == 0:
         least, most = _ON_A_LEAF.start, _ON_A_LEAF.stop - 1
@@ -65,7 +65,7 @@ def mistake(answers: Answers) -> str | None:
         path = Path(folder) / "draft.toml"
         path.write_text(text(answers, path), encoding="utf-8")
         for scheme in answers.names:
-            for problem in simulate.check(path, scheme=scheme):
+            for problem in Scenario(path, scheme=scheme).check():
                 if problem["severity"] == "error":
                     hint = f" ({problem['hint']})" if problem["hint"] else ""
                     return f"{problem['message']}{hint}"

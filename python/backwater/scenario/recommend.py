@@ -10,7 +10,7 @@ from backwater._base.toml_text import rate, time
 from backwater.errors import ScenarioError
 
 Facts = dict[str, Any]
-"""Result of :func:`backwater.running.simulate.thresholds`, or a part of it."""
+"""Result of :meth:`Scenario.thresholds`, or a part of it."""
 
 ALLOWED_RESPONSE_PS = 394 * 512 * 10
 """Response time that IEEE 802.3 allows a port of 100 Gbps: 394 quanta of 512 bits, 2.02 us."""

@@ -1,29 +1,29 @@
-"""A sweep: the file that says which runs a campaign is made of."""
+"""Which runs a sweep consists of: read from a file, or from the arguments of a call."""
 
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater._base import positions, quantity
+from backwater._base.toml import toml
 from backwater.errors import ScenarioError
-from backwater.scenario.task import Task
-
-if TYPE_CHECKING:
-    from backwater.running.simulate import Fit
+from backwater.scenario.scenario import Fit, Scenario, scheme_name, whole_seed
 
 MAX_RUNS = 200_000
 MAX_SEED = 2**64 - 1
-_KEYS = ("name", "scenario", "profile", "schemes", "seeds", "set", "axes", "zip")
+_KEYS = (
+    *("name", "scenario", "scenarios", "profile", "schemes", "seeds"),
+    *("set", "axes", "zip", "skip_invalid"),
+)
 _RANGE = ("from", "to", "steps", "by", "scale")
 _SHOWN = 5
 
@@ -48,67 +48,133 @@ class Point:
     """One run of a sweep."""
 
     values: dict[str, Any]
-    """The swept keys."""
+    """The varied keys."""
 
     scheme: str
     seed: int
-    task: Task
+    scenario: Scenario
 
 
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A combination that was left out because it is invalid."""
+
+    values: dict[str, Any]
+    scheme: str | None
+    why: str
+
+
+@dataclass
 class Sweep:
-    """A SWEEP.toml that was read and found right, as far as it goes without its scenario."""
+    """Scenarios, schemes, seeds, and keys that are varied."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.text = _read(self.path)
-        reader = _Reader(self.path, self.text)
-        self.scenario: Path = reader.scenario()
-        self.name: str = reader.word("name") or self.path.stem
-        self.profile: str | None = reader.word("profile")
-        self.schemes: list[str | None] = reader.schemes()
-        self.seeds: list[int | None] = reader.seeds()
-        self.fixed: list[tuple[str, Any, positions.Path]] = reader.fixed()
-        self.axes: list[Axis] = reader.axes()
-        self.left_out: dict[str, None] = {}
-        """Sentences about parameters that do not apply to a scheme; :meth:`points` finds them."""
+    name: str
+    scenarios: list[Scenario]
+    schemes: list[str | None]
+    """None is the scheme of the scenario."""
 
-        self._reader = reader
+    seeds: list[int | None]
+    """None is the seed of the scenario."""
+
+    axes: list[Axis]
+    fixed: list[tuple[str, Any, positions.Path]] = field(default_factory=list)
+    skip_invalid: bool = False
+    """Leave invalid combinations out and list them, instead of refusing the sweep."""
+
+    path: Path | None = None
+    text: str = ""
+    reader: _Reader | None = None
+    left_out: dict[str, None] = field(default_factory=dict)
+    """Sentences about parameters that do not apply to a scheme; :meth:`points` finds them."""
+
+    skipped: list[Skipped] = field(default_factory=list)
+    """Invalid combinations; :meth:`points` finds them."""
+
+    def __post_init__(self) -> None:
+        if self.size > MAX_RUNS:
+            raise ScenarioError(
+                f"{self.source}: these are {self.size:,} runs; at most {MAX_RUNS:,} are accepted; "
+                "take fewer values, or several sweeps on one store"
+            )
+
+    @classmethod
+    def read(cls, path: str | Path) -> Sweep:
+        """Read a sweep file. Its combinations are checked by :meth:`points`."""
+        path = Path(path)
+        text = _read(path)
+        reader = _Reader(path, text)
+        scenarios = reader.scenarios()
+        name = reader.word("name") or path.stem
+        profile = reader.word("profile")
+        schemes, seeds = reader.schemes(), reader.seeds()
+        fixed, axes = reader.fixed(), reader.axes()
+        skip = reader.flag("skip_invalid")
         reader.finish()
-        self._check_size()
+        found = [Scenario(one, profile=profile) for one in scenarios]
+        return cls(name, found, schemes, seeds, axes, fixed, skip, path, text, reader)
+
+    @classmethod
+    def of(
+        cls,
+        scenarios: Sequence[Scenario],
+        schemes: Iterable[str] | None = None,
+        seeds: Iterable[int] | None = None,
+        vary: Mapping[Any, Any] | None = None,
+        skip_invalid: bool = False,
+    ) -> Sweep:
+        """Return the sweep that the arguments of :func:`backwater.run` describe."""
+        named: list[str | None] = [None]
+        if schemes is not None:
+            if isinstance(schemes, str) or not isinstance(schemes, Iterable):
+                raise ScenarioError(
+                    f'schemes={schemes!r}: expected a list of names such as ["bfc", "hpcc"]'
+                )
+            named = [*map(scheme_name, schemes)]
+            if not named:
+                raise ScenarioError("no scheme to compare; name at least one, such as bfc,hpcc")
+        for name in named:
+            if named.count(name) > 1:
+                raise ScenarioError(f"scheme `{name}` is named twice")
+        whole: list[int | None] = [None]
+        if seeds is not None:
+            if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+                raise ScenarioError(
+                    f"seeds={seeds!r}: expected a list of whole numbers or a range such as range(5)"
+                )
+            whole = [*map(whole_seed, seeds)]
+            if not whole or len(set(whole)) < len(whole):
+                raise ScenarioError("seeds: expected at least one seed, and each seed once")
+        axes = [_axis(key, values) for key, values in _mapping(vary).items()]
+        name = ", ".join(dict.fromkeys(one.name for one in scenarios))
+        return cls(name, list(scenarios), named, whole, axes, skip_invalid=skip_invalid)
+
+    @property
+    def source(self) -> str:
+        """How messages name it: its file, or the scenario of the call."""
+        return str(self.path) if self.path else ", ".join(one.source for one in self.scenarios)
 
     @property
     def size(self) -> int:
-        """How many runs it makes."""
-        count = len(self.schemes) * len(self.seeds)
-        for axis in self.axes:
-            count *= len(axis.values)
-        return count
+        """Number of runs, equal ones included."""
+        counts = [len(axis.values) for axis in self.axes]
+        return prod([len(self.scenarios), len(self.schemes), len(self.seeds), *counts])
 
     @property
     def keys(self) -> list[str]:
-        """The swept keys."""
-        return [key for axis in self.axes for key in axis.keys]
+        """The varied keys; ``scenario`` comes first if there are several scenarios."""
+        keys = [key for axis in self.axes for key in axis.keys]
+        return ["scenario", *keys] if len(self.scenarios) > 1 else keys
 
     def points(self) -> list[Point]:
-        """Return all runs, checked; raises ``ScenarioError`` with all that is wrong."""
+        """Return all runs, checked; raises ``ScenarioError`` with all errors."""
         points: list[Point] = []
         mistakes: dict[tuple[_Likeness, ...], _Mistake] = {}
-        for steps in product(*(range(len(axis.values)) for axis in self.axes)):
-            values = self._values(steps)
-            for scheme, fit in self._fitting(values).items():
-                self.left_out.update(dict.fromkeys(fit.left_out))
-                for seed in self.seeds:
-                    task = Task(self.scenario, scheme, tuple(fit.overrides), seed, self.profile)
-                    try:
-                        points.append(_point(task, values))
-                    except ScenarioError as error:
-                        like, text, others = self._explained(error, steps)
-                        found = mistakes.setdefault(like, _Mistake(error.problems, text))
-                        found.schemes[scheme] = found.combinations[tuple(steps)] = None
-                        found.values.update(dict.fromkeys(others))
-                        break
+        steps_of = [*product(*(range(len(axis.values)) for axis in self.axes))]
+        for number, scenario in enumerate(self.scenarios):
+            for steps in steps_of:
+                self._add(points, mistakes, number, scenario, steps)
         self._find_left_out()
-        if mistakes:
+        if mistakes and not (self.skip_invalid and points):
             shown = [self._told(mistake) for mistake in list(mistakes.values())[:_SHOWN]]
             more = len(mistakes) - len(shown)
             if more:
@@ -117,14 +183,49 @@ class Sweep:
             raise ScenarioError("\n\n".join(shown), problems)
         return points
 
-    def _find_left_out(self) -> None:
-        """Find the parameters of the scenario itself that do not apply to some scheme."""
-        from backwater.running import simulate
+    def _add(
+        self,
+        points: list[Point],
+        mistakes: dict[tuple[_Likeness, ...], _Mistake],
+        number: int,
+        scenario: Scenario,
+        steps: tuple[int, ...],
+    ) -> None:
+        """Add the runs of one combination of values, or what is wrong with them."""
+        values = self._values(steps)
+        changes = {key: value for key, value, _ in self.fixed} | values
+        changed = scenario.set([f"{key}={toml(value)}" for key, value in changes.items()])
+        if len(self.scenarios) > 1:
+            values = {"scenario": scenario.stem} | values
+        fits = self._fits(changed)
+        for scheme, fit in fits.items():
+            self.left_out.update(dict.fromkeys(fit.left_out))
+            for seed in self.seeds:
+                try:
+                    points.append(_point(fit.scenario.set(seed=seed), values))
+                except ScenarioError as error:
+                    like, text, others = self._explained(error, steps)
+                    found = mistakes.setdefault(like, _Mistake(error.problems, text))
+                    found.schemes[scheme] = found.combinations[number, *steps] = None
+                    found.values.update(dict.fromkeys(others))
+                    messages = [p["message"] for p in error.problems if p["severity"] == "error"]
+                    why = "; ".join(messages) or str(error)
+                    self.skipped.append(Skipped(values, scheme, why))
+                    break
 
-        for scheme in self.schemes:
-            problems = simulate.check(self.scenario, scheme=scheme, profile=self.profile)
-            left_out = [problem["message"] for problem in problems if problem["code"] == "left-out"]
-            self.left_out.update(dict.fromkeys(left_out))
+    def _fits(self, scenario: Scenario) -> dict[str | None, Fit]:
+        if self.schemes == [None]:
+            return {None: Fit(scenario, [])}
+        seeded = scenario.set(seed=self.seeds[0])
+        return seeded.with_schemes(self.schemes)
+
+    def _find_left_out(self) -> None:
+        """Find the parameters of the scenarios themselves that do not apply to some scheme."""
+        for scenario in self.scenarios:
+            for scheme in self.schemes:
+                problems = scenario.set(scheme=scheme).check()
+                found = [p["message"] for p in problems if p["code"] == "left-out"]
+                self.left_out.update(dict.fromkeys(found))
 
     def _values(self, steps: Sequence[int]) -> dict[str, Any]:
         return {
@@ -132,14 +233,6 @@ class Sweep:
             for axis, step in zip(self.axes, steps, strict=True)
             for key, value in zip(axis.keys, axis.values[step], strict=True)
         }
-
-    def _fitting(self, values: dict[str, Any]) -> dict[str | None, Fit]:
-        """Return for each scheme the changes that apply to it."""
-        from backwater.running import simulate
-
-        changes = {key: value for key, value, _ in self.fixed} | values
-        overrides = [f"{key}={toml(value)}" for key, value in changes.items()]
-        return simulate.fitting(self.scenario, self.schemes, overrides, self.seeds[0], self.profile)
 
     def _explained(
         self, error: ScenarioError, steps: Sequence[int]
@@ -174,10 +267,12 @@ class Sweep:
             else:
                 key, value, place, named = source
                 likeness.append((message, hint, key))
-                if problem["code"] == "unknown-key":
-                    texts.append(self._reader.framed(named, message, hint, at_key=True))
+                if self.reader is None:
+                    texts.append(problem["text"])
+                elif problem["code"] == "unknown-key":
+                    texts.append(self.reader.framed(named, message, hint, at_key=True))
                 else:
-                    texts.append(self._reader.framed(place, message, hint))
+                    texts.append(self.reader.framed(place, message, hint))
                     values.append(toml(value))
         if not texts:
             return ((str(error), "", ""),), str(error), []
@@ -189,25 +284,21 @@ class Sweep:
         named = ""
         if names and not 1 < len(names) == len(self.schemes):
             named = f" (with the scheme{'s' * (len(names) > 1)} {', '.join(names)})"
-        concerned, all_of_them = len(mistake.combinations), prod(len(a.values) for a in self.axes)
+        concerned = len(mistake.combinations)
+        all_of_them = prod([len(self.scenarios), *(len(axis.values) for axis in self.axes)])
         what = "a run of this sweep is wrong"
+        if self.path is None and concerned == all_of_them == 1:
+            return f"with the scheme {', '.join(names)}:\n{mistake.text}" if named else mistake.text
         if concerned == all_of_them > 1:
             what = f"all {all_of_them:,} combinations of values are wrong"
         elif concerned > 1:
             what = f"{concerned:,} of {all_of_them:,} combinations of values are wrong"
-        text = f"{self.path}: {what}{named}:\n{mistake.text}"
+        text = f"{self.source}: {what}{named}:\n{mistake.text}"
         if len(mistake.values) > 1:
             _, *others = mistake.values
             more = f" and {len(others) - _SHOWN:,} more" if len(others) > _SHOWN else ""
             text += f"\n  = the same of {', '.join(others[:_SHOWN])}{more}"
         return text
-
-    def _check_size(self) -> None:
-        if self.size > MAX_RUNS:
-            raise ScenarioError(
-                f"{self.path}: these are {self.size:,} runs, and more than {MAX_RUNS:,} are not "
-                "taken; take fewer values, or several sweeps on one store"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +317,41 @@ class _Mistake:
     """Those that it is about."""
 
 
-def _point(task: Task, values: dict[str, Any]) -> Point:
-    told = task.values
-    task.key  # noqa: B018  Read now: what is edited later does not count.
-    return Point(values, told["scheme"]["preset"], told["seed"], task)
+def _point(scenario: Scenario, values: dict[str, Any]) -> Point:
+    told = scenario.values
+    scenario.key  # noqa: B018  Read now: later edits do not count.
+    return Point(values, told["scheme"]["preset"], told["seed"], scenario)
+
+
+def _mapping(vary: Any) -> Mapping[Any, Any]:
+    if vary is not None and not isinstance(vary, Mapping):
+        raise ScenarioError(
+            f'vary={vary!r}: expected a dict of lists such as {{"switch.buffer": ["4MB", "8MB"]}}'
+        )
+    return vary or {}
+
+
+def _axis(key: Any, values: Any) -> Axis:
+    """Return an axis of the argument ``vary``: a key, or a tuple of keys that change together."""
+    keys = key if isinstance(key, tuple) else (key,)
+    if not all(isinstance(one, str) for one in keys):
+        raise ScenarioError(f"vary: {key!r} is not the name of a key")
+    for one in keys:
+        if one in ("seed", "scheme", "scheme.preset"):
+            argument = "seeds" if one == "seed" else "schemes"
+            raise ScenarioError(f"vary: `{one}` is not an axis; use the argument {argument}")
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise ScenarioError(f'vary: `{key}`: expected a list of values such as ["4MB", "8MB"]')
+    steps = [tuple(one) if isinstance(key, tuple) else (one,) for one in values]
+    if not steps or any(len(step) != len(keys) for step in steps):
+        raise ScenarioError(f"vary: `{key}`: expected at least one step, and a value for each key")
+    try:
+        written = [toml(step) for step in steps]
+    except TypeError as error:
+        raise ScenarioError(f"vary: `{key}`: {error} is not a value") from error
+    if len(set(written)) < len(written):
+        raise ScenarioError(f"vary: `{key}`: the same value twice; name each value once")
+    return Axis(keys, tuple(steps), ((),) * len(keys))
 
 
 def _read(path: Path) -> str:
@@ -305,23 +427,46 @@ class _Reader:
             return None
         return value
 
-    def scenario(self) -> Path:
-        """Read which scenario is swept."""
+    def flag(self, key: str) -> bool:
+        """Read a truth value that may be missing."""
+        value = self.root.get(key, False)
+        if not isinstance(value, bool):
+            self.complain((key,), f"`{key}`: expected true or false")
+            return False
+        return value
+
+    def scenarios(self) -> list[Path]:
+        """Read which scenarios are swept: ``scenario`` names one, ``scenarios`` several."""
+        if "scenarios" in self.root:
+            if "scenario" in self.root:
+                self.complain(("scenario",), "`scenario` and `scenarios` exclude each other")
+            found = []
+            for where, name in self._elements("scenarios", 'scenarios = ["a.toml", "b.toml"]'):
+                if isinstance(name, str):
+                    found.append(self._scenario(name, where))
+                else:
+                    self.complain(where, "expected the path of a scenario")
+            if len({path.stem for path in found}) < len(found):
+                self.complain(("scenarios",), "two of them have the same file name", "rename one")
+            return found
         name = self.word("scenario")
-        if name is None:
-            if "scenario" not in self.root:
-                self.problems.append(
-                    f"error: `scenario` is missing\n --> {self.path}\n"
-                    '  = name the scenario that is swept: scenario = "first.toml"'
-                )
-            return self.path
+        if name is not None:
+            return [self._scenario(name, ("scenario",))]
+        if "scenario" not in self.root:
+            self.problems.append(
+                f"error: `scenario` is missing\n --> {self.path}\n"
+                '  = name the scenario that is swept: scenario = "first.toml"'
+            )
+        return [self.path]
+
+    def _scenario(self, name: str, where: positions.Path) -> Path:
         path = self.path.parent / name
         short = Path(os.path.normpath(path))
         if short.resolve() == path.resolve():  # Not so where `..` follows a link.
             path = short
         if not path.is_file():
             self.complain(
-                ("scenario",), f"{path} is not a file", "paths start from the folder of the sweep"
+                where, f"{path} is not a file", "paths start from the folder of the sweep"
             )
         return path
 
@@ -538,23 +683,6 @@ class _Reader:
 def _nearest(key: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(key, known, 1)
     return f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
-
-
-def toml(value: Any) -> str:
-    """Write a value as TOML, on one line."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        # As in JSON, but for one more character that has to be escaped.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, list):
-        return f"[{', '.join(toml(one) for one in value)}]"
-    if isinstance(value, dict):
-        pairs = (f"{toml(key)} = {toml(inner)}" for key, inner in value.items())
-        return f"{{ {', '.join(pairs)} }}"
-    if isinstance(value, Decimal):
-        return f"{value:f}" if value.is_finite() else str(value).lower()
-    return str(value)
 
 
 def plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from backwater._base.units import bytes_text, time_text
 
 Facts = dict[str, Any]
-"""What :func:`backwater.running.simulate.thresholds` gives, or a part of it."""
+"""What :meth:`Scenario.thresholds` returns, or a part of it."""
 
 WIDTH = 100
 """Characters of a line, at most."""
@@ -21,8 +21,8 @@ _INDENT = 17
 def lines(facts: Facts, costs: Facts) -> Iterator[str]:
     """Explain the thresholds of a scenario, line by line.
 
-    ``facts`` are those of :func:`backwater.running.simulate.thresholds`, ``costs`` those of
-    :func:`backwater.running.simulate.resources`, which has the thresholds of BFC.
+    ``facts`` are those of :meth:`Scenario.thresholds`, ``costs`` those of
+    :meth:`Scenario.resources`, which has the thresholds of BFC.
     """
     yield from _fabric(facts)
     of_switch = {switch["name"]: switch for switch in costs["switches"]}

@@ -8,7 +8,6 @@ wait for each other whole may take longer than packets that share a link.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,9 +63,10 @@ def of_scenario(path: str | Path) -> Given:
     Raises ``ScenarioError`` if the scenario is wrong, or has no workload or several.
     """
     from backwater import workloads
-    from backwater.running import simulate
+    from backwater.scenario import Scenario
 
-    scenario = tomllib.loads(simulate.resolve(path))
+    described = Scenario(path)
+    scenario = described.values
     found = scenario.get("workload", [])
     if len(found) != 1:
         names = ", ".join(one["name"] for one in found) or "none"
@@ -80,7 +80,7 @@ def of_scenario(path: str | Path) -> Given:
     if "file" in work:
         ranks = int(workloads.header(work["file"])["ranks"])
     else:
-        ranks = int(work.get("ranks") or simulate.thresholds(path)["hosts"])
+        ranks = int(work.get("ranks") or described.thresholds()["hosts"])
     networks = _networks(scenario["topology"], ranks, by_rail) if packed else []
     return Given(Path(path), networks)
 

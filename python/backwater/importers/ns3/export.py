@@ -25,7 +25,7 @@ from backwater.running.directories import claim_export
 if TYPE_CHECKING:
     import polars
 
-    from backwater.results import Run
+    from backwater.results.files import RunFiles
 
 FIRST_SPORT = 10_000
 MAX_GROUP = 7
@@ -47,7 +47,7 @@ class Exported:
     notes: list[str] = field(default_factory=list)
 
 
-def export_ns3(run: Run, out: Path, force: bool = False) -> Exported:
+def export_ns3(run: RunFiles, out: Path, force: bool = False) -> Exported:
     """Write ns-3's results and, where the run has a histogram, `qlen.txt` into a folder."""
     network = Network(run)
     result = Exported()
@@ -79,7 +79,7 @@ def _write(path: Path, lines: Iterator[str], result: Exported) -> None:
 class Network:
     """The network of a run, with the numbers that its nodes have in ns-3."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunFiles) -> None:
         self.resolved: dict[str, Any] = _toml(run)
         self.epoch_ps = _time(self.resolved.get("run", {}).get("epoch", "0us"))
         self.mtu = _bytes(self.resolved["scheme"]["mtu"])
@@ -88,7 +88,9 @@ class Network:
         hosts = set()
         host_tier = run.summary["tiers"][0]
         columns = ("node", "name", "tier", "port", "peer", "rate_bps", "delay_ps")
-        for node, name, tier, port, peer, rate, delay in run.ports.select(columns).iter_rows():
+        for node, name, tier, port, peer, rate, delay in (
+            run.table("ports").select(columns).iter_rows()
+        ):
             names[node] = name
             self._ports[node].append((port, peer, rate, delay))
             if tier == host_tier:
@@ -172,7 +174,7 @@ class Network:
         return found
 
 
-def _toml(run: Run) -> dict[str, Any]:
+def _toml(run: RunFiles) -> dict[str, Any]:
     try:
         return tomllib.loads(run.resolved)
     except tomllib.TOMLDecodeError as error:
@@ -210,12 +212,12 @@ def _bytes(text: str) -> int:
 class _FctFile:
     """A line for each finished flow, in the order in which the last ACKs came."""
 
-    def __init__(self, run: Run, network: Network) -> None:
+    def __init__(self, run: RunFiles, network: Network) -> None:
         import polars as pl
 
         self.network = network
         self.notes: list[str] = []
-        every = run.flows.sort("id")
+        every = run.table("flows").sort("id")
         if "port" not in every.columns:
             every = every.with_columns(pl.lit(DEFAULT_PORT).alias("port"))
         conventional = (
@@ -281,11 +283,11 @@ class _FctFile:
 # --- pfc.txt ---------------------------------------------------------------------------------
 
 
-def _pfc_lines(run: Run, network: Network) -> Iterator[str]:
+def _pfc_lines(run: RunFiles, network: Network) -> Iterator[str]:
     """Write a line for each pause and resume that a node heard, in the order of time."""
     end_ps = run.summary["end_ps"]
     events = []
-    for row in run.pauses.iter_rows(named=True):
+    for row in run.table("pauses").iter_rows(named=True):
         number = network.numbers[row["node"]]
         kind = 0 if row["node"] in network.hosts else 1
         port = row["port"] + 1
@@ -301,7 +303,7 @@ def _pfc_lines(run: Run, network: Network) -> Iterator[str]:
 # --- qlen.txt --------------------------------------------------------------------------------
 
 
-def _qlen(run: Run, network: Network, path: Path, result: Exported) -> None:
+def _qlen(run: RunFiles, network: Network, path: Path, result: Exported) -> None:
     spec = network.resolved.get("record", {}).get("histogram")
     if spec is None or not (run.path / HISTOGRAM).exists():
         result.notes.append(
@@ -316,7 +318,7 @@ def _qlen(run: Run, network: Network, path: Path, result: Exported) -> None:
     _write(path, _qlen_lines(run, network, spec), result)
 
 
-def _qlen_lines(run: Run, network: Network, spec: dict[str, Any]) -> Iterator[str]:
+def _qlen_lines(run: RunFiles, network: Network, spec: dict[str, Any]) -> Iterator[str]:
     import polars as pl
 
     window = spec.get("window", ["0ps", f"{run.summary['end_ps']}ps"])

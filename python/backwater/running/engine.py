@@ -1,78 +1,45 @@
-"""Makes many runs: finds what is there, has the rest made, keeps what fails."""
+"""Runs many scenarios: finds what is stored, runs the rest, keeps failures."""
 
 from __future__ import annotations
 
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
+from backwater._base import durable as files
 from backwater.errors import Interrupted, RunError, ScenarioError
-from backwater.results.facts import facts
-from backwater.results.store import Failure, Session, Store
+from backwater.results import columns
+from backwater.results.files import RunFiles
+from backwater.results.store import PARTIAL, Failure, Session, Store
 from backwater.running.child import Child, Limits, Stopped
 from backwater.running.job import Job, Reply, job_of
-from backwater.running.simulate import runs_at_a_time
-from backwater.scenario.task import Task
-
-if TYPE_CHECKING:
-    from backwater.results import Run
+from backwater.running.progress import FEW, Listener, Progress, Status
+from backwater.running.single import check_threads, runs_at_a_time
+from backwater.scenario import Scenario
 
 _PATIENCE_S = 0.1
-
-
-@dataclass(slots=True)
-class Status:
-    """How far a campaign is. Duplicate tasks count once."""
-
-    total: int
-    there: int = 0
-    """Were there before."""
-
-    done: int = 0
-    """Made now."""
-
-    failed: int = 0
-    running: dict[str, float] = field(default_factory=dict)
-    """Runs that are being made, by key, and how far each is."""
-
-    seconds: float = 0.0
-    """Wall-clock time since the first run began."""
-
-    @property
-    def left(self) -> int:
-        """Runs that are neither finished nor failed."""
-        return self.total - self.there - self.done - self.failed
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimate of the time left; ``None`` while there is too little to tell."""
-        made = self.done + self.failed + sum(self.running.values())
-        return self.seconds * (self.left / made) if made > 0.01 else None
-
-
-Listener = Callable[[Status], None]
-"""Is told how far the campaign is, on the thread that called."""
+_LOOK_EVERY_S = 0.02
 
 
 @dataclass
 class Outcome:
-    """What became of tasks."""
+    """What became of requested runs."""
 
-    runs: dict[Task, Run] = field(default_factory=dict)
-    failed: dict[Task, Failure] = field(default_factory=dict)
+    runs: dict[Scenario, RunFiles] = field(default_factory=dict)
+    failed: dict[Scenario, Failure] = field(default_factory=dict)
     made: int = 0
-    """Runs that were made now; the others were there."""
+    """Runs that were made now; the others were stored."""
 
     notices: list[str] = field(default_factory=list)
-    """What the user should know: runs that were found damaged."""
+    """Notes for the user: runs that were found damaged."""
 
     @property
     def ok(self) -> bool:
-        """Every task has a run, and no run violated a check."""
+        """True if every scenario has a run, and no run violated a check."""
         return not self.failed and all(run.summary["ok"] for run in self.runs.values())
 
 
@@ -82,13 +49,16 @@ class Executor(Protocol):
     def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
         """Yield replies as they come, and ``None`` now and then while there is none."""
 
+    def interrupt(self) -> None:
+        """End the runs in progress early and keep their first parts, if that is possible."""
+
     @property
-    def running(self) -> dict[str, float]:
-        """The runs that are being made, and how far each is."""
+    def running(self) -> dict[str, Progress | None]:
+        """The runs in progress by label, and how far each is."""
 
 
-def run_tasks(
-    tasks: Iterable[Task],
+def run_all(
+    scenarios: Iterable[Scenario],
     store: Store,
     *,
     jobs: int | None = None,
@@ -98,15 +68,17 @@ def run_tasks(
     retry_failed: bool = False,
     listener: Listener | None = None,
     threads: int = 1,
+    labels: dict[str, str] | None = None,
 ) -> Outcome:
-    """Have every task done once, and return the runs.
+    """Run every scenario once, and return the runs.
 
-    Runs that are in the store are taken from there. The others are made by ``jobs`` processes of
+    Runs in the store are taken from there. The others are made by ``jobs`` processes of
     this machine, or on a Dask cluster: ``scheduler`` is its address or a ``distributed.Client``.
     Each may use ``threads`` processors (0: all), which changes no result; by default there are as
     many processes as there are processors for. A run that fails, or takes longer than
     ``timeout_s`` or more than ``memory_bytes``, does not stop the others. It is not tried again
-    later, unless ``retry_failed`` is given or the limit that it broke is wider.
+    later, unless ``retry_failed`` is given or the limit that it broke is wider. ``labels`` are the
+    names of runs in progress reports, by key.
 
     Raises ``ScenarioError`` before anything is run if a scenario is wrong, ``RunError`` if the
     store cannot be written, and :class:`~backwater.Interrupted` (with the outcome so far) on
@@ -114,19 +86,20 @@ def run_tasks(
     """
     limits = Limits(timeout_s, memory_bytes)
     limits.check()
+    check_threads(threads)
     if scheduler is not None and jobs is not None:
         raise ScenarioError(
             f"jobs={jobs}: that is for the processes of this machine, and a scheduler has its own "
             "workers; leave jobs or scheduler out"
         )
-    by_key: dict[str, list[Task]] = {}
-    for task in tasks:
-        by_key.setdefault(task.key, []).append(task)
-    campaign = _Campaign(by_key, store, limits, listener, threads)
-    todo = campaign.find(retry_failed)
+    by_key: dict[str, list[Scenario]] = {}
+    for scenario in scenarios:
+        by_key.setdefault(scenario.key, []).append(scenario)
+    call = _Call(by_key, store, limits, listener, threads, labels or {})
+    todo = call.find(retry_failed)
     if todo:
-        campaign.make(todo, _executor(scheduler, jobs or runs_at_a_time(threads), limits))
-    return campaign.outcome
+        call.make(todo, _executor(scheduler, jobs or runs_at_a_time(threads), limits))
+    return call.outcome
 
 
 def _executor(scheduler: Any, jobs: int, limits: Limits) -> Executor:
@@ -137,18 +110,21 @@ def _executor(scheduler: Any, jobs: int, limits: Limits) -> Executor:
     return Cluster(scheduler, limits)
 
 
-class _Campaign:
-    """The tasks of one call, by key, and what has become of them."""
+class _Call:
+    """The scenarios of one call, by key, and what has become of them."""
 
     def __init__(
         self,
-        by_key: dict[str, list[Task]],
+        by_key: dict[str, list[Scenario]],
         store: Store,
         limits: Limits,
         listener: Listener | None,
         threads: int,
+        labels: dict[str, str],
     ) -> None:
         self.by_key = by_key
+        self.labels = labels
+        self.waiting: list[str] = []
         self.threads = threads
         self.store = store
         self.limits = limits
@@ -157,13 +133,13 @@ class _Campaign:
         self.outcome = Outcome()
 
     def find(self, retry_failed: bool) -> list[str]:
-        """Take what is there; return the keys of what is not."""
+        """Take the stored runs; return the keys of the others."""
         todo = []
         for key in self.by_key:
             run = self.store.get(key)
             if run is not None:
                 self._keep(key, run)
-                self.status.there += 1
+                self.status.cached += 1
                 continue
             failure = None if retry_failed else self.store.failure(key)
             if failure is not None and failure.stands(
@@ -179,19 +155,23 @@ class _Campaign:
         """Have runs made, and keep each as it comes."""
         began = time.monotonic()
         with self.store.session() as session:
-            jobs = [job_of(self.by_key[key][0], self.threads) for key in todo]
+            label = self.labels.get
+            jobs = [job_of(self.by_key[k][0], self.threads, label(k, k)) for k in todo]
+            self.waiting = [job.label for job in jobs] if self.status.total <= FEW else []
             try:
                 # Closed at once when something is raised here, not when it is collected.
                 with closing(executor.execute(jobs, session)) as replies:
-                    for reply in replies:
-                        if reply is not None:
-                            self._take(reply)
-                        self._tell(executor, time.monotonic() - began)
+                    try:
+                        for reply in replies:
+                            if reply is not None:
+                                self._take(reply)
+                            self._tell(executor, time.monotonic() - began)
+                    except KeyboardInterrupt:
+                        executor.interrupt()
+                        raise
             except KeyboardInterrupt:
                 raise Interrupted(self.outcome) from None
             except OSError as error:
-                from backwater._base import durable as files
-
                 raise self._storage_error(files.explain(error)) from error
 
     def _take(self, reply: Reply) -> None:
@@ -200,46 +180,50 @@ class _Campaign:
             raise self._storage_error(reply.message)
         if reply.kind == "done":
             assert reply.summary is not None
-            self.store.note([(key, facts(reply.summary))])
+            self.store.note([(key, columns.row(reply.summary))])
             run = self.store.get(key)
             if run is None:
                 raise RunError(f"{self.store.path_of(key)}: vanished after it was written")
-            self.store.forget_failure(key)
+            self.store.forget(key)
             self._keep(key, run)
             self.status.done += 1
             self.outcome.made += 1
             return
-        task = self.by_key[key][0]
+        scenario = self.by_key[key][0]
         failure = Failure(
             kind=reply.kind,
             message=reply.message,
-            command=task.command,
-            seed=task.values.get("seed"),
+            command=scenario.command,
+            seed=scenario.values.get("seed"),
             timeout_s=self.limits.timeout_s,
             memory_bytes=self.limits.memory_bytes,
         )
         self.store.keep_failure(key, failure)
         self._fail(key, failure)
 
-    def _keep(self, key: str, run: Run) -> None:
-        for task in self.by_key[key]:
-            self.outcome.runs[task] = run
+    def _keep(self, key: str, run: RunFiles) -> None:
+        for scenario in self.by_key[key]:
+            self.outcome.runs[scenario] = run
 
     def _fail(self, key: str, failure: Failure) -> None:
         self.status.failed += 1
-        for task in self.by_key[key]:
-            self.outcome.failed[task] = failure
+        for scenario in self.by_key[key]:
+            self.outcome.failed[scenario] = failure
 
     def _tell(self, executor: Executor, seconds: float) -> None:
         if self.listener is not None:
-            self.status.running = dict(executor.running)
+            self.status.running = running = dict(executor.running)
+            if self.waiting and running:
+                # Runs begin in the order of their jobs.
+                last = max(self.waiting.index(one) for one in running if one in self.waiting)
+                self.status.waiting = self.waiting[last + 1 :]
             self.status.seconds = seconds
             self.listener(self.status)
 
     def _storage_error(self, message: str) -> RunError:
-        finished = self.status.there + self.status.done
+        finished = self.status.cached + self.status.done
         return RunError(
-            f"{message}\nThe campaign was stopped. The {finished:,} runs that were finished are "
+            f"{message}\nAll runs were stopped. The {finished:,} runs that were finished are "
             "kept; the same command goes on from there."
         )
 
@@ -250,8 +234,9 @@ class Local:
     def __init__(self, jobs: int, limits: Limits) -> None:
         self._jobs = jobs
         self._limits = limits
-        self._stop = threading.Event()
-        self.running: dict[str, float] = {}
+        self._stop, self._interrupt = threading.Event(), threading.Event()
+        self._threads: list[threading.Thread] = []
+        self.running: dict[str, Progress | None] = {}
 
     def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
         """Make runs on as many threads as processes are wanted; each minds one process."""
@@ -260,9 +245,9 @@ class Local:
         turn = threading.Lock()
 
         def mind() -> None:
-            child = Child(self._limits, self._stop.is_set)
+            child = Child(self._limits, self._stop.is_set, self._interrupt.is_set)
             try:
-                while not self._stop.is_set():
+                while not (self._stop.is_set() or self._interrupt.is_set()):
                     with turn:
                         job = next(waiting, None)
                     if job is None:
@@ -276,38 +261,50 @@ class Local:
                 child.kill()
 
         count = min(self._jobs, len(jobs))
-        threads = [threading.Thread(target=mind, name=f"run-{n}") for n in range(count)]
+        self._threads = [threading.Thread(target=mind, name=f"run-{n}") for n in range(count)]
+        labels = {job.key: job.label for job in jobs}
         try:
-            for thread in threads:
+            for thread in self._threads:
                 thread.start()
-            yield from _until(len(jobs), replies)
+            for reply in _until(len(jobs), replies):
+                yield reply
+                if reply is not None:
+                    self.running.pop(labels[reply.key], None)
+        except KeyboardInterrupt:
+            self.interrupt()
+            raise
         finally:
             self._stop.set()
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
+            self._join()
+
+    def interrupt(self) -> None:
+        """End the runs in progress early and keep their first parts. A second Ctrl-C kills them."""
+        self._interrupt.set()
+        try:
+            self._join()
+        except KeyboardInterrupt:
+            self._stop.set()
+
+    def _join(self) -> None:
+        # Not Thread.join: Ctrl-C in the middle of it marks the thread as ended.
+        while any(thread.is_alive() for thread in self._threads):
+            time.sleep(_LOOK_EVERY_S)
 
     def _one(self, job: Job, child: Child, session: Session) -> Reply:
-        self.running[job.key] = 0.0
-        try:
-            return child.execute(
-                placed(job, session), lambda fraction: self._far(job.key, fraction)
-            )
-        finally:
-            del self.running[job.key]
+        self.running[job.label] = None
+        return child.execute(placed(job, session), lambda far: self._note(job.label, far))
 
-    def _far(self, key: str, fraction: float) -> None:
-        self.running[key] = fraction
+    def _note(self, label: str, progress: Progress) -> None:
+        self.running[label] = progress
 
 
 def placed(job: Job, session: Session) -> Job:
-    """Say where a run is made and where it goes."""
-    from dataclasses import replace
-
+    """Return a job with the directories in which it is made and kept."""
     return replace(
         job,
         work=str(session.place(job.key).absolute()),
         final=str(session.store.path_of(job.key).absolute()),
+        partial=str((session.store.path / PARTIAL / job.key).absolute()),
     )
 
 

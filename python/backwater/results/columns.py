@@ -1,0 +1,561 @@
+"""The columns of summaries: one vocabulary for tables, sweeps, reports and plots.
+
+Every column has a name such as ``fct.short.p99``, a unit, and a sentence that describes it. Values
+are in base units: picoseconds, bytes, bits per second, and shares between 0 and 1.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from backwater._base.units import bytes_text
+from backwater.errors import InputError
+
+Summary = dict[str, Any]
+"""The contents of ``summary.json``."""
+
+Unit = Literal["", "ps", "bytes", "bps", "share", "count", "text"]
+
+VERSION = 2
+"""Changes with the columns: rows of an index with another version are made again."""
+
+SHORT_BYTES, LONG_BYTES = 10_000, 1_000_000
+"""Flows of at most the first are short, of more than the second long."""
+
+BINS = {
+    "short": f"short ≤ {bytes_text(SHORT_BYTES)}",
+    "medium": "medium",
+    "long": f"long > {bytes_text(LONG_BYTES)}",
+    "incast": "incast",
+}
+"""Flows by size, incast flows apart, with their labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: where its values come from, and how it is shown."""
+
+    name: str
+    group: str
+    """Heading in tables."""
+
+    label: str
+    """Label under the heading, with the unit that is shown."""
+
+    about: str
+    unit: Unit
+    value: Callable[[Summary], Any]
+    text: Callable[[Any], str]
+    better: Literal["", "lower", "higher"] = ""
+    aliases: tuple[str, ...] = ()
+    """Earlier names."""
+
+    shown: tuple[str, float] = ("", 1.0)
+    """Unit on axes, and base units in one of it."""
+
+    quiet: bool = False
+    """A column of zeros says nothing, so reports leave it out."""
+
+    @property
+    def least(self) -> float:
+        """No value is below it: a slowdown is 1 or more, and nothing is negative."""
+        return 1.0 if self.unit == "" and self.name.startswith("fct.") else 0.0
+
+    @property
+    def phrase(self) -> str:
+        """How a sentence names the column, such as ``p99 slowdown of short flows``."""
+        return self.about.rstrip(".").partition(" (")[0]
+
+
+def _number(value: float) -> str:
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if value < 100 else f"{value:.1f}"
+
+
+def _megabytes(value: int) -> str:
+    return "0" if value == 0 else f"{value / 1e6:.3g}" if value < 1e8 else f"{value / 1e6:,.0f}"
+
+
+def _milliseconds(value: int) -> str:
+    return "0" if value == 0 else f"{value / 1e9:,.3g}" if value < 1e12 else f"{value / 1e9:,.0f}"
+
+
+def _percent(value: float) -> str:
+    if value == 0:
+        return "0"
+    return f"{value * 100:.1f}" if value >= 0.001 else f"{value * 100:.2g}"
+
+
+def _count(value: int) -> str:
+    return f"{value:,}"
+
+
+def _gigabits(value: float) -> str:
+    return f"{value / 1e9:,.1f}"
+
+
+def _millions(value: float) -> str:
+    return f"{value / 1e6:.2f}"
+
+
+MS, US, MB, GBPS = ("ms", 1e9), ("µs", 1e6), ("MB", 1e6), ("Gbps", 1e9)
+
+
+def _of_bin(bin_name: str, quantity: str, statistic: str) -> Callable[[Summary], float | None]:
+    def value(summary: Summary) -> float | None:
+        values = summary["fct"][bin_name][quantity]
+        return None if values is None else values[statistic]
+
+    return value
+
+
+def _finished(bin_name: str) -> Callable[[Summary], int | None]:
+    """Return how many flows the percentiles of a bin are of; None where it has no flow."""
+
+    def value(summary: Summary) -> int | None:
+        flows = summary["fct"][bin_name]
+        return flows["finished"] if flows["finished"] or flows["unfinished"] else None
+
+    return value
+
+
+_PERCENTILES = {"p50": "Median", "p95": "95th percentile of the", "p99": "99th percentile of the"}
+
+
+def _slowdown_group(name: str) -> str:
+    return f"Slowdown, {BINS[name]}"
+
+
+def _slowdowns() -> Iterable[Column]:
+    for name in BINS:
+        flows = f"{name} flows" if name != "incast" else "incast flows"
+        group = _slowdown_group(name)
+        yield Column(
+            f"fct.{name}.flows",
+            group,
+            "flows",
+            f"Number of measured {flows} that finished.",
+            "count",
+            _finished(name),
+            _count,
+            aliases=(f"flows_{name}", f"fct.{name}.finished"),
+        )
+        for key, words in _PERCENTILES.items():
+            yield Column(
+                f"fct.{name}.{key}",
+                group,
+                key,
+                f"{words} FCT slowdown of {flows}.",
+                "",
+                _of_bin(name, "slowdown", key),
+                _number,
+                "lower",
+                (f"slowdown_{name}_{key}", f"fct.{name}.slowdown.{key}"),
+                ("slowdown", 1.0),
+            )
+
+
+def _times() -> Iterable[Column]:
+    """FCTs as times: columns of sweeps and data, which the table of results does not show."""
+    for name in BINS:
+        for key, words in _PERCENTILES.items():
+            yield Column(
+                f"fct.{name}.time.{key}",
+                "",
+                key,
+                f"{words} FCT of {name} flows.",
+                "ps",
+                _of_bin(name, "fct_ps", key),
+                _milliseconds,
+                "lower",
+                (f"fct.{name}.fct_ps.{key}",),
+                US,
+            )
+
+
+def _of_workloads(
+    key: str, worst: Callable[[Iterable[float]], float] = max
+) -> Callable[[Summary], float | None]:
+    """Return the worst value of all workloads; None where one has none, or there are none."""
+
+    def value(summary: Summary) -> float | None:
+        values = [workload[key] for workload in summary.get("workloads", [])]
+        return worst(values) if values and None not in values else None
+
+    return value
+
+
+def _within(*path: str) -> Callable[[Summary], Any]:
+    """Return a value inside of the summary; None where a part of the path is missing or None."""
+
+    def value(summary: Summary) -> Any:
+        found: Any = summary
+        for key in path:
+            found = None if found is None else found.get(key)
+        return found
+
+    return value
+
+
+def _paused(summary: Summary) -> float | None:
+    """Return the share of its time for which the mean port was paused by PFC."""
+    ports = sum(links["ports"] for links in summary["links"])
+    paused = sum(links["paused_fraction"] * links["ports"] for links in summary["links"])
+    return paused / ports if ports else None
+
+
+def _of_links(key: str) -> Callable[[Summary], int | None]:
+    """Return the sum of a count over all links; None in a summary that lacks the count."""
+
+    def value(summary: Summary) -> int | None:
+        counts = [links.get(key) for links in summary["links"]]
+        return None if None in counts else sum(counts)
+
+    return value
+
+
+def audit(summary: Summary) -> str:
+    """Return in a word or two how a run ended."""
+    if summary["violations"]:
+        return f"{len(summary['violations'])} violated"
+    if summary["ending"] == "stalled":
+        return "stalled"
+    if summary.get("deadlocks"):
+        return "deadlock"
+    if summary["partial"]:
+        return "interrupted"
+    return "ok"
+
+
+_WORKLOADS, _PAUSES = "Workloads", "Losses and pauses"
+_UTILISATION = "Utilisation of links, as a share of their rates"
+
+COLUMNS: tuple[Column, ...] = (
+    Column(
+        "workload.time",
+        _WORKLOADS,
+        "time of all steps (ms)",
+        "Time from the start of a workload to the end of its last operation (the slowest of several"
+        " workloads).",
+        "ps",
+        _of_workloads("took_ps"),
+        _milliseconds,
+        "lower",
+        ("workload_took_ps",),
+        MS,
+    ),
+    Column(
+        "workload.collective.max",
+        _WORKLOADS,
+        "longest collective (ms)",
+        "Time of the longest collective.",
+        "ps",
+        _of_workloads("max_collective_ps"),
+        _milliseconds,
+        "lower",
+        ("workload_max_collective_ps",),
+        MS,
+    ),
+    Column(
+        "workload.collective.mean",
+        "",
+        "mean collective (ms)",
+        "Mean time of a collective.",
+        "ps",
+        _of_workloads("mean_collective_ps"),
+        _milliseconds,
+        "lower",
+        (),
+        MS,
+    ),
+    Column(
+        "workload.bus",
+        _WORKLOADS,
+        "bus bandwidth, mean (Gbps)",
+        "Mean bus bandwidth of the collectives.",
+        "bps",
+        _of_workloads("mean_bus_bps", min),
+        _gigabits,
+        "higher",
+        ("workload_mean_bus_bps",),
+        GBPS,
+    ),
+    Column(
+        "workload.bus.min",
+        "",
+        "bus bandwidth, lowest (Gbps)",
+        "Bus bandwidth of the collective that has the lowest.",
+        "bps",
+        _of_workloads("min_bus_bps", min),
+        _gigabits,
+        "higher",
+        (),
+        GBPS,
+    ),
+    Column(
+        "workload.exposed",
+        _WORKLOADS,
+        "exposed communication, mean (ms)",
+        "Exposed communication of the mean rank (time in which it neither computes nor is idle).",
+        "ps",
+        _of_workloads("mean_exposed_ps"),
+        _milliseconds,
+        "lower",
+        ("workload_mean_exposed_ps",),
+        MS,
+    ),
+    *_slowdowns(),
+    *_times(),
+    Column(
+        "buffer.p99",
+        "Buffer",
+        "p99 (MB)",
+        "99th percentile of the buffer occupancy of a switch.",
+        "bytes",
+        _within("buffer", "p99_bytes"),
+        _megabytes,
+        "lower",
+        ("buffer_p99_bytes", "buffer.p99_bytes"),
+        MB,
+    ),
+    Column(
+        "buffer.max",
+        "Buffer",
+        "max (MB)",
+        "Highest buffer occupancy of a switch.",
+        "bytes",
+        _within("buffer", "max_bytes"),
+        _megabytes,
+        "lower",
+        ("buffer_max_bytes", "buffer.max_bytes"),
+        MB,
+    ),
+    Column(
+        "pfc.time",
+        _PAUSES,
+        "PFC pause time, sum over ports (ms)",
+        "Time paused by PFC, summed over ports.",
+        "ps",
+        _within("pfc_paused_ps"),
+        _milliseconds,
+        "lower",
+        ("pfc_paused_ps",),
+        MS,
+        quiet=True,
+    ),
+    Column(
+        "pfc.share",
+        _PAUSES,
+        "PFC pause time, mean of ports (%)",
+        "Share of its time for which the mean port was paused by PFC.",
+        "share",
+        _paused,
+        _percent,
+        "lower",
+        ("pfc_paused_fraction",),
+        ("share", 1.0),
+        quiet=True,
+    ),
+    Column(
+        "pfc.pauses",
+        _PAUSES,
+        "PFC pauses, of a class of a port",
+        "Number of PFC pauses of a class of a port.",
+        "count",
+        _of_links("pauses"),
+        _count,
+        "lower",
+        ("pfc_pauses",),
+        quiet=True,
+    ),
+    Column(
+        "pfc.frames",
+        _PAUSES,
+        "PFC pause frames, repetitions included",
+        "Number of PFC pause frames, repetitions included.",
+        "count",
+        _of_links("pause_frames"),
+        _count,
+        "lower",
+        ("pfc_pause_frames",),
+        quiet=True,
+    ),
+    Column(
+        "drops",
+        _PAUSES,
+        "drops",
+        "Number of dropped packets.",
+        "count",
+        _within("drops", "total"),
+        _count,
+        "lower",
+        ("drops.total",),
+        quiet=True,
+    ),
+    Column(
+        "unfinished",
+        _PAUSES,
+        "unfinished flows",
+        "Number of unfinished flows.",
+        "count",
+        _within("flows", "unfinished"),
+        _count,
+        "lower",
+        ("flows.unfinished",),
+        quiet=True,
+    ),
+    Column(
+        "core.payload",
+        _UTILISATION,
+        "core, payload, measured time (%)",
+        "Utilisation of the core by payload of flows that finished in the measured time.",
+        "share",
+        _within("core", "carried"),
+        _percent,
+        aliases=("core_carried", "core.carried"),
+        shown=("share", 1.0),
+    ),
+    Column(
+        "core.wire",
+        _UTILISATION,
+        "core, all bytes, whole run (%)",
+        "Utilisation of the core by all bytes of the whole run.",
+        "share",
+        _within("core", "wire"),
+        _percent,
+        aliases=("core_wire",),
+        shown=("share", 1.0),
+    ),
+    Column(
+        "host.wire",
+        _UTILISATION,
+        "hosts, all bytes, whole run (%)",
+        "Utilisation of the links of hosts by all bytes of the whole run.",
+        "share",
+        _within("host", "wire"),
+        _percent,
+        aliases=("host_wire",),
+        shown=("share", 1.0),
+    ),
+    Column(
+        "run.flows",
+        "",
+        "flows",
+        "Number of flows that started.",
+        "count",
+        _within("flows", "started"),
+        _count,
+        aliases=("flows.started",),
+    ),
+    Column(
+        "run.end",
+        "Simulation",
+        "simulated time (ms)",
+        "Simulated time.",
+        "ps",
+        _within("end_ps"),
+        _milliseconds,
+        aliases=("end_ps",),
+        shown=MS,
+    ),
+    Column(
+        "run.hops_per_s",
+        "Simulation",
+        "M packet-hops/s",
+        "Packet-hops per second of wall-clock time.",
+        "",
+        _within("performance", "packet_hops_per_s"),
+        _millions,
+        aliases=("packet_hops_per_s",),
+    ),
+    Column(
+        "run.seconds",
+        "",
+        "wall-clock time (s)",
+        "Wall-clock time of the run, in seconds.",
+        "",
+        _within("performance", "wall_seconds"),
+        _number,
+        aliases=("performance.wall_seconds",),
+    ),
+    Column(
+        "run.stalled",
+        "",
+        "stalled",
+        "1 if the run came to a standstill, else 0.",
+        "count",
+        lambda summary: int(summary["ending"] == "stalled"),
+        _count,
+        "lower",
+        ("stalled",),
+        quiet=True,
+    ),
+    Column(
+        "run.warnings",
+        "",
+        "warnings",
+        "Number of warnings.",
+        "count",
+        lambda summary: len(summary.get("warnings", ())),
+        _count,
+        aliases=("warnings",),
+        quiet=True,
+    ),
+    Column("digest", "Simulation", "digest", "Digest of the run.", "text", _within("digest"), str),
+    Column("audit", "Simulation", "audit", "How the run ended.", "text", audit, str),
+)
+
+BY_NAME: dict[str, Column] = {
+    name: column for column in COLUMNS for name in (column.name, *column.aliases)
+}
+"""Columns by their name and by their earlier names."""
+
+
+def column(name: str) -> Column:
+    """Return a column by its name or by an earlier one."""
+    if name in BY_NAME:
+        return BY_NAME[name]
+    near = difflib.get_close_matches(name, BY_NAME, 1)
+    hint = f"did you mean `{BY_NAME[near[0]].name}`?" if near else "backwater.columns() lists all"
+    raise InputError(f"there is no column `{name}`; {hint}")
+
+
+def row(summary: Summary) -> dict[str, Any]:
+    """Return the columns of a run that have a value."""
+    found = {one.name: one.value(summary) for one in COLUMNS}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def rows_of(summaries: Collection[Summary]) -> list[Column]:
+    """Return the rows of a table of these runs: columns with a value in one of them."""
+    return [
+        one
+        for one in COLUMNS
+        if one.group and any(one.value(summary) is not None for summary in summaries)
+    ]
+
+
+def without_flows(summaries: Collection[Summary]) -> str | None:
+    """Return which groups of flows have no rows, because no run has such a flow."""
+    there = {one.group for one in rows_of(summaries)}
+    absent = [label for name, label in BINS.items() if _slowdown_group(name) not in there]
+    return f"No flow was measured of: {'; '.join(absent)}." if absent else None
+
+
+def one_seed(summaries: Collection[Summary]) -> str | None:
+    """Return a sentence for a table that compares runs of one seed each; else ``None``."""
+    if len(summaries) < 2:
+        return None
+    seeds = sorted({summary["seed"] for summary in summaries})
+    which = f"One seed ({seeds[0]})" if len(seeds) == 1 else "One seed per column"
+    return f"{which}: differences can be chance; `--seeds 1-5` compares several seeds."
+
+
+def text(one: Column, summary: Summary) -> str:
+    """Return the text of a cell; a dash where there is no value."""
+    value = one.value(summary)
+    return "–" if value is None else one.text(value)

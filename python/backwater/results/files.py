@@ -1,0 +1,267 @@
+"""The files of one run, read when they are first used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from backwater.errors import InputError
+from backwater.results import HOST, RECORDED_FILES, RUN_FILES, SUMMARY, TABLES
+
+if TYPE_CHECKING:
+    import polars
+
+
+def run_files(path: Path) -> list[str]:
+    """Name the files of the run in a directory: those of every run, and what it recorded."""
+    return [*RUN_FILES, *(name for name in RECORDED_FILES if (path / name).exists())]
+
+
+class RunFiles:
+    """The directory of one finished or interrupted run.
+
+    Times are in picoseconds, sizes in bytes, rates in bits per second, as the suffixes of the
+    columns show.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.summary: dict[str, Any] = read_json(self.path / SUMMARY, _SUMMARISED)
+        self._tables: dict[str, polars.DataFrame] = {}
+
+    def __repr__(self) -> str:
+        partial = ", partial" if self.partial else ""
+        return f"RunFiles({self.scheme!r}, digest={self.digest}{partial}, path={str(self.path)!r})"
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return str(self.summary["name"])
+
+    @property
+    def scheme(self) -> str:
+        """Name of the scheme."""
+        return str(self.summary["scheme"])
+
+    @property
+    def seed(self) -> int:
+        """Seed of the random streams."""
+        return int(self.summary["seed"])
+
+    @property
+    def digest(self) -> str:
+        """64 bits, in hexadecimal, that are the same if and only if the trajectory is."""
+        return str(self.summary["digest"])
+
+    @property
+    def partial(self) -> bool:
+        """The run was interrupted: everything is about its first part."""
+        return bool(self.summary["partial"])
+
+    @property
+    def ok(self) -> bool:
+        """No check was violated, and the network did not come to a standstill."""
+        return bool(self.summary["ok"]) and self.summary["ending"] != "stalled"
+
+    @property
+    def deadlocks(self) -> list[dict[str, Any]]:
+        """Cycles of ports that wait for each other for ever, in the order of detection.
+
+        Each has the times at which it formed (``at_ps``) and was detected (``seen_ps``), its
+        ``ports`` in the order in which they wait, the ``bytes`` in their queues, and the ``flows``
+        that block others.
+        """
+        found: list[dict[str, Any]] = self.summary["deadlocks"]
+        return found
+
+    @cached_property
+    def resolved(self) -> str:
+        """The scenario with every value filled in, as TOML."""
+        with self._own_files():
+            try:
+                return (self.path / "resolved.toml").read_text(encoding="utf-8")
+            except OSError as error:
+                raise InputError(
+                    f"{self.path}: cannot read resolved.toml: {error.strerror}", error.errno
+                ) from error
+
+    @property
+    def fct_until(self) -> str:
+        """Until when flows count: ``received``, their last byte, or ``acked``, their last ACK."""
+        until: str = self.summary.get("fct_until", "received")  # Runs of before it was told.
+        return until
+
+    @property
+    def flow_ends(self) -> list[polars.Expr]:
+        """Columns of ``flows`` by which it is counted, as ``ended_ps`` and ``slowdown``."""
+        import polars as pl
+
+        slowdown = "slowdown" if self.fct_until == "received" else "slowdown_acked"
+        return [
+            pl.col(f"{self.fct_until}_ps").alias("ended_ps"),
+            pl.col(slowdown).alias("slowdown"),
+        ]
+
+    def measured_flows(
+        self, columns: Sequence[str | polars.Expr] | None = None, where: polars.Expr | None = None
+    ) -> polars.DataFrame:
+        """Flows that finished and started after the warm-up: those of the statistics.
+
+        With ``columns`` only these are read and returned; with ``where`` only flows for which it
+        holds.
+        """
+        import polars as pl
+
+        wanted = pl.col("finished")
+        if self.summary["measure_from_ps"]:  # Else that column need not be read.
+            wanted &= pl.col("start_ps") >= self.summary["measure_from_ps"]
+        if where is not None:
+            wanted &= where
+        if columns is None:
+            return self.table("flows").filter(wanted)
+        return self.select_flows(columns, wanted)
+
+    def select_flows(
+        self, columns: Sequence[str | polars.Expr], where: polars.Expr | None = None
+    ) -> polars.DataFrame:
+        """Return some columns of ``flows``; the others are not read from disk."""
+        if "flows" in self._tables:
+            table = self._tables["flows"]
+            return (table if where is None else table.filter(where)).select(columns)
+        with self._own_files(), reading(self.path / "flows.parquet"):
+            found = self.scan("flows")
+            return (found if where is None else found.filter(where)).select(columns).collect()
+
+    def measured_queues(self) -> polars.DataFrame:
+        """Probes of the measured time, a row for each: those of the statistics."""
+        import polars as pl
+
+        first, last = self.summary["measure_from_ps"], self.summary["measure_to_ps"]
+        table = self.table("queues")
+        if "probes" in table.columns:
+            touching = (pl.col("at_ps") >= first) & (pl.col("from_ps") <= last)
+            table = _one_by_one(table.filter(touching))
+        return table.filter(pl.col("at_ps").is_between(first, last))
+
+    def interval_ps(self, record: str) -> int:
+        """Return how often something was recorded that ``[record]`` has ``every`` so long."""
+        import tomllib
+
+        from backwater._base import quantity
+
+        every = tomllib.loads(self.resolved)["record"][record]["every"]
+        return int(quantity.number(every) or 0)
+
+    def table(self, name: str) -> polars.DataFrame:
+        """Return a table by its name; :data:`TABLES` has all of them with their columns.
+
+        Raises :class:`~backwater.errors.InputError` if the run did not record it.
+        """
+        if name not in self._tables:
+            with self._own_files(), reading(self.path / f"{name}.parquet"):
+                self._tables[name] = self.scan(name).collect()
+        return self._tables[name]
+
+    def scan(self, name: str) -> polars.LazyFrame:
+        """Return a table that is read when the result is collected."""
+        with self._own_files():
+            return scan([self.path], name)
+
+    @contextmanager
+    def _own_files(self) -> Iterator[None]:
+        """Raise ``InputError`` if another run replaced the directory while it was read.
+
+        Files are read late, and another run may have replaced them since the summary was read.
+        """
+        error: InputError | None = None
+        try:
+            yield
+        except InputError as failure:
+            error = failure
+        try:
+            now = json.loads((self.path / SUMMARY).read_text(encoding="utf-8"))
+            own = all(now.get(key) == self.summary.get(key) for key in ("digest", "key"))
+        except (OSError, ValueError, AttributeError):
+            own = False
+        if not own:
+            raise InputError(
+                f"{self.path}: holds another run now (this one has digest {self.digest}); give "
+                "each run a directory of its own, or open this one again with backwater.load"
+            ) from error
+        if error is not None:
+            raise error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Say which file it was, where a table cannot be read."""
+    import polars as pl
+
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); repeat the run") from error
+
+
+def scan(paths: Sequence[Path], name: str) -> polars.LazyFrame:
+    """Return one table of several runs. Numbers are signed, so that differences can be negative.
+
+    The column ``file`` says which file a row is from if there are several runs.
+    """
+    import polars as pl
+    import polars.selectors as cs
+
+    examples = {table["name"]: table["record"] for table in TABLES}
+    if name not in examples:
+        raise InputError(f"there is no table `{name}`; there are {', '.join(examples)}")
+    example = examples[name]
+    for path in paths if example is not None else ():
+        if not (path / f"{name}.parquet").exists():
+            if example.startswith("[["):
+                raise InputError(f"{path}: this run has no {example}, and so no {name}")
+            how = example if example.startswith("[") else f"[record] with {example}"
+            raise InputError(f"{path}: {name} was not recorded; add {how}")
+    files = [path / f"{name}.parquet" for path in paths]
+    with reading(files[0]):
+        found = pl.scan_parquet(files, include_file_paths="file" if len(files) > 1 else None)
+        return found.with_columns(cs.by_dtype(pl.UInt64).cast(pl.Int64, strict=False))
+
+
+def _one_by_one(queues: polars.DataFrame) -> polars.DataFrame:
+    """Probes that share a row get one each."""
+    import polars as pl
+
+    between = (pl.col("at_ps") - pl.col("from_ps")) // (pl.col("probes") - 1).clip(1)
+    number = pl.int_ranges(0, pl.col("probes").cast(pl.Int64), dtype=pl.Int64)
+    spread = queues.with_columns(between.alias("between"), number.alias("number"))
+    at = pl.col("from_ps") + pl.col("number") * pl.col("between")
+    return spread.explode("number").select(
+        at.alias("at_ps"),
+        pl.exclude("at_ps", "from_ps", "probes", "between", "number"),
+    )
+
+
+_SUMMARISED = ("name", "scheme", "seed", "digest", "ending", "partial", "ok", "fct")
+
+
+def read_json(path: Path, keys: Sequence[str]) -> dict[str, Any]:
+    """Read a file of results, which must have some keys."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        if (path.parent / HOST).exists():
+            raise InputError(
+                f"{path.parent}: of a host on real frames; its flows are in flows.parquet, what it "
+                f"counted in {HOST} (docs/host.md)"
+            ) from error
+        raise InputError(f"{path.parent}: no finished run here ({path.name} is missing)") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); repeat the run") from error
+    if not isinstance(content, dict) or (missing := [key for key in keys if key not in content]):
+        without = f"`{missing[0]}` is missing" if isinstance(content, dict) else "it is no table"
+        raise InputError(f"{path}: not as this version writes it ({without}); repeat the run")
+    return content

@@ -1,0 +1,204 @@
+"""Which combination of values and scheme is best for an objective, and how surely."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from backwater._base import quantity
+from backwater.errors import InputError
+from backwater.results import statistics
+from backwater.results.columns import COLUMNS, Column
+from backwater.results.results import Group, Results
+
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_CONSTRAINT = re.compile(r"\s*([\w.]+)\s*(<=|>=|=|<|>)\s*(.+?)\s*")
+
+OBJECTIVES = ("workload.time", "fct.short.p99", "fct.medium.p99", "fct.long.p99", "buffer.p99")
+"""The first of these columns that has values is the objective if none is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A bound on a column, such as ``pfc.time=0``."""
+
+    text: str
+    column: Column
+    sign: str
+    bound: float
+
+    def holds(self, value: float | None) -> bool:
+        """Return true if a value is within the bound; a missing value is not."""
+        return value is not None and _COMPARE[self.sign](value, self.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A combination of values and scheme with its place in the ranking."""
+
+    values: Group
+    scheme: str
+    by_seed: dict[int, float]
+    interval: statistics.Interval
+    broken: tuple[str, ...] = ()
+    """Constraints that some of its runs break; such combinations come last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """All combinations, the best first."""
+
+    column: Column
+    higher: bool
+    constraints: tuple[Constraint, ...]
+    rows: list[Ranked]
+    decided: bool
+    """The seeds decide the winner: its interval of differences to each other one lacks zero."""
+
+    wins: int
+    """Seeds at which the first one is best."""
+
+
+def constraints(results: Results, texts: Iterable[str]) -> tuple[Constraint, ...]:
+    """Read constraints such as ``pfc.time=0`` or ``buffer.max<=8MB``."""
+    if isinstance(texts, str):
+        texts = [texts]
+    found = []
+    for text in texts:
+        match = _CONSTRAINT.fullmatch(text)
+        bound = quantity.number(match[3]) if match else None
+        if (
+            match is not None
+            and bound is None
+            and re.fullmatch(r"[+-]?[\d.]+(e[+-]?\d+)?", match[3])
+        ):
+            bound = float(match[3])
+        if match is None or bound is None:
+            raise InputError(
+                f"`{text}`: expected a column, a sign and a bound, such as pfc.time=0 or "
+                "buffer.max<=8MB"
+            )
+        found.append(Constraint(text, results.column(match[1]), match[2], bound))
+    return tuple(found)
+
+
+def _bound(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return quantity.number(text)
+
+
+def objective(results: Results) -> Column | None:
+    """Return the column that is ranked if none is named."""
+    there = {name for row in results.rows.values() for name in row}
+    return next((one for name in OBJECTIVES for one in COLUMNS if one.name == name in there), None)
+
+
+def rank(
+    results: Results,
+    minimize: str | None = None,
+    maximize: str | None = None,
+    subject_to: Sequence[str] = (),
+) -> Ranking | None:
+    """Rank all combinations; ``None`` if there are fewer than two with a value."""
+    if minimize is not None and maximize is not None:
+        raise InputError("minimize and maximize exclude each other; name one column")
+    name = minimize if minimize is not None else maximize
+    column = results.column(name) if name is not None else objective(results)
+    if column is None:
+        return None
+    bounds = constraints(results, subject_to)
+    limits = [(bound, results.values(bound.column.name)) for bound in bounds]
+    rows = []
+    for (values, scheme), by_seed in results.values(column.name).items():
+        interval = statistics.mean(list(by_seed.values()), least=column.least)
+        if interval is None:
+            continue
+        broken = tuple(
+            bound.text
+            for bound, found in limits
+            if not all(map(bound.holds, found.get((values, scheme), {}).values()))
+        )
+        rows.append(Ranked(values, scheme, dict(by_seed), interval, broken))
+    if len(rows) < 2:
+        return None
+    higher = maximize is not None
+    sign = -1 if higher else 1
+    rows.sort(key=lambda row: (bool(row.broken), _ideal(row), sign * row.interval.estimate))
+    rivals = [row for row in rows[1:] if not row.broken and not _ideal(row)]
+    wins = sum(
+        all(sign * value < sign * row.by_seed.get(seed, sign * float("inf")) for row in rivals)
+        for seed, value in rows[0].by_seed.items()
+    )
+    decided = bool(rivals) and all(_differs(rows[0], row) for row in rivals)
+    return Ranking(column, higher, bounds, rows, decided, wins)
+
+
+def _ideal(row: Ranked) -> bool:
+    """Return true for a scheme that cannot be built; it comes after the others."""
+    return row.scheme.startswith("ideal")
+
+
+def _differs(first: Ranked, other: Ranked) -> bool:
+    """Return true if the 95 % interval of the difference at the same seeds does not hold zero."""
+    difference = statistics.paired(first.by_seed, other.by_seed)
+    if difference is None or difference.low is None or difference.high is None:
+        return False
+    return not difference.low <= 0 <= difference.high
+
+
+def sentence(results: Results, ranking: Ranking) -> str:
+    """Return the result in a sentence: which is best, against what, in how many seeds."""
+    column, first, second = ranking.column, ranking.rows[0], ranking.rows[1]
+    phrase = column.phrase[0].lower() + column.phrase[1:]
+    if first.broken:
+        return f"No combination satisfies {' and '.join(c.text for c in ranking.constraints)}."
+    if first.interval.estimate == second.interval.estimate:
+        equal = sum(r.interval.estimate == first.interval.estimate for r in ranking.rows)
+        which = "All" if equal == len(ranking.rows) else f"{equal} of {len(ranking.rows)}"
+        return f"{which} combinations have the same {phrase}: {_value(column, first)}."
+    what = "highest" if ranking.higher else "lowest"
+    name = _name(results, first)
+    against = f"{_value(column, first)} against {_value(column, second)} ({_name(results, second)})"
+    seeds = len(first.by_seed)
+    condition = ""
+    if ranking.constraints:
+        condition = f" among those with {' and '.join(c.text for c in ranking.constraints)}"
+    if seeds == 1:
+        (seed,) = first.by_seed
+        return (
+            f"With one seed ({seed}), {name} has the {what} {phrase}{condition}: {against}. "
+            "One seed does not show whether that is chance."
+        )
+    sure = "" if ranking.decided else " The seeds do not decide it: an interval holds zero."
+    return (
+        f"{name} has the {what} {phrase}{condition} in {ranking.wins} of {seeds} seeds: "
+        f"{against}, means over seeds.{sure}"
+    )
+
+
+def _value(column: Column, row: Ranked) -> str:
+    unit, scale = column.shown
+    value = row.interval.estimate / scale
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    if unit == "share":
+        return f"{100 * row.interval.estimate:.3g} %"
+    return text if unit in ("", "slowdown") else f"{text} {unit}"
+
+
+def _name(results: Results, row: Ranked) -> str:
+    parts = [row.scheme] if len(results.schemes) > 1 or not results.keys else []
+    parts += [
+        str(value) if key in ("scenario", "results") else f"{key} = {value}"
+        for key, value in zip(results.keys, row.values, strict=True)
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,27 @@
+"""The description of the columns, as a data frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backwater.results.columns import COLUMNS
+
+if TYPE_CHECKING:
+    import polars
+
+
+def columns() -> polars.DataFrame:
+    """Return all columns of ``Results.runs`` with units and descriptions.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``name``, ``unit`` (``ps``, ``bytes``, ``bps``, ``share`` between 0 and 1, ``count``,
+        ``text``, or empty for a plain number), ``better`` (``lower``, ``higher`` or empty), and
+        ``about``.
+
+    """
+    import polars as pl
+
+    rows = [(one.name, one.unit, one.better, one.about) for one in COLUMNS]
+    return pl.DataFrame(rows, schema=["name", "unit", "better", "about"], orient="row")

@@ -1,0 +1,192 @@
+"""One run, in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from backwater import _core
+from backwater._base.files import write_whole
+from backwater.errors import ScenarioError
+from backwater.results.files import RunFiles
+from backwater.running.directories import claim_run, default_directory
+from backwater.running.progress import Listener, Progress, Status, watched
+from backwater.scenario import Scenario
+from backwater.scenario.scenario import hash_bytes
+
+# How long the main thread sleeps at most before it checks for Ctrl-C again.
+_PATIENCE_S = 0.1
+
+MOST_THREADS = 1024
+"""The largest number of threads that is accepted; a run uses no more than there are processors."""
+
+
+@dataclass(frozen=True)
+class Lockstep:
+    """How frames go through the kernel. The process is in a user namespace that allows it."""
+
+    compare: bool = False
+    """The simulator runs as well, and digests are compared."""
+
+    KEPT = "lockstep.json"
+    """Beside the results: how many frames it took, and the digest of the simulator."""
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
+def runs_at_a_time(threads: int) -> int:
+    """Return how many runs keep all processors busy, if each uses ``threads``; 0 stands for all."""
+    return max(1, processors() // threads) if threads else 1
+
+
+def check_threads(threads: int, lockstep: Lockstep | None = None) -> None:
+    """Refuse a number of threads that a run cannot have."""
+    if isinstance(threads, bool) or not isinstance(threads, int):
+        raise ScenarioError(f"threads={threads!r}: expected a whole number, 0 for all processors")
+    if not 0 <= threads <= MOST_THREADS:
+        raise ScenarioError(
+            f"{threads} threads: a run can have 1 to {MOST_THREADS}; 0 stands for all processors"
+        )
+    if lockstep is not None and threads != 1:
+        raise ScenarioError(
+            f"threads={threads}: a run in lockstep has one thread, because its nodes take turns; "
+            "leave threads out"
+        )
+
+
+def default_out(scenario: Scenario, suffix: str | None) -> Path:
+    """Return the preferred directory of results if the user names none."""
+    stem = scenario.stem
+    return Path("out") / (f"{stem}-{suffix}" if suffix else stem)
+
+
+def run_one(
+    scenario: Scenario,
+    *,
+    out: str | Path | None = None,
+    force: bool = False,
+    listener: Listener | None = None,
+    threads: int = 1,
+    lockstep: Lockstep | None = None,
+) -> RunFiles:
+    """Simulate a scenario in this process, and return its files, also after Ctrl-C.
+
+    The run is in another thread, while this one calls the listener and waits for Ctrl-C.
+    """
+    check_threads(threads, lockstep)
+    key = scenario.key
+    if lockstep is not None:
+        key = hash_bytes(json.dumps([key, lockstep.compare]).encode())
+    preferred = default_out(scenario, scenario.scheme)
+    path = Path(out) if out is not None else default_directory(preferred, key)
+    claim_run(path, key, force)
+    interrupt = _core.Interrupt()
+    status = Status(total=1, running={scenario.scheme or "": None})
+    failure: list[BaseException] = []
+    over = threading.Event()
+
+    def note(progress: Progress) -> None:
+        status.running[scenario.scheme or ""] = progress
+
+    def work() -> None:
+        try:
+            simulate(scenario, path, force, key, note, interrupt, threads, lockstep)
+        except BaseException as error:  # Raised again on the thread that waits.
+            failure.append(error)
+        finally:
+            over.set()
+
+    thread = threading.Thread(target=work, name="backwater")
+    began = time.monotonic()
+    try:
+        with watched(listener) as shown:
+            thread.start()
+            try:
+                _wait(over, interrupt, lambda: _show(shown, status, began))
+            finally:
+                interrupt.set()
+                over.wait()
+        if failure:
+            raise failure[0]
+    except BaseException:
+        if out is None:
+            with suppress(OSError):
+                path.rmdir()  # The default directory, if nothing was written into it.
+        raise
+    return RunFiles(path)
+
+
+def _show(listener: Listener | None, status: Status, began: float) -> None:
+    if listener is not None and None not in status.running.values():
+        status.seconds = time.monotonic() - began
+        listener(status)
+
+
+def _wait(over: threading.Event, interrupt: _core.Interrupt, show: Callable[[], None]) -> None:
+    # Not Thread.join: Ctrl-C in the middle of it marks the thread as ended.
+    while not over.is_set():
+        try:
+            over.wait(_PATIENCE_S)
+            show()
+        except KeyboardInterrupt:
+            interrupt.set()
+
+
+def simulate(
+    scenario: Scenario,
+    out: Path,
+    force: bool,
+    key: str,
+    listener: Callable[[Progress], None] | None,
+    interrupt: _core.Interrupt,
+    threads: int = 1,
+    lockstep: Lockstep | None = None,
+) -> dict[str, Any]:
+    """Run the core until the end or until ``interrupt``, and return the summary."""
+    began = time.monotonic()
+
+    def progress(
+        now_ps: int,
+        until_ps: int | None,
+        started: int,
+        finished: int,
+        flows: int | None,
+        hops: int,
+        moved_ps: int | None = None,
+        fullest: tuple[str, int] | None = None,
+        operations: tuple[float, int] | None = None,
+    ) -> None:
+        if listener is not None:
+            seconds = time.monotonic() - began
+            known = (now_ps, until_ps, started, finished, flows, hops, seconds)
+            listener(Progress(*known, moved_ps, fullest, operations))
+
+    given = (str(scenario.path), scenario.scheme, list(scenario.overrides), scenario.seed)
+    where, calls = (str(out), force, key), (progress, interrupt)
+    profile = scenario.profile
+    try:
+        if lockstep is None:
+            told = _core.run(*given, *where, *calls, profile, threads)
+        else:
+            told, kept = _core.run_lockstep(*given, *where, *calls, profile, lockstep.compare)
+            write_whole(out / Lockstep.KEPT, kept + "\n")
+    except ScenarioError as error:
+        raise scenario.named(error) from error.__cause__
+    summary: dict[str, Any] = json.loads(told)
+    flows, hops = summary["flows"], summary["performance"]["packet_hops"]
+    started = None if summary["partial"] else flows["started"]
+    end_ps = summary["end_ps"]
+    progress(end_ps, end_ps, flows["started"], flows["finished"], started, hops)
+    return summary
