@@ -1,4 +1,4 @@
-//! A run directory as a reader finds it.
+//! The contents of a results directory after finished, interrupted and failed runs.
 
 use fabric::measure::{
     Blame, BlameHopRecord, BlameRecord, CaptureSpec, CapturedFrame, CauseRecord, DelayBin,
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use traffic::Flow;
 
-/// A directory that goes away with the test.
+/// A temporary directory that is removed at the end of the test.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -48,7 +48,7 @@ fn node(name: &str, tier: &str, level: u8, switches: &[u32]) -> NodeInfo {
     }
 }
 
-/// Two racks of one host each, one spine.
+/// A network of two racks with one host each, and one spine.
 fn info() -> RunInfo {
     RunInfo {
         hosts_take_time: false,
@@ -163,7 +163,7 @@ fn rows(dir: &Path, name: &str) -> i64 {
         .num_rows()
 }
 
-/// The columns of all tables. Programs of users read them by these names.
+/// The columns of all tables. They are part of the interface: programs of users read them by name.
 const COLUMNS: [(&str, &str); 15] = [
     (
         "flows",
@@ -329,7 +329,7 @@ fn recording() -> RunInfo {
 
 // RCD-09, SPFC-40
 #[test]
-fn what_is_recorded_besides_has_files_and_percentiles() {
+fn optional_tables_have_files_and_percentiles() {
     let dir = Scratch::new();
     let mut writer = Writer::create(&dir.0, recording(), false).unwrap();
     let total = 70_000;
@@ -503,7 +503,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
     );
     assert_eq!(json["queue"]["p99_bytes"], 5_000);
 
-    // The next run records nothing: its directory has nothing of this one.
+    // The next run requests no optional tables: its directory must contain none.
     let again = Writer::create(&dir.0, info(), false).unwrap();
     let summary = again.finish(&outcome(), &[]).unwrap();
     assert_eq!(names_in(&dir.0), WHOLE);
@@ -513,7 +513,7 @@ fn what_is_recorded_besides_has_files_and_percentiles() {
 
 // RNK-12, RNK-17
 #[test]
-fn collectives_have_names_and_bounds_where_there_are_some() {
+fn rows_of_collectives_have_names_and_bounds() {
     let dir = Scratch::new();
     let info = RunInfo {
         workloads: vec!["incast".into()],
@@ -607,7 +607,7 @@ fn times_of_flows_count_until_the_last_byte_or_the_last_ack() {
 }
 
 #[test]
-fn flows_are_told_apart_by_size_and_incast_and_warm_up() {
+fn flows_are_counted_by_size_and_incast_without_the_warm_up() {
     let dir = Scratch::new();
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
     let mut incast = flow(5, 200_000, 2_000);
@@ -663,7 +663,8 @@ fn loads_are_payload_over_capacity_in_the_measured_time() {
         received_ps: Some(2_000_001),
         ..flow(2, 7_000, 5_000)
     };
-    // TOP-27: part of what started in the warm-up was carried before the measured time.
+    // TOP-27: flows that started in the warm-up are not counted, as part of them was carried before
+    // the measured time.
     let early = flow(3, 50_000, 500);
     writer.rows(&vec![flow(0, 2_000, 5_000), within_rack, late, early]);
     let mut outcome = outcome();
@@ -682,7 +683,8 @@ fn loads_are_payload_over_capacity_in_the_measured_time() {
         "{}",
         core.carried
     );
-    // The wire is counted over the whole run, both directions: 4 · 100 Gbps · 4 µs = 200 000 bytes.
+    // Bytes on the wire count over the whole run and both directions: 4 · 100 Gbps · 4 µs = 200 000
+    // bytes.
     assert!(
         (core.wire - 10_000.0 / 200_000.0).abs() < 1e-12,
         "{}",
@@ -732,7 +734,7 @@ fn buffers_are_measured_per_tier_within_the_measured_time() {
 
 // ENG-33
 #[test]
-fn a_sample_that_stands_for_many_probes_counts_as_many_within_the_measured_time() {
+fn a_sample_counts_as_the_probes_that_it_summarises_in_the_measured_time() {
     let many = |from_ps, at_ps, probes| BufferSample {
         at_ps,
         from_ps,
@@ -741,7 +743,7 @@ fn a_sample_that_stands_for_many_probes_counts_as_many_within_the_measured_time(
         used_bytes: 0,
         max_port_bytes: 0,
     };
-    // The measured time is from 1 000 to 2 000 000, both included.
+    // The measured time is from 1 000 ps to 2 000 000 ps, both included.
     let cases = [
         (many(0, 999, 1000), 0),
         (many(0, 1_000, 1001), 1),
@@ -757,7 +759,7 @@ fn a_sample_that_stands_for_many_probes_counts_as_many_within_the_measured_time(
         writer.rows(&vec![sample]);
         let buffer = writer.finish(&outcome(), &[]).unwrap().buffer;
         assert_eq!(buffer.samples, measured, "{sample:?}");
-        // One by one they count the same.
+        // Individual samples of these probes give the same count.
         let dir = Scratch::new();
         let mut writer = Writer::create(&dir.0, info(), false).unwrap();
         let every = (sample.at_ps - sample.from_ps) / (sample.probes - 1).max(1);
@@ -822,9 +824,10 @@ fn a_flow_faster_than_its_ideal_is_a_violation() {
     assert!(!summary.checks.contains(&"slowdown".to_string()));
 }
 
-/// On several paths the last, shorter packet of a flow does not wait behind the others.
+/// If packets take several paths, the last, shorter packet of a flow does not wait behind the
+/// others.
 #[test]
-fn sprayed_flows_may_beat_the_ideal_of_one_path() {
+fn sprayed_flows_may_be_faster_than_the_ideal_of_one_path() {
     let dir = Scratch::new();
     let sprayed = RunInfo {
         sprays: true,
@@ -869,7 +872,7 @@ fn violations_of_the_run_are_in_the_summary() {
 }
 
 #[test]
-fn an_interrupted_run_is_kept_and_says_so() {
+fn an_interrupted_run_is_kept_and_marked_partial() {
     let dir = Scratch::new();
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
     writer.rows(&vec![flow(0, 1, 1_000)]);
@@ -883,7 +886,7 @@ fn an_interrupted_run_is_kept_and_says_so() {
 }
 
 #[test]
-fn a_writer_that_is_given_up_leaves_nothing_but_the_earlier_run() {
+fn a_writer_that_is_dropped_unfinished_leaves_only_the_earlier_run() {
     let dir = Scratch::new();
     Writer::create(&dir.0, info(), false)
         .unwrap()
@@ -916,7 +919,7 @@ fn an_earlier_run_is_replaced_with_its_report() {
 }
 
 #[test]
-fn a_directory_with_other_things_is_refused_unless_forced() {
+fn a_directory_with_other_files_is_an_error_without_force() {
     let dir = Scratch::new();
     fs::write(dir.0.join("thesis.tex"), "dear").unwrap();
     let error = Writer::create(&dir.0, info(), false)
@@ -952,10 +955,10 @@ fn a_path_that_is_a_file_is_an_error_with_the_path() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_an_error_with_the_path_and_no_whole_file() {
+fn a_full_disk_is_an_error_with_the_path_and_no_complete_file() {
     let dir = Scratch::new();
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
-    // What is written from here on goes to a device that is always full.
+    // All later writes go to a device that is always full.
     let part = dir.0.join("summary.json.part");
     std::os::unix::fs::symlink("/dev/full", &part).unwrap();
     writer.rows(&vec![flow(0, 1, 1_000)]);
@@ -969,7 +972,7 @@ fn a_full_disk_is_an_error_with_the_path_and_no_whole_file() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_disk_that_fills_up_during_the_run_is_told_at_once() {
+fn a_disk_that_fills_up_during_the_run_is_reported_immediately() {
     let dir = Scratch::new();
     std::os::unix::fs::symlink("/dev/full", dir.0.join("flows.parquet.part")).unwrap();
     let mut writer = Writer::create(&dir.0, info(), false).unwrap();
@@ -1007,7 +1010,7 @@ fn the_summary_is_json_with_the_digest_in_hexadecimal() {
     assert_eq!(value["tiers"], serde_json::json!(["host", "leaf", "spine"]));
 }
 
-/// Sizes of the frames in a pcapng file, in order.
+/// Returns the sizes of the frames in a pcapng file, in the order of the file.
 fn frames_in(path: &Path) -> Vec<u32> {
     let data = fs::read(path).unwrap();
     let word = |at: usize| u32::from_le_bytes(*data[at..].first_chunk().unwrap());
@@ -1040,7 +1043,7 @@ fn capture_of(files: u16, dir: &Path) -> Summary {
     }];
     let mut writer = Writer::create(dir, info, false).unwrap();
     for nth in 0..20 {
-        // The last ones are short: they would fit a file that has no room for the long ones before.
+        // The last frames are short: they would fit into a file that is too full for the long ones.
         let kept = vec![nth as u8; if nth < 15 { 100 } else { 60 }];
         writer.rows(&vec![CapturedFrame {
             at_ps: u64::from(nth) * 1_000,
@@ -1054,7 +1057,7 @@ fn capture_of(files: u16, dir: &Path) -> Summary {
 
 // RCD-32
 #[test]
-fn a_capture_ends_where_its_file_is_full_and_a_ring_keeps_the_last_files() {
+fn a_capture_ends_when_its_file_is_full_and_a_ring_keeps_the_last_files() {
     let dir = Scratch::new();
     let summary = capture_of(1, &dir.0);
     let seen = frames_in(&dir.0.join("capture.pcapng"));

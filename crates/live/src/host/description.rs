@@ -10,8 +10,9 @@ use wire::ethernet::Mac;
 use crate::Error;
 use crate::wall::NodeDescription;
 
-/// Returns how the NIC has to start a flow, and the time in ps that the flow takes alone in the network until its
-/// sender has the last acknowledgement. The number is the cookie of the flow in the NIC.
+/// Returns how the NIC has to start a flow, and the time in ps that the flow takes alone in the
+/// network until its sender has the last acknowledgement. The number is the cookie of the flow in
+/// the NIC.
 pub type StartFlow = Box<dyn FnMut(&Flow, u32) -> (FlowStart, Time) + Send>;
 
 /// A host with everything that it needs from its network.

@@ -61,10 +61,12 @@ pub struct Ended {
     pub broken: Option<Error>,
 }
 
-/// Called once when all ports are open, with the name of the host and the names of the neighbours by port.
+/// Called once when all ports are open, with the name of the host and the names of the neighbours
+/// by port.
 pub type Ready<'a> = dyn FnMut(&str, &[String]) + 'a;
 
-/// Sends the flows of a host and answers others until it is done or `stop` is set. Calls `ready` once.
+/// Sends the flows of a host and answers others until it is done or `stop` is set. Calls `ready`
+/// once.
 ///
 /// # Errors
 /// A peer is unknown, the interfaces do not match the ports, or the system refuses something.

@@ -38,8 +38,8 @@ pub struct Setup {
     pub metrics: Option<SocketAddr>,
 }
 
-/// Called once when all ports are open, with the name of the switch, the names of the neighbours by port, and the
-/// address of the metrics.
+/// Called once when all ports are open, with the name of the switch, the names of the neighbours by
+/// port, and the address of the metrics.
 pub type Ready<'a> = dyn FnMut(&str, &[String], Option<SocketAddr>) + 'a;
 
 /// Forwards frames until `stop` is set. Calls `ready` once. Returns the final state.

@@ -109,8 +109,8 @@ impl PortSocket {
         !self.gone && found.is_ok_and(|found| found.up)
     }
 
-    /// True if the last [`PortSocket::check_link`] did not find the interface, even if another interface
-    /// has its name now.
+    /// True if the last [`PortSocket::check_link`] did not find the interface, even if another
+    /// interface has its name now.
     #[must_use]
     pub const fn is_gone(&self) -> bool {
         self.gone

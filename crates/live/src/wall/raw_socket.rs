@@ -1,5 +1,5 @@
-//! Raw sockets (AF_PACKET) that receive and send complete frames of an interface. The kernel delivers some
-//! data beside a frame: a removed VLAN tag, and a checksum that is not computed yet.
+//! Raw sockets (AF_PACKET) that receive and send complete frames of an interface. The kernel
+//! delivers some data beside a frame: a removed VLAN tag, and a checksum that is not computed yet.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
