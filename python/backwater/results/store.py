@@ -20,7 +20,6 @@ import errno
 import fcntl
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -240,7 +239,7 @@ class Session:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.path = store.path / WORK / f"new-{secrets.token_hex(6)}"
+        self.path = store.path / WORK / f"new-{_random(6)}"
         self.path.mkdir()
         self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -250,7 +249,7 @@ class Session:
 
     def place(self, key: str) -> Path:
         """Return a directory name for a run that is being made."""
-        return self.path / f"{key[:12]}-{secrets.token_hex(4)}"
+        return self.path / f"{key[:12]}-{_random(4)}"
 
     def close(self) -> None:
         """Clear the directory and give it up."""
@@ -277,9 +276,14 @@ def sweep_away(work: Path) -> None:
             os.close(handle)
 
 
+def _random(count: int) -> str:
+    """Return random bytes in hexadecimal, for names."""
+    return os.urandom(count).hex()
+
+
 def _remove(path: Path) -> None:
     """Remove a work directory, first from where its workers would go on writing."""
-    trash = path.with_name(f"trash-{secrets.token_hex(6)}")
+    trash = path.with_name(f"trash-{_random(6)}")
     with contextlib.suppress(OSError):
         path.rename(trash)
         shutil.rmtree(trash, ignore_errors=True)

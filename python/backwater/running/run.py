@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from backwater._base import durable as files
 from backwater.errors import Interrupted, RunError, ScenarioError
@@ -18,15 +18,15 @@ from backwater.results import RESULTS, STORE
 from backwater.results.files import RunFiles
 from backwater.results.results import FORMAT, Point, Results
 from backwater.results.store import Store
-from backwater.running.child import Limits
 from backwater.running.directories import claim_many
-from backwater.running.engine import run_all
 from backwater.running.progress import Listener, watched
 from backwater.running.single import default_out, run_one, runs_at_a_time
 from backwater.scenario import Scenario
 from backwater.scenario.scenario import version
-from backwater.scenario.sweep import Point as Requested
-from backwater.scenario.sweep import Sweep, plain
+
+if TYPE_CHECKING:
+    from backwater.scenario.sweep import Point as Requested
+    from backwater.scenario.sweep import Sweep
 
 Given = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 """What :class:`Scenario` accepts, or a scenario."""
@@ -111,6 +111,8 @@ def run(
         if found.partial:
             raise Interrupted(Results.of_run(found))
         return Results.of_run(found)
+    from backwater.scenario.sweep import Sweep
+
     asked = Sweep.of(scenarios, schemes, seeds, vary, skip_invalid)
     command = _command(scenarios, asked)
     path = Path(out) if out is not None else default_out(scenarios[0], "compare")
@@ -151,6 +153,8 @@ def sweep(
         As in :func:`run`.
 
     """
+    from backwater.scenario.sweep import Sweep
+
     asked = Sweep.read(sweep)
     path = Path(out) if out is not None else _default_of_sweep(Path(sweep))
     command = shlex.join(["backwater", "sweep", str(sweep), "-o", str(path)])
@@ -206,6 +210,8 @@ def _run_many(
     **options: Any,
 ) -> Results:
     """Run all points that are not stored; write the list of runs first and the report last."""
+    from backwater.running.engine import run_all
+
     jobs = options.get("jobs")
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise ScenarioError(f"jobs={jobs!r}: expected a whole number of at least 1")
@@ -277,6 +283,8 @@ def _write_list(
     path: Path, store: Path, asked: Sweep, requested: list[Requested], command: str
 ) -> None:
     """Write which runs were requested."""
+    from backwater.scenario.sweep import plain
+
     inside = store.resolve().is_relative_to(path.resolve())
     first = asked.scenarios[0]
     names = {"several": True} if len(asked.scenarios) > 1 else {}
@@ -387,6 +395,9 @@ def plan(
     threads: int = 1,
 ) -> Plan:
     """Return what :func:`sweep` would do."""
+    from backwater.running.child import Limits
+    from backwater.scenario.sweep import Sweep
+
     Limits(timeout_s, memory_bytes).check()
     asked = Sweep.read(sweep)
     points = {point.scenario.key: point for point in asked.points()}
