@@ -17,11 +17,13 @@ pub enum Scheme {
     Floodgate = 2,
     /// Credits of a link.
     Cbfc = 3,
+    /// Replay on a link.
+    Llr = 4,
 }
 
 impl Scheme {
     /// All schemes, by their numbers.
-    pub const ALL: [Self; 4] = [Self::Pfc, Self::Bfc, Self::Floodgate, Self::Cbfc];
+    pub const ALL: [Self; 5] = [Self::Pfc, Self::Bfc, Self::Floodgate, Self::Cbfc, Self::Llr];
 
     /// Returns the number of the scheme on frames.
     #[must_use]
@@ -93,6 +95,10 @@ pub trait Declaration {
     fn promised_bytes(&self, _ports: &[(Rate, Time)], _max_frame: u16, _classes: usize) -> u64 {
         0
     }
+    /// True if a link with the scheme sends lost frames again.
+    fn replays_lost_frames(&self) -> bool {
+        false
+    }
     /// Its pauses last as long as packets wait at the neighbour, so that they can hold each other in a
     /// circle.
     fn can_deadlock(&self) -> bool {
@@ -157,6 +163,10 @@ pub struct Beside {
     pub unlimited_senders: bool,
     /// NICs scan their flows as in ns-3, and have no queues.
     pub scans: bool,
+    /// Senders are informed of each lost packet.
+    pub announced_drops: bool,
+    /// Pause frames take effect later than frames that arrive after them.
+    pub late_pauses: bool,
 }
 
 /// What a configuration needs of the network and of other answers.

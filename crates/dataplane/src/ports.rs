@@ -13,6 +13,8 @@ pub(crate) trait Ports {
     fn emit(&mut self, port: u16, frame: Packet);
     /// Plans a call of the scheme's timer.
     fn wake(&mut self, at: Time);
+    /// Lets a port choose a frame as soon as its link is free.
+    fn kick(&mut self, port: u16);
     /// Returns the records of all packets.
     fn arena(&mut self) -> &mut Arena;
     /// Blocks a class of a port, or unblocks it, because the neighbour lacks room. The scheme computes that

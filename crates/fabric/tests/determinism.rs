@@ -14,6 +14,7 @@ use dataplane::config::{
 use dataplane::hop::floodgate::FloodgateConfig;
 use dataplane::hop::{HopConfig, HopSpec};
 use dataplane::link::LinkConfig;
+use dataplane::link::llr::LlrConfig;
 use dataplane::paths::{POLICIES, PermutationConfig};
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::{MS, US};
@@ -151,6 +152,10 @@ fn cases() -> Vec<Case> {
         s.nic.control = Sending::Control(ControlConfig::DelayWindow(sets::DELAY_WINDOW));
     };
     let credits = |s: &mut Setup| *s = cbfc(s.clone());
+    let replay = |s: &mut Setup| {
+        s.switch.link.replay = Some(LlrConfig::STANDARD);
+        s.topology = lossy_leaf_spine(4, 2, 4, 1e-3);
+    };
     let floodgate = |config| move |s: &mut Setup| s.switch.hop = HopConfig::Floodgate(config);
     let victims = |victims: Option<VictimConfig>| {
         move |s: &mut Setup| {
@@ -181,6 +186,7 @@ fn cases() -> Vec<Case> {
         Case::of("fixed-window", line_rate, &long, fixed, no_control),
         Case::of("delay-window", line_rate, &long, delay, no_control),
         Case::of("cbfc", line_rate, &short, credits, no_link),
+        Case::of("llr", line_rate, &short, replay, no_link),
         Case::of(
             "floodgate",
             line_rate,

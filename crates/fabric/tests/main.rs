@@ -14,6 +14,7 @@ mod loss;
 mod ns3;
 mod receivers;
 mod recording;
+mod replay;
 mod scenarios;
 mod servers;
 mod threads;

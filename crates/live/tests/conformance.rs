@@ -621,6 +621,8 @@ fn a_scenario_that_cannot_run_with_real_hosts_is_refused() {
     assert!(matches!(refused(by_load), Error::PathByLoad)); // WSW-24: no path choice by load
     let credits = "[scheme]\npreset = \"dcqcn+cbfc\"\n";
     assert!(matches!(refused(credits), Error::NeedsCredit("CBFC")));
+    let replay = "[scheme]\npreset = \"dcqcn\"\nlink = \"llr\"\n"; // LLR-30
+    assert!(matches!(refused(replay), Error::NeedsMoreThanFrames(why) if why.contains("preamble")));
     let narrow = LOSSLESS.replace("60KB", "5KB");
     let mut small = switch_of(&plan(&narrow), None).unwrap();
     small.config.mmu.buffer_bytes = 20_000;

@@ -45,6 +45,7 @@ pub(crate) fn network(
     buffers(graph, &config, &mut findings);
     symmetry(spec, graph, &mut findings);
     telemetry(spec, graph, &config, &mut findings);
+    followed_copies(spec, &config, &mut findings);
     losses(graph, &config, &mut findings);
     hop(graph, &config, &mut findings);
     mixed(spec, graph, &mut findings);
@@ -520,9 +521,38 @@ fn promised(
     }
 }
 
+/// Refuses a record that follows single packets where links send copies of them.
+// LLR-30
+fn followed_copies(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
+    let mut schemes = config.switch.link.declarations();
+    let replay = schemes.find(|scheme| scheme.replays_lost_frames());
+    if let Some(replay) = replay.filter(|_| spec.record.blame.is_some()) {
+        let message = format!(
+            "record.blame follows each packet, and {} sends copies of packets, which it cannot follow",
+            replay.name()
+        );
+        let hint = "take `blame` out of [record], or set another scheme.link";
+        findings.error(&["record.blame", "scheme.link"], message, hint);
+    }
+}
+
 /// Refuses lossy links where nothing is sent again; warns where a pause can get lost.
 fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if graph.link_ids().all(|link| graph.loss(link) == Loss::NONE) {
+        return;
+    }
+    if config.replays() {
+        // LLR-23
+        if config
+            .switches()
+            .any(|switch| matches!(switch.mmu.admission, Admission::Pfc(_)))
+        {
+            findings.warn(
+                &["topology", "scheme.link"],
+                "links lose pause frames and replay them, so that a pause can come a replay late".to_owned(),
+                "the headroom of PFC does not include that time: set scheme.pfc.headroom, or use credits of links",
+            );
+        }
         return;
     }
     if !config.nic.recovery.properties().repairs {
@@ -577,6 +607,7 @@ fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let facts = NetworkFacts {
         // What is lost and not sent again is refused.
         lossy: config.nic.recovery.properties().repairs
+            && !config.replays()
             && graph.link_ids().any(|link| graph.loss(link) != Loss::NONE),
         racks: graph.groups(),
         classes: config.switch.classes.len(),

@@ -8,6 +8,7 @@ mod controls;
 mod declared;
 mod failures;
 mod floodgate;
+mod links;
 mod lossless;
 mod ns3;
 mod presets;

@@ -252,7 +252,7 @@ end
 
 local link = Proto("bwlink", "Backwater frame between neighbours")
 
-local schemes = { [1] = "BFC", [2] = "Floodgate", [3] = "CBFC" }
+local schemes = { [1] = "BFC", [2] = "Floodgate", [3] = "CBFC", [4] = "LLR" }
 local near = {
   version = ProtoField.uint8("bwlink.version", "Version", base.DEC, nil, 0xf0),
   scheme = ProtoField.uint8("bwlink.scheme", "Scheme", base.DEC, schemes),
@@ -315,6 +315,8 @@ local function update(tree, tvb)
   tree:add(near.credits, tvb(9, 3))
 end
 frames[3] = { [0] = { "CF_Update", update }, [1] = { "CC_Update", update } }
+local function numbered(tree, tvb) tree:add(near.number, tvb(8, 4)) end
+frames[4] = { [0] = { "ACK", numbered }, [1] = { "NACK", numbered } }
 
 function link.dissector(tvb, pinfo, tree)
   pinfo.cols.protocol = "BW"

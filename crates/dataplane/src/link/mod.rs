@@ -10,6 +10,7 @@
 
 pub mod cbfc;
 mod cyclic;
+pub mod llr;
 
 use crate::declaration::{Counter, Declaration, Fit, Scheme, Spec};
 use crate::packet::{Packet, PacketId};
@@ -28,6 +29,45 @@ pub(crate) struct LinkSite<'a> {
     pub max_frame: u16,
 }
 
+/// What a port sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// What the node chooses.
+    Free,
+    /// This frame of the link scheme.
+    Own(PacketId),
+    /// Nothing.
+    Blocked,
+}
+
+/// Frames of a port whose links have numbers, by what became of them.
+// LLR-22
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Frames that left with a new number.
+    pub numbered: u64,
+    /// Frames that left again.
+    pub replayed: u64,
+    /// Acknowledgements that left.
+    pub sets_sent: u64,
+    /// Other frames without a number that left.
+    pub unnumbered_sent: u64,
+    /// Frames with a number that were handed over to the node.
+    pub accepted: u64,
+    /// Frames with a number that were not expected.
+    pub discarded: u64,
+    /// Frames that arrived damaged.
+    pub damaged: u64,
+    /// Acknowledgements that arrived.
+    pub sets_arrived: u64,
+    /// Other frames without a number that arrived.
+    pub unnumbered_arrived: u64,
+    /// Copies in the replay buffer.
+    pub stored: u64,
+    /// Copies that were removed without an acknowledgement.
+    pub dropped: u64,
+}
+
 /// The state of a scheme at all ports of a node.
 pub(crate) trait Link: Sized {
     /// The configuration.
@@ -40,8 +80,19 @@ pub(crate) trait Link: Sized {
     fn new(config: &Self::Config, site: &LinkSite<'_>) -> Self;
 
     /// Handles a frame that arrived by `port`, whole. Returns true if the node is to handle it, too. Otherwise
-    /// the scheme has freed it.
-    fn arrived<P: Ports>(&mut self, ports: &mut P, port: u16, id: PacketId) -> bool;
+    /// the scheme has freed it. Only links with replay hand damaged frames over, and not beyond replay.
+    fn arrived<P: Ports>(
+        &mut self,
+        ports: &mut P,
+        port: u16,
+        id: PacketId,
+        is_damaged: bool,
+    ) -> bool;
+
+    /// Returns what a port sends next, whose link is free.
+    fn turn<P: Ports>(&mut self, _ports: &mut P, _port: u16) -> Turn {
+        Turn::Free
+    }
 
     /// Handles a packet that arrived by `port` and leaves the buffer of the node.
     fn left<P: Ports>(&mut self, _ports: &mut P, _port: u16, _packet: &Packet) {}
@@ -74,6 +125,16 @@ pub(crate) trait Link: Sized {
     // LNK-41
     fn blocks_class(&self, _packet: &Packet) -> bool {
         false
+    }
+
+    /// True if the scheme has a frame of its own for a port.
+    fn is_waiting(&self, _port: u16) -> bool {
+        false
+    }
+
+    /// Returns what became of the frames of a port, if they have numbers.
+    fn traffic(&self, _port: u16) -> Option<Traffic> {
+        None
     }
 }
 
@@ -176,6 +237,8 @@ macro_rules! link_schemes {
 }
 
 link_schemes! {
+    /// Has the next node received it? Link-level retry.
+    replay: "llr" Llr, llr::LlrConfig, llr::Llr;
     /// Has the next node room? Credit-based flow control.
     credit: "cbfc" Cbfc, cbfc::CbfcConfig, cbfc::Cbfc;
 }
@@ -183,11 +246,38 @@ link_schemes! {
 /// Words that `backpressure` accepts, too, as `link` did not exist before.
 pub const ALSO_BACKPRESSURE: &[&str] = &["cbfc"];
 
+impl LinkConfig {
+    /// Returns why its links cannot be carried as frames over sockets.
+    // LLR-30
+    #[must_use]
+    pub fn not_carried(&self) -> Option<&'static str> {
+        let has_numbers = self
+            .declarations()
+            .any(|scheme| scheme.replays_lost_frames());
+        has_numbers.then_some("links number their frames in the preamble, which no socket carries")
+    }
+}
+
 impl Links {
     /// Handles a frame that arrived by `port`. Returns true if the node is to handle it, too.
-    pub fn arrived<P: Ports>(&mut self, ports: &mut P, port: u16, id: PacketId) -> bool {
-        each!(mut self, link => if !link.arrived(ports, port, id) { return false });
+    pub fn arrived<P: Ports>(
+        &mut self,
+        ports: &mut P,
+        port: u16,
+        id: PacketId,
+        is_damaged: bool,
+    ) -> bool {
+        each!(mut self, link => if !link.arrived(ports, port, id, is_damaged) { return false });
         true
+    }
+
+    /// Returns what a port sends next.
+    pub fn turn<P: Ports>(&mut self, ports: &mut P, port: u16) -> Turn {
+        each!(mut self, link => match link.turn(ports, port) {
+            Turn::Free => {}
+            turn => return turn,
+        });
+        Turn::Free
     }
 
     /// Handles a packet that arrived by `port` and leaves the buffer.
@@ -226,6 +316,18 @@ impl Links {
         let mut broken = Vec::new();
         each!(self, link => broken.extend(link.audit(buffered)));
         broken
+    }
+
+    /// True if a scheme has a frame of its own for a port.
+    pub fn is_waiting(&self, port: u16) -> bool {
+        each!(self, link => if link.is_waiting(port) { return true });
+        false
+    }
+
+    /// Returns what became of the frames of a port, if they have numbers.
+    pub fn traffic(&self, port: u16) -> Option<Traffic> {
+        each!(self, link => if let Some(traffic) = link.traffic(port) { return Some(traffic) });
+        None
     }
 
     /// True if a packet in the buffer keeps the upstream from sending its class.

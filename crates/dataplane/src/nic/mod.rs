@@ -29,7 +29,7 @@ use crate::config::NicConfig;
 pub use crate::counters::{DrivenCounters, NicCounters};
 pub use crate::flow::{FlowEnd, FlowStart, MAX_FLOW_PACKETS, Unfinished};
 use crate::hop::SwitchConfig;
-use crate::link::{LinkSite, Links};
+use crate::link::{LinkSite, Links, Traffic, Turn};
 use crate::packet::{Arena, Kind, PacketId};
 use crate::prefetch::prefetch_whole;
 use crate::sink::Sink;
@@ -154,7 +154,7 @@ impl Nic {
             usize::from(port) < self.common.egress.ports.len(),
             "port {port}"
         );
-        if self.links.is_some() && !self.link_accepts(now, port, id, arena, sink) {
+        if self.links.is_some() && !self.link_accepts(now, (port, false), id, arena, sink) {
             return;
         }
         if arena.hot(id).is_frame() {
@@ -243,6 +243,13 @@ impl Nic {
         arena: &mut Arena,
         sink: &mut S,
     ) -> Option<PacketId> {
+        if self.links.is_some() {
+            match self.link_turn(now, port, arena, sink) {
+                Turn::Free => {}
+                Turn::Own(id) => return Some(id),
+                Turn::Blocked => return None,
+            }
+        }
         let common = &mut self.common;
         let sent = each!(&mut self.half, half => half.transmit(now, common, port, arena, sink));
         if self.links.is_some()
@@ -288,7 +295,35 @@ impl Nic {
     #[must_use]
     pub fn waiting(&self, port: u16) -> bool {
         let Common { config, egress, .. } = &self.common;
-        egress.next_class(config, port).is_some() || each!(&self.half, half => half.is_polled())
+        egress.next_class(config, port).is_some()
+            || each!(&self.half, half => half.is_polled())
+            || self
+                .links
+                .as_ref()
+                .is_some_and(|links| links.is_waiting(port))
+    }
+
+    /// Returns what became of the frames of a port whose link has numbers for them.
+    #[must_use]
+    pub fn link_traffic(&self, port: u16) -> Option<Traffic> {
+        self.links.as_ref()?.traffic(port)
+    }
+
+    /// Returns the counts of link schemes that count at NICs.
+    pub fn link_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.links.iter().flat_map(|links| links.counted(true))
+    }
+
+    /// Handles a frame that arrived damaged by `port`, whose link has numbers for frames.
+    pub fn receive_damaged<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        self.link_accepts(now, (port, true), id, arena, sink);
     }
 
     /// Whether a flow waits for its pace, which lets it send at some time.

@@ -4,7 +4,7 @@ use super::Nic;
 use super::half::Common;
 use crate::classes::ClassSet;
 use crate::hop;
-use crate::link::Links;
+use crate::link::{Links, Turn};
 use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::ports::Ports;
 use crate::sink::Sink;
@@ -59,15 +59,28 @@ impl Nic {
     pub(super) fn link_accepts<S: Sink>(
         &mut self,
         now: Time,
-        port: u16,
+        (port, is_damaged): (u16, bool),
         id: PacketId,
         arena: &mut Arena,
         sink: &mut S,
     ) -> bool {
         self.with_links(now, arena, sink, |links, ports| {
-            links.arrived(ports, port, id)
+            links.arrived(ports, port, id, is_damaged)
         })
         .unwrap_or(true)
+    }
+
+    /// Returns what the schemes of the links let a port send.
+    #[inline(never)]
+    pub(super) fn link_turn<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> Turn {
+        self.with_links(now, arena, sink, |links, ports| links.turn(ports, port))
+            .unwrap_or(Turn::Free)
     }
 
     /// The host has processed a packet, so that it leaves the buffer.
@@ -145,6 +158,10 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
 
     fn wake(&mut self, at: Time) {
         self.sink.wake(at);
+    }
+
+    fn kick(&mut self, port: u16) {
+        self.sink.kick(port);
     }
 
     fn arena(&mut self) -> &mut Arena {

@@ -75,6 +75,25 @@ impl Arena {
         self.free.push(id);
     }
 
+    /// Copies a packet with everything that lies beside its record.
+    pub fn duplicate(&mut self, id: PacketId) -> PacketId {
+        let copy = self.alloc(*self.hot(id), *self.cold(id));
+        if let Some(stack) = self.stack(id) {
+            self.stacks.clear(copy, self.hot.len());
+            self.stacks.fill(copy, stack.path(), stack.hops());
+        }
+        if self.hot(id).has_list() {
+            let list = self.take_list(id);
+            self.set_list(copy, &list);
+            self.put_list(id, list);
+        }
+        if !self.trails.is_empty() {
+            *self.trail_mut(copy) = self.trail(id);
+        }
+        self.set_marks(copy, self.marks(id));
+        copy
+    }
+
     /// Gives an empty INT stack to a packet.
     #[inline]
     pub fn attach_stack(&mut self, id: PacketId) {

@@ -69,6 +69,7 @@ mod property {
     pub const LISTED: u16 = 1 << 4;
     pub const CREDIT: u16 = 1 << 5;
     pub const IDLE: u16 = 1 << 6;
+    pub const CONTROL_SET: u16 = 1 << 7;
 }
 
 /// A frame between neighbours. One type for each frame of each hop scheme.
@@ -83,6 +84,8 @@ pub trait Frame: Sized {
     const CREDIT: bool = false;
     /// It is also sent where no packet moves, so that it says nothing about the progress of a run.
     const IDLE: bool = false;
+    /// It is a control ordered set of the link, which is no frame for the scheme that numbers frames.
+    const CONTROL_SET: bool = false;
 
     /// What is written into the record.
     fn words(&self) -> Words;
@@ -95,7 +98,8 @@ pub trait Frame: Sized {
         | Self::NUMBER as u16
         | (property::LISTED * Self::LISTED as u16)
         | (property::CREDIT * Self::CREDIT as u16)
-        | (property::IDLE * Self::IDLE as u16);
+        | (property::IDLE * Self::IDLE as u16)
+        | (property::CONTROL_SET * Self::CONTROL_SET as u16);
 
     /// The frame as a packet with this many bytes on the wire.
     fn packet(&self, bytes: u16) -> Packet {
@@ -160,6 +164,13 @@ impl Packet {
     #[must_use]
     pub const fn is_credit(&self) -> bool {
         self.has_property(property::CREDIT)
+    }
+
+    /// True for a control ordered set of a link, see [`Frame::CONTROL_SET`].
+    #[inline]
+    #[must_use]
+    pub const fn is_control_set(&self) -> bool {
+        self.has_property(property::CONTROL_SET)
     }
 
     /// Whether its arrival shows that the run goes on, see [`Frame::IDLE`].

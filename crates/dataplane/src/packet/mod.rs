@@ -98,7 +98,8 @@ pub mod flag {
 /// |---|---|---|
 /// | `flow`, `psn`, `dst`, `size`, `tag` | the sending NIC | all |
 /// | `hash` | the sending NIC: the flow's hash, its ports ([`crate::route::ports`]), or a path's label | routes, flow tables |
-/// | `next`, `location` | the node that holds it | the same node; on a link: the next switch's hop scheme |
+/// | `next` | the node that holds it; on a link: the number that a link scheme gave it | the same node; the next node |
+/// | `location` | the node that holds it | the same node; on a link: the next switch's hop scheme |
 /// | `ingress` | the switch that holds it | the same |
 /// | `upstream_queue` | the node that sends it on a link | the switch at the link's end |
 /// | `flags` | see [`flag`] | |

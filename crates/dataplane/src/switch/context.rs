@@ -2,7 +2,7 @@
 
 use super::pipeline::Pipeline;
 use super::steps::Steps;
-use crate::link::Links;
+use crate::link::{Links, Turn};
 use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
@@ -62,9 +62,22 @@ impl<S: Sink> Cx<'_, S> {
 
     /// Reports an arrived frame to the schemes of the links. Returns true if the switch is to handle it.
     #[inline(never)]
-    pub fn link_accepts(&mut self, port: u16, id: PacketId) -> bool {
-        let accepts = self.with_links(|links, cx| links.arrived(cx, port, id));
+    pub fn link_accepts(&mut self, port: u16, id: PacketId, is_damaged: bool) -> bool {
+        let accepts = self.with_links(|links, cx| links.arrived(cx, port, id, is_damaged));
         accepts.unwrap_or(true)
+    }
+
+    /// Returns what the schemes of the links let a port send.
+    #[inline(never)]
+    pub fn link_turn(&mut self, port: u16) -> Turn {
+        let turn = self.with_links(|links, cx| links.turn(cx, port));
+        if let Some(Turn::Own(id)) = turn
+            && self.arena.hot(id).is_frame()
+        {
+            let size = u64::from(self.arena.hot(id).size);
+            self.core.port_counters[usize::from(port)].frame_bytes += size;
+        }
+        turn.unwrap_or(Turn::Free)
     }
 
     /// Reports a packet that leaves the buffer to the schemes of the links.

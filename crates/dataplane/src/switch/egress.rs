@@ -71,6 +71,10 @@ impl<S: Sink> Ports for Cx<'_, S> {
         self.sink.wake(at);
     }
 
+    fn kick(&mut self, port: u16) {
+        self.sink.kick(port);
+    }
+
     fn arena(&mut self) -> &mut Arena {
         self.arena
     }

@@ -31,6 +31,7 @@ mod trim_counts;
 
 use crate::config::Classify;
 use crate::hop::{self, CreditSums, Hop, HopCounters, HopScheme, Site, Topology, dispatch};
+use crate::link::{Traffic, Turn};
 use crate::packet::{Arena, Packet, PacketId, flag};
 use crate::route::Routes;
 use crate::sink::Sink;
@@ -197,6 +198,18 @@ impl Switch {
         }
     }
 
+    /// Handles a frame that arrived damaged by `port`, whose link has numbers for frames.
+    pub fn receive_damaged<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) {
+        cx!(self, now, arena, sink).link_accepts(port, id, true);
+    }
+
     /// Handles all timers that have expired at `now`. The driver calls this at each time that the
     /// switch passed to [`Sink::wake`]. A call at another time has no effect.
     // BFC-30, BFC-38, QNT-03, QNT-05
@@ -266,7 +279,15 @@ impl Switch {
     #[inline]
     #[must_use]
     pub fn waiting(&self, port: u16) -> bool {
+        let links = &self.core.links;
         self.core.queueing.waiting(port)
+            || links.as_ref().is_some_and(|links| links.is_waiting(port))
+    }
+
+    /// Returns what became of the frames of a port whose link has numbers for them.
+    #[must_use]
+    pub fn link_traffic(&self, port: u16) -> Option<Traffic> {
+        self.core.links.as_ref()?.traffic(port)
     }
 
     /// Whether packets wait at a port, all of which a pause holds.
@@ -441,7 +462,7 @@ fn join<S: Sink>(
 
 #[inline(never)]
 fn receive_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id: PacketId) {
-    if cx.steps.has(Steps::LINK_SCHEMES) && !cx.link_accepts(in_port, id) {
+    if cx.steps.has(Steps::LINK_SCHEMES) && !cx.link_accepts(in_port, id, false) {
         return;
     }
     receive_packet(hop, cx, in_port, id);
@@ -480,6 +501,13 @@ fn transmit_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Opt
 
 #[inline(never)]
 fn transmit_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Option<PacketId> {
+    if cx.steps.has(Steps::LINK_SCHEMES) {
+        match cx.link_turn(port) {
+            Turn::Free => {}
+            Turn::Own(id) => return Some(id),
+            Turn::Blocked => return None,
+        }
+    }
     let id = transmit_packet(hop, cx, port)?;
     if cx.steps.has(Steps::LINK_SCHEMES) {
         cx.link_left(id);
@@ -490,7 +518,7 @@ fn transmit_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Op
 
 /// Handles a frame of the neighbour at a port.
 fn receive_frame<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, id: PacketId) {
-    if cx.steps.has(Steps::LINK_SCHEMES) && !cx.link_accepts(port, id) {
+    if cx.steps.has(Steps::LINK_SCHEMES) && !cx.link_accepts(port, id, false) {
         return;
     }
     let frame = *cx.arena.hot(id);

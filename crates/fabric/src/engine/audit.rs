@@ -86,6 +86,10 @@ impl<C: Calendar + Send> Simulation<C> {
         let mut waiting: u64 = replies
             .map(|(_, nic, arena)| nic.queued_replies(arena))
             .sum();
+        broken.extend(self.audit_replays());
+        for (link, _) in self.net.each_direction() {
+            waiting += self.net.traffic_of(link).map_or(0, |t| t.stored);
+        }
         for (node, switch, arena) in self.net.each_switch() {
             for port in 0..self.net.graph.ports(node) {
                 switch.for_each_queued(port, arena, |_| waiting += 1);
@@ -106,6 +110,46 @@ impl<C: Calendar + Send> Simulation<C> {
                 "{alive} packets are alive, but {under_way} are on links, {waiting} in queues, and of {notices} \
                  the loss is being told"
             ));
+        }
+        broken
+    }
+
+    /// LLR-22: what links with numbers carried, lost and replayed.
+    fn audit_replays(&self) -> Vec<String> {
+        let mut broken = Vec::new();
+        for (link, direction) in self.net.each_direction() {
+            let peer = self.net.graph.reverse(link);
+            let (Some(near), Some(far)) = (self.net.traffic_of(link), self.net.traffic_of(peer))
+            else {
+                continue;
+            };
+            let name = self.port_name(link);
+            let sent = near.numbered + near.replayed + near.sets_sent + near.unnumbered_sent;
+            if sent != direction.near.packets {
+                let packets = direction.near.packets;
+                broken.push(format!(
+                    "link from {name}: {packets} frames sent, {sent} counted with their numbers"
+                ));
+            }
+            let arrived = far.accepted
+                + far.discarded
+                + far.damaged
+                + far.sets_arrived
+                + far.unnumbered_arrived
+                + self.net.lost_in_flight(link);
+            if arrived != direction.far.arrived {
+                broken.push(format!(
+                    "link from {name}: {} frames arrived, {arrived} counted with their numbers",
+                    direction.far.arrived
+                ));
+            }
+            let open = near.stored + near.dropped;
+            if far.accepted > near.numbered || near.numbered - far.accepted > open {
+                broken.push(format!(
+                    "link from {name}: {} frames were numbered and {} accepted, {open} wait or were dropped",
+                    near.numbered, far.accepted
+                ));
+            }
         }
         broken
     }
@@ -263,6 +307,11 @@ impl<C: Calendar + Send> Simulation<C> {
             }
             // LNK-23: what a switch had for it, and what was under direction.
             let lost = net.part_of(of.peer).faults.losses.lost(link);
+            // LLR-20: what is sent again is not lost
+            let lost = match net.traffic_of(link) {
+                Some(_) => 0,
+                None => lost,
+            };
             record.dropped[DropCause::Link as usize] += lost + net.lost_with(link);
             record
         };

@@ -46,7 +46,15 @@ use crate::topology::Graph;
 
 /// Whether the hop scheme keeps data from being dropped.
 fn is_lossless_by_hop(config: &SwitchConfig, links_lose: bool) -> bool {
+    let links_lose = links_lose && !replays(config);
     !links_lose && config.declarations().any(|scheme| scheme.is_lossless())
+}
+
+/// True if links send damaged frames again. All switches have the same schemes of links.
+// LLR-20
+fn replays(config: &SwitchConfig) -> bool {
+    let mut schemes = config.link.declarations();
+    schemes.any(|scheme| scheme.replays_lost_frames())
 }
 
 /// Classes of which no packet may be lost, as bits. A link that loses pauses leaves PFC without a
@@ -346,6 +354,7 @@ fn partition<C: Calendar>(
             elide: plan.elide,
             starts_first: plan.starts_first,
             spraying: plan.switch.path.sprays(),
+            replays: replays(&plan.switch),
             guard_patience_ps: plan
                 .switch_configs()
                 .filter_map(|switch| switch.guard)

@@ -130,6 +130,8 @@ impl<C: Calendar> Network<C> {
             c.overtaken += n.overtaken;
             c.driven.add(&n.driven);
             c.hop.add_to("pfc_expiries", nic.expired_pauses()); // QNT-09
+            let of_links = nic.link_counts();
+            of_links.for_each(|(name, count)| c.hop.add_to(name, count));
         }
         for (_, switch, _) in self.each_switch() {
             let s = switch.counters();

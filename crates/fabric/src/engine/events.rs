@@ -7,6 +7,7 @@ use dataplane::units::{NEVER, Time};
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::digest::fold;
 
+use super::link_changes::Lost;
 use super::node::{Core, NodeSink};
 use super::partition::Partition;
 use super::recording::Came;
@@ -136,8 +137,10 @@ impl<C: Calendar> Partition<C> {
         l.digest = fold(fold(l.digest, now ^ how), what);
         l.arrived += 1;
         let (node, base, port) = (l.node, l.base, l.port);
-        if l.lossy && self.is_lost(link, id) {
-            return self.lose(link, id);
+        if l.lossy
+            && let Some(lost) = self.lost(link, id)
+        {
+            return self.lose(link, id, lost);
         }
         // SW-45: PFC frames are obeyed later
         if MORE && is_frame && self.settings.pause_response_ps > 0 && self.put_off(link, id) {
@@ -308,11 +311,14 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// The frame came to the end of its link and cannot be read there. The node that sent it on this link
-    /// announces the loss, where drops are announced.
-    // TOP-20, REC-31
+    /// The frame came to the end of its link and cannot be read there. A link with replay sends it again. Otherwise the
+    /// node that sent it on this link announces the loss, where drops are announced.
+    // TOP-20, REC-31, LLR-20
     #[cold]
-    fn lose(&mut self, link: LinkId, id: PacketId) {
+    fn lose(&mut self, link: LinkId, id: PacketId, lost: Lost) {
+        if lost == Lost::Damaged && self.settings.replays {
+            return self.hand_over_damaged(link, id);
+        }
         let packet = self.arena.hot(id);
         let ends_here = packet.is_frame();
         let links = &self.core.links;
@@ -324,6 +330,24 @@ impl<C: Calendar> Partition<C> {
             self.send_notices();
         } else {
             self.arena.free(id);
+        }
+    }
+
+    /// Gives a damaged frame to the node at which it arrived.
+    fn hand_over_damaged(&mut self, link: LinkId, id: PacketId) {
+        let now = self.core.now;
+        let far = &self.core.links.far[link];
+        let (node, port, base) = (far.node, far.port, far.base);
+        let core = &mut self.core;
+        let sink = &mut NodeSink { core, node, base };
+        match node.switch(self.nics.len()) {
+            Some(switch) => {
+                self.switches[switch].receive_damaged(now, port, id, &mut self.arena, sink);
+            }
+            None => {
+                let nic = &mut self.nics[node.index()];
+                nic.receive_damaged(now, port, id, &mut self.arena, sink);
+            }
         }
     }
 

@@ -143,10 +143,10 @@ impl<C: Calendar> Partition<C> {
         self.nics[host.index()].reach(sink.core.now, parts, sink);
     }
 
-    /// Whether the frame that comes to the end of a lossy link now is lost.
+    /// Returns how the frame is lost that comes to the end of a lossy link now; `None`: it is not lost.
     // LNK-02
     #[cold]
-    pub(super) fn is_lost(&mut self, link: LinkId, id: PacketId) -> bool {
+    pub(super) fn lost(&mut self, link: LinkId, id: PacketId) -> Option<Lost> {
         if let Some(states) = &mut self.faults.states {
             let end = &mut states.ends[link];
             let links = &self.core.links;
@@ -155,14 +155,31 @@ impl<C: Calendar> Partition<C> {
             let in_flight_ps = delay_ps + links.rates[link].serialisation_ps(size);
             if self.core.now - in_flight_ps < end.failed_ps {
                 end.lost_in_flight += 1;
-                return true;
+                return Some(Lost::Failed);
             }
         }
-        !self.faults.losses.none() && self.faults.losses.takes(link)
+        let is_damaged = !self.faults.losses.none() && self.faults.losses.takes(link);
+        is_damaged.then_some(Lost::Damaged)
     }
 }
 
+/// How a link loses a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// The link failed while the frame was on it.
+    Failed,
+    /// The frame arrived and cannot be read.
+    Damaged,
+}
+
 impl<C> Network<C> {
+    /// Frames that were lost on a link because it had failed.
+    pub fn lost_in_flight(&self, link: LinkId) -> u64 {
+        let receiver = self.graph.port(link).peer;
+        let states = self.part_of(receiver).faults.states.as_ref();
+        states.map_or(0, |states| states.ends[link].lost_in_flight)
+    }
+
     /// Frames that were lost because a link had failed, outside of switches.
     pub fn lost_with(&self, link: LinkId) -> u64 {
         let of = |node| {

@@ -181,6 +181,9 @@ pub fn refusal(plan: &Plan) -> Option<&'static str> {
     if plan.clock != Clock::Exact {
         return Some("times are cut to nanoseconds as another simulator cuts them");
     }
+    if let Some(why) = plan.switch.link.not_carried() {
+        return Some(why);
+    }
     if plan.record.follows_flows() {
         return Some("what is recorded follows packets from node to node, and no frame says it");
     }

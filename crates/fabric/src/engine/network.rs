@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dataplane::link::Traffic;
 use dataplane::nic::Nic;
 use dataplane::packet::Arena;
 use dataplane::switch::Switch;
@@ -106,6 +107,16 @@ impl<C> Network<C> {
         self.graph
             .link_ids()
             .map(|link| (link, self.direction(link)))
+    }
+
+    /// Returns what became of the frames of the port that sends on a link, if the link has numbers for them.
+    pub fn traffic_of(&self, link: LinkId) -> Option<Traffic> {
+        let node = self.node_of(link);
+        let port = link.port(self.graph.first_link(node));
+        match self.graph.is_host(node) {
+            true => self.nic(node).0.link_traffic(port),
+            false => self.switch(node).0.link_traffic(port),
+        }
     }
 
     /// Lanes of the partition that has most of them.

@@ -98,6 +98,8 @@ pub(super) struct Settings {
     pub spraying: bool,
     /// Time from the arrival of a pause or resume of PFC until its receiver obeys it.
     pub pause_response_ps: Time,
+    /// Links send damaged frames again.
+    pub replays: bool,
     /// The longest time that a guard of a switch waits before it acts.
     pub guard_patience_ps: Time,
 }

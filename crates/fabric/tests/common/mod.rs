@@ -191,6 +191,26 @@ pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> TopologySpec
     }
 }
 
+/// A network whose links all lose frames with this chance.
+pub fn lossy_leaf_spine(
+    leaves: u32,
+    spines: u32,
+    hosts_per_leaf: u32,
+    chance: f64,
+) -> TopologySpec {
+    let link = LinkSpec {
+        loss: Loss::of(chance),
+        ..LINK
+    };
+    TopologySpec::LeafSpine {
+        leaves,
+        spines,
+        hosts_per_leaf,
+        link,
+        uplink: link,
+    }
+}
+
 /// Line rate over lossless FIFO switches.
 pub fn line_rate(topology: TopologySpec, flows: Vec<Flow>) -> Setup {
     let control = ClassConfig {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use dataplane::config::{Admission, Recovery, Sending, TransportConfig};
+use dataplane::link::llr::LlrConfig;
 use dataplane::sink::DROP_CAUSES;
 use dataplane::units::{MS, US};
 use fabric::record::Ending;
@@ -460,6 +461,20 @@ fn without_pfc_a_dead_port_gives_its_buffer_back() {
     assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 200));
     assert!(outcome.counters.hop["bfc_pauses"] > 0 && outcome.counters.drops[LOST] > 0);
     assert_eq!(outcome.counters.drops[NO_ROUTE], 0);
+}
+
+// LLR-09: both ends of a link that is back begin with number 0 and an empty replay buffer, so frames pass again. What
+// the failed link lost, hosts send again.
+#[test]
+fn numbers_begin_anew_with_their_link() {
+    let mut s = line_rate(fabric(), busy(16, 200, 100 * US, 300_000, 6));
+    s.switch.link.replay = Some(LlrConfig::STANDARD);
+    let (outcome, _) = s
+        .failing("spine1", "leaf2", 70 * US, Some(90 * US))
+        .run_twice();
+    assert_eq!((outcome.ending, outcome.finished), (Ending::Drained, 200));
+    assert!(outcome.counters.drops[LOST] > 0);
+    assert_eq!(outcome.counters.hop["llr_flushes"], 0);
 }
 
 // CBFC-06, CBFC-16: both ends of a link that is back begin with all credits, and frames between neighbours and ACKs

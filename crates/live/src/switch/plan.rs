@@ -115,6 +115,9 @@ pub(crate) fn check_scheme(config: &SwitchConfig) -> Result<(), Error> {
     if config.path.reads_loads() {
         return Err(Error::PathByLoad);
     }
+    if let Some(why) = config.link.not_carried() {
+        return Err(Error::NeedsMoreThanFrames(why));
+    }
     match config.declarations().find(|scheme| scheme.is_lossless()) {
         Some(scheme) => Err(Error::NeedsCredit(scheme.name())),
         None => Ok(()),

@@ -339,6 +339,8 @@ fn hop(s: &Section<'_>, x: &SchemeSpec) {
         is_obeyed: scheme.is_none_or(|scheme| x.obeys.contains(scheme.number())),
         unlimited_senders: !x.control.needs().limits,
         scans: x.host.arbiter == Arbiter::Scan,
+        announced_drops: x.recovery.notices().is_some(),
+        late_pauses: matches!(x.admission, Admission::Pfc(pfc) if pfc.response_ps > 0),
     };
     let mut say = |finding| match finding {
         Finding::Wrong(Conflict {

@@ -270,6 +270,12 @@ impl SchemeConfig {
         std::iter::once(&self.switch).chain(self.switch_at.configs())
     }
 
+    /// True if links send damaged frames again.
+    pub(crate) fn replays(&self) -> bool {
+        let mut schemes = self.switch.link.declarations();
+        schemes.any(|scheme| scheme.replays_lost_frames())
+    }
+
     /// Returns what the schemes between neighbours declare, each scheme once.
     pub(crate) fn distinct_schemes(&self) -> Vec<&dyn Declaration> {
         let mut found: Vec<&dyn Declaration> = Vec::new();

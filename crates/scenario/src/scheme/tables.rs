@@ -239,7 +239,8 @@ pub const AXES: &[Param] = &[
         .or(LinkConfig::ALONE)
         .default("\"none\"", "PRE-07", "links without credits and replay")
         .about(
-            "Schemes of links, one or a list: `\"cbfc\"`: credits, as with `backpressure = \"cbfc\"`.",
+            "Schemes of links, one or a list: `\"cbfc\"`: credits, as with `backpressure = \"cbfc\"`; `\"llr\"`: frames \
+             that a link loses are sent again.",
         ),
     Param::word("signal", &["none", "ecn", "int", "ecn+int"])
         .default("\"none\"", "PRE-05", "nothing is written on packets")

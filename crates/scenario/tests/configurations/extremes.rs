@@ -122,6 +122,7 @@ fn beside(table: &str, params: &[Param], param: &Param) -> Vec<String> {
         ("irn.", _) => set.push("scheme.recovery=irn".to_owned()),
         ("watchdog.", _) => set.push("scheme.guard=watchdog".to_owned()),
         ("bolt-switch.", _) => set.push("scheme.notices=bolt".to_owned()),
+        ("llr.", _) => set.push("scheme.link=llr".to_owned()),
         ("bitmap.", _) => set.push("scheme.path=bitmap".to_owned()),
         ("oblivious.", _) => set.push("scheme.path=oblivious".to_owned()),
         ("pfc.", "headroom_delays") => set.push("scheme.pfc.xoff=0.5".to_owned()),

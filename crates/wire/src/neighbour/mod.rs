@@ -7,6 +7,7 @@
 mod bfc;
 mod cbfc;
 mod floodgate;
+mod llr;
 pub mod pfc;
 
 use dataplane::hop::Scheme;
@@ -150,4 +151,5 @@ schemes! {
     Bfc: bfc;
     Floodgate: floodgate;
     Cbfc: cbfc;
+    Llr: llr;
 }

@@ -7,6 +7,7 @@ use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::ids::FlowSlot;
 use dataplane::int::{IntFormat, IntHop, Layout};
 use dataplane::link::cbfc::{CreditsConsumed, CreditsFreed};
+use dataplane::link::llr::{Ack, Nack};
 use dataplane::packet::{Arena, Cold, Frame, Kind, Location, Packet, PacketId, Stamp, flag};
 use dataplane::units::NEVER;
 use wire::frame::mac;
@@ -59,7 +60,7 @@ pub const KINDS: [Kind; 9] = [
 ];
 
 /// Number of frame types that `neighbour` creates.
-pub const FRAMES: u64 = 11;
+pub const FRAMES: u64 = 13;
 
 pub const SIZES: Sizes = Sizes {
     data_header: 48,
@@ -241,11 +242,13 @@ pub fn neighbour(
             credits: b & 0xf_ffff,
         }
         .packet(size),
-        _ => CreditsConsumed {
+        9 => CreditsConsumed {
             class,
             credits: b & 0xf_ffff,
         }
         .packet(size),
+        11 => Ack { number: b }.packet(size),
+        _ => Nack { number: b }.packet(size),
     };
     let id = arena.alloc(packet, Cold::default());
     if which == 3 {

@@ -24,12 +24,13 @@ pub struct CreditsConsumed {
 }
 
 macro_rules! updates {
-    ($($name:ident: $number:literal;)*) => {$(
+    ($($name:ident: $number:literal, $is_control_set:literal;)*) => {$(
         impl Frame for $name {
             const SCHEME: SchemeNumber = Scheme::Cbfc.number();
             const NUMBER: u8 = $number;
             const CREDIT: bool = true;
             const IDLE: bool = true;
+            const CONTROL_SET: bool = $is_control_set;
 
             fn words(&self) -> Words {
                 Words {
@@ -49,6 +50,6 @@ macro_rules! updates {
     )*};
 }
 updates! {
-    CreditsFreed: 0;
-    CreditsConsumed: 1;
+    CreditsFreed: 0, true;
+    CreditsConsumed: 1, false;
 }

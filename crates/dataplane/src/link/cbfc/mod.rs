@@ -257,7 +257,17 @@ impl Link for Cbfc {
     }
 
     // CBFC-04
-    fn arrived<P: Ports>(&mut self, ports: &mut P, port: u16, id: PacketId) -> bool {
+    fn arrived<P: Ports>(
+        &mut self,
+        ports: &mut P,
+        port: u16,
+        id: PacketId,
+        is_damaged: bool,
+    ) -> bool {
+        debug_assert!(
+            !is_damaged,
+            "port {port}: a damaged frame is a matter of replay"
+        );
         let packet = *ports.arena().hot(id);
         if let Some(CreditsFreed { class, credits }) = CreditsFreed::read(&packet) {
             self.credits_came(ports, port, class, credits);

@@ -1,0 +1,195 @@
+//! Parameters of LLR, and what it declares.
+
+use crate::declaration::{Around, Beside, Declaration, Finding, Fit, Needs, NetworkFacts, Spec};
+use crate::param::{Conflict, Param, Values};
+use crate::units::{NS, Rate, Time};
+
+/// Bytes of an acknowledgement: a control ordered set.
+// LLR-04
+pub(super) const SET_BYTES: u16 = 8;
+
+/// Parameters of LLR (`specs/llr.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LlrConfig {
+    /// Most frames in the replay buffer of a port; `None`: as many as the bytes can hold.
+    pub frames: Option<u32>,
+    /// Most bytes in the replay buffer of a port; `None`: what keeps its link full.
+    pub bytes: Option<u32>,
+    /// Bytes that the link could send between two acknowledgements.
+    pub spacing_bytes: u32,
+    /// Time without progress after which everything is replayed; `None`: from the round trip of the link.
+    pub timer_ps: Option<Time>,
+    /// Replays without progress; then the port gives up.
+    pub replays: u32,
+    /// What a port does that gave up.
+    pub flush: Flush,
+}
+
+/// What a port does after too many replays without progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flush {
+    /// It sends frames without numbers, so that nothing repeats them.
+    BestEffort,
+    /// It sends nothing until its link fails and comes back.
+    Block,
+}
+
+impl LlrConfig {
+    /// The defaults.
+    pub const STANDARD: Self = Self {
+        frames: None,
+        bytes: None,
+        spacing_bytes: 2_048,
+        timer_ps: None,
+        replays: 3,
+        flush: Flush::BestEffort,
+    };
+
+    /// Returns the bytes that the replay buffer of a link holds.
+    // LLR-11
+    #[must_use]
+    pub fn bytes_of(&self, rate: Rate, delay_ps: Time, max_frame: u16) -> u64 {
+        let sets = u64::from(self.spacing_bytes) + u64::from(SET_BYTES);
+        let full = rate.bytes_in(2 * delay_ps) + 3 * u64::from(max_frame) + sets;
+        self.bytes.map_or(full, u64::from)
+    }
+
+    /// Returns the frames that the replay buffer of a link holds.
+    // LLR-10
+    pub(super) fn frames_of(&self, bytes: u64) -> usize {
+        const SMALLEST_BYTES: u64 = 64;
+        let all = bytes.div_ceil(SMALLEST_BYTES) as usize;
+        self.frames.map_or(all, |frames| frames as usize)
+    }
+
+    /// Returns the replay timer of a link.
+    // LLR-12
+    #[must_use]
+    pub fn timer_of(&self, rate: Rate, delay_ps: Time, max_frame: u16) -> Time {
+        let waits = 3 * u64::from(max_frame) + u64::from(self.spacing_bytes) + u64::from(SET_BYTES);
+        let round_trip_ps = 2 * delay_ps + rate.serialisation_ps(waits);
+        self.timer_ps.unwrap_or(2 * round_trip_ps)
+    }
+}
+
+const PARAMS: &[Param] = &[
+    Param::count("frames", 1, 100_000)
+        .or(&["link"])
+        .default("\"link\"", "PRE-295", "as many as its bytes can hold, our choice (SONiC: 61 to 133)")
+        .about("Most frames in the replay buffer of a port; `\"link\"`: as many of 64 bytes as `bytes` can hold."),
+    Param::size("bytes", 64, 100_000_000)
+        .or(&["link"])
+        .default("\"link\"", "PRE-295", "what keeps the link full, our choice (SONiC: 31184B to 67760B)")
+        .about(
+            "Most bytes in the replay buffer of a port, which does not send while it is full; `\"link\"`: what \
+             keeps the link full.",
+        ),
+    Param::size("spacing", 64, 65_535)
+        .default("\"2048B\"", "PRE-295", "CTLOS_TARGET_SPACING of SAI")
+        .about("An acknowledgement follows the last one after a time in which the link sends this."),
+    Param::time("timer", NS)
+        .or(&["link"])
+        .default("\"link\"", "PRE-295", "two round trips of the link, our choice (SONiC: 5us)")
+        .about("All frames are replayed after this time without progress; `\"link\"`: two round trips of the link."),
+    Param::count("replays", 1, 255)
+        .default("3", "PRE-295", "(SONiC)")
+        .about("After this many replays without progress the port empties its replay buffer and gives up."),
+    Param::word("flush", &["best-effort", "block"])
+        .default("\"best-effort\"", "PRE-295", "FLUSH_LLR_FRAME_ACTION of SAI")
+        .about(
+            "What a port does that gave up; `\"best-effort\"`: it sends without replay, `\"block\"`: it sends nothing \
+             until its link fails and comes back.",
+        ),
+];
+
+impl Spec for LlrConfig {
+    const PARAMS: &'static [Param] = PARAMS;
+    type Config = Self;
+
+    fn from_values(values: &Values) -> Result<Self, Conflict> {
+        Ok(Self {
+            frames: values.some_count("frames").map(|frames| frames as u32),
+            bytes: values.some_size("bytes").map(|bytes| bytes as u32),
+            spacing_bytes: values.size("spacing") as u32,
+            timer_ps: values.some_time("timer"),
+            replays: values.count("replays") as u32,
+            flush: match values.is("flush", "block") {
+                true => Flush::Block,
+                false => Flush::BestEffort,
+            },
+        })
+    }
+
+    fn configure(&self, _around: &Around) -> Self {
+        *self
+    }
+}
+
+impl Fit for LlrConfig {
+    // LLR-30
+    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
+        if others.scans {
+            say(Finding::wrong(
+                &["nic", "link"],
+                "nic.arbiter = \"scan\" is that of another simulator, which has no LLR",
+                "set nic.arbiter = \"ring\", or leave \"llr\" out of `link`",
+            ));
+        }
+        if others.announced_drops {
+            say(Finding::wrong(
+                &["recovery", "link"],
+                "recovery = \"ideal\" informs senders of each frame that a link loses, and LLR sends these frames again",
+                "set another recovery, or leave \"llr\" out of `link`",
+            ));
+        }
+        if others.late_pauses {
+            say(Finding::wrong(
+                &["pfc", "link"],
+                "pfc.response delays pause frames behind later frames, and LLR hands frames over in their order",
+                "set pfc.response = \"0us\", or leave \"llr\" out of `link`",
+            ));
+        }
+    }
+
+    fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {
+        if counted("llr_replays") == 0 {
+            say("no port replayed a frame: links without `loss` lose none");
+        }
+    }
+}
+
+impl Declaration for LlrConfig {
+    fn name(&self) -> &'static str {
+        "LLR"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn smallest_frame_bytes(&self) -> u16 {
+        SET_BYTES
+    }
+
+    fn replays_lost_frames(&self) -> bool {
+        true
+    }
+
+    // LLR-13
+    fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
+        if self
+            .bytes
+            .is_some_and(|bytes| bytes < u32::from(facts.max_frame))
+        {
+            say(Finding::wrong(
+                &["scheme.llr.bytes"],
+                &format!(
+                    "a replay buffer of {} B has no room for a largest frame of {} B",
+                    self.bytes.unwrap_or_default(),
+                    facts.max_frame
+                ),
+                "a port sends only if its buffer has room for a largest frame: raise llr.bytes",
+            ));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Frames of LLR: control ordered sets of a link.
+
+use crate::declaration::Scheme;
+use crate::packet::{Frame, SchemeNumber, Words};
+
+/// All frames up to this number have arrived.
+// LLR-04
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ack {
+    /// Number of the last good frame.
+    pub number: u32,
+}
+
+/// All frames up to this number have arrived, and the next one is missing.
+// LLR-05
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nack {
+    /// Number of the last good frame.
+    pub number: u32,
+}
+
+macro_rules! control_sets {
+    ($($Name:ident: $number:literal;)*) => {$(
+        impl Frame for $Name {
+            const SCHEME: SchemeNumber = Scheme::Llr.number();
+            const NUMBER: u8 = $number;
+            const IDLE: bool = true;
+            const CONTROL_SET: bool = true;
+
+            fn words(&self) -> Words {
+                Words {
+                    number: self.number,
+                    ..Words::NONE
+                }
+            }
+
+            fn from_words(words: Words) -> Self {
+                Self {
+                    number: words.number,
+                }
+            }
+        }
+    )*};
+}
+control_sets! {
+    Ack: 0;
+    Nack: 1;
+}
