@@ -323,6 +323,6 @@ impl Hop {
         list: &[u32],
     ) -> bool {
         let own = frame.scheme() == self.number();
-        own && dispatch!(self, scheme => scheme.receive(cx, port, frame, list), false)
+        own && self.step(cx, Step::Frame { port, frame, list }) == Outcome::Handled
     }
 }

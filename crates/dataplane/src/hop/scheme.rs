@@ -65,23 +65,8 @@ pub(crate) trait HopScheme: Sized {
     // LNK-21
     fn link<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16);
 
-    /// Handles a frame of the scheme from the neighbour at `port`; `list` lies beside it. Returns false if the
-    /// frame only acts on the port.
-    fn receive<S: Sink>(
-        &mut self,
-        _cx: &mut Cx<'_, S>,
-        _port: u16,
-        _frame: &Packet,
-        _list: &[u32],
-    ) -> bool {
-        false
-    }
-
-    /// Handles the scheme's timers that are due. The call may come for another reason.
-    fn timer<S: Sink>(&mut self, _cx: &mut Cx<'_, S>) {}
-
     /// Learns a fact about the network.
-    fn learn(&mut self, _core: &Pipeline, _fact: Topology<'_>) {}
+    fn learn(&mut self, core: &Pipeline, fact: Topology<'_>);
 
     /// True if all credits that can return have returned, so that a run may end.
     fn is_at_rest(&self) -> bool;

@@ -222,7 +222,7 @@ impl Switch {
             self.serve_guard(now, arena, sink);
         }
         let cx = cx!(self, now, arena, sink);
-        dispatch!(&mut self.hop, scheme => scheme.timer(cx), ());
+        self.hop.step(cx, Step::Timer);
         cx.with_links(|links, cx| links.timer(cx));
         let Some(clock) = &mut cx.core.clock else {
             return;

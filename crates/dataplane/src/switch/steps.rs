@@ -127,12 +127,22 @@ pub(crate) enum Step<'a> {
     Emptied,
     /// A multiple of the period that the scheme requested.
     Tick,
+    /// A timer of the switch has expired, perhaps for another reason.
+    Timer,
+    /// A frame of the scheme arrived from the neighbour at a port. `list` lies beside it.
+    Frame {
+        port: u16,
+        frame: &'a Packet,
+        list: &'a [u32],
+    },
 }
 
-/// What a hop scheme decides at a step. Only `Step::Arrive` can park a packet.
+/// What a hop scheme decides at a step. Only `Step::Arrive` can park a packet, and only `Step::Frame` is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Continue,
     /// The scheme stores the packet once it is in the buffer.
     Park,
+    /// The frame does not act on the port besides.
+    Handled,
 }

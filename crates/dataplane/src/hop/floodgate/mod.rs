@@ -5,7 +5,9 @@
 //! the numbers that repair losses and the pauses by destination; `steps.rs` says what each step of a
 //! packet and each frame sets off in them.
 
+mod audit;
 mod config;
+mod counts;
 mod credit;
 mod frames;
 mod link;
@@ -35,6 +37,7 @@ pub use config::{
     Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
     PauseThresholds, Release, Voqs, WindowConfig, WindowUnit,
 };
+use counts::Counts;
 use credit::Credits as Owed;
 pub use frames::{Credit, Credits, PauseDestination, SwitchSyn};
 use numbers::Numbers;
@@ -46,45 +49,6 @@ use window::{Way, Windows, ways};
 
 /// What Floodgate did at one switch.
 // FG-70
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    /// Packets that were held in a VOQ.
-    held: u64,
-    /// Of them packets of flows that the traffic does not call incast.
-    held_others: u64,
-    /// Packets that were released.
-    released: u64,
-    /// Most VOQs that ever were in use at once.
-    max_voqs: u64,
-    /// Most bytes that ever were held.
-    max_held_bytes: u64,
-    /// Destinations that found no empty VOQ and share one.
-    hashed_voqs: u64,
-    /// Frames of credits sent, and their bytes.
-    credit_frames: u64,
-    /// Bytes of these frames.
-    credit_bytes: u64,
-    /// Frames that were sent because enough bytes were credited.
-    credit_frames_by_bytes: u64,
-    /// Times that credits of a destination were due and withheld.
-    withheld: u64,
-    /// Pauses sent that name a destination.
-    dst_pauses: u64,
-    /// Resumes sent that name a destination.
-    dst_resumes: u64,
-    /// Questions after a silence (switchSYN).
-    syns: u64,
-    /// Units of windows that came back by a number though their packet or credit was lost.
-    repaired: u64,
-    /// Most entries that the table of windows ever had.
-    max_windows: u64,
-    /// Full windows that were cleared.
-    cleared_windows: u64,
-    /// Most entries of credit counters, one per ingress port and destination.
-    credit_entries: u64,
-    /// Most streams of numbers, one per egress port and destination.
-    number_entries: u64,
-}
 
 /// Why the switch wants to be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -414,126 +378,20 @@ impl Floodgate {
         sink.wake(at);
     }
 
-    fn counts(&self) -> Counts {
-        Counts {
-            max_voqs: u64::from(self.pool.counts.max_in_use),
-            max_held_bytes: self.pool.counts.max_bytes,
-            hashed_voqs: self.pool.counts.hashed,
-            withheld: self.credits.as_ref().map_or(0, |c| c.withheld),
-            max_windows: self.windows.as_ref().map_or(0, |w| w.max_entries),
-            cleared_windows: self.windows.as_ref().map_or(0, |w| w.cleared),
-            credit_entries: self.credits.as_ref().map_or(0, |c| c.entries() as u64),
-            number_entries: self.numbers.as_ref().map_or(0, |n| n.len() as u64),
-            ..self.counters
-        }
-    }
-
-    /// Compares the books with the packets that are here. `queued` calls its argument with each
-    /// packet in an egress queue.
-    // FG-28
-    fn audit_books(
-        &self,
-        arena: &Arena,
-        routes: &Routes,
-        queued: impl Fn(&mut dyn FnMut(&Packet)),
-    ) -> Vec<String> {
-        let mut broken = Vec::new();
-        let (mut packets, mut bytes) = (0u64, 0u64);
-        let (mut resident, mut unsent) = (0u64, 0u64);
-        let at = self.config.windows().map(|w| w.credit.at);
-        self.pool.for_each(arena, |id| {
-            let p = arena.hot(id);
-            packets += 1;
-            bytes += u64::from(p.size);
-            if self.to_switch[p.ingress as usize] {
-                resident += u64::from(self.units(p));
-            }
-        });
-        queued(&mut |p| {
-            if p.kind() != Kind::Data {
-                return;
-            }
-            let earned = match at {
-                Some(CreditAt::Forwarding) => true,
-                Some(CreditAt::Voq) => p.has(flag::PARKED),
-                _ => false,
-            };
-            if !earned && self.to_switch[p.ingress as usize] {
-                resident += u64::from(self.units(p));
-            }
-            if self.way(p.dst, routes).is_some() {
-                unsent += u64::from(self.units(p));
-            }
-        });
-        let counts = &self.pool.counts;
-        if (packets, bytes) != (counts.packets, counts.bytes) {
-            broken.push(format!(
-                "VOQs hold {packets} packets of {bytes} B, {} of {} B are counted",
-                counts.packets, counts.bytes
-            ));
-        }
-        if self.counters.held != self.counters.released + packets {
-            broken.push(format!(
-                "{} packets were held, {} released, {packets} wait",
-                self.counters.held, self.counters.released
-            ));
-        }
-        let by_port: u64 = self.ports.iter().map(|p| p.held_bytes).sum();
-        if by_port != bytes {
-            broken.push(format!("{bytes} B are held, {by_port} B of them for ports"));
-        }
-        if let Some(c) = &self.credits
-            && (c.resident != resident || c.arrived != resident + c.owed + c.told)
-        {
-            broken.push(format!(
-                "of {} units that came in {resident} are here ({} counted), {} are owed, {} told",
-                c.arrived, c.resident, c.owed, c.told
-            ));
-        }
-        if let Some(w) = &self.windows {
-            let in_flight = unsent + self.sent;
-            if w.in_flight != w.sum() || w.in_flight + self.taken != in_flight {
-                broken.push(format!(
-                    "windows have {} units in flight ({} in the table): {unsent} wait, {} were sent, {} came back",
-                    w.in_flight,
-                    w.sum(),
-                    self.sent,
-                    self.taken
-                ));
-            }
-            if let Some(n) = &self.numbers
-                && n.in_flight + unsent != w.in_flight
-            {
-                broken.push(format!(
-                    "by numbers {} units are in flight, and {unsent} wait; windows say {}",
-                    n.in_flight, w.in_flight
-                ));
+    /// Handles a frame of the neighbour at a port. `list` lies beside it.
+    fn take_frame<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, frame: &Packet, list: &[u32]) {
+        if let Some(credit) = Credit::read(frame) {
+            self.take_credits(cx, port, std::iter::once(credit));
+        } else if Credits::read(frame).is_some() {
+            self.take_credits(cx, port, Credits::named(list));
+        } else if let Some(syn) = SwitchSyn::read(frame) {
+            self.answer_syn(cx, port, syn);
+        } else if let Some(pause) = PauseDestination::read(frame) {
+            self.obey_destination(cx, port, pause);
+            if !pause.on {
+                cx.sink.kick(port);
             }
         }
-        if let Some(senders) = &self.senders {
-            let mut from_hosts = 0;
-            let mut add = |p: &Packet| {
-                let host = !p.is_frame() && !self.to_switch[p.ingress as usize];
-                from_hosts += u64::from(p.size) * u64::from(host);
-            };
-            self.pool.for_each(arena, |id| add(arena.hot(id)));
-            queued(&mut add);
-            if from_hosts != senders.total_bytes {
-                broken.push(format!(
-                    "{from_hosts} B of this switch's hosts wait, {} are counted",
-                    senders.total_bytes
-                ));
-            }
-        }
-        if packets == 0 && unsent == 0 && resident == 0 && !self.told.is_empty() {
-            let mut queued_any = false;
-            queued(&mut |_| queued_any = true);
-            if !queued_any {
-                broken
-                    .push("nothing waits here, but a destination is still paused upstream".into());
-            }
-        }
-        broken
     }
 }
 
@@ -629,6 +487,11 @@ impl HopScheme for Floodgate {
             Step::Depart { port, id, packet } => self.left(cx, port, id, packet),
             Step::GiveUp { port, packet } => self.flushed(cx, port, packet),
             Step::Emptied => self.release_all(cx),
+            Step::Timer => self.serve_alarms(cx),
+            Step::Frame { port, frame, list } => {
+                self.take_frame(cx, port, frame, list);
+                return Outcome::Handled;
+            }
             _ => {}
         }
         Outcome::Continue
@@ -645,32 +508,6 @@ impl HopScheme for Floodgate {
             Topology::Routes => self.learn_routes(&core.routes),
             Topology::Pairs(_) => {}
         }
-    }
-
-    fn receive<S: Sink>(
-        &mut self,
-        cx: &mut Cx<'_, S>,
-        port: u16,
-        frame: &Packet,
-        list: &[u32],
-    ) -> bool {
-        if let Some(credit) = Credit::read(frame) {
-            self.take_credits(cx, port, std::iter::once(credit));
-        } else if Credits::read(frame).is_some() {
-            self.take_credits(cx, port, Credits::named(list));
-        } else if let Some(syn) = SwitchSyn::read(frame) {
-            self.answer_syn(cx, port, syn);
-        } else if let Some(pause) = PauseDestination::read(frame) {
-            self.obey_destination(cx, port, pause);
-            if !pause.on {
-                cx.sink.kick(port);
-            }
-        }
-        true
-    }
-
-    fn timer<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
-        self.serve_alarms(cx);
     }
 
     // FG-28
