@@ -4,6 +4,7 @@ use crate::info::{AskedLoad, NodeInfo, ParallelEnd, RunInfo};
 use crate::lone_flows::LoneFlows;
 use crate::stats::{Bins, Distribution, Histogram};
 use crate::workloads::{WorkloadSummary, WorkloadTally};
+use dataplane::classes::traffic_class;
 use dataplane::ids::IndexVec;
 use dataplane::nic::DrivenCounters;
 use dataplane::sink::DropCause;
@@ -11,7 +12,7 @@ use fabric::NodeId;
 use fabric::measure::MEASURES;
 use fabric::record::{
     BufferSample, CollectiveRecord, Counters, DROP_NAMES, Ending, FlowRecord, Outcome, PortRecord,
-    RankRecord, Rows, ThreadUse,
+    RankRecord, Rows, StormRecord, ThreadUse,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -91,6 +92,9 @@ pub struct Summary {
     pub checks: Vec<String>,
     /// Checks that did not hold.
     pub violations: Vec<ViolationLine>,
+    /// Classes of ports that had storms of pauses. Without any the key is left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub storm_queues: Vec<StormQueue>,
     /// Circles of ports that wait for each other, so that none of them can ever send again.
     pub deadlocks: Vec<Deadlock>,
     /// Who waits on whom, if the run stalled or deadlocked; else flows whose receivers cannot be
@@ -102,6 +106,24 @@ pub struct Summary {
     pub not_modelled: Vec<String>,
     /// Names of the tiers, lowest first. The lowest is the tier of the hosts.
     pub tiers: Vec<String>,
+}
+
+/// What a guard counted at one class of a port.
+// PFCWD-08
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StormQueue {
+    /// The port, as "switch->neighbour".
+    pub port: String,
+    /// The traffic class.
+    pub class: u8,
+    /// Storms detected.
+    pub storms: u64,
+    /// Storms that ended.
+    pub restored: u64,
+    /// Packets dropped in storms.
+    pub dropped: u64,
+    /// Packets sent in storms.
+    pub sent: u64,
 }
 
 /// Numbers of flows.
@@ -645,6 +667,7 @@ impl Tally {
             workloads: self.workloads.summaries(&self.info.sources),
             checks: self.checks(outcome),
             violations,
+            storm_queues: self.storm_queues(outcome),
             deadlocks: self.deadlocks(outcome),
             stall: outcome.stall.clone(),
             warnings: self.warnings(outcome, warnings),
@@ -653,21 +676,36 @@ impl Tally {
         }
     }
 
+    /// Returns the label of a port: "node->peer".
+    fn port_label(&self, node: NodeId, port: u16, peer: NodeId) -> String {
+        let name = |node: NodeId| self.info.nodes[node.index()].name.as_str();
+        let end = |end: &&ParallelEnd| (end.node, end.port) == (node, port);
+        let numbered = self.info.parallel.iter().find(end);
+        let peer = numbered.map_or(name(peer), |end| end.peer_name.as_str());
+        format!("{}->{peer}", name(node))
+    }
+
+    fn storm_queues(&self, outcome: &Outcome) -> Vec<StormQueue> {
+        let line = |found: &StormRecord| StormQueue {
+            port: self.port_label(found.node, found.port, found.peer),
+            class: traffic_class(found.class).unwrap_or(found.class),
+            storms: found.counts.storms,
+            restored: found.counts.restorations,
+            dropped: found.counts.drops,
+            sent: found.counts.sent,
+        };
+        outcome.storms.iter().map(line).collect()
+    }
+
     // LNK-42
     fn deadlocks(&self, outcome: &Outcome) -> Vec<Deadlock> {
-        let name = |node: NodeId| self.info.nodes[node.index()].name.as_str();
         let found = outcome.deadlocks.iter().map(|found| Deadlock {
             at_ps: found.at_ps,
             seen_ps: found.seen_ps,
             ports: found
                 .ports
                 .iter()
-                .map(|port| {
-                    let end = |end: &&ParallelEnd| (end.node, end.port) == (port.node, port.port);
-                    let numbered = self.info.parallel.iter().find(end);
-                    let peer = numbered.map_or(name(port.peer), |end| end.peer_name.as_str());
-                    format!("{}->{peer}", name(port.node))
-                })
+                .map(|port| self.port_label(port.node, port.port, port.peer))
                 .collect(),
             bytes: found.ports.iter().map(|port| port.bytes).sum(),
             flows: found.flows.clone(),

@@ -127,6 +127,7 @@ fn outcome() -> Outcome {
         ],
         checks: vec!["conservation"],
         violations: Vec::new(),
+        storms: Vec::new(),
         deadlocks: Vec::new(),
         stall: Vec::new(),
         threads: ThreadUse {

@@ -4,7 +4,7 @@
 
 mod watchdog;
 
-use crate::classes::{ClassSet, classes_of};
+use crate::classes::{ClassSet, MAX_CLASSES, classes_of};
 use crate::param::{Param, Values};
 use crate::units::Time;
 pub use watchdog::{Action, WatchdogConfig};
@@ -40,7 +40,7 @@ pub(crate) trait Guard {
     fn forget(&mut self, port: u16);
 }
 
-/// What a guard counted.
+/// What a guard counted at one class of a port, or at all of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuardCounters {
     /// Storms that were detected.
@@ -49,6 +49,18 @@ pub struct GuardCounters {
     pub restorations: u64,
     /// Packets that were dropped in storms.
     pub drops: u64,
+    /// Packets that were sent in storms.
+    pub sent: u64,
+}
+
+impl GuardCounters {
+    /// Adds the counts of another class.
+    pub const fn add(&mut self, other: &Self) {
+        self.storms += other.storms;
+        self.restorations += other.restorations;
+        self.drops += other.drops;
+        self.sent += other.sent;
+    }
 }
 
 macro_rules! guards {
@@ -99,47 +111,13 @@ macro_rules! guards {
             }
         }
 
-        impl Guard for AnyGuard {
-            fn pause_changed(&mut self, now: Time, port: u16, class: u8, is_paused: bool) {
-                match self {
-                    $(Self::$Name(guard) => guard.pause_changed(now, port, class, is_paused),)*
+        /// Calls a hook of the guard of a switch.
+        macro_rules! guard_of {
+            ($any:expr, $guard:ident => $call:expr) => {
+                match $any {
+                    $(AnyGuard::$Name($guard) => $call,)*
                 }
-            }
-
-            fn due(
-                &mut self,
-                now: Time,
-                paused: &[ClassSet],
-                is_waiting: impl Fn(u16, u8) -> bool,
-            ) -> Option<Event> {
-                match self {
-                    $(Self::$Name(guard) => guard.due(now, paused, is_waiting),)*
-                }
-            }
-
-            fn next(&self) -> Option<Time> {
-                match self {
-                    $(Self::$Name(guard) => guard.next(),)*
-                }
-            }
-
-            fn ignores(&self, port: u16) -> ClassSet {
-                match self {
-                    $(Self::$Name(guard) => guard.ignores(port),)*
-                }
-            }
-
-            fn drops(&self, port: u16, class: u8) -> bool {
-                match self {
-                    $(Self::$Name(guard) => guard.drops(port, class),)*
-                }
-            }
-
-            fn forget(&mut self, port: u16) {
-                match self {
-                    $(Self::$Name(guard) => guard.forget(port),)*
-                }
-            }
+            };
         }
     };
 }
@@ -152,11 +130,12 @@ guards! {
 /// The guard of a switch, and the pauses that it watches.
 #[derive(Debug)]
 pub(crate) struct Guarded {
-    pub guard: AnyGuard,
+    guard: AnyGuard,
     /// Per port: the classes that the neighbour pauses, as bits, whether the guard ignores that or not.
     pub paused: Vec<ClassSet>,
+    /// Per port and class.
     // PFCWD-08
-    pub counters: GuardCounters,
+    counters: Vec<GuardCounters>,
 }
 
 impl Guarded {
@@ -164,14 +143,14 @@ impl Guarded {
         Self {
             guard: AnyGuard::new(config, ports),
             paused: vec![0; ports],
-            counters: GuardCounters::default(),
+            counters: vec![GuardCounters::default(); ports * MAX_CLASSES],
         }
     }
 
     /// The neighbour at a port pauses or resumes classes, each now or again. Returns the classes that it pauses.
     pub fn change(&mut self, now: Time, port: u16, classes: ClassSet, on: bool) -> ClassSet {
         for class in classes_of(classes) {
-            self.guard.pause_changed(now, port, class, on);
+            guard_of!(&mut self.guard, guard => guard.pause_changed(now, port, class, on));
         }
         let paused = &mut self.paused[usize::from(port)];
         *paused = match on {
@@ -183,23 +162,68 @@ impl Guarded {
 
     /// Returns the next event that is due, and counts it. `is_waiting` returns true if packets of a class wait at a port.
     pub fn due(&mut self, now: Time, is_waiting: impl Fn(u16, u8) -> bool) -> Option<Event> {
-        let event = self.guard.due(now, &self.paused, is_waiting)?;
+        let event = guard_of!(&mut self.guard, guard => guard.due(now, &self.paused, is_waiting))?;
         match event {
-            Event::Storm { .. } => self.counters.storms += 1,
-            Event::Restored { .. } => self.counters.restorations += 1,
+            Event::Storm { port, class } => self.counts(port, class).storms += 1,
+            Event::Restored { port, class } => self.counts(port, class).restorations += 1,
         }
         Some(event)
     }
 
+    /// Returns the counts of a class of a port, to change.
+    pub fn counts(&mut self, port: u16, class: u8) -> &mut GuardCounters {
+        &mut self.counters[usize::from(port) * MAX_CLASSES + usize::from(class)]
+    }
+
+    /// Returns the counts of each class that had a storm, with its port.
+    pub fn queues(&self) -> impl Iterator<Item = (u16, u8, &GuardCounters)> {
+        let place = |at: usize| ((at / MAX_CLASSES) as u16, (at % MAX_CLASSES) as u8);
+        let all = self.counters.iter().enumerate();
+        all.filter(|(_, counts)| counts.storms > 0)
+            .map(move |(at, counts)| {
+                let (port, class) = place(at);
+                (port, class, counts)
+            })
+    }
+
+    /// Counts a packet that leaves by a port if its class is in a storm.
+    pub fn count_sent(&mut self, port: u16, class: u8) {
+        if self.ignored(port) >> class & 1 != 0 {
+            self.counts(port, class).sent += 1;
+        }
+    }
+
     /// True if packets of a class that are to leave by a port are dropped. Counts the packet then.
     pub fn drops_packet(&mut self, port: u16, class: u8) -> bool {
-        let drops = self.guard.drops(port, class);
-        self.counters.drops += u64::from(drops);
+        let drops = self.drops(port, class);
+        self.counts(port, class).drops += u64::from(drops);
         drops
     }
 
     /// The classes that are paused in effect: paused by the neighbour and not ignored by the guard.
     pub fn effective(&self, port: u16) -> ClassSet {
-        self.paused[usize::from(port)] & !self.guard.ignores(port)
+        self.paused[usize::from(port)] & !self.ignored(port)
+    }
+
+    /// Returns the classes of a port whose pauses are ignored, as bits.
+    fn ignored(&self, port: u16) -> ClassSet {
+        guard_of!(&self.guard, guard => guard.ignores(port))
+    }
+
+    /// True if packets of a class that are to leave by a port are dropped.
+    pub fn drops(&self, port: u16, class: u8) -> bool {
+        guard_of!(&self.guard, guard => guard.drops(port, class))
+    }
+
+    /// Returns when the guard is to be called next.
+    pub fn next(&self) -> Option<Time> {
+        guard_of!(&self.guard, guard => guard.next())
+    }
+
+    /// The link at a port has failed or is back: nothing is paused.
+    // PFCWD-06
+    pub fn forget(&mut self, port: u16) {
+        guard_of!(&mut self.guard, guard => guard.forget(port));
+        self.paused[usize::from(port)] = 0;
     }
 }

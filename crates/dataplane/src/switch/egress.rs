@@ -2,7 +2,6 @@
 
 use super::context::Cx;
 use crate::classes::ClassSet;
-use crate::guard::Guard;
 use crate::packet::{Arena, Packet};
 use crate::ports::Ports;
 use crate::sink::Sink;
@@ -23,7 +22,7 @@ impl<S: Sink> Cx<'_, S> {
         let paused = guarded.paused[usize::from(port)];
         let changed = guarded.change(self.now, port, classes, on) != paused;
         let effective = guarded.effective(port);
-        let next = guarded.guard.next();
+        let next = guarded.next();
         self.set_effective_pauses(port, effective);
         if let Some(next) = next {
             self.sink.wake(next);

@@ -9,7 +9,6 @@ use super::shaper::SHAPED_CLASS;
 use super::steps::{Step, Steps};
 use super::{Pairs, Switch, cx};
 use crate::classes::ClassSet;
-use crate::guard::Guard;
 use crate::hop::{HopScheme, Topology, dispatch};
 use crate::ids::QueueId;
 use crate::packet::{Arena, PacketId, flag};
@@ -56,8 +55,7 @@ impl Switch {
         core.timed.forget(port, ClassSet::MAX);
         // PFCWD-06
         if let Some(guarded) = &mut core.guarded {
-            guarded.guard.forget(port);
-            guarded.paused[usize::from(port)] = 0;
+            guarded.forget(port);
         }
         core.queueing.let_go(port, arena);
         // Frames for it that have not left.

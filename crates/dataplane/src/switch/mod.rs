@@ -509,6 +509,9 @@ fn transmit_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Op
         }
     }
     let id = transmit_packet(hop, cx, port)?;
+    if cx.steps.has(Steps::GUARD) {
+        cx.guard_sent(port, id);
+    }
     if cx.steps.has(Steps::LINK_SCHEMES) {
         cx.link_left(id);
         cx.with_links(|links, cx| links.sent(cx, port, id));

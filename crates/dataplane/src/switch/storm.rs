@@ -3,8 +3,8 @@
 use super::Switch;
 use super::context::Cx;
 use super::queueing::Taken;
-use crate::guard::{Event, Guard, GuardCounters};
-use crate::packet::Arena;
+use crate::guard::{Event, GuardCounters};
+use crate::packet::{Arena, PacketId};
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
@@ -16,6 +16,15 @@ impl<S: Sink> Cx<'_, S> {
         guarded.is_some_and(|guarded| guarded.drops_packet(port, class))
     }
 
+    /// Counts a packet that leaves by a port if its class is in a storm.
+    #[inline(never)]
+    pub(super) fn guard_sent(&mut self, port: u16, id: PacketId) {
+        let class = self.arena.hot(id).class();
+        if let Some(guarded) = &mut self.core.guarded {
+            guarded.count_sent(port, class);
+        }
+    }
+
     /// Returns the next event of the guard that is due, and plans the next call.
     fn next_guard_event(&mut self) -> Option<Event> {
         let core = &mut *self.core;
@@ -24,7 +33,7 @@ impl<S: Sink> Cx<'_, S> {
         let is_waiting = |port: u16, class: u8| queueing.waiting_classes(port) >> class & 1 != 0;
         let event = guarded.due(self.now, is_waiting);
         if event.is_none()
-            && let Some(next) = guarded.guard.next()
+            && let Some(next) = guarded.next()
         {
             self.sink.wake(next);
         }
@@ -44,7 +53,7 @@ impl Switch {
             let (Event::Storm { port, class } | Event::Restored { port, class }) = event;
             let guarded = cx.core.guarded.as_ref();
             let effective = guarded.map_or(0, |guarded| guarded.effective(port));
-            let drops = guarded.is_some_and(|guarded| guarded.guard.drops(port, class));
+            let drops = guarded.is_some_and(|guarded| guarded.drops(port, class));
             cx.set_effective_pauses(port, effective);
             if drops {
                 self.drop_class(now, port, class, arena, sink);
@@ -64,17 +73,19 @@ impl Switch {
     ) {
         while let Some(Taken { queue, id, .. }) = self.core.queueing.pop_class(port, class, arena) {
             if let Some(guarded) = &mut self.core.guarded {
-                guarded.counters.drops += 1;
+                guarded.counts(port, class).drops += 1;
             }
             self.withdraw(now, port, queue, id, arena, sink);
             self.give_up(now, port, id, DropCause::Link, arena, sink);
         }
     }
 
-    /// What the guard counted, if the switch has one.
-    #[must_use]
-    pub fn guard_counters(&self) -> GuardCounters {
-        let guarded = self.core.guarded.as_ref();
-        guarded.map_or_else(GuardCounters::default, |guarded| guarded.counters)
+    /// Returns what the guard counted at each class of a port that had a storm.
+    // PFCWD-08
+    pub fn storms(&self) -> impl Iterator<Item = (u16, u8, &GuardCounters)> {
+        self.core
+            .guarded
+            .iter()
+            .flat_map(|guarded| guarded.queues())
     }
 }

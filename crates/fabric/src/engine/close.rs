@@ -8,7 +8,7 @@ use traffic::Flow;
 use super::Simulation;
 use super::flow_state::Ends;
 use super::network::Network;
-use crate::record::{Counters, Ending, FlowRecord, Outcome, Recorder, ThreadUse};
+use crate::record::{Counters, Ending, FlowRecord, Outcome, Recorder, StormRecord, ThreadUse};
 
 impl<C: Calendar + Send> Simulation<C> {
     /// Closes what is open, makes the audit, and sums up all counters.
@@ -46,6 +46,7 @@ impl<C: Calendar + Send> Simulation<C> {
             started: self.net.started(),
             finished: self.net.finished(),
             counters: self.net.counters(),
+            storms: self.net.storms(),
             ports: self.port_records(),
             checks,
             deadlocks: self.deadlock_search.take().map_or(Vec::new(), |s| s.found),
@@ -103,6 +104,23 @@ impl<C: Calendar> Network<C> {
         digest.0
     }
 
+    /// Returns the classes of ports that had a storm of pauses.
+    // PFCWD-08
+    fn storms(&self) -> Vec<StormRecord> {
+        let mut found = Vec::new();
+        for (node, switch, _) in self.each_switch() {
+            let of = switch.storms().map(|(port, class, counts)| StormRecord {
+                node,
+                port,
+                peer: self.graph.port(self.graph.link(node, port)).peer,
+                class,
+                counts: *counts,
+            });
+            found.extend(of);
+        }
+        found
+    }
+
     pub(super) fn counters(&self) -> Counters {
         let mut c = Counters {
             packet_hops: self.packet_hops(),
@@ -139,10 +157,11 @@ impl<C: Calendar> Network<C> {
             c.int_hops += s.int_hops;
             c.rerouted_packets += s.rerouted;
             c.notices += s.created;
-            let guard = switch.guard_counters();
-            c.storms += guard.storms;
-            c.storms_restored += guard.restorations;
-            c.storm_drops += guard.drops;
+            for (_, _, guard) in switch.storms() {
+                c.storms += guard.storms;
+                c.storms_restored += guard.restorations;
+                c.storm_drops += guard.drops;
+            }
             c.trims += s.trims;
             c.returned += s.returned;
             c.hop.add(&switch.hop_counters());

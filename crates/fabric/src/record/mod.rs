@@ -8,6 +8,7 @@ mod port;
 pub mod table;
 
 use crate::ids::NodeId;
+use dataplane::guard::GuardCounters;
 use dataplane::hop::HopCounters;
 use dataplane::nic::DrivenCounters;
 use dataplane::sink::DROP_CAUSES;
@@ -205,6 +206,8 @@ pub struct Outcome {
     pub finished: u64,
     /// What the mechanisms did.
     pub counters: Counters,
+    /// Classes of ports that had a storm of pauses, in order of node, port and class.
+    pub storms: Vec<StormRecord>,
     /// One record per port of every node, in order of node and port.
     pub ports: Vec<PortRecord>,
     /// Checks that were made and held, by name.
@@ -219,6 +222,21 @@ pub struct Outcome {
     pub threads: ThreadUse,
     /// Process time of the event loop in seconds, and the wall-clock time.
     pub loop_seconds: f64,
+}
+
+/// A class of a port that had storms of pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StormRecord {
+    /// The switch.
+    pub node: NodeId,
+    /// The port that the neighbour paused.
+    pub port: u16,
+    /// The neighbour.
+    pub peer: NodeId,
+    /// The class.
+    pub class: u8,
+    /// What the guard counted.
+    pub counts: GuardCounters,
 }
 
 /// How far a run is.

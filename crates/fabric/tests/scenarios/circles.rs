@@ -4,10 +4,11 @@
 use super::*;
 use crate::common::*;
 use dataplane::config::{Classify, PathChoice, Recovery};
-use dataplane::guard::{Action, GuardConfig, WatchdogConfig};
+use dataplane::guard::{Action, GuardConfig, GuardCounters, WatchdogConfig};
+use dataplane::switch::DATA_CLASS;
 use dataplane::units::{MS, US};
 use fabric::backpressure_graph::BackpressureGraph;
-use fabric::record::Ending;
+use fabric::record::{Ending, StormRecord};
 use fabric::routing::routes;
 use fabric::{LinkId, NodeId};
 
@@ -181,6 +182,18 @@ fn a_watchdog_breaks_the_deadlock_of_a_ring() {
         assert_eq!(outcome.finished, outcome.started);
         assert!(counters.storms > 0 && counters.storms_restored > 0);
         assert_eq!(counters.storm_drops > 0, action == Action::Drop);
+        let mut sum = GuardCounters::default();
+        outcome.storms.iter().for_each(|of| sum.add(&of.counts));
+        let expected = (
+            counters.storms,
+            counters.storms_restored,
+            counters.storm_drops,
+        );
+        assert_eq!((sum.storms, sum.restorations, sum.drops), expected);
+        assert_eq!(sum.sent > 0, action == Action::Forward);
+        // Storms are on the ports of the ring, in the class of data.
+        let of_ring = |of: &StormRecord| of.peer.bits() >= 10 && of.class == DATA_CLASS;
+        assert!(outcome.storms.iter().all(of_ring), "{:?}", outcome.storms);
         assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
     }
 }

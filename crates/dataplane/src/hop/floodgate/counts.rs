@@ -2,6 +2,8 @@
 
 use super::Floodgate;
 
+/// What Floodgate did at one switch.
+// FG-70
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     /// Packets that were held in a VOQ.

@@ -47,9 +47,6 @@ pub use spec::FloodgateSpec;
 use voq::{Held, Pool};
 use window::{Way, Windows, ways};
 
-/// What Floodgate did at one switch.
-// FG-70
-
 /// Why the switch wants to be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Alarm {
