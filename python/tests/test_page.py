@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import Tab, browser
+from campaigns import short
 from PIL import Image
 from sources import ROOT
 
@@ -598,6 +599,23 @@ def test_a_campaign_has_the_same_kind_of_page(tab: Tab, tiny: Path, tmp_path: Pa
     tab.wait_for(READY)
     tab.point("figure .picture", right=200)
     tab.wait_for("document.querySelector('.readout').innerText.includes('8MB')")
+    assert tab.errors == []
+
+
+def test_a_sweep_with_two_numeric_axes_has_a_heat_map(tab: Tab, tmp_path: Path) -> None:
+    vary = {
+        "switch.buffer": ["4MB", "8MB"],
+        "traffic.web.size": ["2KB", "4KB", "8KB"],
+        "run.fct": ["received", "acked"],
+    }
+    out = tmp_path / "out"
+    found = backwater.run(short(tmp_path), schemes=["hpcc", "dcqcn"], vary=vary, out=out)
+    tab.errors.clear()
+    tab.open(found.path / "report.html")
+    tab.wait_for(READY)
+    assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.run("document.querySelectorAll('#heat .panel').length") > 1
+    tab.choose("#heat select", "1")
     assert tab.errors == []
 
 
