@@ -258,3 +258,19 @@ def test_every_scheme_can_be_explained(fabric: Path) -> None:
         assert "nan" not in said
         assert "None" not in said
     assert json.dumps(backwater.Scenario(fabric).thresholds())
+
+
+def test_rails_mtu_and_response_are_in_the_scenario(command: Backwater, tmp_path: Path) -> None:
+    path = tmp_path / "gpus.toml"
+    words = ("--hosts", 16, "--rails", 4, "--rate", "400Gbps", "--mtu", "4096B")
+    done = command("init", path, *words, "--response", "500ns", "--yes")
+    assert done.returncode == 0, done.stderr
+    scenario = tomllib.loads(path.read_text(encoding="utf-8"))
+    kind = {name: scenario["topology"][name] for name in ("kind", "servers", "gpus_per_server")}
+    assert kind == {"kind": "rail-optimised", "servers": 4, "gpus_per_server": 4}
+    assert (scenario["scheme"]["mtu"], scenario["scheme"]["pfc"]["response"]) == ("4096B", "500ns")
+    found = backwater.Scenario(path).check()
+    assert [problem for problem in found if problem["severity"] == "error"] == []
+    for hosts in (4, 18):
+        wrong = command("init", tmp_path / "no.toml", "--hosts", hosts, "--rails", 4, "--yes")
+        assert (wrong.returncode, "servers of 4 GPUs" in wrong.stderr) == (2, True)

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 def register(app: App) -> None:
     """Add `init`."""
-    app.add(init, example="backwater init first.toml --yes")
+    app.add(
+        init,
+        example="backwater init first.toml --yes\n"
+        "backwater init gpus.toml --hosts 64 --rails 8 --rate 400Gbps --mtu 4096B --yes",
+    )
 
 
 QUESTIONS = {
@@ -73,12 +77,24 @@ def init(
     schemes: Annotated[
         str | None, Option("--schemes", metavar="A,B,…", help=QUESTIONS["schemes"] + ".")
     ] = None,
+    mtu: Annotated[
+        str | None,
+        Option("--mtu", metavar="SIZE", help="Payload of a full packet, such as 4096B."),
+    ] = None,
+    response: Annotated[
+        str | None,
+        Option("--response", metavar="TIME", help="Time until a device obeys a PAUSE."),
+    ] = None,
+    rails: Annotated[
+        int | None,
+        Option("--rails", min=2, max=64, help="GPUs per server of a rail-optimised fabric."),
+    ] = None,
     yes: Annotated[
         bool, Option("--yes", help="Ask nothing: what is not given has its default.")
     ] = False,
     force: Annotated[bool, Option("--force", help="Write over the file.")] = False,
 ) -> None:
-    """Write a first scenario: a leaf-spine fabric, traffic, schemes to compare.
+    """Write a first scenario: a leaf-spine or rail-optimised fabric, traffic, schemes to compare.
 
     Asks what no option says, if there is a terminal to ask at.
     """
@@ -100,6 +116,9 @@ def init(
         "incast": incast,
         "duration": duration,
         "schemes": schemes,
+        "mtu": mtu,
+        "response": response,
+        "rails": rails,
     }
     given: dict[str, object] = {k: value for k, value in options.items() if value is not None}
     answers = draft.checked(draft.changed(draft.Answers(), **given))

@@ -34,6 +34,12 @@ class Answers:
     incast: int = 16
     duration: str = "2ms"
     schemes: str = "bfc,hpcc,dcqcn"
+    mtu: str = ""
+    """Payload of a full packet; empty: that of the preset."""
+    response: str = ""
+    """Response time of PFC; empty: that of the preset."""
+    rails: int = 0
+    """GPUs per server of a rail-optimised fabric; 0: a leaf-spine fabric."""
 
     @property
     def names(self) -> list[str]:
@@ -45,13 +51,19 @@ def mistake(answers: Answers) -> str | None:
     """Say what is wrong with the answers, all together; ``None`` if nothing is."""
     from backwater.scenario.scenario import Scenario
 
-    if answers.leaves == 0:
+    if answers.rails:
+        if answers.rails == 1 or answers.hosts % answers.rails or answers.hosts == answers.rails:
+            return (
+                f"{answers.hosts} hosts are not two or more servers of {answers.rails} GPUs; give "
+                f"a multiple of the number of GPUs as hosts, and at least two rails"
+            )
+    elif answers.leaves == 0:
         least, most = _ON_A_LEAF.start, _ON_A_LEAF.stop - 1
         return (
             f"{answers.hosts} hosts cannot be shared evenly among leaves of {least} to {most}; "
             f"say another number of hosts, or how many leaves"
         )
-    if answers.hosts % answers.leaves:
+    elif answers.hosts % answers.leaves:
         return f"{answers.hosts} hosts cannot be shared evenly among {answers.leaves} leaves"
     if not 0 <= answers.incast < answers.hosts:
         return f"an incast of {answers.incast} needs more than {answers.hosts} hosts"
@@ -87,6 +99,8 @@ def changed(answers: Answers, **given: object) -> Answers:
         made = replace(made, spines=max(1, min(made.leaves, 8)))
     if "uplink" not in given and "rate" in given:
         made = replace(made, uplink=made.rate)
+    if "response" in given and "schemes" not in given:
+        made = replace(made, schemes="dcqcn,hpcc")  # The key is for schemes with PFC.
     if "incast" not in given:
         made = replace(made, incast=min(made.incast, made.hosts - 1))
     return made
@@ -108,7 +122,6 @@ def checked(answers: Answers) -> Answers:
 def text(answers: Answers, path: Path) -> str:
     """Write the scenario."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "scenario"
-    per_leaf = answers.hosts // answers.leaves
     schemes = ",".join(answers.names)
     parts = [
         f"""\
@@ -118,14 +131,7 @@ def text(answers: Answers, path: Path) -> str:
 name = "{name}"
 seed = 1  # another seed draws other flows from the same traffic
 
-[topology]
-kind = "leaf-spine"  # every leaf is linked to every spine
-leaves = {answers.leaves}
-spines = {answers.spines}
-hosts_per_leaf = {per_leaf}  # {answers.hosts} hosts; {_subscription(answers)}
-link = {{ rate = "{answers.rate}", delay = "{answers.delay}" }}  # of a host; one way
-uplink = {{ rate = "{answers.uplink}", delay = "{answers.delay}" }}  # from each leaf to each spine
-
+{_topology(answers)}
 [switch]
 buffer = "{answers.buffer}"  # of one switch in all: see its data sheet
 """,
@@ -157,8 +163,39 @@ window = ["0us", "{answers.duration}"]
 [scheme]
 preset = "{answers.names[0]}"  # that of `backwater run`
 """
+        + (f'mtu = "{answers.mtu}"  # payload of a full packet\n' if answers.mtu else "")
+        + (
+            f'pfc.response = "{answers.response}"  # until a device obeys a PAUSE\n'
+            if answers.response
+            else ""
+        )
     )
     return "\n".join(_aligned(part) for part in parts)
+
+
+def _topology(answers: Answers) -> str:
+    host, delay = answers.rate, answers.delay
+    if answers.rails:
+        return f"""\
+[topology]
+kind = "rail-optimised"  # GPU i of each server is linked to the leaves of rail i
+servers = {answers.hosts // answers.rails}
+gpus_per_server = {answers.rails}  # {answers.hosts} GPUs, one NIC each
+spines = {answers.spines}
+scale_up = {{ rate = "2400Gbps", delay = "500ns" }}  # inside a server
+link = {{ rate = "{host}", delay = "{delay}" }}  # of a NIC; one way
+uplink = {{ rate = "{answers.uplink}", delay = "{delay}" }}  # from each leaf to each spine
+"""
+    per_leaf = answers.hosts // answers.leaves
+    return f"""\
+[topology]
+kind = "leaf-spine"  # every leaf is linked to every spine
+leaves = {answers.leaves}
+spines = {answers.spines}
+hosts_per_leaf = {per_leaf}  # {answers.hosts} hosts; {_subscription(answers)}
+link = {{ rate = "{host}", delay = "{delay}" }}  # of a host; one way
+uplink = {{ rate = "{answers.uplink}", delay = "{delay}" }}  # from each leaf to each spine
+"""
 
 
 _COMMENT_AT = 48
@@ -170,7 +207,7 @@ def _aligned(part: str) -> str:
     for line in part.splitlines():
         match = re.fullmatch(r"(\S.*?) {2,}(# .*)|(\S.*)", line)
         if match and match[2]:
-            line = f"{match[1]:<{_COMMENT_AT}}{match[2]}"
+            line = f"{match[1]:<{_COMMENT_AT - 1}} {match[2]}"
         lines.append(line)
     return "\n".join(lines) + "\n"
 
