@@ -138,8 +138,19 @@ pub(crate) trait Link: Sized {
     }
 }
 
-/// Makes configuration and state of the slot from the list of questions, each with its answer.
+/// The list of questions, each with its answer.
 macro_rules! link_schemes {
+    ($make:ident) => {
+        $make! {
+            /// Has the next node received it? Link-level retry.
+            replay: "llr" Llr, llr::LlrConfig, llr::Llr;
+            /// Has the next node room? Credit-based flow control.
+            credit: "cbfc" Cbfc, cbfc::CbfcConfig, cbfc::Cbfc;
+        }
+    };
+}
+
+macro_rules! make_config {
     ($($(#[$doc:meta])* $question:ident: $word:literal $Name:ident, $config:ty, $state:ty;)*) => {
         /// The link schemes of a switch and of the NICs at it.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -192,7 +203,12 @@ macro_rules! link_schemes {
                 [$(self.$question.as_ref().map(|config| config as &dyn Fit)),*].into_iter().flatten()
             }
         }
+    };
+}
+link_schemes!(make_config);
 
+macro_rules! make_links {
+    ($($(#[$doc:meta])* $question:ident: $word:literal $Name:ident, $config:ty, $state:ty;)*) => {
         /// The state of the links of a node.
         #[derive(Debug)]
         pub(crate) struct Links {
@@ -235,13 +251,7 @@ macro_rules! link_schemes {
         pub(crate) const COUNTERS: usize = 0 $(+ <$state>::COUNTERS.len())*;
     };
 }
-
-link_schemes! {
-    /// Has the next node received it? Link-level retry.
-    replay: "llr" Llr, llr::LlrConfig, llr::Llr;
-    /// Has the next node room? Credit-based flow control.
-    credit: "cbfc" Cbfc, cbfc::CbfcConfig, cbfc::Cbfc;
-}
+link_schemes!(make_links);
 
 /// Words that `backpressure` accepts, too, as `link` did not exist before.
 pub const ALSO_BACKPRESSURE: &[&str] = &["cbfc"];
