@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backwater.errors import InputError
+from backwater.results.columns import LONG_BYTES, SHORT_BYTES
 
 if TYPE_CHECKING:
     import polars
@@ -57,9 +58,6 @@ COLOURS = {
     "host": "#3c4650",
 }
 """The colour of each group in figures: grey what nobody can take away, red what PFC does."""
-
-SMALL, LARGE = 10_000, 1_000_000
-"""Flows of at most the first are short, of more than the second long, bytes: as in summaries."""
 
 LEAST = 0.005
 """Parts that are a smaller share of a flow's time are named together."""
@@ -262,9 +260,9 @@ def with_class(flows: polars.DataFrame) -> polars.DataFrame:
     return flows.with_columns(
         size_class=pl.when("incast")
         .then(pl.lit("incast"))
-        .when(pl.col("bytes") <= SMALL)
+        .when(pl.col("bytes") <= SHORT_BYTES)
         .then(pl.lit("short"))
-        .when(pl.col("bytes") <= LARGE)
+        .when(pl.col("bytes") <= LONG_BYTES)
         .then(pl.lit("medium"))
         .otherwise(pl.lit("long"))
     )

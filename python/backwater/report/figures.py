@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from backwater._base.units import bytes_text
-from backwater.analysis.blame import LARGE, SMALL
 from backwater.plots import curves
 from backwater.plots.curves import STATISTICS, Array, Runs
 from backwater.report import workloads
 from backwater.report.charts import Axis, Chart, Line, Panel, Table, View
+from backwater.results.columns import LONG_BYTES, SHORT_BYTES
 
 if TYPE_CHECKING:
     import polars
@@ -89,7 +89,7 @@ def _under_way(run: RunFiles, flows: polars.DataFrame, step_ps: int) -> Array:
 
 
 def _classes(flows: curves.BySize, incast: Array) -> dict[str, Array]:
-    limits = np.searchsorted(flows.sizes, [SMALL, LARGE], side="right")
+    limits = np.searchsorted(flows.sizes, [SHORT_BYTES, LONG_BYTES], side="right")
     parts = [np.sort(part) for part in np.split(flows.values, limits)]
     # Merging sorted parts is quicker than sorting all of them.
     everything = np.sort(np.concatenate(parts), kind="stable")
