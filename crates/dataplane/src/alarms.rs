@@ -27,6 +27,11 @@ impl<A: Timed> Alarms<A> {
         if self.first().is_none_or(|first| alarm < first) {
             sink.wake(alarm.at());
         }
+        self.add(alarm);
+    }
+
+    /// Sets an alarm for which the caller wakes the NIC.
+    pub fn add(&mut self, alarm: A) {
         self.0.push(Reverse(alarm));
     }
 

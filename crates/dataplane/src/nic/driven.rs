@@ -47,6 +47,7 @@ impl<T: Transport> Driven<T> {
             config: &self.config,
             frames: &self.frames,
             counters: &mut nic.counters,
+            replies: &mut nic.egress.replies,
             sink,
         };
         let result = act(&mut self.transport, &mut cx);
@@ -91,7 +92,7 @@ impl<T: Transport> SendingHalf for Driven<T> {
         sink: &mut S,
     ) -> Option<PacketId> {
         while let Some(class) = nic.egress.next_class(&nic.config, port) {
-            // NIC-02, CBFC-15: what a hop scheme tells its neighbour waits with the replies.
+            // NIC-02, CBFC-15: frames of a hop scheme wait with the replies
             let frame = nic.egress.replies.pop(port, class, arena);
             if frame.is_some() {
                 return frame;
@@ -113,10 +114,11 @@ impl<T: Transport> SendingHalf for Driven<T> {
         now: Time,
         nic: &mut Common,
         port: u16,
-        arena: &Arena,
+        _arena: &Arena,
         sink: &mut S,
     ) -> Vec<PacketId> {
-        self.act(now, nic, sink, |t, cx| t.link(cx, port, arena))
+        self.act(now, nic, sink, |t, cx| t.link(cx, port));
+        Vec::new()
     }
 
     fn settle<S: Sink>(&mut self, now: Time, nic: &mut Common, sink: &mut S) {
@@ -135,10 +137,6 @@ impl<T: Transport> SendingHalf for Driven<T> {
 
     /// Flows of a transport wait for their receivers, and no list is kept of them by class.
     fn for_each_unsent(&self, _: &Common, _: u16, _: u8, _: &mut dyn FnMut(&FlowStart)) {}
-
-    fn queued(&self, arena: &Arena) -> u64 {
-        self.transport.queued(arena)
-    }
 
     fn waiting_credits(&self) -> u64 {
         self.transport.waiting_credits()

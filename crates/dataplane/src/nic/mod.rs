@@ -1,7 +1,7 @@
 //! The NIC: which flow sends next, how fast, and what happens when something is lost.
 //!
-//! `egress.rs` holds ports, flows, their schedule and what pauses them. `receiver.rs` receives data and makes
-//! the replies. A sending half (`half.rs`) decides when packets are sent and handles the replies: one for
+//! `egress.rs` holds ports, flows and their schedule, `pauses.rs` what pauses them. `receiver.rs`
+//! receives data and sends the replies. A sending half (`half.rs`) decides when packets are sent and handles the replies: one for
 //! each control of senders (`sender.rs`, with `cc/` and `reliability/`), and that of the ns-3 simulator
 //! (`scan.rs`, with `ns3/`). Each receiver-driven transport has a sending half that also receives (`driven.rs`, with
 //! `transport/`). The rules are in `specs/nic.md`.
@@ -9,6 +9,7 @@
 pub(crate) mod destinations;
 mod driven;
 pub(crate) mod egress;
+mod flow;
 pub(crate) mod half;
 mod halves;
 mod host;
@@ -16,11 +17,13 @@ mod link;
 mod obey;
 mod order;
 mod pairs;
+mod pauses;
 mod queue_pair;
 mod reach;
 mod receiver;
 mod scan;
 mod sender;
+mod timers;
 
 use crate::classes::ClassSet;
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use super::egress::Flow;
+use super::flow::Flow;
 use crate::flow::FlowStart;
 use crate::ids::FlowSlot;
 use crate::mixed::MixedMap;

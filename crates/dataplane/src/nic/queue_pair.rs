@@ -1,6 +1,6 @@
 //! A flow at its sender together with its queue pair: what it may send, and what replies tell it.
 
-use super::egress::Flow;
+use super::flow::Flow;
 use super::pairs::Beside;
 use crate::cc::{Control, Feedback, Listed, Loss, Mixed, PerClass, Sent};
 use crate::config::{NicConfig, Sending};

@@ -1,10 +1,11 @@
 //! The sending half of a NIC with a control of senders: windows and pace decide when a flow sends, and
 //! acknowledgements, timeouts and notices move it on.
 
-use super::egress::{AlarmKind, State};
+use super::flow::State;
 use super::half::{Common, SendingHalf};
 use super::pairs::Pairs;
 use super::queue_pair::{Active, Chosen};
+use super::timers::AlarmKind;
 use crate::cc::{Ack, Feedback};
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;

@@ -2,6 +2,7 @@
 //! file for each transport; here is what they share, the trait that they implement, and the list of all.
 
 pub mod expresspass;
+mod flows;
 pub mod homa;
 pub mod ndp;
 
@@ -18,6 +19,7 @@ use crate::replies::Replies;
 use crate::requirements::SwitchRequirements;
 use crate::sink::Sink;
 use crate::units::{Rate, Time, US};
+pub(crate) use flows::{Incomings, Peer, Slots, Turns};
 
 /// The list of all transports, handed to the macro `$then` behind what that macro already has: the name
 /// of the type, and its module. A new transport is a module and a line here.
@@ -146,7 +148,26 @@ pub(crate) struct Context<'a, S, P> {
     pub config: &'a P,
     pub frames: &'a Frames,
     pub counters: &'a mut NicCounters,
+    /// Answers that wait at the ports of the NIC.
+    pub replies: &'a mut Replies,
     pub sink: &'a mut S,
+}
+
+impl<S: Sink, P> Context<'_, S, P> {
+    /// Sends a packet that arrived by a port back as an ACK: its flow is complete, since `done_ps`.
+    fn acknowledge(&mut self, port: u16, id: PacketId, done_ps: Time, arena: &mut Arena) {
+        self.counters.acks += 1;
+        let frames = self.frames;
+        turn(id, Kind::Ack, frames.ack_class, frames.ack, arena);
+        arena.cold_mut(id).stamp = Stamp::completion(done_ps);
+        self.replies.send(port, id, arena, self.sink);
+    }
+
+    /// Reports a flow that the last ACK, `cold`, completes.
+    fn finish(&mut self, start: &FlowStart, cold: &Cold, retransmitted: u32) {
+        let end = start.end(cold.stamp.completion_ps(), self.now, retransmitted);
+        self.sink.finished(end);
+    }
 }
 
 /// What a transport declares beside its mechanics: reading and checking of scenarios and their documents
@@ -281,10 +302,10 @@ pub(crate) trait Transport: Declared + Debug + Sized {
         arena: &mut Arena,
     );
 
-    /// Classes of which something may leave by `port` now, as bits.
+    /// Classes of which something besides answers may leave by `port` now, as bits.
     fn ready(&self, frames: &Frames, now: Time, port: u16) -> ClassSet;
 
-    /// What of a class leaves by `port`.
+    /// What of a class leaves by `port`. No answer of the class waits.
     fn send<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S, Self::Config>,
@@ -296,19 +317,12 @@ pub(crate) trait Transport: Declared + Debug + Sized {
     /// The time that was given to [`Sink::wake`] has come.
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S, Self::Config>, arena: &mut Arena);
 
-    /// The link at `port` has failed, or is back. Returns the answers that waited there.
-    fn link<S: Sink>(
-        &mut self,
-        cx: &mut Context<'_, S, Self::Config>,
-        port: u16,
-        arena: &Arena,
-    ) -> Vec<PacketId>;
+    /// The link at `port` has failed, or is back. Most transports have only answers there.
+    // LNK-23
+    fn link<S: Sink>(&mut self, _: &mut Context<'_, S, Self::Config>, _port: u16) {}
 
     /// The run is over: counts what was put off. Most transports put nothing off.
     fn settle<S: Sink>(&mut self, _: &mut Context<'_, S, Self::Config>) {}
-
-    /// Packets that wait to be sent as answers.
-    fn queued(&self, arena: &Arena) -> u64;
 
     /// Credits that were made and not sent, where the transport has credits.
     fn waiting_credits(&self) -> u64 {
@@ -317,97 +331,6 @@ pub(crate) trait Transport: Declared + Debug + Sized {
 
     /// Calls `visit` with every flow that is sent and has not ended.
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished));
-}
-
-/// Flows by the number of a place that is used again when they are gone.
-#[derive(Debug)]
-pub(crate) struct Slots<T> {
-    places: Vec<Option<(u32, T)>>,
-    free: Vec<FlowSlot>,
-}
-
-impl<T> Slots<T> {
-    pub const fn new() -> Self {
-        Self {
-            places: Vec::new(),
-            free: Vec::new(),
-        }
-    }
-
-    /// Puts a flow in and returns its place.
-    pub fn insert(&mut self, flow: u32, value: T) -> FlowSlot {
-        let place = Some((flow, value));
-        match self.free.pop() {
-            Some(slot) => {
-                self.places[slot.index()] = place;
-                slot
-            }
-            None => {
-                self.places.push(place);
-                FlowSlot::new(self.places.len() - 1)
-            }
-        }
-    }
-
-    /// The flow at a place, if it is still this one.
-    pub fn get_mut(&mut self, slot: FlowSlot, flow: u32) -> Option<&mut T> {
-        match self.places.get_mut(slot.index()) {
-            Some(Some((number, value))) if *number == flow => Some(value),
-            _ => None,
-        }
-    }
-
-    pub fn remove(&mut self, slot: FlowSlot, flow: u32) -> Option<T> {
-        self.get_mut(slot, flow)?;
-        self.free.push(slot);
-        self.places[slot.index()].take().map(|(_, value)| value)
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.places.iter().flatten().map(|(_, value)| value)
-    }
-}
-
-/// Flows with something to send, per port and class, in lists of the transport's kind.
-#[derive(Debug)]
-pub(crate) struct Turns<L> {
-    lists: Vec<L>,
-    classes: usize,
-}
-
-impl<L: Clone + Default> Turns<L> {
-    pub fn new(ports: usize, classes: usize) -> Self {
-        Self {
-            lists: vec![L::default(); ports * classes],
-            classes,
-        }
-    }
-
-    pub fn of(&mut self, port: u16, class: u8) -> &mut L {
-        &mut self.lists[port as usize * self.classes + class as usize]
-    }
-
-    /// Classes of data whose lists at a port have something, as bits.
-    pub fn filled(&self, frames: &Frames, port: u16, is_empty: impl Fn(&L) -> bool) -> ClassSet {
-        let first = port as usize * self.classes;
-        (frames.data_class as usize..self.classes)
-            .filter(|class| !is_empty(&self.lists[first + class]))
-            .fold(0, |bits, class| bits | 1 << class)
-    }
-}
-
-/// Sends a packet that arrived by a port back as an ACK: its flow is complete, since `done_ps`.
-pub(crate) fn acknowledge<S: Sink, P>(
-    cx: &mut Context<'_, S, P>,
-    replies: &mut Replies,
-    (port, id): (u16, PacketId),
-    done_ps: Time,
-    arena: &mut Arena,
-) {
-    cx.counters.acks += 1;
-    turn(id, Kind::Ack, cx.frames.ack_class, cx.frames.ack, arena);
-    arena.cold_mut(id).stamp = Stamp::completion(done_ps);
-    replies.send(port, id, arena, cx.sink);
 }
 
 /// Turns a packet that arrived into an answer for its sender. Its hash stays, and with it,

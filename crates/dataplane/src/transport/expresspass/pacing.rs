@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::{Alarm, AlarmKind, CREDIT_CLASS, Context, ExpressPass, ExpressPassConfig};
 use crate::ids::FlowSlot;
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::packet::{Arena, Kind, Packet, PacketId};
 use crate::shaping::Bucket;
 use crate::sink::Sink;
 use crate::units::{NEVER, Rate, Time};
@@ -84,7 +84,7 @@ impl ExpressPass {
             return;
         };
         let due = top.0;
-        let Some(flow) = self.incoming.get_mut(due.slot, due.flow) else {
+        let Some(flow) = self.incoming.open.get_mut(due.slot, due.flow) else {
             PeekMut::pop(top);
             return;
         };
@@ -92,7 +92,7 @@ impl ExpressPass {
             && done_ps + config.timeout_ps <= due.at
         {
             PeekMut::pop(top);
-            return self.forget(due.slot, due.flow, done_ps); // XP-22
+            return self.incoming.end(due.slot, due.flow, done_ps); // XP-22
         }
         let credit = flow.next_credit;
         flow.next_credit += 1;
@@ -113,7 +113,7 @@ impl ExpressPass {
     /// first credit of a port at which none waits.
     // XP-19
     pub(super) fn ask_for_call<S: Sink>(&self, cx: &mut Context<'_, S>) {
-        let alarm = self.alarms.peek().map_or(NEVER, |top| top.0.at);
+        let alarm = self.alarms.first().map_or(NEVER, |first| first.at);
         let bare = self.ports.iter().filter(|port| port.credits.is_empty());
         let due = bare.filter_map(Port::next_due).map(|due| due.at);
         let at = due.fold(alarm, Time::min);
@@ -133,11 +133,11 @@ impl ExpressPass {
             cx.sink.kick(port);
         } else if !p.armed {
             p.armed = true;
-            self.alarms.push(Reverse(Alarm {
+            self.alarms.add(Alarm {
                 at,
                 flow: u32::MAX,
                 kind: AlarmKind::Bucket(port),
-            }));
+            });
         }
     }
 
@@ -153,25 +153,17 @@ impl ExpressPass {
         let p = &mut self.ports[port as usize];
         let mut sent = None;
         while let Some((slot, number, credit)) = p.credits.pop_front() {
-            let Some(flow) = self.incoming.get_mut(slot, number) else {
+            let Some(flow) = self.incoming.open.get_mut(slot, number) else {
                 cx.counters.driven.credits_dropped += 1;
                 continue;
             };
             let queue = cx.config.queue;
-            let hot = Packet {
-                flow: number,
+            let (hot, mut cold) = flow.peer.address(Packet {
                 psn: credit,
-                hash: flow.hash,
-                dst: flow.peer,
                 ..Packet::new(Kind::Grant, CREDIT_CLASS, queue.credit_bytes)
-            };
-            let cold = Cold {
-                sent_ps: cx.now,
-                src: flow.own,
-                slot: flow.peer_slot,
-                arrived_below: flow.expected,
-                ..Cold::default()
-            };
+            });
+            cold.sent_ps = cx.now;
+            cold.arrived_below = flow.expected;
             p.bucket.take(cx.now);
             sent = Some(arena.alloc(hot, cold));
             break;

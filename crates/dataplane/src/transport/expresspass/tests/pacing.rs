@@ -2,7 +2,8 @@
 //! at its instant.
 
 use crate::classes::{ClassSet, classes_of};
-use crate::packet::Stamp;
+use crate::packet::{Cold, Stamp};
+use crate::replies::Replies;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -90,6 +91,7 @@ struct Seen {
 struct Bench {
     ep: ExpressPass,
     counters: NicCounters,
+    replies: Replies,
     ears: Ears,
     arena: Arena,
     now: Time,
@@ -110,6 +112,7 @@ impl Bench {
             config: &CONFIG,
             frames: &FRAMES,
             counters: &mut self.counters,
+            replies: &mut self.replies,
             sink: &mut self.ears,
         };
         what(&mut self.ep, &mut cx, &mut self.arena)
@@ -123,12 +126,13 @@ impl Bench {
     }
 
     fn transmit(&mut self, port: u16) {
-        let ready = self.ep.ready(&FRAMES, self.now, port);
+        let ready = self.ep.ready(&FRAMES, self.now, port) | self.replies.ready(port);
         let Some(class) = classes_of(ready).next() else {
             self.ears.kicked[port as usize] = false;
             return;
         };
-        let sent = self.act(|ep, cx, arena| ep.send(cx, port, class, arena));
+        let reply = self.replies.pop(port, class, &self.arena);
+        let sent = reply.or_else(|| self.act(|ep, cx, arena| ep.send(cx, port, class, arena)));
         let Some(id) = sent else { return };
         let hot = *self.arena.hot(id);
         self.arena.free(id);
@@ -172,6 +176,7 @@ fn run(peers: &[Peer], held: (Time, Time), until: Time, naive: bool) -> (Seen, u
     let mut bench = Bench {
         ep: ExpressPass::new(&CONFIG, &FRAMES, 4, &[Rate::from_gbps(100); 2]),
         counters: NicCounters::default(),
+        replies: Replies::new(2, 4),
         ears: Ears::default(),
         arena: Arena::new(),
         now: 0,
@@ -252,13 +257,13 @@ fn run(peers: &[Peer], held: (Time, Time), until: Time, naive: bool) -> (Seen, u
     }
     bench.now = until;
     bench.act(|ep, cx, _| ep.settle(cx));
-    let left = bench.ep.incoming.iter();
+    let left = bench.ep.incoming.open.iter();
     let seen = Seen {
         sent: bench.sent,
         counters: bench.counters,
         draws: bench.ears.draws,
         rates: left
-            .map(|flow| (flow.flow, flow.feedback.rate.to_bits()))
+            .map(|flow| (flow.peer.flow, flow.feedback.rate.to_bits()))
             .collect(),
         waiting: bench.ep.waiting_credits(),
     };

@@ -1,0 +1,117 @@
+//! One flow at its sender.
+
+use crate::flow::FlowStart;
+use crate::ids::FlowSlot;
+use crate::paths::Spray;
+use crate::reliability::{Progress, Repair};
+use crate::units::{NEVER, Time};
+use crate::wait::Wait;
+
+/// What a flow waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Stands in the ring.
+    Ready,
+    /// Must not send before `next_ps`.
+    Paced,
+    /// Has nothing that it may send until an acknowledgement comes.
+    Blocked,
+    /// Its queue is paused.
+    Parked,
+    /// Its destination is paused.
+    Waiting,
+    /// Its receiver is out of reach.
+    Cut,
+    /// Finished, but still linked in a ring.
+    Leaving,
+    /// The slot is free.
+    Free,
+}
+
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub start: FlowStart,
+    pub state: State,
+    /// Next slot in the ring, among the parked flows of its queue, or among the free slots.
+    pub link: FlowSlot,
+    /// Class of its frames.
+    pub class: u8,
+    /// Queue of the NIC that it uses.
+    pub queue: u16,
+    /// Packets in all.
+    pub packets: u32,
+    /// Next packet number to send.
+    pub next: u32,
+    /// Everything below is acknowledged.
+    pub acked: u32,
+    /// Everything below has been sent at least once.
+    pub reached: u32,
+    pub retransmitted: u32,
+    /// Earliest start of the next packet.
+    pub next_ps: Time,
+    /// Last time that anything moved: an ACK, or a first packet in flight.
+    pub progress_ps: Time,
+    /// When the packet was sent that requests an acknowledgement which has not come; [`NEVER`]: none
+    /// does.
+    pub asked_ps: Time,
+    /// An [`AlarmKind::Rise`](super::timers::AlarmKind::Rise) is set.
+    pub rising: bool,
+    /// State of the loss recovery.
+    pub repair: Repair,
+    /// Paths of the packets, if the sender chooses them.
+    pub spray: Option<Box<Spray>>,
+}
+
+impl Flow {
+    /// NIC-30: payload bytes that it has not sent yet, or must send again.
+    pub const fn remaining(&self) -> u64 {
+        let sent = self.next as u64 * self.start.path.mtu as u64;
+        self.start.bytes.saturating_sub(sent)
+    }
+
+    /// Whether this is the flow with this number, and it has not finished.
+    #[inline]
+    pub const fn is_open(&self, number: u32) -> bool {
+        self.start.flow == number && !matches!(self.state, State::Free | State::Leaving)
+    }
+
+    /// Something is in flight, and more to be sent, but nothing that was sent requests an
+    /// acknowledgement: the window has shrunk since.
+    // NIC-09
+    pub const fn must_ask(&self) -> bool {
+        self.asked_ps == NEVER && self.next < self.packets && self.next > self.acked
+    }
+
+    /// No packet is left that was not sent at least once.
+    pub const fn has_sent_all(&self) -> bool {
+        self.next >= self.packets
+    }
+
+    /// The number of the next packet, which is now sent: a lost one, or a new one.
+    pub fn take_number(&mut self, now: Time) -> u32 {
+        if let Some(psn) = self.repair.next_lost(self.acked) {
+            self.repair.sent_again(now, psn);
+            return psn;
+        }
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// What it waits for that has nothing it may send.
+    pub const fn blocked_by(&self) -> Wait {
+        if self.next < self.packets {
+            Wait::Window
+        } else {
+            Wait::Answers
+        }
+    }
+
+    pub const fn progress(&self, mtu: u16) -> Progress {
+        Progress {
+            acked: self.acked,
+            next: self.next,
+            packets: self.packets,
+            mtu,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The receiver: it sends credits for flows until they are complete, and names the packets that it misses.
+
+use super::feedback::Incoming;
+use super::{Context, ExpressPass};
+use crate::ids::FlowSlot;
+use crate::packet::{Arena, Kind, Packet, PacketId};
+use crate::sink::Sink;
+use crate::transport::{Peer, packets_of};
+use crate::units::Time;
+
+impl ExpressPass {
+    /// A sender requests credits.
+    // XP-10, XP-17
+    pub(super) fn asked<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+    ) {
+        let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+        let packets = packets_of(cold.remaining, cx.frames.mtu);
+        if let Some(done_ps) = self.incoming.done_ps(packet.flow) {
+            return acknowledge(cx, (port, id), packets, done_ps, arena);
+        }
+        let slot = self.incoming.slot(packet.flow).unwrap_or_else(|| {
+            let peer = Peer::of(&packet, &cold);
+            let flow = Incoming::new(cx.now, cx.config, peer, packets);
+            let slot = self.incoming.begin(packet.flow, flow);
+            self.begin_credits(cx.now, port, slot, packet.flow);
+            slot
+        });
+        let Some(flow) = self.incoming.open.get_mut(slot, packet.flow) else {
+            return arena.free(id);
+        };
+        if let Some(done_ps) = flow.done_ps {
+            return acknowledge(cx, (port, id), packets, done_ps, arena);
+        }
+        arena.free(id);
+    }
+
+    /// A sender has nothing left to send.
+    // XP-17, XP-20
+    pub(super) fn stopped<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        packet: &Packet,
+        arena: &mut Arena,
+    ) {
+        let Some(slot) = self.incoming.slot(packet.flow) else {
+            return;
+        };
+        let Some(flow) = self.incoming.open.get_mut(slot, packet.flow) else {
+            return;
+        };
+        if let Some(done_ps) = flow.done_ps {
+            self.incoming.end(slot, packet.flow, done_ps);
+        } else {
+            let missing = flow.expected;
+            flow.seen = flow.seen.max(missing + 1);
+            self.complain(cx, port, slot, packet.flow, missing, arena);
+        }
+    }
+
+    /// Names a packet of a flow as missing.
+    // XP-20
+    fn complain<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        slot: FlowSlot,
+        flow: u32,
+        psn: u32,
+        arena: &mut Arena,
+    ) {
+        let Some(flow) = self.incoming.open.get_mut(slot, flow) else {
+            return;
+        };
+        let (hot, cold) = flow.peer.address(Packet {
+            psn,
+            ..Packet::new(Kind::Nak, cx.frames.ack_class, cx.frames.ack)
+        });
+        let id = arena.alloc(hot, cold);
+        cx.counters.naks += 1;
+        cx.replies.send(port, id, arena, cx.sink);
+    }
+
+    /// Data came.
+    pub(super) fn data<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+    ) {
+        let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+        cx.counters.received += 1;
+        let known = self.incoming.slot(packet.flow);
+        let flow = known.and_then(|slot| self.incoming.open.get_mut(slot, packet.flow));
+        let (Some(slot), Some(flow)) = (known, flow) else {
+            cx.counters.discarded += 1;
+            let packets = packet.psn + packets_of(cold.remaining, cx.frames.mtu);
+            return match self.incoming.done_ps(packet.flow) {
+                Some(done_ps) => acknowledge(cx, (port, id), packets, done_ps, arena),
+                None => arena.free(id),
+            };
+        };
+        let gap_ps = self.ports[port as usize].gap_ps;
+        flow.echo(cx.now, &cold, cx.config, gap_ps);
+        let arrivals = &mut self.incoming.arrivals;
+        arrivals.record(cx.counters, &packet, &cold, &mut flow.expected);
+        let (expected, packets) = (flow.expected, flow.packets);
+        let missing = flow.seen..packet.psn.max(flow.seen);
+        flow.seen = flow.seen.max(packet.psn + 1);
+        if expected == packets {
+            let first = flow.done_ps.is_none();
+            let done_ps = *flow.done_ps.get_or_insert(cx.now);
+            if first {
+                cx.sink.delivered(packet.flow);
+            }
+            acknowledge(cx, (port, id), packets, done_ps, arena);
+        } else {
+            arena.free(id);
+        }
+        // XP-20: data of a flow keeps its order, so what was passed by is lost.
+        for psn in missing {
+            self.complain(cx, port, slot, packet.flow, psn, arena);
+        }
+    }
+}
+
+/// Sends a packet that arrived back as the ACK of a complete flow with so many packets.
+fn acknowledge<S: Sink>(
+    cx: &mut Context<'_, S>,
+    (port, id): (u16, PacketId),
+    packets: u32,
+    done_ps: Time,
+    arena: &mut Arena,
+) {
+    arena.hot_mut(id).psn = packets;
+    cx.acknowledge(port, id, done_ps, arena);
+}

@@ -1,0 +1,279 @@
+//! The sender: it requests credits, and sends a packet for each.
+
+use std::collections::VecDeque;
+
+use super::{Alarm, AlarmKind, Context, ExpressPass};
+use crate::flow::FlowStart;
+use crate::ids::FlowSlot;
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
+use crate::sink::Sink;
+use crate::transport::{count_sent, data_packet, packets_of, turn};
+use crate::units::Time;
+use crate::wait::Wait;
+
+/// A flow at its sender.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub start: FlowStart,
+    pub packets: u32,
+    pub next: u32,
+    /// Everything below has been sent at least once.
+    reached: u32,
+    /// Everything below has arrived, according to the credits.
+    pub acked: u32,
+    /// Packets that the receiver misses.
+    lost: VecDeque<u32>,
+    pub retransmitted: u32,
+    /// Packets that credits permit and that have not left.
+    let_go: u32,
+    /// A request for credits waits to be sent.
+    asks: bool,
+    /// When anything was last heard of it.
+    heard_ps: Time,
+    /// When the receiver was last told that nothing is left to send.
+    stopped_ps: Option<Time>,
+}
+
+/// What a sender has to send, in the order in which it came up.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Job {
+    /// A request for credits.
+    Ask,
+    /// The wish that no more be sent.
+    Stop,
+    /// A packet, let go by a credit with this number that was sent then.
+    Data {
+        psn: u32,
+        credit: u32,
+        credit_ps: Time,
+    },
+}
+
+impl ExpressPass {
+    /// A flow begins: it requests credits.
+    // XP-14
+    pub(super) fn begin<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
+        let flow = Outgoing {
+            start: *start,
+            packets: packets_of(start.bytes, cx.frames.mtu),
+            next: 0,
+            reached: 0,
+            acked: 0,
+            lost: VecDeque::new(),
+            retransmitted: 0,
+            let_go: 0,
+            asks: true,
+            heard_ps: cx.now,
+            stopped_ps: None,
+        };
+        let slot = self.outgoing.insert(start.flow, flow);
+        cx.sink.flow_waits(start, Wait::Receiver);
+        self.do_later(cx, start, slot, Job::Ask);
+        self.alarms.add(Alarm {
+            at: cx.now + cx.config.timeout_ps,
+            flow: start.flow,
+            kind: AlarmKind::Timeout(slot),
+        });
+    }
+
+    /// Something of an outgoing flow is to be sent.
+    fn do_later<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        start: &FlowStart,
+        slot: FlowSlot,
+        job: Job,
+    ) {
+        let class = cx.frames.data_class + start.class;
+        let jobs = self.jobs.of(start.port, class);
+        jobs.push_back((slot, start.flow, job));
+        cx.sink.kick(start.port);
+    }
+
+    /// A credit came.
+    // XP-14, XP-15
+    pub(super) fn credited<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+    ) {
+        let (packet, cold) = (*arena.hot(id), *arena.cold(id));
+        let Some(flow) = self.outgoing.get_mut(cold.slot, packet.flow) else {
+            // XP-16: of a flow that has ended. If it was not on its way when the stop came, the
+            // stop was lost.
+            cx.counters.driven.credits_wasted += 1;
+            let Some((until, period_ps)) = self.ended.get_mut(&packet.flow) else {
+                return arena.free(id);
+            };
+            if cx.now < *until {
+                return arena.free(id);
+            }
+            *until = cx.now + *period_ps;
+            cx.counters.driven.stops += 1;
+            turn(
+                id,
+                Kind::Request,
+                cx.frames.data_class,
+                cx.frames.ack,
+                arena,
+            );
+            arena.hot_mut(id).psn = 0;
+            cx.replies.send(port, id, arena, cx.sink);
+            return;
+        };
+        arena.free(id);
+        flow.heard_ps = cx.now;
+        flow.acked = flow.acked.max(cold.arrived_below);
+        let start = flow.start;
+        let psn = flow.lost.pop_front().or_else(|| {
+            (flow.next < flow.packets).then(|| {
+                flow.next += 1;
+                flow.next - 1
+            })
+        });
+        let Some(psn) = psn else {
+            cx.counters.driven.credits_wasted += 1;
+            // XP-16
+            let long_ago = |at: Time| cx.now - at >= 2 * start.path.base_rtt_ps;
+            if flow.stopped_ps.is_none_or(long_ago) {
+                flow.stopped_ps = Some(cx.now);
+                self.do_later(cx, &start, cold.slot, Job::Stop);
+            }
+            return;
+        };
+        cx.counters.driven.credits_used += 1;
+        flow.let_go += 1;
+        cx.sink.flow_waits(&start, Wait::Turn);
+        let job = Job::Data {
+            psn,
+            credit: packet.psn,
+            credit_ps: cold.sent_ps,
+        };
+        let over = flow.lost.is_empty() && flow.next == flow.packets;
+        flow.stopped_ps = over.then_some(cx.now);
+        self.do_later(cx, &start, cold.slot, job);
+        if over {
+            self.do_later(cx, &start, cold.slot, Job::Stop); // XP-15
+        }
+    }
+
+    /// The receiver misses a packet.
+    // XP-20
+    pub(super) fn complained<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        packet: &Packet,
+        slot: FlowSlot,
+    ) {
+        if let Some(flow) = self.outgoing.get_mut(slot, packet.flow) {
+            flow.heard_ps = cx.now;
+            if packet.psn < flow.next && !flow.lost.contains(&packet.psn) {
+                flow.lost.push_back(packet.psn);
+            }
+        }
+    }
+
+    /// The receiver has the whole flow.
+    pub(super) fn finished<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        packet: &Packet,
+        cold: &Cold,
+    ) {
+        if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
+            let settled_ps = 2 * flow.start.path.base_rtt_ps;
+            self.ended
+                .insert(packet.flow, (cx.now + settled_ps, settled_ps));
+            cx.finish(&flow.start, cold, flow.retransmitted);
+        }
+    }
+
+    /// Builds the packet of a job, if its flow has not ended.
+    pub(super) fn build<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        slot: FlowSlot,
+        number: u32,
+        job: Job,
+        arena: &mut Arena,
+    ) -> Option<PacketId> {
+        let flow = self.outgoing.get_mut(slot, number)?;
+        let request = |psn| {
+            let (hot, cold) = data_packet(cx.now, cx.frames, &flow.start, slot, 0);
+            let mut hot = Packet {
+                psn,
+                size: cx.frames.ack,
+                ..hot
+            };
+            hot.become_kind(Kind::Request, hot.class());
+            (hot, cold)
+        };
+        let (hot, cold) = match job {
+            Job::Ask => {
+                cx.counters.driven.requests += 1;
+                flow.asks = false;
+                request(1)
+            }
+            Job::Stop => {
+                cx.counters.driven.stops += 1;
+                request(0)
+            }
+            Job::Data {
+                psn,
+                credit,
+                credit_ps,
+            } => {
+                let (mut hot, mut cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
+                cold.credit = credit;
+                cold.stamp = Stamp::credit(credit_ps);
+                debug_assert!(flow.let_go > 0, "no credit permits this packet"); // XP-01
+                flow.let_go -= 1;
+                if flow.let_go == 0 {
+                    cx.sink.flow_waits(&flow.start, Wait::Receiver);
+                }
+                let again = psn < flow.reached;
+                flow.reached = flow.reached.max(psn + 1);
+                flow.retransmitted += u32::from(again);
+                count_sent(cx.counters, &mut hot, cold.payload, again);
+                (hot, cold)
+            }
+        };
+        Some(arena.alloc(hot, cold))
+    }
+
+    /// A sender has heard nothing of a flow for a while: it asks again, and begins again with what
+    /// is not known to have arrived.
+    // XP-21
+    pub(super) fn timeout<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        slot: FlowSlot,
+        number: u32,
+    ) {
+        let timeout_ps = cx.config.timeout_ps;
+        let Some(flow) = self.outgoing.get_mut(slot, number) else {
+            return;
+        };
+        let silent = cx.now >= flow.heard_ps + timeout_ps;
+        if silent {
+            cx.counters.timeouts += 1;
+            cx.sink.flow_waits(&flow.start, Wait::TimedOut);
+            flow.heard_ps = cx.now;
+            flow.next = flow.acked;
+            flow.lost.clear();
+            flow.stopped_ps = None;
+        }
+        let (at, start) = (flow.heard_ps + timeout_ps, flow.start);
+        // One request is enough where a link that is down keeps it.
+        if silent && !std::mem::replace(&mut flow.asks, true) {
+            self.do_later(cx, &start, slot, Job::Ask);
+        }
+        self.alarms.add(Alarm {
+            at,
+            flow: number,
+            kind: AlarmKind::Timeout(slot),
+        });
+    }
+}

@@ -1,0 +1,213 @@
+//! Parameters of Homa, and what it needs of the other axes of a scheme.
+
+use super::Homa;
+use crate::param::{self, Conflict, Param, Value, Values};
+use crate::transport::{Acted, Around, Declared, Needs, timeout, window};
+use crate::units::Time;
+
+/// Most priority levels of Homa.
+pub const MAX_LEVELS: usize = 32;
+
+/// Homa (`specs/homa.md`). Level 0 is served first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HomaConfig {
+    /// Priority levels in all, 2 to [`MAX_LEVELS`].
+    pub levels: u8,
+    /// The first of them, which are for unscheduled packets; the others for scheduled ones.
+    pub unscheduled: u8,
+    /// Largest message, in bytes, of each unscheduled level; the last one takes all others.
+    pub cutoffs: [u32; MAX_LEVELS],
+    /// Messages that a receiver grants at a time.
+    pub overcommitment: u8,
+    /// Payload bytes that a message sends unasked, and that are granted ahead; `None`: one BDP.
+    pub window: Option<u64>,
+    /// After this silence a receiver requests what is missing, and a sender news, ps.
+    pub timeout_ps: Time,
+}
+
+impl HomaConfig {
+    /// Level of the unscheduled packets of a message.
+    // HOM-04
+    #[must_use]
+    pub fn level_of(&self, message_bytes: u64) -> u16 {
+        let last = usize::from(self.unscheduled.max(1)) - 1;
+        let above = |&&cut: &&u32| u64::from(cut) < message_bytes;
+        self.cutoffs[..last].iter().take_while(above).count() as u16
+    }
+}
+
+const LEVELS: u64 = MAX_LEVELS as u64;
+
+impl Declared for Homa {
+    type Config = HomaConfig;
+
+    const NAME: &'static str = "homa";
+    const TITLE: &'static str = "Homa";
+    const ABOUT: &'static str = "Receivers grant packets to the messages with the least left, at priorities of their choice.";
+    const PARAMS: &'static [Param] = &[
+        Param::count("levels", 2, LEVELS)
+            .default("32", "PRE-150", "priority levels (BFC paper A.2)")
+            .about("Priority levels in all."),
+        Param::count("unscheduled", 1, LEVELS - 1)
+            .or(&["auto"])
+            .default(
+                "\"auto\"",
+                "PRE-150",
+                "by the share of unscheduled bytes (BFC paper A.2, Homa paper 3.4)",
+            )
+            .about("Levels of unscheduled packets; `\"auto\"`: from the sizes of the traffic."),
+        Param::list(
+            "cutoffs",
+            &param::Kind::Size {
+                min: 1,
+                max: u32::MAX as u64,
+            },
+        )
+        .or(&["auto"])
+        .default(
+            "\"auto\"",
+            "PRE-150",
+            "equally many unscheduled bytes in each level (Homa paper 3.4)",
+        )
+        .about("The largest message of each unscheduled level but the last."),
+        Param::count("overcommitment", 1, LEVELS)
+            .or(&["auto"])
+            .default(
+                "\"auto\"",
+                "PRE-150",
+                "as many messages as scheduled levels (BFC paper A.2)",
+            )
+            .about("Messages that a receiver grants at a time; `\"auto\"`: as many as scheduled levels."),
+        window("PRE-150", "unasked, and granted ahead (Homa paper 3.2)"),
+        timeout(
+            "\"10ms\"",
+            "PRE-151",
+            "of silence before a packet is requested again, our choice",
+        ),
+    ];
+    const NEEDS: Needs = Needs {
+        levels: true,
+        flow_sizes: true,
+        grants: true,
+        ..Needs::NOTHING
+    };
+
+    /// 0 stands for what the traffic decides ([`Homa::complete`]).
+    fn configure(values: &Values) -> Result<HomaConfig, Conflict> {
+        let levels = values.count("levels");
+        let mut unscheduled = values.some_count("unscheduled").unwrap_or(0);
+        if unscheduled >= levels {
+            return Err(Conflict::new(
+                &["unscheduled", "levels"],
+                format!("{unscheduled} of {levels} levels are for unscheduled packets"),
+                format!(
+                    "leave a level for scheduled packets: at most {}",
+                    levels - 1
+                ),
+            ));
+        }
+        let mut cutoffs = [0; MAX_LEVELS];
+        if let Some(sizes) = values.some_list("cutoffs") {
+            let sizes: Vec<u32> = sizes.iter().map(size_bytes).collect();
+            if !sizes.is_sorted_by(|a, b| a < b) {
+                return Err(Conflict::new(
+                    &["cutoffs"],
+                    "the sizes must grow",
+                    "each is the largest message of its level",
+                ));
+            }
+            let needed = sizes.len() as u64 + 1;
+            if unscheduled != 0 && unscheduled != needed || needed > levels - 1 {
+                return Err(Conflict::new(
+                    &["cutoffs", "unscheduled"],
+                    format!(
+                        "{} sizes part messages into {needed} unscheduled levels",
+                        sizes.len()
+                    ),
+                    "give one size less than there are unscheduled levels, and leave a level for scheduled packets",
+                ));
+            }
+            unscheduled = needed;
+            cutoffs = [u32::MAX; MAX_LEVELS];
+            cutoffs[..sizes.len()].copy_from_slice(&sizes);
+        }
+        let granted = values.some_count("overcommitment").unwrap_or(0);
+        if granted > levels - unscheduled.max(1) {
+            return Err(Conflict::new(
+                &["overcommitment", "levels"],
+                format!(
+                    "overcommitment {granted} is more than there are levels for scheduled packets"
+                ),
+                "each message that is granted has a level of its own; raise levels, or take \"auto\"",
+            ));
+        }
+        Ok(HomaConfig {
+            levels: levels as u8,
+            unscheduled: unscheduled as u8,
+            cutoffs,
+            overcommitment: granted as u8,
+            window: values.some_size("window"),
+            timeout_ps: values.time("timeout"),
+        })
+    }
+
+    /// Fills in what of the levels was left to the traffic.
+    // HOM-04, HOM-06
+    fn complete(mut config: HomaConfig, around: &Around) -> HomaConfig {
+        let window_bytes = match config.window {
+            Some(bytes) => bytes as f64,
+            None => around.bdp_bytes,
+        };
+        let unscheduled = |bytes: f64| bytes.min(window_bytes);
+        let sizes = &around.flow_sizes;
+        if config.unscheduled == 0 {
+            let all: f64 = sizes.iter().map(|&(size, n)| size * n).sum();
+            let first: f64 = sizes.iter().map(|&(size, n)| unscheduled(size) * n).sum();
+            let share = if all > 0.0 { first / all } else { 0.5 };
+            let levels = (f64::from(config.levels) * share + 0.5) as u8;
+            config.unscheduled = levels.clamp(1, config.levels - 1);
+        }
+        if config.cutoffs[0] == 0 {
+            config.cutoffs = cutoffs(sizes, unscheduled, config.unscheduled);
+        }
+        if config.overcommitment == 0 {
+            config.overcommitment = config.levels - config.unscheduled;
+        }
+        config
+    }
+
+    fn levels(config: &HomaConfig) -> u16 {
+        config.levels.into()
+    }
+
+    fn idle(acted: &Acted) -> Option<&'static str> {
+        (acted.nics.grants == 0).then_some("Homa granted nothing")
+    }
+}
+
+fn size_bytes(value: &Value) -> u32 {
+    match value {
+        Value::Size(bytes) => *bytes as u32,
+        other => unreachable!("{other:?} in a list of sizes"),
+    }
+}
+
+/// Sizes that part messages so that each level has equally many unscheduled bytes.
+// HOM-04
+fn cutoffs(
+    sizes: &[(f64, f64)],
+    unscheduled: impl Fn(f64) -> f64,
+    levels: u8,
+) -> [u32; MAX_LEVELS] {
+    let mut cutoffs = [u32::MAX; MAX_LEVELS];
+    let all: f64 = sizes.iter().map(|&(size, n)| unscheduled(size) * n).sum();
+    let (mut level, mut below) = (1u8, 0.0);
+    for &(size, n) in sizes {
+        below += unscheduled(size) * n;
+        while level < levels && below >= all * f64::from(level) / f64::from(levels) {
+            cutoffs[usize::from(level) - 1] = size.min(f64::from(u32::MAX)) as u32;
+            level += 1;
+        }
+    }
+    cutoffs
+}

@@ -1,0 +1,193 @@
+//! The sender: it sends a first window unasked, and then what receivers grant.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use super::{Alarm, Context, Homa, Next};
+use crate::flow::FlowStart;
+use crate::ids::FlowSlot;
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::sink::Sink;
+use crate::switch::DATA_CLASS;
+use crate::transport::{count_sent, data_packet, packets_of, window_packets};
+use crate::units::Time;
+use crate::wait::Wait;
+
+/// A message at its sender.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub start: FlowStart,
+    pub packets: u32,
+    /// Packets that may be sent unasked.
+    window: u32,
+    pub next: u32,
+    /// Packets that may be sent.
+    granted: u32,
+    /// Packets that the receiver requested again.
+    lost: VecDeque<u32>,
+    /// Level of its unscheduled packets.
+    first_level: u16,
+    /// Level that the receiver set last.
+    level: u16,
+    /// It stands in its queue of messages.
+    pub waits: bool,
+    pub retransmitted: u32,
+    pub heard_ps: Time,
+}
+
+impl Outgoing {
+    fn has_something(&self) -> bool {
+        !self.lost.is_empty() || self.next < self.granted
+    }
+
+    /// Payload bytes that it has not sent yet.
+    fn remaining(&self, mtu: u16) -> u64 {
+        self.start.bytes - self.start.bytes_below(self.next, mtu)
+    }
+}
+
+impl Homa {
+    /// A message begins with a first window.
+    // HOM-01, HOM-04
+    pub(super) fn begin<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
+        let settings = cx.config;
+        let packets = packets_of(start.bytes, cx.frames.mtu);
+        let window = window_packets(settings.window, &start.path, cx.frames);
+        let flow = Outgoing {
+            start: *start,
+            packets,
+            window,
+            next: 0,
+            granted: window.min(packets),
+            lost: VecDeque::new(),
+            first_level: settings.level_of(start.bytes),
+            level: settings.levels.into(),
+            waits: false,
+            retransmitted: 0,
+            heard_ps: cx.now,
+        };
+        let slot = self.outgoing.insert(start.flow, flow);
+        self.revive(cx, slot, start.flow);
+        let alarm = Alarm {
+            at: cx.now + settings.timeout_ps,
+            flow: start.flow,
+            incoming: false,
+            slot,
+        };
+        self.alarm(cx, alarm);
+    }
+
+    /// Puts a message that has something to send among those that do.
+    fn revive<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32) {
+        let Some(flow) = self.outgoing.get_mut(slot, number) else {
+            return;
+        };
+        if flow.waits || !flow.has_something() {
+            return;
+        }
+        flow.waits = true;
+        cx.sink.flow_waits(&flow.start, Wait::Turn);
+        let class = cx.frames.data_class + flow.start.class;
+        let port = flow.start.port;
+        let next = Next {
+            remaining: flow.remaining(cx.frames.mtu),
+            flow: number,
+            slot,
+        };
+        self.ready.of(port, class).push(Reverse(next));
+        cx.sink.kick(port);
+    }
+
+    /// A grant, or a request for packets from `psn` on.
+    // HOM-05, HOM-10
+    pub(super) fn asked<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, cold: &Cold) {
+        let Some(flow) = self.outgoing.get_mut(cold.slot, packet.flow) else {
+            return;
+        };
+        flow.heard_ps = cx.now;
+        flow.level = cold.level;
+        let end = match packet.kind() {
+            Kind::Grant => packet.psn,
+            _ => {
+                let end = packet.psn.saturating_add(cold.credit).min(flow.packets);
+                for psn in packet.psn..end.min(flow.next) {
+                    if !flow.lost.contains(&psn) {
+                        flow.lost.push_back(psn);
+                    }
+                }
+                end
+            }
+        };
+        flow.granted = flow.granted.max(end.min(flow.packets));
+        self.revive(cx, cold.slot, packet.flow);
+    }
+
+    /// The receiver has the whole message.
+    pub(super) fn finished<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        packet: &Packet,
+        cold: &Cold,
+    ) {
+        if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
+            cx.finish(&flow.start, cold, flow.retransmitted);
+        }
+    }
+
+    /// The next packet of the message with the least left.
+    // HOM-02, HOM-03, HOM-04
+    pub(super) fn send_data<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        class: u8,
+        arena: &mut Arena,
+    ) -> Option<PacketId> {
+        let levels = u16::from(cx.config.levels);
+        while let Some(Reverse(next)) = self.ready.of(port, class).pop() {
+            let Some(flow) = self.outgoing.get_mut(next.slot, next.flow) else {
+                continue;
+            };
+            flow.waits = false;
+            cx.sink.flow_waits(&flow.start, Wait::Receiver);
+            let again = flow.lost.pop_front();
+            let psn = match again {
+                Some(psn) => psn,
+                None if flow.next < flow.granted => {
+                    flow.next += 1;
+                    flow.next - 1
+                }
+                None => continue,
+            };
+            let (mut hot, mut cold) = data_packet(cx.now, cx.frames, &flow.start, next.slot, psn);
+            let unscheduled = psn < flow.window && (again.is_none() || flow.level >= levels);
+            let level = if unscheduled {
+                flow.first_level
+            } else {
+                flow.level.min(levels - 1)
+            };
+            hot.upstream_queue =
+                u16::from(DATA_CLASS) + u16::from(class - DATA_CLASS) * levels + level;
+            cold.credit = flow.window;
+            flow.retransmitted += u32::from(again.is_some());
+            count_sent(cx.counters, &mut hot, cold.payload, again.is_some());
+            self.revive(cx, next.slot, next.flow);
+            return Some(arena.alloc(hot, cold));
+        }
+        None
+    }
+
+    /// A sender that hears nothing sends its first packet again: the receiver may not know of the
+    /// message, or its acknowledgement may be lost.
+    // HOM-11
+    pub(super) fn probe<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32) {
+        if let Some(flow) = self.outgoing.get_mut(slot, number)
+            && !flow.has_something()
+        {
+            cx.counters.timeouts += 1;
+            cx.sink.flow_waits(&flow.start, Wait::TimedOut);
+            flow.lost.push_back(0);
+        }
+        self.revive(cx, slot, number);
+    }
+}

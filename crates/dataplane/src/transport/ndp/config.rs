@@ -1,0 +1,116 @@
+//! Parameters of NDP, and what it needs of the other axes of a scheme.
+
+use super::Ndp;
+use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
+use crate::requirements::{SwitchRequirements, TrimConfig};
+use crate::transport::{Acted, Around, Declared, Needs, timeout, window};
+use crate::units::Time;
+
+/// NDP's ends (`specs/ndp.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NdpConfig {
+    /// Payload bytes that a flow sends unasked; `None`: one BDP.
+    pub window: Option<u64>,
+    /// A packet of which nothing is heard for this long is sent again, ps.
+    pub timeout_ps: Time,
+    /// What its switches do.
+    pub trim: TrimConfig,
+}
+
+impl Declared for Ndp {
+    type Config = NdpConfig;
+
+    const NAME: &'static str = "ndp";
+    const TITLE: &'static str = "NDP";
+    const ABOUT: &'static str = "Switches trim what they cannot hold, and receivers pull packets at the pace of their link.";
+    // NDP-01, NDP-02, NDP-03, NDP-12
+    const PARAMS: &'static [Param] = &[
+        Param::count("queue", 2, 10_000)
+            .default(
+                "8",
+                "PRE-147",
+                "data packets that may wait at a port (NDP paper 3.1)",
+            )
+            .about("Data packets that may wait at a port and class."),
+        Param::size("header", 1, 1_000)
+            .default("\"64B\"", "PRE-147", "what trimming leaves (NDP paper 3.1)")
+            .about("Bytes that trimming leaves of a packet."),
+        Param::size("control_queue", 64, MAX_SIZE_BYTES)
+            .or(&["data"])
+            .default(
+                "\"data\"",
+                "PRE-148",
+                "as many bytes for headers as for data, our choice",
+            )
+            .about("Bytes of headers and other control that may wait at a port; `\"data\"`: as many as of data."),
+        Param::count("weight", 1, 60_000)
+            .default(
+                "10",
+                "PRE-147",
+                "headers for each data packet while both wait (NDP paper 3.1)",
+            )
+            .about("Control packets for each data packet while both wait."),
+        Param::flag("trim_either")
+            .default(
+                "true",
+                "PRE-147",
+                "the arriving packet or the last one, by chance (NDP paper 3.1)",
+            )
+            .about("The arriving packet or the last in the queue is trimmed, by chance; else always the arriving one."),
+        Param::flag("return_to_sender")
+            .default(
+                "true",
+                "PRE-147",
+                "headers that find no room go back (NDP paper 3.2)",
+            )
+            .about("A header that finds no room goes back to its sender."),
+        window("PRE-147", "the first window (NDP paper 3.2)"),
+        timeout(
+            "\"1ms\"",
+            "PRE-148",
+            "far beyond any queue of eight packets (NDP paper 3.2)",
+        ),
+    ];
+    const NEEDS: Needs = Needs {
+        one_queue: Some("NDP trims what finds the one data queue of its port full"),
+        chooses_paths: true,
+        trims: true,
+        ..Needs::NOTHING
+    };
+
+    fn configure(values: &Values) -> Result<NdpConfig, Conflict> {
+        Ok(NdpConfig {
+            window: values.some_size("window"),
+            timeout_ps: values.time("timeout"),
+            trim: TrimConfig {
+                packets: values.count("queue") as u16,
+                header_bytes: values.size("header") as u16,
+                control_bytes: values.some_size("control_queue").unwrap_or(0),
+                weight: values.count("weight") as u16,
+                either: values.flag("trim_either"),
+                returns: values.flag("return_to_sender"),
+            },
+        })
+    }
+
+    /// As much memory for headers as for data, where the scenario does not say how much.
+    // NDP-03
+    fn complete(mut config: NdpConfig, around: &Around) -> NdpConfig {
+        if config.trim.control_bytes == 0 {
+            config.trim.control_bytes =
+                u64::from(config.trim.packets) * u64::from(around.max_frame);
+        }
+        config
+    }
+
+    fn requires(config: &NdpConfig) -> SwitchRequirements {
+        SwitchRequirements {
+            trim: Some(config.trim),
+            ..SwitchRequirements::default()
+        }
+    }
+
+    fn idle(acted: &Acted) -> Option<&'static str> {
+        (acted.trims == 0).then_some("NDP trimmed no packet")
+    }
+}

@@ -1,0 +1,251 @@
+//! The sender: it sends a first window, and then a packet for each pull.
+
+use std::collections::VecDeque;
+
+use super::{AlarmKind, Context, Ndp};
+use crate::flow::FlowStart;
+use crate::ids::FlowSlot;
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
+use crate::paths::permutation::Permutation;
+use crate::sink::Sink;
+use crate::transport::{count_sent, data_packet, packets_of, window_packets};
+use crate::units::Time;
+use crate::wait::Wait;
+
+/// A flow at its sender.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub start: FlowStart,
+    packets: u32,
+    next: u32,
+    /// Everything below has arrived.
+    pub acked: u32,
+    /// Packets to be sent again.
+    lost: VecDeque<u32>,
+    /// Packets of which nothing has been heard, and when they were sent; oldest first.
+    flight: VecDeque<(u32, Time)>,
+    /// Packets that it may send.
+    allowance: u32,
+    /// ACKs and NACKs that have come: the receiver makes a pull for each.
+    answered: u32,
+    /// Pulls that have come, by the number on the last one.
+    pulled: u32,
+    /// It is in its ring.
+    pub waits: bool,
+    /// Paths of the packets, if the sender chooses them.
+    paths: Option<Permutation>,
+    pub retransmitted: u32,
+    /// When anything was last heard of it, or sent again for want of that.
+    news_ps: Time,
+}
+
+impl Outgoing {
+    /// True if packets are left to be sent, for the first time or again.
+    pub fn has_something(&self) -> bool {
+        !self.lost.is_empty() || self.next < self.packets
+    }
+
+    /// A packet was heard of. False: it was given up before.
+    fn landed(&mut self, psn: u32) -> bool {
+        let at = self.flight.iter().position(|&(number, _)| number == psn);
+        at.and_then(|at| self.flight.remove(at)).is_some()
+    }
+
+    /// No pull is to be expected: nothing is in flight, and whatever arrived has been pulled for.
+    // NDP-14
+    fn expects_nothing(&self) -> bool {
+        self.flight.is_empty() && self.answered <= self.pulled
+    }
+
+    /// When it loses patience.
+    fn deadline(&self, timeout_ps: Time) -> Time {
+        self.flight.front().map_or(self.news_ps, |&(_, at)| at) + timeout_ps
+    }
+
+    /// The label of the path of the next packet, if the sender chooses it; else the hash of the flow.
+    // NDP-05
+    fn path(&mut self, draw: &mut impl FnMut() -> u64) -> u32 {
+        match &mut self.paths {
+            Some(paths) => paths.step(draw),
+            None => self.start.hash,
+        }
+    }
+}
+
+impl Ndp {
+    /// A flow begins with a first window.
+    // NDP-12
+    pub(super) fn begin<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
+        let flow = Outgoing {
+            start: *start,
+            packets: packets_of(start.bytes, cx.frames.mtu),
+            next: 0,
+            acked: 0,
+            lost: VecDeque::new(),
+            flight: VecDeque::new(),
+            allowance: 0,
+            answered: 0,
+            pulled: 0,
+            waits: false,
+            paths: (start.ways > 0).then(|| Permutation::of(start.ways)),
+            retransmitted: 0,
+            news_ps: cx.now,
+        };
+        let slot = self.outgoing.insert(start.flow, flow);
+        let window = window_packets(cx.config.window, &start.path, cx.frames);
+        self.allow(cx, slot, start.flow, window);
+        let at = cx.now + cx.config.timeout_ps;
+        let flow = start.flow;
+        self.alarm(cx, at, AlarmKind::Timeout { flow, slot });
+    }
+
+    /// A flow may send this many packets more.
+    fn allow<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32, more: u32) {
+        let Some(flow) = self.outgoing.get_mut(slot, number) else {
+            return;
+        };
+        flow.allowance += more;
+        if flow.allowance == 0 || flow.waits {
+            return;
+        }
+        flow.waits = true;
+        cx.sink.flow_waits(&flow.start, Wait::Turn);
+        let class = cx.frames.data_class + flow.start.class;
+        let port = flow.start.port;
+        self.rings.of(port, class).push_back((slot, number));
+        cx.sink.kick(port);
+    }
+
+    /// An ACK, a NACK, a pull or a header that came back.
+    // NDP-12, NDP-13, NDP-14
+    pub(super) fn answered<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        packet: &Packet,
+        cold: &Cold,
+    ) {
+        let Some(flow) = self.outgoing.get_mut(cold.slot, packet.flow) else {
+            return;
+        };
+        flow.news_ps = cx.now;
+        let mut more = 0;
+        match packet.kind() {
+            Kind::Ack => {
+                flow.answered += 1;
+                flow.acked = flow.acked.max(cold.arrived_below);
+                if !flow.landed(packet.psn) {
+                    flow.lost.retain(|&psn| psn != packet.psn);
+                }
+                if cold.stamp != Stamp::INCOMPLETE {
+                    if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
+                        cx.finish(&flow.start, cold, flow.retransmitted);
+                    }
+                    return;
+                }
+            }
+            Kind::Nak => {
+                flow.answered += 1;
+                if flow.landed(packet.psn) {
+                    flow.lost.push_back(packet.psn);
+                }
+            }
+            Kind::Returned => {
+                cx.counters.driven.returned += 1;
+                if flow.landed(packet.psn) {
+                    flow.lost.push_back(packet.psn);
+                }
+                more = u32::from(flow.expects_nothing() && flow.allowance == 0);
+            }
+            _ => {
+                // The number on a pull counts those that were lost, too.
+                more = packet.psn.saturating_sub(flow.pulled);
+                flow.pulled = flow.pulled.max(packet.psn);
+            }
+        }
+        self.allow(cx, cold.slot, packet.flow, more);
+    }
+
+    /// The next packet of the ring of a port and class.
+    pub(super) fn send_data<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        port: u16,
+        class: u8,
+        arena: &mut Arena,
+    ) -> Option<PacketId> {
+        let ring = self.rings.of(port, class);
+        while let Some((slot, number)) = ring.pop_front() {
+            let Some(flow) = self.outgoing.get_mut(slot, number) else {
+                continue;
+            };
+            // NDP-13: what was lost goes first.
+            let again = flow.lost.pop_front();
+            let psn = match again {
+                Some(psn) => psn,
+                None if flow.next < flow.packets => {
+                    flow.next += 1;
+                    flow.next - 1
+                }
+                None => {
+                    flow.allowance = 0;
+                    flow.waits = false;
+                    cx.sink.flow_waits(&flow.start, Wait::Receiver);
+                    continue;
+                }
+            };
+            debug_assert!(flow.allowance > 0, "no packet is allowed");
+            flow.allowance -= 1;
+            flow.flight.push_back((psn, cx.now));
+            flow.waits = flow.allowance > 0 && flow.has_something();
+            if flow.waits {
+                ring.push_back((slot, number));
+            } else {
+                flow.allowance = 0;
+                cx.sink.flow_waits(&flow.start, Wait::Receiver);
+            }
+            let (mut hot, cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
+            hot.hash = flow.path(&mut || cx.sink.draw());
+            flow.retransmitted += u32::from(again.is_some());
+            count_sent(cx.counters, &mut hot, cold.payload, again.is_some());
+            return Some(arena.alloc(hot, cold));
+        }
+        None
+    }
+
+    /// Packets of which nothing was heard for too long are sent again, unasked.
+    // NDP-15
+    pub(super) fn timeout<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        slot: FlowSlot,
+        number: u32,
+    ) {
+        let timeout_ps = cx.config.timeout_ps;
+        let Some(flow) = self.outgoing.get_mut(slot, number) else {
+            return;
+        };
+        let mut more = 0;
+        if cx.now >= flow.deadline(timeout_ps) {
+            cx.counters.timeouts += 1;
+            cx.sink.flow_waits(&flow.start, Wait::TimedOut);
+            flow.news_ps = cx.now;
+            while let Some(&(psn, sent_ps)) = flow.flight.front()
+                && sent_ps + timeout_ps <= cx.now
+            {
+                flow.flight.pop_front();
+                flow.lost.push_back(psn);
+                more += 1;
+            }
+            if more == 0 && flow.allowance == 0 {
+                // Pulls, or the last ACK, were lost.
+                more = 1;
+                if !flow.has_something() {
+                    flow.lost.push_back(flow.acked.min(flow.packets - 1));
+                }
+            }
+        }
+        let at = flow.deadline(timeout_ps).max(cx.now + 1);
+        self.allow(cx, slot, number, more);
+        self.alarm(cx, at, AlarmKind::Timeout { flow: number, slot });
+    }
+}
