@@ -42,7 +42,7 @@ use crate::ids::NodeId;
 use crate::ns3;
 use crate::record::ThreadUse;
 use crate::routing::PathCounts;
-use crate::topology::Graph;
+use crate::topology::{Graph, Loss};
 
 /// Whether the hop scheme keeps data from being dropped.
 fn is_lossless_by_hop(config: &SwitchConfig, links_lose: bool) -> bool {
@@ -270,6 +270,44 @@ fn node(plan: &Plan, number: NodeId) -> Node {
     }
 }
 
+/// What the sinks of the nodes of a partition reach, at time 0.
+fn core<C: Calendar>(plan: &Plan, places: &Places, part: u32, calendar: Lanes<C>) -> Core<C> {
+    let graph = &plan.graph;
+    let links_lose = graph.link_ids().any(|link| graph.loss(link) != Loss::NONE);
+    let links_fail = LinkStates::fail(plan);
+    Core {
+        now: 0,
+        calendar,
+        links: Links::new(graph, plan.clock, places, part),
+        nodes: places.nodes(part).iter().map(|&n| node(plan, n)).collect(),
+        drops: [0; DROP_CAUSES],
+        lossless: plan
+            .switch_configs()
+            .map(|switch| lossless_classes(switch, links_lose))
+            .fold(ClassSet::MAX, |all, of_switch| all & of_switch),
+        links_fail,
+        broken_promises: 0,
+        late_frames: 0,
+        flows_changed: false,
+        ends: Vec::new(),
+        hears: !plan.jobs.jobs.is_empty() || plan.record.follows_flows(),
+        delivered: Vec::new(),
+        notices: Notices::new(&plan.nic),
+        paused: MixedMap::default(),
+        pauses: Vec::new(),
+        follows: plan.record.follows_pauses(),
+        pauses_sent: Vec::new(),
+        reading: None,
+        listens: plan.record.follows_flows(),
+        sending_holds: links_fail || holds_itself(plan),
+        heard: Vec::new(),
+        reading_root: None,
+        events: 0,
+        watched: plan.record.watches_queues(),
+        replayed: ns3::draws(&plan.switch, graph),
+    }
+}
+
 /// A partition with all its nodes, at time 0.
 fn partition<C: Calendar>(
     plan: &Plan,
@@ -290,37 +328,7 @@ fn partition<C: Calendar>(
         network: wire_network(plan),
     };
     let recording = Recording::new(&plan.record, &setup);
-    let core = Core {
-        now: 0,
-        calendar,
-        links: Links::new(graph, plan.clock, places, part),
-        nodes: places.nodes(part).iter().map(|&n| node(plan, n)).collect(),
-        drops: [0; DROP_CAUSES],
-        lossless: plan
-            .switch_configs()
-            .map(|switch| lossless_classes(switch, !losses.none()))
-            .fold(ClassSet::MAX, |all, of_switch| all & of_switch),
-        links_fail: link_states.is_some(),
-        broken_promises: 0,
-        late_frames: 0,
-        flows_changed: false,
-        ends: Vec::new(),
-        hears: !plan.jobs.jobs.is_empty() || plan.record.follows_flows(),
-        delivered: Vec::new(),
-        notices: Notices::new(&plan.nic),
-        paused: MixedMap::default(),
-        pauses: Vec::new(),
-        follows: plan.record.follows_pauses(),
-        pauses_sent: Vec::new(),
-        reading: None,
-        listens: plan.record.follows_flows(),
-        sending_holds: link_states.is_some() || holds_itself(plan),
-        heard: Vec::new(),
-        reading_root: None,
-        events: 0,
-        watched: plan.record.watches_queues(),
-        replayed: ns3::draws(&plan.switch, graph),
-    };
+    let core = core(plan, places, part, calendar);
     let switches: Vec<_> = (places.switches(part).iter())
         .filter_map(|&n| switch(plan, tables, n))
         .collect();

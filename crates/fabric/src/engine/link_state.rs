@@ -59,6 +59,12 @@ pub(super) struct LinkStates {
 }
 
 impl LinkStates {
+    /// True if links of a run fail.
+    pub fn fail(plan: &Plan) -> bool {
+        let failures = plan.link_failures.as_ref();
+        failures.is_some_and(|failures| !failures.is_empty())
+    }
+
     /// `None`: no link ever fails.
     pub fn new(plan: &Plan) -> Option<Box<Self>> {
         let link_failures = plan

@@ -152,20 +152,6 @@ impl Plan {
                 agg_link,
                 core_link,
             } => {
-                let counts = [
-                    ("pods", pods),
-                    ("tors_per_pod", tors_per_pod),
-                    ("aggs_per_pod", aggs_per_pod),
-                    ("cores", cores),
-                    ("hosts_per_tor", hosts_per_tor),
-                ];
-                check_counts("clos", &counts)?;
-                if !cores.is_multiple_of(aggs_per_pod) {
-                    return Err(TopologyError::UnevenCores {
-                        cores,
-                        aggs_per_pod,
-                    });
-                }
                 let shape = ThreeTier {
                     shape: "clos",
                     tor_name: "tor",
@@ -175,30 +161,14 @@ impl Plan {
                     cores,
                     hosts_per_tor,
                 };
+                shape.check_clos()?;
                 shape.plan(link, agg_link, core_link)
             }
             TopologySpec::FatTree {
                 k,
                 link,
                 fabric_link,
-            } => {
-                if k == 0 || k % 2 != 0 {
-                    return Err(TopologyError::BadK { k });
-                }
-                let half = k / 2;
-                // Beyond this the number of hosts is refused anyway; here it keeps half² in range.
-                let cores = half.checked_mul(half).ok_or_else(|| too_many_hosts(k))?;
-                let shape = ThreeTier {
-                    shape: "fat-tree",
-                    tor_name: "edge",
-                    pods: k,
-                    tors_per_pod: half,
-                    aggs_per_pod: half,
-                    cores,
-                    hosts_per_tor: half,
-                };
-                shape.plan(link, fabric_link, fabric_link)
-            }
+            } => ThreeTier::fat_tree(k)?.plan(link, fabric_link, fabric_link),
             TopologySpec::DualHomed {
                 pairs,
                 hosts,
@@ -363,6 +333,45 @@ struct ThreeTier {
 }
 
 impl ThreeTier {
+    /// Refuses counts of a Clos network that are 0, or cores that the aggregation switches cannot share evenly.
+    fn check_clos(&self) -> Result<(), TopologyError> {
+        let counts = [
+            ("pods", self.pods),
+            ("tors_per_pod", self.tors_per_pod),
+            ("aggs_per_pod", self.aggs_per_pod),
+            ("cores", self.cores),
+            ("hosts_per_tor", self.hosts_per_tor),
+        ];
+        check_counts("clos", &counts)?;
+        let (cores, aggs_per_pod) = (self.cores, self.aggs_per_pod);
+        match cores.is_multiple_of(aggs_per_pod) {
+            true => Ok(()),
+            false => Err(TopologyError::UnevenCores {
+                cores,
+                aggs_per_pod,
+            }),
+        }
+    }
+
+    /// The counts of a fat-tree of switches with `k` ports.
+    fn fat_tree(k: u32) -> Result<Self, TopologyError> {
+        if k == 0 || !k.is_multiple_of(2) {
+            return Err(TopologyError::BadK { k });
+        }
+        let half = k / 2;
+        // The limit on hosts refuses larger networks anyway. This check keeps half² in range.
+        let cores = half.checked_mul(half).ok_or_else(|| too_many_hosts(k))?;
+        Ok(Self {
+            shape: "fat-tree",
+            tor_name: "edge",
+            pods: k,
+            tors_per_pod: half,
+            aggs_per_pod: half,
+            cores,
+            hosts_per_tor: half,
+        })
+    }
+
     /// Switches are numbered all ToRs pod by pod, then all aggregation switches pod by pod, then
     /// the cores; aggregation switch i of every pod has the i-th share of the cores. // TOP-02
     fn plan(

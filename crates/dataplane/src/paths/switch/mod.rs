@@ -134,12 +134,6 @@ macro_rules! path_choices {
             pub const WORDS: &'static [(&'static str, &'static str)] =
                 &[$(($fixed, $about),)* $(($word, <$Policy as Policy>::ABOUT),)*];
 
-            /// True if a word of a scenario is a choice of switches.
-            #[must_use]
-            pub fn has_word(word: &str) -> bool {
-                Self::WORDS.iter().any(|(known, _)| *known == word)
-            }
-
             /// The words that have parameters, with these.
             pub fn tables() -> impl Iterator<Item = (&'static str, &'static [Param])> {
                 let all = [$(($word, <$Policy as Policy>::PARAMS),)*];
@@ -238,6 +232,12 @@ path_choices! {
 }
 
 impl PathChoice {
+    /// True if a word of a scenario is a choice of switches.
+    #[must_use]
+    pub fn has_word(word: &str) -> bool {
+        Self::WORDS.iter().any(|(known, _)| *known == word)
+    }
+
     /// True if the packets of a flow take several paths.
     #[must_use]
     pub const fn sprays(self) -> bool {
