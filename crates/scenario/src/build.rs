@@ -1,4 +1,4 @@
-//! From a checked scenario to everything that the engine needs.
+//! Converts a checked scenario into the plan that the engine executes.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -15,12 +15,12 @@ use traffic::{Feed, Flow, Hosts};
 use crate::loads::{racks, source};
 use crate::spec::Scenario;
 
-/// Why a checked scenario cannot be built after all.
+/// The reason why a scenario without errors cannot be built.
 #[derive(Debug)]
 pub enum BuildError {
     /// The routing tables would be too large.
     Routing(RoutingError),
-    /// The traffic cannot be made.
+    /// The flows cannot be generated.
     Traffic(String),
 }
 
@@ -35,22 +35,22 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// A plan, and where the generator of flows says why it ended early, if it did.
+/// A plan, and the error of its generator of flows.
 #[derive(Debug)]
 pub struct Built {
-    /// What the engine takes.
+    /// The input of the engine.
     pub plan: Plan,
-    /// Set when chance made more flows than a run can number.
+    /// Set during the run if the random arrivals give more flows than a run can have.
     pub traffic_error: Arc<OnceLock<String>>,
 }
 
-/// The flows, with an ear for the reason of their end.
-struct Heard {
+/// The flows of a feed. When the feed ends because of an error, its message is stored in `error`.
+struct CheckedFeed {
     feed: Feed,
     error: Arc<OnceLock<String>>,
 }
 
-impl Iterator for Heard {
+impl Iterator for CheckedFeed {
     type Item = Flow;
 
     fn next(&mut self) -> Option<Flow> {
@@ -58,7 +58,7 @@ impl Iterator for Heard {
         if flow.is_none()
             && let Some(e) = self.feed.error()
         {
-            // Only the first reason counts; it is the same every time.
+            // If the error is already stored, this fails; the message is the same each time.
             let _ = self.error.set(e.to_string());
         }
         flow
@@ -66,10 +66,11 @@ impl Iterator for Heard {
 }
 
 impl Scenario {
-    /// The flows of the scenario, in order of start; the same for every scheme.
+    /// Returns the flows of the scenario in the order of their starts. They do not depend on the
+    /// scheme.
     ///
     /// # Errors
-    /// The sources cannot be made into flows.
+    /// The flows cannot be generated.
     pub fn feed(&self) -> Result<Feed, BuildError> {
         let racks = racks(&self.graph);
         let wrong = |e: traffic::Error| BuildError::Traffic(e.to_string());
@@ -84,7 +85,8 @@ impl Scenario {
         Feed::new(self.spec.seed, &sources, self.graph.hosts(), &racks).map_err(wrong)
     }
 
-    /// Which egress can hold which other by backpressure.
+    /// Returns the backpressure graph: for each egress port, the egress ports that it can block by
+    /// backpressure.
     ///
     /// # Errors
     /// The network is too large.
@@ -97,10 +99,10 @@ impl Scenario {
         Ok(BackpressureGraph::new(&known, &routes))
     }
 
-    /// The pairs of ports that may hold their upstream, where not all may.
+    /// Returns the pairs of ports that may pause their upstream neighbour. `None`: all pairs may.
     // BFC-52
     fn allowed_pairs(&self, known: &Graph, routes: &[Routes]) -> Option<Vec<Pairs>> {
-        // Regular shapes route up, then down, which closes no circle.
+        // In regular topologies all routes go up and then down, so the graph has no cycle.
         if !self.spec.scheme.elides() || known.is_regular() {
             return None;
         }
@@ -108,16 +110,16 @@ impl Scenario {
         (!graph.removed.is_empty()).then(|| graph.allowed())
     }
 
-    /// The way of every flow, in the order of their numbers; `None` where packets of one flow take
-    /// several.
+    /// Returns the path of each flow, in the order of their numbers. `None`: packets of one flow
+    /// take several paths.
     ///
     /// # Errors
-    /// The network is too large, or the flows cannot be made.
+    /// The network is too large, or the flows cannot be generated.
     pub fn flow_paths(&self) -> Result<Option<FlowPaths>, BuildError> {
         self.build().map(|built| flow_paths(built.plan))
     }
 
-    /// The workloads, numbered behind the sources of traffic.
+    /// Returns the workloads. Their numbers follow those of the traffic sources.
     fn jobs(&self) -> Vec<Job> {
         let numbers = self.spec.traffic.len() as u16..;
         let jobs = numbers.zip(&self.spec.workloads);
@@ -125,10 +127,10 @@ impl Scenario {
             .collect()
     }
 
-    /// Everything that the engine needs.
+    /// Returns the plan that the engine executes.
     ///
     /// # Errors
-    /// The network is too large, or the flows cannot be made.
+    /// The network is too large, or the flows cannot be generated.
     pub fn build(&self) -> Result<Built, BuildError> {
         let config = self.spec.configure(&self.graph);
         let feed = self.feed()?;
@@ -145,7 +147,7 @@ impl Scenario {
             switch_at: config.switch_at,
             nic: config.nic,
             base_rtt: config.base_rtt,
-            feed: Box::new(Heard {
+            feed: Box::new(CheckedFeed {
                 feed,
                 error: traffic_error.clone(),
             }),

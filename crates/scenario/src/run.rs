@@ -1,4 +1,4 @@
-//! One run: scenario in, directory of results out.
+//! Runs one scenario and writes its results into a directory.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -26,19 +26,20 @@ use crate::spec::Scenario;
 use crate::traffic_spec::last_arrival_ps;
 use crate::units::show_time;
 
-/// How to run.
+/// Options of a run, in addition to its scenario.
 pub struct Options<'a> {
     /// Directory for the results.
     pub out_dir: PathBuf,
-    /// Write into the directory whatever is in it already.
+    /// True: write into the directory even if it contains files that are not results.
     pub force: bool,
-    /// Hash of everything that the result depends on, computed by the caller; copied to the summary.
+    /// Hash of all inputs that the result depends on. The caller computes it; the summary contains
+    /// it.
     pub key: Option<String>,
-    /// How many threads the run may use. Its results do not depend on it.
+    /// Number of threads that the run may use.
     pub threads: Threads,
-    /// Is told now and then how far the run is.
+    /// Called regularly with the progress of the run.
     pub progress: Option<&'a mut dyn FnMut(&Progress)>,
-    /// Set from outside to end the run soon and keep what was computed.
+    /// The caller sets this to end the run early and keep its results so far.
     pub interrupt: Option<&'a AtomicBool>,
 }
 
@@ -52,7 +53,8 @@ impl fmt::Debug for Options<'_> {
     }
 }
 
-/// What runs a plan: the simulator, or another engine. An error is a sentence for people.
+/// A function that executes a plan: the simulator or another engine. Its error is a message for
+/// users.
 pub trait Engine:
     FnOnce(Plan, &mut dyn Recorder, &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, String>
 {
@@ -67,20 +69,20 @@ impl<F> Engine for F where
 {
 }
 
-/// Why a run gave no results.
+/// The reason why a run has no results.
 #[derive(Debug)]
 pub enum RunError {
-    /// It could not be built.
+    /// The scenario could not be built.
     Build(BuildError),
     /// The results could not be written.
     Results(results::Error),
-    /// The generator of flows gave up half way.
+    /// The generator of flows failed during the run.
     Traffic(String),
-    /// Another engine than the simulator could not do it.
+    /// The engine returned an error.
     Other(String),
-    /// The engine broke down: a mistake in this program.
+    /// The engine panicked: a bug in Backwater.
     Engine {
-        /// What it said.
+        /// The message of the panic.
         message: String,
         /// [`Scenario::hash`].
         scenario_hash: u64,
@@ -90,7 +92,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Number of the system's error, where it was one.
+    /// The error number of the operating system, if the system reported the error.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
         match self {
@@ -123,7 +125,7 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Passes on what is recorded, and says when it can no longer be written.
+/// Passes records to the writer, and sets `failed` if the writer has an error.
 struct Recording {
     writer: Writer,
     failed: Rc<Cell<bool>>,
@@ -136,7 +138,8 @@ impl Recorder for Recording {
     }
 }
 
-/// The links whose frames are recorded, named by both ends; where several join them, by the port, too.
+/// Returns the links whose frames are captured. They are named by both ends, parallel links also by
+/// their number.
 // RCD-31
 fn captured(spec: &crate::spec::Spec, graph: &Graph) -> Vec<results::CapturedLink> {
     let listed = spec
@@ -156,7 +159,7 @@ fn captured(spec: &crate::spec::Spec, graph: &Graph) -> Vec<results::CapturedLin
         .collect()
 }
 
-/// The ends of links between nodes that several links join.
+/// Returns the ends of parallel links (several links between the same two nodes).
 // TOP-05: parallel links have numbers
 fn parallel_ends(graph: &Graph) -> Vec<results::ParallelEnd> {
     let mut ends = Vec::new();
@@ -182,8 +185,8 @@ fn parallel_ends(graph: &Graph) -> Vec<results::ParallelEnd> {
 }
 
 impl Scenario {
-    /// A hash of everything that the scenario says, however it is written: equal for equal runs of
-    /// one version.
+    /// Returns a hash of all values of the scenario. It does not depend on how the file is written.
+    /// It is equal for equal scenarios with the same version of Backwater.
     #[must_use]
     pub fn hash(&self) -> u64 {
         let text = format!("{:?}", self.spec);
@@ -191,7 +194,7 @@ impl Scenario {
             .fold(0, |hash, byte| mix64(hash ^ u64::from(byte)))
     }
 
-    /// What the writer of results has to know.
+    /// Returns the facts that the writer of results needs.
     #[must_use]
     pub fn info(&self) -> RunInfo {
         let spec = &self.spec;
@@ -245,19 +248,19 @@ impl Scenario {
     /// Runs the scenario and writes its results.
     ///
     /// # Errors
-    /// It cannot be built, its results cannot be written, or the engine breaks down. Nothing is
-    /// left half written.
+    /// The scenario cannot be built, the results cannot be written, or the engine fails. Then the directory contains no
+    /// incomplete files.
     pub fn run(&self, options: Options<'_>) -> Result<Summary, RunError> {
         self.run_by(options, |plan, recorder, watch| {
             Ok(engine::run(plan, recorder, watch))
         })
     }
 
-    /// [`Scenario::run`], with another engine that takes a plan and calls recorder and watch as the simulator
-    /// does.
+    /// Runs the scenario as [`Scenario::run`] does, with another engine. The engine must call the
+    /// recorder and the progress function as the simulator does.
     ///
     /// # Errors
-    /// As there, and [`RunError::Other`] with what that engine says.
+    /// Those of [`Scenario::run`], and [`RunError::Other`] with the error of the engine.
     pub fn run_by(&self, options: Options<'_>, engine: impl Engine) -> Result<Summary, RunError> {
         let built = self.build().map_err(RunError::Build)?;
         let info = RunInfo {
@@ -285,8 +288,8 @@ impl Scenario {
             threads: options.threads,
             ..built.plan
         };
-        // A panic must not take a whole comparison down: what has been written is thrown away with
-        // the recording, so nothing that it left inconsistent is ever looked at again.
+        // A panic must not end a whole comparison. After a panic the recording is dropped and its
+        // files are removed, so no code sees data that the panic left inconsistent.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             engine(plan, &mut recording, &mut watch)
         }));
@@ -310,8 +313,9 @@ impl Scenario {
             .map_err(RunError::Results)
     }
 
-    /// Mechanisms that were chosen and never acted. PFC and guards are not among them: they are
-    /// safety nets.
+    /// Returns a warning for each mechanism that the scenario selects and that never acted in the
+    /// run. PFC and its watchdog are exempt, because they act only if another mechanism does not
+    /// suffice.
     fn idle(&self, outcome: &Outcome) -> Vec<String> {
         let scheme = &self.spec.scheme;
         let counters = &outcome.counters;
@@ -375,7 +379,7 @@ impl Scenario {
     }
 }
 
-/// Names the key that allows losses in the messages about broken promises of no loss.
+/// Adds the key that allows losses to the messages of the check `lossless`.
 // AUD-05: run.on_loss
 fn name_the_key(outcome: &mut Outcome) {
     for violation in &mut outcome.violations {
@@ -385,14 +389,15 @@ fn name_the_key(outcome: &mut Outcome) {
     }
 }
 
-/// Takes the broken promises of no loss out of the violations and returns them as warnings.
+/// Removes the violations of the check `lossless` and returns their messages, which become
+/// warnings.
 // AUD-05: run.on_loss = "warn"
 fn allowed_losses(outcome: &mut Outcome) -> Vec<String> {
     let lost = outcome.violations.extract_if(.., |v| v.check == "lossless");
     lost.map(|v| v.message).collect()
 }
 
-/// What links did, or did not do, in a run.
+/// Returns warnings about failures of links that did not occur, and about deadlocks.
 fn link_warnings(outcome: &Outcome, links_change: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     if links_change && outcome.counters.link_changes == 0 {
@@ -408,7 +413,7 @@ fn link_warnings(outcome: &Outcome, links_change: bool) -> Vec<String> {
     warnings
 }
 
-/// A problem in one line, for the summary of a run.
+/// Returns a problem as one line, for the summary of a run.
 fn one_line(problem: &Problem) -> String {
     match &problem.at {
         Some(at) => {
@@ -450,7 +455,7 @@ fn node_info(spec: &TopologySpec, graph: &Graph, node: NodeId) -> NodeInfo {
     }
 }
 
-/// What the nodes of a level are called in this shape.
+/// Returns the name of a tier of nodes in this kind of topology.
 fn tier(spec: &TopologySpec, level: u8) -> String {
     let names: &[&str] = match spec {
         TopologySpec::Star { .. } | TopologySpec::Dumbbell { .. } => &["host", "switch"],
