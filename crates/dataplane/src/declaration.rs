@@ -113,6 +113,8 @@ pub struct Counter {
     pub name: &'static str,
     /// Of several switches the largest value counts, not the sum.
     pub largest: bool,
+    /// The summary has the key only if the value is not 0.
+    pub optional: bool,
 }
 
 impl Counter {
@@ -122,6 +124,16 @@ impl Counter {
         Self {
             name,
             largest: false,
+            optional: false,
+        }
+    }
+
+    /// Its values are added, and the summary has the key only if the sum is not 0.
+    #[must_use]
+    pub const fn optional(name: &'static str) -> Self {
+        Self {
+            optional: true,
+            ..Self::sum(name)
         }
     }
 
@@ -131,6 +143,7 @@ impl Counter {
         Self {
             name,
             largest: true,
+            optional: false,
         }
     }
 }

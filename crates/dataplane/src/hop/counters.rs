@@ -37,9 +37,11 @@ impl HopCounters {
         lists.copied().flatten()
     }
 
-    /// All counters by name.
+    /// Returns the counters by name, optional ones only if they are not 0.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        Self::names().map(|c| c.name).zip(self.0)
+        let all = Self::names().zip(self.0);
+        all.filter(|(counter, count)| !counter.optional || *count > 0)
+            .map(|(counter, count)| (counter.name, count))
     }
 
     /// Adds to one of them what nodes counted that are no switches. What no scheme counts is left out.

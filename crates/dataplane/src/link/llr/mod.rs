@@ -227,15 +227,15 @@ impl Link for Llr {
     type Config = LlrConfig;
 
     const COUNTERS: &'static [Counter] = &[
-        Counter::sum("llr_acks"),
-        Counter::sum("llr_nacks"),
-        Counter::sum("llr_replays"),
-        Counter::sum("llr_replayed_frames"),
-        Counter::sum("llr_bad_frames"),
-        Counter::sum("llr_discarded_frames"),
-        Counter::sum("llr_waits"),
-        Counter::sum("llr_flushes"),
-        Counter::sum("llr_flushed_frames"),
+        Counter::optional("llr_acks"),
+        Counter::optional("llr_nacks"),
+        Counter::optional("llr_replays"),
+        Counter::optional("llr_replayed_frames"),
+        Counter::optional("llr_bad_frames"),
+        Counter::optional("llr_discarded_frames"),
+        Counter::optional("llr_waits"),
+        Counter::optional("llr_flushes"),
+        Counter::optional("llr_flushed_frames"),
     ];
 
     const COUNTS_AT_HOSTS: bool = true;
