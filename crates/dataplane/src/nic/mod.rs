@@ -157,7 +157,7 @@ impl Nic {
             usize::from(port) < self.common.egress.ports.len(),
             "port {port}"
         );
-        if self.links.is_some() && !self.link_accepts(now, (port, false), id, arena, sink) {
+        if self.links.is_some() && !self.link_receives(now, port, id, arena, sink) {
             return;
         }
         if arena.hot(id).is_frame() {
@@ -182,9 +182,6 @@ impl Nic {
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        if self.links.is_some() {
-            self.link_left(now, port, id, arena, sink);
-        }
         let common = &mut self.common;
         if arena.hot(id).kind() != Kind::Data || self.half.receives() {
             return each!(&mut self.half, half => half.receive(now, common, port, id, arena, sink));
@@ -199,6 +196,7 @@ impl Nic {
     /// Acts on the frames that the host has processed, and asks to be called for the next.
     fn process<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         while let Some((port, id)) = self.host.as_mut().and_then(|h| h.next(now, arena)) {
+            self.link_left(now, port, id, arena, sink);
             self.act_on(now, port, id, arena, sink);
         }
         if let Some(next_ps) = self.host.as_ref().and_then(|host| host.next_ps()) {
@@ -247,20 +245,30 @@ impl Nic {
         sink: &mut S,
     ) -> Option<PacketId> {
         if self.links.is_some() {
-            match self.link_turn(now, port, arena, sink) {
-                Turn::Free => {}
-                Turn::Own(id) => return Some(id),
-                Turn::Blocked => return None,
-            }
+            return self.transmit_on_link(now, port, arena, sink);
         }
         let common = &mut self.common;
-        let sent = each!(&mut self.half, half => half.transmit(now, common, port, arena, sink));
-        if self.links.is_some()
-            && let Some(id) = sent
-        {
-            self.link_sent(now, port, id, arena, sink);
+        each!(&mut self.half, half => half.transmit(now, common, port, arena, sink))
+    }
+
+    /// Takes the next packet of a port whose link has a scheme.
+    #[inline(never)]
+    fn transmit_on_link<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> Option<PacketId> {
+        match self.link_turn(now, port, arena, sink) {
+            Turn::Free => {}
+            Turn::Own(id) => return Some(id),
+            Turn::Blocked => return None,
         }
-        sent
+        let common = &mut self.common;
+        let id = each!(&mut self.half, half => half.transmit(now, common, port, arena, sink))?;
+        self.link_sent(now, port, id, arena, sink);
+        Some(id)
     }
 
     /// Handles all timers that have expired at `now`. The driver calls this at each time that the NIC

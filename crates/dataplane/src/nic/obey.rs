@@ -70,6 +70,24 @@ impl Nic {
         .unwrap_or(true)
     }
 
+    /// Reports an arrived frame to the schemes of the links, also as one that has left the buffer unless the host
+    /// keeps it. Returns true if the NIC is to handle it.
+    #[inline(never)]
+    pub(super) fn link_receives<S: Sink>(
+        &mut self,
+        now: Time,
+        port: u16,
+        id: PacketId,
+        arena: &mut Arena,
+        sink: &mut S,
+    ) -> bool {
+        let is_accepted = self.link_accepts(now, (port, false), id, arena, sink);
+        if is_accepted && self.host.is_none() && !arena.hot(id).is_frame() {
+            self.link_left(now, port, id, arena, sink);
+        }
+        is_accepted
+    }
+
     /// Returns what the schemes of the links let a port send.
     #[inline(never)]
     pub(super) fn link_turn<S: Sink>(
