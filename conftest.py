@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import settings
 
 import backwater
@@ -162,3 +163,14 @@ def bare(comparison: Runs, tmp_path: Path) -> RunFiles:
     summary["links"] = []
     (path / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     return RunFiles(path)
+
+
+@pytest.fixture
+def validated() -> Callable[..., Result]:
+    """Run ``python -m validation`` with some arguments, in this process."""
+    from validation.__main__ import main
+
+    def call(*arguments: str | int | Path) -> Result:
+        return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+    return call
