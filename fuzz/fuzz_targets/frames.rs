@@ -27,7 +27,7 @@ fn network(choice: u8) -> Network {
             _ => IntFormat::Exact,
         },
         link_numbers: choice & 8 != 0,
-        ways: choice & 16 != 0,
+        trails: choice & 16 != 0,
         timed_pauses: choice & 32 != 0,
         sizes: SIZES,
     }

@@ -3,7 +3,7 @@
 //! There are two independent questions, and a link may have an answer to both. *Credit*: has the next node room for a
 //! frame? *Replay*: has the next node received it? The slot `link` of a switch is therefore a record with one field
 //! for each question, and the key `link` of a scenario is a list of words. Switch and NIC have the same state
-//! ([`Links`]), which acts on their ports through [`Ports`].
+//! (`Links`), which acts on their ports through `Ports`.
 //!
 //! To add a scheme: a file with its configuration (`impl Spec`, `impl Fit`, `impl Declaration`), its frames
 //! (`impl Frame`) and its state (`impl Link`), and a line in the list below.
