@@ -63,6 +63,8 @@ def recommend(
     given = chosen(scenario, scheme, overrides, seed)
     facts = given.thresholds()
     by_rule, reasons = rules.recommend(facts, None if response is None else int(response))
+    if not as_json:
+        _print_rules(reasons)
     found: dict[Steps, float] = {}
     if runs:
         store = (out or Path("out") / f"recommend-{scenario.stem}") / "store"
@@ -91,7 +93,7 @@ def recommend(
     if as_json:
         print(json.dumps(about, indent=2, ensure_ascii=False))
     else:
-        _print(reasons, by_rule, values, found, best, minimize)
+        _print(values, found, best, minimize)
 
 
 def _reason(reason: Reason) -> dict[str, Any]:
@@ -105,14 +107,7 @@ def _value(value: float, unit: str) -> str:
     return bytes_text(value) if unit == "B" else f"{value:g}"
 
 
-def _print(
-    reasons: list[Reason],
-    by_rule: Thresholds,
-    chosen: Thresholds,
-    found: dict[Steps, float],
-    best: Steps,
-    minimize: str,
-) -> None:
+def _print_rules(reasons: list[Reason]) -> None:
     print("By published rules:")
     for reason in reasons:
         print(f"  {reason.name:<28}{_value(reason.value, reason.unit):>10}  {reason.rule}")
@@ -120,6 +115,9 @@ def _print(
         bound = "" if margin is None else f"; bound {_value(reason.bound or 0, reason.unit)}"
         held = "" if margin is None else f", margin {margin:.2f}" + (" (broken)" * (margin <= 1))
         print(f"  {'':<38}  source: {reason.source}{bound}{held}")
+
+
+def _print(chosen: Thresholds, found: dict[Steps, float], best: Steps, minimize: str) -> None:
     if found:
         valid = sum(not math.isinf(value) for value in found.values())
         print(f"\nSimulated: {len(found)} settings, {valid} valid and without loss; {minimize}:")

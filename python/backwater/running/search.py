@@ -70,6 +70,14 @@ def simulated(
     """Return a function that simulates points and returns the mean of a column over seeds.
 
     A point with lost packets, with a violated check, or with Kmin above Kmax is infinite.
+    A seed without a value in this column does not count: with the same seed all points have the
+    same flows.
+
+    Raises
+    ------
+    RunError
+        If a run fails, or if no run has the column.
+
     """
     objective = columns.column(minimize).name
 
@@ -93,12 +101,15 @@ def simulated(
         for point, several in wanted.items():
             runs = [outcome.runs[one] for one in several]
             rows = [columns.row(run.summary) for run in runs]
-            for row in rows:
-                if objective not in row:
-                    near = ", ".join(sorted(name for name in row if name.startswith("fct.")))
-                    raise RunError(f"the runs have no column `{minimize}`; there are {near}")
+            measured = [float(row[objective]) for row in rows if row.get(objective) is not None]
+            if not measured:
+                near = sorted({name for row in rows for name in row if name.startswith("fct.")})
+                raise RunError(
+                    f"no run has a value for `{minimize}`: choose another with --minimize; "
+                    f"there are {', '.join(near)}"
+                )
             if all(run.ok and row["drops"] == 0 for run, row in zip(runs, rows, strict=True)):
-                found[point] = sum(float(row[objective]) for row in rows) / len(rows)
+                found[point] = sum(measured) / len(measured)
         return found
 
     return evaluate

@@ -69,8 +69,8 @@ def _fabric(facts: Facts) -> Iterator[str]:
         "BDP",
         f"{_rate(host)} · {time_text(rtt)} / 8 = {bytes_text(bdp)}, {bdp / frame:.0f} frames of "
         f"{frame} B: what a flow has in flight when it fills its link",
-        "a flow shorter than this is sent before its sender has heard anything: "
-        "no control of senders can slow it down",
+        "a flow shorter than this is sent before its first ACK can return: "
+        "no control that acts on ACKs can slow it down",
     )
     given = facts["control_rtt_ps"]
     if given is not None and given != rtt:
