@@ -17,7 +17,6 @@ from backwater.importers.msccl import chunks as msccl_chunks
 from backwater.importers.msccl import operations as msccl_operations
 from backwater.importers.msccl.algorithm import Algorithm
 from backwater.report import workloads
-from backwater.results.files import RunFiles
 from backwater.results.results import load
 from conftest import Backwater
 
@@ -379,7 +378,6 @@ def test_an_imported_algorithm_is_one_collective_of_a_run(
     assert done.returncode == 0, done.stderr
     assert command("run", "s.toml", "-o", "out", cwd=tmp_path).returncode == 0
     run = load(tmp_path / "out")
-    assert isinstance(run, RunFiles)
     [whole] = run.table("collectives").to_dicts()
     assert (whole["kind"], whole["bytes"], whole["ranks"]) == ("all-reduce", 8_000_000, 4)
     assert whole["composed"]

@@ -137,7 +137,7 @@ def test_network_flows_and_times(case: Callable[..., Path]) -> None:
     histogram = scenario["record"]["histogram"]
     # From 2 s to 2.00001 s, both sampled.
     assert histogram == {"every": "100ns", "bin": "1KB", "window": ["0s", "10100ns"]}
-    flows = list(csv.DictReader(io.StringIO(result.table("flows"))))
+    flows = list(csv.DictReader(io.StringIO(result.flows)))
     assert [(f["src"], f["dst"], f["bytes"], f["start"], f["port"]) for f in flows] == [
         ("0", "2", "500000", "686ns", "100"),
         ("1", "2", "1000", "1000500ps", "200"),
@@ -214,7 +214,7 @@ def test_hosts_keep_their_numbers(case: Callable[..., Path]) -> None:
     scenario = tomllib.loads(result.scenario)
     assert scenario["topology"]["hosts"] == ["2", "3"]
     assert scenario["run"]["epoch"] == "12ms"
-    assert result.table("flows").splitlines()[1] == "1,0,5,500us,100"
+    assert result.flows.splitlines()[1] == "1,0,5,500us,100"
 
 
 def test_loss_on_links(case: Callable[..., Path]) -> None:
@@ -478,7 +478,7 @@ def test_flows_are_the_same_in_all_dialects(
         for src, dst, size, start in flows
     ]
     result = imported(case(flows="\n".join([head.format(n=len(flows)), *lines]) + "\n"))
-    rows = list(csv.reader(io.StringIO(result.table("flows"))))[1:]
+    rows = list(csv.reader(io.StringIO(result.flows)))[1:]
     assert rows == [
         [str(src), str(dst), str(size), f"{i}us" if i else "0s", "100"]
         for i, (src, dst, size, _) in enumerate(flows)

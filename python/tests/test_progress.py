@@ -61,7 +61,7 @@ def test_each_scheme_has_a_line_with_buffers(scenario: Path, tmp_path: Path) -> 
         last = [line for line in said if line.startswith(f"{scheme} ")][-1]
         assert re.search(r"100%.* left .* M hops/s .* flows", last)
     assert any(re.search(r"(leaf|spine)\d holds [\d.]+ [KM]?B", line) for line in said)
-    assert any(re.search(r"[\d.]+ ms of 10 ms", line) for line in said)
+    assert any(re.search(r"[\d.]+ [mµn]?s of 10 ms", line) for line in said)
 
 
 WORK = """\

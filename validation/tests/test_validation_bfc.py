@@ -249,7 +249,7 @@ def as_ours(case: Path, kept: Path, stretch: float) -> None:
         fct_ns *= stretch if packets == 1 else 1
         start_ns = row["start_ps"] // 1000
         lines.append(line(row["src"], row["dst"], packets, start_ns, fct_ns, row["bytes"]))
-    samples = run.measured_queues().iter_rows(named=True)
+    samples = run.only.measured_queues().iter_rows(named=True)
     buffer = "".join(f"{s['at_ps'] // 1000},{s['name']},{s['used_bytes']}\n" for s in samples)
     put(case, lines, buffer)
 

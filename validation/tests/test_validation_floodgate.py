@@ -298,7 +298,7 @@ def as_ours(case: Path, kept: Path, stretch: float) -> None:
         lines.append(
             line(src, dst, size, start_ns, f"{acked:.3f}", f"{received:.3f}") + f",{incast:d}"
         )
-    queues = run.measured_queues().iter_rows(named=True)
+    queues = run.only.measured_queues().iter_rows(named=True)
     buffer = "".join(
         f"{q['at_ps'] // 1000},{int(q['name']) - 12},{q['used_bytes']}\n"
         for q in queues
@@ -342,7 +342,7 @@ def test_a_small_case_from_end_to_end(floodgate: int, tmp_path: Path, validated:
 def test_the_authors_own_list_is_read_whole() -> None:
     """Both cases; that they hold takes a minute: docs/validation-floodgate.md."""
     found = [case.expected() for case in cases.find(REFERENCE)]
-    assert [len(one.table("flows")) for one in found] == [5663, 5663]
+    assert [len(one.flows) for one in found] == [5663, 5663]
     for one in found:
         assert one.totals is not None
         assert one.totals.samples

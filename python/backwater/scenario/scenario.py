@@ -187,14 +187,16 @@ class Scenario:
             if "seed" in changes:
                 seed = changes.pop("seed")
             changes = [f"{key}={_value(key, value)}" for key, value in changes.items()]
+        changes = list(changes)
         for change in changes:
             if not isinstance(change, str):
                 raise ScenarioError(
                     f'changes: {change!r} is not a text such as "switch.buffer=8MB"'
                 )
-            key = change.partition("=")[0].strip()
-            kept = [one for one in new.overrides if one.partition("=")[0].strip() != key]
-            new.overrides = (*kept, change)
+        # These changes replace earlier ones of the same key. Among themselves the last one holds.
+        keys = {change.partition("=")[0].strip() for change in changes}
+        kept = [one for one in self.overrides if one.partition("=")[0].strip() not in keys]
+        new.overrides = (*kept, *changes)
         if scheme is not None:
             new.scheme = _text("scheme", scheme, "bfc")
         if seed is not None:
