@@ -377,7 +377,7 @@ def test_an_imported_algorithm_is_one_collective_of_a_run(
     done = command("import", "msccl", "ring.xml", *size, "-o", "s.toml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert command("run", "s.toml", "-o", "out", cwd=tmp_path).returncode == 0
-    run = load(tmp_path / "out")
+    run = load(tmp_path / "out").only
     [whole] = run.table("collectives").to_dicts()
     assert (whole["kind"], whole["bytes"], whole["ranks"]) == ("all-reduce", 8_000_000, 4)
     assert whole["composed"]

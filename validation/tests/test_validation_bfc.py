@@ -290,7 +290,7 @@ def test_seeds_draw_other_paths(tmp_path: Path, validated: Validated) -> None:
     as_ours(case, kept / "case", 1)
     done = validated(case, "--seeds", 3, "--keep", kept, "--markdown", page)
     assert done.exit_code == 0, done.stderr
-    digests = {load(kept / "case" / inner / "run").digest for inner in (".", "seed-2", "seed-3")}
+    digests = {load(kept / "case" / inner / "run").only.digest for inner in (".", "seed-2", "seed-3")}
     assert len(digests) == 3
     # What the first seed found is in the range of the three.
     assert "| 0.00% |" in page.read_text(encoding="utf-8")
