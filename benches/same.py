@@ -216,7 +216,9 @@ def capture_difference(then: Path, now: Path) -> str | None:
 
 def difference(then: Made, now: Made) -> str | None:
     """Return the first difference of two runs in words, or None."""
-    if then.status != now.status or then.error != now.error:
+    # The first line of an error names its cause. The lines after it show the place, and what to do.
+    causes = {made.error.partition("\\n")[0] for made in (then, now)}
+    if then.status != now.status or len(causes) > 1:
         return f"earlier: status {then.status} {then.error}\n  now: status {now.status} {now.error}"
     if not then.told:
         return None
