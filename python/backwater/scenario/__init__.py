@@ -1,4 +1,4 @@
-"""What is to be run: scenarios, and sweeps over them."""
+"""Scenarios, and sweeps over them."""
 
 from __future__ import annotations
 

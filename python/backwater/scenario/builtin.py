@@ -1,4 +1,4 @@
-"""What is built in, and the schema of scenarios."""
+"""Lists of built-in schemes, workloads, topologies and tables, and the JSON Schema of scenarios."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from backwater import _core
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a scenario, for editors and other programs.
 
-    It has all keys, words, units, ranges of numbers, and defaults. :meth:`Scenario.check` also
-    finds what depends on several keys or on the network.
+    The schema has all keys, values, units, ranges, and defaults. :meth:`Scenario.check` also finds
+    errors that depend on several keys or on the network.
     """
     described: dict[str, Any] = json.loads(_core.schema())
     return described

@@ -1,4 +1,4 @@
-"""A first scenario from a few answers, with comments that say what each line is."""
+"""Writes a first scenario from a few answers, with a comment that explains each line."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from backwater._base.quantity import number
 from backwater.errors import ScenarioError
 
 PER_SENDER_BYTES = 64_000
-"""What each sender of an incast sends, in bytes."""
+"""Bytes that each sender of an incast sends."""
 
 
 _ON_A_LEAF = range(2, 65)
-"""Hosts on a leaf, where their number is not given."""
+"""Allowed number of hosts on a leaf when the number of leaves is derived."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a first scenario depends on; quantities are texts with their units."""
+    """Parameters of a first scenario. Quantities are texts with their units."""
 
     hosts: int = 64
     leaves: int = 4
@@ -35,20 +35,20 @@ class Answers:
     duration: str = "2ms"
     schemes: str = "bfc,hpcc,dcqcn"
     mtu: str = ""
-    """Payload of a full packet; empty: that of the preset."""
+    """Payload of a full packet. Empty: the value of the preset."""
     response: str = ""
-    """Response time of PFC; empty: that of the preset."""
+    """Response time of PFC. Empty: the value of the preset."""
     rails: int = 0
-    """GPUs per server of a rail-optimised fabric; 0: a leaf-spine fabric."""
+    """GPUs per server of a rail-optimised fabric. 0: a leaf-spine fabric."""
 
     @property
     def names(self) -> list[str]:
-        """The schemes, one by one."""
+        """The names of the schemes as a list."""
         return [name.strip() for name in self.schemes.split(",")]
 
 
 def mistake(answers: Answers) -> str | None:
-    """Say what is wrong with the answers, all together; ``None`` if nothing is."""
+    """Describe everything that is wrong with the answers; return ``None`` if they are valid."""
     from backwater.scenario.scenario import Scenario
 
     if answers.rails:
@@ -87,9 +87,9 @@ def mistake(answers: Answers) -> str | None:
 def changed(answers: Answers, **given: object) -> Answers:
     """Return the answers with some of them changed.
 
-    Where leaves, spines or the rate of the uplinks are not given, they follow from the rest: about
-    sixteen hosts on a leaf, as many spines as leaves but at most eight, uplinks as fast as the
-    links of hosts.
+    Leaves, spines and the uplink rate follow from the other answers if they are not given. A leaf
+    gets about sixteen hosts. There are as many spines as leaves, but at most eight. Uplinks are as
+    fast as host links.
     """
     given = {name: value for name, value in given.items() if value is not None}
     made = replace(answers, **given)  # type: ignore[arg-type]
@@ -107,20 +107,20 @@ def changed(answers: Answers, **given: object) -> Answers:
 
 
 def _leaves(hosts: int) -> int:
-    """Find the number of leaves with which a leaf has closest to sixteen hosts; 0 if none fits."""
+    """Return the number of leaves with closest to sixteen hosts per leaf; 0 if no number fits."""
     possible = [n for n in range(2, hosts + 1) if hosts % n == 0 and hosts // n in _ON_A_LEAF]
     return min(possible, key=lambda n: abs(hosts // n - 16), default=0)
 
 
 def checked(answers: Answers) -> Answers:
-    """Return the answers if they make a scenario; raises ``ScenarioError`` if they do not."""
+    """Return the answers if they make a valid scenario; raise ``ScenarioError`` otherwise."""
     if why := mistake(answers):
         raise ScenarioError(f"error: {why}")
     return answers
 
 
 def text(answers: Answers, path: Path) -> str:
-    """Write the scenario."""
+    """Return the scenario as TOML text."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "scenario"
     schemes = ",".join(answers.names)
     parts = [
@@ -202,7 +202,7 @@ _COMMENT_AT = 48
 
 
 def _aligned(part: str) -> str:
-    """Put the comments behind values under each other."""
+    """Align the comments that follow values."""
     lines = []
     for line in part.splitlines():
         match = re.fullmatch(r"(\S.*?) {2,}(# .*)|(\S.*)", line)

@@ -46,7 +46,7 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A value with its rule: ``margin`` is the ratio of the bound to the value, if it has one."""
+    """A value with the rule that gives it and the source of the rule."""
 
     name: str
     value: float
@@ -64,9 +64,10 @@ class Reason:
 def headroom_bytes(rate_bps: int, delay_ps: int, response_ps: int, frame_bytes: int) -> int:
     """Return the headroom of an ingress by IEEE 802.1Qbb.
 
-    It is what arrives after the PAUSE is due: one frame that the switch sends before the PAUSE,
-    the PAUSE (64 B), both directions of the cable, the response time of the neighbour, and one
-    frame that the neighbour has begun.
+    The headroom is the number of bytes that can arrive after the PAUSE is due. It covers one frame
+    that the switch sends before the PAUSE, the PAUSE itself (64 B), and both directions of the
+    cable. It also covers the response time of the neighbour, and one frame that the neighbour has
+    begun.
     """
     in_flight = -(-rate_bps * (2 * delay_ps + response_ps) // (8 * 10**12))
     return in_flight + 1 + 2 * frame_bytes + 64
@@ -82,7 +83,7 @@ def ecn_bound_bytes(shared_bytes: float, alpha: float, ports: int, classes: int)
 
 
 def least_alpha(shared_bytes: float, kmin_bytes: float, ports: int, classes: int) -> float | None:
-    """Return the smallest offered alpha with ``kmin_bytes`` within the bound; None if no alpha."""
+    """Return the smallest offered alpha whose bound exceeds ``kmin_bytes``, or None."""
     fitting = (a for a in ALPHAS if ecn_bound_bytes(shared_bytes, a, ports, classes) > kmin_bytes)
     return next(fitting, None)
 

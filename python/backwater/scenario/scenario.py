@@ -1,4 +1,4 @@
-"""A scenario with its changes, and the key under which its result is kept."""
+"""A scenario with its changes, and the key under which its result is stored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from backwater._base import positions, toml
 from backwater.errors import InputError, ScenarioError
 
 _LAYOUT = 1
-"""Changes when the files of a run change, so that older runs are made again."""
+"""Version of the files of a run. A new version invalidates stored runs."""
 
 _MAX_SEED = 2**64 - 1
 
@@ -36,7 +36,7 @@ SYSTEMS = {
     "spfc": "dcqcn+spfc",
     "hpcc": "hpcc",
 }
-"""Systems whose state in switches can be computed, each with a preset that has it."""
+"""Systems whose switch state can be computed, each with a preset that uses it."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Fit:
 
 
 class Scenario:
-    """A scenario, with the changes that were made to it. It never changes itself.
+    """A scenario, with the changes that were made to it. It is immutable.
 
     Parameters
     ----------
@@ -91,7 +91,8 @@ class Scenario:
         profile: str | None = None,
     ) -> None:
         self.scheme: str | None = None
-        """Name of the preset that replaces the scheme of the file; None: it is not replaced."""
+        """Name of the preset that replaces the scheme of the file. None: the file's scheme is used.
+        """
 
         self.overrides: tuple[str, ...] = ()
         """Changed values, each as ``KEY=VALUE``."""
@@ -126,12 +127,12 @@ class Scenario:
         return f"Scenario({self.source!r}{''.join(f', {one}' for one in changes)})"
 
     def _given(self) -> dict[str, Any]:
-        """Return what was given, without what was computed from it."""
+        """Return the given arguments, without the values that were computed from them."""
         names = ("path", "scheme", "overrides", "seed", "profile", "_folder")
         return {name: self.__dict__[name] for name in names}
 
     def _write(self, text: str) -> None:
-        """Keep a text in a temporary file, which lives as long as the scenario and its copies."""
+        """Write a text to a temporary file, which is deleted with the last copy of the scenario."""
         self._folder = _Folder()
         self.path = self._folder.path / "scenario.toml"
         self.path.write_text(_absolute(text), encoding="utf-8")
@@ -193,7 +194,8 @@ class Scenario:
                 raise ScenarioError(
                     f'changes: {change!r} is not a text such as "switch.buffer=8MB"'
                 )
-        # These changes replace earlier ones of the same key. Among themselves the last one holds.
+        # These changes replace earlier ones of the same key. If a key is repeated here, the last
+        # one wins.
         keys = {change.partition("=")[0].strip() for change in changes}
         kept = [one for one in self.overrides if one.partition("=")[0].strip() not in keys]
         new.overrides = (*kept, *changes)
@@ -233,9 +235,9 @@ class Scenario:
         return tomllib.loads(self.resolved)
 
     def to_toml(self) -> str:
-        """Return the scenario as TOML text that stands by itself.
+        """Return the scenario as TOML text that needs no other scenario file.
 
-        It is the text of the file if nothing was changed, else :attr:`resolved`. File names in it
+        The text is that of the file if nothing was changed, else :attr:`resolved`. File names in it
         are absolute.
         """
         if self.overrides or (self.scheme, self.seed, self.profile) != (None, None, None):
@@ -254,7 +256,10 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """The name that the scenario gives itself, or that of its file; changes do not count."""
+        """The name that the file gives in the key ``name``, or the stem of the file.
+
+        Changes do not alter it.
+        """
         try:
             return str(tomllib.loads(self.text)["name"])
         except (ScenarioError, tomllib.TOMLDecodeError, KeyError):
@@ -270,9 +275,10 @@ class Scenario:
     def thresholds(self) -> dict[str, Any]:
         """Return the thresholds of the switches in this network.
 
-        Each kind of switch has the division of its buffer, the bytes at which one ingress is
-        paused, alone or with all others, and per kind of port its headroom and ECN thresholds.
-        Sizes are in bytes, times in ps, rates in bits per second; what a scheme lacks is None.
+        Each kind of switch has the division of its buffer and the bytes at which one ingress is
+        paused. The latter is given for one ingress alone and for all ingresses together. Each kind
+        of port has its headroom and ECN thresholds. Sizes are in bytes, times in ps, rates in bits
+        per second. A value that the scheme does not use is None.
         """
         found: dict[str, Any] = json.loads(self._call(_core.thresholds))
         return found
@@ -280,7 +286,8 @@ class Scenario:
     def backpressure(self, edges: bool = False) -> dict[str, Any]:
         """Return which egress ports can pause which others, and the cycles among them.
 
-        With ``edges`` all edges are listed, else only those whose removal leaves no cycle.
+        With ``edges`` all edges are listed. Otherwise only those edges are listed whose removal
+        leaves no cycle.
         """
         graph: dict[str, Any] = json.loads(
             _core.backpressure_graph(
@@ -292,10 +299,11 @@ class Scenario:
     def links(self) -> list[dict[str, Any]]:
         """Return the states of the links during the run, in order of time.
 
-        Each state has the time at which links fail or come back (``at_ps``), the time at which
-        routes follow (``routes_ps``, later by ``reconvergence``), the links that are ``down``, the
-        hosts that are ``cut_off`` from the largest part of the network, and a ``circle`` of ports
-        that can wait for each other with these routes, if there is one.
+        Each state has ``at_ps``, the time at which links fail or come back, and ``routes_ps``, the
+        time at which routes follow (later by ``reconvergence``). It lists the links that are
+        ``down``, and the hosts that are ``cut_off`` from the largest part of the network. If ports
+        can wait for each other in a cycle with these routes, ``circle`` has the ports of one such
+        cycle.
         """
         epochs: list[dict[str, Any]] = json.loads(self._call(_core.link_epochs))
         return epochs
@@ -308,19 +316,19 @@ class Scenario:
         Parameters
         ----------
         packet_bytes
-            Mean size of packets. Default: that of the scenario's traffic, or of full packets if it
-            has only workloads.
+            Mean size of packets. Default: the mean of the scenario's traffic, or the size of full
+            packets if it has only workloads.
         destinations
-            Number of hosts for which Floodgate has memory. Default: those of the network.
+            Number of hosts for which Floodgate has memory. Default: all hosts of the network.
 
         Returns
         -------
         dict
-            ``systems`` has each system with the ``scheme`` whose configuration counts (that of the
-            scenario if it has the system, else a preset) and with the counters, registers and bits
-            of each kind of switch, also per port. HPCC also has the state of a ``nic``, or None
-            with another control that has INT. If a preset cannot be combined with the scenario,
-            the system has a ``problem`` and no switches.
+            ``systems`` has one entry per system. Its ``scheme`` is the preset whose configuration
+            is used, or None if the scenario itself uses the system. Its ``switches`` have the
+            counters, registers and bits of each kind of switch, in total and per port. HPCC also
+            has the state of a ``nic``, or None with another control that has INT. If a preset
+            cannot be combined with the scenario, the system has a ``problem`` and no switches.
 
         """
         fits = self.with_schemes([self.scheme, *SYSTEMS.values()])
@@ -359,8 +367,9 @@ class Scenario:
     def with_schemes(self, schemes: Sequence[str | None]) -> dict[str | None, Fit]:
         """Return the scenario with each scheme, without the changes that do not apply to it.
 
-        A parameter that a scheme lacks is left out for it if another scheme has it. If no scheme
-        has it, it stays, and the scenario is refused. The scheme None is that of the scenario.
+        If a scheme lacks a parameter that another scheme has, the parameter is left out for this
+        scheme. If no scheme has it, the change stays, and :meth:`check` refuses the scenario. The
+        scheme None is the scheme of the scenario.
         """
         bare = copy.copy(self)
         bare.__dict__ = self._given() | {"scheme": None}
@@ -403,8 +412,8 @@ class Scenario:
     def key(self) -> str:
         """Hash of everything that the result depends on.
 
-        That is the resolved scenario with its seed, the contents of the files that it reads, and
-        the version of the product. Comments and the places of files do not count.
+        It covers the resolved scenario with its seed, the contents of the files that it reads, and
+        the version of the product. Comments and the paths of files do not count.
         """
         contents = {file.where: file.digest for file in self.files}
         about = {
@@ -438,7 +447,7 @@ class Scenario:
     # --- The core ----------------------------------------------------------------------------
 
     def _call(self, function: Callable[..., Result], *more: Any, **named: Any) -> Result:
-        """Call a function of the core; its messages name the scenario as the user does."""
+        """Call a function of the core and use the user's name of the scenario in its errors."""
         given = (str(self.path), list(self.overrides), self.seed, self.scheme)
         try:
             return function(*given, *more, profile=self.profile, **named)
@@ -446,7 +455,7 @@ class Scenario:
             raise self.named(error) from error.__cause__
 
     def named(self, error: ScenarioError) -> ScenarioError:
-        """Return an error whose message names the scenario as the user does."""
+        """Return the error with the user's name of the scenario in its message."""
         if self._folder is None:
             return error
         text = str(error).replace(str(self.path), self.source)
@@ -498,7 +507,7 @@ def _text(name: str, value: Any, example: str) -> str:
 
 
 def whole_seed(seed: Any) -> int:
-    """Return a seed as an int; raises ``ScenarioError`` if it cannot be one."""
+    """Return a seed as an int; raise ``ScenarioError`` if it cannot be one."""
     try:
         whole = -1 if isinstance(seed, bool) else operator.index(seed)
     except TypeError:
@@ -510,14 +519,14 @@ def whole_seed(seed: Any) -> int:
 
 
 def scheme_name(name: Any) -> str:
-    """Return the name of a scheme; raises ``ScenarioError`` if it cannot be one."""
+    """Return the name of a scheme; raise ``ScenarioError`` if it cannot be one."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9+._-]*", name):
         raise ScenarioError(f"`{name}` cannot be the name of a scheme")
     return name
 
 
 def _absolute(text: str, base: Path | None = None) -> str:
-    """Return a TOML text with absolute names of files. Invalid TOML stays as it is."""
+    """Return a TOML text with absolute file names. Invalid TOML is returned unchanged."""
     try:
         found = list(_file_names(tomllib.loads(text), ()))
     except tomllib.TOMLDecodeError:
@@ -527,7 +536,7 @@ def _absolute(text: str, base: Path | None = None) -> str:
 
 
 def with_names(text: str, names: Mapping[positions.Path, str]) -> str:
-    """Return a TOML text with other values at some places, such as names of files."""
+    """Return a TOML text with new values at some places, such as file names."""
     if not names:
         return text
     spans = positions.locate(text)
@@ -542,8 +551,8 @@ def with_names(text: str, names: Mapping[positions.Path, str]) -> str:
 def version() -> str:
     """Return the version of the product, as far as results depend on it.
 
-    The release is not enough: between two releases the physics change with every other commit. So
-    the sources that the extension was made from count too; they are hashed when it is built.
+    The release alone is not sufficient, because the model changes between releases. Therefore the
+    version includes the hash of the extension's sources, which is computed when it is built.
     """
     made_from = getattr(_core, "__sources__", None) or hash_file(Path(_core.__file__))
     return f"{_core.__version__}+{made_from[:16]}"
@@ -568,7 +577,7 @@ def _hasher(content: bytes = b"") -> Any:
 
 
 def _file_names(value: Any, where: positions.Path) -> Iterator[tuple[positions.Path, str]]:
-    """Yield where a scenario names files: the values of the keys ``file``."""
+    """Yield the place and the value of each key ``file`` in a scenario."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key == "file" and isinstance(inner, str):
@@ -582,7 +591,7 @@ def _file_names(value: Any, where: positions.Path) -> Iterator[tuple[positions.P
 
 
 def _with_contents(value: Any, where: positions.Path, contents: dict[positions.Path, str]) -> Any:
-    """Put the hash of a file's contents in the place of its name."""
+    """Replace the name of each file by the hash of its contents."""
     if not contents:
         return value
     if where in contents:

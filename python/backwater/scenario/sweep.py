@@ -1,4 +1,4 @@
-"""Which runs a sweep consists of: read from a file, or from the arguments of a call."""
+"""The runs of a sweep, from a sweep file or from the arguments of a call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RANGE = ("from", "to", "steps", "by", "scale")
 _SHOWN = 5
 
 _Likeness = tuple[str, str, str]
-"""What problems of several runs may have in common: message, hint, and key or text."""
+"""Properties that equal problems of several runs share: message, hint, and key or text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Axis:
 
     keys: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
-    """Per step a value for each key."""
+    """For each step, a value for each key."""
 
     places: tuple[positions.Path, ...]
-    """Per key where its values stand in the file."""
+    """For each key, the place of its values in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +150,12 @@ class Sweep:
 
     @property
     def source(self) -> str:
-        """How messages name it: its file, or the scenario of the call."""
+        """Name of the sweep in messages: its file, or the scenario of the call."""
         return str(self.path) if self.path else ", ".join(one.source for one in self.scenarios)
 
     @property
     def size(self) -> int:
-        """Number of runs, equal ones included."""
+        """Number of runs, counting equal ones."""
         counts = [len(axis.values) for axis in self.axes]
         return prod([len(self.scenarios), len(self.schemes), len(self.seeds), *counts])
 
@@ -166,7 +166,7 @@ class Sweep:
         return ["scenario", *keys] if len(self.scenarios) > 1 else keys
 
     def points(self) -> list[Point]:
-        """Return all runs, checked; raises ``ScenarioError`` with all errors."""
+        """Return all runs after checking them; raise ``ScenarioError`` with all errors."""
         points: list[Point] = []
         mistakes: dict[tuple[_Likeness, ...], _Mistake] = {}
         steps_of = [*product(*(range(len(axis.values)) for axis in self.axes))]
@@ -175,7 +175,7 @@ class Sweep:
                 self._add(points, mistakes, number, scenario, steps)
         self._find_left_out()
         if mistakes and not (self.skip_invalid and points):
-            shown = [self._told(mistake) for mistake in list(mistakes.values())[:_SHOWN]]
+            shown = [self._described(mistake) for mistake in list(mistakes.values())[:_SHOWN]]
             more = len(mistakes) - len(shown)
             if more:
                 shown.append(f"… and {more} more mistakes of this kind.")
@@ -191,7 +191,7 @@ class Sweep:
         scenario: Scenario,
         steps: tuple[int, ...],
     ) -> None:
-        """Add the runs of one combination of values, or what is wrong with them."""
+        """Add the runs of one combination of values, or record why they are invalid."""
         values = self._values(steps)
         changes = {key: value for key, value, _ in self.fixed} | values
         changed = scenario.set([f"{key}={toml(value)}" for key, value in changes.items()])
@@ -237,11 +237,12 @@ class Sweep:
     def _explained(
         self, error: ScenarioError, steps: Sequence[int]
     ) -> tuple[tuple[_Likeness, ...], str, list[str]]:
-        """Say where in the sweep a mistake comes from: in what others are like it, and in words.
+        """Return the likeness of a mistake, its text with the place in the sweep, and its values.
 
-        The values of axes that it is about come last; they are not part of the likeness.
+        Two mistakes with the same likeness are reported as one. The values are those of axes that
+        the mistake concerns. They are not part of the likeness.
         """
-        # Per key its value, and where that and the key stand.
+        # For each key: its value, the place of the value, and the place of the key.
         stated = [(key, value, place, place) for key, value, place in self.fixed]
         for axis, step in zip(self.axes, steps, strict=True):
             for key, value, place in zip(axis.keys, axis.values[step], axis.places, strict=True):
@@ -278,8 +279,8 @@ class Sweep:
             return ((str(error), "", ""),), str(error), []
         return tuple(likeness), "\n\n".join(texts), values
 
-    def _told(self, mistake: _Mistake) -> str:
-        """Say how many runs a mistake concerns, of which values and schemes, once for all."""
+    def _described(self, mistake: _Mistake) -> str:
+        """Describe a mistake, with the number of combinations and the schemes that it concerns."""
         names = [scheme for scheme in mistake.schemes if scheme is not None]
         named = ""
         if names and not 1 < len(names) == len(self.schemes):
@@ -303,24 +304,24 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class _Mistake:
-    """What is wrong with runs of a sweep, and with which; of sets in their order."""
+    """A mistake, and the runs that it concerns. Dicts are used as ordered sets."""
 
     problems: list[dict[str, Any]]
     text: str
-    """In words, of the first of these runs."""
+    """Description of the mistake in the first of these runs."""
 
     schemes: dict[str | None, None] = field(default_factory=dict)
     combinations: dict[tuple[int, ...], None] = field(default_factory=dict)
-    """Steps of the axes."""
+    """Index of the scenario and the steps of the axes."""
 
     values: dict[str, None] = field(default_factory=dict)
-    """Those that it is about."""
+    """Values of axes that the mistake concerns."""
 
 
 def _point(scenario: Scenario, values: dict[str, Any]) -> Point:
-    told = scenario.values
+    resolved = scenario.values
     scenario.key  # noqa: B018  Read now: later edits do not count.
-    return Point(values, told["scheme"]["preset"], told["seed"], scenario)
+    return Point(values, resolved["scheme"]["preset"], resolved["seed"], scenario)
 
 
 def _mapping(vary: Any) -> Mapping[Any, Any]:
@@ -332,7 +333,7 @@ def _mapping(vary: Any) -> Mapping[Any, Any]:
 
 
 def _axis(key: Any, values: Any) -> Axis:
-    """Return an axis of the argument ``vary``: a key, or a tuple of keys that change together."""
+    """Return an axis of the argument ``vary``; a tuple as key has keys that change together."""
     keys = key if isinstance(key, tuple) else (key,)
     if not all(isinstance(one, str) for one in keys):
         raise ScenarioError(f"vary: {key!r} is not the name of a key")
@@ -364,7 +365,7 @@ def _read(path: Path) -> str:
 
 
 class _Reader:
-    """Reads the parts of the file, and gathers what is wrong with them."""
+    """Reads the parts of a sweep file and collects their errors."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
@@ -384,12 +385,12 @@ class _Reader:
                 self.complain((key,), f"unknown key `{key}`", hint, at_key=True)
 
     def finish(self) -> None:
-        """Raise what was found wrong."""
+        """Raise the collected errors, if there are any."""
         if self.problems:
             raise ScenarioError("\n\n".join(self.problems))
 
     def _span(self, where: positions.Path) -> positions.Span:
-        """Find a place; that of a table without a line of its own is that of its first key."""
+        """Return the span of a place; for a table without its own line, that of its first key."""
         inside = [span for place, span in self.spans.items() if place[: len(where)] == where]
         if where and where not in self.spans and inside:
             return min(inside, key=lambda span: span.key)
@@ -398,7 +399,7 @@ class _Reader:
         return self.spans.get(where, positions.Span(0, 0, 1))
 
     def framed(self, where: positions.Path, message: str, hint: str, at_key: bool = False) -> str:
-        """Write a message with the place that it is about."""
+        """Return a message that shows the place that it concerns."""
         span = self._span(where)
         start = span.key if at_key else span.start
         line, column = positions.line_column(self.text, start)
@@ -416,11 +417,11 @@ class _Reader:
     def complain(
         self, where: positions.Path, message: str, hint: str = "", at_key: bool = False
     ) -> None:
-        """Note that something is wrong."""
+        """Record an error."""
         self.problems.append(self.framed(where, message, hint, at_key))
 
     def word(self, key: str) -> str | None:
-        """Read a text that may be missing."""
+        """Read an optional text."""
         value = self.root.get(key)
         if value is not None and (not isinstance(value, str) or not value):
             self.complain((key,), f"`{key}`: expected a text", f'write {key} = "…"')
@@ -428,7 +429,7 @@ class _Reader:
         return value
 
     def flag(self, key: str) -> bool:
-        """Read a truth value that may be missing."""
+        """Read an optional truth value."""
         value = self.root.get(key, False)
         if not isinstance(value, bool):
             self.complain((key,), f"`{key}`: expected true or false")
@@ -436,7 +437,7 @@ class _Reader:
         return value
 
     def scenarios(self) -> list[Path]:
-        """Read which scenarios are swept: ``scenario`` names one, ``scenarios`` several."""
+        """Read the scenarios: ``scenario`` names one, ``scenarios`` names several."""
         if "scenarios" in self.root:
             if "scenario" in self.root:
                 self.complain(("scenario",), "`scenario` and `scenarios` exclude each other")
@@ -462,7 +463,7 @@ class _Reader:
     def _scenario(self, name: str, where: positions.Path) -> Path:
         path = self.path.parent / name
         short = Path(os.path.normpath(path))
-        if short.resolve() == path.resolve():  # Not so where `..` follows a link.
+        if short.resolve() == path.resolve():  # They differ if `..` follows a symbolic link.
             path = short
         if not path.is_file():
             self.complain(
@@ -471,7 +472,7 @@ class _Reader:
         return path
 
     def schemes(self) -> list[str | None]:
-        """Read the schemes; none means that of the scenario."""
+        """Read the schemes; ``[None]``, the scheme of the scenario, if the file lists none."""
         if "schemes" not in self.root:
             return [None]
         found: list[str | None] = []
@@ -485,7 +486,7 @@ class _Reader:
         return found
 
     def seeds(self) -> list[int | None]:
-        """Read the seeds; none means that of the scenario."""
+        """Read the seeds; ``[None]``, the seed of the scenario, if the file lists none."""
         value = self.root.get("seeds")
         if value is None:
             return [None]
@@ -505,7 +506,7 @@ class _Reader:
         return found
 
     def fixed(self) -> list[tuple[str, Any, positions.Path]]:
-        """Read what is set for all runs."""
+        """Read the values that are set for all runs."""
         value = self.root.get("set", {})
         if not isinstance(value, dict):
             self.complain(("set",), "`set`: expected a table of keys and values")
@@ -517,7 +518,7 @@ class _Reader:
         return leaves
 
     def axes(self) -> list[Axis]:
-        """Read the axes: every value of each with every value of all others."""
+        """Read the axes. Each value of an axis is combined with each value of the others."""
         found = []
         given = self.root.get("axes", {})
         if not isinstance(given, dict):
@@ -549,10 +550,10 @@ class _Reader:
             return None
         lengths = [len(column) for column in columns]
         if len(set(lengths)) > 1:
-            said = ", ".join(f"{k}: {n}" for k, n in zip(keys, lengths, strict=True))
+            counts = ", ".join(f"{k}: {n}" for k, n in zip(keys, lengths, strict=True))
             self.complain(
                 where,
-                f"keys that change together need equally many values ({said})",
+                f"keys that change together need equally many values ({counts})",
                 "or make them axes of their own, under [axes]",
             )
             return None
@@ -686,7 +687,7 @@ def _nearest(key: str, known: Sequence[str]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as tables hold it: numbers as they are, all else as it is written."""
+    """Return a value as tables store it: numbers and texts unchanged, others as TOML text."""
     if isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Decimal):

@@ -1,4 +1,4 @@
-"""What the thresholds of a scenario mean for its fabric, in words with numbers and formulas."""
+"""Explains the thresholds of a scenario in sentences with numbers and formulas."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from backwater._base.units import bytes_text, time_text
 
 Facts = dict[str, Any]
-"""What :meth:`Scenario.thresholds` returns, or a part of it."""
+"""Result of :meth:`Scenario.thresholds`, or a part of it."""
 
 WIDTH = 100
-"""Characters of a line, at most."""
+"""Maximum number of characters of a line."""
 
 _INDENT = 17
 
@@ -21,7 +21,7 @@ _INDENT = 17
 def lines(facts: Facts, costs: Facts) -> Iterator[str]:
     """Explain the thresholds of a scenario, line by line.
 
-    ``facts`` are those of :meth:`Scenario.thresholds`, ``costs`` those of
+    ``facts`` is the result of :meth:`Scenario.thresholds`. ``costs`` is the result of
     :meth:`Scenario.resources`, which has the thresholds of BFC.
     """
     yield from _fabric(facts)
@@ -32,11 +32,11 @@ def lines(facts: Facts, costs: Facts) -> Iterator[str]:
         yield from _bfc(of_switch.get(switch["name"], {"thresholds": []}))
 
 
-def _said(subject: str, *sentences: str) -> Iterator[str]:
-    """Give sentences under each other, the first beside its subject."""
+def _entry(subject: str, *sentences: str) -> Iterator[str]:
+    """Yield the lines of sentences in a column, with their subject to the left of the first."""
     for place, sentence in enumerate(sentences):
         first = f"  {subject if place == 0 else '':<{_INDENT - 2}}"
-        # A quantity is not torn from its unit.
+        # A line break may not separate a quantity from its unit.
         kept = re.sub(r"(\d) (?=[A-Za-zµ·/])", "\\1\u00a0", sentence)
         rest = " " * (_INDENT + 2)
         for line in textwrap.wrap(kept, WIDTH, initial_indent=first, subsequent_indent=rest):
@@ -48,7 +48,7 @@ def _rate(bps: float) -> str:
 
 
 def _at(size: float, bps: float) -> str:
-    """Say how long a link takes for a size."""
+    """Return the time that a link of this rate needs for a size."""
     return f"{time_text(size * 8e12 / bps)} of {_rate(bps)}"
 
 
@@ -60,12 +60,12 @@ def _fabric(facts: Facts) -> Iterator[str]:
     host, rtt, bdp = facts["host_bps"], facts["base_rtt_ps"], _bdp(facts)
     frame = facts["frame_bytes"]
     yield f"The fabric: {facts['hosts']} hosts, the slowest at {_rate(host)}"
-    yield from _said(
+    yield from _entry(
         "base RTT",
         f"{time_text(rtt)} between the two hosts farthest from each other: a frame there, "
         f"an ACK of {facts['ack_bytes']} B back, nothing waits",
     )
-    yield from _said(
+    yield from _entry(
         "BDP",
         f"{_rate(host)} · {time_text(rtt)} / 8 = {bytes_text(bdp)}, {bdp / frame:.0f} frames of "
         f"{frame} B: what a flow has in flight when it fills its link",
@@ -74,7 +74,7 @@ def _fabric(facts: Facts) -> Iterator[str]:
     )
     given = facts["control_rtt_ps"]
     if given is not None and given != rtt:
-        yield from _said(
+        yield from _entry(
             "T",
             f"{time_text(given)}, as the scenario says, is what senders count with: "
             f"{given / rtt:.2g} times the base RTT",
@@ -83,13 +83,13 @@ def _fabric(facts: Facts) -> Iterator[str]:
     if timeout is not None and facts["switches"]:
         buffer = max(switch["buffer_bytes"] for switch in facts["switches"])
         drain = buffer * 8e12 / host
-        yield from _said(
+        yield from _entry(
             "timeout",
             f"{time_text(timeout)} of silence mean loss; the longest queue, a whole buffer of "
             f"{bytes_text(buffer)} before one link, drains in {time_text(drain)}",
         )
         if timeout < drain and facts["admission"]["kind"] == "pfc":
-            yield from _said("", "so a sender can time out although nothing is lost: raise it")
+            yield from _entry("", "so a sender can time out although nothing is lost: raise it")
 
 
 def _switch(switch: Facts, facts: Facts) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _switch(switch: Facts, facts: Facts) -> Iterator[str]:
     yield f"{switch['name']}{alike}: {ports} ports"
     for port in switch["ports"]:
         to = "hosts" if port["to_host"] else "switches"
-        yield from _said(
+        yield from _entry(
             f"{port['count']} to {to}", f"{_rate(port['rate_bps'])}, {time_text(port['delay_ps'])}"
         )
     yield from _buffer(switch, facts)
@@ -107,7 +107,7 @@ def _switch(switch: Facts, facts: Facts) -> Iterator[str]:
         yield from _headroom(switch, facts)
         yield from _pfc(switch, facts, ports)
     else:
-        yield from _said("when full", *_WITHOUT_PFC[kind](facts["admission"]))
+        yield from _entry("when full", *_WITHOUT_PFC[kind](facts["admission"]))
     yield from _ecn(switch, facts, ports)
 
 
@@ -120,7 +120,7 @@ def _buffer(switch: Facts, facts: Facts) -> Iterator[str]:
         parts.append(f"{bytes_text(switch['headroom_bytes'])} headroom")
     parts.append(f"{bytes_text(max(shared, 0))} shared")
     fastest = max(port["rate_bps"] for port in switch["ports"])
-    yield from _said(
+    yield from _entry(
         "buffer",
         f"{bytes_text(switch['buffer_bytes'])} = {' + '.join(parts)}",
         f"two links of {_rate(fastest)} into one fill the shared pool in "
@@ -143,7 +143,7 @@ def _headroom(switch: Facts, facts: Facts) -> Iterator[str]:
         given = port["headroom_bytes"]
         link = f"an ingress of {_rate(port['rate_bps'])} and {time_text(port['delay_ps'])}"
         if pfc["by_formula"]:
-            yield from _said(
+            yield from _entry(
                 "headroom",
                 f"{bytes_text(given)} for {link}: {bytes_text(flight)} on their way in {terms}, "
                 f"two frames of {frame} B, {pauses}",
@@ -154,7 +154,7 @@ def _headroom(switch: Facts, facts: Facts) -> Iterator[str]:
                 if given >= needed
                 else "too little: packets can be lost after a PAUSE"
             )
-            yield from _said(
+            yield from _entry(
                 "headroom",
                 f"{bytes_text(given)} for {link}; the formula needs {bytes_text(needed)} "
                 f"({bytes_text(flight)} on their way in {terms}, two frames of {frame} B, "
@@ -162,10 +162,10 @@ def _headroom(switch: Facts, facts: Facts) -> Iterator[str]:
             )
     pool = pfc["headroom_pool_bytes"]
     if pool is not None:
-        yield from _said(
+        yield from _entry(
             "", f"all ports and classes of the switch share {bytes_text(pool)} of headroom (SW-56)"
         )
-    yield from _said("", *_headroom_leaves_out(switch, facts))
+    yield from _entry("", *_headroom_leaves_out(switch, facts))
 
 
 # Most pause quanta of 512 bits from the arrival of a PAUSE to the end of the last frame, by the
@@ -174,7 +174,7 @@ _RESPONSE_QUANTA = {10: 60, 40: 118, 100: 394}
 
 
 def _headroom_leaves_out(switch: Facts, facts: Facts) -> Iterator[str]:
-    """Say what the headroom formula does not count (SW-11)."""
+    """Yield sentences about what the headroom formula does not count (SW-11: headroom formula)."""
     response_ps = facts["admission"]["response_ps"]
     if not response_ps:
         rates = sorted({port["rate_bps"] for port in switch["ports"]})
@@ -197,7 +197,7 @@ def _headroom_leaves_out(switch: Facts, facts: Facts) -> Iterator[str]:
 
 
 def _needed(port: Facts, pfc: Facts, frame_bytes: int, classes: int) -> float:
-    """Bytes that can arrive after a PAUSE is sent (SW-11, SW-54)."""
+    """Return the bytes that can arrive after a PAUSE is sent (SW-11, SW-54: headroom formula)."""
     flight = (2 * port["delay_ps"] + pfc["response_ps"]) * port["rate_bps"] // 8_000_000_000_000
     return float(flight + 1 + 2 * frame_bytes + classes * pfc["frame_bytes"])
 
@@ -209,7 +209,7 @@ def _pfc(switch: Facts, facts: Facts, ports: int) -> Iterator[str]:
     alpha = pfc["alpha"]
     if alpha is not None:
         shared = bytes_text(switch["shared_bytes"])
-        yield from _said(
+        yield from _entry(
             "PAUSE",
             f"an ingress is paused when it holds α = {alpha:.2g} times what is free of the pool:",
             f"one alone at α·S/(1 + α) = {bytes_text(alone)} (S = {shared}), {_at(alone, fastest)}",
@@ -217,24 +217,24 @@ def _pfc(switch: Facts, facts: Facts, ports: int) -> Iterator[str]:
         )
     else:
         why = "the buffer over the number of ports" if pfc["equal"] else "as the scenario says"
-        yield from _said(
+        yield from _entry(
             "PAUSE",
             f"an ingress is paused at {bytes_text(alone)} ({why}), {_at(alone, fastest)}",
         )
         if together < alone:
-            yield from _said(
+            yield from _entry(
                 "", f"all {ports} at once already at {bytes_text(together)}: the pool is full then"
             )
     if pfc["victims"]:
         beside = switch["beside_bytes"]
         room = f"; beside the pool they have {bytes_text(beside)}" if beside else ""
-        yield from _said(
+        yield from _entry(
             "", f"ports with victims have the whole buffer as their threshold instead{room}"
         )
-    yield from _said("", f"and resumed {bytes_text(pfc['xon_offset_bytes'])} below")
+    yield from _entry("", f"and resumed {bytes_text(pfc['xon_offset_bytes'])} below")
     bdp = _bdp(facts)
     if alone < bdp:
-        yield from _said(
+        yield from _entry(
             "",
             f"this is below the BDP of {bytes_text(bdp)}: a single flow that meets another "
             "is paused before it can react",
@@ -243,7 +243,7 @@ def _pfc(switch: Facts, facts: Facts, ports: int) -> Iterator[str]:
 
 def _bfc(costs: Facts) -> Iterator[str]:
     for threshold in costs["thresholds"]:
-        yield from _said(
+        yield from _entry(
             "BFC",
             f"at {_rate(threshold['rate_bps'])}: a queue that is alone at its port is paused at "
             f"{bytes_text(threshold['bytes'])}, what the link carries in a 1-hop RTT of "
@@ -258,18 +258,18 @@ def _ecn(switch: Facts, facts: Facts, ports: int) -> Iterator[str]:
         red = next(port["ecn"] for port in marked if port["rate_bps"] == bps)
         kmin, kmax = red["kmin_bytes"], red["kmax_bytes"]
         rise = f"with probability {red['pmax']:g} at Kmax" if kmax > kmin else "a step"
-        yield from _said(
+        yield from _entry(
             "ECN",
             f"at {_rate(bps)}: no mark up to Kmin = {bytes_text(kmin)} ({_at(kmin, bps)}, "
             f"{kmin / bdp:.2g} BDP),",
             f"every packet marked above Kmax = {bytes_text(kmax)} ({_at(kmax, bps)}); {rise}",
         )
         if alone is not None:
-            yield from _said("", *_ecn_against_pfc(kmin, kmax, alone, ports))
+            yield from _entry("", *_ecn_against_pfc(kmin, kmax, alone, ports))
 
 
 def _ecn_against_pfc(kmin: int, kmax: int, alone: int, ports: int) -> Iterator[str]:
-    """Compare the queue of an egress that is marked with the ingress bytes that are paused."""
+    """Compare the ECN thresholds of an egress queue with the PFC threshold of an ingress."""
     if kmin >= alone:
         yield (
             f"PFC acts first: an ingress is paused at {bytes_text(alone)}, before a queue is "
