@@ -1,4 +1,4 @@
-"""What runs left, as data frames."""
+"""The results of runs, as data frames."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from backwater import _core
 
 SUMMARY = "summary.json"
 RESULTS = "results.json"
-"""In the directory of many runs: which runs were requested, and where they are."""
+"""The file in a directory of many runs that lists the requested runs and their directories."""
 
 HOST = "host.json"
 STORE = "store"
 REPORT = "report.html"
 TABLES: tuple[dict[str, Any], ...] = tuple(json.loads(_core.catalogue("tables")))
-"""The tables of a run as the program declares them: ``name``, ``file``, ``about``, ``columns`` and
-``record``, an example of what makes ``[record]`` of a scenario record it, or None where every run
-has it."""
+"""The tables of a run, as the program declares them.
+
+Each has ``name``, ``file``, ``about``, ``columns`` and ``record``. ``record`` is an example of the
+setting in ``[record]`` of a scenario that records the table. It is None if every run has the table.
+"""
 RUN_FILES = (
     "resolved.toml",
     *(table["file"] for table in TABLES if table["record"] is None),

@@ -20,10 +20,10 @@ Summary = dict[str, Any]
 Unit = Literal["", "ps", "bytes", "bps", "share", "count", "text"]
 
 VERSION = 2
-"""Changes with the columns: rows of an index with another version are made again."""
+"""Version of the columns. Rows of an index with another version are computed again."""
 
 SHORT_BYTES, LONG_BYTES = 10_000, 1_000_000
-"""Flows of at most the first are short, of more than the second long."""
+"""Short flows have at most the first number of bytes, long flows more than the second."""
 
 BINS = {
     "short": f"short ≤ {bytes_text(SHORT_BYTES)}",
@@ -31,12 +31,12 @@ BINS = {
     "long": f"long > {bytes_text(LONG_BYTES)}",
     "incast": "incast",
 }
-"""Flows by size, incast flows apart, with their labels."""
+"""Classes of flows with their labels: by size, with incast flows in a class of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: where its values come from, and how it is shown."""
+    """A column: the function that computes its values, and its presentation."""
 
     name: str
     group: str
@@ -54,19 +54,19 @@ class Column:
     """Earlier names."""
 
     shown: tuple[str, float] = ("", 1.0)
-    """Unit on axes, and base units in one of it."""
+    """Unit on axes, and the number of base units in one such unit."""
 
     quiet: bool = False
-    """A column of zeros says nothing, so reports leave it out."""
+    """Reports omit the column if all its values are zero."""
 
     @property
     def least(self) -> float:
-        """No value is below it: a slowdown is 1 or more, and nothing is negative."""
+        """Lowest possible value: 1 for a slowdown, 0 for every other column."""
         return 1.0 if self.unit == "" and self.name.startswith("fct.") else 0.0
 
     @property
     def phrase(self) -> str:
-        """How a sentence names the column, such as ``p99 slowdown of short flows``."""
+        """Name of the column in a sentence, such as ``p99 slowdown of short flows``."""
         return self.about.rstrip(".").partition(" (")[0]
 
 
@@ -114,7 +114,7 @@ def _of_bin(bin_name: str, quantity: str, statistic: str) -> Callable[[Summary],
 
 
 def _finished(bin_name: str) -> Callable[[Summary], int | None]:
-    """Return how many flows the percentiles of a bin are of; None where it has no flow."""
+    """Return a function for the number of finished flows of a bin; None if the bin has no flow."""
 
     def value(summary: Summary) -> int | None:
         flows = summary["fct"][bin_name]
@@ -160,7 +160,7 @@ def _slowdowns() -> Iterable[Column]:
 
 
 def _times() -> Iterable[Column]:
-    """FCTs as times: columns of sweeps and data, which the table of results does not show."""
+    """FCTs as times: columns of sweeps and data frames that the table of results does not show."""
     for name in BINS:
         for key, words in _PERCENTILES.items():
             yield Column(
@@ -180,7 +180,10 @@ def _times() -> Iterable[Column]:
 def _of_workloads(
     key: str, worst: Callable[[Iterable[float]], float] = max
 ) -> Callable[[Summary], float | None]:
-    """Return the worst value of all workloads; None where one has none, or there are none."""
+    """Return a function for the worst value of all workloads.
+
+    Its value is None if a run has no workload, or if a workload lacks the value.
+    """
 
     def value(summary: Summary) -> float | None:
         values = [workload[key] for workload in summary.get("workloads", [])]
@@ -190,7 +193,7 @@ def _of_workloads(
 
 
 def _within(*path: str) -> Callable[[Summary], Any]:
-    """Return a value inside of the summary; None where a part of the path is missing or None."""
+    """Return a function for a nested value of the summary; None if it is missing."""
 
     def value(summary: Summary) -> Any:
         found: Any = summary
@@ -202,14 +205,14 @@ def _within(*path: str) -> Callable[[Summary], Any]:
 
 
 def _paused(summary: Summary) -> float | None:
-    """Return the share of its time for which the mean port was paused by PFC."""
+    """Return the fraction of time for which PFC paused the mean port."""
     ports = sum(links["ports"] for links in summary["links"])
     paused = sum(links["paused_fraction"] * links["ports"] for links in summary["links"])
     return paused / ports if ports else None
 
 
 def _of_links(key: str) -> Callable[[Summary], int | None]:
-    """Return the sum of a count over all links; None in a summary that lacks the count."""
+    """Return a function for the sum of a count over all links; None if there is no such count."""
 
     def value(summary: Summary) -> int | None:
         counts = [links.get(key) for links in summary["links"]]
@@ -531,7 +534,7 @@ def row(summary: Summary) -> dict[str, Any]:
 
 
 def rows_of(summaries: Collection[Summary]) -> list[Column]:
-    """Return the rows of a table of these runs: columns with a value in one of them."""
+    """Return the rows of a table of these runs: columns with a value in at least one run."""
     return [
         one
         for one in COLUMNS
@@ -540,14 +543,14 @@ def rows_of(summaries: Collection[Summary]) -> list[Column]:
 
 
 def without_flows(summaries: Collection[Summary]) -> str | None:
-    """Return which groups of flows have no rows, because no run has such a flow."""
+    """Return the groups of flows that have no rows, because no run has such a flow."""
     there = {one.group for one in rows_of(summaries)}
     absent = [label for name, label in BINS.items() if _slowdown_group(name) not in there]
     return f"No flow was measured of: {'; '.join(absent)}." if absent else None
 
 
 def one_seed(summaries: Collection[Summary]) -> str | None:
-    """Return a sentence for a table that compares runs of one seed each; else ``None``."""
+    """Return a note for a table that compares runs of one seed each; else ``None``."""
     if len(summaries) < 2:
         return None
     seeds = sorted({summary["seed"] for summary in summaries})
@@ -556,6 +559,6 @@ def one_seed(summaries: Collection[Summary]) -> str | None:
 
 
 def text(one: Column, summary: Summary) -> str:
-    """Return the text of a cell; a dash where there is no value."""
+    """Return the text of a cell; a dash if the value is missing."""
     value = one.value(summary)
     return "–" if value is None else one.text(value)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def run_files(path: Path) -> list[str]:
-    """Name the files of the run in a directory: those of every run, and what it recorded."""
+    """Return the names of the files of the run in a directory, including recorded tables."""
     return [*RUN_FILES, *(name for name in RECORDED_FILES if (path / name).exists())]
 
 
 class RunFiles:
     """The directory of one finished or interrupted run.
 
-    Times are in picoseconds, sizes in bytes, rates in bits per second, as the suffixes of the
-    columns show.
+    Times are in picoseconds, sizes in bytes, rates in bits per second. The suffixes of the columns
+    show the unit.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -54,26 +54,26 @@ class RunFiles:
 
     @property
     def digest(self) -> str:
-        """64 bits, in hexadecimal, that are the same if and only if the trajectory is."""
+        """Hash of the trajectory: 64 bits in hexadecimal. Equal trajectories have equal digests."""
         return str(self.summary["digest"])
 
     @property
     def partial(self) -> bool:
-        """The run was interrupted: everything is about its first part."""
+        """True if the run was interrupted. All its results then cover its first part only."""
         return bool(self.summary["partial"])
 
     @property
     def ok(self) -> bool:
-        """No check was violated, and the network did not come to a standstill."""
+        """True if no check was violated and the network did not stall."""
         return bool(self.summary["ok"]) and self.summary["ending"] != "stalled"
 
     @property
     def deadlocks(self) -> list[dict[str, Any]]:
         """Cycles of ports that wait for each other for ever, in the order of detection.
 
-        Each has the times at which it formed (``at_ps``) and was detected (``seen_ps``), its
-        ``ports`` in the order in which they wait, the ``bytes`` in their queues, and the ``flows``
-        that block others.
+        Each has the times at which it formed (``at_ps``) and was detected (``seen_ps``). ``ports``
+        lists its ports in the order in which they wait. ``bytes`` is the content of their queues,
+        and ``flows`` are the flows that block others.
         """
         found: list[dict[str, Any]] = self.summary["deadlocks"]
         return found
@@ -91,13 +91,13 @@ class RunFiles:
 
     @property
     def fct_until(self) -> str:
-        """Until when flows count: ``received``, their last byte, or ``acked``, their last ACK."""
-        until: str = self.summary.get("fct_until", "received")  # Runs of before it was told.
+        """End of a flow in statistics: ``received`` (its last byte) or ``acked`` (its last ACK)."""
+        until: str = self.summary.get("fct_until", "received")  # Older runs lack the key.
         return until
 
     @property
     def flow_ends(self) -> list[polars.Expr]:
-        """Columns of ``flows`` by which it is counted, as ``ended_ps`` and ``slowdown``."""
+        """Expressions for ``ended_ps`` and ``slowdown``, as :attr:`fct_until` selects them."""
         import polars as pl
 
         slowdown = "slowdown" if self.fct_until == "received" else "slowdown_acked"
@@ -109,15 +109,15 @@ class RunFiles:
     def measured_flows(
         self, columns: Sequence[str | polars.Expr] | None = None, where: polars.Expr | None = None
     ) -> polars.DataFrame:
-        """Flows that finished and started after the warm-up: those of the statistics.
+        """Flows of the statistics: they finished, and started after the warm-up.
 
-        With ``columns`` only these are read and returned; with ``where`` only flows for which it
-        holds.
+        With ``columns`` only these are read and returned. ``where`` is a further condition on the
+        flows.
         """
         import polars as pl
 
         wanted = pl.col("finished")
-        if self.summary["measure_from_ps"]:  # Else that column need not be read.
+        if self.summary["measure_from_ps"]:  # Without a warm-up the column need not be read.
             wanted &= pl.col("start_ps") >= self.summary["measure_from_ps"]
         if where is not None:
             wanted &= where
@@ -128,7 +128,7 @@ class RunFiles:
     def select_flows(
         self, columns: Sequence[str | polars.Expr], where: polars.Expr | None = None
     ) -> polars.DataFrame:
-        """Return some columns of ``flows``; the others are not read from disk."""
+        """Return some columns of ``flows``. The others are not read from disk."""
         if "flows" in self._tables:
             table = self._tables["flows"]
             return (table if where is None else table.filter(where)).select(columns)
@@ -137,7 +137,7 @@ class RunFiles:
             return (found if where is None else found.filter(where)).select(columns).collect()
 
     def measured_queues(self) -> polars.DataFrame:
-        """Probes of the measured time, a row for each: those of the statistics."""
+        """Probes of the statistics: those in the measured time, with one row each."""
         import polars as pl
 
         first, last = self.summary["measure_from_ps"], self.summary["measure_to_ps"]
@@ -148,7 +148,7 @@ class RunFiles:
         return table.filter(pl.col("at_ps").is_between(first, last))
 
     def interval_ps(self, record: str) -> int:
-        """Return how often something was recorded that ``[record]`` has ``every`` so long."""
+        """Return the value of ``every`` in ``[record]`` for a record, in ps."""
         import tomllib
 
         from backwater._base import quantity
@@ -157,7 +157,7 @@ class RunFiles:
         return int(quantity.number(every) or 0)
 
     def table(self, name: str) -> polars.DataFrame:
-        """Return a table by its name; :data:`TABLES` has all of them with their columns.
+        """Return a table by its name. :data:`TABLES` lists all tables and their columns.
 
         Raises :class:`~backwater.errors.InputError` if the run did not record it.
         """
@@ -173,9 +173,9 @@ class RunFiles:
 
     @contextmanager
     def _own_files(self) -> Iterator[None]:
-        """Raise ``InputError`` if another run replaced the directory while it was read.
+        """Raise ``InputError`` if another run replaced the directory since the summary was read.
 
-        Files are read late, and another run may have replaced them since the summary was read.
+        Tables are read on first use, so the directory may have changed by that time.
         """
         error: InputError | None = None
         try:
@@ -198,7 +198,7 @@ class RunFiles:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Say which file it was, where a table cannot be read."""
+    """Raise an error with the path of the table if it cannot be read."""
     import polars as pl
 
     try:
@@ -210,7 +210,7 @@ def reading(path: Path) -> Iterator[None]:
 def scan(paths: Sequence[Path], name: str) -> polars.LazyFrame:
     """Return one table of several runs. Numbers are signed, so that differences can be negative.
 
-    The column ``file`` says which file a row is from if there are several runs.
+    If there are several runs, the column ``file`` has the file of each row.
     """
     import polars as pl
     import polars.selectors as cs
@@ -232,7 +232,7 @@ def scan(paths: Sequence[Path], name: str) -> polars.LazyFrame:
 
 
 def _one_by_one(queues: polars.DataFrame) -> polars.DataFrame:
-    """Probes that share a row get one each."""
+    """Split rows that stand for several probes into one row per probe."""
     import polars as pl
 
     between = (pl.col("at_ps") - pl.col("from_ps")) // (pl.col("probes") - 1).clip(1)
@@ -249,7 +249,7 @@ _SUMMARISED = ("name", "scheme", "seed", "digest", "ending", "partial", "ok", "f
 
 
 def read_json(path: Path, keys: Sequence[str]) -> dict[str, Any]:
-    """Read a file of results, which must have some keys."""
+    """Read a JSON file of results, which must have the given keys."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

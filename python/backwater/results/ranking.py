@@ -1,4 +1,4 @@
-"""Which combination of values and scheme is best for an objective, and how surely."""
+"""Ranks combinations of values and schemes by an objective, with a statistical comparison."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 _CONSTRAINT = re.compile(r"\s*([\w.]+)\s*(<=|>=|=|<|>)\s*(.+?)\s*")
 
 OBJECTIVES = ("workload.time", "fct.short.p99", "fct.medium.p99", "fct.long.p99", "buffer.p99")
-"""The first of these columns that has values is the objective if none is named."""
+"""Default objectives. The first of these columns that has values is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Constraint:
     bound: float
 
     def holds(self, value: float | None) -> bool:
-        """Return true if a value is within the bound; a missing value is not."""
+        """Return true if a value is within the bound. A missing value is not."""
         return value is not None and _COMPARE[self.sign](value, self.bound)
 
 
@@ -49,7 +49,7 @@ class Ranked:
     by_seed: dict[int, float]
     interval: statistics.Interval
     broken: tuple[str, ...] = ()
-    """Constraints that some of its runs break; such combinations come last."""
+    """Constraints that some of its runs violate. Such combinations are ranked last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,13 @@ class Ranking:
     constraints: tuple[Constraint, ...]
     rows: list[Ranked]
     decided: bool
-    """The seeds decide the winner: its interval of differences to each other one lacks zero."""
+    """True if the seeds decide the winner.
+
+    This is the case if its interval of differences to each other combination excludes zero.
+    """
 
     wins: int
-    """Seeds at which the first one is best."""
+    """Number of seeds at which the first combination is best."""
 
 
 def constraints(results: Results, texts: Iterable[str]) -> tuple[Constraint, ...]:
@@ -98,7 +101,7 @@ def _bound(text: str) -> float | None:
 
 
 def objective(results: Results) -> Column | None:
-    """Return the column that is ranked if none is named."""
+    """Return the column to rank by; the first default objective with values if no name is given."""
     there = {name for row in results.rows.values() for name in row}
     return next((one for name in OBJECTIVES for one in COLUMNS if one.name == name in there), None)
 
@@ -109,7 +112,7 @@ def rank(
     maximize: str | None = None,
     subject_to: Sequence[str] = (),
 ) -> Ranking | None:
-    """Rank all combinations; ``None`` if there are fewer than two with a value."""
+    """Rank all combinations; return ``None`` if fewer than two have a value."""
     if minimize is not None and maximize is not None:
         raise InputError("minimize and maximize exclude each other; name one column")
     name = minimize if minimize is not None else maximize
@@ -144,12 +147,12 @@ def rank(
 
 
 def _ideal(row: Ranked) -> bool:
-    """Return true for a scheme that cannot be built; it comes after the others."""
+    """Return true for a scheme that cannot be built. Such a scheme is ranked after the others."""
     return row.scheme.startswith("ideal")
 
 
 def _differs(first: Ranked, other: Ranked) -> bool:
-    """Return true if the 95 % interval of the difference at the same seeds does not hold zero."""
+    """Return true if the 95 % interval of the difference at the same seeds excludes zero."""
     difference = statistics.paired(first.by_seed, other.by_seed)
     if difference is None or difference.low is None or difference.high is None:
         return False
@@ -157,7 +160,7 @@ def _differs(first: Ranked, other: Ranked) -> bool:
 
 
 def sentence(results: Results, ranking: Ranking) -> str:
-    """Return the result in a sentence: which is best, against what, in how many seeds."""
+    """Return the result as a sentence: the best combination, the second best, and the seeds won."""
     column, first, second = ranking.column, ranking.rows[0], ranking.rows[1]
     phrase = column.phrase[0].lower() + column.phrase[1:]
     if first.broken:

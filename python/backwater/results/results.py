@@ -28,7 +28,7 @@ Group = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One requested run: its coordinates and its place."""
+    """One requested run: its coordinates and its directory."""
 
     key: str
     values: Group
@@ -164,7 +164,7 @@ class Results:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of different runs by state."""
+        """Number of distinct runs by state."""
         states = [self.state(key) for key in dict.fromkeys(point.key for point in self.points)]
         return {state: states.count(state) for state in (DONE, PARTIAL, FAILED, MISSING)}
 
@@ -175,7 +175,7 @@ class Results:
 
     @property
     def ok(self) -> bool:
-        """True if every run finished, none violated a check, and no single run stalled."""
+        """True if every run finished, no run violated a check, and no run stalled."""
         if len(self.points) == 1 and not self.failed and not self.keys:
             found = self.labelled()
             return bool(found) and all(run.ok for run in found.values())
@@ -188,7 +188,7 @@ class Results:
 
     @property
     def stalled(self) -> list[Point]:
-        """Runs that came to a standstill."""
+        """Runs that stalled."""
         return [p for p in self.points if self.rows.get(p.key, {}).get("run.stalled")]
 
     def path_of(self, key: str) -> Path | None:
@@ -242,7 +242,7 @@ class Results:
         raise InputError(f"{self.path} holds several runs; {some}")
 
     def _named_place(self, point: Point) -> Path | None:
-        """Return the directory of a run, as a link with the name of its scheme if there is one."""
+        """Return the directory of a run; the link with the name of its scheme if there is one."""
         place, link = self.path_of(point.key), self.path / self.label(point)
         return link if place is not None and link.resolve() == place.resolve() else place
 
@@ -380,7 +380,7 @@ class Results:
         return found
 
     def values(self, name: str) -> dict[tuple[Group, str], dict[int, float]]:
-        """Collect a column by varied values and scheme, and in that by seed."""
+        """Collect the values of a column by varied values and scheme, and then by seed."""
         column = self.column(name).name
         found: dict[tuple[Group, str], dict[int, float]] = {}
         for point in self.points:
@@ -393,7 +393,7 @@ class Results:
     def statistics(self, name: str, percentiles: Sequence[float] = (0.5,)) -> polars.DataFrame:
         """Return mean and percentiles of a column over seeds, with 95 % intervals.
 
-        A row per combination of varied values and scheme.
+        There is one row per combination of varied values and scheme.
         """
         least = self.column(name).least
         rows = []
@@ -410,7 +410,7 @@ class Results:
     def differences(self, name: str, baseline: str | None = None) -> polars.DataFrame:
         """Return mean differences of a column to a baseline scheme at the same seed.
 
-        They have 95 % intervals. The baseline is the first scheme, if none is named.
+        They have 95 % intervals. The default baseline is the first scheme.
         """
         baseline = self.schemes[0] if baseline is None else baseline
         if baseline not in self.schemes:
@@ -515,7 +515,7 @@ def _load(path: Path) -> Results:
 
 
 def _meant(path: Path) -> str:
-    """Ask whether the directory beside it with the most similar name is meant."""
+    """Return a hint with the most similar directory name, if there is one."""
     from difflib import get_close_matches
 
     try:

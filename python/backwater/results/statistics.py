@@ -1,10 +1,11 @@
-"""What can be said from a number of seeds, and how surely.
+"""Confidence intervals for statistics over seeds.
 
-Means have Student's interval. A percentile over seeds has the interval between two of its own
-order statistics: exact for every distribution, without chance, and missing where there are too
-few seeds for one (a median needs six). A share has the interval of Clopper and Pearson.
+Means have Student's interval. A percentile over seeds has an interval between two order statistics.
+This interval is exact for every distribution and needs no random numbers. It is missing if there
+are too few seeds; a median needs six. A share has the interval of Clopper and Pearson.
+
 Percentiles of the flows of all seeds together are resampled by whole seeds, because flows of one
-run depend on each other. SciPy would be forty megabytes for the two functions needed of it.
+run depend on each other. SciPy is not used: it would add 40 MB for two functions.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate, and where the true value lies with the requested probability."""
+    """An estimate, and an interval that contains the true value with the requested probability."""
 
     estimate: float
     low: float | None
-    """``None`` where there are too few values to tell."""
+    """``None`` if there are too few values for an interval."""
 
     high: float | None
     count: int
@@ -42,10 +43,10 @@ class Interval:
 def mean(
     values: Sequence[float], level: float = LEVEL, least: float = -math.inf
 ) -> Interval | None:
-    """Mean of independent values; ``None`` where there are none.
+    """Return the mean of independent values with its interval; ``None`` if there are no values.
 
-    ``least`` is what no value can be below: the interval ends there at the latest, and holds the
-    true mean as often as without it.
+    ``least`` is the lowest possible value. The lower end of the interval is limited to it, which
+    does not change the coverage.
     """
     count = len(values)
     if count == 0:
@@ -59,7 +60,7 @@ def mean(
 
 
 def percentile(values: Sequence[float], share: float, level: float = LEVEL) -> Interval | None:
-    """Percentile of independent values, with the interval between two of them."""
+    """Return a percentile of independent values, with the interval between two of them."""
     count = len(values)
     if count == 0:
         return None
@@ -82,7 +83,7 @@ def percentile(values: Sequence[float], share: float, level: float = LEVEL) -> I
 
 
 def proportion(hits: int, count: int, level: float = LEVEL) -> Interval | None:
-    """Share of trials that had an outcome, such as runs that came to a standstill."""
+    """Return the share of trials with an outcome, such as runs that stalled, and its interval."""
     if count == 0:
         return None
     tail = (1 - level) / 2
@@ -94,9 +95,9 @@ def proportion(hits: int, count: int, level: float = LEVEL) -> Interval | None:
 def paired(
     values: Mapping[int, float], baseline: Mapping[int, float], level: float = LEVEL
 ) -> Interval | None:
-    """Mean difference to a baseline, over the seeds that both have.
+    """Return the mean difference to a baseline, over the seeds that both have.
 
-    At the same seed both met the same flows, so what is common to them drops out.
+    At the same seed both runs had the same flows, so effects that both share cancel.
     """
     return mean([values[s] - baseline[s] for s in sorted(values.keys() & baseline.keys())], level)
 
@@ -107,9 +108,9 @@ def pooled(
     level: float = LEVEL,
     rounds: int = 1000,
 ) -> Interval | None:
-    """Give a statistic of all samples together; an interval from drawing whole samples again.
+    """Return a statistic of all samples together, with an interval from resampling whole samples.
 
-    The draws are always the same, so that the same runs give the same interval.
+    The random draws are fixed, so that the same runs give the same interval.
     """
     import numpy as np
 
@@ -128,7 +129,7 @@ def pooled(
 
 
 def student(share: float, freedom: int) -> float:
-    """Quantile of Student's distribution."""
+    """Return a quantile of Student's distribution."""
     if share < 0.5:
         return -student(1 - share, freedom)
     # With x = n / (n + t²), the two tails beyond t hold I_x(n/2, 1/2).
@@ -137,7 +138,7 @@ def student(share: float, freedom: int) -> float:
 
 
 def _binomial(hits: int, count: int, share: float) -> float:
-    """Probability of at most ``hits`` out of ``count``."""
+    """Return the probability of at most ``hits`` out of ``count``."""
     if hits >= count:
         return 1.0
     if hits < 0:

@@ -5,12 +5,12 @@
     DIR/runs/ab/abcdef…/     a run, and ``stored.json``: its key, its command, and its files' hashes
     DIR/failures/ab….json    why a run failed, and the command that repeats it
     DIR/partial/abcdef…/     the first part of a run that Ctrl-C interrupted
-    DIR/index.jsonl          a line per run, so that thousands are listed at once; can be made again
+    DIR/index.jsonl          a cache with one line per run, which makes listing fast
     DIR/work/…/              runs in progress
 
-A run gets its name in ``runs`` when all its files are on the disk, by one rename; so what has a
-name there is whole. The process that comes second with the same run discards its own. No lock is
-held while runs are made, and no clock is read.
+A run is renamed into ``runs`` after all its files are on the disk. Therefore every run with a final
+name is complete. If two processes make the same run, the second one discards its copy. The store
+holds no lock while runs are made, and does not depend on clocks.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ class Failure:
     """The limits under which it failed."""
 
     def stands(self, timeout_s: float | None, memory_bytes: int | None) -> bool:
-        """Whether the run would fail again: a limit may be wider now than it was."""
+        """Return true if the run would fail again.
+
+        It would not if the limit that it broke is wider now.
+        """
         if self.kind == "timeout" and self.timeout_s is not None:
             return timeout_s is not None and timeout_s <= self.timeout_s
         if self.kind == "memory" and self.memory_bytes is not None:
@@ -68,20 +71,20 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.notices: list[str] = []
-        """What was found damaged, for the user."""
+        """Messages for the user about damaged runs."""
 
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"
 
     def path_of(self, key: str) -> Path:
-        """Where the run with this key is, or would be."""
+        """Return the directory of the run with this key, which need not exist."""
         return self.path / RUNS / key[:2] / key
 
     def get(self, key: str) -> RunFiles | None:
         """Return a finished run, or ``None``.
 
-        A run whose files are not as they were written is set aside, under a name with
-        ``.damaged``, and counts as not there.
+        If the files of a run were changed, the run is renamed to a name with ``.damaged`` and
+        counts as missing.
         """
         path = self.path_of(key)
         if not path.is_dir():
@@ -110,16 +113,16 @@ class Store:
         return found
 
     def failure(self, key: str) -> Failure | None:
-        """Why the run with this key failed when it was last tried."""
+        """Return why the run with this key failed at the last attempt, or ``None``."""
         try:
             return Failure(**json.loads(self._failure_path(key).read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError):
-            return None  # Not legible: the run is tried again, which tells.
+            return None  # The file is not readable, so the run is tried again.
 
     def keep_failure(self, key: str, failure: Failure) -> None:
-        """Note why a run failed."""
+        """Record why a run failed."""
         path = self._failure_path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_durably(path, json.dumps(asdict(failure), indent=2, ensure_ascii=False) + "\n")
@@ -155,12 +158,12 @@ class Store:
                 missing.append((key, row))
             if row is not None:
                 found[key] = row
-        with contextlib.suppress(OSError):  # It only saves time; a store may be read-only.
+        with contextlib.suppress(OSError):  # The store may be read-only.
             self.note(missing)
         return found
 
     def note(self, rows: Iterable[tuple[str, dict[str, Any]]]) -> None:
-        """Write finished runs into the index."""
+        """Append finished runs to the index."""
         lines = [
             json.dumps({"key": key, "columns": columns.VERSION, "row": row}) + "\n"
             for key, row in rows
@@ -169,8 +172,8 @@ class Store:
             return
         handle = os.open(self.path / INDEX, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
-            # A line that a killed process left unfinished must not swallow the next one. Lines of
-            # several writers do not mix: each is appended by one call.
+            # An incomplete line of a killed process must not corrupt the next one. Each writer
+            # appends its lines by one call, so lines of several writers do not mix.
             end = os.lseek(handle, 0, os.SEEK_END)
             torn = end > 0 and os.pread(handle, 1, end - 1) != b"\n"
             os.write(handle, ("\n" * torn + "".join(lines)).encode())
@@ -188,7 +191,7 @@ class Store:
                 f"{error.filename}: cannot be read: {error.strerror}", error.errno
             ) from error
         for line in lines:
-            with contextlib.suppress(ValueError, KeyError, TypeError):  # Torn, or not ours.
+            with contextlib.suppress(ValueError, KeyError, TypeError):  # Skip damaged lines.
                 entry = json.loads(line)
                 if entry["columns"] == columns.VERSION:
                     rows[entry["key"]] = entry["row"]
@@ -196,7 +199,7 @@ class Store:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Session]:
-        """Open a place for runs that are being made; what dead campaigns left is cleared."""
+        """Create a work directory for runs, and remove those of campaigns that have ended."""
         try:
             for folder in (RUNS, WORK, PARTIAL):
                 (self.path / folder).mkdir(parents=True, exist_ok=True)
@@ -220,7 +223,7 @@ class Store:
             try:
                 path.rename(aside)
             except FileNotFoundError:
-                return  # Another campaign found it first.
+                return  # Another campaign has already renamed it.
             except OSError as error:
                 raise RunError(
                     f"{path}: damaged ({trouble}), and cannot be set aside: {error.strerror}",
@@ -231,10 +234,10 @@ class Store:
 
 
 class Session:
-    """The work directory of one campaign, its own as long as it lives.
+    """The work directory of one campaign.
 
-    A lock says that it lives. The system drops it when the process ends, however it ends, so that
-    no process id, host name or clock has to be believed.
+    A lock shows that the campaign is running. The system releases the lock when the process ends,
+    however it ends. So no process id, host name or clock is needed.
     """
 
     def __init__(self, store: Store) -> None:
@@ -243,22 +246,23 @@ class Session:
         self.path.mkdir()
         self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        # Only a name without `new-` is cleared by others: until here it had no lock to show.
+        # Other campaigns skip names that start with `new-`, because such directories may lack a
+        # lock.
         named = self.path.with_name(self.path.name.removeprefix("new-"))
         self.path = self.path.rename(named)
 
     def place(self, key: str) -> Path:
-        """Return a directory name for a run that is being made."""
+        """Return a new directory name for a run in progress."""
         return self.path / f"{key[:12]}-{_random(4)}"
 
     def close(self) -> None:
-        """Clear the directory and give it up."""
+        """Remove the directory and release the lock."""
         _remove(self.path)
         os.close(self._lock)
 
 
 def sweep_away(work: Path) -> None:
-    """Remove what campaigns left that were killed."""
+    """Remove the work directories of campaigns that were killed."""
     for entry in work.iterdir():
         if entry.name.startswith("new-"):
             continue
@@ -271,7 +275,7 @@ def sweep_away(work: Path) -> None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _remove(entry)
         except BlockingIOError:
-            pass  # Alive.
+            pass  # The campaign is running.
         finally:
             os.close(handle)
 
@@ -282,7 +286,7 @@ def _random(count: int) -> str:
 
 
 def _remove(path: Path) -> None:
-    """Remove a work directory, first from where its workers would go on writing."""
+    """Rename a work directory, so that its workers cannot write to it, and remove it."""
     trash = path.with_name(f"trash-{_random(6)}")
     with contextlib.suppress(OSError):
         path.rename(trash)
@@ -290,7 +294,7 @@ def _remove(path: Path) -> None:
 
 
 def commit(made: Path, final: Path, about: dict[str, Any]) -> None:
-    """Give a run its final name, once all of it is on the disk."""
+    """Rename a run to its final name, after all its files are on the disk."""
     entries = {}
     for name in run_files(made):
         path = made / name
@@ -318,13 +322,13 @@ def commit(made: Path, final: Path, about: dict[str, Any]) -> None:
 
 
 def keep_partial(made: Path, final: Path) -> None:
-    """Keep the first part of an interrupted run, in the place of an earlier one."""
+    """Store the first part of an interrupted run, replacing an earlier one."""
     shutil.rmtree(final, ignore_errors=True)
     made.rename(final)
 
 
 def _same(made: Path, final: Path) -> None:
-    """Check that a run that another campaign kept in the meantime is the one made here."""
+    """Raise ``RunError`` if the run that another campaign stored differs from this one."""
     ours, theirs = (RunFiles(path) for path in (made, final))
     if ours.digest != theirs.digest:
         raise RunError(
@@ -334,9 +338,9 @@ def _same(made: Path, final: Path) -> None:
 
 
 def damage(path: Path) -> str | None:
-    """Say how a kept run differs from what was written; ``None`` if it does not.
+    """Return how a stored run differs from what was written; ``None`` if it does not.
 
-    Sizes and times of the files are compared, and contents where a time differs.
+    Sizes and times of the files are compared. The contents are compared if a time differs.
     """
     try:
         entries = json.loads((path / STORED).read_text(encoding="utf-8"))["files"]

@@ -1,4 +1,4 @@
-"""A process that makes runs, seen by its parent: starts it, watches its limits, replaces it."""
+"""Starts a process for runs, supervises its limits, and restarts it."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from backwater.running.job import Job, Reply
 from backwater.running.progress import Progress
 
 _LOOK_EVERY_S = 0.05
-"""How often memory is looked at."""
+"""Interval between two checks of the memory, in seconds."""
 
 ORDER = ("-m", "backwater.running.worker")
-"""What the interpreter of a process is told to run."""
+"""Arguments of the interpreter of a process for runs."""
 
 _START_S = 60.0
-"""A process that is not ready by then never will be."""
+"""Timeout for the start of a process."""
 
 _GRACE_S = 20.0
-"""An interrupted run has this time to write its first part."""
+"""Time that an interrupted run has to write its first part."""
 
 STOP = b"stop\n"
-"""The order that ends the run in progress early, so that its first part is kept."""
+"""The order that ends the run in progress early, so that its first part is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run may take."""
+    """Limits of one run."""
 
     timeout_s: float | None = None
     memory_bytes: int | None = None
 
     def check(self) -> None:
-        """Refuse what cannot be watched here."""
+        """Raise ``RunError`` if this system cannot enforce the limits."""
         if self.memory_bytes is not None and not Path("/proc/self/statm").exists():
             raise RunError("a limit of memory needs Linux: leave it out on this system")
 
 
 class Stopped(Exception):
-    """All runs were stopped in the middle of this one."""
+    """All runs were stopped during this run."""
 
 
 def _never() -> bool:
@@ -57,7 +57,7 @@ def _never() -> bool:
 
 
 class Child:
-    """A process for runs. It lives through many of them; a run that breaks it gets a new one."""
+    """A process for runs. It executes one run after the other, and is replaced after a crash."""
 
     def __init__(
         self,
@@ -65,18 +65,22 @@ class Child:
         stopped: Callable[[], bool] = _never,
         interrupted: Callable[[], bool] = _never,
     ) -> None:
-        """Start no process yet. ``stopped`` ends a run, ``interrupted`` keeps its first part."""
+        """Store the arguments without starting a process.
+
+        A run ends if ``stopped`` returns true. If ``interrupted`` returns true, it also writes its
+        first part.
+        """
         self._limits = limits
         self._stopped = stopped
         self._interrupted = interrupted
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
 
-    def execute(self, job: Job, tell: Callable[[Progress], None] | None = None) -> Reply:
+    def execute(self, job: Job, report: Callable[[Progress], None] | None = None) -> Reply:
         """Make a run.
 
-        Raises :class:`Stopped` if all runs were stopped meanwhile, and ``RunError`` if no process
-        can be started, which is not a fault of the run.
+        Raises :class:`Stopped` if all runs were stopped in the meantime. Raises ``RunError`` if no
+        process can be started, which is not an error of the run.
         """
         try:
             process = self._ready()
@@ -85,19 +89,19 @@ class Child:
                 f"no process for runs can be started: {error.strerror}", error.errno
             ) from error
         began = time.monotonic()
-        asked: float | None = None
+        stop_sent_at: float | None = None
         try:
             _write(process, (job.to_json() + "\n").encode())
             while True:
                 for answer in self._answers(process):
                     if "kind" in answer:
                         return Reply(**answer)
-                    if tell is not None:
-                        tell(Progress(**answer["progress"]))
-                if self._interrupted() and asked is None:
-                    asked = time.monotonic()
+                    if report is not None:
+                        report(Progress(**answer["progress"]))
+                if self._interrupted() and stop_sent_at is None:
+                    stop_sent_at = time.monotonic()
                     _write(process, STOP)
-                if asked is not None and time.monotonic() - asked > _GRACE_S:
+                if stop_sent_at is not None and time.monotonic() - stop_sent_at > _GRACE_S:
                     raise Stopped
                 if broken := self._broken_limit(process, began):
                     self.kill()
@@ -109,7 +113,7 @@ class Child:
             raise
 
     def kill(self) -> None:
-        """End the process at once, with what it does."""
+        """Kill the process and the run in progress."""
         process, self._process, self._rest = self._process, None, b""
         if process is None:
             return
@@ -124,8 +128,8 @@ class Child:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.kill()
-        # A fresh interpreter and no fork: the caller may have threads, and need not guard its
-        # main module. A process group of its own keeps Ctrl-C of the terminal away from it.
+        # A new interpreter is used instead of a fork, because the caller may have threads and need
+        # not guard its main module. Its own process group protects it from Ctrl-C of the terminal.
         self._process = process = subprocess.Popen(
             [sys.executable, *ORDER],
             stdin=subprocess.PIPE,
@@ -150,7 +154,7 @@ class Child:
         return process
 
     def _answers(self, process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
-        """Wait a moment for answers; raises ``EOFError`` when there will be none any more."""
+        """Wait briefly for answers; raise ``EOFError`` after the last one."""
         if self._stopped():
             raise Stopped
         assert process.stdout is not None
@@ -192,10 +196,10 @@ class Child:
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory that a process holds; 0 when it is gone.
+    """Return the resident memory of a process; 0 if the process has ended.
 
-    What is resident is looked at, and not address space (``RLIMIT_AS``), of which allocators and
-    threads reserve a lot that is never touched: that is what the machine has to find.
+    The address space (``RLIMIT_AS``) is not used, because allocators and threads reserve much more
+    of it than they use.
     """
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
@@ -212,7 +216,7 @@ def _write(process: subprocess.Popen[bytes], order: bytes) -> None:
 
 
 def _search_path() -> list[str]:
-    """Where this interpreter found the package, so that the other one finds the same."""
+    """Return the search path with which another interpreter finds the same package."""
     import backwater
 
     home = str(Path(backwater.__file__).resolve().parents[1])

@@ -1,8 +1,8 @@
 """Makes runs on a cluster of Dask workers.
 
-What a worker needs is the wheel and nothing else: the scenario and its files travel to it, and the
-run's files travel back to this machine, which keeps them in its store. So there need be no file
-system that all machines see. Queues, and doing again what a worker had when it died, are Dask's.
+A worker needs the installed package only. The scenario and its files are sent to the worker, and
+the files of the run are sent back to the store of this machine. So no shared file system is needed.
+Dask queues the runs, and repeats those of a worker that died.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 AHEAD = 4
-"""Runs per thread of the cluster that are handed to Dask before earlier ones are back."""
+"""Runs per thread of the cluster that Dask has at a time."""
 
 ROUNDS = 3
-"""Times that a run is handed over again when Dask has given it up.
+"""Number of times that a run is submitted again after Dask has given it up.
 
-Dask itself begins a run again when its worker dies, three times by default. That counts also for
-runs that were not the cause; on machines that come and go there are many of them.
+By default Dask itself repeats a run three times if its worker dies. This count includes deaths that
+the run did not cause, which are frequent on machines that join and leave.
 """
 
 _PATIENCE_S = 0.2
@@ -72,7 +72,7 @@ class Cluster:
             raise RunError(f"{scheduler}: no Dask scheduler answers there ({error})") from error
 
     def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
-        """Keep the cluster busy, and keep what comes back."""
+        """Submit runs so that no worker waits, and store the results."""
         waiting = deque(jobs)
         in_flight: dict[Future[Reply], Job] = {}
         try:
@@ -80,17 +80,17 @@ class Cluster:
                 self._fill(in_flight, waiting)
                 yield from self._collect(in_flight, waiting, session)
         finally:
-            with suppress(Exception):  # A cluster that is gone has nothing to cancel.
+            with suppress(Exception):  # The cluster may have ended.
                 self._client.cancel(list(in_flight), force=True)
             self.running = {}
             if self._own:
                 self._client.close()
 
     def interrupt(self) -> None:
-        """Do nothing: runs on a cluster keep no first part."""
+        """Do nothing: runs on a cluster store no first part."""
 
     def _fill(self, in_flight: dict[Future[Reply], Job], waiting: deque[Job]) -> None:
-        """Hand over enough runs that no worker waits, but not all: they hold memory."""
+        """Submit enough runs that no worker waits, but not all, because they use memory."""
         threads = max(1, sum(self._client.nthreads().values()))
         while waiting and len(in_flight) < threads * AHEAD:
             job = waiting.popleft()
@@ -99,7 +99,8 @@ class Cluster:
                 _with_contents(job).to_json(),
                 version(),
                 (self._limits.timeout_s, self._limits.memory_bytes),
-                # Another campaign on the cluster may want the same run.
+                # The key has a random part, because another campaign on the cluster may request the
+                # same run.
                 key=f"backwater-{job.key[:16]}-{secrets.token_hex(4)}",
                 pure=False,
             )
@@ -119,7 +120,7 @@ class Cluster:
             completed.append(self._completed.get())
         for future in completed:
             if not future.done():
-                # Its worker died before the result was fetched: Dask makes it again.
+                # The worker died before the result was fetched. Dask repeats the run.
                 future.add_done_callback(self._completed.put)
                 continue
             job = in_flight.pop(future)
@@ -131,7 +132,7 @@ class Cluster:
                 yield reply
 
     def _reply(self, future: Future[Reply], job: Job, session: Session) -> Reply | None:
-        """Return how a run ended, or ``None`` if it is to be handed over again."""
+        """Return the reply of a run, or ``None`` if it must be submitted again."""
         if future.cancelled():
             raise RunError(
                 "the Dask scheduler has ended or lost the runs. What was finished is "
@@ -152,7 +153,7 @@ class Cluster:
 
 
 def keep(reply: Reply, job: Job, session: Session) -> None:
-    """Put a run that came from a worker into the store."""
+    """Store a run that a worker made."""
     work = session.place(job.key)
     made = work / "run"
     made.mkdir(parents=True)
@@ -177,10 +178,10 @@ _children = threading.local()
 
 
 def make_here(order: str, wanted: str, limits: tuple[float | None, int | None]) -> Reply:
-    """Make a run on the machine where this is called, and return its files.
+    """Make a run on this machine, and return its files.
 
-    It is made in a process of its own, so that limits and crashes are as on one machine, and a
-    run that breaks does not take its worker along.
+    A separate process makes the run. So limits and crashes are handled as on one machine, and a run
+    that crashes does not end its worker.
     """
     job = Job.from_json(order)
     if version() != wanted:
@@ -193,7 +194,7 @@ def make_here(order: str, wanted: str, limits: tuple[float | None, int | None]) 
         here = replace(job, work=str(folder.path / "work"), final=None)
         reply = _child(Limits(*limits)).execute(here)
         if reply.kind != "done":
-            # A full disk over there is the run's trouble, and not that of the store here.
+            # A full disk of the worker is an error of the run, not of the store on this machine.
             kind = "error" if reply.kind == "storage" else reply.kind
             return replace(reply, kind=kind)
         made = folder.path / "work" / "run"
@@ -208,12 +209,12 @@ def _child(limits: Limits) -> Child:
 
 
 class _Folder:
-    """A directory for one run, of this machine."""
+    """A temporary directory for one run on this machine."""
 
     def __init__(self) -> None:
         from distributed import get_worker
 
-        # Of the worker's own directory Dask removes what is left when a worker was killed.
+        # Dask removes the worker's own directory if the worker is killed.
         place = get_worker().local_directory
         self.path = Path(tempfile.mkdtemp(prefix="backwater-", dir=place))
 

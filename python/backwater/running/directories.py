@@ -1,7 +1,7 @@
-"""Directories of results: what may be written into a directory that is not empty.
+"""Decides which files may be written into a directory that is not empty.
 
-A run has a key, a hash of everything that it depends on. It replaces only results with its own key.
-All else is left alone unless ``force`` is given.
+A run has a key, which is a hash of everything that it depends on. It replaces only results with its
+own key. Other files are replaced only if ``force`` is given.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from backwater._base.files import cannot_write
 from backwater.errors import RunError
 from backwater.results import HOST, RECORDED_FILES, REPORT, RESULTS, RUN_FILES, STORE, SUMMARY
 
-_WAYS_OUT = "choose another directory, or use --force to replace it"
+_ALTERNATIVES = "choose another directory, or use --force to replace it"
 _SHORT_KEY = 8
-"""Characters of a key in the name of a directory."""
+"""Number of characters of a key in the name of a directory."""
 
 
 def default_directory(preferred: Path, key: str) -> Path:
     """Return the directory for results of this key if the user names none.
 
-    It is ``preferred`` if that does not exist yet, or holds results of the same key. Otherwise a
-    part of the key is appended to its name. A new directory is created at once, so that two calls
-    at the same time do not get the same one.
+    ``preferred`` is used if it does not exist yet, or if it has results of the same key. Otherwise
+    a part of the key is appended to its name. A new directory is created immediately, so that two
+    concurrent calls do not use the same one.
     """
     try:
         preferred.parent.mkdir(parents=True, exist_ok=True)
@@ -46,19 +46,19 @@ def claim_run(path: Path, key: str, force: bool) -> None:
     if force:
         return
     if (path / HOST).exists():
-        raise RunError(f"{path}: holds what a host on real frames measured; {_WAYS_OUT}")
+        raise RunError(f"{path}: holds what a host on real frames measured; {_ALTERNATIVES}")
     if (path / RESULTS).exists():
-        raise RunError(f"{path}: holds results of many runs; {_WAYS_OUT}")
-    if (path / SUMMARY).exists() and _kept(path / SUMMARY, "key") != key:
+        raise RunError(f"{path}: holds results of many runs; {_ALTERNATIVES}")
+    if (path / SUMMARY).exists() and _text_of(path / SUMMARY, "key") != key:
         raise RunError(
-            f"{path}: holds results with another seed, scenario, option or version; {_WAYS_OUT}"
+            f"{path}: holds results with another seed, scenario, option or version; {_ALTERNATIVES}"
         )
 
 
 def claim_many(path: Path, name: str, force: bool) -> None:
-    """Refuse a directory that holds anything but results of the same name.
+    """Refuse a directory with other files than results of the same name.
 
-    Runs are stored by a key of their contents, so that no run of these results is replaced.
+    Runs are stored by a key of their contents, so no run of these results is replaced.
     """
     entries = _entries(path)
     if force:
@@ -66,14 +66,14 @@ def claim_many(path: Path, name: str, force: bool) -> None:
     links = {entry.name for entry in entries if entry.is_symlink() or _is_run(entry)}
     _refuse_foreign("set of results", path, entries, {RESULTS, REPORT, STORE, *links})
     if links and not (path / RESULTS).exists() and any(not e.is_symlink() for e in entries):
-        raise RunError(f"{path}: holds single runs; {_WAYS_OUT}")
-    there = _kept(path / RESULTS, "name")
+        raise RunError(f"{path}: holds single runs; {_ALTERNATIVES}")
+    there = _text_of(path / RESULTS, "name")
     if there is not None and there != name:
-        raise RunError(f"{path}: holds results of `{there}`, and this is `{name}`; {_WAYS_OUT}")
+        raise RunError(f"{path}: holds results of `{there}`, and this is `{name}`; {_ALTERNATIVES}")
 
 
 def claim_export(path: Path, files: Sequence[str], force: bool) -> None:
-    """Refuse a directory that holds other things than these files; those are removed."""
+    """Refuse a directory with files other than these, and remove these."""
     entries = _entries(path)
     if not force:
         _refuse_foreign("export", path, entries, files)
@@ -81,10 +81,10 @@ def claim_export(path: Path, files: Sequence[str], force: bool) -> None:
 
 
 def _refuse_foreign(what: str, path: Path, entries: Iterable[Path], ours: Iterable[str]) -> None:
-    """Refuse a directory with entries of other names than those that an earlier ``what`` leaves."""
+    """Refuse a directory with entries that an earlier ``what`` does not write."""
     kept = set(ours)
     names = sorted(entry.name for entry in entries)
-    # What was not finished has a temporary name.
+    # Unfinished files have a temporary name.
     foreign = next((n for n in names if n not in kept and not n.endswith(".part")), None)
     if foreign is not None:
         raise RunError(
@@ -94,7 +94,7 @@ def _refuse_foreign(what: str, path: Path, entries: Iterable[Path], ours: Iterab
 
 
 def _entries(path: Path) -> list[Path]:
-    """Make a directory where there is none, and return what is in it."""
+    """Create a directory if it is missing, and return its entries."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         return sorted(path.iterdir())
@@ -112,7 +112,7 @@ def _remove(path: Path, names: Iterable[str]) -> None:
 
 
 def _is_run(path: Path) -> bool:
-    """Whether a directory holds a run, whole or not, and nothing else."""
+    """Return true if a directory has the files of a run, complete or not, and no others."""
     if not path.is_dir():
         return False
     names = {entry.name.removesuffix(".part") for entry in path.iterdir()}
@@ -120,12 +120,12 @@ def _is_run(path: Path) -> bool:
 
 
 def _key_of(path: Path) -> str | None:
-    """Return the key of the results in a directory; ``None`` if there is none."""
-    return _kept(path / SUMMARY, "key")
+    """Return the key of the results in a directory, or ``None``."""
+    return _text_of(path / SUMMARY, "key")
 
 
-def _kept(path: Path, key: str) -> str | None:
-    """Return a text in a file of results; ``None`` if it has none."""
+def _text_of(path: Path, key: str) -> str | None:
+    """Return the text of a key in a JSON file, or ``None``."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))[key]
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Runs many scenarios: finds what is stored, runs the rest, keeps failures."""
+"""Runs many scenarios: takes stored runs from the store, makes the others, and records failures."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _LOOK_EVERY_S = 0.02
 
 @dataclass
 class Outcome:
-    """What became of requested runs."""
+    """Results and failures of requested runs."""
 
     runs: dict[Scenario, RunFiles] = field(default_factory=dict)
     failed: dict[Scenario, Failure] = field(default_factory=dict)
     made: int = 0
-    """Runs that were made now; the others were stored."""
+    """Number of runs that were made now. The others were stored."""
 
     notices: list[str] = field(default_factory=list)
-    """Notes for the user: runs that were found damaged."""
+    """Messages for the user about damaged runs."""
 
     @property
     def ok(self) -> bool:
@@ -44,17 +44,17 @@ class Outcome:
 
 
 class Executor(Protocol):
-    """What makes runs: processes of this machine, or a cluster."""
+    """Interface of the executors: processes of this machine, or a cluster."""
 
     def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
-        """Yield replies as they come, and ``None`` now and then while there is none."""
+        """Yield replies as they arrive, and ``None`` regularly while none has arrived."""
 
     def interrupt(self) -> None:
-        """End the runs in progress early and keep their first parts, if that is possible."""
+        """End the runs in progress early and store their first parts, if that is possible."""
 
     @property
     def running(self) -> dict[str, Progress | None]:
-        """The runs in progress by label, and how far each is."""
+        """Progress of the runs in progress, by label."""
 
 
 def run_all(
@@ -72,17 +72,19 @@ def run_all(
 ) -> Outcome:
     """Run every scenario once, and return the runs.
 
-    Runs in the store are taken from there. The others are made by ``jobs`` processes of
-    this machine, or on a Dask cluster: ``scheduler`` is its address or a ``distributed.Client``.
-    Each may use ``threads`` processors (0: all), which changes no result; by default there are as
-    many processes as there are processors for. A run that fails, or takes longer than
-    ``timeout_s`` or more than ``memory_bytes``, does not stop the others. It is not tried again
-    later, unless ``retry_failed`` is given or the limit that it broke is wider. ``labels`` are the
-    names of runs in progress reports, by key.
+    Runs in the store are not repeated. The others are made by ``jobs`` processes of this machine,
+    or on a Dask cluster: ``scheduler`` is its address or a ``distributed.Client``. Each run may use
+    ``threads`` processors (0: all), which does not change the results. By default the number of
+    processes follows from the number of processors.
 
-    Raises ``ScenarioError`` before anything is run if a scenario is wrong, ``RunError`` if the
-    store cannot be written, and :class:`~backwater.Interrupted` (with the outcome so far) on
-    Ctrl-C. What was finished is kept in all cases.
+    A run that fails does not stop the others. A run also fails if it takes longer than
+    ``timeout_s`` or more than ``memory_bytes``. A failed run is repeated later only if
+    ``retry_failed`` is given or the limit that it broke is wider. ``labels`` are the names of runs
+    in progress reports, by key.
+
+    Raises ``ScenarioError`` before any run starts if a scenario is wrong. Raises ``RunError`` if
+    the store cannot be written, and :class:`~backwater.Interrupted` (with the outcome so far) on
+    Ctrl-C. Finished runs are always kept.
     """
     limits = Limits(timeout_s, memory_bytes)
     limits.check()
@@ -111,7 +113,7 @@ def _executor(scheduler: Any, jobs: int, limits: Limits) -> Executor:
 
 
 class _Call:
-    """The scenarios of one call, by key, and what has become of them."""
+    """The scenarios of one call, by key, with their state."""
 
     def __init__(
         self,
@@ -152,20 +154,21 @@ class _Call:
         return todo
 
     def make(self, todo: list[str], executor: Executor) -> None:
-        """Have runs made, and keep each as it comes."""
+        """Make runs with an executor, and store each result as it arrives."""
         began = time.monotonic()
         with self.store.session() as session:
             label = self.labels.get
             jobs = [job_of(self.by_key[k][0], self.threads, label(k, k)) for k in todo]
             self.waiting = [job.label for job in jobs] if self.status.total <= FEW else []
             try:
-                # Closed at once when something is raised here, not when it is collected.
+                # If an error is raised here, `closing` ends the executor without waiting for
+                # garbage collection.
                 with closing(executor.execute(jobs, session)) as replies:
                     try:
                         for reply in replies:
                             if reply is not None:
                                 self._take(reply)
-                            self._tell(executor, time.monotonic() - began)
+                            self._report(executor, time.monotonic() - began)
                     except KeyboardInterrupt:
                         executor.interrupt()
                         raise
@@ -210,11 +213,11 @@ class _Call:
         for scenario in self.by_key[key]:
             self.outcome.failed[scenario] = failure
 
-    def _tell(self, executor: Executor, seconds: float) -> None:
+    def _report(self, executor: Executor, seconds: float) -> None:
         if self.listener is not None:
             self.status.running = running = dict(executor.running)
             if self.waiting and running:
-                # Runs begin in the order of their jobs.
+                # Runs start in the order of their jobs.
                 last = max(self.waiting.index(one) for one in running if one in self.waiting)
                 self.status.waiting = self.waiting[last + 1 :]
             self.status.seconds = seconds
@@ -239,12 +242,12 @@ class Local:
         self.running: dict[str, Progress | None] = {}
 
     def execute(self, jobs: Sequence[Job], session: Session) -> Generator[Reply | None, None, None]:
-        """Make runs on as many threads as processes are wanted; each minds one process."""
+        """Make runs with one thread per process. Each thread supervises its process."""
         replies: queue.SimpleQueue[Reply | BaseException] = queue.SimpleQueue()
         waiting = iter(jobs)
         turn = threading.Lock()
 
-        def mind() -> None:
+        def supervise() -> None:
             child = Child(self._limits, self._stop.is_set, self._interrupt.is_set)
             try:
                 while not (self._stop.is_set() or self._interrupt.is_set()):
@@ -255,13 +258,13 @@ class Local:
                     replies.put(self._one(job, child, session))
             except Stopped:
                 pass
-            except BaseException as error:  # Raised where replies are awaited.
+            except BaseException as error:  # The error is raised again where replies are awaited.
                 replies.put(error)
             finally:
                 child.kill()
 
         count = min(self._jobs, len(jobs))
-        self._threads = [threading.Thread(target=mind, name=f"run-{n}") for n in range(count)]
+        self._threads = [threading.Thread(target=supervise, name=f"run-{n}") for n in range(count)]
         labels = {job.key: job.label for job in jobs}
         try:
             for thread in self._threads:
@@ -278,7 +281,10 @@ class Local:
             self._join()
 
     def interrupt(self) -> None:
-        """End the runs in progress early and keep their first parts. A second Ctrl-C kills them."""
+        """End the runs in progress early and store their first parts.
+
+        A second Ctrl-C kills them.
+        """
         self._interrupt.set()
         try:
             self._join()
@@ -286,7 +292,7 @@ class Local:
             self._stop.set()
 
     def _join(self) -> None:
-        # Not Thread.join: Ctrl-C in the middle of it marks the thread as ended.
+        # Thread.join is not used: if Ctrl-C interrupts it, it marks the thread as ended.
         while any(thread.is_alive() for thread in self._threads):
             time.sleep(_LOOK_EVERY_S)
 
@@ -299,7 +305,7 @@ class Local:
 
 
 def placed(job: Job, session: Session) -> Job:
-    """Return a job with the directories in which it is made and kept."""
+    """Return a job with its work directory and its directories in the store."""
     return replace(
         job,
         work=str(session.place(job.key).absolute()),

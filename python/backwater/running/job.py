@@ -1,6 +1,6 @@
-"""What the process that makes a run is given, and what it answers.
+"""The request for a run that a process receives, and its reply.
 
-Both travel as JSON: to a process on this machine, or to a worker of a cluster.
+Both are sent as JSON to a process on this machine, or to a worker of a cluster.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from backwater.scenario.scenario import hash_bytes, version, with_names
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A file for the run: where it lies, or what is in it."""
+    """A file for the run: its path, or its contents."""
 
     name: str
     path: str
     digest: str
     content: str | None = None
-    """In base64, where the process cannot read ``path``."""
+    """Contents in base64, if the process cannot read ``path``."""
 
     def bytes(self) -> bytes:
-        """Return its contents; raises where they are not what they were."""
+        """Return the contents; raise ``InputError`` if they were changed."""
         if self.content is not None:
             return base64.b64decode(self.content)
         try:
@@ -43,42 +43,42 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run to be made."""
+    """A request for a run."""
 
     key: str
     scenario: str
-    """The resolved scenario; the files that it names lie beside it."""
+    """The resolved scenario. The files that it names are in the same directory."""
 
     resolved: str
-    """The same as it is kept with the run, with the files' own names."""
+    """The resolved scenario with the original file names, as it is stored with the run."""
 
     inputs: tuple[Input, ...]
     profile: str | None
     about: dict[str, Any]
-    """What is noted beside the run."""
+    """Data to store with the run."""
 
     label: str = ""
-    """How progress names it."""
+    """Name in progress reports."""
 
     work: str = ""
     """Directory for the run while it is made."""
 
     final: str | None = None
-    """Where it goes when it is whole; ``None`` leaves it where it is."""
+    """Directory of the complete run. ``None``: the run stays in its work directory."""
 
     partial: str | None = None
-    """Where its first part goes if it is interrupted."""
+    """Directory for the first part of the run if it is interrupted."""
 
     threads: int = 1
-    """Processors that it may use; no result depends on that."""
+    """Number of processors that the run may use. It does not change the results."""
 
     def to_json(self) -> str:
-        """Write as one line."""
+        """Return the job as one line of JSON."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
     def from_json(cls, line: str) -> Job:
-        """Read what :meth:`to_json` wrote."""
+        """Return the job from the text that :meth:`to_json` returned."""
         values = json.loads(line)
         values["inputs"] = tuple(Input(**one) for one in values["inputs"])
         return cls(**values)
@@ -95,13 +95,13 @@ class Reply:
     message: str = ""
     summary: dict[str, Any] | None = None
     files: dict[str, bytes] = field(default_factory=dict)
-    """The files of the run, where they were made on another machine."""
+    """The files of the run, if it was made on another machine."""
 
     seconds: float = 0.0
 
 
 def job_of(scenario: Scenario, threads: int = 1, label: str = "") -> Job:
-    """Freeze a scenario: later edits of its files do not reach the run."""
+    """Return a job with a copy of the scenario. Later edits of the file do not affect the run."""
     names = {file.where: f"input-{number}" for number, file in enumerate(scenario.files)}
     about = {
         "key": scenario.key,

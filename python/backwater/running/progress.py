@@ -1,4 +1,4 @@
-"""How far runs are, and how a terminal or a notebook shows it."""
+"""Progress of runs, and its display in a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ _LINES_EVERY_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is."""
+    """Progress of one run."""
 
     now_ps: int
     """Simulated time."""
 
     until_ps: int | None
-    """When the last flow may start; flows in flight then may take longer. ``None``: flows start
-    only when operations of workloads start them."""
+    """Time when the last flow may start. Flows in flight at that time may take longer.
+
+    ``None``: flows start only when operations of workloads start them.
+    """
 
     started: int
     finished: int
     flows: int | None
-    """Number of all flows, if it is known beforehand."""
+    """Number of all flows, if it is known before the run."""
 
     packet_hops: int
 
@@ -37,20 +39,23 @@ class Progress:
     """Wall-clock time since the run began."""
 
     moved_ps: int | None = None
-    """When the last packet arrived or the last flow started; ``None``: not known."""
+    """Time when the last packet arrived or the last flow started; ``None`` if unknown."""
 
     fullest: tuple[str, int] | None = None
-    """The switch whose buffer holds most, and the bytes in it; ``None``: all are empty."""
+    """The switch with the most bytes in its buffer, and these bytes. ``None``: all are empty."""
 
     operations: tuple[float, int] | None = None
-    """Operations of workloads that have ended, and their number. A collective in progress counts by
-    the share of its steps that have ended. ``None``: there are no workloads."""
+    """Number of finished operations of workloads, and number of all operations.
+
+    A collective in progress counts by the share of its steps that have ended. ``None``: there are
+    no workloads.
+    """
 
     @property
     def fraction(self) -> float:
-        """Part of the work that is done, between 0 and 1: of operations, or of flows.
+        """Fraction of the work that is done, between 0 and 1, by operations or by flows.
 
-        Where there are both, the smaller of the two.
+        If the run has both, the smaller fraction is used.
         """
         if self.flows:
             return min(self.finished / self.flows, 1.0)
@@ -66,7 +71,7 @@ class Progress:
 
     @property
     def stalled_ps(self) -> int:
-        """For how long no packet has moved though flows are unfinished."""
+        """Time for which no packet has moved although flows are unfinished."""
         waits = self.moved_ps is not None and self.finished < self.started
         return max(self.now_ps - (self.moved_ps or 0), 0) if waits else 0
 
@@ -84,33 +89,33 @@ class Progress:
 
 @dataclass(slots=True)
 class Status:
-    """How far all runs are. Equal runs count once."""
+    """Progress of all runs. Equal runs count once."""
 
     total: int
     cached: int = 0
-    """Runs that were finished before."""
+    """Number of runs that were stored before."""
 
     done: int = 0
-    """Runs that finished now."""
+    """Number of runs that finished now."""
 
     failed: int = 0
     running: dict[str, Progress | None] = field(default_factory=dict)
-    """Runs in progress, by label; ``None`` if nothing is known yet."""
+    """Progress of the runs in progress, by label; ``None`` before the first report."""
 
     waiting: list[str] = field(default_factory=list)
-    """Labels of runs that have not begun, if there are few."""
+    """Labels of runs that have not started, if there are few."""
 
     seconds: float = 0.0
     """Wall-clock time since the first run began."""
 
     @property
     def left(self) -> int:
-        """Number of runs that are neither finished nor failed."""
+        """Number of runs that have neither finished nor failed."""
         return self.total - self.cached - self.done - self.failed
 
     @property
     def fraction(self) -> float:
-        """Part of all runs that is done, between 0 and 1."""
+        """Fraction of all runs that is done, between 0 and 1."""
         if not self.total:
             return 1.0
         return (self.cached + self.done + self.failed + self._begun) / self.total
@@ -130,12 +135,12 @@ Listener = Callable[[Status], None]
 """Receives the state of the runs about ten times a second, on the thread that called ``run``."""
 
 FEW = 12
-"""Up to this number of runs each has a bar of its own."""
+"""Maximum number of runs for which each run has its own bar."""
 
 
 @contextmanager
 def display(name: str) -> Iterator[Listener]:
-    """Show bars on a terminal, and a line every ten seconds where there is none."""
+    """Show bars on a terminal; otherwise print a line every ten seconds."""
     if sys.stderr.isatty():
         with _bars(name) as shown:
             yield shown
@@ -159,10 +164,10 @@ def watched(listener: Listener | None) -> Iterator[Listener | None]:
 
 
 _WIDTHS = {"time": 26, "left": 14, "rate": 17, "trouble": 20, "fullest": 22, "work": 26}
-"""Characters of the columns, with the spaces between them; the least important one is last."""
+"""Characters of the columns, with the spaces between them. The least important column is last."""
 
 STALL_PS = 100_000_000
-"""A run is said to stall when no packet has moved for this simulated time: 100 µs."""
+"""A run counts as stalled if no packet has moved for this simulated time: 100 µs."""
 
 
 @contextmanager
@@ -250,12 +255,12 @@ def _html_bars(status: Status) -> str:
 
 
 def _fields(progress: Progress) -> dict[str, str]:
-    """Return how far a run is, as the text of each column."""
+    """Return the progress of a run as the text of each column."""
     of = f" of {progress.flows:,}" if progress.flows is not None else ""
     until_ps = progress.until_ps
     clock = time_text(progress.now_ps)
     work = f"{progress.finished:,}{of} flows"
-    # The end of the last operation is not known beforehand.
+    # The end of the last operation is not known before the run.
     if progress.operations is not None:
         ended, operations = progress.operations
         work = f"{int(ended):,} of {operations:,} operations"
@@ -274,7 +279,7 @@ def _fields(progress: Progress) -> dict[str, str]:
 
 
 def facts(progress: Progress) -> str:
-    """Return how far a run is: time, flows or operations, speed, time left, whether it stalls."""
+    """Return the progress of a run: time, flows or operations, speed, time left, and stalls."""
     said = _fields(progress)
     rate = said["rate"].replace("hops", "packet-hops")
     words = [said["time"], said["work"], rate, said["left"], said["trouble"]]
@@ -282,7 +287,7 @@ def facts(progress: Progress) -> str:
 
 
 def facts_of_all(status: Status) -> str:
-    """Return how far all runs are."""
+    """Return the progress of all runs as text."""
     words = [f"{status.cached + status.done:,} of {status.total:,} runs"]
     if status.failed:
         words.append(f"{status.failed:,} failed")
@@ -293,7 +298,7 @@ def facts_of_all(status: Status) -> str:
 
 
 def _in_notebook() -> bool:
-    """Return true if the cells of a notebook are run, and not a script or a terminal."""
+    """Return true if this code runs in the cells of a notebook, not in a script or a terminal."""
     if "IPython" not in sys.modules:
         return False
     shell: Any = sys.modules["IPython"].get_ipython()

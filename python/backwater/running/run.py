@@ -1,4 +1,4 @@
-"""Runs scenarios: one, several schemes and seeds, or the sweep that a file describes."""
+"""Runs scenarios: a single run, several schemes and seeds, or a sweep file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from backwater.scenario.sweep import Sweep
 
 Given = str | os.PathLike[str] | Mapping[str, Any] | Scenario
-"""What :class:`Scenario` accepts, or a scenario."""
+"""A scenario, or an argument that :class:`Scenario` accepts."""
 
 
 def run(
@@ -53,31 +53,31 @@ def run(
     Parameters
     ----------
     scenario
-        A :class:`Scenario`, or what it accepts. A list of scenarios runs each of them; their
-        coordinate is ``scenario``.
+        A :class:`Scenario`, or an argument that it accepts. Each scenario of a list is run. The
+        coordinate ``scenario`` distinguishes them.
     schemes
-        Presets to compare, all on the same flows. A parameter that a scheme lacks is left out for
-        it.
+        Presets to compare, all on the same flows. If a scheme lacks a parameter, the parameter is
+        left out for this scheme.
     seeds
         Seeds, such as ``range(5)``.
     vary
-        Values by key, such as ``{"switch.buffer": ["4MB", "8MB"]}``: every value of each with every
-        value of all others. A tuple of keys has tuples of values, which change together.
+        Values by key, such as ``{"switch.buffer": ["4MB", "8MB"]}``. All combinations of values
+        are run. A tuple of keys has tuples of values, which change together.
     skip_invalid
         Leave invalid combinations out and list them in the report.
     out
         Directory of the results. Default: ``out/NAME`` for one run, ``out/NAME-compare`` for many.
     force
-        Write into ``out`` even if it holds other things.
+        Write into ``out`` even if it has other files.
     listener
         Called with the :class:`~backwater.Status` of the runs.
     threads
-        Processors that one run uses (0: all). It changes no result.
+        Processors that one run uses (0: all). They do not change the results.
     **many
         For many runs: ``jobs`` (runs at a time), ``scheduler`` (address or client of a Dask
-        cluster), ``store`` (directory of finished runs), ``timeout_s``, ``memory_bytes`` (limits of
-        a run), ``retry_failed``, ``report`` (False writes none), and ``notify`` (called with notes
-        about damaged runs and parameters that were left out).
+        cluster), ``store`` (directory of finished runs), ``timeout_s`` and ``memory_bytes`` (limits
+        of a run). Further options are ``retry_failed``, ``report`` (False: no report), and
+        ``notify`` (called with notes about damaged runs and parameters that were left out).
 
     Returns
     -------
@@ -87,7 +87,7 @@ def run(
     Raises
     ------
     ScenarioError
-        If a scenario or an argument is wrong. Nothing is run then.
+        If a scenario or an argument is wrong. In this case no run starts.
     RunError
         If a single run fails, or results cannot be written.
     Interrupted
@@ -175,7 +175,7 @@ _OLD = {"scheme", "overrides", "seed", "profile"}
 
 
 def _scenarios(given: Any, options: dict[str, Any]) -> tuple[list[Scenario], dict[str, Any]]:
-    """Return the scenarios of a call, and its options without those of version 0.1."""
+    """Return the scenarios of a call and its options, without the options of version 0.1."""
     several = isinstance(given, Sequence) and not isinstance(given, str)
     scenarios = [Scenario(one) for one in (given if several else [given])]
     if not scenarios:
@@ -209,7 +209,7 @@ def _run_many(
     report: bool = True,
     **options: Any,
 ) -> Results:
-    """Run all points that are not stored; write the list of runs first and the report last."""
+    """Run all points that are not stored. The list of runs is written first, the report last."""
     from backwater.running.engine import run_all
 
     jobs = options.get("jobs")
@@ -254,7 +254,7 @@ def _run_many(
 
 
 def _link(results: Results) -> None:
-    """Give runs of a comparison the names of their schemes, for people: links into the store."""
+    """Create links into the store with the names of the schemes, for people."""
     labels = {results.label(point): point for point in results.points}
     if results.keys or len(results.seeds) > 1 or len(labels) < len(results.points):
         return
@@ -262,13 +262,13 @@ def _link(results: Results) -> None:
         place, link = results.path_of(point.key), results.path / label
         if place is None or (link.exists() and not link.is_symlink()):
             continue
-        with suppress(OSError):  # A file system without links: the runs are in the store.
+        with suppress(OSError):  # The file system may lack links. The runs are in the store.
             link.unlink(missing_ok=True)
             link.symlink_to(os.path.relpath(place, results.path), target_is_directory=True)
 
 
 def _command(scenarios: Sequence[Scenario], asked: Sweep) -> str:
-    """Return the command line that repeats the runs, as far as there is one."""
+    """Return the command line that repeats the runs, if there is one."""
     more = []
     if asked.schemes != [None]:
         more += ["--schemes", ",".join(map(str, asked.schemes))]
@@ -282,7 +282,7 @@ def _command(scenarios: Sequence[Scenario], asked: Sweep) -> str:
 def _write_list(
     path: Path, store: Path, asked: Sweep, requested: list[Requested], command: str
 ) -> None:
-    """Write which runs were requested."""
+    """Write the list of requested runs."""
     from backwater.scenario.sweep import plain
 
     inside = store.resolve().is_relative_to(path.resolve())
@@ -307,7 +307,7 @@ def _write_list(
         "sweep_text": asked.text,
         "scenario": ", ".join(one.source for one in asked.scenarios),
         "scenario_text": "\n\n".join(one.text for one in asked.scenarios),
-        # Results with a store of their own can be moved as one directory.
+        # A directory with its own store can be moved as a whole.
         "store": os.path.relpath(store, path) if inside else str(store.resolve()),
         "notes": list(asked.left_out),
         "changes": [*first.overrides],
@@ -331,7 +331,7 @@ def _write_list(
 def write_list_of_directories(
     path: Path, scenario: Scenario, runs: Mapping[str, RunFiles]
 ) -> Results:
-    """Write the list of runs that are in directories of their own, and return them together."""
+    """Write the list of runs that have their own directories, and return their results together."""
     points = [
         Point(str(run.summary["key"]), (), run.scheme, run.seed, path=name)
         for name, run in runs.items()
@@ -363,19 +363,19 @@ class Plan:
 
     cached: int
     failed: int
-    """Failed earlier, and not tried again."""
+    """Number of runs that failed earlier and are not repeated."""
 
     commands: tuple[str, ...]
-    """The commands that make the other runs one by one."""
+    """The commands that make the remaining runs one by one."""
 
     seconds: float | None
-    """Estimate of their time; ``None`` if no run is finished."""
+    """Estimate of their duration; ``None`` if no run is finished."""
 
     basis: str
-    """What the estimate rests on."""
+    """Basis of the estimate, as text."""
 
     skipped: int = 0
-    """Invalid combinations that are left out."""
+    """Number of invalid combinations that are left out."""
 
     @property
     def todo(self) -> int:
@@ -394,7 +394,7 @@ def plan(
     retry_failed: bool = False,
     threads: int = 1,
 ) -> Plan:
-    """Return what :func:`sweep` would do."""
+    """Return the plan of :func:`sweep` without running it."""
     from backwater.running.child import Limits
     from backwater.scenario.sweep import Sweep
 
@@ -421,7 +421,7 @@ def _estimate(
     there: dict[str, dict[str, Any]],
     jobs: int,
 ) -> tuple[float | None, str]:
-    """Take for each run the mean time of the most similar finished runs."""
+    """Estimate the time of each run as the mean time of the most similar finished runs."""
     if not todo:
         return 0.0, "there is nothing to run"
     if not there:
@@ -436,7 +436,7 @@ def _estimate(
 
 
 def _likenesses(point: Requested) -> list[Any]:
-    """Return what other runs may have in common with this one, the most specific first."""
+    """Return properties that similar runs share with this one, the most specific first."""
     values = tuple(str(value) for value in point.values.values())
     return [(values, point.scheme), (values,), (point.scheme,), ()]
 

@@ -1,4 +1,4 @@
-"""Search of the best values of several parameters by evaluations in parallel."""
+"""Searches for the best values of several parameters, with parallel evaluations."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def search(
     evaluate: Callable[[Sequence[Steps]], Mapping[Steps, float]],
     budget: int,
 ) -> dict[Steps, float]:
-    """Minimise a function of points by moving to the best neighbour until none is better.
+    """Minimise a function of points by moving to the best neighbour until no neighbour is better.
 
-    ``evaluate`` returns the value of each point; infinity for an invalid one. At most ``budget``
-    points are evaluated. Returns the value of each, the start (zeros) included.
+    ``evaluate`` returns the value of each point, which is infinity for an invalid point. At most
+    ``budget`` points are evaluated. Returns the value of each point, including the start (zeros).
     """
     at: Steps = (0,) * dimensions
     known: dict[Steps, float] = {}

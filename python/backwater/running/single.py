@@ -1,4 +1,4 @@
-"""One run, in this process."""
+"""Makes one run in this process."""
 
 from __future__ import annotations
 
@@ -21,22 +21,25 @@ from backwater.running.progress import Listener, Progress, Status, watched
 from backwater.scenario import Scenario
 from backwater.scenario.scenario import hash_bytes
 
-# How long the main thread sleeps at most before it checks for Ctrl-C again.
+# Maximum time that the main thread sleeps before it checks for Ctrl-C again.
 _PATIENCE_S = 0.1
 
 MOST_THREADS = 1024
-"""The largest number of threads that is accepted; a run uses no more than there are processors."""
+"""The largest accepted number of threads. A run uses at most one thread per processor."""
 
 
 @dataclass(frozen=True)
 class Lockstep:
-    """How frames go through the kernel. The process is in a user namespace that allows it."""
+    """Options for a run whose frames pass through the kernel.
+
+    The process must be in a user namespace that allows this.
+    """
 
     compare: bool = False
-    """The simulator runs as well, and digests are compared."""
+    """True if the simulator runs as well and the digests are compared."""
 
     KEPT = "lockstep.json"
-    """Beside the results: how many frames it took, and the digest of the simulator."""
+    """File beside the results with the number of frames and the digest of the simulator."""
 
 
 def processors() -> int:
@@ -47,12 +50,12 @@ def processors() -> int:
 
 
 def runs_at_a_time(threads: int) -> int:
-    """Return how many runs keep all processors busy, if each uses ``threads``; 0 stands for all."""
+    """Return how many runs of ``threads`` threads keep all processors busy; 0 threads means all."""
     return max(1, processors() // threads) if threads else 1
 
 
 def check_threads(threads: int, lockstep: Lockstep | None = None) -> None:
-    """Refuse a number of threads that a run cannot have."""
+    """Refuse an invalid number of threads."""
     if isinstance(threads, bool) or not isinstance(threads, int):
         raise ScenarioError(f"threads={threads!r}: expected a whole number, 0 for all processors")
     if not 0 <= threads <= MOST_THREADS:
@@ -67,7 +70,7 @@ def check_threads(threads: int, lockstep: Lockstep | None = None) -> None:
 
 
 def default_out(scenario: Scenario, suffix: str | None) -> Path:
-    """Return the preferred directory of results if the user names none."""
+    """Return the preferred directory of results, which is used if the user names none."""
     stem = scenario.stem
     return Path("out") / (f"{stem}-{suffix}" if suffix else stem)
 
@@ -83,7 +86,7 @@ def run_one(
 ) -> RunFiles:
     """Simulate a scenario in this process, and return its files, also after Ctrl-C.
 
-    The run is in another thread, while this one calls the listener and waits for Ctrl-C.
+    The run is in another thread. This thread calls the listener and waits for Ctrl-C.
     """
     check_threads(threads, lockstep)
     key = scenario.key
@@ -103,7 +106,7 @@ def run_one(
     def work() -> None:
         try:
             simulate(scenario, path, force, key, note, interrupt, threads, lockstep)
-        except BaseException as error:  # Raised again on the thread that waits.
+        except BaseException as error:  # The error is raised again in the waiting thread.
             failure.append(error)
         finally:
             over.set()
@@ -123,7 +126,7 @@ def run_one(
     except BaseException:
         if out is None:
             with suppress(OSError):
-                path.rmdir()  # The default directory, if nothing was written into it.
+                path.rmdir()  # Remove the default directory if it is empty.
         raise
     return RunFiles(path)
 
@@ -135,7 +138,7 @@ def _show(listener: Listener | None, status: Status, began: float) -> None:
 
 
 def _wait(over: threading.Event, interrupt: _core.Interrupt, show: Callable[[], None]) -> None:
-    # Not Thread.join: Ctrl-C in the middle of it marks the thread as ended.
+    # Thread.join is not used: if Ctrl-C interrupts it, it marks the thread as ended.
     while not over.is_set():
         try:
             over.wait(_PATIENCE_S)

@@ -1,6 +1,6 @@
-"""A process that makes runs, one after the other, which its standard input orders.
+"""A process that makes runs, one after the other, as its standard input requests.
 
-It ends when its standard input is closed, which the system does when its parent dies.
+The process ends when its standard input is closed. The system closes it when the parent dies.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from backwater.running.progress import Progress
 from backwater.running.single import simulate
 from backwater.scenario import Scenario
 
-_TELL_EVERY_S = 0.5
+_REPORT_EVERY_S = 0.5
 
-Tell = Callable[[dict[str, Any]], None]
+Report = Callable[[dict[str, Any]], None]
 
 
 def main() -> None:
-    """Make runs until there are no more orders."""
-    # Ctrl-C goes to all processes of a terminal; the parent decides what becomes of runs.
+    """Make runs until standard input ends."""
+    # Ctrl-C reaches all processes of a terminal. Only the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Nothing that is printed by accident may mix with the answers.
+    # Standard output carries the answers, so other output goes to standard error.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     orders: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
 
-    def tell(answer: dict[str, Any]) -> None:
+    def report(answer: dict[str, Any]) -> None:
         answers.write(json.dumps(answer, ensure_ascii=False) + "\n")
 
-    tell({"ready": True})
+    report({"ready": True})
     while True:
-        make(Job.from_json(orders.get()), tell)
+        make(Job.from_json(orders.get()), report)
 
 
 _interrupt = _core.Interrupt()
@@ -66,13 +66,13 @@ def _listen(orders: queue.SimpleQueue[str]) -> None:
     os._exit(0)
 
 
-def make(job: Job, tell: Tell) -> None:
-    """Make one run, put it where it belongs, and tell how that went."""
+def make(job: Job, report: Report) -> None:
+    """Make one run, move it to its directory, and report the result."""
     work = Path(job.work)
     began = time.monotonic()
     answer: dict[str, Any]
     try:
-        summary = _simulate(job, work, tell)
+        summary = _simulate(job, work, report)
         if summary["partial"]:
             if job.partial is not None:
                 store.keep_partial(work / "run", Path(job.partial))
@@ -85,41 +85,41 @@ def make(job: Job, tell: Tell) -> None:
         answer = {"kind": "storage" if trouble else "error", "message": str(error)}
     except OSError as error:
         answer = {"kind": "storage", "message": files.explain(error)}
-    except Exception as error:  # One run's failure is not the end of the others.
+    except Exception as error:  # An error in one run must not end the process.
         answer = {"kind": "error", "message": f"{type(error).__name__}: {error}"}
     else:
         kind = "partial" if summary["partial"] else "done"
         answer = {"kind": kind, "summary": summary}
     if job.final is not None:
         shutil.rmtree(work, ignore_errors=True)
-    tell({"key": job.key, "seconds": time.monotonic() - began, **answer})
+    report({"key": job.key, "seconds": time.monotonic() - began, **answer})
 
 
-def _simulate(job: Job, work: Path, tell: Tell) -> dict[str, Any]:
+def _simulate(job: Job, work: Path, report: Report) -> dict[str, Any]:
     work.mkdir(parents=True)
     path = work / "scenario.toml"
     path.write_text(job.scenario, encoding="utf-8")
     for one in job.inputs:
         (work / one.name).write_bytes(one.bytes())
-    told = -math.inf
+    reported_at = -math.inf
     last: Progress | None = None
 
     def listener(progress: Progress) -> None:
-        nonlocal told, last
+        nonlocal reported_at, last
         last = progress
         now = time.monotonic()
-        if now - told >= _TELL_EVERY_S:
-            told = now
-            tell({"key": job.key, "progress": asdict(progress)})
+        if now - reported_at >= _REPORT_EVERY_S:
+            reported_at = now
+            report({"key": job.key, "progress": asdict(progress)})
 
     scenario = Scenario(path, profile=job.profile)
     made = work / "run"
     summary = simulate(scenario, made, False, job.key, listener, _interrupt, job.threads)
     if last is not None:
-        tell({"key": job.key, "progress": asdict(last)})
-    # The scenario as it was requested, with the names of its own files.
+        report({"key": job.key, "progress": asdict(last)})
+    # Write the scenario as it was requested, with its original file names.
     (made / "resolved.toml").write_text(job.resolved, encoding="utf-8")
-    # Places in the temporary scenario say nothing to a user.
+    # Positions in the temporary scenario are of no use to the user.
     place = re.compile(rf"^{re.escape(str(path))}:\d+:\d+: ")
     warnings = [place.sub("", warning) for warning in summary["warnings"]]
     if warnings != summary["warnings"]:
