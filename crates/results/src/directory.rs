@@ -6,10 +6,10 @@ use fabric::measure::MEASURES;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// Files of a simulation run besides its tables, in the order in which they get their final names.
+/// Files of a simulation run that are not tables, in the order in which they get their final names.
 pub(crate) const TEXTS: [&str; 2] = ["resolved.toml", SUMMARY];
 
-/// Files of a host on real frames besides its tables, in the order in which they get their final
+/// Files of a host on real frames that are not tables, in the order in which they get their final
 /// names.
 pub(crate) const HOST_TEXTS: [&str; 2] = ["resolved.toml", HOST];
 

@@ -95,8 +95,9 @@ impl Egress {
         }
     }
 
-    /// BFC-37: holds a flow by its number, or lets it go; it stands at the queue `queue`. False where that
-    /// changed nothing.
+    /// Pauses or resumes a flow by its number; it waits at the queue `queue`. Returns false if that changes
+    /// nothing.
+    // BFC-37
     pub fn pause_flow<S: Sink>(
         &mut self,
         port: u16,
@@ -112,7 +113,7 @@ impl Egress {
         if self.held.remove(&number).is_none() {
             return false;
         }
-        // The flow stands parked at its queue, if its turn came meanwhile.
+        // The flow is parked at its queue if its turn came while it was paused.
         let queues = &mut self.ports[port as usize].queues;
         let Some(queue) = queues.get_mut(nth) else {
             return true;
@@ -134,8 +135,9 @@ impl Egress {
         true
     }
 
-    /// FG-42: pauses or resumes a destination. False where that changed nothing. Flows wait from
-    /// their next turn on.
+    /// Pauses or resumes a destination. Returns false if that changes nothing. Flows wait from their next
+    /// turn on.
+    // FG-42
     pub fn pause_destination<S: Sink>(
         &mut self,
         port: u16,
@@ -146,33 +148,36 @@ impl Egress {
         if on {
             return self.destinations.pause(port, dst);
         }
-        let Some(mut slot) = self.destinations.resume(port, dst) else {
+        let Some(first) = self.destinations.resume(port, dst) else {
             return false;
         };
+        self.release_parked(first, sink);
+        true
+    }
+
+    /// Moves a list of parked flows into the send rings.
+    fn release_parked<S: Sink>(&mut self, first: FlowSlot, sink: &mut S) {
+        let mut slot = first;
         while slot != FlowSlot::NONE {
             let next = self.flows[slot.index()].link;
             self.enter_ring(slot, sink);
             slot = next;
         }
-        true
     }
 
-    /// All parked flows of a port stand in the ring again; those that are still held are parked
+    /// Moves all parked flows of a port into the send rings. Those that are still paused are parked again
     /// when their turn comes.
     // LNK-21
     pub fn unpark<S: Sink>(&mut self, port: u16, sink: &mut S) {
         for queue in 0..self.ports[port as usize].queues.len() {
             let queue = &mut self.ports[port as usize].queues[queue];
-            let mut slot = std::mem::replace(&mut queue.parked, FlowSlot::NONE);
-            while slot != FlowSlot::NONE {
-                let next = self.flows[slot.index()].link;
-                self.enter_ring(slot, sink);
-                slot = next;
-            }
+            let first = std::mem::replace(&mut queue.parked, FlowSlot::NONE);
+            self.release_parked(first, sink);
         }
     }
 
-    /// BFC-10, BFC-11: pauses or resumes a queue of the NIC. False where that changed nothing.
+    /// Pauses or resumes a queue of the NIC. Returns false if that changes nothing.
+    // BFC-10, BFC-11
     pub fn pause_queue<S: Sink>(
         &mut self,
         config: &NicConfig,
@@ -194,24 +199,20 @@ impl Egress {
         q.paused = on;
         sink.hold_received(port, queue.into(), on);
         if !on {
-            let mut slot = std::mem::replace(&mut q.parked, FlowSlot::NONE);
-            while slot != FlowSlot::NONE {
-                let next = self.flows[slot.index()].link;
-                self.enter_ring(slot, sink);
-                slot = next;
-            }
+            let first = std::mem::replace(&mut q.parked, FlowSlot::NONE);
+            self.release_parked(first, sink);
             sink.kick(port);
         }
         true
     }
 
-    /// Classes of a port that wait for the neighbour: that it pauses, and that it has no room for.
+    /// Returns the classes of a port that the neighbour pauses, and those that have no credits.
     pub fn held_classes(&self, port: u16) -> (ClassSet, ClassSet) {
         let p = &self.ports[port as usize];
         (p.paused_by_frames, p.held_classes)
     }
 
-    /// Classes of a port that are paused.
+    /// Returns the classes of a port that are paused.
     #[inline]
     pub fn paused_classes(&self, port: u16) -> ClassSet {
         self.ports[port as usize].paused

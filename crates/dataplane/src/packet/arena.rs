@@ -90,7 +90,9 @@ impl Arena {
         if !self.trails.is_empty() {
             *self.trail_mut(copy) = self.trail(id);
         }
-        self.set_marks(copy, self.marks(id));
+        if !self.marks.is_empty() {
+            self.set_marks(copy, self.marks(id));
+        }
         copy
     }
 

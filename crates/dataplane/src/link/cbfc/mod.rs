@@ -1,6 +1,6 @@
 //! Credit-based flow control of a link (Ultra Ethernet, rules in `specs/cbfc.md`): a frame is sent only if
 //! the next node has room for it. The sender counts the credits that its frames take, and the receiver
-//! gives them back as frames leave its buffer. A virtual channel is a class of a port.
+//! returns them as frames leave its buffer. A virtual channel is a class of a port.
 
 mod config;
 mod frames;
@@ -31,12 +31,12 @@ struct Channel {
     received: u32,
     /// R_CF.
     returned: u32,
-    /// R_CF as the last CF_Update told it.
-    told: u32,
-    /// When that was; [`NEVER`]: not yet.
-    told_ps: Time,
-    /// A CF_Update is owed though there may be no news.
-    owed: bool,
+    /// R_CF in the last CF_Update.
+    reported: u32,
+    /// When the last CF_Update was sent; [`NEVER`]: none was.
+    reported_ps: Time,
+    /// The next CF_Update is sent even if R_CF has not changed.
+    must_report: bool,
     /// When the next CF_Update leaves; [`NEVER`]: none is due.
     cf_due: Time,
     /// When the next CC_Update leaves; [`NEVER`]: none is due.
@@ -53,9 +53,9 @@ impl Channel {
             limit,
             received: 0,
             returned: 0,
-            told: 0,
-            told_ps: NEVER,
-            owed: false,
+            reported: 0,
+            reported_ps: NEVER,
+            must_report: false,
             cf_due: NEVER,
             cc_due: NEVER,
             stale: 0,
@@ -86,7 +86,7 @@ struct Due {
     which: Which,
 }
 
-/// What was told.
+/// Frames that were sent, and waits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     freed: u64,
@@ -137,13 +137,13 @@ impl Cbfc {
 
     /// Sends a CF_Update, or plans it for when the last one is old enough.
     // CBFC-11
-    fn tell<P: Ports>(&mut self, ports: &mut P, at: usize) {
+    fn report_freed<P: Ports>(&mut self, ports: &mut P, at: usize) {
         let now = ports.now();
         let spacing_ps = self.time_of(at, self.config.cf_min_bytes);
         let channel = &mut self.channels[at];
-        let due = match channel.told_ps {
+        let due = match channel.reported_ps {
             NEVER => now,
-            told_ps => now.max(told_ps + spacing_ps),
+            reported_ps => now.max(reported_ps + spacing_ps),
         };
         if due <= now {
             self.send_freed(ports, at);
@@ -159,16 +159,16 @@ impl Cbfc {
         let (port, class) = self.place(at as u32);
         let again_ps = now + self.time_of(at, self.config.cf_max_bytes);
         let channel = &mut self.channels[at];
-        let news = channel.told != channel.returned || channel.owed;
+        let has_changed = channel.reported != channel.returned || channel.must_report;
         let credits = channel.returned;
-        channel.told = credits;
-        channel.told_ps = now;
-        channel.owed = false;
+        channel.reported = credits;
+        channel.reported_ps = now;
+        channel.must_report = false;
         channel.cf_due = NEVER;
         let frame = CreditsFreed { class, credits };
         ports.emit(port, frame.packet(self.config.cf_bytes));
         self.counted.freed += 1;
-        if news {
+        if has_changed {
             self.channels[at].cf_due = again_ps;
             self.plan(ports, again_ps, at, Which::Freed);
         }
@@ -193,7 +193,7 @@ impl Cbfc {
     }
 
     // CBFC-10
-    fn credits_came<P: Ports>(&mut self, ports: &mut P, port: u16, class: u8, credits: u32) {
+    fn credits_freed<P: Ports>(&mut self, ports: &mut P, port: u16, class: u8, credits: u32) {
         let full = self.full_frame;
         let Some(at) = self.at(port, class) else {
             return;
@@ -211,7 +211,7 @@ impl Cbfc {
     }
 
     // CBFC-14, CBFC-15
-    fn consumption_came<P: Ports>(&mut self, ports: &mut P, port: u16, class: u8, credits: u32) {
+    fn credits_consumed<P: Ports>(&mut self, ports: &mut P, port: u16, class: u8, credits: u32) {
         let Some(at) = self.at(port, class) else {
             return;
         };
@@ -222,8 +222,8 @@ impl Cbfc {
         }
         channel.returned = advance(channel.returned, lost);
         channel.received = credits;
-        channel.owed = true;
-        self.tell(ports, at);
+        channel.must_report = true;
+        self.report_freed(ports, at);
     }
 }
 
@@ -270,9 +270,9 @@ impl Link for Cbfc {
         );
         let packet = *ports.arena().hot(id);
         if let Some(CreditsFreed { class, credits }) = CreditsFreed::read(&packet) {
-            self.credits_came(ports, port, class, credits);
+            self.credits_freed(ports, port, class, credits);
         } else if let Some(CreditsConsumed { class, credits }) = CreditsConsumed::read(&packet) {
-            self.consumption_came(ports, port, class, credits);
+            self.credits_consumed(ports, port, class, credits);
         } else {
             if let Some(at) = self.at(port, packet.class()) {
                 let credits = self.config.credits(packet.size);
@@ -302,7 +302,7 @@ impl Link for Cbfc {
         );
         channel.returned = advance(channel.returned, credits - stale);
         if credits > stale {
-            self.tell(ports, at);
+            self.report_freed(ports, at);
         }
     }
 

@@ -49,11 +49,11 @@ struct Receiver {
     /// A NACK was sent; frames are discarded until the expected one arrives.
     has_nacked: bool,
     /// A NACK is to be sent.
-    owes_nack: bool,
+    has_nack_due: bool,
     /// Frames have arrived that are not acknowledged.
-    owes_ack: bool,
+    has_ack_due: bool,
     /// The acknowledgement can be sent now.
-    is_ready: bool,
+    may_ack_now: bool,
     /// When the last acknowledgement left; [`NEVER`]: none has.
     acked_ps: Time,
     /// Time between two acknowledgements.
@@ -70,7 +70,7 @@ impl Receiver {
     }
 }
 
-/// What was done, at all ports.
+/// Counters of all ports together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     acks: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Llr {
 }
 
 impl Llr {
-    /// The frames up to `number` have arrived at the other end.
+    /// Removes the frames up to `number` from the replay buffer: the other end has received them.
     // LLR-04
     fn acknowledge<P: Ports>(&mut self, ports: &mut P, port: u16, number: u32) {
         let now = ports.now();
@@ -146,7 +146,7 @@ impl Llr {
         ports.kick(port);
     }
 
-    /// Empties the replay buffer of a port. Its frames are lost, if they did not arrive.
+    /// Empties the replay buffer of a port. Frames that the other end has not received are lost.
     fn empty<P: Ports>(&mut self, ports: &mut P, port: u16) {
         let sender = &mut self.senders[usize::from(port)];
         let count = sender.frames.len();
@@ -159,26 +159,26 @@ impl Llr {
         self.traffic[usize::from(port)].dropped += count as u64;
     }
 
-    /// An acknowledgement is to be sent, at once or when the last one is old enough.
+    /// Requests an acknowledgement. It leaves now, or as soon as the last one is old enough.
     // LLR-04
-    fn owe_ack<P: Ports>(&mut self, ports: &mut P, port: u16) {
+    fn request_ack<P: Ports>(&mut self, ports: &mut P, port: u16) {
         let now = ports.now();
         let receiver = &mut self.receivers[usize::from(port)];
-        receiver.owes_ack = true;
+        receiver.has_ack_due = true;
         if receiver.due_ps() <= now {
-            receiver.is_ready = true;
+            receiver.may_ack_now = true;
             ports.kick(port);
         } else {
             ports.wake(receiver.due_ps());
         }
     }
 
-    /// A frame is missing.
+    /// Requests a NACK, because a frame is missing.
     // LLR-05
-    fn owe_nack<P: Ports>(&mut self, ports: &mut P, port: u16) {
+    fn request_nack<P: Ports>(&mut self, ports: &mut P, port: u16) {
         let receiver = &mut self.receivers[usize::from(port)];
         if !receiver.has_nacked {
-            (receiver.has_nacked, receiver.owes_nack) = (true, true);
+            (receiver.has_nacked, receiver.has_nack_due) = (true, true);
             ports.kick(port);
         }
     }
@@ -187,22 +187,26 @@ impl Llr {
     fn reply<P: Ports>(&mut self, ports: &mut P, port: u16) -> Option<PacketId> {
         let receiver = &mut self.receivers[usize::from(port)];
         let number = advance(receiver.expected, CYCLE - 1);
-        let frame = match (receiver.owes_nack, receiver.is_ready) {
+        let frame = match (receiver.has_nack_due, receiver.may_ack_now) {
             (true, _) => Nack { number }.packet(SET_BYTES),
             (false, true) => Ack { number }.packet(SET_BYTES),
             (false, false) => return None,
         };
-        match receiver.owes_nack {
+        match receiver.has_nack_due {
             true => self.counted.nacks += 1,
             false => self.counted.acks += 1,
         }
-        (receiver.owes_nack, receiver.owes_ack, receiver.is_ready) = (false, false, false);
+        (
+            receiver.has_nack_due,
+            receiver.has_ack_due,
+            receiver.may_ack_now,
+        ) = (false, false, false);
         receiver.acked_ps = ports.now();
         self.traffic[usize::from(port)].sets_sent += 1;
         Some(ports.arena().alloc(frame, Cold::default()))
     }
 
-    /// A frame with a number arrived undamaged. Returns true if it is the expected one.
+    /// Handles an undamaged frame that has a number. Returns true if it is the expected one.
     // LLR-03, LLR-05
     fn take<P: Ports>(&mut self, ports: &mut P, port: u16, number: u32) -> bool {
         let receiver = &mut self.receivers[usize::from(port)];
@@ -212,15 +216,15 @@ impl Llr {
             receiver.has_nacked = false;
         }
         match ahead {
-            1..CYCLE_HALF => self.owe_nack(ports, port),
+            1..CYCLE_HALF => self.request_nack(ports, port),
             // The acknowledgement of a frame that arrives again was lost.
-            _ => self.owe_ack(ports, port),
+            _ => self.request_ack(ports, port),
         }
         ahead == 0
     }
 }
 
-/// Numbers that are less ahead than this are later ones, others earlier ones.
+/// A number that is ahead by less than this is a later one; otherwise it is an earlier one.
 const CYCLE_HALF: u32 = CYCLE / 2;
 
 impl Link for Llr {
@@ -260,9 +264,9 @@ impl Link for Llr {
         let receiver = |&(rate, _): &(Rate, Time)| Receiver {
             expected: 0,
             has_nacked: false,
-            owes_nack: false,
-            owes_ack: false,
-            is_ready: false,
+            has_nack_due: false,
+            has_ack_due: false,
+            may_ack_now: false,
             acked_ps: NEVER,
             spacing_ps: rate.serialisation_ps(config.spacing_bytes.into()),
         };
@@ -289,7 +293,7 @@ impl Link for Llr {
             traffic.damaged += 1;
             self.counted.bad_frames += 1;
             if !packet.is_control_set() {
-                self.owe_nack(ports, port); // LLR-05
+                self.request_nack(ports, port); // LLR-05
             }
         } else if let Some(Ack { number }) = Ack::read(&packet) {
             traffic.sets_arrived += 1;
@@ -375,9 +379,9 @@ impl Link for Llr {
             }
             next_ps = next_ps.min(self.senders[port].deadline_ps);
             let receiver = &mut self.receivers[port];
-            if receiver.owes_ack && !receiver.is_ready {
+            if receiver.has_ack_due && !receiver.may_ack_now {
                 if receiver.due_ps() <= now {
-                    receiver.is_ready = true;
+                    receiver.may_ack_now = true;
                     ports.kick(port as u16);
                 } else {
                     next_ps = next_ps.min(receiver.due_ps());
@@ -399,9 +403,9 @@ impl Link for Llr {
         *receiver = Receiver {
             expected: 0,
             has_nacked: false,
-            owes_nack: false,
-            owes_ack: false,
-            is_ready: false,
+            has_nack_due: false,
+            has_ack_due: false,
+            may_ack_now: false,
             acked_ps: NEVER,
             ..*receiver
         };
@@ -445,7 +449,7 @@ impl Link for Llr {
     fn is_waiting(&self, port: u16) -> bool {
         let sender = &self.senders[usize::from(port)];
         let receiver = &self.receivers[usize::from(port)];
-        receiver.owes_nack || receiver.is_ready || sender.replay < sender.frames.len()
+        receiver.has_nack_due || receiver.may_ack_now || sender.replay < sender.frames.len()
     }
 
     fn traffic(&self, port: u16) -> Option<Traffic> {
