@@ -1,10 +1,14 @@
-"""Figures of papers: what runs, what is drawn, and which statements of the paper hold here.
+"""Reproduces figures of papers and judges which statements of the papers hold.
 
-A figure is a TOML file (``figures/PAPER/NAME.toml``). :mod:`~backwater_papers.files` reads it,
-:mod:`~backwater_papers.reproduce` runs it, :mod:`~backwater_papers.measures` makes numbers of the
-runs, :mod:`~backwater_papers.claims` judges, :mod:`~backwater_papers.readings` judges under other
-readings of the paper, :mod:`~backwater_papers.drawing` draws, and :mod:`~backwater_papers.table`
-writes the table of claims.
+A figure is a TOML file (``figures/PAPER/NAME.toml``). Each module does one step:
+
+- :mod:`~backwater_papers.files` reads the file.
+- :mod:`~backwater_papers.reproduce` runs the simulations.
+- :mod:`~backwater_papers.measures` computes numbers from the runs.
+- :mod:`~backwater_papers.claims` judges the claims.
+- :mod:`~backwater_papers.readings` judges them under other readings of the paper.
+- :mod:`~backwater_papers.drawing` draws the picture.
+- :mod:`~backwater_papers.table` writes the table of claims.
 """
 
 __version__ = "0.1.0"

@@ -35,10 +35,10 @@ class File:
 
 
 class Table:
-    """A table of the file whose readers check what they take.
+    """A table of the figure file whose methods check the type of each value.
 
-    Each method takes a key and raises :class:`FigureError`, with file, line, key and what was
-    expected, where the value is of another kind. ``close`` refuses keys that nothing has read.
+    Each method takes a key. It raises :class:`FigureError` if the value has another type; the
+    error gives file, line, key and the expected type. ``close`` refuses keys that were not read.
     """
 
     def __init__(self, raw: dict[str, Any], file: File, path: Path = ()) -> None:
@@ -85,7 +85,7 @@ class Table:
         return value
 
     def items(self, key: str) -> list[Any]:
-        """Return a list, empty where there is none."""
+        """Return a list, or an empty list if the key is missing."""
         value = self.get(key)
         if value is None:
             return []
@@ -110,7 +110,7 @@ class Table:
         return value
 
     def flag(self, key: str) -> bool:
-        """Return true or false; false where there is none."""
+        """Return a boolean, or false if the key is missing."""
         value = self.raw[key] if key in self else False
         if not isinstance(value, bool):
             raise self.fail(key, f"expected true or false, found {value!r}")
@@ -144,7 +144,7 @@ class Table:
         return low, high
 
     def table(self, key: str) -> Table:
-        """Return a table, empty where there is none."""
+        """Return a table, or an empty table if the key is missing."""
         value = self.raw[key] if key in self else {}
         if not isinstance(value, dict):
             raise self.fail(key, f"expected a table, found {value!r}")
@@ -161,13 +161,13 @@ class Table:
         return found
 
     def close(self) -> None:
-        """Refuse keys that mean nothing here."""
+        """Refuse unknown keys: those that were not read."""
         for key in self.raw:
             if key not in self.read:
                 raise self.fail(key, f"unknown key.{nearest(key, self.read - set(self.raw))}")
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """Return a hint that names the word that was probably meant, or nothing."""
+    """Return a hint with the closest known word, or an empty text if no word is close."""
     near = difflib.get_close_matches(word, sorted(words), 1)
     return f" Did you mean `{near[0]}`?" if near else ""

@@ -1,9 +1,9 @@
-"""Judges what a paper says by what came out here.
+"""Judges the claims of a paper by the results of the runs.
 
-A claim about something that has chance in it is judged by an interval: Student's, at 95 %, of what
-the single seeds have. It *holds* where the whole interval meets the bound, *differs* where none of
-it does. What that leaves open the sign test decides, where six seeds or more are enough for it;
-else the claim is *inconclusive*.
+A claim about a random quantity is judged by a confidence interval: Student's, at 95 %, over the
+values of the seeds. The claim *holds* if the whole interval meets the bound. It *differs* if no
+part of the interval meets it. Otherwise the sign test decides if there are six seeds or more.
+If the sign test does not decide, the claim is *inconclusive*.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Verdict:
 
 def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
     """Compare a claim with what was measured. With several points, it must hold for each."""
-    told: list[str] = []
+    results: list[str] = []
     verdicts: list[str] = []
     by_seed: list[bool] = []
     for pick in single(claim.value):
@@ -80,13 +80,13 @@ def judge(claim: Claim, figure: Figure, values: Values) -> Verdict:
                 by_seed[seed] &= holds
             else:
                 by_seed.append(holds)
-        told.append(_told(claim, pick, ours, bounds))
+        results.append(_result_text(claim, pick, ours, bounds))
     return Verdict(
         text=claim.text,
         place=claim.place,
         paper=claim.paper,
         expected=claim.expected,
-        ours="; ".join(told),
+        ours="; ".join(results),
         verdict=_worst(verdicts),
         seeds=len(by_seed),
         seeds_that_hold=sum(by_seed),
@@ -118,7 +118,7 @@ def _sides(claim: Claim) -> Iterator[Quantity | Pick | None]:
 
 
 def _asked(claim: Claim, figure: Figure) -> int:
-    """How many seeds all that a claim compares needs."""
+    """Return the largest number of seeds that a group compared by a claim needs."""
     picks = [side for side in (claim.value, *_sides(claim)) if isinstance(side, Pick)]
     runs = (figure.group(pick.select) for pick in picks if not pick.measure.formula)
     return max((group.seeds_asked for group in runs), default=1)
@@ -133,7 +133,7 @@ def _worst(verdicts: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What stands on one side of a comparison: a value, or a ratio of two."""
+    """One side of a comparison: a value, or a ratio of two values."""
 
     of: Value
     over: Value | None
@@ -145,17 +145,18 @@ class _Side:
 
     @property
     def by_seed(self) -> Sequence[float]:
-        """What each seed has by itself."""
+        """Value of each seed."""
         if self.over is None:
             return self.of.by_seed
         return [ratio(v, o) for v, o in zip(self.of.by_seed, self.over.by_seed, strict=True)]
 
     @property
     def around_mean(self) -> Sequence[float]:
-        """What the seeds have, so that its mean is judged: that of a ratio is the ratio of means.
+        """Numbers, one per seed, whose mean is judged.
 
-        It is linearised (the ratio estimator of surveys). The mean of single ratios would depend on
-        which of the two is divided by which.
+        For a ratio their mean is the ratio of the means, linearised (the ratio estimator of
+        surveys). The mean of the ratios of single seeds would not do: it would change if numerator
+        and denominator were exchanged.
         """
         each = self.by_seed
         if self.over is None or not all(map(math.isfinite, each)):
@@ -167,10 +168,9 @@ class _Side:
 
 
 def _compared(claim: Claim, pick: Pick, values: Values) -> tuple[_Side, list[_Side]]:
-    """Return a value and its bounds, all of the same seeds.
+    """Return a value and its bounds, restricted to the seeds that all of them have.
 
-    These are the ones that all have. What has one only, since there is no chance in it, is the
-    same for each.
+    A deterministic value has one seed only; it is repeated for each seed of the others.
     """
     others = [_other(side, pick, values) for side in _sides(claim)]
     value = values.value(pick)
@@ -194,7 +194,7 @@ def _other(than: Quantity | Pick | None, pick: Pick, values: Values) -> Value | 
 
 
 def _of_seeds(value: Value, seeds: int) -> Value:
-    """Leave the first seeds; what there is of fewer than were run is told as their mean."""
+    """Restrict a value to its first seeds; the value becomes their mean if seeds are dropped."""
     if len(value.by_seed) == 1:
         return Value(value.value, value.by_seed * seeds)
     each = value.by_seed[:seeds]
@@ -226,34 +226,35 @@ def _by_interval(bound: Bound, ours: _Side, than: _Side) -> str:
     if len(each) < 2:
         return HOLDS if _meets(bound, ours.value, than.value) else DIFFERS
     if ours.over and not all(map(math.isfinite, each)):
-        # Nothing of a rare thing in some seeds: v/o < c is v < c·o there (Fieller's test).
+        # Fieller's test: compare v with c·o instead of v/o with c, because o is 0 in some seeds.
         triples = zip(ours.of.by_seed, ours.over.by_seed, than.by_seed, strict=True)
         apart = [v - o * c for v, o, c in triples]
     else:
         apart = [v - o for v, o in zip(ours.around_mean, than.around_mean, strict=True)]
     meets = [_meets(bound, v, o) for v, o in zip(each, than.by_seed, strict=True)]
     if not all(map(math.isfinite, apart)):
-        # What never happens in some seeds has no mean; it is judged by the median.
+        # The mean is infinite or undefined if an event is missing in some seeds: use the median.
         return _by_median(sum(meets), len(meets))
     interval = statistics.mean(apart)
     assert interval is not None and interval.low is not None and interval.high is not None
-    # A percentile of all seeds' flows together may lie elsewhere than the mean of the seeds'.
+    # A percentile over the flows of all seeds can differ from the mean of the seeds' percentiles.
     overall = _meets(bound, ours.value, than.value)
-    told = {overall} | {_meets(bound, end, 0.0) for end in (interval.low, interval.high)}
+    answers = {overall} | {_meets(bound, end, 0.0) for end in (interval.low, interval.high)}
     found = HOLDS if overall else DIFFERS
-    if len(told) == 1:
+    if len(answers) == 1:
         return found
-    # A few seeds with very much make the interval of a mean wide to both sides. Ties tell nothing.
+    # A few seeds with very large values widen the interval on both sides, so use the sign test.
+    # It ignores ties.
     signs = [met for met, v, o in zip(meets, each, than.by_seed, strict=True) if v != o]
     decided = len(signs) >= _FOR_SIGNS and all(map(math.isfinite, each))
     return found if decided and _by_median(sum(signs), len(signs)) == found else INCONCLUSIVE
 
 
 def _by_median(meeting: int, seeds: int) -> str:
-    """Judge by whether the median of the seeds meets the bound.
+    """Judge by the median of the seeds (sign test).
 
-    It does where all of them do, or where the interval of the share that does lies above a half
-    (sign test).
+    The claim holds if all seeds meet the bound, or if the confidence interval of the share of
+    seeds that meet it is above one half.
     """
     if meeting in (0, seeds):
         return HOLDS if meeting else DIFFERS
@@ -273,17 +274,17 @@ def _meets(bound: Bound, value: float, than: float) -> bool:
 
 
 def ratio(value: float, over: float) -> float:
-    """How many times as large; nothing over nothing is not a number."""
+    """Return ``value / over``; 0 / 0 is NaN, and a positive number over 0 is infinite."""
     if over:
         return value / over
     return math.inf if value > 0 else math.nan
 
 
-# --- Claims that tell nothing apart ----------------------------------------------------------
+# --- Claims that do not separate the schemes --------------------------------------------------
 
 
 def _is_general(claim: Claim, figure: Figure, values: Values) -> bool:
-    """Whether what is said of one scheme, against a number, is true of all others as well."""
+    """Return true if a claim of one scheme against a number holds for all other schemes too."""
     if claim.alike or claim.curve or claim.value.measure.formula or isinstance(claim.over, Pick):
         return False
     if any(isinstance(bound.than, Pick) for bound in claim.bounds):
@@ -302,7 +303,7 @@ def _is_general(claim: Claim, figure: Figure, values: Values) -> bool:
 # --- Words -----------------------------------------------------------------------------------
 
 
-def _told(claim: Claim, pick: Pick, ours: _Side, bounds: Sequence[_Side]) -> str:
+def _result_text(claim: Claim, pick: Pick, ours: _Side, bounds: Sequence[_Side]) -> str:
     """Ours in words: the case where there are several, the value, its spread over seeds."""
     dimension = pick.measure.dimension
     words = text(ours.of.value, dimension)

@@ -153,27 +153,27 @@ def _list(as_json: bool) -> None:
 
 
 class _Work:
-    """Some figures that are to be run, each as its file has it or under several readings."""
+    """Base class of the work on some figures: resolve their runs, run them, and finish each."""
 
     def __init__(
         self, figures: list[Figure], size: Size, seeds: int | None, out: Path, as_json: bool
     ) -> None:
         self.figures, self.size, self.seeds = figures, size, seeds
         self.out, self.as_json = out, as_json
-        self.told: list[dict[str, Any]] = []
+        self.reports: list[dict[str, Any]] = []
         self.done: list[Figure] = []
         self.code = GOOD
 
     def variants(self, figure: Figure) -> dict[str, Figure]:
-        """Return what is run of a figure, by names that tell its variants apart."""
+        """Return the variants of a figure to run, by unique names."""
         raise NotImplementedError
 
     def finish(self, figure: Figure, results: dict[str, Results]) -> dict[str, Any]:
-        """Write what came of the variants of a figure, print it, and return it as JSON."""
+        """Write the results of the variants of a figure, print them, and return them as JSON."""
         raise NotImplementedError
 
     def run(self, store: Path, jobs: int | None, retry_failed: bool, threads: int) -> int:
-        """Run everything that is missing, then finish figure after figure."""
+        """Run all missing simulations, then finish each figure."""
         from backwater.results.store import Store
         from backwater.running.engine import Outcome, run_all
         from backwater.running.progress import display
@@ -200,13 +200,13 @@ class _Work:
                 self._finish(figure, tasks[figure.name], outcome)
         _write_tables(self.done, self.out)
         if self.as_json:
-            print(json.dumps(self.told, indent=2, ensure_ascii=False))
+            print(json.dumps(self.reports, indent=2, ensure_ascii=False))
         if self.code == STOPPED:
             say(f"Interrupted. Finished runs are kept in {store}; the same command goes on there.")
         return self.code
 
     def _resolve(self) -> dict[str, dict[str, dict[Place, Scenario]]]:
-        """Find out which runs are needed; a figure that cannot be run does not stop the others."""
+        """Return the runs of each figure; print an error for a figure that cannot be run."""
         from backwater_papers.reproduce import tasks
 
         resolved = {}
@@ -233,7 +233,7 @@ class _Work:
         wanted = dict.fromkeys(task for own in tasks.values() for task in own.values())
         failures = {task.command: outcome.failed[task] for task in wanted if task in outcome.failed}
         if failures:
-            _tell_failures(figure, failures)
+            _print_failures(figure, failures)
             self.code = self.code or FAILED
             return
         missing = sum(task not in outcome.runs for task in wanted)
@@ -256,7 +256,7 @@ class _Work:
             for name, variant in self.variants(figure).items()
         }
         try:
-            self.told.append(self.finish(figure, results))
+            self.reports.append(self.finish(figure, results))
         except RunError as error:
             say(f"error: {figure.name}: {error}")
             self.code = self.code or FAILED
@@ -288,11 +288,11 @@ class _Claims(_Work):
 
 
 READING_SEEDS = 5
-"""How many seeds other readings are judged by where nothing is said, but for ``--full``."""
+"""Default number of seeds for other readings, unless ``--full`` is given."""
 
 
 class _Readings(_Work):
-    """Figures under other readings than that of their files."""
+    """Figures under the other readings of the paper that their files describe."""
 
     def variants(self, figure: Figure) -> dict[str, Figure]:
         from backwater_papers import readings
@@ -312,7 +312,7 @@ class _Readings(_Work):
 
 
 def _write_tables(figures: list[Figure], out: Path) -> None:
-    """Write the table of claims of each paper that one of the figures is of."""
+    """Write the table of claims of each paper that the figures belong to."""
     from backwater_papers import files
     from backwater_papers.table import write_table
 
@@ -324,7 +324,7 @@ def _write_tables(figures: list[Figure], out: Path) -> None:
 
 
 def _reword(figures: list[Figure], out: Path) -> int:
-    """Give results the words of their figure files, and say which need more than that."""
+    """Update the texts of results from their figure files; report results that must be rerun."""
     from backwater_papers import readings, reproduce
 
     code, done = GOOD, []
@@ -341,7 +341,7 @@ def _reword(figures: list[Figure], out: Path) -> int:
     return code
 
 
-def _tell_failures(figure: Figure, failures: dict[str, Failure]) -> None:
+def _print_failures(figure: Figure, failures: dict[str, Failure]) -> None:
     for command, failure in failures.items():
         say(f"error: {figure.name}: a run failed ({failure.kind}): {failure.message}")
         say(f"  run: {command}")

@@ -200,7 +200,7 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
             bars.append((title, look, heights))
     width = 0.8 / max(len(bars), 1)
     positive = [y for _, _, heights in bars for y in heights if y > 0]
-    # On a logarithmic scale the smallest bar is told in a unit in which it has digits too.
+    # On a logarithmic scale choose the unit for the smallest bar, so that its label has digits.
     choice = min if panel.y_scale == "log" else max
     unit = _Unit.of(panel.measures[0].dimension, choice(positive, default=0.0))
     # Five digits are wider than one bar of a dozen.
@@ -239,7 +239,7 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
         axes.set_ylim(0, 1)
     axes.set_xlabel(panel.x_label or "")
     axes.set_ylabel(unit.label(panel.y_label or _measured(panel.measures)))
-    if panel.marks:  # Their words stand beside the bars, not on them.
+    if panel.marks:  # Leave space for the labels of the marks beside the bars.
         left, right = axes.get_xlim()
         axes.set_xlim(left, right + 0.3 * (right - left))
     _marks(axes, panel.marks, None, unit)
@@ -263,7 +263,7 @@ def _parts(axes: Axes, panel: Panel, results: Results) -> None:
     bottom = np.zeros(len(places))
     for part, heights in found.items():
         shown = np.nan_to_num(heights) / unit.scale
-        # Parts that nobody would see have no place in the legend.
+        # Omit parts from the legend if they are too small to see.
         seen = (np.nan_to_num(heights) >= 0.005 * np.nan_to_num(whole, nan=1.0)).any()
         named = part if seen and shown.any() else None
         axes.bar(range(len(places)), shown, 0.7, bottom, color=COLOURS[part], label=named)
@@ -533,26 +533,29 @@ def _finish(axes: Axes, panel: Panel) -> None:
 
 
 def _legends(picture: Picture) -> None:
-    """Explain the lines below the panels, where they cover nothing: once if all panels agree."""
-    told = [(axes, *axes.get_legend_handles_labels()) for axes in picture.axes]
-    told = [entry for entry in told if 0 < len(entry[2]) <= _LEGEND_ENTRIES]
+    """Draw the legends below the panels; one legend is enough if all panels have the same."""
+    entries = [(axes, *axes.get_legend_handles_labels()) for axes in picture.axes]
+    entries = [entry for entry in entries if 0 < len(entry[2]) <= _LEGEND_ENTRIES]
     look: dict[str, Any] = {"fontsize": 7.5, "frameon": False, "labelcolor": INK}
-    looks = {tuple(_seen(h, label) for h, label in zip(hs, ls, strict=True)) for _, hs, ls in told}
+    looks = {
+        tuple(_seen(h, label) for h, label in zip(hs, ls, strict=True)) for _, hs, ls in entries
+    }
     if len(looks) == 1:
-        _, handles, labels = told[0]
+        _, handles, labels = entries[0]
         grid = picture.axes[0].get_gridspec()
         columns = min(len(labels), 4 * (grid.ncols if grid else 1))
         picture.legend(handles, labels, loc="outside lower center", ncols=columns, **look)
         return
-    for axes, handles, labels in told:
+    for axes, handles, labels in entries:
         axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.2),
                     ncols=min(len(labels), 3), **look)  # fmt: skip
 
 
 def separate(picture: Picture) -> None:
-    """Keep the labels of the horizontal axes apart, as wide as the panels came out.
+    """Separate the labels of horizontal axes that overlap at the final width of the panels.
 
-    Names stand in two rows then; of sizes, some are left out.
+    Labels of a logarithmic axis are hidden until the rest fit. Other labels alternate between two
+    rows.
     """
     picture.draw_without_rendering()
     crowded = [axes for axes in picture.axes if len(_crowded(axes)) > 0]
@@ -571,8 +574,8 @@ def _crowded(axes: Axes) -> list[Text]:
     low, high = sorted(axes.get_xlim())
     labels = [label for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high]
     seen = [label for label in labels if label.get_visible() and label.get_text()]
-    told = [(label, label.get_window_extent()) for label in seen]
-    return [right for (_, a), (right, b) in pairwise(told) if b.x0 < a.x1 + 1]
+    extents = [(label, label.get_window_extent()) for label in seen]
+    return [right for (_, a), (right, b) in pairwise(extents) if b.x0 < a.x1 + 1]
 
 
 def _seen(handle: object, label: str) -> tuple[str, str]:

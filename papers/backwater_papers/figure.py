@@ -1,6 +1,6 @@
-"""What a figure is: runs, data, measures, panels and claims, as checked and immutable objects.
+"""Immutable objects of a figure: runs, data, measures, panels and claims.
 
-:mod:`backwater_papers.files` makes them of a figure file.
+:mod:`backwater_papers.files` reads and checks a figure file and creates them.
 """
 
 from __future__ import annotations
@@ -57,44 +57,44 @@ class Case:
 
 
 class Size(StrEnum):
-    """How much of a figure is run."""
+    """Size at which a figure is run."""
 
     USUAL = "usual"
-    """What its file says without more words."""
+    """The default size of the figure file."""
 
     QUICK = "quick"
-    """Less, to see that it works."""
+    """A reduced size, to see that the figure works."""
 
     FULL = "full"
-    """All that its claims need, and as long as the paper's own runs where that is feasible."""
+    """All seeds that the claims need, and the paper's run length where that is feasible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What a size other than the usual one changes in a group."""
+    """Changes of a group for a size other than the usual one."""
 
     overrides: tuple[str, ...]
     seeds: tuple[int | None, ...]
     words: str = ""
-    """How much it is, where that is not what the figure says."""
+    """Description of this size; empty: the figure's description applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What only some combinations of points set."""
+    """Overrides that apply only to some combinations of points."""
 
     at: Mapping[str, tuple[str, ...]]
-    """Labels by axis; an axis that is not named may be at any point."""
+    """Labels by axis; an axis without an entry may be at any point."""
 
     overrides: tuple[str, ...]
     full: tuple[str, ...]
-    """What they set at the size `full`, beside these."""
+    """Additional overrides at the size `full`."""
 
     full_seeds: int | None = None
-    """How many seeds are run of them at the size `full`, the first ones; ``None``: all."""
+    """Number of seeds at the size `full`, starting with the first; ``None``: all."""
 
     def concerns(self, tags: Mapping[str, str]) -> bool:
-        """Whether a combination is meant."""
+        """Return true if the change applies to a combination."""
         return all(tags[axis] in labels for axis, labels in self.at.items())
 
 
@@ -196,7 +196,7 @@ IN_TIME = ("time-to", "time-of-max", "swings", "jain")
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """How many numbers become one."""
+    """A function from many numbers to one, with its parameters."""
 
     name: str
     quantile: float | None = None
@@ -204,7 +204,7 @@ class Statistic:
     below: float | None = None
     after_ps: float = 0.0
     after_flow: int | None = None
-    """Time counts from the end of this flow instead."""
+    """Time counts from the end of this flow instead of from `after_ps`."""
 
     hold_ps: float = 0.0
 
@@ -241,15 +241,15 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a value is compared with: a quantity, or another measure."""
+    """A bound of a value: a quantity, or another measure."""
 
     than: Quantity | Pick
     low: bool
-    """The value is to be above it (else below)."""
+    """True: the value must be above the bound. False: below."""
 
     strict: bool
     over: Pick | None = None
-    """The other measure is divided by this first, as the claim's own value is."""
+    """The other measure is divided by this one, as the value of the claim is."""
 
 
 CAUSES = {
@@ -420,6 +420,6 @@ class Figure:
     readings: tuple[Reading, ...] = ()
 
     def group(self, select: Selection) -> Group:
-        """Return the group that a selection speaks of."""
+        """Return the group that a selection refers to."""
         names = select.get(GROUP)
         return next(g for g in self.groups if names is None or g.name in names)

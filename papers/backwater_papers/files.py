@@ -1,7 +1,7 @@
 """Reads figure files: TOML in, checked and immutable objects out.
 
-Everything that a file refers to is looked up here, before anything runs: axes, their points,
-measures, data and scenarios. What is wrong is told with file, line, key and what was expected.
+All references of a file are resolved here, before the first run: axes, their points, measures,
+data and scenarios. An error gives file, line, key and the expected value.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def read(path: Path, name: str | None = None) -> Figure:
 
 
 def _is_part(name: str, figure: str) -> bool:
-    """Whether a name such as ``hpcc/fig9a`` is one of a figure such as ``hpcc/fig09ab``."""
+    """Return true if `name` (``hpcc/fig9a``) is a part of `figure` (``hpcc/fig09ab``)."""
     wanted, known = (_NUMBERED.fullmatch(text) for text in (name, figure))
     if wanted is None or known is None or wanted[1] != known[1]:
         return False
@@ -147,7 +147,7 @@ def _figure(top: Table, name: str) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class _Book:
-    """What the later parts of a file refer to."""
+    """Declarations of a file that its later parts refer to."""
 
     groups: tuple[Group, ...]
     sources: dict[str, Source]
@@ -212,7 +212,7 @@ def _group(table: Table, alone: bool) -> Group:
 
 
 def _change(table: Table, axes: Sequence[Axis]) -> Change:
-    """Read what some combinations of points set: which, and what."""
+    """Read a change for some combinations of points: the combinations and the overrides."""
     at = table.table("at")
     labels = {name: _labels(at, name) for name in at.raw}
     for name, points in labels.items():
@@ -239,7 +239,7 @@ def _readings(top: Table, groups: Sequence[Group]) -> tuple[Reading, ...]:
 
 
 def _reading(table: Table, groups: Sequence[Group]) -> Reading:
-    """Read what another reading changes: keys or the profile, of some runs or of all."""
+    """Read a reading of the paper: it changes keys or the profile of some or all runs."""
     name, why = table.text("name"), table.text("why")
     kind = table.one_of("kind", READINGS)
     known = [group.name for group in groups]
@@ -257,7 +257,7 @@ def _reading(table: Table, groups: Sequence[Group]) -> Reading:
         axes = where.table("at").raw
         having = [group for group in meant if all(group.axis(axis) for axis in axes)]
         if not having or "runs" in table:
-            having = meant  # those without these axes are told
+            having = meant  # so that groups without these axes raise an error
         for group in having:
             change = _change(where, group.axes)
         changes.append(change)
@@ -269,7 +269,7 @@ def _reading(table: Table, groups: Sequence[Group]) -> Reading:
 
 
 def _up_to(seeds: tuple[int | None, ...], asked: int) -> tuple[int | None, ...]:
-    """Add the next numbers to seeds until there are as many as are asked."""
+    """Append consecutive numbers to the seeds until there are `asked` seeds."""
     given = [seed for seed in seeds if seed is not None]
     last = max(given, default=0)
     more = range(last + 1, last + 1 + max(asked - len(given), 0))
@@ -277,7 +277,7 @@ def _up_to(seeds: tuple[int | None, ...], asked: int) -> tuple[int | None, ...]:
 
 
 def _seeds_asked(table: Table) -> int:
-    """How many seeds its claims need: one where nothing is left to chance."""
+    """Return the number of seeds that the claims need: 1 if the runs are deterministic."""
     chance = table.flag("chance") if "chance" in table else True
     if chance:
         return table.whole("seeds_asked", 5, 5)
@@ -315,7 +315,7 @@ def _overrides(table: Table, key: str) -> tuple[str, ...]:
 
 
 def _axis(table: Table) -> Axis:
-    """Read an axis: a key and its values, or schemes, or points that say what they set."""
+    """Read an axis: a key with its values, or schemes, or points with overrides."""
     kinds = [kind for kind in ("key", "schemes", "points") if kind in table]
     if len(kinds) != 1:
         raise table.fail(None, "an axis has one of `key` (with `values`), `schemes` and `points`")
@@ -357,7 +357,7 @@ def _values(table: Table) -> tuple[list[Point], Dimension | None]:
 
 
 def _common(numbers: Sequence[Quantity | None]) -> Dimension | None:
-    """Return the dimension of numbers that all have the same."""
+    """Return the dimension of the numbers if all have the same one, else ``None``."""
     dimensions = {number.dimension if number else None for number in numbers}
     return dimensions.pop() if len(dimensions) == 1 else None
 
@@ -486,7 +486,7 @@ def _source_fields(table: Table, of: str) -> Source:
 
 
 def _words(table: Table, key: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Return words of a list that are all known."""
+    """Read a list of texts; each must be one of `known`."""
     words = table.texts(key)
     for word in words:
         if word not in known:
@@ -495,7 +495,7 @@ def _words(table: Table, key: str, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def _used_source(table: Table, sources: dict[str, Source]) -> Source:
-    """Read the data of a measure or panel: by name, or described in its place."""
+    """Read the data of a measure or panel, given by name or described inline."""
     if "data" in table:
         name = table.text("data")
         if name not in sources:
@@ -521,7 +521,7 @@ def _formula(parent: Table, name: str) -> Formula:
 
 
 def _calculated(table: Table, name: str, book: _Book) -> Measure:
-    """Read a measure that is no measurement but a formula's value."""
+    """Read a measure that is the value of a formula instead of a measurement."""
     written = table.text("formula")
     if written not in book.formulas:
         hint = nearest(written, book.formulas)
@@ -918,16 +918,16 @@ def _points_of(panel: Panel, curve: Published, group: Group, select: Selection) 
 def _point_claim(panel: Panel, line: str, place: str, paper: float, value: Pick) -> Claim:
     by, dimension = panel.judged, value.measure.dimension
     assert by is not None
-    told = str(Quantity(paper, dimension))
+    value_text = str(Quantity(paper, dimension))
     ends = (Quantity(paper * (1 - by), dimension), Quantity(paper * (1 + by), dimension))
     return Claim(
         text=f"{panel.title}: {line}, {place}",
         place=panel.published_from,
-        paper=told,
+        paper=value_text,
         value=value,
         over=None,
         bounds=(Bound(ends[0], True, False), Bound(ends[1], False, False)),
-        expected=f"{told} ± {by * 100:g} %",
+        expected=f"{value_text} ± {by * 100:g} %",
         cause="",
         numeric=True,
         curve=CurvePoint(panel.title, line, place),
@@ -947,7 +947,7 @@ def _pick(table: Table, key: str, book: _Book, given: Selection) -> Pick:
     if measure.formula:
         inner.close()  # it is the same in all runs
         return Pick(measure, {})
-    # What is not said here is as on the other side of the comparison.
+    # Axes that are not given are taken from the other side of the comparison.
     if GROUP not in own and GROUP in given:
         own[GROUP] = list(given[GROUP])
     select = _select(Table(own, table.file, inner.path), book)
@@ -1019,7 +1019,7 @@ def _bounds(
 
 
 def _named(pick: Pick, value: Pick) -> str:
-    """Name a measure by what tells it from the value that is compared with it."""
+    """Return a short name of a measure: only what differs from the value compared with it."""
     other = [
         ", ".join(labels)
         for axis, labels in pick.select.items()

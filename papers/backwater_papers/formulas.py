@@ -1,7 +1,7 @@
-"""What papers compute without a simulator: curves that a figure file can name and draw.
+"""Formulas of the papers: analytic curves that a figure file can refer to and draw.
 
-Each formula says where it stands in its paper. A number that a figure takes from here is told as
-such; it is no measurement.
+The description of each formula gives its place in the paper. Figures mark a number that comes from
+a formula, because it is not a measurement.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A formula with its arguments open."""
+    """A formula without values of its arguments."""
 
     about: str
     x: Dimension
@@ -46,16 +46,16 @@ class Formula:
 
     @property
     def x(self) -> Dimension:
-        """What it is a function of."""
+        """Dimension of its argument on the horizontal axis."""
         return KINDS[self.kind].x
 
     @property
     def y(self) -> Dimension:
-        """What its values are."""
+        """Dimension of its values."""
         return KINDS[self.kind].y
 
     def at(self, x: Sequence[float] | Array) -> Array:
-        """Values at these places."""
+        """Return the values of the formula at `x`."""
         import numpy as np
 
         return KINDS[self.kind].evaluate(dict(self.arguments), np.asarray(x, dtype=float))
@@ -94,17 +94,17 @@ def bytes_below(points: Sequence[tuple[float, float]], interpolation: str, size:
 
 
 def empty_share(threshold: float, ratio: Array) -> Array:
-    """Share of the time that a flow is without packets, Eq. 4 of the BFC paper, App. C.
+    """Return the share of time that a flow has no packets, Eq. 4 of the BFC paper, App. C.
 
-    ``threshold`` is the pause threshold in HRTT · µ; packets come ``ratio`` times as fast as they
-    leave.
+    ``threshold`` is the pause threshold in HRTT · µ. ``ratio`` is the arrival rate over the drain
+    rate.
     """
     shares: Array = (ratio - 1) / (threshold * ratio + ratio**2 - 1)
     return shares
 
 
 def worst_empty_share(threshold: Array) -> Array:
-    """Return its largest value over all ratios, Eq. 5 of the BFC paper, App. C."""
+    """Return the largest `empty_share` over all ratios, Eq. 5 of the BFC paper, App. C."""
     return 1 / ((threshold**0.5 + 1) ** 2 + 1)
 
 

@@ -1,8 +1,12 @@
-"""Refuses claims that cannot fail, or that are no claims of a paper.
+"""Refuses claims that cannot fail, and our own statements that are marked as claims of a paper.
 
-A claim is of use if it could be false. So a comparison that a tie meets, a band around "no
-difference" and a bound that every number meets are refused, unless the paper says that there is no
-difference (``alike = true``). Nor does what we say ourselves pass for a statement of the paper.
+A claim is useful only if it can be false. These claims are refused:
+
+- a comparison that a tie meets,
+- a band that contains "no difference",
+- a bound that every number meets.
+
+They are allowed if the paper states that there is no difference (``alike = true``).
 """
 
 from __future__ import annotations
@@ -58,7 +62,7 @@ def _of_bound(bound: Bound, divided: bool) -> Iterator[str]:
 
 
 def _contains(claim: Claim, value: float) -> bool:
-    """Whether a number lies inside all bounds of a claim."""
+    """Return true if a number meets all bounds of a claim."""
     for bound in claim.bounds:
         if not isinstance(bound.than, Quantity):
             return False

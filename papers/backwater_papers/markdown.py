@@ -20,5 +20,5 @@ def paragraph(text: str, indent: str = "") -> list[str]:
 
 
 def cell(text: str) -> str:
-    """Return a text as it may stand in a table."""
+    """Return a text on one line with escaped pipes, for a cell of a table."""
     return " ".join(text.split()).replace("|", "\\|")

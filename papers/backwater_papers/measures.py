@@ -1,4 +1,4 @@
-"""Numbers out of runs: the data that a figure speaks of, and statistics of them."""
+"""Computes numbers from runs: the data of a figure, and statistics of the data."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ class Value:
 
 
 _MANY = 1 << 18
-"""More numbers of one run than these are read again where they are needed again."""
+"""Data of one run with more numbers than this are not cached but read again."""
 
 
 class Data:
-    """Data of runs, and what they come to: each is read, or reckoned, once."""
+    """Data of runs and values of measures, both cached."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Source, str], Samples | Lines] = {}
         self._values: dict[tuple[Source, Statistic, tuple[str, ...]], Value] = {}
 
     def of(self, source: Source, run: RunFiles) -> Samples | Lines:
-        """Return the data that a source stands for in a run."""
+        """Return the data of a source in a run."""
         key = (source, str(run.path))
         if key in self._kept:
             return self._kept[key]
@@ -89,7 +89,7 @@ class Data:
         return found
 
     def value(self, measure: Measure, runs: Sequence[RunFiles]) -> Value:
-        """Measure runs that differ in nothing but their seeds."""
+        """Return the value of a measure over runs that differ only in their seeds."""
         if measure.formula is not None:
             found = float(measure.formula.at([measure.at])[0])
             return Value(found, (found,))
@@ -129,7 +129,7 @@ def _ratio(above: float, below: float) -> float:
 
 
 def evaluate(statistic: Statistic, samples: Samples) -> float:
-    """Make one number of many; not a number where there is none."""
+    """Return the value of a statistic; NaN if there are no samples."""
     values = samples.values
     weights = np.ones(len(values)) if samples.weights is None else samples.weights
     if statistic.name == "count":
@@ -171,7 +171,7 @@ def _meets(statistic: Statistic, values: Array) -> Array:
 
 
 def _since(statistic: Statistic, run: RunFiles) -> float:
-    """From when a statistic counts time; never, where the flow that it waits for has not ended."""
+    """Return the time from which a statistic counts; infinite if its flow has not ended."""
     import polars as pl
 
     if statistic.after_flow is None:
@@ -196,7 +196,7 @@ def _in_time(statistic: Statistic, lines: Lines, since_ps: float) -> float:
 
 
 def _time_to(statistic: Statistic, times_ps: Array, values: Array) -> float:
-    """When the values are, and stay for a while, beyond a limit."""
+    """Return the first time from which the values meet a limit for at least `hold_ps`."""
     meets = _meets(statistic, values)
     for i in np.flatnonzero(meets):
         end = np.searchsorted(times_ps, times_ps[i] + statistic.hold_ps, side="right")
@@ -206,7 +206,7 @@ def _time_to(statistic: Statistic, times_ps: Array, values: Array) -> float:
 
 
 def _swings(values: Array, larger_than: float) -> int:
-    """How often the course turns round, looking at turns of more than some size only."""
+    """Count changes of direction in a course; swings of at most `larger_than` do not count."""
     turns, direction = 0, 0
     low = high = values[0] if len(values) else 0.0
     for value in values:
@@ -327,7 +327,7 @@ def _queueing(source: Source, run: RunFiles) -> Samples:
 
 
 def _control_share(source: Source, run: RunFiles) -> Samples:
-    """Divide what a port sends that is no data by all that it sends."""
+    """Return the share of the bytes sent by each port that are not data packets."""
     table = of_ports(source, run, run.table("ports"))
     values = (table["tx_bytes"] - table["tx_data_bytes"]) / table["tx_bytes"]
     return Samples(values.drop_nans().to_numpy())
@@ -352,7 +352,7 @@ def _throughput(source: Source, run: RunFiles) -> Lines:
     table = table.filter(pl.col("flow").is_in(ids))
     low, high = source.window or (0.0, float(run.summary["end_ps"]))
     first, last = math.floor(low / wide), math.ceil(high / wide)
-    # A row stands at the end of its interval: what ends at the edge of a bin belongs to it.
+    # The time of a row is the end of its interval, so a row at the end of a bin belongs to the bin.
     place = np.ceil(table["at_ps"].to_numpy() / wide).astype(int) - 1 - first
     inside = (place >= 0) & (place < last - first)
     place, flow = place[inside], table["flow"].to_numpy()[inside]
@@ -406,7 +406,7 @@ def _in_progress(source: Source, run: RunFiles) -> Lines:
 
 
 def _fair_share_change(source: Source, run: RunFiles) -> Samples:
-    """How much a fair share of a link changes within an interval, relative to what it was."""
+    """Return the relative change of the fair share of a link within an interval."""
     times = _times(source, run)
     times = times[times + source.interval_ps <= window_of(source, run)[1]]
     before = _flows_at(source, run, times)
@@ -450,7 +450,7 @@ def _utilisation(source: Source, run: RunFiles) -> Samples:
 
 
 def _idle(source: Source, run: RunFiles) -> Samples:
-    """Share of the time of the run in which a port sent nothing."""
+    """Return the share of the run in which each port was idle."""
     return Samples(1 - _utilisation(source, run).values)
 
 
@@ -485,7 +485,7 @@ def _summary(source: Source, run: RunFiles) -> Samples:
 
 
 def _deadlocks(_source: Source, run: RunFiles) -> Samples:
-    """When the first circle of a run closed; nothing where none did."""
+    """Return the time of the first deadlock of a run; no sample if there was none."""
     first = run.summary["deadlocks"][:1]
     return Samples(np.array([float(found["at_ps"]) for found in first]))
 

@@ -1,4 +1,4 @@
-"""Numbers about PFC's pauses: how often, how long, and what a port held when it was paused."""
+"""Numbers about PFC pauses: their rate, their length, and the buffered bytes that caused them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from backwater.results.files import RunFiles
 
 
-def _held(source: Source, run: RunFiles) -> polars.DataFrame:
-    """Pauses of the chosen ports: those that had to wait."""
+def _pauses_of(source: Source, run: RunFiles) -> polars.DataFrame:
+    """Return the pauses of the chosen ports, that is, of the paused (upstream) ports."""
     import polars as pl
 
     table = run.table("pauses")
@@ -27,16 +27,16 @@ def _held(source: Source, run: RunFiles) -> polars.DataFrame:
 
 
 def pauses(source: Source, run: RunFiles) -> Samples:
-    """How long ports had to wait, pause by pause, within the window."""
+    """Return the length of each pause within the window."""
     low, high = window_of(source, run)
-    table = _held(source, run)
+    table = _pauses_of(source, run)
     begin = np.maximum(table["from_ps"].to_numpy().astype(float), low)
     end = np.minimum(table["to_ps"].to_numpy().astype(float), high)
     return Samples((end - begin)[end > begin])
 
 
 def paused(source: Source, run: RunFiles) -> Samples:
-    """Measure the share of the ports' time that they had to wait."""
+    """Return the share of time that the ports were paused."""
     import polars as pl
 
     low, high = window_of(source, run)
@@ -55,14 +55,14 @@ def pause_rate(source: Source, run: RunFiles) -> Lines:
     wide = source.bin_ps or high - low
     bins = max(math.ceil((high - low) / wide), 1)
     edges = np.minimum(low + np.arange(bins + 1) * wide, high)
-    begin = _held(source, run)["from_ps"].to_numpy().astype(float)
+    begin = _pauses_of(source, run)["from_ps"].to_numpy().astype(float)
     place = ((begin[(begin >= low) & (begin < high)] - low) / wide).astype(int)
     per_ms = np.maximum(np.diff(edges), 1.0) / 1e9
     return Lines(edges[1:], {"": np.bincount(place, minlength=bins) / per_ms})
 
 
 def pause_levels(source: Source, run: RunFiles) -> Samples:
-    """Bytes that an ingress held at each moment that it was paused."""
+    """Return the bytes counted for an ingress each time that it sent a pause frame."""
     import polars as pl
 
     table = recorded(run, "pause_causes")
@@ -74,7 +74,7 @@ def pause_levels(source: Source, run: RunFiles) -> Samples:
 
 
 def ingress(source: Source, run: RunFiles) -> Lines:
-    """Sample what came in by ports and is held, and with `threshold` that of PFC."""
+    """Sample the bytes counted for ingress ports and, with `threshold`, the PFC threshold."""
     columns = {"bytes": "bytes"}
     if source.threshold:
         columns["threshold_bytes"] = "X_off"
@@ -82,7 +82,7 @@ def ingress(source: Source, run: RunFiles) -> Lines:
 
 
 def ingress_threshold(source: Source, run: RunFiles) -> Lines:
-    """Sample the threshold that PFC has for what came in by ports."""
+    """Sample the PFC threshold of ingress ports."""
     return _ingress(source, run, {"threshold_bytes": ""})
 
 
@@ -97,10 +97,10 @@ def _ingress(source: Source, run: RunFiles, columns: dict[str, str]) -> Lines:
 
 
 def paused_circles(source: Source, run: RunFiles) -> Samples:
-    """When the first circle of ports closed that PFC held together for so long, or for ever.
+    """Return the start of the first cycle of ports that PFC paused together for `lasting_ps`.
 
-    The ports send from switch to switch, each to the node of the next, and no two of them are the
-    directions of one link. A pause that a deadlock ended the run with lasts for ever.
+    Each port of a cycle sends to the node of the next port. Two ports of a cycle are never the two
+    directions of one link. An open pause lasts for ever if the run ended in a deadlock.
     """
     import polars as pl
 
@@ -121,7 +121,7 @@ def paused_circles(source: Source, run: RunFiles) -> Samples:
 
 
 def _closes(links: set[tuple[int, int]]) -> bool:
-    """Whether some links, each from one node to another, lead back to where they begin."""
+    """Return true if some directed links form a cycle."""
     while links:
         left = {(a, b) for a, b in links if any(c == b and d != a for c, d in links)}
         if left == links:

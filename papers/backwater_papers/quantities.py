@@ -11,7 +11,7 @@ from backwater._base.units import bytes_text, time_text
 
 
 class Dimension(Enum):
-    """What a number counts, and the unit that is 1."""
+    """Dimension of a number, with an example of its notation."""
 
     TIME = "a time such as 20us"
     SIZE = "a size such as 4KB"
@@ -41,7 +41,7 @@ class Quantity:
 
 
 def parse(written: object) -> Quantity | None:
-    """Read ``20us``, ``4KB``, ``10Gbps``, ``5%`` or a plain number; ``None`` if it is none."""
+    """Read ``20us``, ``4KB``, ``10Gbps``, ``5%`` or a plain number; else return ``None``."""
     found = quantity.parse(written)
     return Quantity(float(found.value), _OF_KIND[found.kind]) if found else None
 

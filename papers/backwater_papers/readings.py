@@ -36,12 +36,12 @@ def variants(figure: Figure) -> dict[str, Figure]:
 
 
 def statements(figure: Figure) -> list[Claim]:
-    """Return the statements of the paper, apart from points of curves and what we add."""
+    """Return the statements of the paper, without points of curves and our own claims."""
     return [claim for claim in figure.claims if claim.source == "paper" and not claim.curve]
 
 
 def path_of(figure: str, out: Path) -> Path:
-    """Where the verdicts under all readings of a figure are kept."""
+    """Return the file of the verdicts under all readings of a figure."""
     paper, _, name = figure.rpartition("/")
     return out / paper / "readings" / f"{name}.json"
 
@@ -49,7 +49,7 @@ def path_of(figure: str, out: Path) -> Path:
 def finish(
     figure: Figure, results: Mapping[str, Results], out: Path, command: str
 ) -> dict[str, Any]:
-    """Judge the statements of a figure under each reading, and write what came out."""
+    """Judge the statements of a figure under each reading, and write the verdicts."""
     some = results[AS_HERE]
     about = {
         "figure": figure.name,
@@ -101,7 +101,7 @@ def load(figure: str, out: Path) -> dict[str, Any] | None:
 
 
 def outdated(figure: Figure, about: Mapping[str, Any]) -> str | None:
-    """Say what a figure file has other than the verdicts under its readings; ``None``: nothing."""
+    """Describe how the verdicts differ from the figure file; ``None`` if they are up to date."""
     if changed := other_claims(statements(figure), about):
         return changed
     if [told["name"] for told in about["readings"]] != list(variants(figure)):
@@ -112,7 +112,7 @@ def outdated(figure: Figure, about: Mapping[str, Any]) -> str | None:
 
 
 def reword(figure: Figure, out: Path) -> None:
-    """Give the verdicts under the readings of a figure the words that its file has now."""
+    """Update the texts of the verdicts under the readings of a figure from its file."""
     about, path = load(figure.name, out), path_of(figure.name, out)
     if about is None:
         return
@@ -155,7 +155,7 @@ def lines(about: Mapping[str, Any]) -> list[str]:
     found.append("")
     for index, claim in enumerate(about["claims"]):
         if any(reading["verdicts"][index] != HOLDS for reading in about["readings"]):
-            found += paragraph(_told(about["readings"], index, claim), indent="  ")
+            found += paragraph(_result_line(about["readings"], index, claim), indent="  ")
     return [*found, ""]
 
 
@@ -166,8 +166,10 @@ def _moved(here: Mapping[str, Any], reading: Mapping[str, Any]) -> tuple[int, in
     return more, sum(was == HOLDS and now != HOLDS for was, now in pairs)
 
 
-def _told(readings: Sequence[Mapping[str, Any]], index: int, claim: Mapping[str, str]) -> str:
-    """Tell what a statement comes to, with the readings together that give the same."""
+def _result_line(
+    readings: Sequence[Mapping[str, Any]], index: int, claim: Mapping[str, str]
+) -> str:
+    """Describe the result of a statement; readings with the same result share one entry."""
     names: dict[tuple[str, str], list[str]] = {}
     for reading in readings:
         came = (reading["ours"][index], reading["verdicts"][index])
@@ -218,10 +220,10 @@ class Reach:
 def reach(
     score: Mapping[str, Sequence[str]], abouts: Mapping[str, Mapping[str, Any]]
 ) -> Reach | None:
-    """Count how far other readings would take a paper; ``None``: nothing has been judged.
+    """Count the statements that hold under other readings; ``None`` if there are no verdicts.
 
-    ``score`` has the verdicts of all statements as they are judged here, by figure, ``abouts`` what
-    came of the readings of a figure.
+    ``score`` has the verdicts of all statements under the default reading, by figure. ``abouts``
+    has the verdicts under the readings of each figure.
     """
     verdicts = [verdict for own in score.values() for verdict in own]
     if not (abouts and verdicts):
@@ -282,11 +284,11 @@ def summary(
 
 
 def _gained(score: Sequence[str], about: Mapping[str, Any], kinds: Container[str]) -> int:
-    """How many statements more hold under the best reading of a figure than in the score.
+    """Return how many more statements hold under the best reading of a figure than in the score.
 
-    Only readings of some ``kinds`` count. What fewer seeds or another size would give anyhow is no
-    gain and no loss: a statement counts where the score and the figure as it is here, with the
-    seeds of the readings, agree on whether it holds, and the reading does not.
+    Only readings of some ``kinds`` count. A change that fewer seeds or another size would cause is
+    excluded: a statement counts only if the score and the default reading agree on whether it
+    holds, the latter with the seeds of the readings.
     """
     here = [verdict == HOLDS for verdict in about["readings"][0]["verdicts"]]
     certain = [own == (verdict == HOLDS) for own, verdict in zip(here, score, strict=True)]

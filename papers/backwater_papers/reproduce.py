@@ -64,7 +64,7 @@ class Results(Values):
 def tasks(
     figure: Figure, size: Size = Size.USUAL, most_seeds: int | None = None
 ) -> dict[Place, Scenario]:
-    """Return the runs that a figure needs, with the first of its seeds only where told."""
+    """Return the runs that a figure needs, with at most `most_seeds` seeds of each case."""
     from backwater.scenario import Scenario
 
     found = {}
@@ -83,12 +83,12 @@ def tasks(
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """What came of a figure."""
+    """Results of a figure."""
 
     figure: Figure
     verdicts: tuple[Verdict, ...]
     about: dict[str, Any]
-    """What ran, as it is written beside the picture."""
+    """Description of the runs and verdicts; it is written as JSON beside the picture."""
 
     picture: Path
 
@@ -130,7 +130,7 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
         "title": figure.title,
         "place": figure.place,
         "about": figure.about,
-        "size": _size_words(figure, results.size),
+        "size": _size_text(figure, results.size),
         "quick": results.size is Size.QUICK,
         "full": results.size is Size.FULL,
         "command": command,
@@ -149,30 +149,30 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
     }
 
 
-def _size_words(figure: Figure, size: Size) -> str:
-    """Say how much is run: as the file says of the size, else as it says of the usual one."""
+def _size_text(figure: Figure, size: Size) -> str:
+    """Return the description of a size, or that of the usual size if it has none."""
     words = [group.scale(size).words for group in figure.groups]
     return "; ".join(dict.fromkeys(filter(None, words))) or figure.size
 
 
 def setup(wanted: Iterable[Scenario]) -> str:
-    """Digest of what a figure runs, apart from the program that runs it."""
+    """Return a digest of the scenarios that a figure runs; it does not cover the simulator."""
     digest, contents = hashlib.sha256(), cache(Path.read_bytes)
     for task in wanted:
-        told = (task.scheme, task.overrides, task.seed, task.profile)
-        digest.update(contents(task.path) + repr(told).encode())
+        settings = (task.scheme, task.overrides, task.seed, task.profile)
+        digest.update(contents(task.path) + repr(settings).encode())
     return digest.hexdigest()[:16]
 
 
-_WORDS = ("place", "paper", "source", "was", "why", "cause", "because")
-"""What of a claim is told of it, and changes no verdict."""
+_TEXTS = ("place", "paper", "source", "was", "why", "cause", "because")
+"""Texts of a claim, which do not change its verdict."""
 
 
 def reword(figure: Figure, out: Path) -> None:
-    """Give the results of a figure, in a directory, the words that its file has now.
+    """Update the texts of a figure's results in a directory from its file.
 
-    What it is about, causes and reasons change without a run. Raises ``RunError`` where there are
-    no results, or where runs, claims, their bounds or what the picture says are others.
+    The description, causes and reasons can change without a run. Raises ``RunError`` if there are
+    no results, or if the runs, the claims, their bounds or the texts of the picture have changed.
     """
     path = out / f"{figure.name}.json"
     try:
@@ -183,7 +183,7 @@ def reword(figure: Figure, out: Path) -> None:
         raise RunError(f"{path}: {changed}; run the figure again")
     about["about"] = figure.about
     for told, claim in zip(about["claims"], figure.claims, strict=True):
-        told |= {key: getattr(claim, key) for key in _WORDS}
+        told |= {key: getattr(claim, key) for key in _TEXTS}
     write_results(path, about)
 
 
@@ -193,22 +193,22 @@ def size_of(about: Mapping[str, Any]) -> Size:
 
 
 def other_claims(claims: Sequence[Claim], about: Mapping[str, Any]) -> str | None:
-    """Say that results are of other claims, or of other bounds; ``None``: they are of these."""
-    found = [(told["text"], told["expected"]) for told in about["claims"]]
+    """Report that results have other claims or bounds; ``None`` if they are the same."""
+    found = [(entry["text"], entry["expected"]) for entry in about["claims"]]
     if found == [(claim.text, claim.expected) for claim in claims]:
         return None
     return "claims or their bounds are not those of the figure file"
 
 
 def outdated(figure: Figure, about: dict[str, Any]) -> str | None:
-    """Say what a figure file has other than its results, beside words; ``None``: nothing."""
+    """Describe how results differ from the figure file, texts excepted; ``None``: no difference."""
     size = size_of(about)
     if changed := other_claims(figure.claims, about):
         return changed
     if (about["title"], about["place"]) != (figure.title, figure.place):
         return "the picture has another title or place than the figure file"
-    if about["size"] != _size_words(figure, size):
-        return f"the figure file says of its size: {_size_words(figure, size)}"
+    if about["size"] != _size_text(figure, size):
+        return f"the figure file says of its size: {_size_text(figure, size)}"
     wanted = tasks(figure, size, about.get("most_seeds"))
     if len(wanted) != about["runs"] or about.get("setup") not in {None, setup(wanted.values())}:
         return "the figure file makes other runs"

@@ -21,12 +21,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Numbers, each standing for as many as its weight says."""
+    """Numbers; each counts as often as its weight."""
 
     values: Array
     weights: Array | None = None
     sizes: Array | None = None
-    """Of the flows that the numbers belong to, where they belong to flows."""
+    """Sizes of the flows, if the numbers belong to flows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ def of_ports(source: Source, run: RunFiles, table: polars.DataFrame) -> polars.D
 def steps(
     source: Source, run: RunFiles, table: polars.DataFrame, what: str, columns: dict[str, str]
 ) -> Lines:
-    """Sample columns of ports at regular times, where a row holds until the port's next one.
+    """Sample columns of ports at regular times; a row is valid until the next row of its port.
 
-    Before its first row a port holds no bytes, and all else is what that row says. What a column
-    says is added to the name of the port, which one port alone does without.
+    Before its first row a port has 0 bytes, and the other columns have the values of that row. The
+    label of a column follows the name of the port. A single port needs no name.
     """
     every = float(run.interval_ps(what))
     low, high = source.window or (0.0, math.inf)

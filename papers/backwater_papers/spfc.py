@@ -1,8 +1,8 @@
-"""The flow model of SPFC: which ports its divisor K tells apart (SPFC paper, IV-C and appendix).
+"""The flow model of SPFC: which ports its divisor K distinguishes (SPFC paper, IV-C and appendix).
 
 N burst ports send at line rate to a congested port. A victim port sends the share ``epsilon`` of
-its line there as well, and the rest elsewhere. Rates are in units of the line rate C; all arguments
-may be numbers or arrays.
+its line rate to that port as well, and the rest to other ports. Rates are in units of the line rate
+C. All arguments can be numbers or arrays.
 """
 
 from __future__ import annotations
@@ -34,20 +34,21 @@ def least_k(bursts: Numbers, epsilon: float) -> Numbers:
 
 
 def largest_k(bursts: Numbers) -> Numbers:
-    """Return the K below which burst ports are no victim ports, Eq. 8 (left)."""
+    """Return the K below which burst ports do not count as victim ports, Eq. 8 (left)."""
     return bursts + 1
 
 
 def tells_apart(k: float, bursts: Numbers, epsilon: float) -> Any:
-    """Whether K is in the range of Eq. 8: victim ports above C/K, burst ports below."""
+    """Return true if K is in the range of Eq. 8: victim ports above C/K, burst ports below."""
     return (least_k(bursts, epsilon) < k) & (k < largest_k(bursts))
 
 
 # SPFC-31
 def covered_epsilon(k: float | Array, bursts: float | Array) -> Array:
-    """Largest share towards the congested port with which K still sees a victim port, at most 1.
+    """Return the largest share towards the congested port at which K detects a victim port.
 
-    0 where K is no less than N + 1: there burst ports count as victims, whatever the share.
+    The result is at most 1. It is 0 if K is at least N + 1, because burst ports then count as
+    victims at any share.
     """
     import numpy as np
 

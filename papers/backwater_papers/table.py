@@ -1,4 +1,4 @@
-"""The table of a paper's claims: ``claims.md``, made of what lies beside its pictures."""
+"""Writes ``claims.md``, the table of a paper's claims, from the JSON files beside its pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERDICTS = (HOLDS, DIFFERS, INCONCLUSIVE)
 
 
 def write_table(folder: Path, paper: str, order: Sequence[str]) -> Path | None:
-    """Write ``claims.md`` of a paper, from what lies beside its pictures."""
+    """Write ``claims.md`` of a paper; return its path, or ``None`` if there are no results."""
     entries, read = [], {}
     for name in order:
         path = folder / f"{name}.json"
@@ -30,8 +30,8 @@ def write_table(folder: Path, paper: str, order: Sequence[str]) -> Path | None:
             except (OSError, ValueError) as error:
                 raise RunError(f"{path}: cannot be read ({error}); repeat the figure") from error
             about = readings.load(name, folder)
-            # Readings of claims that were changed since say nothing of these.
-            if about and _told(about["claims"]) == _told(_statements(entries[-1])):
+            # Ignore readings of claims that have changed since.
+            if about and _identities(about["claims"]) == _identities(_statements(entries[-1])):
                 read[name] = about
     if not entries:
         return None
@@ -69,16 +69,16 @@ def _table(
 
 
 def _statements(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the statements of the paper, apart from points of curves and what we add."""
+    """Return the statements of the paper, without points of curves and our own claims."""
     return [c for c in entry["claims"] if c["source"] == "paper" and not c["curve"]]
 
 
-def _told(claims: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+def _identities(claims: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(claim["text"], claim["expected"]) for claim in claims]
 
 
 def _score(claims: Sequence[dict[str, Any]]) -> list[str]:
-    """Count verdicts, by what the claims are."""
+    """Count verdicts by kind of claim."""
     told = [claim for claim in claims if claim["source"] == "paper"]
     rows = {
         "statements of the paper": [c for c in told if not c["curve"]],
