@@ -9,7 +9,7 @@ from backwater._base.files import write_whole
 from backwater.results.results import Results
 
 MOST_RUNS = 12
-"""Up to this number of runs that differ by their scheme alone, a page shows each of them."""
+"""Maximum number of runs that a page shows one by one, if they differ by their scheme alone."""
 
 
 def write_report(
@@ -19,7 +19,7 @@ def write_report(
     maximize: str | None = None,
     subject_to: Sequence[str] = (),
 ) -> Path:
-    """Write the page about results: each run in detail, or the ranking of many."""
+    """Write the page about results: a detailed page for a few runs, a ranking for many."""
     text = render(results, minimize, maximize, subject_to)
     write_whole(path, text)
     return path

@@ -1,10 +1,12 @@
-"""Figures of a page, described as plain data: the scripts of the page draw them with BokehJS.
+"""Charts of a page as plain data, which the scripts of the page draw with BokehJS.
 
-A chart has one or several views, of which the reader chooses one; a view has panels side by side;
-a panel has lines. A line has the name of a scheme, whose colour and dashes are the same on the
-whole page. In a stack a line is a part, with a colour of its own, and the ticks are schemes; in
-lanes it is a state, of which ``y`` are the lanes. What a chart shows is also told by a table, for
-readers without eyes or scripts.
+A chart has one or several views, of which the reader chooses one. A view has panels side by side,
+and a panel has lines. A line has the name of a scheme. A scheme has the same colour and dashes on
+the whole page.
+
+In a stack a line is a part with its own colour, and the ticks are schemes. In lanes a line is a
+state, and ``y`` are the lanes. A table repeats the data of a chart for readers who cannot see it or
+have no scripts.
 """
 
 from __future__ import annotations
@@ -24,11 +26,11 @@ Kind = Literal["line", "step", "bars", "points", "stack", "lanes", "cells"]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis: what it shows, its scale, and its unit.
+    """An axis with its label, scale and unit.
 
-    The units ``bytes`` and ``share`` are written as people read them (10 KB, 25 %); any other
-    stands behind the number as it is. ``start`` and ``end`` are where the axis begins and ends;
-    None: where the data does. ``ticks`` are values with the words that stand in their place.
+    Values in ``bytes`` and ``share`` are formatted for people (10 KB, 25 %). Any other unit is
+    appended to the number. ``start`` and ``end`` limit the axis; None: the data limit it. ``ticks``
+    are values with their labels.
     """
 
     label: str
@@ -39,7 +41,7 @@ class Axis:
     ticks: Sequence[tuple[float, str]] = ()
 
     def data(self) -> dict[str, Any]:
-        """Return what the scripts read."""
+        """Return the axis as data for the scripts."""
         return {
             "label": self.label,
             "scale": self.scale,
@@ -54,10 +56,10 @@ class Axis:
 class Line:
     """Values ``y`` at ``x``, in the units of the axes; ``low`` and ``high`` bound a band.
 
-    ``colour`` is that of a part of a stack or a state in lanes; other lines have the colour of
-    their scheme. In lanes a stretch goes from ``x`` ``until`` there, and ``words`` tell about it.
-    ``marks`` are what the values of bars are compared with. Cells have ``words`` in them, and
-    ``until`` is their shade between 0 and 1.
+    ``colour`` is the colour of a part of a stack or of a state in lanes. Other lines have the
+    colour of their scheme. In lanes a bar goes from ``x`` to ``until``, and ``words`` are its
+    texts. In cells ``words`` are the texts, and ``until`` is the shade between 0 and 1. ``marks``
+    are reference values for bars.
     """
 
     name: str
@@ -71,7 +73,7 @@ class Line:
     marks: Sequence[float | None] | None = None
 
     def data(self) -> dict[str, Any]:
-        """Return what the scripts read."""
+        """Return the line as data for the scripts."""
         found: dict[str, Any] = {"name": self.name, "x": numbers(self.x), "y": numbers(self.y)}
         if self.colour is not None:
             found["colour"] = self.colour
@@ -94,7 +96,7 @@ class Panel:
     lines: Sequence[Line]
 
     def data(self) -> dict[str, Any]:
-        """Return what the scripts read."""
+        """Return the panel as data for the scripts."""
         return {
             "title": self.title,
             "x": self.x.data(),
@@ -105,7 +107,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Panels side by side, and the word by which the reader chooses them."""
+    """Panels side by side, and the label by which the reader chooses them."""
 
     label: str
     panels: Sequence[Panel]
@@ -113,9 +115,10 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Values in words: a head, and rows of which the first cell names the row.
+    """Values as text: a head, and rows whose first cell is the label of the row.
 
-    Rows ``by_scheme`` have the name of a scheme in their first cell, and go when the scheme does.
+    If ``by_scheme`` is set, the first cell of each row is a scheme. The rows are hidden with the
+    scheme.
     """
 
     head: Sequence[str]
@@ -125,9 +128,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A figure with its title and caption; without views the sentence stands in its place.
+    """A figure with its title and caption. Without views the page shows the text ``nothing``.
 
-    In a ``column`` panels stand below each other over a common x axis, and are read together.
+    In a ``column`` panels are below each other and share the x axis.
     """
 
     key: str
@@ -141,7 +144,7 @@ class Chart:
     column: bool = False
 
     def data(self) -> dict[str, Any]:
-        """Return what the scripts read."""
+        """Return the chart as data for the scripts."""
         return {
             "key": self.key,
             "kind": self.kind,
@@ -151,7 +154,7 @@ class Chart:
         }
 
     def html(self) -> str:
-        """Return the place of the chart in the page, its text and its table."""
+        """Return the HTML of the chart: its place in the page, its text and its table."""
         parts = [f'<figure id="{html.escape(self.key)}"><h2>{html.escape(self.title)}</h2>']
         if not self.views:
             parts.append(f'<p class="nothing">{html.escape(self.nothing)}</p>')
@@ -176,11 +179,11 @@ class Chart:
 
 
 LONG = 12
-"""Rows from which on a table can be filtered by text."""
+"""Minimum number of rows of a table that can be filtered by text."""
 
 
 def table_html(table: Table, label: str) -> str:
-    """Return a table whose rows the page's script sorts by a column, and filters where long."""
+    """Return a table that the script of the page can sort, and filter if it is long."""
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in table.head)
 
     def opened(first: str) -> str:
@@ -214,7 +217,7 @@ def legend(names: Sequence[str]) -> str:
 
 
 def numbers(values: Array | Sequence[float]) -> list[float]:
-    """Round to five digits, which no eye can tell from all of them."""
+    """Round values to five significant digits, which is precise enough for a figure."""
     array = np.asarray(values, dtype=float)
     sizes = np.abs(array)
     digits = np.floor(np.log10(sizes, where=sizes > 0, out=np.zeros_like(array)))

@@ -1,4 +1,4 @@
-"""Puts a page together: one file with its style, its scripts and its data."""
+"""Builds a page: one HTML file with its styles, scripts and data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCRIPTS = ("charts.js", "network.js", "page.js")
 """Our own scripts, in the order in which they run."""
 
 BOKEH = ("bokeh.min.js", "bokeh-api.min.js")
-"""What of BokehJS draws the figures; the package ``bokeh`` from PyPI has it, with its licence."""
+"""Files of BokehJS that draw the figures, from the package ``bokeh`` of PyPI with its licence."""
 
 
 def document(
@@ -58,9 +58,9 @@ def document(
 
 
 def not_modelled(by_scheme: Mapping[str, Sequence[Sequence[str]]]) -> str:
-    """Return the list of what runs leave out, from the sentences of each run by scheme.
+    """Return the list of simplifications, from the sentences of each run by scheme.
 
-    A sentence that is not true for all runs names those for which it is.
+    A sentence that does not apply to all runs has the names of those to which it applies.
     """
     every = [run for runs in by_scheme.values() for run in runs]
     items = []
@@ -79,7 +79,7 @@ def not_modelled(by_scheme: Mapping[str, Sequence[Sequence[str]]]) -> str:
 
 
 def header(brand: str, title: str, facts: Sequence[tuple[str, str]]) -> str:
-    """Return the head of a page: its title and what there is to know first."""
+    """Return the head of a page: its title and the main facts."""
     cells = "".join(
         f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd></div>"
         for name, value in facts
@@ -93,7 +93,7 @@ def header(brand: str, title: str, facts: Sequence[tuple[str, str]]) -> str:
 
 @cache
 def asset(name: str) -> str:
-    """Return a style or script of the pages."""
+    """Return the text of a style or script of the pages."""
     return (resources.files("backwater.report") / name).read_text(encoding="utf-8")
 
 
@@ -115,6 +115,6 @@ def _bokeh() -> tuple[str, ...]:
 
 
 def _json(data: Any) -> str:
-    """Return JSON that may stand inside a script element."""
+    """Return JSON text that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

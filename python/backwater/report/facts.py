@@ -1,4 +1,4 @@
-"""What was run, in a few words for the head of a page."""
+"""Short descriptions of a run for the head of a page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def of_run(run: RunFiles, results: Results) -> list[tuple[str, str]]:
         ("traffic", "traffic", ", ".join(map(_traffic, values.get("traffic", ())))),
         ("changed", "", ", ".join(results.about.get("changes", ()))),
     ]
-    # A varied value is not a fact about all runs.
+    # A varied value does not apply to all runs.
     return [
         (name, text)
         for name, key, text in facts

@@ -24,35 +24,36 @@ _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
 POINTS = 260
-"""Points of a distribution; more lie where few values do."""
+"""Number of points of a distribution. Ranges with few values have more points."""
 
 MOMENTS = 400
-"""Points of a line over time."""
+"""Number of points of a line over time."""
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
-"""Quantiles of the tables below distributions."""
+"""Quantiles in the tables below distributions."""
 
 SLOWEST = 25
-"""Flows of each scheme that the page lists."""
+"""Number of flows of each scheme that the page lists."""
 
 
 class Flows:
-    """What a page needs of a run's flows, read once.
+    """Data about the flows of a run that a page needs, read once.
 
-    All but ``under_way`` is of measured flows; those of incasts stand apart.
+    All attributes but ``in_flight`` cover measured flows only. Flows of incasts are separate.
     """
 
     def __init__(self, run: RunFiles, step_ps: int) -> None:
         import polars as pl
 
-        # Seven digits are more than a page shows, and are sorted in half of the time.
+        # Single precision has seven digits, which is enough for a page and halves the time of
+        # sorting.
         self.until = run.fct_until
         ended, slowdown = run.flow_ends
         slowdown = slowdown.cast(pl.Float32)
         columns = "bytes", "start_ps", "received_ps", "incast", "finished"
         table = run.select_flows([*columns, ended, slowdown])
-        self.under_way = _under_way(run, table, step_ps)
-        """Flows that have started and not finished, after each step of the run."""
+        self.in_flight = _in_flight(run, table, step_ps)
+        """Number of flows in flight after each step of the run."""
 
         rest, incast = _measured(run, table, ~pl.col("incast")), _measured(run, table, "incast")
         self.by_size = curves.by_size(rest["bytes"].to_numpy(), rest["slowdown"].to_numpy())
@@ -78,7 +79,7 @@ def _measured(run: RunFiles, flows: polars.DataFrame, of: str | polars.Expr) -> 
     return flows.filter(pl.col("finished") & (pl.col("start_ps") >= first), of)
 
 
-def _under_way(run: RunFiles, flows: polars.DataFrame, step_ps: int) -> Array:
+def _in_flight(run: RunFiles, flows: polars.DataFrame, step_ps: int) -> Array:
     steps = _steps(run, step_ps)
 
     def after_steps(times: Array) -> Array:
@@ -91,7 +92,7 @@ def _under_way(run: RunFiles, flows: polars.DataFrame, step_ps: int) -> Array:
 def _classes(flows: curves.BySize, incast: Array) -> dict[str, Array]:
     limits = np.searchsorted(flows.sizes, [SHORT_BYTES, LONG_BYTES], side="right")
     parts = [np.sort(part) for part in np.split(flows.values, limits)]
-    # Merging sorted parts is quicker than sorting all of them.
+    # Merging sorted parts is faster than sorting all of them.
     everything = np.sort(np.concatenate(parts), kind="stable")
     names = ("short, up to 10 KB", "medium", "long, above 1 MB")
     sizes = dict(zip(names, parts, strict=True))
@@ -99,13 +100,13 @@ def _classes(flows: curves.BySize, incast: Array) -> dict[str, Array]:
 
 
 def read(runs: Runs) -> dict[str, Flows]:
-    """Read the flows of several runs at a time: to sort them is most of a page's work."""
+    """Read the flows of several runs in parallel, because sorting them takes most of the time."""
     step_ps = _step_ps(runs)
     return _at_once(lambda run: Flows(run, step_ps), runs)
 
 
 def _step_ps(runs: Runs) -> int:
-    """Return the step of lines over time, common to all runs."""
+    """Return the time step of lines over time, common to all runs."""
     end_ps = max(int(run.summary["end_ps"]) for run in runs.values())
     return max(-(-end_ps // MOMENTS), 1)
 
@@ -115,7 +116,7 @@ def _steps(run: RunFiles, step_ps: int) -> int:
 
 
 def _at_once(work: Callable[[_In], _Out], items: Mapping[str, _In]) -> dict[str, _Out]:
-    """Do the same for two items at a time; more would take more memory than they save time."""
+    """Apply a function to two items at a time. More items would need too much memory."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(2) as pool:
@@ -123,7 +124,7 @@ def _at_once(work: Callable[[_In], _Out], items: Mapping[str, _In]) -> dict[str,
 
 
 def charts(runs: Runs, flows: Mapping[str, Flows]) -> list[Chart]:
-    """Return all figures, those with nothing to show among them."""
+    """Return all figures, including empty ones."""
     of_finished = [slowdown(flows), classes(flows), *blame(runs), incast(flows)]
     cut = _cut(runs)
     return [
@@ -137,7 +138,7 @@ def charts(runs: Runs, flows: Mapping[str, Flows]) -> list[Chart]:
 
 
 def _cut(runs: Runs) -> str:
-    """Say how many flows of runs that ended before them are in none of the figures of flows."""
+    """Return a sentence about flows that the figures omit because the run ended before them."""
     counts = {name: run.summary["flows"] for name, run in runs.items()}
     left_out = [
         f"{of['unfinished']:,} of {of['started']:,} with {name}"
@@ -156,7 +157,7 @@ def _until(flows: Mapping[str, Flows]) -> str:
 
 
 def slowdown(flows: Mapping[str, Flows]) -> Chart:
-    """FCT slowdown against flow size, by several statistics; incast flows excluded."""
+    """Plot FCT slowdown against flow size, by several statistics, without incast flows."""
     edges = curves.equal_count_edges([one.by_size for one in flows.values()])
     found: dict[str, list[Line]] = {statistic: [] for statistic in STATISTICS}
     cells: dict[int, dict[str, str]] = {}
@@ -207,7 +208,7 @@ def slowdown(flows: Mapping[str, Flows]) -> Chart:
 
 
 def classes(flows: Mapping[str, Flows]) -> Chart:
-    """Distribution of the slowdown of each class of flows."""
+    """Plot the distribution of the slowdown of each class of flows."""
     found: dict[str, list[Line]] = {}
     quantiles: dict[str, dict[str, Array]] = {}
     for name, one in flows.items():
@@ -236,7 +237,7 @@ def classes(flows: Mapping[str, Flows]) -> Chart:
 
 
 def incast(flows: Mapping[str, Flows]) -> Chart:
-    """Distribution of the completion times of incast flows."""
+    """Plot the distribution of the completion times of incast flows."""
     samples = {name: one.incast_fct_us for name, one in flows.items()}
     lines = [Line(name, *_distribution(values)) for name, values in samples.items() if len(values)]
     x = Axis("FCT of an incast flow (µs)", "log", "µs")
@@ -252,7 +253,7 @@ def incast(flows: Mapping[str, Flows]) -> Chart:
 
 
 def buffer(runs: Runs) -> Chart:
-    """Distribution of the switches' buffer occupancy over probes, tiers apart."""
+    """Plot the distribution of the switches' buffer occupancy over probes, for each tier."""
     samples = {
         (tier, name): np.sort(values)
         for tier, by_run in curves.buffer_samples(runs).items()
@@ -275,14 +276,14 @@ def buffer(runs: Runs) -> Chart:
 
 
 def timeline(runs: Runs, flows: Mapping[str, Flows]) -> Chart:
-    """Show runs over time: flows under way, pauses in force, the fullest switch of each tier."""
+    """Plot flows in flight, active pauses, and the fullest switch of each tier over time."""
     step_ps = _step_ps(runs)
     end_ps = max(run.summary["end_ps"] for run in runs.values())
     panels: dict[str, Panel] = {}
     rows = []
     x = Axis("time (ms)", unit="ms", start=0, end=end_ps / 1e9)
     for name, run in runs.items():
-        courses = _courses(run, flows[name].under_way, step_ps)
+        courses = _courses(run, flows[name].in_flight, step_ps)
         for title, (y, at_ms, values) in courses.items():
             lines = panels.setdefault(title, Panel(title, x, y, [])).lines
             panels[title] = Panel(title, x, y, [*lines, Line(name, at_ms, values)])
@@ -303,16 +304,16 @@ def timeline(runs: Runs, flows: Mapping[str, Flows]) -> Chart:
 
 
 _Course = tuple[Axis, Array, Array]
-"""A quantity over time: its axis, milliseconds, values."""
+"""A quantity over time: its axis, times in milliseconds, and values."""
 
 
-def _courses(run: RunFiles, under_way: Array, step_ps: int) -> dict[str, _Course]:
-    """Return what a timeline shows of a run, in steps of this length."""
+def _courses(run: RunFiles, in_flight: Array, step_ps: int) -> dict[str, _Course]:
+    """Return the quantities over time of a run, in steps of this length."""
     import polars as pl
 
     steps = _steps(run, step_ps)
     ends_ms = np.arange(1, steps + 1) * step_ps / 1e9
-    found: dict[str, _Course] = {"flows under way": (Axis("flows", start=0), ends_ms, under_way)}
+    found: dict[str, _Course] = {"flows under way": (Axis("flows", start=0), ends_ms, in_flight)}
     held = run.table("pauses").select(pl.col("from_ps", "to_ps").cast(pl.Int64))
     pieces = curves.divided(held["from_ps"].to_numpy(), held["to_ps"].to_numpy(), steps, step_ps)
     in_force = np.bincount(pieces.frame, pieces.share, steps)
@@ -334,7 +335,7 @@ def _courses(run: RunFiles, under_way: Array, step_ps: int) -> dict[str, _Course
 
 
 def pauses(runs: Runs) -> Chart:
-    """Fraction of port-time during which PFC paused the links, by tier and direction."""
+    """Plot the fraction of port-time during which PFC paused the links, by tier and direction."""
     groups, shares = curves.pause_groups(runs)
     any_pause = any(value for by_group in shares.values() for value in by_group.values())
     names = [f"{a} → {b}" for a, b in groups]
@@ -363,7 +364,7 @@ def pauses(runs: Runs) -> Chart:
 
 
 def active(runs: Runs) -> Chart:
-    """Distribution of the number of active flows at a switch port, weighted by time."""
+    """Plot the distribution of the number of active flows at a switch port, weighted by time."""
     found = {name: curves.active_flows(run) for name, run in runs.items()}
     lines = [Line(name, *curves.thinned(*xy, POINTS)) for name, xy in found.items() if len(xy[0])]
     x = Axis("active flows at a switch port (with at least one packet queued)", "log1p")
@@ -384,7 +385,10 @@ def active(runs: Runs) -> Chart:
 
 
 def blame(runs: Runs) -> list[Chart]:
-    """Where the time of slow flows went, by class and scheme; no chart where none recorded it."""
+    """Plot the delay breakdown of slow flows, by class and scheme.
+
+    The list is empty if no run recorded it.
+    """
     from backwater.analysis.blame import GROUPS, is_recorded, named, slow_by_class
 
     recorded = {name: run for name, run in runs.items() if is_recorded(run)}
@@ -416,7 +420,7 @@ def blame(runs: Runs) -> list[Chart]:
 
 
 def _spent(title: str, rows: Mapping[str, Mapping[str, float]], named: Sequence[str]) -> Panel:
-    """Stack what the slow flows of a class spent their time on: named parts, and all the others."""
+    """Stack the delay breakdown of the slow flows of a class: named parts, and the rest."""
     from backwater.analysis.blame import COLOURS
 
     places = list(range(len(rows)))
@@ -429,7 +433,7 @@ def _spent(title: str, rows: Mapping[str, Mapping[str, float]], named: Sequence[
 
 
 def _distribution(ordered: Array) -> tuple[Array, Array]:
-    """Points of a distribution from sorted values: evenly spaced shares, and more in the tail."""
+    """Return points of a distribution from sorted values, with more points in the tail."""
     n = len(ordered)
     if not n:
         return np.array([]), np.array([])
@@ -439,7 +443,10 @@ def _distribution(ordered: Array) -> tuple[Array, Array]:
 
 
 def _share_axis(lines: Sequence[Line], of: str) -> Axis:
-    """Return an axis of shares, of the upper half where most of each lies at its first value."""
+    """Return an axis of shares.
+
+    It starts at one half if more than about half of each distribution is at its first value.
+    """
     first = min((float(line.y[0]) for line in lines if len(line.y)), default=0.0)
     start = 0.5 if first > 0.55 else 0.0
     return Axis(f"share of {of}", unit="share", start=start, end=1 + 0.02 * (1 - start))
@@ -452,7 +459,7 @@ def _share_names() -> list[str]:
 def _quantile_table(
     samples: Mapping[Any, Array], keys: Sequence[str], words: Callable[[float], str]
 ) -> Table:
-    """Return the quantiles of sorted samples, a row for each."""
+    """Return a table with the quantiles of sorted samples, one row per sample."""
     rows = []
     for key, ordered in samples.items():
         if len(ordered):

@@ -18,20 +18,20 @@ from backwater.results.files import RunFiles
 INDEX = "index.html"
 
 DEPTH = 5
-"""Levels of directories that are searched."""
+"""Number of directory levels that are searched."""
 
 MOST = 2000
-"""Number of results that the page lists at most."""
+"""Maximum number of results that the page lists."""
 
 _COLUMNS = ("workload.time", "fct.short.p99", "fct.long.p99", "buffer.p99", "pfc.time")
 _KINDS = {RESULTS: "many runs", SUMMARY: "run"}
 
 
 def write_index(folder: Path) -> Path:
-    """Write ``index.html`` into a directory: a row for each result below it; return its path.
+    """Write ``index.html`` with a row for each result below a directory, and return its path.
 
-    A run has its main numbers, and a result that has a report links to it. Raises ``InputError``
-    if there is no result.
+    A run has its main numbers, and a result that has a report links to it. Raises ``InputError`` if
+    there is no result.
     """
     found = sorted(_search(folder, 0))
     if not found:
@@ -52,7 +52,7 @@ def write_index(folder: Path) -> Path:
 
 
 def _search(at: Path, depth: int) -> Iterator[tuple[Path, str]]:
-    """Find results, without the runs in a store."""
+    """Return the results below a directory, without the runs in a store."""
     try:
         items = sorted(os.scandir(at), key=lambda item: item.name)
     except OSError:

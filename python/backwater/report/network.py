@@ -1,8 +1,8 @@
-"""The network over time, for the page: what switches hold, which links are busy or paused and why.
+"""The network over time, for the page: buffers of switches, and busy or paused links.
 
-All runs share one picture and one division of time into frames. What a run recorded besides
-(``[record]``) is shown where it is there: pause trees need ``pauses``, the utilisation of links
-over time needs ``utilisation``; without it the picture has that of the whole run.
+All runs share one layout and one division of time into frames. Optional records (``[record]``) are
+shown if a run has them. Pause trees need ``pauses``. The utilisation of links over time needs
+``utilisation``; without it, the picture shows the utilisation over the whole run.
 """
 
 from __future__ import annotations
@@ -22,31 +22,34 @@ if TYPE_CHECKING:
     from backwater.results.files import RunFiles
 
 FRAMES = 160
-"""Most frames of a run."""
+"""Maximum number of frames of a run."""
 
 CELLS = 80_000
-"""Most values of a run and quantity (frames times ports): a page stays small."""
+"""Maximum number of values (frames times ports) per run and quantity, to limit the page size."""
 
 PORTS = 4000
-"""Ports from which on hosts are left out of the picture; so is the picture, of switches alone."""
+"""Maximum number of ports in the picture.
+
+A larger network is drawn without hosts. If its switches exceed the limit, there is no picture.
+"""
 
 ROOTS = 254
-"""Congested ports that have a colour of their own; the other ones share one."""
+"""Number of congested ports with their own colour. All others share one colour."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Nodes with their places, and directed links between them, as ``ports.parquet`` has them."""
+    """Nodes with their coordinates, and directed links between them, as in ``ports.parquet``."""
 
     names: list[str]
     tiers: list[str]
     x: list[float]
     y: list[float]
     ports: dict[tuple[int, int], int]
-    """Number of the link by node and port."""
+    """Index of the link by node and port."""
 
     nodes: dict[int, int]
-    """Place in the lists by the number of the node."""
+    """Index in the lists by the number of the node."""
 
     links: list[tuple[int, int]]
 
@@ -54,7 +57,7 @@ class Layout:
 def gather(runs: Mapping[str, RunFiles]) -> dict[str, Any] | None:
     """Return the picture as data of the page.
 
-    None where the network is too large for it, or where the runs are not of the same network.
+    None if the network is too large, or if the runs have different networks.
     """
     first, *others = runs.values()
     ends = ["node", "port", "peer", "rate_bps"]
@@ -93,7 +96,7 @@ def gather(runs: Mapping[str, RunFiles]) -> dict[str, Any] | None:
 
 
 def lay_out(run: RunFiles) -> Layout | None:
-    """Place the nodes of a network: a row per tier, each in the order of what is below it."""
+    """Place the nodes of a network in one row per tier, ordered by the nodes below them."""
     ports = run.table("ports")
     tiers = list(run.summary["tiers"])
     if ports.height > PORTS:
@@ -135,7 +138,7 @@ def lay_out(run: RunFiles) -> Layout | None:
 def _buffers(
     run: RunFiles, layout: Layout, switches: list[int], frames: int, frame_ps: int
 ) -> dict[str, Any]:
-    """Most bytes that each switch's buffer held in each frame, as far as probes saw."""
+    """Return the maximum buffer occupancy of each switch in each frame, from the probes."""
     held = np.zeros((frames, len(layout.names)))
     table = run.table("queues")
     place = _places(table["node"].to_numpy(), layout.nodes)
@@ -150,7 +153,7 @@ def _buffers(
 
 
 def _utilisation(run: RunFiles, layout: Layout, frames: int, frame_ps: int) -> dict[str, Any]:
-    """Share of each frame that each link sent, or of the whole run where only that is known."""
+    """Return the utilisation of each link in each frame, or over the whole run if not recorded."""
     if not (run.path / "utilisation.parquet").exists():
         table = run.table("ports")
         bits = table["tx_bytes"].to_numpy() * 8
@@ -171,7 +174,7 @@ def _utilisation(run: RunFiles, layout: Layout, frames: int, frame_ps: int) -> d
 
 
 def _pauses(run: RunFiles, layout: Layout, frames: int, frame_ps: int) -> dict[str, Any]:
-    """Share of each frame that PFC held each port, and the congested port that it goes back to."""
+    """Return the share of each frame for which PFC paused each port, and the root ports."""
     table = run.table("pauses")
     paused = np.zeros((frames, len(layout.links)))
     place = _port_places(table, layout)
@@ -195,7 +198,10 @@ def _pauses(run: RunFiles, layout: Layout, frames: int, frame_ps: int) -> dict[s
 def _roots(
     run: RunFiles, pauses: polars.DataFrame, known: Array
 ) -> tuple[Array | None, list[tuple[str, str]]]:
-    """Return the number, from 1, of each pause's congested port, 0 where unknown, and the names."""
+    """Return the index of the congested root port of each pause, and the names of these ports.
+
+    Indices start at 1. The index is 0 if the root is unknown.
+    """
     from backwater.errors import RunError
 
     try:
@@ -220,7 +226,7 @@ def _roots(
 
 
 def _places(nodes: Array, place: Mapping[int, int]) -> Array:
-    """Return the place of each node in the layout, or -1."""
+    """Return the index of each node in the layout, or -1."""
     by_number = np.full(max([*place, int(nodes.max(initial=0))]) + 1, -1)
     by_number[list(place)] = list(place.values())
     found: Array = by_number[nodes]
@@ -228,12 +234,12 @@ def _places(nodes: Array, place: Mapping[int, int]) -> Array:
 
 
 def _port_places(table: polars.DataFrame, layout: Layout) -> Array:
-    """Return the number of the link of each row by its ``node`` and ``port``, or -1."""
+    """Return the index of the link of each row, by its ``node`` and ``port``, or -1."""
     keys = zip(table["node"].to_list(), table["port"].to_list(), strict=True)
     return np.array([layout.ports.get(key, -1) for key in keys], dtype=int)
 
 
 def _packed(values: Array, kind: str) -> str:
-    """Write numbers as bytes in base64, row by row."""
+    """Encode numbers as bytes in base64, row by row."""
     rounded = np.round(values).clip(0, np.iinfo(kind).max).astype(kind)
     return base64.b64encode(np.ascontiguousarray(rounded).tobytes()).decode("ascii")

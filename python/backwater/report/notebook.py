@@ -12,7 +12,7 @@ _RIGHT = 'style="text-align:right"'
 _LEFT = 'style="text-align:left"'
 
 MOST = 12
-"""Runs that have a column in the table; results with more are shown as a data frame."""
+"""Maximum number of runs with a column each. More runs are shown as a data frame."""
 
 
 def table(results: Results) -> str:

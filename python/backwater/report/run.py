@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from backwater.results.files import RunFiles
 
 PORTS = 10
-"""Ports of each scheme that the page lists, by each of two measures."""
+"""Number of ports of each scheme that the page lists, by each of two measures."""
 
 
 def render(results: Results) -> str:
@@ -68,7 +68,7 @@ def _header(first: RunFiles, runs: Mapping[str, RunFiles], results: Results) -> 
 
 
 def _load(summary: dict[str, Any]) -> str:
-    """Return the requested and the offered load, of the core or, without one, of the host links."""
+    """Return the requested and the offered load of the core, or of host links without a core."""
     links = "host" if summary["core"] is None else "core"
     named = {"host": "the hosts' links", "core": "the core"}[links]
     asked = [f"{a['source']} {a['fraction']:.1%}" for a in summary["asked"] if a["of"] == links]
@@ -77,7 +77,7 @@ def _load(summary: dict[str, Any]) -> str:
 
 
 def _answer(results: Results) -> str:
-    """Return the sentence of result where several schemes are compared."""
+    """Return the summary sentence of the page if several schemes are compared."""
     ranking = rank(results)
     if ranking is None:
         return ""
@@ -181,7 +181,7 @@ def _network(runs: Mapping[str, RunFiles], picture: Mapping[str, Any] | None) ->
 
 
 def _unrecorded(what: str, key: str, names: Sequence[str], runs: Mapping[str, RunFiles]) -> str:
-    """Say of which runs the picture lacks something, and what records it."""
+    """Return a sentence about runs without a record, and how to record it."""
     if not names:
         return ""
     of = "" if len(names) == len(runs) else f" of {html.escape(', '.join(names))}"
@@ -193,7 +193,7 @@ def _unrecorded(what: str, key: str, names: Sequence[str], runs: Mapping[str, Ru
 
 
 def _late_collectives(runs: Mapping[str, RunFiles]) -> str:
-    """List what made the slowest collectives of each scheme late."""
+    """List the causes of delay of the slowest collectives of each scheme."""
     late = workloads.late(runs)
     if late is None:
         return ""
@@ -232,7 +232,7 @@ def _late_collectives(runs: Mapping[str, RunFiles]) -> str:
 
 
 def _slowest(flows: Mapping[str, figures.Flows]) -> str:
-    """List the flows with the largest slowdown, of each scheme."""
+    """List the flows with the largest slowdown of each scheme."""
     rows = [
         [
             name,
@@ -259,7 +259,7 @@ def _slowest(flows: Mapping[str, figures.Flows]) -> str:
 
 
 def _ports(runs: Mapping[str, RunFiles]) -> str:
-    """List the ports that were paused longest or had the longest queue, of each scheme."""
+    """List the ports of each scheme that were paused longest or had the longest queue."""
     rows = []
     for name, run in runs.items():
         ports = run.table("ports")

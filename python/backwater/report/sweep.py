@@ -1,4 +1,4 @@
-"""The page about many runs: the answer, a ranking, figures over each axis, and all values."""
+"""The page about many runs: a summary, a ranking, figures over each axis, and all values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_ROWS, MAX_FAILURES, TOP = 200, 50, 20
 MAX_PANELS = 4
 _TICKS = 9
 _LOG_X, _LOG_Y = 20, 30
-"""Ratio of the largest to the smallest value from which on a scale is logarithmic."""
+"""A scale is logarithmic if the ratio of its largest to its smallest value exceeds this limit."""
 
 
 def render(
@@ -89,7 +89,7 @@ def _header(results: Results) -> str:
 
 
 def _answer(results: Results, ranking: Ranking | None) -> str:
-    """Return the sentence of result, and the best combinations with intervals."""
+    """Return the summary sentence, and the best combinations with intervals."""
     if ranking is None:
         return ""
     one = ranking.column
@@ -200,7 +200,7 @@ class Along:
 
     @property
     def positions(self) -> list[float]:
-        """Where the steps are drawn."""
+        """Positions of the steps on the axis."""
         return self.numbers or [float(i) for i in range(len(self.steps))]
 
     def text(self, step: Group) -> str:
@@ -220,7 +220,7 @@ def _axes(results: Results) -> list[Along]:
 
 
 def _figures(results: Results, metrics: Sequence[Column]) -> list[Chart]:
-    """Return one figure per axis, with a view per metric; two numeric axes have a heat map."""
+    """Return one figure per axis, with a view per metric. Two numeric axes have a heat map."""
     axes = _axes(results)
     if not axes:
         views = [View(_title(one), _side_by_side(results, one)) for one in metrics]
@@ -279,7 +279,7 @@ def _y_axis(one: Column) -> Axis:
 
 
 def _rests(results: Results, indices: Sequence[int]) -> list[dict[int, Any]]:
-    """Return all combinations of the keys that are not drawn, by index of the key."""
+    """Return all combinations of the keys that are not on an axis, by index of the key."""
     others = [i for i in range(len(results.keys)) if i not in indices]
     rests = dict.fromkeys(tuple(values[i] for i in others) for values in results.groups)
     return [dict(zip(others, rest, strict=True)) for rest in rests]
@@ -294,7 +294,7 @@ def _named(results: Results, rest: dict[int, Any]) -> str:
 
 
 def _over(results: Results, one: Column, along: Along) -> tuple[list[Panel], int]:
-    """Return a panel per combination of the other keys, and how many are left out."""
+    """Return a panel per combination of the other keys, and the number of omitted combinations."""
     values = results.values(one.name)
     rests = _rests(results, along.indices)
     at = along.positions
@@ -312,7 +312,7 @@ def _over(results: Results, one: Column, along: Along) -> tuple[list[Panel], int
 
 
 def _heat(results: Results, one: Column, across: Along, up: Along) -> tuple[list[Panel], int]:
-    """Return a heat map per scheme and combination of the other keys; how many are left out."""
+    """Return a heat map per scheme and combination of other keys, and the number left out."""
     values = results.values(one.name)
     rests = _rests(results, (*across.indices, *up.indices))
     cells: list[tuple[str, str, list[tuple[int, int, float]]]] = []
@@ -350,7 +350,10 @@ def _short(value: float, one: Column) -> str:
 
 
 def _shade(value: float, every: Sequence[float]) -> float:
-    """Return where a value lies between the lowest (0) and the highest (1), by their logarithms."""
+    """Return the place of a value between the lowest (0) and the highest (1).
+
+    The scale is logarithmic if the values differ by more than a factor of 3.
+    """
     low, high = min(every), max(every)
     if high == low:
         return 0.0
@@ -365,7 +368,7 @@ def _places(along: Along) -> Axis:
 
 
 def _side_by_side(results: Results, one: Column) -> list[Panel]:
-    """Return a panel with a point per scheme, where only schemes and seeds vary."""
+    """Return a panel with one point per scheme, for results that vary only schemes and seeds."""
     values = results.values(one.name)
     lines = []
     for at, scheme in enumerate(results.schemes):
@@ -386,7 +389,7 @@ def _line(x: Sequence[float], found: Sequence[statistics.Interval | None], name:
 
 
 def _common_heights(panels: list[Panel], bars: bool) -> list[Panel]:
-    """Give all panels the same y axis: logarithmic if values differ much, else from 0 on."""
+    """Give all panels the same y axis: logarithmic if values differ much, else starting at 0."""
     lines = [line for panel in panels for line in panel.lines]
     middles = [value for line in lines for value in line.y]
     if not middles:
@@ -396,7 +399,7 @@ def _common_heights(panels: list[Panel], bars: bool) -> list[Panel]:
     scale: Scale = "linear"
     start, end = min(0.0, lowest), 1.05 * max(highest, 0.0) or 1.0
     if not bars and min(middles) > 0 and max(middles) / min(middles) > _LOG_Y:
-        # The part of a band below all means is cut off.
+        # A band may extend below all means. The axis does not show this part.
         scale, start, end = "log", min(middles) / 1.5, 1.1 * highest
         lines = [replace(line, low=[max(v, start) for v in line.low or ()]) for line in lines]
         cut = iter(lines)
@@ -418,11 +421,11 @@ def _x_axis(along: Along) -> Axis:
 # --- All values ------------------------------------------------------------------------------
 
 Cell = tuple[str, bool]
-"""HTML of a cell, and whether it is bold."""
+"""HTML of a cell, and a flag for bold text."""
 
 
 def _values(results: Results, metrics: Sequence[Column]) -> str:
-    """Return a folded table for each metric, and one of differences where there are schemes."""
+    """Return a folded table for each metric, and one of differences between schemes."""
     tables = [_means(results, metric) for metric in metrics]
     if len(results.schemes) > 1:
         tables += [_differences(results, metric) for metric in metrics]
@@ -524,7 +527,7 @@ def _repeat(results: Results) -> str:
 
 
 def _not_modelled(results: Results) -> str:
-    """Collect what is not modelled from one run of each scheme and combination."""
+    """Collect the simplifications of one run of each scheme and combination."""
     first = {(p.scheme, p.values): p.key for p in reversed(results.points) if p.key in results.rows}
     by_scheme: dict[str, list[list[str]]] = {}
     order = results.schemes

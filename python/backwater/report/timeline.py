@@ -1,10 +1,11 @@
-"""A run as a trace for Perfetto, in the JSON of Chrome's trace events.
+"""Exports a run as a trace for Perfetto, in the JSON of Chrome's trace events.
 
-Each node is a process. A host has its flows, each from its start to its last byte at the receiver;
-flows that overlap lie in lanes. A port that PFC held has a thread of pauses, a switch a counter of
-its buffer; queues of ports and utilisation of links are counters where they were recorded. Ranks
-and collectives of workloads are processes too. Times are microseconds in the file (`ts`, `dur`);
-Perfetto keeps nanoseconds.
+Each node is a process. A host has its flows, each from its start to its last byte at the receiver.
+Overlapping flows are in separate lanes. A port that PFC paused has a thread of pauses. A switch has
+a counter of its buffer. Port queues and link utilisation are counters, if they were recorded. Ranks
+and collectives of workloads are processes too.
+
+Times in the file (`ts`, `dur`) are microseconds. Perfetto keeps nanoseconds.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from backwater.results.files import RunFiles
 
 LIMIT = 500_000
-"""Events that are written unless more are requested: what Perfetto opens within seconds."""
+"""Default limit for the number of events. Perfetto opens such a trace within seconds."""
 
 Event = dict[str, Any]
 
@@ -38,26 +39,26 @@ _SHOWN = (
     *("index", "peer", "instance", "part_of"),
     *("bytes", "ranks", "last_rank", "bus_bps", "bound_bps"),
 )
-"""What a click on an operation or a collective shows besides."""
+"""Columns that Perfetto shows when an operation or a collective is selected."""
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a trace holds."""
+    """Contents of a written trace."""
 
     path: Path
     events: int
     from_ps: int
     to_ps: int
     cut_ps: int | None
-    """Where the trace ends because more events would not have fitted; None: nothing was cut."""
+    """End of the trace if the limit of events cut it; None: the trace is complete."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A table of things that begin at a time, and how they become events."""
+    """A table whose rows begin at a time, and the function that turns them into events."""
 
     table: polars.DataFrame
     begin: str
@@ -70,10 +71,10 @@ def write(
     window: tuple[int | None, int | None] = (None, None),
     limit: int = LIMIT,
 ) -> Written:
-    """Write what begins within the window (ps) as a trace; a name that ends in .gz is compressed.
+    """Write the events that begin within the window (ps); a name that ends in .gz is compressed.
 
-    Where there are more than ``limit`` events, the window ends earlier. Raises ``InputError`` where
-    the window is empty or the file cannot be written.
+    If there are more than ``limit`` events, the window ends earlier. Raises ``InputError`` if the
+    window is empty or the file cannot be written.
     """
     end_ps = int(run.summary["end_ps"])
     low = window[0] or 0
@@ -111,22 +112,22 @@ def _within(part: _Part, low: int, high: int) -> _Part:
 
 
 def _cut(parts: list[_Part], limit: int) -> int | None:
-    """Return the time from which on events do not fit; None where all do."""
+    """Return the time from which events exceed the limit; None if all fit."""
     import polars as pl
 
     if sum(part.table.height for part in parts) <= limit:
         return None
     begins = pl.concat([part.table[part.begin].cast(pl.UInt64) for part in parts]).sort()
-    # At least what begins first is written, though it may be more than the limit.
+    # The events at the first time are always written, even if they exceed the limit.
     return max(int(begins[limit]), int(begins[0]) + 1)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open a file that has its name only when it is whole."""
+    """Open a file that gets its final name when it is complete."""
     with whole(path) as part:
         if path.suffix == ".gz":
-            # Without a name and a time in it the same run makes the same file.
+            # Without a name and a time in the header, equal runs give equal files.
             with (
                 open(part, "wb") as raw,
                 gzip.GzipFile("", "wb", 3, raw, mtime=0) as packed,
@@ -145,18 +146,18 @@ _PORTS, _RANKS, _COLLECTIVES = 100_000, 2_000_000_000, 2_100_000_000
 
 @dataclass
 class _Tracks:
-    """Numbers and names of processes and threads, as they come into use."""
+    """Numbers and names of processes and threads, which are added on first use."""
 
     run: RunFiles
     _named: dict[tuple[int, int | None], list[Event]] = field(default_factory=dict)
 
     def process(self, pid: int, name: str) -> int:
-        """Name a process; smaller numbers come first."""
+        """Name a process. Processes are sorted by number."""
         self._name(pid, None, "process", name, pid)
         return pid
 
     def thread(self, pid: int, tid: int, name: str) -> int:
-        """Name a thread of a process; smaller numbers come first."""
+        """Name a thread of a process. Threads are sorted by number."""
         self._name(pid, tid, "thread", name, tid)
         return tid
 
@@ -169,13 +170,13 @@ class _Tracks:
             ]
 
     def names(self) -> Iterator[Event]:
-        """Give the events that name what was used."""
+        """Yield the events that name processes and threads."""
         for events in self._named.values():
             yield from events
 
 
 class _Lanes:
-    """Puts intervals that come in the order of their begin into lanes without overlap."""
+    """Assigns intervals, which arrive in order of their begin, to lanes without overlap."""
 
     def __init__(self) -> None:
         self._free: list[int] = []
@@ -217,8 +218,8 @@ def _parts(run: RunFiles, tracks: _Tracks) -> Iterator[_Part]:
     yield _utilisation(run, tracks)
 
 
-def _nothing() -> _Part:
-    """Stand for a table that was not recorded."""
+def _empty() -> _Part:
+    """Return an empty part for a table that was not recorded."""
     import polars as pl
 
     return _Part(pl.DataFrame(schema={"at_ps": pl.UInt64}), "at_ps", lambda _: iter(()))
@@ -289,7 +290,7 @@ def _buffers(run: RunFiles, tracks: _Tracks) -> _Part:
     import polars as pl
 
     table = run.table("queues").sort("node", "at_ps")
-    # A value holds until the next one; several probes of an empty network share a row.
+    # A value holds until the next one. Several probes of an empty network share a row.
     changed = (pl.col("used_bytes") != pl.col("used_bytes").shift(1).over("node")).fill_null(True)
     table = table.filter(changed)
     began = "from_ps" if "from_ps" in table.columns else "at_ps"
@@ -303,7 +304,7 @@ def _buffers(run: RunFiles, tracks: _Tracks) -> _Part:
 
 
 def _queues(run: RunFiles, tracks: _Tracks) -> _Part:
-    """Queues of ports, where they were recorded."""
+    """Return the queues of ports, if they were recorded."""
 
     def events(table: polars.DataFrame) -> Iterator[Event]:
         for row in table.iter_rows(named=True):
@@ -312,11 +313,11 @@ def _queues(run: RunFiles, tracks: _Tracks) -> _Part:
 
     if (run.path / "port_queues.parquet").exists():
         return _Part(run.table("port_queues"), "at_ps", events)
-    return _nothing()
+    return _empty()
 
 
 def _utilisation(run: RunFiles, tracks: _Tracks) -> _Part:
-    """Utilisation of links, where it was recorded; intervals without a row are idle."""
+    """Return the utilisation of links, if it was recorded. Intervals without a row are idle."""
     import polars as pl
 
     def events(table: polars.DataFrame) -> Iterator[Event]:
@@ -326,7 +327,7 @@ def _utilisation(run: RunFiles, tracks: _Tracks) -> _Part:
             yield _counter(pid, name, row["from_ps"], round(100 * row["share"], 2), "%")
 
     if not (run.path / "utilisation.parquet").exists():
-        return _nothing()
+        return _empty()
     every = run.interval_ps("utilisation")
     link = ["node", "name", "port", "peer_name"]
     busy = run.table("utilisation").select(
@@ -338,7 +339,7 @@ def _utilisation(run: RunFiles, tracks: _Tracks) -> _Part:
 
 
 def _operations(run: RunFiles, tracks: _Tracks, name: str) -> _Part:
-    """Operations of ranks, or collectives of groups, where the run has a workload."""
+    """Return operations of ranks, or collectives of groups, if the run has a workload."""
     path = run.path / f"{name}.parquet"
     owner, first = ("rank", _RANKS) if name == "operations" else ("group", _COLLECTIVES)
 
@@ -358,5 +359,5 @@ def _operations(run: RunFiles, tracks: _Tracks, name: str) -> _Part:
             yield _slice(pid, tid, row["kind"], row["start_ps"], row["end_ps"], args)
 
     if not path.exists():
-        return _nothing()
+        return _empty()
     return _Part(run.table(name), "start_ps", events)

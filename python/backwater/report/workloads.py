@@ -1,4 +1,4 @@
-"""Figures of workloads: what ranks did when, and how fast their collectives were."""
+"""Figures of workloads: activity of ranks over time, and bandwidth of collectives."""
 
 from __future__ import annotations
 
@@ -19,40 +19,43 @@ if TYPE_CHECKING:
     from backwater.results.files import RunFiles
 
 LANES = 64
-"""Ranks of a workload that a timeline shows."""
+"""Maximum number of ranks of a workload that a timeline shows."""
 
 LAST = 16
-"""Those of them that ended last; the others are evenly spaced."""
+"""Number of shown ranks that ended last, if not all are shown. The others are evenly spaced."""
 
 BARS = 4000
-"""Stretches of time that a timeline of a workload shows at most."""
+"""Maximum number of intervals in the timeline of a workload."""
 
 SLICES = (2000, 1000, 500, 250, 125, BARS // LANES)
-"""Parts of a timeline, of which each counts as what most of it was, where there are more."""
+"""Numbers of equal time slices, tried in this order if a timeline has too many intervals.
+
+Each slice shows the state that takes most of its time.
+"""
 
 KINDS = 10
-"""Kinds of collectives of which the bus bandwidth is drawn."""
+"""Maximum number of kinds of collectives in the figure of bus bandwidth."""
 
 ROWS = 200
-"""Rows of the table of bus bandwidths for each scheme."""
+"""Maximum number of rows per scheme in the table of bus bandwidths."""
 
 STATES = {"computing": "#3d6fa8", "exposed communication": "#e58a2b", "idle": "#e4e8ed"}
-"""What a rank does, and its colour (RNK-11)."""
+"""States of a rank with their colours (RNK-11: a computing rank counts as computing)."""
 
 
 def has_ranks(run: RunFiles) -> bool:
-    """Say whether a run has a workload."""
+    """Return true if a run has a workload."""
     return bool(run.summary.get("workloads"))
 
 
 def charts(runs: Runs) -> list[Chart]:
-    """Return the figures of workloads; none where no run has one."""
+    """Return the figures of workloads; an empty list if no run has one."""
     with_ranks = {name: run for name, run in runs.items() if has_ranks(run)}
     return [ranks(with_ranks), bandwidths(with_ranks)] if with_ranks else []
 
 
 def _with_names(runs: Runs) -> bool:
-    """Say whether workloads are told by their names: where a run has several."""
+    """Return true if labels need the name of the workload, because a run has several."""
     return any(len(run.summary["workloads"]) > 1 for run in runs.values())
 
 
@@ -61,20 +64,20 @@ def _with_names(runs: Runs) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """Stretches of time of ranks: lane, beginning and end."""
+    """Time intervals of ranks: lane, begin and end."""
 
     lane: Array
     start_ps: Array
     end_ps: Array
 
     def of(self, lane: int) -> tuple[Array, Array]:
-        """Return beginnings and ends of a lane, in order."""
+        """Return the begins and ends of the intervals of a lane, in order."""
         low, high = np.searchsorted(self.lane, [lane, lane + 1])
         return self.start_ps[low:high], self.end_ps[low:high]
 
 
 def ranks(runs: Runs) -> Chart:
-    """Show what each rank did over time."""
+    """Plot the activity of each rank over time."""
     with_names = _with_names(runs)
     ends = [run.summary["end_ps"] for run in runs.values()]
     x = Axis("time (ms)", unit="ms", start=0, end=max(ends) / 1e9)
@@ -126,9 +129,10 @@ def _row(scheme: str, rank: Mapping[str, Any]) -> list[str]:
 
 
 def chosen(run: RunFiles, workload: str) -> polars.DataFrame:
-    """Return the ranks of a workload that a timeline shows: all, or those that ended last and some.
+    """Return the ranks of a workload that a timeline shows.
 
-    A rank that has not ended is later than all that have.
+    These are all ranks, or those that ended last and evenly spaced others. A rank that has not
+    ended counts as later than all ranks that have ended.
     """
     import polars as pl
 
@@ -144,7 +148,7 @@ def chosen(run: RunFiles, workload: str) -> polars.DataFrame:
 def _states(
     run: RunFiles, workload: str, shown: polars.DataFrame
 ) -> Iterator[tuple[Array, Array, Array, list[str]]]:
-    """Return lanes, beginnings, ends and words of the stretches of each of :data:`STATES`."""
+    """Yield lanes, begins, ends and texts of the intervals of each of :data:`STATES`."""
     import polars as pl
 
     lanes = shown.select("rank", lane=pl.int_range(pl.len()))
@@ -179,7 +183,7 @@ def _states(
 
 
 def merged(operations: polars.DataFrame) -> Stretches:
-    """Return the time that operations cover, by lane; what overlaps or touches is one stretch."""
+    """Return the intervals that operations cover, by lane. Overlapping intervals are merged."""
     import polars as pl
 
     latest = pl.col("end_ps").cum_max().shift(1).over("lane")
@@ -195,12 +199,13 @@ def merged(operations: polars.DataFrame) -> Stretches:
 
 
 def without(whole: Stretches, part: Stretches) -> Stretches:
-    """Return what of stretches lies outside others, which lie in them."""
+    """Return the parts of intervals outside other intervals, which must lie inside them."""
     found = []
     for lane in np.unique(whole.lane):
         begin, end = whole.of(lane)
         part_begin, part_end = part.of(lane)
-        # What is left begins where the whole does or a part ends, and ends likewise.
+        # A remaining interval begins at the begin of a whole one or at the end of a part. It ends
+        # at the end of a whole one or at the begin of a part.
         start = np.sort(np.concatenate([begin, part_end]))
         stop = np.sort(np.concatenate([end, part_begin]))
         some = stop > start
@@ -214,7 +219,7 @@ def without(whole: Stretches, part: Stretches) -> Stretches:
 def in_slices(
     whole: Stretches, busy: Stretches, computing: Stretches, slices: int
 ) -> list[Stretches]:
-    """Cut time into equal parts, and return the stretches in which each state is most of them."""
+    """Cut time into equal slices; return the intervals in which each state dominates."""
     step_ps = max(-(-int(whole.end_ps.max()) // slices), 1)
     lanes = len(whole.lane)
 
@@ -243,7 +248,7 @@ def _last_of(
     names: Mapping[int, str],
     wholes: Mapping[int, str],
 ) -> Iterator[str]:
-    """Say for each stretch which operation ended last in it, or else was under way at its end."""
+    """Yield the operation that ended last in each interval, or that was in progress at its end."""
     done = Stretches(*(messages[name].to_numpy() for name in ("lane", "start_ps", "end_ps")))
     number = np.full(len(stretches.lane), -1)
     ended = np.zeros(len(stretches.lane), dtype=bool)
@@ -255,8 +260,8 @@ def _last_of(
         behind = np.searchsorted(ends, stretches.end_ps[here], side="right")
         last, coming = (behind - 1).clip(0), behind.clip(max=len(ends) - 1)
         ended[here] = (behind > 0) & (ends[last] > stretches.start_ps[here])
-        is_under_way = (behind < len(ends)) & (starts[coming] < stretches.end_ps[here])
-        found = np.where(ended[here], last, np.where(is_under_way, coming, -1))
+        is_in_progress = (behind < len(ends)) & (starts[coming] < stretches.end_ps[here])
+        found = np.where(ended[here], last, np.where(is_in_progress, coming, -1))
         number[here] = np.where(found < 0, -1, found + np.searchsorted(done.lane, lane))
     about = messages[number.clip(0)]
     rows = about.select("kind", "group", "instance", "peer").rows()
@@ -275,19 +280,19 @@ def _operation(
     if instance is not None:
         where = "all ranks" if group is None else names.get(group, f"group {group}")
         return f"{kind} {instance} of {where}"
-    way = {"send": "to", "recv": "from"}.get(kind)
-    return f"a {kind}" if way is None or peer is None else f"a {kind} {way} rank {peer}"
+    link = {"send": "to", "recv": "from"}.get(kind)
+    return f"a {kind}" if link is None or peer is None else f"a {kind} {link} rank {peer}"
 
 
 def _group_names(run: RunFiles, workload: str) -> dict[int, str]:
-    """Return the groups of a workload by their numbers, as :func:`critical.group_words` says."""
+    """Return the labels of the groups of a workload by number (:func:`critical.group_words`)."""
     table = run.table("collectives").filter(workload=workload)
     groups = table.unique("group").drop_nulls("group")
     return {row["group"]: critical.group_words(row) for row in groups.to_dicts()}
 
 
 def _wholes(run: RunFiles, workload: str) -> dict[int, str]:
-    """Return what the collectives are called that operations of a workload's file make up."""
+    """Return the labels of collectives that consist of operations of a workload's file."""
     import polars as pl
 
     table = run.table("collectives").filter(pl.col("workload").cast(pl.String) == workload)
@@ -306,7 +311,7 @@ _MEASURES = ("mean time", "mean", "lowest", "bound", "of the bound")
 
 
 def bandwidths(runs: Runs) -> Chart:
-    """Mean bus bandwidth of collectives, by kind, beside what their links allow."""
+    """Plot the mean bus bandwidth of collectives by kind, with the bound that their links set."""
     with_names = _with_names(runs)
     tables = {name: _by_group(run, with_names) for name, run in runs.items()}
     drawn = {name: _by_family(table) for name, table in tables.items()}
@@ -354,7 +359,7 @@ def bandwidths(runs: Runs) -> Chart:
 
 
 def _cut(runs: Runs) -> str:
-    """Say which runs ended before their ranks, so that collectives are missing."""
+    """Return a sentence about runs that ended before their ranks and lack collectives."""
     at_work = [
         f"{work['ranks'] - work['finished']:,} of {work['ranks']:,} of {work['name']} with {name}"
         for name, run in runs.items()
@@ -374,14 +379,14 @@ def _gbps(bps: float | None) -> float | None:
 
 
 def _by_group(run: RunFiles, with_names: bool) -> polars.DataFrame:
-    """Return the collectives of each workload, kind, group and size together, the longest first.
+    """Return collectives grouped by workload, kind, group and size, the longest total time first.
 
-    ``collective`` is what the report calls them: their kind, behind the workload's name if told.
+    ``collective`` is the label in the report: the kind, after the workload's name if required.
     """
     import polars as pl
 
     table = run.table("collectives").with_columns(pl.col("workload").cast(pl.String))
-    # Runs of earlier versions know neither.
+    # Runs of earlier versions lack these columns.
     for column, kind in (("bound_bps", pl.Float64), ("group_name", pl.String)):
         if column not in table.columns:
             table = table.with_columns(pl.lit(None, kind).alias(column))
@@ -402,7 +407,7 @@ def _by_group(run: RunFiles, with_names: bool) -> polars.DataFrame:
 
 
 def _by_family(groups: polars.DataFrame) -> dict[str, dict[str, Any]]:
-    """Take groups together whose names differ in a number at their end, by the words for them."""
+    """Merge groups whose names differ only in a number at the end; keys are their labels."""
     import polars as pl
 
     name = pl.col("group_name").fill_null("").str.replace(r"[-_ ]?\d+$", "")
@@ -450,31 +455,34 @@ def _cells(scheme: str, row: Mapping[str, Any]) -> list[str]:
 # --- What made collectives late --------------------------------------------------------------
 
 LATE = 3
-"""Collectives of each scheme whose critical paths are looked at: the slowest."""
+"""Number of slowest collectives of each scheme whose critical paths are analysed."""
 
 MANY = 500_000
-"""Flows of a run from which on only the slowest is: a path takes seconds for a million."""
+"""Number of flows of a run from which on only the slowest collective is analysed.
+
+A critical path takes seconds for a million flows.
+"""
 
 LINKS = 12
-"""Links, or sends, that are listed for each scheme."""
+"""Number of links, and of sends, that are listed for each scheme."""
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """What made the slowest collectives of runs late."""
+    """Causes of delay of the slowest collectives."""
 
     collectives: Table
-    """Which they are, and how long their critical paths were under way."""
+    """The collectives, and the durations of their critical paths."""
     links: Table
-    """Where the sends of these paths lost time, and to what; of runs that recorded it."""
+    """Links where the sends of these paths lost time, with the causes, if recorded."""
     sends: Table
-    """The sends that took longest beyond what they take alone."""
+    """The sends whose delay beyond their ideal time was largest."""
     unrecorded: list[str]
-    """Schemes whose run has no account of links."""
+    """Schemes whose run has no delay breakdown."""
 
 
 def late(runs: Runs) -> Late | None:
-    """Explain the slowest collectives of runs; nothing where none has ended."""
+    """Explain the slowest collectives of runs; return None if no collective has ended."""
     from backwater.analysis import blame
 
     collectives, links, sends, unrecorded = [], [], [], []
