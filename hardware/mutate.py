@@ -32,7 +32,7 @@ STAGES = (
 )
 """Lengths of the tests. Short tests notice most changes. The others get the long tests."""
 
-# What is replaced by what. `<=` is a comparison only outside of clocked assignments.
+# Text and its replacement. `<=` is a comparison only outside of clocked assignments.
 CHANGES = (
     (r" < ", " >= "),
     (r" > ", " >= "),

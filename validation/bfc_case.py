@@ -1,9 +1,15 @@
 """Cases of the simulator of BFC's authors: a list of flows with their completion times.
 
-A folder has the list (`flows_fct.csv`), the switches' buffers over time (a CSV with `buffer` in its
-name), `config.txt`, and beside it or above it the network (`*topology*.csv`). All may be packed.
-The list alone is enough: without a network it is that of the authors, without buffers none are
-compared. Facts about that simulator: `specs/bfc-code.md`.
+A folder contains:
+
+- the list of flows (`flows_fct.csv`),
+- the buffers of the switches over time (a CSV with `buffer` in its name),
+- `config.txt`,
+- the network (`*topology*.csv`), which can also be in the folder above.
+
+All files can be compressed. Only the list of flows is required. Without a network file the network
+of the authors is used. Without a buffer file, buffers are not compared. Facts about that simulator:
+`specs/bfc-code.md`.
 """
 
 from __future__ import annotations
@@ -32,7 +38,7 @@ from validation.observed import (
 SIMULATOR = "the simulator of BFC's authors"
 
 PACKET = 1000
-"""Bytes that a full packet counts (BFCC-01)."""
+"""Size of a full packet in bytes (BFCC-01)."""
 
 _KB = 1000
 _EDGES = {
@@ -51,12 +57,12 @@ _NAMES = {
     "alone": ("base_ns",),
     "incast": ("incast", "is_incast"),
 }
-"""Columns of a list of flows, under any of these names."""
+"""Accepted names of each column of a list of flows."""
 
 _NEEDED = ("src", "dst", "bytes", "start", "fct")
 _DEFAULT_QUEUES = 36
 _NOT_FOR_DATA = 4
-"""Of the authors' queues, beside the one for control that is counted here too."""
+"""Number of data queues of the authors; Backwater also counts the queue of control packets."""
 
 _TABLE_PER_QUEUE = 200
 
@@ -69,13 +75,13 @@ class Listed(NamedTuple):
     bytes: int
     start_ns: int
     fct_ns: int | None
-    """From its start to its last ACK; ``None`` if it did not finish."""
+    """Time from its start to its last ACK; ``None`` if it did not finish."""
 
     alone_ns: float
     incast: bool
 
     def key(self, number: int) -> FlowKey:
-        """Tell it from all others by its place in the list."""
+        """Return the identity of the flow; it contains the position of the flow in the list."""
         return FlowKey(self.src, self.dst, number, INCAST_PORT if self.incast else 100, self.bytes)
 
 
@@ -89,7 +95,7 @@ class Network:
     """Two nodes, Gbit/s, ns."""
 
     def alone_ns(self, src: int, dst: int, size: int) -> float:
-        """How long a flow takes alone as the authors reckon: headers do not count.
+        """Return the completion time in an empty network as the authors compute it: no headers.
 
         Their network has links of one speed and one delay, and this is exact for such.
         """
@@ -112,13 +118,13 @@ class Network:
 
 @dataclass(frozen=True)
 class BfcCase:
-    """A list of flows that the simulator of BFC's authors has run, and what it wrote beside it."""
+    """A list of flows that the simulator of BFC's authors ran, with its other output files."""
 
     flow_list: Path
     name: str
     simulator: str = SIMULATOR
     chance: bool = True
-    """Which paths flows take, and more; two runs of the authors differ in it."""
+    """True: two runs of the authors differ, for example in the paths of flows."""
 
     def expected(self) -> Observed:
         """Read completion times and buffers."""
@@ -134,7 +140,7 @@ class BfcCase:
         return Observed(flows, None, buffer, self._edges)
 
     def measure(self, folder: Path, seed: int) -> Measured:
-        """Write the scenario, run it with the profile of this simulator, and look at the same."""
+        """Write the scenario, run it with the profile of this simulator, and measure the same."""
         from backwater.running.single import run_one
         from backwater.scenario import Scenario
 
@@ -148,13 +154,13 @@ class BfcCase:
             if (row["src"], row["dst"], row["bytes"]) != (flow.src, flow.dst, flow.bytes):
                 raise RunError(f"{run.path}: flow {number} is not that of {self.flow_list}")
             if row["finished"] and flow.fct_ns is not None:
-                # To the nanosecond as theirs is told.
+                # The authors give FCTs in whole nanoseconds.
                 fct_ns = round((row["acked_ps"] - row["start_ps"]) / 1000)
                 flows[flow.key(number)] = FlowTimes(flow.start_ns, fct_ns, flow.alone_ns)
         found = Observed(flows, None, self._our_buffer(run), self._edges)
         return Measured(found, run.digest, complaints(run), list(self._warnings))
 
-    # --- What the files say ------------------------------------------------------------------
+    # --- Contents of the files -----------------------------------------------------------------
 
     @property
     def _config_file(self) -> Path:
@@ -177,10 +183,10 @@ class BfcCase:
 
     @cached_property
     def _epoch_ns(self) -> int:
-        """What their clock shows at time 0 of ours, and of their samples of the buffers."""
-        said = self._number("APP_START_TIME")
+        """Time of the authors' clock at our time 0; their buffer samples start there too."""
+        start_s = self._number("APP_START_TIME")
         first = min(flow.start_ns for flow in self._flows)
-        epoch = first // 1_000_000 * 1_000_000 if said is None else round(said * 1e9)
+        epoch = first // 1_000_000 * 1_000_000 if start_s is None else round(start_s * 1e9)
         if first < epoch:
             raise InputError(
                 f"{self.flow_list}: a flow starts at {first} ns, before APP_START_TIME, {epoch} ns"
@@ -189,19 +195,19 @@ class BfcCase:
 
     @cached_property
     def _warnings(self) -> tuple[str, ...]:
-        """What is doubtful; every file has been read then."""
-        said = []
+        """Warnings about the files of the case."""
+        warnings = []
         if self._topology_file is None:
-            said.append("no *topology*.csv: the network of the authors, 128 hosts, is taken")
+            warnings.append("no *topology*.csv: the network of the authors, 128 hosts, is taken")
         if self._samples is None:
-            said.append("no CSV with `buffer` in its name: buffers are not compared")
+            warnings.append("no CSV with `buffer` in its name: buffers are not compared")
         loops = self._read[1]
         if loops:
-            said.append(f"{loops} flows of a host to itself are left out")
+            warnings.append(f"{loops} flows of a host to itself are left out")
         unfinished = sum(flow.fct_ns is None for flow in self._flows)
         if unfinished:
-            said.append(f"{unfinished} flows did not finish there; they run here, uncompared")
-        return tuple(said)
+            warnings.append(f"{unfinished} flows did not finish there; they run here, uncompared")
+        return tuple(warnings)
 
     @property
     def _flows(self) -> list[Listed]:
@@ -209,7 +215,7 @@ class BfcCase:
 
     @cached_property
     def _read(self) -> tuple[list[Listed], int]:
-        """Flows in the order of their starts, and how many go nowhere."""
+        """Flows ordered by start, and the number of flows from a host to itself."""
         found, loops = [], 0
         incast_packets = self._number("FLOW_SIZE_IN_INCAST") if self._has_incast() else None
         for number, row in _rows(self.flow_list):
@@ -246,7 +252,7 @@ class BfcCase:
             size = packets * PACKET
         mark = row.get("incast")
         incast = _is_true(mark) if mark is not None else packets == incast_packets
-        fct = _whole(place, "fct", row["fct"]) if _is_said(row.get("fct")) else 0
+        fct = _whole(place, "fct", row["fct"]) if _has_value(row.get("fct")) else 0
         told = row.get("alone")
         alone = _decimal(place, "alone", told) if told else self._network.alone_ns(src, dst, size)
         if src != dst and alone <= 0:
@@ -272,7 +278,7 @@ class BfcCase:
 
     @cached_property
     def _samples(self) -> dict[tuple[int, int], int] | None:
-        """Bytes by time, in ns since time 0 of ours, and switch."""
+        """Bytes by time (in ns since our time 0) and switch."""
         files = [p for p in _tables(self.flow_list.parent) if "buffer" in p.name.lower()]
         if not files:
             return None
@@ -297,7 +303,7 @@ class BfcCase:
         return min((b - a for a, b in pairwise(times)), default=10_000)
 
     def _our_buffer(self, run: Any) -> list[int] | None:
-        """Our buffers at the switches and times of their samples; where nothing is told, 0."""
+        """Return our buffers at the switches and times of the authors' samples; missing: 0."""
         if self._samples is None:
             return None
         table = run.measured_queues().select("at_ps", "name", "used_bytes")
@@ -347,7 +353,7 @@ class BfcCase:
         return "\n".join(lines) + "\n"
 
     def _queues(self) -> list[str]:
-        """Other than 36 queues; the profile has these (BFCC-04, BFCC-11)."""
+        """Override for a number of queues other than 36, the profile's value (BFCC-04, BFCC-11)."""
         count = int(self._number("QCOUNT") or _DEFAULT_QUEUES)
         if count == _DEFAULT_QUEUES:
             return []
@@ -379,7 +385,7 @@ def _folders(root: Path) -> list[Path]:
 
 
 def _tables(folder: Path) -> list[Path]:
-    """CSV files of a folder, packed or not."""
+    """Return the CSV files of a folder, compressed or not."""
     files = (p for p in folder.iterdir() if p.name.endswith((".csv", ".csv.gz")) and p.is_file())
     return sorted(files)
 
@@ -388,13 +394,13 @@ def _is_flow_list(path: Path) -> bool:
     try:
         head = next(_lines(path), (0, ""))[1]
     except InputError:
-        # Whose it is cannot be known; a list is told by its name.
+        # The contents do not identify an empty or unreadable file: use its name.
         return path.name.startswith("flows_fct.")
     return set(_NEEDED) <= set(_columns(head))
 
 
 def _columns(head: str) -> list[str]:
-    """Say what the columns of a list of flows are for."""
+    """Return the meaning of each column of a list of flows."""
     known = {name: what for what, names in _NAMES.items() for name in names}
     words = [word.strip().lstrip("#\ufeff").strip().lower() for word in head.split(",")]
     return [known.get(word, word) for word in words]
@@ -452,10 +458,10 @@ def _read_network(path: Path) -> Network:
     return Network(_hosts(links, told), len(nodes), tuple(links))
 
 
-def _hosts(links: Sequence[tuple[int, int, float, float]], told: int | None) -> int:
-    """Return how many there are: as the file tells, else the first nodes with a single link."""
-    if told is not None:
-        return told
+def _hosts(links: Sequence[tuple[int, int, float, float]], given: int | None) -> int:
+    """Return the number of hosts: as given, else the number of first nodes with a single link."""
+    if given is not None:
+        return given
     ends = Counter(node for link in links for node in link[:2])
     host = 0
     while ends[host] == 1:
@@ -464,7 +470,7 @@ def _hosts(links: Sequence[tuple[int, int, float, float]], told: int | None) -> 
 
 
 def _authors() -> Network:
-    """Return the network that is written into their code."""
+    """Return the network that is hard-coded in the authors' simulator."""
     up = [(host, 128 + host // 16, 100.0, 1000.0) for host in range(128)]
     across = [(leaf, spine, 100.0, 1000.0) for leaf in range(128, 136) for spine in range(136, 144)]
     return Network(128, 144, tuple(up + across))
@@ -489,7 +495,7 @@ def _is_decimal(word: str) -> bool:
     return re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]*)?([eE][+-]?[0-9]{1,2})?", word) is not None
 
 
-def _is_said(word: str | None) -> bool:
+def _has_value(word: str | None) -> bool:
     return word is not None and word.lower() not in ("", "nan", "none", "null", "na", "-", "inf")
 
 
@@ -498,6 +504,6 @@ def _is_true(word: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Make a name that a scenario may have."""
+    """Return a valid name of a scenario."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "._+-") else "-" for c in name)
     return kept.strip("-._+") or "case"

@@ -1,8 +1,8 @@
-"""Cases whose results another simulator has left: where they are, and how they are run here.
+"""Finds cases with results of another simulator and runs them with Backwater.
 
-A kind of case knows its folder when it sees one, reads what the other simulator found, and gets
-the same from Backwater. Another simulator is another class with the methods of
-:class:`~validation.observed.Case` and a line in :data:`FINDERS`.
+Each kind of case recognises its folders, reads the results of the other simulator, and measures the
+same with Backwater. To add a simulator, write a class with the methods of
+:class:`~validation.observed.Case` and add its finder to :data:`FINDERS`.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Ns3Case:
     chance: bool = False
 
     def expected(self) -> Observed:
-        """Read `fct.txt` and, where it is, `pfc.txt`."""
+        """Read `fct.txt` and, if it exists, `pfc.txt`."""
         return read_ns3(self.folder)
 
     def measure(self, folder: Path, seed: int) -> Measured:
-        """Import, run with ns-3's profile, export, and read what was exported."""
+        """Import the case, run it with the profile of ns-3, export the results, and read them."""
         from backwater.importers.ns3 import export as exporting
         from backwater.importers.ns3 import scenario as importing
         from backwater.running.single import run_one
@@ -65,7 +65,7 @@ def find_ns3(root: Path) -> Iterator[Ns3Case]:
 
 
 FINDERS: list[Callable[[Path], Iterator[Case]]] = [find_ns3, find_bfc, find_floodgate]
-"""One for each kind of case."""
+"""One finder for each kind of case."""
 
 
 def find(root: Path) -> list[Case]:

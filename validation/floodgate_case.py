@@ -1,9 +1,14 @@
-"""Cases of the simulator of Floodgate's authors: a configuration, and what came out of it.
+"""Cases of the simulator of Floodgate's authors: a configuration with its results.
 
-A folder has the configuration (`cfg.ini`), the flows with their completion times (`flows_fct.csv`),
-and if known the switches' buffers over time (a CSV with `buffer` in its name) and the log of PFC (a
-text with `pfc` in its name). The network that the configuration names lies beside it or up to two
-folders above. All may be packed. Facts about that simulator: `specs/floodgate-code.md`.
+A folder contains:
+
+- the configuration (`cfg.ini`),
+- the flows with their completion times (`flows_fct.csv`),
+- optionally the buffers of the switches over time (a CSV with `buffer` in its name),
+- optionally the PFC log (a text file with `pfc` in its name).
+
+The configuration refers to a network file, which is in the same folder or up to two folders above.
+All files can be compressed. Facts about that simulator: `specs/floodgate-code.md`.
 """
 
 from __future__ import annotations
@@ -46,13 +51,13 @@ FIRST_PORT = 10_000
 _COLUMNS = ("src", "dst", "size", "start_ns", "rcv_fct_us", "snd_fct_us")
 _MARK = "is_incast"
 _EPOCH_NS = 2_000_000_000
-"""Its flows are given from 2 s on, and its buffers are sampled from then on."""
+"""Time 0 in ns: the flows and the buffer samples of that simulator start at 2 s."""
 
 _PRESETS = {1: "dcqcn", 3: "hpcc", 7: "timely"}
-"""Controls that its configurations combine with Floodgate, by `CC_MODE`."""
+"""Congestion controls that the configurations combine with Floodgate, by `CC_MODE`."""
 
 _IDEAL, _PRACTICAL = "1", "2"
-"""`SWTICH_ACK_MODE`: a credit for each packet, or credits of an ingress together."""
+"""`SWTICH_ACK_MODE`: one credit frame per packet, or aggregated credits per ingress."""
 
 
 class Listed(NamedTuple):
@@ -63,7 +68,7 @@ class Listed(NamedTuple):
     bytes: int
     start_ns: int
     received_ns: int | None
-    """From its start to its last byte; ``None``: it did not finish, nor do the next two."""
+    """Time from its start to its last byte; ``None``, like the next two, if it did not finish."""
 
     acked_ns: int | None
     incast: bool
@@ -71,16 +76,16 @@ class Listed(NamedTuple):
 
     @property
     def begins_ns(self) -> int:
-        """When it really begins: its start, cut to nanoseconds once more (FGC-31)."""
+        """Actual start: `start_ns`, truncated to nanoseconds a second time (FGC-31)."""
         return cut_to_ns(self.start_ns)
 
     def key(self) -> FlowKey:
-        """Tell it from all others: a host counts its source ports up."""
+        """Return the identity of the flow; source ports of a host are consecutive."""
         return FlowKey(self.src, self.dst, self.sport, DEFAULT_PORT, self.bytes)
 
 
 def cut_to_ns(ns: int) -> int:
-    """Cut a time that goes through seconds as a real number, as NS3-01 has it."""
+    """Truncate a time in ns that is converted to seconds as a real number (NS3-01)."""
     seconds = ns / 1e9
     whole = int(seconds)
     return whole * 10**9 + (int((seconds - whole) * 2**64) * 10**9 >> 64)
@@ -88,7 +93,7 @@ def cut_to_ns(ns: int) -> int:
 
 @dataclass(frozen=True)
 class FloodgateCase:
-    """A configuration of that simulator, and what it found."""
+    """A configuration of that simulator with its results."""
 
     folder: Path
     name: str
@@ -105,7 +110,7 @@ class FloodgateCase:
         return Observed(flows, None, totals=Totals(incasts, paused, self._samples))
 
     def measure(self, folder: Path, seed: int) -> Measured:
-        """Write the scenario, run it with the profile of this simulator, and look at the same."""
+        """Write the scenario, run it with the profile of this simulator, and measure the same."""
         from backwater.running.single import run_one
         from backwater.scenario import Scenario
 
@@ -115,9 +120,11 @@ class FloodgateCase:
         scenario.write_text(self._scenario(findings), encoding="utf-8")
         run = run_one(Scenario(scenario, seed=seed), out=folder / "run", force=True)
         told = [w["message"] for w in findings.warnings()]
-        return Measured(self._observed(run), run.digest, complaints(run), [*self._doubts(), *told])
+        return Measured(
+            self._observed(run), run.digest, complaints(run), [*self._warnings(), *told]
+        )
 
-    # --- What the files say ------------------------------------------------------------------
+    # --- Contents of the files -----------------------------------------------------------------
 
     @cached_property
     def _config(self) -> Config:
@@ -127,7 +134,7 @@ class FloodgateCase:
         findings.stop_if_wrong()
         return config
 
-    def _said(self, key: str, default: str = "0") -> str:
+    def _value(self, key: str, default: str = "0") -> str:
         return self._config.foreign.get(key, default)
 
     @cached_property
@@ -186,7 +193,7 @@ class FloodgateCase:
 
     @cached_property
     def _ordered(self) -> list[Listed]:
-        """Flows in the order in which they begin (FGC-31)."""
+        """Flows ordered by actual start (FGC-31)."""
         place = {id(f): i for i, f in enumerate(sorted(self._flows, key=lambda f: not f.incast))}
         return sorted(self._flows, key=lambda f: (f.begins_ns, f.src, place[id(f)]))
 
@@ -199,7 +206,7 @@ class FloodgateCase:
 
     @cached_property
     def _samples(self) -> dict[tuple[int, int], int] | None:
-        """Bytes by time, in ns since the epoch, and number of the switch among the switches."""
+        """Bytes by time (in ns since the epoch) and index of the switch."""
         path = next((p for p in _files(self.folder, ".csv") if "buffer" in p.name.lower()), None)
         if path is None:
             return None
@@ -222,7 +229,7 @@ class FloodgateCase:
         return next((p for p in _files(self.folder, ".txt") if "pfc" in p.name.lower()), None)
 
     def _paused_by_tier(self, path: Path) -> dict[int, float]:
-        """Time in us that ports had to wait, by the tier of their node; 0 is hosts."""
+        """Pause time of ports in us, by the tier of their node; tier 0 is hosts."""
         since: dict[tuple[int, int], int] = {}
         paused = dict.fromkeys(self._tiers.values(), 0.0)
         last = 0
@@ -254,24 +261,26 @@ class FloodgateCase:
             tiers |= dict.fromkeys(edge, max(tiers.values()) + 1)
         return tiers
 
-    def _doubts(self) -> list[str]:
-        """Tell what cannot be compared."""
-        said = []
+    def _warnings(self) -> list[str]:
+        """Return warnings about results that cannot be compared."""
+        warnings = []
         if self._samples is None:
-            said.append("no CSV with `buffer` in its name: buffers are not compared")
+            warnings.append("no CSV with `buffer` in its name: buffers are not compared")
         if self._pfc is None:
-            said.append("no text with `pfc` in its name: the time of pauses is not compared")
+            warnings.append("no text with `pfc` in its name: the time of pauses is not compared")
         unfinished = sum(flow.acked_ns is None for flow in self._flows)
         if unfinished:
-            said.append(f"{unfinished} flows did not finish there; they run here, uncompared")
-        return said
+            warnings.append(f"{unfinished} flows did not finish there; they run here, uncompared")
+        return warnings
 
     # --- The scenario ------------------------------------------------------------------------
 
     def _flow_csv(self) -> str:
-        """Write starts after both cuts, amid their nanosecond, so that none is cut again.
+        """Return the flows as CSV.
 
-        The port is that of all flows there, since it is hashed; so it does not tell incasts here.
+        Starts are truncated twice and then moved by half a nanosecond, so that a further truncation
+        does not change them. The destination port is hashed; therefore all flows have the port that
+        they have in the other simulator, and the port does not mark incasts.
         """
         lines = ["src,dst,bytes,start,port,sport"]
         for flow in self._ordered:
@@ -303,21 +312,21 @@ class FloodgateCase:
         return "\n".join(line for part in parts for line in part) + "\n"
 
     def _preset(self, plain: str) -> str:
-        """Turn the preset of the control alone into that with Floodgate."""
-        if self._said("USE_FLOODGATE") == "0":
+        """Return the preset of the congestion control, with Floodgate if it is enabled."""
+        if self._value("USE_FLOODGATE") == "0":
             return plain
-        mode, said = self._config["CC_MODE"], self._said("SWTICH_ACK_MODE")
-        variant = {_IDEAL: "+floodgate-ideal", _PRACTICAL: "+floodgate"}.get(said)
+        mode, ack_mode = self._config["CC_MODE"], self._value("SWTICH_ACK_MODE")
+        variant = {_IDEAL: "+floodgate-ideal", _PRACTICAL: "+floodgate"}.get(ack_mode)
         if mode not in _PRESETS or variant is None:
             raise ScenarioError(
-                f"error: {self._config.words.name}: CC_MODE {mode} with SWTICH_ACK_MODE {said} is "
-                "not modelled; known are CC_MODE 1, 3 and 7, SWTICH_ACK_MODE 1 and 2"
+                f"error: {self._config.words.name}: CC_MODE {mode} with SWTICH_ACK_MODE {ack_mode} "
+                "is not modelled; known are CC_MODE 1, 3 and 7, SWTICH_ACK_MODE 1 and 2"
             )
         return _PRESETS[mode] + variant
 
     @property
     def _period_ns(self) -> int:
-        return int(self._said("BUFFER_INTERVAL", "10")) * 1000
+        return int(self._value("BUFFER_INTERVAL", "10")) * 1000
 
     # --- What we find ------------------------------------------------------------------------
 
@@ -334,7 +343,7 @@ class FloodgateCase:
         return Observed(found, None, totals=Totals(incasts, self._paused(run), self._ours(run)))
 
     def _seen(self, flow: Listed, row: Mapping[str, Any]) -> FlowTimes:
-        """Completion times from the start that the list tells (FGC-31)."""
+        """Return completion times measured from the start in the list (FGC-31)."""
         received, acked = (
             row[end] // 1000 + _EPOCH_NS - flow.start_ns for end in ("received_ps", "acked_ps")
         )
@@ -349,7 +358,7 @@ class FloodgateCase:
 
     # FGC-34
     def _ours(self, run: RunFiles) -> dict[tuple[int, int], int]:
-        """Bytes by time and switch as in `_samples`; what is empty is left out, as there."""
+        """Return bytes by time and switch as in `_samples`, without empty buffers."""
         first = min(self._topology.switches)
         table = run.measured_queues().select("at_ps", "name", "used_bytes")
         return {
@@ -382,7 +391,7 @@ def _flow_list(folder: Path) -> Path | None:
         try:
             head = next(_lines(path), (0, ""))[1]
         except InputError:
-            # Whose it is cannot be known; a list is told by its name.
+            # The contents do not identify an empty or unreadable file: use its name.
             if path.name.startswith("flows_fct."):
                 return path
             continue
@@ -392,7 +401,7 @@ def _flow_list(folder: Path) -> Path | None:
 
 
 def _files(folder: Path, ending: str) -> list[Path]:
-    """Files of a folder with an ending, packed or not."""
+    """Return the files of a folder with an extension, compressed or not."""
     endings = (ending, f"{ending}.gz")
     return sorted(p for p in folder.iterdir() if p.name.endswith(endings) and p.is_file())
 
@@ -426,7 +435,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _ns(us: str) -> int | None:
-    """Turn a time in us, told to the nanosecond, into ns; ``None`` where none is told."""
+    """Convert a time in us with three decimals to ns; ``None`` if there is no time."""
     word = us.strip().lower()
     if word in ("", "nan", "none", "-"):
         return None

@@ -1,20 +1,29 @@
-"""How far Backwater and another simulator are apart, case by case, and whether that is too far.
+"""Compares the results of Backwater and of another simulator, case by case, against limits.
 
-The limits against ns-3: a single flow to 2 ns; up to 8 flows each within 0.5 %; more flows the
-median and the longest completion time within 2 % and the number of pauses within 20 %; from 300
-flows on the slowdown in size bins of at least 300 flows, p50 within 2 %, p95 within 5 %, p99 within
-10 %. In a loaded network a tie decided otherwise changes most flows, so flows cannot be compared
-one by one.
+Limits against ns-3:
 
-Against a simulator whose own runs differ from each other, that of BFC's authors, only distributions
-are compared, in the authors' size bins: from 200 flows of a bin on the average slowdown within 5 %
-and p99 within 15 %, and of the buffers p99 within 15 %. Such a case is run with several seeds, and
-what theirs is away from is the range of ours: theirs is one run, and the tail of an incast differs
-more from run to run than these limits are wide.
+- 1 flow: FCT within 2 ns.
+- Up to 8 flows: each FCT within 0.5 %.
+- More flows: median and longest FCT within 2 %, number of pauses within 20 %.
+- From 300 flows on: slowdown in size bins of at least 300 flows, p50 within 2 %, p95 within 5 %,
+  p99 within 10 %. Single flows are not compared, because one different tie-break changes most
+  flows of a loaded network.
 
-Against the simulator of Floodgate's authors a few numbers of the whole network are compared, which
-its paper speaks of: FCT of the flows that belong to no incast, on average within 3 % and p99 within
-5 %, the time that PFC held the cores, and the fullest buffer, both within 3 %.
+Limits against the simulator of BFC's authors:
+
+- Slowdown in the authors' size bins, from 200 flows of a bin on: average within 5 %, p99 within
+  15 %.
+- Buffers: p99 within 15 %.
+
+Runs of that simulator differ from each other, so only distributions are compared. Backwater runs
+such a case with several seeds. The authors' result is one run; its distance is measured from the
+range of the seeds. The tail of an incast varies between runs by more than these limits.
+
+Limits against the simulator of Floodgate's authors, for numbers of the whole network that the
+paper reports:
+
+- FCT of flows that are not part of an incast: average within 3 %, p99 within 5 %.
+- Time that PFC paused the cores, and largest buffer: within 3 %.
 """
 
 from __future__ import annotations
@@ -47,11 +56,11 @@ BIN = 300
 MOST_BINS = 20
 PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
 EQUAL_BINS: dict[str, float | None] = {"p50": 0.02, "p95": 0.05, "p99": 0.10}
-"""Statistics of the slowdown in equal bins, and how far apart they may be."""
+"""Statistics of the slowdown in equal bins, with their limits."""
 
 PART = 200
 GIVEN_BINS: dict[str, float | None] = {"avg": 0.05, "p50": None, "p95": None, "p99": 0.15}
-"""The same in the authors' bins, from `PART` flows on."""
+"""Statistics of the slowdown in the authors' bins of at least `PART` flows, with their limits."""
 
 BUFFERS: dict[str, float | None] = {
     "p50": None,
@@ -63,23 +72,23 @@ BUFFERS: dict[str, float | None] = {
 """Statistics of all samples of the switches' buffers."""
 
 WHOLE: dict[str, float | None] = {"avg": 0.03, "p50": None, "p99": 0.05, "max": None}
-"""Statistics of the FCT of all flows that belong to no incast."""
+"""Statistics of the FCT of all flows that are not part of an incast."""
 
 TOTAL = 0.03
-"""How far apart the time of pauses at the cores and the fullest buffer may be."""
+"""Limit of the pause time at the cores and of the largest buffer."""
 
 
 class By(StrEnum):
-    """How two simulators are compared."""
+    """Method of a comparison of two simulators."""
 
     FLOWS = "flows"
-    """Both can be the same to the nanosecond: flow by flow, or in equal bins of sizes."""
+    """Flow by flow, or in equal bins of sizes; both can be equal to the nanosecond."""
 
     BINS = "bins"
-    """Their own runs differ: in the bins of their figures."""
+    """In the bins of the authors' figures, because the authors' runs differ from each other."""
 
     TOTALS = "totals"
-    """By a few numbers of the whole network."""
+    """A few numbers of the whole network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +99,24 @@ class Check:
     """``fct``, ``p50``, ``max``, ``pauses``, ``flows``, ``buffer``, .."""
 
     of: str
-    """Of which part of the case; empty for the whole."""
+    """Part of the case; empty for the whole case."""
 
     theirs: float
     ours: float
     apart: float
-    """Share of theirs, or ns where the limit is in ns."""
+    """Distance as a share of `theirs`, or in ns if the limit is in ns."""
 
     limit: float | None
-    """``None``: told, but no promise."""
+    """``None``: the distance is reported but not judged."""
 
     unit: str = "share"
 
     spread: tuple[float, float] | None = None
-    """The least and the most of our seeds, where there are several; ``ours`` is their median."""
+    """Minimum and maximum over our seeds, if there are several; ``ours`` is their median."""
 
     @property
     def held(self) -> bool:
-        """Whether the two are close enough."""
+        """True if the distance is within the limit, or if there is no limit."""
         return self.limit is None or self.apart <= self.limit
 
 
@@ -121,25 +130,25 @@ class Bin:
     theirs: list[float]
     ours: list[float]
     incast: bool = False
-    """The flows of incasts, whatever their size."""
+    """True: the flows of incasts, of any size."""
 
     again: tuple[list[float], ...] = ()
-    """Ours of further seeds."""
+    """Our slowdowns of further seeds."""
 
     @property
     def runs(self) -> tuple[list[float], ...]:
-        """Ours, of all seeds."""
+        """Our slowdowns of all seeds."""
         return self.ours, *self.again
 
     @property
     def name(self) -> str:
-        """What tells it from the others."""
+        """Unique name of the bin within a case."""
         return f"{self.low} to {self.high} B" + (", incast" if self.incast else "")
 
 
 @dataclass(slots=True)
 class Verdict:
-    """What came out of a case."""
+    """Result of a case."""
 
     name: str
     simulator: str
@@ -150,13 +159,13 @@ class Verdict:
     checks: list[Check] = field(default_factory=list)
     bins: list[Bin] = field(default_factory=list)
     statistics: tuple[str, ...] = tuple(EQUAL_BINS)
-    """What is compared in each bin."""
+    """Statistics that are compared in each bin."""
 
     by: By = By.FLOWS
-    """How the two are compared."""
+    """Method of the comparison."""
 
     seeds: int = 1
-    """With how many seeds it was run here."""
+    """Number of seeds that Backwater ran."""
 
     buffers: tuple[list[int], list[int]] | None = None
     """Buffers of all switches at all samples, theirs and those of our first seed, sorted."""
@@ -167,39 +176,39 @@ class Verdict:
     digest: str | None = None
     warnings: list[str] = field(default_factory=list)
     failed: str | None = None
-    """Why it could not be compared."""
+    """Reason why the case could not be compared."""
 
     @property
     def held(self) -> bool:
-        """Whether every limit was kept."""
+        """True if the case ran and all checks are within their limits."""
         return self.failed is None and all(check.held for check in self.checks)
 
     @property
     def promised(self) -> bool:
-        """Whether there is a limit to anything but the number of flows."""
+        """True if a check other than the number of flows has a limit."""
         return any(check.limit is not None for check in self.checks if check.what != "flows")
 
     @property
     def group(self) -> str:
-        """What several cases share: the folder above."""
+        """Folder that contains the case; cases of one folder form a group."""
         return self.name.rpartition("/")[0] or self.name
 
     @property
     def label(self) -> str:
-        """What tells a case from the others of its group."""
+        """Unique name of the case within its group."""
         return self.name.rpartition("/")[2]
 
     def worst(self, what: str) -> Check | None:
-        """Return the check of a kind that comes nearest to its limit, or breaks it most.
+        """Return the check of a kind with the largest distance.
 
-        Those without a limit count where there are no others.
+        Checks without a limit count only if all checks of this kind have no limit.
         """
         checks = [check for check in self.checks if check.what == what]
         checks = [check for check in checks if check.limit is not None] or checks
         return max(checks, key=lambda check: check.apart, default=None)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON has it."""
+        """Return all fields for JSON."""
         return {
             "name": self.name,
             "simulator": self.simulator,
@@ -216,7 +225,7 @@ class Verdict:
 
 
 SEEDS = 5
-"""With how many seeds a case is run in which chance has a part."""
+"""Number of seeds of a case whose results are random."""
 
 
 def validate(
@@ -329,7 +338,7 @@ def _of_bin(one: Bin, limits: Mapping[str, float | None]) -> list[Check]:
 def _over_seeds(
     what: str, of: str, theirs: float, ours: Sequence[float], limit: float | None
 ) -> Check:
-    """How far theirs is from the range of ours."""
+    """Return the distance of `theirs` from the range of ours."""
     low, high = min(ours), max(ours)
     apart = _share(theirs, min(max(theirs, low), high))
     spread = (low, high) if len(ours) > 1 else None
@@ -346,7 +355,7 @@ def _pauses(expected: Observed, measured: Observed, promised: bool) -> list[Chec
 def _bins(
     keys: Sequence[FlowKey], theirs: Sequence[FlowTimes], ours: Sequence[FlowTimes]
 ) -> list[Bin]:
-    """Part flows, sorted by size, into equal bins of at least `BIN`."""
+    """Split flows, sorted by size, into equal bins of at least `BIN` flows."""
     count = min(MOST_BINS, len(keys) // BIN)
     edges = [i * len(keys) // count for i in range(count + 1)]
     bins = []
@@ -364,8 +373,8 @@ def _bins(
 def _compare_distributions(
     name: str, simulator: str, expected: Observed, measured: Sequence[Observed]
 ) -> Verdict:
-    """Compare where their own runs differ from each other: in the authors' bins, and buffers."""
-    # Flows that they did not see the end of tell nothing.
+    """Compare slowdowns in the authors' bins, and buffers (`By.BINS`)."""
+    # Skip flows that did not finish in the other simulator.
     both = sorted(
         (key for key in expected.flows if all(key in run.flows for run in measured)),
         key=lambda key: (key.bytes, key),
@@ -470,7 +479,7 @@ def _of_samples(
     theirs: dict[tuple[int, int], int] | None,
     ours: dict[tuple[int, int], int] | None,
 ) -> list[Check]:
-    """Compare the fullest buffer; the samples themselves are drawn."""
+    """Compare the largest buffer; keep the samples for the figure."""
     if not theirs or ours is None:
         return []
     last = max(at for at, _ in theirs)
@@ -485,7 +494,10 @@ def _of_samples(
 
 
 def _parts(keys: Sequence[FlowKey], edges: Sequence[int]) -> list[list[FlowKey]]:
-    """Part sorted flows by size, each edge included, with incasts apart; what is empty is left."""
+    """Split sorted flows into size bins with inclusive upper edges; drop empty bins.
+
+    The flows of incasts form the last bin.
+    """
     parts: list[list[FlowKey]] = [[] for _ in range(len(edges) + 2)]
     for key in keys:
         incast = key.dport == INCAST_PORT
@@ -498,7 +510,7 @@ def _part(
     theirs: Mapping[FlowKey, FlowTimes],
     ours: Sequence[Mapping[FlowKey, FlowTimes]],
 ) -> Bin:
-    """Slowdowns as these authors take them: not clipped."""
+    """Return slowdowns as these authors compute them: not clipped at 1."""
     slowdowns = [
         sorted(side[key].fct_ns / theirs[key].alone_ns for key in keys) for side in (theirs, *ours)
     ]
@@ -538,7 +550,7 @@ def percentile(ordered: Sequence[float], p: float) -> float:
 
 
 def _share(theirs: float, ours: float) -> float:
-    """How far ours is from theirs, as a share of theirs."""
+    """Return the distance between ours and theirs, as a share of theirs."""
     if theirs == ours:
         return 0.0
     return abs(ours - theirs) / theirs if theirs else float(ours)

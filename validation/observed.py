@@ -1,4 +1,4 @@
-"""What simulators found, in words that all of them share, and what a case is."""
+"""Common types for the results of simulators, and the interface of a case."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INCAST_PORT = 200
 
 
 class FlowKey(NamedTuple):
-    """What tells one flow from all others in both simulators."""
+    """Identity of a flow, the same in both simulators."""
 
     src: int
     dst: int
@@ -24,63 +24,63 @@ class FlowKey(NamedTuple):
 
 
 class FlowTimes(NamedTuple):
-    """When a flow started, how long it took, and how long it takes alone."""
+    """Start of a flow, its completion time, and its completion time in an empty network."""
 
     start_ns: int
     fct_ns: int
     alone_ns: float
     received_ns: int | None = None
-    """From its start to its last byte, where that is compared, too."""
+    """Time from its start to its last byte, if that is compared too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Numbers of the whole network, where a case is compared by these."""
+    """Numbers of the whole network, for cases that are compared by them."""
 
     incasts: frozenset[FlowKey]
-    """Flows that belong to an incast; the others arrive by chance."""
+    """Flows that belong to an incast; the other flows arrive at random."""
 
     paused_us: dict[int, float] | None
-    """Time that PFC held ports, by the tier of their node (0: hosts); ``None``: not known."""
+    """Time that PFC paused ports, by the tier of their node (0: hosts); ``None``: unknown."""
 
     samples: dict[tuple[int, int], int] | None
-    """Bytes in buffers by time and switch; what is not told is 0."""
+    """Bytes in buffers by time and switch; missing samples are 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a simulator found."""
+    """Results of one simulator."""
 
     flows: dict[FlowKey, FlowTimes]
-    """Those that finished."""
+    """Flows that finished."""
 
     pauses: int | None
-    """PFC pauses heard; ``None`` where nobody wrote them down."""
+    """Number of PFC pauses received; ``None`` if they were not recorded."""
 
     buffer: list[int] | None = None
-    """Bytes in the buffers, each switch at each sample; ``None`` where nobody wrote them down."""
+    """Bytes in the buffer of each switch at each sample; ``None`` if they were not recorded."""
 
     edges: tuple[int, ...] | None = None
-    """Largest sizes of the bins in which these authors look at flows; ``None``: equal bins."""
+    """Upper edges of the size bins that the authors use; ``None``: equal bins."""
 
     totals: Totals | None = None
-    """Where a case is compared by a few numbers of the whole network."""
+    """Numbers of the whole network, if the case is compared by them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What Backwater found, and how."""
+    """Results of Backwater, with the identity of the run."""
 
     observed: Observed
     digest: str
     wrong: str | None
-    """What its own audit says."""
+    """Error that the audit of the run reported, if any."""
 
     warnings: list[str]
 
 
 class Case(Protocol):
-    """One simulation that somebody else has done."""
+    """One simulation whose results come from another simulator."""
 
     @property
     def name(self) -> str:
@@ -88,21 +88,21 @@ class Case(Protocol):
 
     @property
     def simulator(self) -> str:
-        """Whose results these are."""
+        """Name of the other simulator."""
 
     @property
     def chance(self) -> bool:
-        """Whether theirs is one draw of many, so that it is run here with several seeds."""
+        """True if the other simulator's result is random; Backwater then runs several seeds."""
 
     def expected(self) -> Observed:
-        """Read what the other simulator found."""
+        """Read the results of the other simulator."""
 
     def measure(self, folder: Path, seed: int) -> Measured:
         """Run it with Backwater, with all files in a folder."""
 
 
 def complaints(run: RunFiles) -> str | None:
-    """Say what a run's own audit found wrong."""
+    """Describe the violations that the audit of a run reported, if any."""
     wrong = [v["message"] for v in run.summary["violations"]]
     if run.summary["ending"] == "stalled":
         wrong.append("nothing can go on any more, and flows are unfinished")

@@ -38,14 +38,14 @@ _COLUMNS = ("case", "flows", "same ns", "FCT", *_MEASURES, "pauses", "")
 _ALWAYS = ("case", "flows", "")
 
 Cell = tuple[str, bool]
-"""What a cell of the table says, and whether that is good."""
+"""Text of a cell of the table, and true if it is within its limit."""
 
 
 def limits(verdicts: Sequence[Verdict]) -> str:
-    """Say in a sentence what is promised of such cases."""
+    """Return one sentence about the limits of such cases."""
     kinds = dict.fromkeys(verdict.by for verdict in verdicts)
-    said = [_LIMITS[by] for by in kinds or (By.FLOWS,)]
-    return "Limits: " + " ".join(said)
+    sentences = [_LIMITS[by] for by in kinds or (By.FLOWS,)]
+    return "Limits: " + " ".join(sentences)
 
 
 def _listed(limits: Mapping[str, float | None]) -> str:
@@ -70,27 +70,27 @@ _LIMITS = {
         f"and the fullest buffer {TOTAL:.0%}. In brackets: no limit."
     ),
 }
-"""By how the two are compared."""
+"""Sentences by method of comparison."""
 
 
 def _explained(columns: Sequence[str]) -> str:
-    """Say what the columns of the table tell."""
-    said = []
+    """Explain the columns of the table."""
+    sentences = []
     if "same ns" in columns:
-        said.append(
+        sentences.append(
             "*Same ns*: flows that start and end at the same nanosecond in both simulators."
         )
     apart = ", ".join(f"*{name}*" for name in columns if name in ("FCT", *_MEASURES))
-    said.append(f"{apart}: how far apart the two are.")
+    sentences.append(f"{apart}: how far apart the two are.")
     if "pauses" in columns:
-        said.append("*Pauses*: ours / theirs.")
-    return " ".join(said)
+        sentences.append("*Pauses*: ours / theirs.")
+    return " ".join(sentences)
 
 
 def table(verdicts: Sequence[Verdict]) -> tuple[list[str], list[list[Cell]]]:
-    """Make the table: names of its columns, and rows of cells.
+    """Return the table: names of its columns, and rows of cells.
 
-    A column that says nothing is left out.
+    Empty optional columns are omitted.
     """
     every = rows(verdicts)
     used = [
@@ -102,7 +102,7 @@ def table(verdicts: Sequence[Verdict]) -> tuple[list[str], list[list[Cell]]]:
 
 
 def rows(verdicts: Sequence[Verdict]) -> list[list[Cell]]:
-    """Cells of all columns, each with whether it is good."""
+    """Return the cells of all columns, one row per case."""
     return [_row(verdict) for verdict in verdicts]
 
 
@@ -166,11 +166,11 @@ def print_verdicts(verdicts: Sequence[Verdict]) -> None:
 
 
 TOLD = 6
-"""How many broken limits of a case are told in words."""
+"""Largest number of exceeded limits of a case that are described."""
 
 
 def broken(verdict: Verdict) -> list[str]:
-    """Say in words why a case does not hold."""
+    """Describe why a case does not hold."""
     lines = [verdict.failed] if verdict.failed else []
     for check in verdict.checks:
         if check.held or check.limit is None:
@@ -205,7 +205,7 @@ def write_results(folder: Path, verdicts: Sequence[Verdict]) -> list[Path]:
 
 
 def write_markdown(path: Path, verdicts: Sequence[Verdict], command: str) -> list[Path]:
-    """Write the table and the figures, beside it, as a page."""
+    """Write a Markdown page with the table, and the figures beside it."""
     from backwater import __version__
 
     figures = _write_figures(path.parent, f"{path.stem}-", verdicts)
@@ -279,7 +279,7 @@ def _ours_are(verdict: Verdict) -> str:
 
 
 def _total_table(verdict: Verdict) -> list[str]:
-    """Every number that is compared, where these are few."""
+    """Return a table of all compared numbers, if there are only a few."""
     if verdict.by is not By.TOTALS or not verdict.checks:
         return []
     lines = [
@@ -301,7 +301,7 @@ def _total_table(verdict: Verdict) -> list[str]:
 
 
 def _here(check: Check, digits: str) -> str:
-    """Ours, as a range where there are several seeds."""
+    """Return our value as text: a range if there are several seeds."""
     if check.spread is None:
         return f"{check.ours:{digits}}"
     low, high = (f"{value:{digits}}" for value in check.spread)
@@ -318,7 +318,7 @@ def _both(check: Check, digits: str) -> str:
 def _write_figures(
     folder: Path, prefix: str, verdicts: Sequence[Verdict]
 ) -> dict[tuple[str, str], Path]:
-    """Draw each group that has enough flows; returns the files by group and what they show."""
+    """Draw each group with enough flows; return the files by group and content."""
     import io
 
     written = {}
@@ -341,12 +341,12 @@ def _write_figures(
 
 
 def _distributed(verdict: Verdict) -> bool:
-    """Whether a case has too many flows to tell each and too few for bins."""
+    """Return true if a case has too many flows to list each and too few for bins."""
     return not verdict.bins and len(verdict.fcts[0]) > FEW
 
 
 def _sizes(verdict: Verdict) -> list[Bin]:
-    """Bins that lie beside each other on an axis of sizes."""
+    """Return the bins of the size axis, that is, all but the bins of incasts."""
     return [one for one in verdict.bins if not one.incast]
 
 
@@ -365,7 +365,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
-    """Slowdown against flow size, one panel a statistic: lines ours, circles theirs."""
+    """Draw slowdown over flow size, one panel per statistic; lines are ours, markers theirs."""
     from backwater.plots import figures as plots
 
     shown = next(iter(verdicts.values())).statistics
@@ -406,7 +406,7 @@ def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
 
 
 def fct_figure(verdicts: Mapping[str, Verdict]) -> Figure:
-    """Completion times in order, a panel a case: line ours, circles theirs."""
+    """Draw sorted completion times, one panel per case; the line is ours, markers are theirs."""
     from backwater.plots import figures as plots
 
     figure, panels = plots._figure(len(verdicts), "share of flows", height=3.0)
@@ -426,7 +426,7 @@ def fct_figure(verdicts: Mapping[str, Verdict]) -> Figure:
 
 
 def buffer_figure(verdicts: Mapping[str, Verdict]) -> Figure:
-    """Share of samples in which a switch holds more, a panel a case: line ours, circles theirs."""
+    """Draw the complementary CDF of buffer samples per case; the line is ours, markers theirs."""
     from backwater.plots import figures as plots
 
     figure, panels = plots._figure(len(verdicts), "share of samples above", height=3.3)
@@ -444,11 +444,11 @@ def buffer_figure(verdicts: Mapping[str, Verdict]) -> Figure:
 
 
 _STEPS = 10
-"""Points drawn in each power of ten of the share."""
+"""Number of points per decade of the share."""
 
 
 def _above(ordered: Sequence[int], steps: int) -> tuple[list[float], list[float]]:
-    """Return what is exceeded, in KB, in shares of the samples a step apart on a log scale."""
+    """Return buffer levels in KB and the shares of samples above them, in logarithmic steps."""
     at: list[float] = []
     shares: list[float] = []
     count, step = len(ordered), 0

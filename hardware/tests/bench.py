@@ -65,7 +65,7 @@ class Bench:
         await self.edge()
 
     async def quiet(self, values: Values, outputs: Iterable[str]) -> None:
-        """Run the first cycles after a reset, in which these outputs have to be 0."""
+        """Run the first cycles after a reset and check that these outputs are 0."""
         for _ in range(QUIET_CYCLES):
             self.set(values)
             await Timer(1, "step")

@@ -298,7 +298,7 @@ async def switch_trace(dut: Any) -> None:
         kind, (now, *numbers) = events[nth]
         at = f"event {nth} at {now} ps: {kind} {numbers}"
         nth += 1
-        # Of one instant: arrivals, the timers, departures.
+        # Order within one instant: arrivals, timers, departures.
         await switch.ticks(now, is_inclusive=kind == "earn")
         is_held = True
         if kind == "packet":

@@ -399,7 +399,7 @@ async def sender_trace(dut: Any) -> None:
             flow, window, rate = (int(handle.value) for handle in outputs)
             found.append((flow, window, rate))
         await bench.edge()
-    # An ACK that changes nothing has no update: the dataplane's values are those of before.
+    # The circuit sends no update for an ACK that changes nothing; the dataplane keeps its values.
     nth = 0
     for flow, window, rate in wanted:
         if nth < len(found) and found[nth] == (flow, window, rate):
@@ -453,7 +453,7 @@ async def scheduler(dut: Any) -> None:
     window = st.sampled_from([64, mtu << 6, (mtu << 6) + 64, (mtu << 6) - 1, 5 * mtu << 6, WORD])
     rate = st.sampled_from([0, 1, 1 << 14, 1 << 20, 25 << 17, 25 << 19, WORD])
     updates = st.tuples(flow, window, rate)
-    # How much of what is in flight is acknowledged, and whether it is a NAK.
+    # Flow, packets in flight that are acknowledged, and true for a NAK.
     acks = st.tuples(flow, st.integers(0, 4), st.sampled_from([False, False, True]))
     none = st.none()
     step = st.tuples(

@@ -90,7 +90,7 @@ class Flow:
         self.reference = self.constants.most
 
     def link(self, last: int, new: int) -> tuple[int, int] | None:
-        """Return u' of a link and the time between the records, or None if it does not count."""
+        """Return u' of a link and the time between the records, or None if the link is skipped."""
         c = self.constants
         speed = new >> 44 + c.qlen_bits
         elapsed = (new >> 20 + c.qlen_bits) - (last >> 20 + c.qlen_bits) & 0xFFFFFF

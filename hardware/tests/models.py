@@ -1,4 +1,4 @@
-"""What each circuit has to do, in plain Python: the reference for random stimuli.
+"""Reference models of the circuits in plain Python, for tests with random stimuli.
 
 Each class has the state of one module. `step` takes the inputs of one cycle and returns its
 outputs. The rules are those of `specs/spfc.md`, `specs/switch.md` and `specs/pfc-quanta.md`.
@@ -29,7 +29,7 @@ class PortState:
         self.waits = self.waits_for_resume
 
     def step(self, pulse: bool, amount: int, pause: set[int], resume: set[int]) -> bool:
-        """Advance one cycle; `amount` 0 is no departure. Return whether it is a victim port."""
+        """Advance one cycle; return true for a victim port. `amount` 0 means no departure."""
         if pulse:
             self.left -= 1
             if self.left == 0:  # SPFC-10, SPFC-11
@@ -102,7 +102,7 @@ class Ingress:
     paused: bool = False
 
     def step(self, entering: int, leaving: int, used: int, victim: bool) -> Decision:
-        """Advance one cycle; size 0 is no packet. `used` is the level of the pool before it."""
+        """Advance one cycle. Size 0 means no packet. `used` is the pool level before the cycle."""
         b = self.buffer
         xon = False
         if leaving:  # SW-14
@@ -193,7 +193,7 @@ class Generator:
             if priority in xoff:
                 if priority not in self.waits_xon:
                     self.waits_xoff.add(priority)
-                else:  # SW-44: the pause goes on, and is sent again unless it still waits.
+                else:  # SW-44: repeat the pause frame, unless it still waits.
                     self.waits_xon.remove(priority)
                     if self.period and priority not in self.waits_xoff:
                         repeats.add(priority)

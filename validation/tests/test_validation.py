@@ -18,7 +18,7 @@ from validation.limits import Verdict, compare, percentile, validate
 
 Validated = Callable[..., Result]
 
-# --- How far apart is too far ----------------------------------------------------------------
+# --- Limits ----------------------------------------------------------------------------------
 
 
 def key(index: int, size: int = 1000) -> FlowKey:

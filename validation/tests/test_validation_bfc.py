@@ -82,7 +82,7 @@ def test_a_case_is_found_and_read(tmp_path: Path) -> None:
     assert (case.name, case.simulator) == ("a/x", bfc_case.SIMULATOR)
     got = case.expected()
     assert got == Observed(
-        # In the order of starts; 20 packets are an incast here; an unfinished one tells nothing.
+        # Ordered by start. A flow of 20 packets is an incast here. Unfinished flows are skipped.
         {
             FlowKey(0, 1, 0, 100, 596): FlowTimes(10**9, 4300, 9999.5),
             FlowKey(2, 0, 1, 200, 20_000): FlowTimes(10**9 + 5000, 12000, 9999.5),
@@ -188,7 +188,7 @@ def compared(ours: Observed) -> Verdict:
 def test_limits() -> None:
     assert compared(told(1.04)).held
     assert not compared(told(1.06)).held
-    # Of few flows, and of the highest size, nothing is promised.
+    # There is no limit for bins of few flows and for the largest buffer.
     assert compared(told(1, long=3)).held
     assert compared(told(1, buffer=110_000)).held
     assert not compared(told(1, buffer=120_000)).held
@@ -210,7 +210,7 @@ def test_with_several_seeds_the_other_simulator_is_held_to_their_range() -> None
     def against(*ours: Observed) -> Verdict:
         return compare("x", bfc_case.SIMULATOR, told(1), *ours)
 
-    # None of the seeds alone is near enough; theirs lies between them.
+    # No seed alone is within the limit, but the authors' value is between the seeds.
     around = against(told(0.9, buffer=90_000), told(1.3, buffer=130_000), told(1.1))
     assert (around.held, around.seeds) == (True, 3)
     assert not against(told(0.9)).held
@@ -218,21 +218,21 @@ def test_with_several_seeds_the_other_simulator_is_held_to_their_range() -> None
     assert (average.what, average.apart) == ("avg", 0)
     assert average.spread == pytest.approx((0.9 * average.theirs, 1.3 * average.theirs))
     assert average.ours == pytest.approx(1.1 * average.theirs)
-    # Outside of the range the limit counts from its edge.
+    # Outside the range the distance is measured from its edge.
     near, far = against(told(1.04), told(1.2)), against(told(1.06), told(1.2))
     assert (near.held, far.held) == (True, False)
     assert near.checks[1].apart == pytest.approx(0.04, rel=1e-3)
     reason = verdicts.broken(far)[0]
     theirs = average.theirs
     assert f"{theirs:.6g} there, {1.06 * theirs:.6g} to {1.2 * theirs:.6g} here" in reason
-    # One seed that loses a flow is told.
+    # A missing flow in one seed is reported.
     fewer = told(1)
     fewer.flows.popitem()
     assert verdicts.broken(against(told(1), fewer)) == ["300 flows finished there and 299 here"]
 
 
 def busy() -> list[str]:
-    """Enough small flows for a promise, some larger ones, and an incast of twenty packets each."""
+    """Return enough small flows for a limit, larger flows, and an incast of 20 packets each."""
     lines = [line(i % 4, (i + 1 + i // 4 % 3) % 4, 1, 900 * i, 1) for i in range(220)]
     lines += [line(i % 2, 2 + i % 2, 60 + i, 100_000 + 100 * i, 1) for i in range(24)]
     lines += [line(src, 0, 20, 50_000, 1) for src in (1, 2, 3)]
@@ -275,7 +275,7 @@ def test_a_small_case_from_end_to_end(tmp_path: Path, validated: Validated) -> N
     assert "20000 to 20000, incast | 3 |" in page
     assert "![case, buffers](page-case-buffers.png)" in page
     assert (tmp_path / "page-case-slowdown.png").stat().st_size > 1000
-    # What is slower there is found.
+    # A slower result of the other simulator is detected.
     as_ours(case, kept / "case", 1.1)
     done = validated(*words)
     assert done.exit_code == 1
@@ -290,9 +290,11 @@ def test_seeds_draw_other_paths(tmp_path: Path, validated: Validated) -> None:
     as_ours(case, kept / "case", 1)
     done = validated(case, "--seeds", 3, "--keep", kept, "--markdown", page)
     assert done.exit_code == 0, done.stderr
-    digests = {load(kept / "case" / inner / "run").only.digest for inner in (".", "seed-2", "seed-3")}
+    digests = {
+        load(kept / "case" / inner / "run").only.digest for inner in (".", "seed-2", "seed-3")
+    }
     assert len(digests) == 3
-    # What the first seed found is in the range of the three.
+    # The result of the first seed is in the range of the three seeds.
     assert "| 0.00% |" in page.read_text(encoding="utf-8")
     assert "The range of Backwater's 3 seeds / the simulator of BFC's authors" in page.read_text()
     done = validated(case, "--seeds", 0)

@@ -40,7 +40,7 @@ def topology() -> str:
 
 
 def configuration(**changes: object) -> str:
-    """Its keys; those of the reference, on this network."""
+    """Return the keys of the reference configuration on this network."""
     keys = {
         "USE_DYNAMIC_PFC_THRESHOLD": 1,
         "PACKET_PAYLOAD_SIZE": 1460,
@@ -258,7 +258,7 @@ def test_limits() -> None:
     assert compared(told(most=1020)) == []
     (buffer,) = compared(told(most=1040))
     assert "buffer" in buffer
-    # Where something was not written down it is not compared.
+    # Values that were not recorded are not compared.
     silent = told(paused=9, most=9)
     assert silent.totals is not None
     assert (
@@ -328,7 +328,7 @@ def test_a_small_case_from_end_to_end(floodgate: int, tmp_path: Path, validated:
     most = next(c for c in verdict["checks"] if c["what"] == "buffer")
     assert most["theirs"] == most["ours"] > 10_000
     assert "the simulator of Floodgate's authors" in (tmp_path / "page.md").read_text("utf-8")
-    # What is slower there is found.
+    # A slower result of the other simulator is detected.
     as_ours(case, kept / "case", 1.1)
     done = validated(*words)
     assert done.exit_code == 1

@@ -93,13 +93,13 @@ def test_import_run_export_validate(
         # ns-3 cuts the decimal of a start to nanoseconds, which may take the last one away.
         assert wanted.get(x[4], 2_000_050_000) - int(x[5]) in (0, 1)
     assert (out / "qlen.txt").read_text(encoding="ascii").startswith("time: 2000100000\n3 1 ")
-    # What we wrote is what ns-3 would have to write, to the nanosecond.
+    # Use our own output as the output of ns-3: every flow is equal to the nanosecond.
     (case / "fct.txt").write_bytes((out / "fct.txt").read_bytes())
     (case / "pfc.txt").write_bytes((out / "pfc.txt").read_bytes())
     done = validated(case, "-o", tmp_path / "v", "--markdown", tmp_path / "v" / "p.md")
     assert done.exit_code == 0, done.stderr
     assert "1 of 1 cases hold" in done.stdout
-    # And a flow that takes one per cent longer there is found.
+    # A flow that takes 1 % longer in ns-3 is detected.
     worse = (out / "fct.txt").read_text(encoding="ascii").splitlines()
     words = worse[0].split()
     words[6] = str(int(words[6]) * 101 // 100)
