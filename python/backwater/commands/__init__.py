@@ -1,4 +1,4 @@
-"""The commands: one module for each family, with a function `register` that adds it to the app.
+"""The commands. Each module has a function `register` that adds its commands to the app.
 
-Nothing heavy is imported before a command runs, so that `backwater --help` answers at once.
+Large packages are imported only when a command runs, so that `backwater --help` is fast.
 """

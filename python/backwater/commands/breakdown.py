@@ -1,4 +1,4 @@
-"""The command that takes a run apart: flows by what an incast does to them, ports by their role."""
+"""The command that shows flows by their class and ports by their role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that shows the collectives of a run, and what made one and the whole run late."""
+"""The command that shows the collectives of a run, and the sends and links that delayed them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def collectives(
                 "--kind and --workload choose among them."
             )
     if repeat is None and (instance, group, kind) != (None, None, None):
-        return  # What follows is of whole workloads.
+        return  # The remaining output is about whole workloads.
     for name, times in repeats.items():
         if times is not None:
             print("\n".join(["", *_repeat_lines(name, times, limit)]))
@@ -100,7 +100,7 @@ def collectives(
 def _repeats(
     run: RunFiles, names: list[str], repeat: int | None
 ) -> dict[str, polars.DataFrame | None]:
-    """Return the times of the repeats of workloads; of one repeat, where a number says which."""
+    """Return the times of the repeats of workloads, or of one repeat if its number is given."""
     from backwater.analysis import critical
 
     found = {name: critical.repeats(run, name) for name in names}

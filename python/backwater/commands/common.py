@@ -1,4 +1,4 @@
-"""What several commands share: exit codes, options, and ways to speak to the user."""
+"""Exit codes, options and output that several commands share."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ Json = Annotated[bool, Option("--json", help="Print the summary as JSON.")]
 
 
 def listed(text: str, option: str) -> list[str]:
-    """Return the names of a text that has commas between them, the value of an option."""
+    """Return the names of an option's value, which has commas between them."""
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise BadParameter(
@@ -99,7 +99,7 @@ def listed(text: str, option: str) -> list[str]:
 
 
 def seeds_of(text: str) -> list[int]:
-    """Return the seeds of a text such as ``1-5`` or ``1,2,7``, the value of ``--seeds``."""
+    """Return the seeds of the value of ``--seeds``, such as ``1-5`` or ``1,2,7``."""
     found: list[int] = []
     for part in listed(text, "--seeds"):
         first, dash, last = part.partition("-")
@@ -112,7 +112,7 @@ def seeds_of(text: str) -> list[int]:
 
 
 def captured(capture: str | None, overrides: list[str] | None) -> list[str] | None:
-    """Add the links whose frames are to be written to the changed values."""
+    """Add the links whose frames are captured to the changed values."""
     if capture is None:
         return overrides
     return [*(overrides or []), f"record.capture.links={json.dumps(listed(capture, '--capture'))}"]
@@ -127,7 +127,8 @@ def chosen(
 ) -> described.Scenario:
     """Return the scenario that the options of a command describe.
 
-    Refuses a change of the scheme beside ``--scheme``: results would have the wrong name.
+    Refuses a change of the scheme together with ``--scheme``, because the results would have the
+    wrong name.
     """
     from backwater.scenario import Scenario
 
@@ -138,7 +139,7 @@ def chosen(
 
 
 def refuse_schemes(scenario: described.Scenario, schemes: Sequence[str]) -> None:
-    """Refuse changes that replace the schemes that other options name."""
+    """Refuse changes that replace the schemes of other options."""
     for override in scenario.overrides if schemes else ():
         key, _, value = override.partition("=")
         if key.strip() == "scheme.preset" or (key.strip() == "scheme" and "preset" in value):
@@ -149,10 +150,10 @@ def refuse_schemes(scenario: described.Scenario, schemes: Sequence[str]) -> None
 
 
 def warn(scenario: described.Scenario, schemes: Sequence[str | None]) -> set[str]:
-    """Print each warning once, with the schemes that it concerns, and changes that are left out.
+    """Print each warning once, with its schemes, and the changes that are left out.
 
-    Returns the messages of the warnings. Errors are left to the run, which reports them in more
-    detail.
+    Returns the messages of the warnings. Errors are not printed, because the run reports them in
+    more detail.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for scheme, fit in scenario.with_schemes(schemes).items():
@@ -160,8 +161,8 @@ def warn(scenario: described.Scenario, schemes: Sequence[str | None]) -> set[str
             say(f"warning: {sentence}\n")
         for problem in fit.scenario.check():
             if problem["severity"] == "warning":
-                told = (problem["message"], problem["text"])
-                found.setdefault(told, []).append(scheme or "")
+                warning = (problem["message"], problem["text"])
+                found.setdefault(warning, []).append(scheme or "")
     for (_, text), concerned in found.items():
         of = "" if len(concerned) == len(schemes) else f"{', '.join(concerned)}: "
         say(text.replace("warning: ", f"warning: {of}", 1) + "\n")
@@ -171,7 +172,7 @@ def warn(scenario: described.Scenario, schemes: Sequence[str | None]) -> set[str
 def one_run(path: Path) -> RunFiles:
     """Open the directory of one run.
 
-    Raises ``InputError`` as :func:`backwater.load` does, and where there are several.
+    Raises ``InputError`` as :func:`backwater.load` does, and if there are several runs.
     """
     from backwater.results.results import load
 
@@ -179,25 +180,26 @@ def one_run(path: Path) -> RunFiles:
 
 
 def shown(result: Results | None) -> str:
-    """Return the place of results, as it is shown."""
+    """Return the directory of results as text."""
     return "nowhere" if result is None else str(result.path)
 
 
 def say(text: str) -> None:
-    """Print a line for the user beside the output."""
+    """Print a line to standard error."""
     print(text, file=sys.stderr)
 
 
 def with_account(run: RunFiles, record: bool) -> RunFiles:
-    """Return the same run with the account of its flows, as :func:`with_accounts` does."""
+    """Return the run with the delay breakdown of its flows, as :func:`with_accounts` does."""
     return with_accounts({run.scheme: run}, record)[run.scheme]
 
 
 def with_accounts(runs: Mapping[str, RunFiles], record: bool) -> dict[str, RunFiles]:
-    """Return the same runs with the accounts of their flows, where there are any.
+    """Return the runs with the delay breakdown of their flows, if there is one.
 
-    An account is in the run itself or in the same run beside it, of which the user is told; where
-    there is none, ``record`` makes that run.
+    The breakdown is in the run itself, or in a repetition of the run in a neighbouring directory.
+    In the second case a line reports the directory. If there is no breakdown and ``record`` is set,
+    the run is repeated with a breakdown.
     """
     from backwater.analysis import blame
 
@@ -207,13 +209,13 @@ def with_accounts(runs: Mapping[str, RunFiles], record: bool) -> dict[str, RunFi
         same = "the same run" if len(beside) == 1 else "the same runs"
         say(f"using the account in {', '.join(beside)}: {same}, with the same digest")
     return {
-        name: one or (_with_account_made(runs[name]) if record else runs[name])
+        name: one or (_repeated_with_account(runs[name]) if record else runs[name])
         for name, one in found.items()
     }
 
 
-def _with_account_made(run: RunFiles) -> RunFiles:
-    """Run it again with the delay breakdown, beside it."""
+def _repeated_with_account(run: RunFiles) -> RunFiles:
+    """Repeat the run with the delay breakdown in a neighbouring directory."""
     from backwater.analysis import blame
     from backwater.running.progress import display
     from backwater.running.single import run_one

@@ -1,13 +1,12 @@
-"""Commands from the signatures of functions: each parameter is an argument or an option.
+"""Builds commands from the signatures of functions: each parameter is an argument or an option.
 
     def run(scenario: Annotated[Path, Argument(help="A TOML file.")],
             seed: Annotated[int | None, Option("--seed", min=0)] = None) -> None:
         '''Simulate a scenario with one scheme.'''
 
-The type says what is read (text, a number, a path, a word of an enumeration, several of them in a
-list, or a flag), the default says what holds without it, and the docstring is the help. A signature
-is looked at only when its command is called, so that the help of all commands does not wait for
-each of them.
+The type of a parameter determines the accepted values: text, a number, a path, a value of an
+enumeration, a list of these, or a flag. The docstring is the help text. A signature is read only
+when its command is called, so that the list of all commands is printed quickly.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ Exit = click.exceptions.Exit
 """Ends the command with an exit code."""
 
 _FEW = 10
-"""Commands that are all named where none is near what was typed."""
+"""Maximum number of commands that a hint lists if no name is similar to the given one."""
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
+"""Exit code after Ctrl-C, as in shells."""
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 _HELP_WIDTH = 60
-"""Longest text about a command in the help of all commands."""
+"""Maximum length of the text about a command in the help of all commands."""
 
 
 def _epilog(example: str) -> str | None:
-    """Return the last part of a help text: commands to try."""
+    """Return the last part of a help text, with examples."""
     lines = "".join(f"\n  {line}" for line in example.splitlines())
     return f"\b\nExamples:{lines}" if example else None
 
@@ -52,7 +51,10 @@ _Function = TypeVar("_Function", bound=Callable[..., None])
 
 @dataclass(frozen=True)
 class Argument:
-    """A parameter that is known by its place. ``check`` refuses values by raising."""
+    """A parameter that is identified by its position.
+
+    ``check`` raises an error for invalid values.
+    """
 
     help: str
     metavar: str | None = None
@@ -60,7 +62,7 @@ class Argument:
 
 
 class Option:
-    """A parameter that is known by its name; without ``names``, by that of the parameter."""
+    """A parameter that is identified by its name; without ``names``, by that of the parameter."""
 
     def __init__(
         self,
@@ -74,14 +76,14 @@ class Option:
         show_default: bool | str = True,
         hidden: bool = False,
     ) -> None:
-        """``missing`` is said besides where the option is needed and not given."""
+        """Store the settings. ``missing`` is a hint for a required option that is not given."""
         self.names, self.help, self.metavar, self.missing = names, help, metavar, missing
         self.min, self.max, self.parser = min, max, parser
         self.show_default, self.hidden = show_default, hidden
 
 
 class App(click.Group):
-    """Some commands under one name; an ``App`` may stand among them."""
+    """A group of commands. It can contain other groups."""
 
     def __init__(self, name: str, help: str) -> None:
         super().__init__(name, help=help, no_args_is_help=True, context_settings=_SETTINGS)
@@ -95,7 +97,7 @@ class App(click.Group):
         example: str = "",
         hidden: bool = False,
     ) -> _Function:
-        """Make a command of a function; without ``name`` it has the function's.
+        """Make a command of a function. The default name is that of the function.
 
         ``removed`` maps options of earlier versions to the reason why they are refused.
         """
@@ -110,7 +112,7 @@ class App(click.Group):
         self.add_command(group)
 
     def begin_section(self, title: str) -> None:
-        """Put the commands that are added from here on under a title in the help."""
+        """Begin a section of the help. Commands that are added later belong to it."""
         self.sections[title] = []
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
@@ -137,7 +139,7 @@ class App(click.Group):
                     formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the command. Ctrl-C ends it, where it does not say itself what it kept."""
+        """Call the command. Ctrl-C ends it with a message, unless the command handles it."""
         try:
             return super().invoke(ctx)
         except (KeyboardInterrupt, EOFError, click.Abort):
@@ -147,14 +149,17 @@ class App(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is meant; one that is not there is answered by the nearest."""
+        """Return the requested command.
+
+        For an unknown one the error names the most similar command.
+        """
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             ctx.fail(f"No such command '{name}'. {self.hint(ctx, name)}".rstrip())
         return super().resolve_command(ctx, args)
 
     def hint(self, ctx: click.Context, name: str) -> str:
-        """Return a sentence that helps a user who typed an unknown command, or nothing."""
+        """Return a hint for a user who typed an unknown command; empty if there is none."""
         import difflib
 
         names = self.list_commands(ctx)
@@ -177,7 +182,7 @@ class _Command(click.Command):
         self.removed = removed
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments. An option of an earlier version is refused with the reason."""
+        """Parse the arguments. For an option of an earlier version the error has the reason."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -192,7 +197,7 @@ class _Command(click.Command):
         return super().get_params(ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Look at the arguments, whose form is right, before the function is called."""
+        """Check the values of the arguments, and call the function."""
         for parameter in self.params:
             if isinstance(parameter, _Positional) and parameter.check is not None:
                 parameter.check(ctx.params[str(parameter.name)])
@@ -244,7 +249,7 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
         required=needed,
         multiple=several,
         hidden=declared.hidden,
-        # What a flag does is said by its help, and its default is not to be set.
+        # The help of a flag describes its effect. The default, off, is not shown.
         show_default=False if flag else declared.show_default,
         callback=_listed if several else None,
         **without,
@@ -252,7 +257,7 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
 
 
 def _without_none(kind: Any) -> Any:
-    """Return what a type is when it is not ``None``."""
+    """Return the type without ``None``."""
     if isinstance(kind, types.UnionType):
         (kind,) = (part for part in get_args(kind) if part is not types.NoneType)
     return kind
@@ -262,11 +267,11 @@ def _type(kind: Any, option: Option | None = None) -> click.ParamType[Any]:
     if option is not None and option.parser is not None:
         return click.types.FuncParamType(option.parser)
     if issubclass(kind, Enum):
-        return _Word(kind)
+        return _Choice(kind)
     if issubclass(kind, Path):
         return click.Path(path_type=Path)
     if option is not None and option.missing is not None:
-        return _Needed(option.missing)
+        return _Required(option.missing)
     low, high = (None, None) if option is None else (option.min, option.max)
     if kind is int and (low, high) != (None, None):
         return _Integer(low if low is None else int(low), high if high is None else int(high))
@@ -278,33 +283,33 @@ def _type(kind: Any, option: Option | None = None) -> click.ParamType[Any]:
 _PLAIN: dict[type, click.ParamType[Any]] = {str: click.STRING, int: click.INT, float: click.FLOAT}
 
 
-class _Needed(click.types.StringParamType):
-    """A text that has to be given."""
+class _Required(click.types.StringParamType):
+    """A required text."""
 
     def __init__(self, missing: str) -> None:
         self.missing = missing
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
-        """Say what could be given."""
+        """Return the hint about possible values."""
         return self.missing
 
 
 class _Integer(click.IntRange):
-    name = "integer"  # In messages; click says "integer range".
+    name = "integer"  # The name in messages. The default of click is "integer range".
 
 
 class _Number(click.FloatRange):
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what is no number, which is in no range either."""
+        """Convert a number, and refuse NaN and infinity, which no range excludes."""
         found = super().convert(value, param, ctx)
         if not math.isfinite(found):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return found
 
 
-class _Word(click.Choice[Any]):
+class _Choice(click.Choice[Any]):
     """One of the values of an enumeration."""
 
     def normalize_choice(self, choice: Any, ctx: click.Context | None) -> str:

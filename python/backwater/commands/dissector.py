@@ -1,4 +1,4 @@
-"""The command that hands out what Wireshark needs to read our frames."""
+"""The command that prints the path of the dissector for Wireshark."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from backwater.workloads.estimates import Estimate
 
 _LISTED = 12
-"""Collectives that are listed; more are counted."""
+"""Maximum number of collectives that are listed."""
 
 
 def register(app: App) -> None:

@@ -1,4 +1,4 @@
-"""The command that says why flows took as long as they did."""
+"""The command that explains the completion times of flows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SizeClass(StrEnum):
-    """Flows by size; those of incasts apart."""
+    """Classes of flows: by size, with incast flows in a class of their own."""
 
     SHORT = "short"
     MEDIUM = "medium"
@@ -116,7 +116,7 @@ def _lines(one: Explanation) -> list[str]:
 
 
 def _further(run: RunFiles, explained: list[Explanation]) -> list[str]:
-    """Return commands that show more of what these flows met."""
+    """Return commands that show more about the causes of delay."""
     from backwater.analysis.blame import LEAST
 
     parts = {r.part for one in explained for r in one.reasons if r.spent_ps > LEAST * one.fct_ps}
@@ -130,7 +130,7 @@ def _further(run: RunFiles, explained: list[Explanation]) -> list[str]:
 
 
 def _counted(runs: Iterable[RunFiles]) -> list[str]:
-    """Say that an account ends sooner than the times of a table, where it does."""
+    """Return a note if delay breakdowns end earlier than the times of a table."""
     if all(run.fct_until == "received" for run in runs):
         return []
     return [
@@ -141,7 +141,7 @@ def _counted(runs: Iterable[RunFiles]) -> list[str]:
 
 
 def _compare(runs: Mapping[str, RunFiles], percentile: float, as_json: bool) -> None:
-    """Print what the slow flows of each class and scheme spent their time on."""
+    """Print the delay breakdown of the slow flows of each class and scheme."""
     from backwater.analysis.blame import slow, slow_by_class
 
     if as_json:

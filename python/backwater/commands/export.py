@@ -1,4 +1,4 @@
-"""``backwater export``: results in the formats of other programs."""
+"""``backwater export``: writes results in the formats of other programs."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed
 from backwater.commands.declare import App, Option
 
 _LISTED = 20
-"""Ports or pairs that are named; more are counted."""
+"""Maximum number of ports or pairs that are listed."""
 
 
 def register(app: App) -> None:

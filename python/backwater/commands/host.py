@@ -1,4 +1,4 @@
-"""The command that puts a host between real interfaces."""
+"""The command that runs a host on real network interfaces."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from backwater.commands.declare import App, BadParameter, Exit, Option
 from backwater.commands.interfaces import (
     REMOVED,
     address_of,
+    counter_text,
     leading,
     names_of,
     need_linux,
-    told,
 )
 from backwater.commands.quantities import in_units
 
@@ -114,7 +114,7 @@ def host(
     def ready(name: str, peers: list[str]) -> None:
         say(f"{name} is at {leading(interfaces, peers)}; Ctrl-C stops it")
 
-    said, broken = _core.run_host(
+    answer, broken = _core.run_host(
         str(scenario),
         scheme,
         changed,
@@ -129,24 +129,24 @@ def host(
         ready,
         _core.Interrupt(),
     )
-    last = json.loads(said)
+    last = json.loads(answer)
     if as_json:
         print(json.dumps(last, indent=2))
     else:
         _show(last)
         print(f"results: {place}")
-    _complain(last, broken)
+    _print_errors(last, broken)
     good = broken is None and last["flows"]["finished"] == last["flows"]["started"]
     raise Exit(GOOD if good else FAILED)
 
 
 def _time(picoseconds: int | None) -> str:
-    """Return a time as people read it."""
+    """Return a time as text."""
     return "–" if picoseconds is None else f"{picoseconds / 1e9:,.3f} ms"
 
 
 def _show(last: dict[str, Any]) -> None:
-    """Print what was measured and counted, without what is 0."""
+    """Print the measurements, and the counters that are not 0."""
     flows = last["flows"]
     print(f"{last['name']} ran for {last['seconds']:.1f} s")
     print(f"flows: {flows['finished']} of {flows['started']} finished")
@@ -157,12 +157,12 @@ def _show(last: dict[str, Any]) -> None:
             f"{mbps:,.1f} Mbps of payload"
         )
     for port in last["ports"]:
-        print(f"lost at {port['interface']}: {told(port['counters'])}")
-    print(f"counters: {told(last['counters'])}")
+        print(f"lost at {port['interface']}: {counter_text(port['counters'])}")
+    print(f"counters: {counter_text(last['counters'])}")
 
 
-def _complain(last: dict[str, Any], broken: str | None) -> None:
-    """Tell what went wrong, and where to look."""
+def _print_errors(last: dict[str, Any], broken: str | None) -> None:
+    """Print errors with their probable causes."""
     if broken is not None:
         say(f"error: {broken}")
     for flow in last["unfinished"]:

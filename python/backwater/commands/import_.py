@@ -1,4 +1,4 @@
-"""``backwater import``: scenarios from inputs of other programs."""
+"""``backwater import``: makes scenarios from inputs of other programs."""
 
 from __future__ import annotations
 

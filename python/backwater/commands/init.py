@@ -1,4 +1,4 @@
-"""`backwater init`: a first scenario from a few questions."""
+"""`backwater init`: writes a first scenario from a few questions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ QUESTIONS = {
     "incast": "Senders of an incast, 0 for none",
     "schemes": "Schemes to compare (`backwater list schemes`)",
 }
-"""What is asked, in this order."""
+"""The questions, in this order."""
 
 
 def init(
@@ -134,7 +134,7 @@ def init(
 
 
 def _ask(answers: Answers, given: dict[str, object]) -> Answers:
-    """Ask what is not given, again where an answer makes no scenario."""
+    """Ask for the values that are not given. Repeat a question if the answer is invalid."""
     from backwater.scenario import draft
 
     for question, words in QUESTIONS.items():

@@ -1,4 +1,4 @@
-"""``backwater inspect``: what a scenario contains, before a run."""
+"""``backwater inspect``: describes a scenario without a run."""
 
 from __future__ import annotations
 

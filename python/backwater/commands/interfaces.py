@@ -1,4 +1,4 @@
-"""Interfaces and addresses: options that the commands `switch` and `host` share."""
+"""Options for interfaces and addresses that the commands `switch` and `host` share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def names_of(text: str) -> list[str]:
 
 
 def address_of(text: str) -> bytes | None:
-    """Return an address of Ethernet, if the text is one."""
+    """Return the octets of an Ethernet address; None if the text is not one."""
     try:
         octets = bytes(int(part, 16) for part in text.split(":"))
     except ValueError:
@@ -34,18 +34,18 @@ def address_of(text: str) -> bytes | None:
 
 
 def leading(interfaces: Sequence[str], peers: Sequence[str]) -> str:
-    """Return which interface leads to which node of the scenario, in words."""
+    """Return as text which interface leads to which node of the scenario."""
     return ", ".join(
         f"{interface} (to {peer})" for interface, peer in zip(interfaces, peers, strict=True)
     )
 
 
 def need_linux(what: str) -> None:
-    """Refuse other systems."""
+    """Raise ``RunError`` on systems other than Linux."""
     if sys.platform != "linux":
         raise RunError(f"{what} between interfaces needs Linux: its raw sockets")
 
 
-def told(counters: Iterable[Sequence[object]]) -> str:
-    """Return counters in words, without those that are 0."""
+def counter_text(counters: Iterable[Sequence[object]]) -> str:
+    """Return the counters that are not 0 as text."""
     return ", ".join(f"{name} {value:,}" for name, value in counters if value) or "nothing"

@@ -1,4 +1,4 @@
-"""What kind of file an argument is: one of another kind gets one answer, not many errors."""
+"""Detects the kind of a file, so that a wrong kind gives one error instead of many."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ import click
 from backwater.errors import ScenarioError
 
 _LARGE = 200_000
-"""A TOML file of more bytes is a scenario: nothing else is so long."""
+"""A larger TOML file, in bytes, is taken for a scenario. Other files are shorter."""
 
 _PARQUET = b"PAR1"
 
 
 class Kind(Enum):
-    """What a file or directory is, and which command takes it; ``{path}`` stands for its name."""
+    """Kinds of files and directories, each with a label and a hint about the right command.
+
+    ``{path}`` in a hint is replaced by the path.
+    """
 
     SCENARIO = (
         "a scenario",
@@ -32,24 +35,24 @@ class Kind(Enum):
     RESULTS = "a directory of results", "print it: backwater show {path}"
     DIRECTORY = "a directory", "name a file in it{files}"
 
-    def __init__(self, words: str, hint: str) -> None:
-        self.words, self.hint = words, hint
+    def __init__(self, label: str, hint: str) -> None:
+        self.label, self.hint = label, hint
 
 
 def expecting(*kinds: Kind) -> Callable[[Path], None]:
-    """Make a check that refuses what is not there, and what is certainly of none of these kinds.
+    """Return a check that refuses missing files and files of other kinds.
 
-    What is of no kind that is known passes: the command says better what is wrong with it.
+    A file of an unknown kind passes, because the command reports its errors in more detail.
     """
-    taken = " or ".join(kind.words for kind in kinds)
+    taken = " or ".join(kind.label for kind in kinds)
 
     def check(path: Path) -> None:
         try:
             path.stat()
         except (FileNotFoundError, NotADirectoryError):
-            raise ScenarioError(_not_there(path, kinds)) from None
+            raise ScenarioError(_missing(path, kinds)) from None
         except OSError:
-            return  # The command says why it cannot read it.
+            return  # The command reports why it cannot read the file.
         found = kind_of(path, long_scenario=Kind.SCENARIO in kinds)
         if found is None or found in kinds:
             return
@@ -61,14 +64,14 @@ def expecting(*kinds: Kind) -> Callable[[Path], None]:
             files=f", such as {files}" if files else "",
         )
         raise ScenarioError(
-            f"error: {path} is {found.words}, and `{command}` takes {taken}\n  = {hint}"
+            f"error: {path} is {found.label}, and `{command}` takes {taken}\n  = {hint}"
         )
 
     return check
 
 
-def _not_there(path: Path, kinds: Sequence[Kind]) -> str:
-    """Say that there is no such file, and which one may be meant."""
+def _missing(path: Path, kinds: Sequence[Kind]) -> str:
+    """Return the error for a missing file, with a similar name if there is one."""
     from difflib import get_close_matches
 
     endings = {".toml", ".parquet"} if Kind.WORKLOAD in kinds else {".toml"}
@@ -88,16 +91,16 @@ def _not_there(path: Path, kinds: Sequence[Kind]) -> str:
 
 
 def kind_of(path: Path, long_scenario: bool = True) -> Kind | None:
-    """Say what a file or directory is, as far as that is certain.
+    """Return the kind of a file or directory; None if it is not certain.
 
-    Where a scenario is expected, ``long_scenario``, a long file is not read twice.
+    If ``long_scenario`` is set, a long file is not parsed, because it is probably a scenario.
     """
     import tomllib
 
     try:
         if path.is_dir():
             return _directory(path)
-        if not path.is_file():  # A pipe can be read once only.
+        if not path.is_file():  # A pipe can be read only once.
             return None
         with path.open("rb") as file:
             if file.read(len(_PARQUET)) == _PARQUET:
@@ -129,7 +132,7 @@ def _parquet(path: Path) -> Kind:
 
 
 def _toml(keys: Set[str]) -> Kind | None:
-    """Tell by the keys at the top; those of two kinds are those of none."""
+    """Return the kind that the top-level keys show; None if they show none or several."""
     found = {
         Kind.SCENARIO: {"topology", "traffic", "workload", "switch"} & keys,
         Kind.SWEEP: {"scenario", "scenarios", "axes", "zip", "schemes", "seeds"} & keys,

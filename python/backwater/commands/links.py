@@ -1,4 +1,4 @@
-"""``backwater inspect --links``: what failing links do to a network, before a run."""
+"""``backwater inspect --links``: shows the effects of failing links, without a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed
 from backwater.commands.declare import App, Option
 
 _LISTED = 20
-"""Hosts that are named; more are counted."""
+"""Maximum number of hosts that are listed."""
 
 
 def register(app: App) -> None:

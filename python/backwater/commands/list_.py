@@ -15,7 +15,7 @@ def register(app: App) -> None:
 
 
 class Catalogue(StrEnum):
-    """What can be listed."""
+    """Lists that can be printed."""
 
     SCHEMES = "schemes"
     WORKLOADS = "workloads"

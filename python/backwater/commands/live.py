@@ -78,11 +78,11 @@ def live(
     result, stopped = watch(
         scenario.stem, lambda listener: _run(given, names, out, force, how, listener)
     )
-    told = _told(result)
-    lines = [f"{name}: {_frames(one)}; {_verdict(one)}" for name, one in told.items()]
-    same = all((one["simulator"] or one)["digest"] == one["digest"] for one in told.values())
-    summary = told if as_json else None
-    end(result, stopped, summary=summary, details=lines, good=same, told=warned)
+    statistics = _statistics(result)
+    lines = [f"{name}: {_frames(one)}; {_verdict(one)}" for name, one in statistics.items()]
+    same = all((one["simulator"] or one)["digest"] == one["digest"] for one in statistics.values())
+    summary = statistics if as_json else None
+    end(result, stopped, summary=summary, details=lines, good=same, printed=warned)
 
 
 def _run(
@@ -123,7 +123,7 @@ def _run(
 
 
 def _enter() -> None:
-    """Move this process into a user namespace, before anything starts a thread."""
+    """Move this process into a user namespace. No thread may have started before."""
     from backwater import _core
     from backwater.errors import RunError
 
@@ -132,8 +132,8 @@ def _enter() -> None:
     _core.enter_user_namespace()
 
 
-def _told(result: Results) -> dict[str, dict[str, Any]]:
-    """Return what each run wrote about its frames, by scheme."""
+def _statistics(result: Results) -> dict[str, dict[str, Any]]:
+    """Return the frame statistics of each run, by scheme."""
     from backwater.running.single import Lockstep
 
     return {
@@ -155,6 +155,6 @@ def _verdict(one: dict[str, Any]) -> str:
         return f"digest {one['digest']}"
     if one["simulator"]["digest"] == one["digest"]:
         return f"digest {one['digest']}, that of the simulator"
-    told = f"digest {one['digest']}, the simulator has {one['simulator']['digest']}"
+    verdict = f"digest {one['digest']}, the simulator has {one['simulator']['digest']}"
     difference = one["simulator"]["difference"]
-    return f"{told}: {difference}" if difference else told
+    return f"{verdict}: {difference}" if difference else verdict

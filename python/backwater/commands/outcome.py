@@ -1,4 +1,4 @@
-"""Runs that a command starts: shown while they go on, and reported when they are over."""
+"""Shows the progress of runs that a command starts, and reports their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def watch(name: str, simulate: Callable[[Listener], Results]) -> tuple[Results, bool]:
-    """Show the progress of runs; return what they left, and true if Ctrl-C ended them."""
+    """Show the progress of runs; return their results, and true if Ctrl-C ended them."""
     from backwater.running.progress import display
 
     try:
@@ -34,12 +34,11 @@ def end(
     summary: Any = None,
     details: Sequence[str] = (),
     good: bool = True,
-    told: Collection[str] = (),
+    printed: Collection[str] = (),
 ) -> NoReturn:
-    """Print the table of runs, or JSON where there is a `summary`, and leave with an exit code.
+    """Print the table of runs, or JSON if there is a `summary`, and exit with a code.
 
-    `good` is false if the caller found something wrong. `told` are warnings that are printed
-    already.
+    `good` is false if the caller found an error. `printed` are warnings that were printed before.
     """
     from backwater.commands.terminal import print_audit, print_results
     from backwater.results import REPORT
@@ -51,7 +50,7 @@ def end(
         for line in details:
             print(line)
     if len(result.points) <= MOST:
-        print_audit(result.labelled(), told)
+        print_audit(result.labelled(), printed)
     for point in result.points:
         if failure := result.failed.get(point.key):
             say(f"error: {result.label(point) or point.scheme} failed: {failure.message}")
@@ -65,4 +64,4 @@ def end(
 
 
 MOST = 12
-"""Runs that are printed one by one."""
+"""Maximum number of runs whose warnings are printed."""

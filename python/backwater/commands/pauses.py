@@ -46,7 +46,7 @@ def _tables(run: RunFiles) -> dict[str, Any]:
 
 
 def _unrecorded(run: RunFiles) -> list[str]:
-    """Say what was not recorded of the pauses, and how to get it."""
+    """Return a note about missing records of pauses, and how to record them."""
     from backwater.analysis.pauses import RECORD, has_trees, has_victims
 
     if has_trees(run) and has_victims(run):

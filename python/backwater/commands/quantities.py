@@ -7,14 +7,14 @@ from collections.abc import Callable
 from backwater.commands.declare import BadParameter
 
 _LONG = {"min": "60s", "m": "60s", "h": "3600s"}
-"""Units of time that scenarios lack."""
+"""Units of time that options accept and scenarios do not."""
 
 
 def in_units(kind: str, unit: str, example: str, least: float = 0) -> Callable[[str], float]:
     """Return a parser of a quantity: `time` in ps or `size` in bytes.
 
-    ``unit`` is the unit of a bare number; empty: a unit is required. Values of at most ``least``
-    are refused.
+    ``unit`` is the unit of a bare number. If it is empty, a unit is required. Values of at most
+    ``least`` are refused.
     """
     from backwater._base import quantity
 
@@ -35,10 +35,10 @@ def in_units(kind: str, unit: str, example: str, least: float = 0) -> Callable[[
 
 
 def seconds(text: str) -> float:
-    """Parse a duration with its unit; in seconds."""
+    """Parse a duration with its unit, and return seconds."""
     return in_units("time", "", "90s, 10min or 2h")(text) / 1e12
 
 
 def size_bytes(text: str) -> int:
-    """Parse a size with its unit; in bytes."""
+    """Parse a size with its unit, and return bytes."""
     return int(in_units("size", "", "4GB or 512MiB")(text))

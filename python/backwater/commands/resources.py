@@ -1,4 +1,4 @@
-"""``backwater inspect --resources``: state that schemes need in switches."""
+"""``backwater inspect --resources``: shows the state that schemes need in switches."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def print_resources(cost: dict[str, Any], has_packet_size: bool) -> None:
 _NAMES = {"bfc": "BFC", "floodgate": "Floodgate", "spfc": "SPFC", "hpcc": "HPCC"}
 
 
-# BFC-54, FG-64, SPFC-45, HPCC-40
+# BFC-54, FG-64, SPFC-45, HPCC-40: state of a switch as counters, registers and bits
 def _system_lines(systems: dict[str, Any]) -> list[str]:
     """Describe the state of each system, averaged over the ports of each kind of switch."""
     from backwater._base.units import bytes_text
@@ -132,9 +132,9 @@ def _switch_lines(s: dict[str, Any], limit: float) -> list[str]:
     ]
 
 
-# FG-62
+# FG-62: memory of Floodgate in a switch
 def floodgate_lines(cost: dict[str, Any]) -> list[str]:
-    """Memory of each kind of switch in lines, the worst case of that many destinations."""
+    """Describe the memory of each kind of switch in the worst case of that many destinations."""
     lines = [f"for {cost['destinations']:,} destinations, all of them in use at once"]
     for switch in cost["switches"]:
         lines += ["", *_floodgate_switch_lines(switch)]

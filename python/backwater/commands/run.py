@@ -70,7 +70,7 @@ def run(
     numbers = None if seeds is None else seeds_of(seeds)
     given = chosen(scenario, scheme, captured(capture, overrides), seed, profile)
     refuse_schemes(given, names or [])
-    told = warn(given, names or [scheme])
+    printed = warn(given, names or [scheme])
     options: dict[str, Any] = {"jobs": jobs} if many else {}
     result, stopped = watch(
         scenario.stem,
@@ -85,7 +85,7 @@ def run(
             **options,
         ),
     )
-    end(result, stopped, summary=_summary(result, many) if as_json else None, told=told)
+    end(result, stopped, summary=_summary(result, many) if as_json else None, printed=printed)
 
 
 def _summary(result: Results, many: bool) -> dict[str, Any]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from backwater.running.run import Plan
 
 _SHOWN = 20
-"""Runs that are listed one by one."""
+"""Maximum number of runs that are listed one by one."""
 
 
 def register(app: App) -> None:

@@ -1,4 +1,4 @@
-"""The command that puts a switch between real interfaces."""
+"""The command that runs a switch on real network interfaces."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from backwater.commands.declare import App, BadParameter, Option
 from backwater.commands.interfaces import (
     REMOVED,
     address_of,
+    counter_text,
     leading,
     names_of,
     need_linux,
-    told,
 )
 
 PRIORITIES = 8
@@ -146,8 +146,8 @@ def switch(
 
 
 def _show(last: dict[str, Any]) -> None:
-    """Print what was counted, without what is 0."""
+    """Print the counters that are not 0."""
     print(f"{last['name']} ran for {last['seconds']:.1f} s")
     for port in last["ports"]:
-        print(f"{port['interface']}: {told(port['counters'])}")
-    print(f"together: {told(last['counters'])}")
+        print(f"{port['interface']}: {counter_text(port['counters'])}")
+    print(f"together: {counter_text(last['counters'])}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 TOP = 20
-"""Combinations of a ranking that are printed."""
+"""Maximum number of combinations of a ranking that are printed."""
 
 
 def print_results(
@@ -26,7 +26,7 @@ def print_results(
     maximize: str | None = None,
     subject_to: Sequence[str] = (),
 ) -> None:
-    """Print a column per run, or a ranking where keys or seeds vary; nothing of it is cut."""
+    """Print a column per run, or a ranking if keys or seeds vary. Texts are never shortened."""
     from backwater.results.ranking import rank, sentence
 
     asked = minimize is not None or maximize is not None or bool(subject_to)
@@ -63,7 +63,7 @@ def _print_ranking(results: Results, ranking: Ranking) -> None:
 
 
 def print_table(runs: Mapping[str, RunFiles]) -> None:
-    """Print the table of results on standard output; nothing of it is cut."""
+    """Print the table of results on standard output. Texts are never shortened."""
     summaries = {name: run.summary for name, run in runs.items()}
     lines: list[list[_Cell]] = [[("", ""), *((name, _BOLD) for name in runs)]]
     for group, rows in groupby(rows_of(summaries.values()), key=lambda row: row.group):
@@ -88,24 +88,24 @@ def print_table(runs: Mapping[str, RunFiles]) -> None:
 
 
 _Cell = tuple[str, str]
-"""A text and the code of its style, if any."""
+"""A text, and the code of its style if it has one."""
 
 _BOLD, _CYAN = "\x1b[1m", "\x1b[36m"
 
 
 def _padded(line: list[_Cell], widths: list[int], styled: bool) -> Iterator[str]:
-    """Give the cells at their widths: the first begins at the left, the others end at the right."""
+    """Pad cells to their widths. The first column is aligned left, the others right."""
     for column, ((words, style), width) in enumerate(zip(line, widths, strict=False)):
         space = " " * (width - len(words))
         shown = f"{style}{words}\x1b[0m" if styled and style else words
         yield space + shown if column else shown + space
 
 
-def print_audit(runs: Mapping[str, RunFiles], told: Collection[str] = ()) -> None:
-    """Print on standard error what is wrong or doubtful about finished runs, but what is `told`."""
+def print_audit(runs: Mapping[str, RunFiles], printed: Collection[str] = ()) -> None:
+    """Print errors and warnings of finished runs on standard error, except those in `printed`."""
     for name, run in runs.items():
         summary = run.summary
-        new = [one for one in summary["warnings"] if not one.endswith(tuple(told))]
+        new = [one for one in summary["warnings"] if not one.endswith(tuple(printed))]
         lines = [f"warning: {name}: {one}" for one in new]
         threads = summary["performance"].get("threads", {})
         if threads.get("why"):
