@@ -1,1 +1,1 @@
-"""Why a run came out as it did: delay breakdown, critical paths, pauses."""
+"""Explains results of a run: delay breakdown, critical paths, pauses."""

@@ -1,6 +1,6 @@
-"""Where the time of flows went: in words for single flows, in sums for the slow ones of a run.
+"""Delay breakdown: text for single flows, and sums for the slow flows of a run.
 
-Made of the tables of runs with ``[record] blame = {}`` (`specs/blame.md`).
+The data are the tables of runs with ``[record] blame = {}`` (`specs/blame.md`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from backwater.results.files import RunFiles
 
 RECORD = "record.blame={}"
-"""What makes a run record it, as an override."""
+"""The override with which a run records the breakdown."""
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "own transmission": ("nic_sending",),
@@ -38,7 +38,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "credits of links": ("nic_no_room", "no_room"),
     "host": ("host",),
 }
-"""Parts that say the same about a flow, by a common name: columns of ``blame`` without unit."""
+"""Groups of similar parts under a common name.
+
+Parts are columns of ``blame`` without their unit.
+"""
 
 COLOURS = {
     "own transmission": "#9aa5b1",
@@ -57,13 +60,13 @@ COLOURS = {
     "credits of links": "#e377c2",
     "host": "#3c4650",
 }
-"""The colour of each group in figures: grey what nobody can take away, red what PFC does."""
+"""The colour of each group in figures. Grey: unavoidable time. Red: PFC."""
 
 LEAST = 0.005
-"""Parts that are a smaller share of a flow's time are named together."""
+"""Parts with a smaller share of a flow's time are summed up."""
 
 CLASSES = ("short", "medium", "long", "incast")
-"""Flows by size; those of incasts apart."""
+"""Classes of flows: by size, with incast flows in a class of their own."""
 
 _WORDS = {
     "nic_sending": "its own transmission at the NIC",
@@ -92,7 +95,7 @@ _WORDS = {
 }
 
 _NO_WAIT = ("nic_sending", "propagation", "serialisation")
-"""Parts that are no waits: they have no rows in ``blame_hops``."""
+"""Parts that are not waits. They have no rows in ``blame_hops``."""
 
 
 Slow = dict[str, dict[str, dict[str, Any]]]
@@ -100,7 +103,7 @@ Slow = dict[str, dict[str, dict[str, Any]]]
 
 
 NAMED_LOSSES = 3
-"""Places where packets were lost that a sentence names; the data has all."""
+"""Maximum number of places of losses in a sentence. The data has all places."""
 
 _LOST = {
     "buffer": "dropped at {at}, where the buffer was full",
@@ -113,7 +116,7 @@ _LOST = {
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Packets of a flow that were dropped: at which port or node, why, and how many."""
+    """Dropped packets of a flow: the port or node, the cause, and the numbers."""
 
     at: str
     cause: str
@@ -129,11 +132,12 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A part of a flow's time: how long, what for, at which port, and where a pause goes back to.
+    """A part of a flow's time: its kind, duration and port, and the root port of a pause.
 
-    ``at`` and ``root`` are ports, as ``node -> peer``; None where that says nothing. ``incast`` is
-    the number of incast flows to the host behind ``root`` that were in flight meanwhile. ``lost``
-    lists what a recovery repairs; None for other parts, and where it is not recorded.
+    ``at`` and ``root`` are ports, as ``node -> peer``, or None if the part has none. ``incast`` is
+    the number of incast flows to the host behind ``root`` that were in flight at the same time.
+    ``lost`` lists the losses that a recovery repairs. It is None for other parts, or if losses were
+    not recorded.
     """
 
     part: str
@@ -144,7 +148,7 @@ class Reason:
     lost: tuple[Loss, ...] | None = None
 
     def words(self) -> str:
-        """Return what the time was spent on, as a sentence goes on with it."""
+        """Return a phrase that describes the part."""
         text = _WORDS[self.part]
         if self.at is not None:
             text += f" at {self.at}"
@@ -164,7 +168,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a flow took as long as it did: its reasons, the longest first; they add up."""
+    """Delay breakdown of one flow. The reasons are sorted by time, longest first, and add up."""
 
     flow: int
     bytes: int
@@ -176,7 +180,7 @@ class Explanation:
     reasons: tuple[Reason, ...]
 
     def data(self) -> dict[str, Any]:
-        """Return the same as plain data, for programs."""
+        """Return the explanation as plain data."""
         reasons = [
             {
                 "part": r.part,
@@ -202,7 +206,7 @@ class Explanation:
 
 
 def is_recorded(run: RunFiles) -> bool:
-    """Say whether the run recorded where the time of its flows went."""
+    """Return true if the run recorded the delay breakdown."""
     return _is_in(run.path)
 
 
@@ -211,12 +215,12 @@ def _is_in(path: Path) -> bool:
 
 
 def require(run: RunFiles) -> None:
-    """Raise :class:`~backwater.errors.InputError`, with what to do, where it did not."""
+    """Raise :class:`~backwater.errors.InputError` with advice if the run has no breakdown."""
     require_all({run.scheme: run}, run.path)
 
 
 def require_all(runs: Mapping[str, RunFiles], path: Path) -> None:
-    """Do so for the runs of a directory, which is where the user found them."""
+    """Raise the same error if a run of a directory has no breakdown."""
     missing = [run for run in runs.values() if not is_recorded(run)]
     if not missing:
         return
@@ -230,14 +234,14 @@ def require_all(runs: Mapping[str, RunFiles], path: Path) -> None:
 
 
 def again(run: RunFiles) -> Path:
-    """Return the directory for the same run with the account."""
+    """Return the directory for a repetition of the run with the breakdown."""
     return run.path.with_name(f"{run.path.name}-blame")
 
 
 def recorded(run: RunFiles) -> RunFiles | None:
-    """Return the run that has the account of a run's flows: itself, or the same one beside it.
+    """Return the run that has the breakdown: the run itself, or its repetition.
 
-    None where neither has. The run beside it counts only with an equal digest.
+    Returns None if neither has one. The repetition counts only if its digest is equal.
     """
     from backwater.results.files import RunFiles
 
@@ -249,7 +253,7 @@ def recorded(run: RunFiles) -> RunFiles | None:
 
 
 def words(part: str) -> str:
-    """Return what the time of a part was spent on, as a sentence goes on with it."""
+    """Return a phrase that describes a part."""
     return _WORDS[part]
 
 
@@ -269,7 +273,7 @@ def with_class(flows: polars.DataFrame) -> polars.DataFrame:
 
 
 def accounts(run: RunFiles) -> polars.DataFrame:
-    """Return a row per measured flow: ``id``, ``size_class``, ``slowdown``, ``fct_ps``, groups.
+    """Return a row per measured flow: ``id``, ``size_class``, ``slowdown``, ``fct_ps``, and groups.
 
     The columns of :data:`GROUPS` are in picoseconds and add up to ``fct_ps``.
     """
@@ -285,11 +289,11 @@ def accounts(run: RunFiles) -> polars.DataFrame:
 
 
 def slow(run: RunFiles, percentile: float = 99) -> polars.DataFrame:
-    """Return what the slow flows of each class spent their time on, on average.
+    """Return the mean delay breakdown of the slow flows of each class.
 
-    A row per class with flows: ``size_class``, ``flows`` (how many are slow: their slowdown is at
-    or above this percentile of their class), ``slowdown`` and ``fct_ps`` (their means), and the
-    columns of :data:`GROUPS` in picoseconds, which add up to ``fct_ps``.
+    There is one row per ``size_class`` with flows. A flow is slow if its slowdown is at or above
+    this percentile of its class. ``flows`` is the number of slow flows. ``slowdown`` and ``fct_ps``
+    are their means. The columns of :data:`GROUPS` are in picoseconds and add up to ``fct_ps``.
     """
     import polars as pl
 
@@ -305,7 +309,7 @@ def slow(run: RunFiles, percentile: float = 99) -> polars.DataFrame:
 
 
 def slow_by_class(runs: Mapping[str, RunFiles], percentile: float = 99) -> Slow:
-    """Return the rows of :func:`slow` by class and run; classes without flows are left out."""
+    """Return the rows of :func:`slow` by class and run, without classes that have no flows."""
     tables = {name: slow(run, percentile) for name, run in runs.items()}
     found: Slow = {}
     for size_class in CLASSES:
@@ -321,7 +325,7 @@ def slow_by_class(runs: Mapping[str, RunFiles], percentile: float = 99) -> Slow:
 
 
 def named(found: Slow) -> list[str]:
-    """Return the groups that are no small part of the time of some row, in their order."""
+    """Return, in order, the groups with a significant share of the time in at least one row."""
     rows = [row for by_run in found.values() for row in by_run.values()]
     return [g for g in COLOURS if any(row[g] >= LEAST * row["fct_ps"] for row in rows)]
 
@@ -333,10 +337,11 @@ def pick(
     size_class: str | None = None,
     percentile: float | None = None,
 ) -> list[int]:
-    """Return flows to explain, by number.
+    """Return the numbers of flows to explain.
 
-    ``flow`` alone; or of those that are measured, or of a ``size_class``, the ``worst`` ones by
-    slowdown (the slowest first), or the one at a ``percentile``.
+    ``flow`` selects one flow by its number. Otherwise the flows are selected among the measured
+    flows, or among those of a ``size_class``. The result is the ``worst`` flows by slowdown (the
+    slowest first), or the flow at a ``percentile``.
     """
     import polars as pl
 
@@ -359,9 +364,9 @@ def pick(
 
 
 def _check_number(run: RunFiles, flow: int) -> None:
-    """Raise :class:`~backwater.errors.InputError` where no flow of this number has an account.
+    """Raise :class:`~backwater.errors.InputError` if no flow of this number has a breakdown.
 
-    The message tells the numbers that there are, and how to find one.
+    The message lists the numbers of flows, and commands that find a flow.
     """
     import polars as pl
 
@@ -376,7 +381,7 @@ def _check_number(run: RunFiles, flow: int) -> None:
     spans = flows.group_by("source").agg(number.min(), last=number.max(), flows=pl.len())
     lines = [f"{run.path}: {why}. The flows of this run are"]
     for source, first, last, height in spans.sort("id").iter_rows():
-        # Messages of a workload leave numbers out.
+        # The messages of a workload do not use all numbers in the range.
         some = "" if height == last - first + 1 else f" ({height:,} of these numbers)"
         lines.append(f"  {source}: {first} to {last}{some}")
     lines.append("To find one:")
@@ -387,14 +392,14 @@ def _check_number(run: RunFiles, flow: int) -> None:
 
 
 def _counts(measured: polars.DataFrame) -> str:
-    """Say of which classes there are flows, after that there are none of one."""
+    """Return a note with the number of flows of each class that has flows."""
     counts = dict(measured["size_class"].value_counts().iter_rows())
     there = ", ".join(f"{counts[one]:,} {one}" for one in CLASSES if one in counts)
     return f"; there are {there}" if there else ""
 
 
 def explain(run: RunFiles, numbers: Sequence[int]) -> list[Explanation]:
-    """Return why these flows took as long as they did."""
+    """Return the explanations of these flows."""
     import polars as pl
 
     require(run)
@@ -437,7 +442,7 @@ def _names(run: RunFiles) -> tuple[dict[int, str], dict[tuple[int, int], str]]:
 def _losses(
     run: RunFiles, flow: int, name: dict[int, str], port: dict[tuple[int, int], str]
 ) -> tuple[Loss, ...] | None:
-    """Return where packets of a flow were dropped; None: the run is older than this record."""
+    """Return the losses of a flow; None if the run is older than the record of losses."""
     import polars as pl
 
     if not (run.path / "blame_losses.parquet").exists():
@@ -462,7 +467,7 @@ def _waits(
     port: dict[tuple[int, int], str],
     lost: tuple[Loss, ...] | None,
 ) -> list[Reason]:
-    """Return what one flow waited for, port by port."""
+    """Return the waits of one flow, port by port."""
     reasons = []
     for row in hops.iter_rows(named=True):
         part = row["part"]
@@ -476,7 +481,7 @@ def _waits(
 
 
 def _incast(run: RunFiles, host: int, flow: dict[str, Any]) -> int:
-    """Return how many flows of incasts to a host were under way while a flow was."""
+    """Return the number of incast flows to a host that were in flight together with a flow."""
     import polars as pl
 
     ends = pl.col("received_ps").fill_null(run.summary["end_ps"])

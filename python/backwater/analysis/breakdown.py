@@ -1,8 +1,7 @@
-"""Flows by what an incast does to them, and ports by their role on the path of a packet.
+"""Classes of flows by the effects of incasts, and roles of ports on the path of a packet.
 
-Made of what every run records: the flows, the ports (which are the topology), the pauses, and the
-paths that the flows take, which follow from the scenario. The words are those of Floodgate's paper
-(`docs/breakdown.md`).
+The data are in every run: flows, ports (the topology) and pauses. Paths of flows follow from the
+scenario. The terms are those of Floodgate's paper (`docs/breakdown.md`).
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
     from backwater.results.files import RunFiles
 
 CLASSES = ("incast", "victim-of-incast", "victim-of-pfc", "other")
-"""What an incast does to a flow; each flow has the first that fits."""
+"""Classes of flows. If several apply to a flow, it has the first one."""
 
 ROLES = ("tor-up", "agg-up", "core", "agg-down", "tor-down")
-"""Where a port of a switch stands on a packet's way, from its sender to its receiver."""
+"""Roles of switch ports on a packet's path, in order from its sender to its receiver."""
 
 
 def levels(run: RunFiles) -> dict[int, int]:
-    """Distance of each node from the nearest host, which has 0."""
+    """Return the distance of each node from the nearest host. Hosts have 0."""
     import polars as pl
 
     links = run.table("ports").select("node", "peer", pl.col("tier").cast(pl.String))
@@ -45,9 +44,9 @@ def levels(run: RunFiles) -> dict[int, int]:
 def port_roles(run: RunFiles) -> polars.DataFrame:
     """Return a row per switch port: ``node``, ``port`` and ``role``.
 
-    A ToR is a switch with hosts; its ports to them are ``tor-down``, all others ``tor-up``. Ports
-    of the switches farthest from the hosts are ``core``; those in between are ``agg-up`` or
-    ``agg-down``.
+    A ToR is a switch with hosts. Its ports to hosts are ``tor-down``, and all others are
+    ``tor-up``. Ports of the switches farthest from the hosts are ``core``. Ports of switches in
+    between are ``agg-up`` or ``agg-down``.
     """
     import polars as pl
 
@@ -73,9 +72,10 @@ def _role(own: int, peer: int, top: int) -> str:
 def flow_classes(run: RunFiles) -> polars.DataFrame:
     """Return a row per flow: ``id`` and ``flow_class``, one of :data:`CLASSES`.
 
-    ``victim-of-incast``: the flow belongs to no incast, and its receiver hangs on the same ToR as
-    the receiver of one. ``victim-of-pfc``: neither, and while it was under way PFC held a port on
-    its path. Where packets of a flow take several paths, no flow is a ``victim-of-pfc``.
+    ``victim-of-incast``: the flow is not part of an incast, and its receiver is on the same ToR as
+    the receiver of an incast. ``victim-of-pfc``: neither applies, and PFC paused a port on the path
+    while the flow was in flight. If packets of a flow take several paths, no flow is a
+    ``victim-of-pfc``.
     """
     import polars as pl
 
@@ -99,7 +99,7 @@ def flow_classes(run: RunFiles) -> polars.DataFrame:
 
 
 def _racks(run: RunFiles) -> dict[int, int]:
-    """Return the switch of each host; of several the first."""
+    """Return the switch of each host, or the first one if it has several."""
     level = levels(run)
     racks: dict[int, int] = {}
     for node, peer in run.table("ports").select("node", "peer").iter_rows():
@@ -109,9 +109,9 @@ def _racks(run: RunFiles) -> dict[int, int]:
 
 
 def held_flows(run: RunFiles) -> list[int]:
-    """Flows under way while PFC held a port that they had to leave by, in order.
+    """Return the sorted numbers of flows that were in flight while PFC paused a port of their path.
 
-    A flow is under way from its start to its last byte at the receiver, or to the end of the run.
+    A flow is in flight from its start to its last byte at the receiver, or to the end of the run.
     """
     import numpy as np
     import polars as pl
@@ -125,24 +125,24 @@ def held_flows(run: RunFiles) -> list[int]:
     ports = pauses.select("node", "port").unique()
     crossed = paths.join(ports, on=["node", "port"]).join(flows, on="id")
     held: set[int] = set()
-    for (node, port), under_way in crossed.partition_by("node", "port", as_dict=True).items():
+    for (node, port), in_flight in crossed.partition_by("node", "port", as_dict=True).items():
         when = pauses.filter((pl.col("node") == node) & (pl.col("port") == port)).sort("from_ps")
-        # Of a port's classes the intervals may overlap; where one ends last counts.
+        # Pauses of a port's classes may overlap. So the end is the latest end so far.
         begins = when["from_ps"].to_numpy()
         ends = np.maximum.accumulate(when["to_ps"].to_numpy())
-        next_end = np.searchsorted(ends, under_way["start_ps"].to_numpy(), side="right")
+        next_end = np.searchsorted(ends, in_flight["start_ps"].to_numpy(), side="right")
         some = next_end < len(ends)
         begin = begins[next_end.clip(max=len(ends) - 1)]
-        met = some & (begin < under_way["end_ps"].to_numpy())
-        held.update(under_way["id"].filter(pl.Series(met)).to_list())
+        met = some & (begin < in_flight["end_ps"].to_numpy())
+        held.update(in_flight["id"].filter(pl.Series(met)).to_list())
     return sorted(held)
 
 
 def flow_paths(run: RunFiles) -> polars.DataFrame | None:
-    """Return a row per flow and port that it leaves by, sender first: ``id``, ``node``, ``port``.
+    """Return a row per flow and egress port, in path order: ``id``, ``node``, ``port``.
 
-    The paths follow from the scenario; nothing is run. ``None`` where packets of a flow take
-    several.
+    The paths are computed from the scenario without a simulation. ``None`` is returned if packets
+    of a flow take several paths.
     """
     import numpy as np
     import polars as pl
@@ -168,9 +168,9 @@ def flow_paths(run: RunFiles) -> polars.DataFrame | None:
 
 
 def by_class(run: RunFiles) -> polars.DataFrame:
-    """Completion times of measured flows by class: how many, mean and p99 in ps.
+    """Return the completion times of measured flows by class: number, mean and p99 in ps.
 
-    They end as the scenario says (`run.fct`): with the last byte, or with its ACK.
+    As `run.fct` of the scenario defines, a time ends with the last byte or with its ACK.
     """
     import polars as pl
 
@@ -187,9 +187,10 @@ def by_class(run: RunFiles) -> polars.DataFrame:
 
 
 def by_role(run: RunFiles) -> polars.DataFrame:
-    """Ports by role: ``role``, ``ports``, the fullest port in bytes, and how long data waited.
+    """Return ports by role: ``role``, ``ports``, the fullest port in bytes, and mean waiting time.
 
-    The last, of flows that belong to no incast, only where the run has ``[record] waiting``.
+    The waiting time is that of flows that are not part of an incast. It is present only if the run
+    has ``[record] waiting``.
     """
     import polars as pl
 
@@ -205,7 +206,7 @@ def by_role(run: RunFiles) -> polars.DataFrame:
 
 
 def port_bytes(ports: polars.DataFrame) -> polars.Expr:
-    """Return the most bytes that ever waited for a port: queued at it, and held for it in VOQs."""
+    """Return the maximum number of bytes that waited for a port, in its queues and in VOQs."""
     import polars as pl
 
     held = "max_port_bytes"

@@ -1,7 +1,7 @@
-"""Critical paths: which sends, on which links, made a collective or a whole workload late.
+"""Critical paths: the sends and links that delayed a collective or a whole workload.
 
-A path goes back from what ended last, always over what was waited for last, up to a rank that had
-nothing to wait for but its own start.
+A path goes back from the event that ended last. Each step goes to the latest event that the current
+one waited for. The path begins at a rank that waited only for its own start.
 """
 
 from __future__ import annotations
@@ -30,18 +30,22 @@ COLUMNS = (
     "ideal_ps",
     "before_ps",
 )
-"""Columns of a path: the message as a flow, its hosts, when it was sent and had arrived, how long
-that took and would take alone, and how long the sender had what it waited for before it sent."""
+"""Columns of a path.
+
+They are the message as a flow, its hosts, and the times when it was sent and received. Further
+columns are its duration, its duration without other traffic, and the time from the sender's last
+dependency to the send.
+"""
 
 STEPS = ("rank", "index", "kind", "peer", "bytes", "instance", "start_ps", "end_ps", "spent_ps")
-"""Columns of the path of a workload: operations, and how much of the whole time is theirs."""
+"""Columns of the path of a workload: operations, and their share of the whole time."""
 
 _ALONE = ("nic_sending", "propagation", "serialisation")
-"""Parts of a flow's time that it has alone in the network, too."""
+"""Parts of a flow's time that it also has without other traffic."""
 
 
 def slowest(run: RunFiles) -> dict[str, Any] | None:
-    """Return the row of the collective that took longest; nothing where none has ended."""
+    """Return the row of the slowest collective; None if no collective has ended."""
     return longest(run.table("collectives"))
 
 
@@ -52,10 +56,10 @@ def chosen(
     group: str | None = None,
     kind: str | None = None,
 ) -> polars.DataFrame:
-    """Return the rows of the collectives of a workload, with a number, of a group, of a kind.
+    """Return the rows of collectives, filtered by workload, number, group and kind.
 
     ``group`` is the group's name, its number, or ``all`` for all ranks. Raises
-    :class:`~backwater.errors.InputError` where no such collective has ended.
+    :class:`~backwater.errors.InputError` if no such collective has ended.
     """
     import polars as pl
 
@@ -80,7 +84,7 @@ def chosen(
 
 
 def _require(run: RunFiles, workload: str) -> None:
-    """Raise :class:`~backwater.errors.InputError` where a run has no such workload."""
+    """Raise :class:`~backwater.errors.InputError` if a run has no such workload."""
     names = run.table("ranks")["workload"].cast(str).unique(maintain_order=True).to_list()
     if workload not in names:
         raise InputError(
@@ -89,7 +93,7 @@ def _require(run: RunFiles, workload: str) -> None:
 
 
 _NAMED = 12
-"""Groups and kinds that a message names at most."""
+"""Maximum number of groups and kinds in a message."""
 
 
 def _kept(
@@ -110,7 +114,7 @@ def _kept(
 
 
 def _of_group(table: polars.DataFrame, group: str) -> polars.Expr:
-    """Whether a collective is of a group: by its name, where groups have names, or its number."""
+    """Return a filter for the collectives of a group, given by its name or number."""
     import polars as pl
 
     if group == "all":
@@ -123,7 +127,7 @@ def _of_group(table: polars.DataFrame, group: str) -> polars.Expr:
 
 
 def slowest_first(table: polars.DataFrame) -> polars.DataFrame:
-    """Return collectives by how long they took, the longest first."""
+    """Return collectives sorted by duration, the longest first."""
     import polars as pl
 
     took = pl.col("end_ps") - pl.col("start_ps")
@@ -131,18 +135,18 @@ def slowest_first(table: polars.DataFrame) -> polars.DataFrame:
 
 
 def longest(table: polars.DataFrame) -> dict[str, Any] | None:
-    """Return the row of the collective that took longest; nothing where there is none."""
+    """Return the row of the longest collective; None if the table is empty."""
     first = slowest_first(table).head(1)
     return first.row(0, named=True) if first.height else None
 
 
 def ranks_of(run: RunFiles, workload: str) -> dict[int, int]:
-    """Return the ranks of a workload by their hosts; a host may have ranks of others, too."""
+    """Return the rank of each host in a workload. A host may also have ranks of other workloads."""
     return dict(run.table("ranks").filter(workload=workload).select("host", "rank").iter_rows())
 
 
 def group_words(collective: Mapping[str, Any]) -> str:
-    """Return what the ranks of a collective are called: their group by its name, or all ranks."""
+    """Return the label of the ranks of a collective: the name of their group, or all ranks."""
     if collective["group"] is None:
         return "all ranks"
     # Tables of earlier versions have no names.
@@ -162,12 +166,12 @@ def messages(run: RunFiles, workload: str) -> polars.DataFrame:
 def critical_path(
     run: RunFiles, collective: dict[str, Any], sent: polars.DataFrame | None = None
 ) -> polars.DataFrame:
-    """Return the messages that followed each other up to the end of a collective, first to last.
+    """Return the messages on the critical path of a collective, first to last.
 
-    The last of them is what its last rank received, or what it sent, where it ended with the last
-    ACK of that. ``collective`` is a row of ``run.collectives``; ``sent`` is :func:`messages` of its
-    workload, for those who want many paths. Raises :class:`~backwater.errors.InputError` where the
-    run has no such workload.
+    The last message is the one that its last rank received. If the collective ended with an ACK, it
+    is the message that this rank sent. ``collective`` is a row of ``run.collectives``. ``sent`` is
+    :func:`messages` of its workload, which saves time for many paths. Raises
+    :class:`~backwater.errors.InputError` if the run has no such workload.
     """
     import polars as pl
 
@@ -178,7 +182,7 @@ def critical_path(
     starts = dict(_parts(run, collective).select("host", "start_ps").iter_rows())
     members = list(starts)
     ends = pl.col("src").is_in(members), pl.col("dst").is_in(members)
-    # With PXN other ranks of a server pass messages on.
+    # With PXN, other ranks of a server forward messages.
     among = (
         ends[0] | ends[1]
         if _declared(run.resolved, collective["workload"]).get("pxn")
@@ -193,7 +197,7 @@ def critical_path(
         arrived.setdefault(row[2], []).append(row)
     host, until = last["host"][0], end
     path: list[list[Any]] = []
-    # It may have ended with an ACK, half a round trip after the message was there.
+    # The collective may have ended with an ACK, half a round trip after the message arrived.
     own = kept.filter(src=host, acked_ps=end).sort("start_ps").head(1)
     if own.height:
         flow, src, dst, size, start, received, ideal, _ = own.row(0)
@@ -204,7 +208,7 @@ def critical_path(
         at = bisect_right(there, until, key=lambda row: row[5])
         arrival = there[at - 1][5] if at else 0
         start = starts.get(host, begin)
-        if start > until:  # It passes a message on, and starts its own part later.
+        if start > until:  # The rank forwards a message before it starts its own part.
             start = 0
         if path:
             path[-1][-1] = until - max(arrival, start)
@@ -217,9 +221,10 @@ def critical_path(
 
 
 def latest(path: polars.DataFrame, count: int) -> polars.DataFrame:
-    """Return the messages of a path that took longest beyond what they take alone, as ``late_ps``.
+    """Return the messages of a path with the largest delay, the largest first.
 
-    ``count`` is how many they are at most; the first is the latest.
+    ``late_ps`` is the duration beyond the duration without other traffic. At most ``count``
+    messages are returned.
     """
     import polars as pl
 
@@ -232,16 +237,16 @@ def latest(path: polars.DataFrame, count: int) -> polars.DataFrame:
 
 @cache
 def _declared(resolved: str, workload: str) -> dict[str, Any]:
-    """Return what a scenario says of a workload."""
+    """Return the table of a workload in a scenario."""
     workloads = tomllib.loads(resolved).get("workload", [])
     return next((found for found in workloads if found["name"] == workload), {})
 
 
 def _parts(run: RunFiles, collective: dict[str, Any]) -> polars.DataFrame:
-    """Return the operations of ranks that are a collective, by its number in its group.
+    """Return the operations of ranks that form a collective, by its number in its group.
 
-    Their kinds may differ, where ranks count as they start them. Of one that a file composes of
-    operations it is the one with which each rank started.
+    Their kinds may differ if ranks count collectives in the order of their starts. If a file
+    composes the collective of several operations, the first operation of each rank is returned.
     """
     import polars as pl
 
@@ -260,12 +265,13 @@ def _parts(run: RunFiles, collective: dict[str, Any]) -> polars.DataFrame:
 
 
 def links(run: RunFiles, sends: polars.DataFrame) -> polars.DataFrame:
-    """Return where the messages of a path lost time, the worst first.
+    """Return where the messages of a path lost time, the largest loss first.
 
-    A row per port and part of the account of flows: ``port`` (``node -> peer``), ``part`` (as in
-    ``run.blame``), ``sends`` (how many messages lost time there) and ``late_ps``, the sum. What a
-    message takes alone in the network is left out. Raises
-    :class:`~backwater.errors.InputError` where the run has no account (``[record] blame``).
+    There is one row per port and part of the delay breakdown. ``port`` is ``node -> peer``, and
+    ``part`` is as in ``run.blame``. ``sends`` is the number of messages that lost time there, and
+    ``late_ps`` is the sum of this time. Parts that a message has without other traffic are left
+    out. Raises :class:`~backwater.errors.InputError` if the run has no breakdown (``[record]
+    blame``).
     """
     import polars as pl
 
@@ -298,11 +304,12 @@ def _ports(run: RunFiles) -> polars.DataFrame:
 
 
 def shared(run: RunFiles, sends: polars.DataFrame) -> polars.DataFrame:
-    """Return the link of each message that most bytes of other flows shared with it.
+    """Return the link of each message that it shared with most bytes of other flows.
 
-    A row per message whose path met other flows: ``flow``, ``port`` (``node -> peer``), ``others``
-    (flows that were under way by that link while the message was) and ``bytes``, their sizes. The
-    hosts' own links are among them. Needs ``[record] blame``, which has the paths.
+    There is one row per message whose path met other flows: ``flow`` and ``port`` (``node ->
+    peer``). ``others`` is the number of flows in flight on that link at the same time, and
+    ``bytes`` is the sum of their sizes. Links of hosts are included. The paths need ``[record]
+    blame``.
     """
     import polars as pl
 
@@ -337,12 +344,15 @@ def shared(run: RunFiles, sends: polars.DataFrame) -> polars.DataFrame:
 def repeats(run: RunFiles, workload: str) -> polars.DataFrame | None:
     """Return the times of a workload's repeats, or of the passes of its file.
 
-    A row per repeat of which something has ended: ``repeat`` (from 0), ``operations`` (how many of
-    all ranks have ended), ``whole`` (whether all have), ``start_ps`` and ``end_ps`` (first start,
-    last end of an operation), and ``took_ps`` since the end of the repeat before, or since the
-    workload's start: repeats overlap where ranks are not equally far. Nothing where a workload has
-    one repeat, or nobody knows: the ``repeats`` of a scenario, and ``passes`` in the ``source`` of
-    a file, say how often each rank goes through its operations.
+    There is one row per ``repeat`` (from 0) in which at least one operation has ended.
+    ``operations`` is the number of ended operations of all ranks, and ``whole`` is true if all have
+    ended. ``start_ps`` and ``end_ps`` are the first start and the last end of an operation.
+
+    ``took_ps`` is the time since the end of the previous repeat, or since the workload's start.
+    Repeats overlap if ranks differ in their progress.
+
+    The number of repeats is ``repeats`` in the scenario, or ``passes`` in the ``source`` of the
+    file. None is returned if there is one repeat, or if the number is unknown.
     """
     import polars as pl
 
@@ -350,7 +360,7 @@ def repeats(run: RunFiles, workload: str) -> polars.DataFrame | None:
     if lengths is None:
         return None
     start_ps = run.table("ranks").filter(workload=workload)["start_ps"].min()
-    # When this repeat and all those before it are over.
+    # Time when this repeat and all previous ones have ended.
     over_ps = pl.col("end_ps").cum_max()
     return (
         _with_repeats(run.table("operations").filter(workload=workload), lengths)
@@ -367,7 +377,7 @@ def repeats(run: RunFiles, workload: str) -> polars.DataFrame | None:
 
 
 def of_repeat(run: RunFiles, collectives: polars.DataFrame, repeat: int) -> polars.DataFrame:
-    """Return those of some collectives that are of one repeat of their workload, in their order."""
+    """Return the given collectives that belong to one repeat of their workload, in their order."""
     numbered: set[tuple[str, int | None, int]] = set()
     composed: set[tuple[str, int | None]] = set()
     for name in run.table("ranks")["workload"].cast(str).unique(maintain_order=True):
@@ -386,9 +396,9 @@ def of_repeat(run: RunFiles, collectives: polars.DataFrame, repeat: int) -> pola
 
 
 def _repeat_lengths(run: RunFiles, workload: str) -> dict[int, int] | None:
-    """Return how many operations of each rank are one repeat, of those that have any.
+    """Return the number of operations per repeat for each rank with operations.
 
-    Nothing where there is one repeat at most.
+    None is returned if there is at most one repeat.
     """
     declared = _declared(run.resolved, workload)
     count = declared.get("repeats") or _passes(declared.get("file"))
@@ -402,7 +412,7 @@ def _repeat_lengths(run: RunFiles, workload: str) -> dict[int, int] | None:
 
 
 def _with_repeats(operations: polars.DataFrame, lengths: Mapping[int, int]) -> polars.DataFrame:
-    """Say of operations of a workload of which ``repeat`` they are."""
+    """Add the column ``repeat`` to the operations of a workload."""
     import polars as pl
 
     length = pl.col("rank").replace_strict(lengths, return_dtype=pl.UInt32)
@@ -410,26 +420,28 @@ def _with_repeats(operations: polars.DataFrame, lengths: Mapping[int, int]) -> p
 
 
 def _passes(path: str | None) -> int | None:
-    """Return how often ranks go through the operations of a file, where it is there and says so."""
+    """Return how often ranks execute the operations of a file; None if this is unknown."""
     from backwater import workloads
 
     if path is None:
         return None
     try:
         passes = workloads.header(path).get("source", {}).get("passes")
-    except InputError:  # It has gone since the run.
+    except InputError:  # The file was removed after the run.
         return None
     return passes if isinstance(passes, int) else None
 
 
 def steps(run: RunFiles, workload: str, repeat: int | None = None) -> polars.DataFrame:
-    """Return the operations that followed each other up to the end of a workload, first to last.
+    """Return the operations on the critical path of a workload, first to last.
 
-    ``spent_ps`` of all rows adds up to the time from the workload's start to the last end. A
-    receive that waited accounts for the time from the start of its send on, a collective from the
-    start of the rank at which its own critical path begins; others from their own start on. With
-    the number of a ``repeat`` these are the operations of this repeat alone. Raises
-    :class:`~backwater.errors.InputError` where nothing of such a workload or repeat has ended.
+    ``spent_ps`` of all rows adds up to the time from the workload's start to the last end. The time
+    of an operation begins with its own start, with two exceptions. The time of a receive that
+    waited begins with the start of its send. The time of a collective begins with the start of the
+    rank where its critical path begins.
+
+    If ``repeat`` is given, only the operations of this repeat are returned. Raises
+    :class:`~backwater.errors.InputError` if no operation of the workload or repeat has ended.
     """
     import polars as pl
 
@@ -473,7 +485,7 @@ def _first(
     place: dict[tuple[int, int], int],
     sent: polars.DataFrame,
 ) -> dict[str, Any]:
-    """Return the operation with which the time begins that one accounts for."""
+    """Return the operation whose start begins the time that an operation accounts for."""
     if row["instance"] is not None:
         whole = row | {"last_rank": row["rank"]} | _begin(run, row)
         sends = critical_path(run, whole, sent)
@@ -489,11 +501,11 @@ def _first(
 
 
 def _begin(run: RunFiles, row: dict[str, Any]) -> dict[str, Any]:
-    """Return when the first rank started the collective that an operation is part of."""
+    """Return the time when the first rank started the collective of an operation."""
     return {"start_ps": _parts(run, row)["start_ps"].min()}
 
 
 def _start(run: RunFiles, row: dict[str, Any]) -> int:
-    """Return when the workload of an operation started."""
+    """Return the time when the workload of an operation started."""
     ranks = run.table("ranks").filter(workload=row["workload"], rank=row["rank"])
     return int(ranks["start_ps"][0])

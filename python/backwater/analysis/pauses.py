@@ -1,7 +1,7 @@
-"""What PFC did: how often each port was paused, what paused what, and which flows were victims.
+"""PFC pauses: rates per port, trees of causes, and victim flows.
 
-Rates need nothing; trees need ``[record] pauses`` in the scenario, victims need there
-``flows = true`` (``specs/spfc.md``).
+Rates are in every run. Trees need ``[record] pauses`` in the scenario, and victims need ``flows =
+true`` there (``specs/spfc.md``).
 """
 
 from __future__ import annotations
@@ -17,34 +17,38 @@ if TYPE_CHECKING:
     from backwater.results.files import RunFiles
 
 RECORD = "record.pauses.flows=true"
-"""What makes a run record both, as an override."""
+"""The override with which a run records both trees and victims."""
 
 FRAMES = ("pause_frames", "resume_frames")
-"""Columns of ports with the frames of PFC that arrived; results of earlier versions lack them."""
+"""Columns of ports with the number of received PFC frames.
+
+Results of earlier versions lack them.
+"""
 
 Held = tuple[int, int, int, int]
-"""A pause: the node and port that it holds, the class, and its number among those of these."""
+"""Key of a pause: the paused node and port, the class, and its number for these."""
 
 
 def has_trees(run: RunFiles) -> bool:
-    """Say whether the run recorded which pause caused which."""
+    """Return true if the run recorded which pause caused which."""
     return (run.path / "pause_causes.parquet").exists()
 
 
 def has_victims(run: RunFiles) -> bool:
-    """Say whether it also recorded which flows pauses held."""
+    """Return true if the run recorded which flows were paused."""
     return (run.path / "held_flows.parquet").exists()
 
 
 def rates(run: RunFiles, window: tuple[float, float] | None = None) -> polars.DataFrame:
     """Return a row per port that PFC paused: pauses, resumes and their rates, and the time paused.
 
-    ``port`` is the sending port that had to wait, such as ``h0->s0``; the node behind the arrow
-    sent the frames. ``pauses`` and ``resumes`` count the times that a class of the port became
-    paused, or was paused no longer. ``pause_frames`` and ``resume_frames`` count the frames that
-    arrived, repetitions included; they are of the whole run, and left out with a window. With a
-    window in picoseconds only pauses that begin (resumes: end) in it count, and time is cut at its
-    edges.
+    ``port`` is the paused sending port, such as ``h0->s0``. The node behind the arrow sent the
+    frames. ``pauses`` and ``resumes`` count how often a class of the port was paused and resumed.
+    ``pause_frames`` and ``resume_frames`` count received frames, including repetitions. They cover
+    the whole run, and are left out with a window.
+
+    With a window in picoseconds only pauses that begin, and resumes that occur, in it count. Time
+    outside the window does not count.
     """
     import polars as pl
 
@@ -83,22 +87,23 @@ def rates(run: RunFiles, window: tuple[float, float] | None = None) -> polars.Da
 
 @dataclass
 class _Tree:
-    """A root pause and all that follow from it."""
+    """A root pause and all pauses that it caused."""
 
     congested: str
     from_ps: int
     members: list[tuple[int, int, int, int]] = field(default_factory=list)
-    """Held node and port, from and to, of each pause that took effect."""
+    """Paused node and port, begin and end, of each pause that took effect."""
 
     pauses: int = 0
     depth: int = 0
 
 
 def trees(run: RunFiles) -> polars.DataFrame:
-    """Return a row per tree of pauses: where it began, how far it went, what it suppressed.
+    """Return a row per tree of pauses: its root, its depth, and the rate that it suppressed.
 
-    ``suppressed_peak`` and ``suppressed_mean`` are rates of the ports held at once over those of
-    all ports that send to switches: the largest, and the mean from the first to the last moment.
+    The suppressed rate is the sum of the rates of ports that are paused at the same time. It is
+    divided by the rates of all ports that send to switches. ``suppressed_peak`` is the maximum, and
+    ``suppressed_mean`` is the mean from the first to the last moment.
     """
     import polars as pl
 
@@ -150,8 +155,8 @@ def _tree_row(tree: _Tree, rate: dict[tuple[int, int], int], total: int) -> dict
 
 
 def _suppressed(tree: _Tree, rate: dict[tuple[int, int], int]) -> tuple[float, float]:
-    """Largest and mean sum of the rates of the ports that a tree holds, by a sweep over time."""
-    # SPFC-43
+    """Return the maximum and the mean of the sum of the rates of the ports that a tree pauses."""
+    # SPFC-43: suppressed rate of a tree, by a sweep over time
     steps = sorted(
         step
         for node, port, begin, end in tree.members
@@ -168,7 +173,7 @@ def _suppressed(tree: _Tree, rate: dict[tuple[int, int], int]) -> tuple[float, f
 
 
 def _effects(run: RunFiles) -> dict[Held, tuple[int, int]]:
-    """From when to when each pause held its port."""
+    """Return the begin and end of each pause."""
     table = run.table("pauses")
     if "number" not in table.columns:
         raise InputError(f"{run.path}: pauses have no numbers; repeat the run")
@@ -184,7 +189,7 @@ def _port_rates(run: RunFiles) -> dict[tuple[int, int], int]:
 
 
 def _capacity(run: RunFiles) -> int:
-    """Rates of all ports that send to switches."""
+    """Return the sum of the rates of all ports that send to switches."""
     import polars as pl
 
     hosts = run.summary["tiers"][0]
@@ -194,10 +199,11 @@ def _capacity(run: RunFiles) -> int:
 
 
 def victims(run: RunFiles) -> polars.DataFrame:
-    """Return a row per flow that pauses held though it does not go to their congested port.
+    """Return a row per flow that was paused although it does not cross the congested port.
 
-    ``held_ps`` is for how long, ``pauses`` for how many, ``congested_ports`` how many different
-    ports were to blame, ``worst`` the one that held it longest.
+    ``held_ps`` is the paused time, and ``pauses`` is the number of pauses. ``congested_ports`` is
+    the number of different ports that caused them. ``worst`` is the one that paused the flow
+    longest.
     """
     import polars as pl
 
