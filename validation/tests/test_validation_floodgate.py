@@ -153,7 +153,7 @@ def test_a_case_is_read_as_that_simulator_would_have_set_it_up(tmp_path: Path) -
         f"5,2,800,{at}.5ns,100,10002",
         f"5,1,700,{cut_to_ns(START_NS + 100) - floodgate_case._EPOCH_NS}.5ns,100,10001",
     ]
-    assert case._doubts() == ["1 flows did not finish there; they run here, uncompared"]
+    assert case._warnings() == ["1 flows did not finish there; they run here, uncompared"]
 
 
 @pytest.mark.parametrize(
