@@ -1,4 +1,4 @@
-"""Runs that many tests look at, made once, by the command as a user calls it."""
+"""Fixtures of runs that many tests share. The command makes each run once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from backwater.results.files import RunFiles
 from backwater.workloads import Workload
 from tools import PATIENCE, Runs
 
-# No test depends on the speed of the machine, so no example has a time limit.
+# Examples have no time limit, because tests must not depend on the speed of the machine.
 settings.register_profile("backwater", deadline=None)
 settings.load_profile("backwater")
 
@@ -69,15 +69,18 @@ Backwater = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> None:
-    """Hear Ctrl-C, as must every process that tests start, also where the suite runs behind an
-    `&` of a shell: that has its children ignore it, and tests of Ctrl-C would wait for ever."""
+    """Enable Ctrl-C in this process and in all processes that tests start.
+
+    A shell that starts the suite with `&` makes its children ignore Ctrl-C. Without this fixture
+    the tests of Ctrl-C would then wait for ever.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
 def command() -> Backwater:
-    """Call the installed command and return what it said."""
+    """Return a function that calls the installed command and returns its result."""
 
     def call(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -95,7 +98,7 @@ def command() -> Backwater:
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A scenario that runs in no time."""
+    """Return a scenario that runs very quickly."""
     path = tmp_path_factory.mktemp("scenario") / "tiny.toml"
     path.write_text(TINY, encoding="utf-8")
     return path
@@ -103,7 +106,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A scenario that runs for much longer than any test waits."""
+    """Return a scenario that runs for much longer than any test waits."""
     path = tmp_path_factory.mktemp("scenario") / "long.toml"
     path.write_text(TINY.replace('"400us"', '"5s"'), encoding="utf-8")
     return path
@@ -111,7 +114,10 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """Two schemes that run a workload of groups, on two servers of four GPUs, with the account."""
+    """Return a run of two schemes with a workload of groups, on two servers of four GPUs.
+
+    The run has the delay breakdown.
+    """
     folder = tmp_path_factory.mktemp("trained")
     groups = {"tensor-0": range(4), "tensor-1": range(4, 8)}
     groups |= {f"data-{rank}": range(rank, 8, 4) for rank in range(4)}
@@ -134,7 +140,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 def compared(
     command: Backwater, tiny: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[subprocess.CompletedProcess[str], Path]:
-    """Two schemes compared: what the command said, and its directory."""
+    """Return the output of a comparison of two schemes, and its directory."""
     out = tmp_path_factory.mktemp("compared") / "out"
     return command("compare", tiny, "--schemes", "bfc,dcqcn", "-o", out), out
 
@@ -148,7 +154,7 @@ def comparison(compared: tuple[subprocess.CompletedProcess[str], Path]) -> Runs:
 
 @pytest.fixture
 def bare(comparison: Runs, tmp_path: Path) -> RunFiles:
-    """A run in which nothing happened: all tables are there, and none has a row."""
+    """Return a run without events, so that all tables exist and are empty."""
     import json
 
     path = tmp_path / "bare"
@@ -167,7 +173,7 @@ def bare(comparison: Runs, tmp_path: Path) -> RunFiles:
 
 @pytest.fixture
 def validated() -> Callable[..., Result]:
-    """Run ``python -m validation`` with some arguments, in this process."""
+    """Return a function that runs ``python -m validation`` in this process."""
     from validation.__main__ import main
 
     def call(*arguments: str | int | Path) -> Result:

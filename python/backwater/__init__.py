@@ -49,7 +49,7 @@ PROVIDED |= {
     "html": "backwater.report.notebook:table",
 }
 
-# Imported on first use, so that `backwater --help` does not wait for what it does not need.
+# These are imported on first use, so that `backwater --help` is fast.
 _HOME = {
     "__version__": "backwater._core",
     "Progress": "backwater.running.progress",

@@ -1,6 +1,6 @@
-"""Where the ``backwater`` command begins; ``python -m backwater`` is the same.
+"""Entry point of the ``backwater`` command and of ``python -m backwater``.
 
-Hardly anything is imported here, so that Ctrl-C is heard while the rest is read.
+This module imports very little, so that Ctrl-C is handled while the other modules are loaded.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 _INTERRUPTED = 130
-"""That of `declare`, which is read too late for this."""
+"""Equal to `declare.INTERRUPTED`, which is not loaded yet when it is needed."""
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """The command line.
 
-Exit codes: 0 all is well; 1 a run failed or violated a check, or its results cannot be written;
-2 the input is wrong or not there; 130 Ctrl-C.
+Exit codes: 0 success; 1 a run failed or violated a check, or its results cannot be written; 2 the
+input is wrong or missing; 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ELSEWHERE = {
     "validate": "It was removed; a source checkout has it: python -m validation DIR",
     "ui": "It was removed; `backwater report DIR` writes a page that lists the results in DIR.",
 }
-"""Commands that this package does not contain, each with its place."""
+"""Commands of other packages, each with the place of the package."""
 
 
 class _Backwater(App):
@@ -112,7 +112,7 @@ SECTIONS: dict[str, tuple[ModuleType, ...]] = {
     "Simulate": (run, compare, sweep, estimate),
     "Results": (
         *(show, report, explain, pauses, collectives, breakdown, timeline, export),
-        *(graph, links, resources),  # Hidden: aliases for one version.
+        *(graph, links, resources),  # These aliases are hidden, and are kept for one version.
     ),
     "Other simulators": (import_,),
     "Real frames": (live, switch, host, dissector),
@@ -126,9 +126,9 @@ for _title, _modules in SECTIONS.items():
 
 def main() -> None:
     """Run the command line and exit."""
-    # Batch systems say SIGTERM where a person presses Ctrl-C: what was computed is kept.
+    # Batch systems send SIGTERM. It is handled like Ctrl-C, so that finished results are kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if sys.stdout is None:  # The shell closed it (`>&-`): nobody wants to read.
+    if sys.stdout is None:  # The shell has closed standard output (`>&-`).
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         app()
@@ -154,5 +154,5 @@ def main() -> None:
 
 
 def _drop_output() -> None:
-    """Let nothing more be written to standard output, also not at the end of the process."""
+    """Discard all further output, including buffered output at the end of the process."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""What can go wrong."""
+"""Exceptions of the package."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 class ScenarioError(ValueError):
     """A scenario that cannot be run, or a workload that cannot be estimated.
 
-    The message says what is wrong, where, and what to do. ``problems`` has the same as a list of
-    dictionaries with the keys ``severity``, ``code``, ``key``, ``message``, ``hint``, ``source``,
-    ``line`` and ``column``. Programs go by the code, which stays; docs/scenario.md lists all codes.
+    The message describes each error, its place and a solution. ``problems`` has the same data as a
+    list of dictionaries with the keys ``severity``, ``code``, ``key``, ``message``, ``hint``,
+    ``source``, ``line`` and ``column``. Codes are stable, so programs can depend on them.
+    docs/scenario.md lists all codes.
     """
 
     def __init__(self, message: str, problems: list[dict[str, Any]] | None = None) -> None:
@@ -21,7 +22,7 @@ class ScenarioError(ValueError):
 class RunError(RuntimeError):
     """A run that failed, or whose results cannot be written or read (:class:`InputError`).
 
-    ``errno`` is the number of the system's error, where it was one.
+    ``errno`` is the number of the system's error, if there was one.
     """
 
     def __init__(self, message: str, errno: int | None = None) -> None:
@@ -38,7 +39,7 @@ class InputError(RunError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run. ``result`` has what was computed: a :class:`~backwater.Results`."""
+    """Ctrl-C during a run. ``result`` has the computed part, a :class:`~backwater.Results`."""
 
     def __init__(self, result: Any) -> None:
         super().__init__("interrupted")

@@ -1,1 +1,1 @@
-"""What all other folders use: units, files, positions in TOML texts."""
+"""Basic modules that all other folders use: units, files, positions in TOML texts."""

@@ -1,7 +1,7 @@
 """Methods of results that higher folders provide, such as figures and reports.
 
-Results import nothing of plots and reports. :mod:`backwater` names here what provides them, and
-they are imported when they are first used.
+Results do not import plots and reports. Instead :mod:`backwater` registers the provider of each
+method here. The provider is imported on first use.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from importlib import import_module
 from typing import Any
 
 PROVIDED: dict[str, str] = {}
-"""``module:name`` of what provides each."""
+"""Name of the provider of each method, as ``module:name``."""
 
 
 def provided(name: str) -> Any:
-    """Import what provides a method."""
+    """Import the provider of a method."""
     module, _, attribute = PROVIDED[name].partition(":")
     return getattr(import_module(module), attribute)

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whatever happens in between."""
+"""Writes files that are complete or absent after a crash."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from backwater._base.files import cannot_write
 STORAGE_ERRORS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 )
-"""The place itself cannot take more: trying the next file there is of no use."""
+"""Errors of the file system itself. Writing another file there would also fail."""
 
 
 def write_durably(path: Path, text: str) -> None:
-    """Write a file so that after a crash it is there whole, or as it was before."""
+    """Write a file so that a crash leaves either the old or the new content."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with part.open("w", encoding="utf-8") as file:
@@ -28,7 +28,8 @@ def write_durably(path: Path, text: str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
-        error.filename = error.filename or str(path)  # A full disk is not said of a file.
+        # The system reports a full disk without a file name.
+        error.filename = error.filename or str(path)
         raise
 
 
@@ -47,5 +48,5 @@ def sync_directory(path: Path) -> None:
 
 
 def explain(error: OSError) -> str:
-    """Say where it was, what the system said, and what to do."""
+    """Return a message with the file, the system's error, and advice."""
     return (f"{error.filename}: " if error.filename else "") + cannot_write(error)

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Writes files completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _HINTS = {
 
 
 def write_whole(path: Path, text: str, parents: bool = False) -> None:
-    """Write a text as :func:`whole` does; with ``parents`` missing directories are made.
+    """Write a text as :func:`whole` does. With ``parents`` missing directories are created.
 
-    A file that must survive a crash of the machine is written by
-    :func:`backwater._base.durable.write_durably`.
+    A file that must survive a crash of the machine needs
+    :func:`backwater._base.durable.write_durably` instead.
     """
     with whole(path, parents) as part:
         part.write_text(text, encoding="utf-8")
@@ -33,10 +33,11 @@ def write_whole(path: Path, text: str, parents: bool = False) -> None:
 
 @contextmanager
 def whole(path: Path, parents: bool = False) -> Iterator[Path]:
-    """Give a temporary name to write to, and rename it, so that no half file has the final name.
+    """Yield a temporary path to write to, and rename it afterwards.
 
-    Of a symbolic link the file that it leads to is written, and what is no plain file, such as a
-    pipe or ``/dev/stdout``, is written as it stands. Raises ``RunError`` where that fails.
+    So a file with the final name is always complete. If the path is a symbolic link, its target is
+    replaced. If it is not a regular file, such as a pipe or ``/dev/stdout``, it is written
+    directly. Raises ``RunError`` if writing fails.
     """
     part: Path | None = None
     try:
@@ -58,6 +59,6 @@ def whole(path: Path, parents: bool = False) -> Iterator[Path]:
 
 
 def cannot_write(error: OSError) -> str:
-    """Say what the system said, and what to do."""
+    """Return a message with the system's error and advice."""
     hint = _HINTS.get(error.errno or 0)
     return f"cannot write: {error.strerror}" + (f"; {hint}" if hint else "")

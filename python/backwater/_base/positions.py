@@ -1,7 +1,7 @@
-"""Where the values of a TOML text stand.
+"""Finds the positions of values in a TOML text.
 
-``tomllib`` reads values and forgets where they were. This scans a text that ``tomllib`` has
-accepted, and so needs to tell only where things begin and end, not whether they are right.
+``tomllib`` does not return positions. This scanner reads a text that ``tomllib`` has accepted.
+Therefore it needs to find only the ends of values, and does not check them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BARE_END = " \t\r\n.=]},#"
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a value stands: character offsets of its key and of itself."""
+    """Position of a value: character offsets of its key, its start and its end."""
 
     key: int
     start: int
@@ -27,14 +27,17 @@ class Span:
 
 
 def locate(text: str) -> dict[Path, Span]:
-    """Find every value of a valid TOML text, tables without a line of their own aside."""
+    """Return the position of every value of a valid TOML text.
+
+    A table that has no header of its own has no position.
+    """
     scanner = _Scanner(text)
     scanner.document()
     return scanner.found
 
 
 def line_column(text: str, offset: int) -> tuple[int, int]:
-    """Line and column of an offset, both from 1."""
+    """Return line and column of an offset, both from 1."""
     before = text[:offset]
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
 
@@ -70,7 +73,7 @@ class _Scanner:
         return path
 
     def _within_arrays(self, keys: list[str]) -> Path:
-        """Lead through the last element of each array of tables on the way."""
+        """Return the path of a key, with the last element of each array of tables on it."""
         path: Path = ()
         for place, key in enumerate(keys):
             path = (*path, key)
@@ -138,7 +141,7 @@ class _Scanner:
         while not self.text.startswith(quote * 3, self.at):
             self.at += 2 if quote == '"' and self.text[self.at] == "\\" else 1
         self.at += 3
-        # Up to two quotes may stand right before the three that end the string.
+        # Up to two quotes may precede the three quotes that end the string.
         while self.text.startswith(quote, self.at):
             self.at += 1
 

@@ -1,4 +1,4 @@
-"""Numbers with units, as scenarios write them, and steps between two of them."""
+"""Numbers with units, as in scenarios, and steps between two of them."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ _UNITS = {
 }
 _WRITTEN = re.compile(r"\s*([+-]?\d+(?:\.\d*)?)\s*(%|[A-Za-zµ]+)\s*")
 _DIGITS = 6
-"""Of a value between the ends of a range: nobody would read more."""
+"""Maximum number of digits of a value between the ends of a range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number and the unit it was written with; without one the unit is empty."""
+    """A number with the unit in which it was written; the unit is empty if it had none."""
 
     value: Fraction
-    """In the base unit: bps, ps, B, or a plain number."""
+    """Value in the base unit: bps, ps, B, or a plain number."""
 
     kind: str
     unit: str
 
     @property
     def scale(self) -> Fraction:
-        """Base units in the unit that it was written with."""
+        """Number of base units in the written unit."""
         if self.unit == "%":
             return Fraction(1, 100)
         return Fraction(_UNITS[self.kind][self.unit]) if self.unit else Fraction(1)
 
 
 def parse(value: object) -> Quantity | None:
-    """Read a number or a text with a unit; ``None`` if it is neither."""
+    """Parse a number or a text with a unit; return ``None`` if it is neither."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float | Decimal):
@@ -57,13 +57,13 @@ def parse(value: object) -> Quantity | None:
 
 
 def number(value: object) -> float | None:
-    """Return a value in its base unit, for axes of figures; ``None`` for words."""
+    """Return a value in its base unit, for axes of figures; ``None`` for other texts."""
     quantity = parse(value)
     return None if quantity is None else float(quantity.value)
 
 
 def by_steps(first: Quantity, last: Quantity, steps: int, log: bool) -> list[object]:
-    """Return values from one to another, both included."""
+    """Return evenly spaced values from one to another, including both."""
     if steps == 1:
         return [written(first.value, first)]
     values = []
@@ -81,19 +81,19 @@ def by_steps(first: Quantity, last: Quantity, steps: int, log: bool) -> list[obj
 
 
 def by_distance(first: Quantity, last: Quantity, distance: Quantity) -> list[object]:
-    """Return values at a distance from each other, the last one included where it is met."""
+    """Return values at a fixed distance, including the last one if a step reaches it."""
     count = int((last.value - first.value) / distance.value)
     return [written(first.value + i * distance.value, first) for i in range(count + 1)]
 
 
 def _whole(value: Fraction, first: Quantity, last: Quantity) -> Fraction:
-    """Between whole numbers lie whole numbers; bits, bytes and picoseconds have no parts."""
+    """Round a value if both ends are whole, or if its unit has no fractions (bits, bytes, ps)."""
     counts = first.kind == "number" and first.value.denominator == last.value.denominator == 1
     return Fraction(round(value)) if counts or first.kind in _UNITS else value
 
 
 def written(value: Fraction, like: Quantity) -> object:
-    """Write a value in the unit of another one, or in the base unit if that takes many digits."""
+    """Write a value in the unit of another one, or in the base unit if this needs many digits."""
     if not like.unit:
         return int(value) if value.denominator == 1 else float(value)
     inside = value / like.scale
@@ -107,7 +107,7 @@ def written(value: Fraction, like: Quantity) -> object:
 
 
 def decimal(value: Fraction) -> str | None:
-    """Write a fraction as a decimal; ``None`` if that has no end."""
+    """Write a fraction as a decimal; return ``None`` if it has infinitely many digits."""
     rest = value.denominator
     for prime in (2, 5):
         while rest % prime == 0:

@@ -13,11 +13,11 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml(value: Any) -> str:
-    """Return a value as TOML on one line; raises ``TypeError`` for a type that TOML lacks."""
+    """Return a value as TOML on one line; raise ``TypeError`` for a type that TOML lacks."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | PurePath):
-        # JSON and TOML differ in one character that needs an escape.
+        # JSON and TOML differ in one character that TOML escapes.
         return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list | tuple):
         return f"[{', '.join(toml(one) for one in value)}]"

@@ -1,4 +1,4 @@
-"""How an importer writes the words of a scenario: TOML."""
+"""Writes values of scenarios as TOML text, for importers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def time(ps: int) -> str:
 
 
 def number(value: Decimal) -> str:
-    """Write a number as TOML has it, never with an exponent."""
+    """Write a number without an exponent."""
     text = f"{value:f}"
     return text if "." in text else f"{text}.0"
 

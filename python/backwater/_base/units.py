@@ -1,9 +1,9 @@
-"""Quantities as people read them."""
+"""Formats quantities for people."""
 
 from __future__ import annotations
 
 ALMOST = 0.9995
-"""What is rounded to 1, so that 999.9 KB are 1 MB."""
+"""Values from here on are rounded up to 1, so that 999.9 KB are shown as 1 MB."""
 
 
 def number_text(value: float) -> str:
@@ -28,7 +28,7 @@ def time_text(ps: float) -> str:
 
 
 def clock_text(seconds: float | None) -> str:
-    """Write a time to wait as ``m:ss``; ``–`` where it is not known."""
+    """Write a remaining time as ``m:ss``; ``–`` if it is unknown."""
     if seconds is None:
         return "–"
     minutes, rest = divmod(round(seconds), 60)
@@ -36,7 +36,7 @@ def clock_text(seconds: float | None) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Write a time to wait as people say it: ``45 s``, ``12 min`` or ``3 h 20 min``."""
+    """Write a remaining time for people: ``45 s``, ``12 min`` or ``3 h 20 min``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -1,7 +1,7 @@
-"""The numbers behind the figures of runs: size bins, distributions, time series, styles.
+"""Data of the figures of runs: size bins, distributions, time series, styles.
 
 Figures of matplotlib (:mod:`backwater.plots.figures`) and of pages (:mod:`backwater.report`) show
-the same numbers in the same colours.
+the same data in the same colours.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ _UNTIL = {"received": "to its last byte at the receiver", "acked": "until its la
 
 
 def until(ends: Iterable[str]) -> str:
-    """Say until when flows of runs count, by what their ``fct_until`` say."""
+    """Return the event that ends a flow, as text, from the ``fct_until`` of the runs."""
     return " or ".join(dict.fromkeys(_UNTIL[end] for end in ends))
 
 
 Line = str | tuple[int, tuple[float, ...]]
-"""How a line is drawn, as matplotlib takes it: by name, or dashes as an offset and lengths."""
+"""Line style for matplotlib: a name, or dashes as an offset and lengths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a scheme is drawn."""
+    """Colour and line style of a scheme."""
 
     colour: str
     line: Line = "-"
 
     @property
     def dash(self) -> list[float]:
-        """Lengths of dashes and gaps in widths of the line; empty for a solid line."""
+        """Lengths of dashes and gaps in multiples of the line width; empty for a solid line."""
         return [] if isinstance(self.line, str) else list(self.line[1])
 
 
-# Colours of Okabe and Ito, darkened where they are too faint on white: told apart also by the
-# colour-blind, and by their lines in print.
+# Colours of Okabe and Ito, darker where they are too faint on white. They differ also for colour-
+# blind readers. The line styles differ in print.
 _STYLES = {
     "bfc": Style("#0072b2"),
     "hpcc": Style("#d55e00"),
@@ -68,7 +68,7 @@ _SPARE = [
 
 
 def styles(schemes: Sequence[str]) -> dict[str, Style]:
-    """Give every scheme its style; known ones always have the same."""
+    """Return a style for every scheme. Known schemes always have the same style."""
     spare = sorted(s for s in schemes if s not in _STYLES)
     dashes: list[Line] = ["-", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1))]
     drawn = {
@@ -81,10 +81,10 @@ def styles(schemes: Sequence[str]) -> dict[str, Style]:
 # --- Slowdown against flow size --------------------------------------------------------------
 
 BINS = 16
-"""Size bins of the slowdown figure, with about the same number of flows each."""
+"""Number of size bins of the slowdown figure, with about the same number of flows each."""
 
 ENOUGH = 100
-"""Flows of a bin into which the largest flows are split further."""
+"""Minimum number of flows in a bin when the largest flows are split further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +96,13 @@ class BySize:
 
 
 def by_size(sizes: Array, values: Array) -> BySize:
-    """Put flows into the order of their sizes: once, for all that divides them by size.
+    """Sort flows by size once, for all later divisions by size.
 
-    No value is negative.
+    The values must not be negative.
     """
     if values.dtype == np.float32 and sizes.dtype == np.uint64 and not (sizes >> 32).any():
-        # Numbers are sorted faster than indices, and bits of floats have the order of the floats.
+        # Sorting numbers is faster than sorting indices. The bits of non-negative floats have the
+        # order of the floats.
         keys = sizes << 32 | values.view(np.uint32)
         keys.sort()
         return BySize(keys >> 32, keys.astype(np.uint32).view(np.float32))
@@ -110,11 +111,11 @@ def by_size(sizes: Array, values: Array) -> BySize:
 
 
 def equal_count_edges(samples: Sequence[BySize], bins: int = BINS) -> Array:
-    """Upper edges of size bins with about equally many flows, the lowest edge in front.
+    """Return the edges of size bins with about equally many flows, with the lowest edge first.
 
-    The same for all schemes. Most flows are small, and papers look at the large ones too: the
-    last bin is halved again and again, as long as its parts hold enough flows to speak of a
-    percentile. Sizes that are frequent make bins of their own, so there may be fewer bins.
+    All schemes have the same bins. Most flows are small, but papers also show the large ones.
+    Therefore the last bin is halved repeatedly, as long as its parts have enough flows for a
+    percentile. A frequent size has its own bin, so there may be fewer bins.
     """
     counted = [_counted(sample.sizes) for sample in samples]
     sizes, first = np.unique(
@@ -131,20 +132,20 @@ def equal_count_edges(samples: Sequence[BySize], bins: int = BINS) -> Array:
     while bins > 1 and rest * flows / 2 >= ENOUGH:
         rest /= 2
         shares.append(1 - rest)
-    # The smallest size at or below which lies this share of all flows.
+    # The smallest size such that at least this share of all flows is not larger.
     wanted = np.array([*shares, 1.0]) * counts.sum() * (1 - 1e-12)
     upper = sizes[np.searchsorted(counts.cumsum(), wanted, side="left")]
     return np.concatenate([[float(sizes[0]) - 1], np.unique(upper)])
 
 
 def _counted(ordered: Array) -> tuple[Array, Array]:
-    """Return the different values of a sorted array, and how often each is there."""
+    """Return the distinct values of a sorted array, and their counts."""
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
     return ordered[starts], np.diff(starts, append=len(ordered))
 
 
 def in_bins(flows: BySize, edges: Array) -> list[tuple[float, Array]]:
-    """Median size and the values of every bin that holds anything, ready for :data:`STATISTICS`."""
+    """Return the median size and the values of every non-empty bin, for :data:`STATISTICS`."""
     inner = np.searchsorted(flows.sizes, edges[1:-1], side="right")
     return [
         (_middle(flows.sizes[a:b]), _ranked(flows.values[a:b]))
@@ -159,7 +160,7 @@ def _middle(ordered: Array) -> float:
 
 
 def nearest_rank(share: float) -> Callable[[Array], float]:
-    """Return the function that takes this quantile of sorted values by nearest rank."""
+    """Return a function for this quantile of sorted values by nearest rank."""
     return lambda ordered: float(ordered[_rank(share, len(ordered))])
 
 
@@ -178,11 +179,11 @@ STATISTICS: dict[str, Callable[[Array], float]] = {
     "average": lambda values: float(np.mean(values)),
     **{words: nearest_rank(share) for words, share in _QUANTILES.items()},
 }
-"""Statistics by the words that figures use, of values that are sorted, or come from bins."""
+"""Statistics by their label in figures, for values that are sorted or come from bins."""
 
 
 def _ranked(values: Array) -> Array:
-    """Put the values of the quantiles at their places, which takes less than to sort all."""
+    """Move the values of the quantiles to their sorted positions, which is faster than sorting."""
     return np.partition(values, [_rank(share, len(values)) for share in _QUANTILES.values()])
 
 
@@ -193,7 +194,8 @@ def _ranked(values: Array) -> Array:
 class Pieces:
     """Intervals, cut at the ends of frames of equal length.
 
-    A piece belongs to the interval ``row``, lies in ``frame``, and is this ``share`` of it.
+    A piece belongs to the interval ``row`` and to one ``frame``. ``share`` is the fraction of the
+    frame that it covers.
     """
 
     row: Array
@@ -202,7 +204,7 @@ class Pieces:
 
 
 def divided(start: Array, end: Array, frames: int, frame_ps: int) -> Pieces:
-    """Cut intervals at the ends of frames; what lies behind the last frame is left out."""
+    """Cut intervals at the ends of frames. Parts after the last frame are left out."""
     first, last = start // frame_ps, np.maximum(end - 1, start) // frame_ps
     spans = last - first + 1
     row = np.repeat(np.arange(len(start)), spans)
@@ -217,7 +219,7 @@ def divided(start: Array, end: Array, frames: int, frame_ps: int) -> Pieces:
 
 
 def cdf(values: Array, points: int = 600) -> tuple[Array, Array]:
-    """Empirical distribution as (value, share at or below it), thinned where values are many."""
+    """Return the empirical distribution as (values, shares at or below them), thinned if long."""
     if not len(values):
         return np.array([]), np.array([])
     x, counts = np.unique(values, return_counts=True)
@@ -225,7 +227,7 @@ def cdf(values: Array, points: int = 600) -> tuple[Array, Array]:
 
 
 def thinned(x: Array, share: Array, points: int) -> tuple[Array, Array]:
-    """Keep about this many points of a distribution, the first and the last among them."""
+    """Keep about this many points of a distribution, including the first and the last."""
     if len(x) > points:
         keep = np.searchsorted(share, np.linspace(0, 1, points), side="left")
         keep = np.unique(np.concatenate([[0], keep.clip(max=len(x) - 1), [len(x) - 1]]))
@@ -234,7 +236,10 @@ def thinned(x: Array, share: Array, points: int) -> tuple[Array, Array]:
 
 
 def active_flows(run: RunFiles) -> tuple[Array, Array]:
-    """Distribution of the number of active flows at a switch port, over ports and probes."""
+    """Return the distribution of the number of active flows at a switch port.
+
+    It covers all switch ports and all probes.
+    """
     import polars as pl
 
     hosts = run.summary["tiers"][0]
@@ -252,9 +257,9 @@ def active_flows(run: RunFiles) -> tuple[Array, Array]:
 
 
 def buffer_samples(runs: Runs) -> dict[str, dict[str, Array]]:
-    """Bytes in the shared buffers of a tier's switches, by tier from the hosts up, and by run.
+    """Return the buffer occupancy of switches in bytes, by tier from the hosts up, and by run.
 
-    Over all probes of the measured time; tiers that nobody probed then are left out.
+    It covers all probes of the measured time. Tiers without such probes are left out.
     """
     import polars as pl
 
@@ -277,9 +282,9 @@ def buffer_samples(runs: Runs) -> dict[str, dict[str, Array]]:
 
 
 def switch_of(tier: str) -> str:
-    """Return what a switch of a tier is called: ``leaf switch``, or ``switch`` in a star.
+    """Return the name for a switch of a tier: ``leaf switch``, or ``switch`` in a star.
 
-    Tiers of a list of links have numbers for names: ``tier 1 switch``.
+    Tiers of a list of links have numbers, so the name is ``tier 1 switch``.
     """
     name = tier.removeprefix("switch")
     if name.endswith("switch"):
@@ -288,7 +293,7 @@ def switch_of(tier: str) -> str:
 
 
 def pause_groups(runs: Runs) -> tuple[list[tuple[str, str]], dict[str, dict[Any, float]]]:
-    """Return the groups of links by tiers, and of each scheme the share of time paused by group."""
+    """Return the groups of links by tiers, and the share of time paused by scheme and group."""
     groups = in_order(
         ((group["from"], group["to"]) for group in run.summary["links"]) for run in runs.values()
     )
@@ -300,5 +305,5 @@ def pause_groups(runs: Runs) -> tuple[list[tuple[str, str]], dict[str, dict[Any,
 
 
 def in_order(lists: Any) -> list[Any]:
-    """All different elements of some lists, in the order in which they come up."""
+    """Return the distinct elements of some lists, in the order of their first occurrence."""
     return list(dict.fromkeys(item for items in lists for item in items))

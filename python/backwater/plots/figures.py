@@ -1,8 +1,8 @@
-"""The figures that papers of this field always show.
+"""The standard figures of this field's papers.
 
 Every function takes runs by scheme and returns a matplotlib figure. A scheme has the same colour
-and line in every figure; lines carry their names. Where there is nothing to show, the figure says
-so in words. In a notebook a figure shows itself.
+and line style in every figure. Lines are labelled with their names. If there is no data, the figure
+has a sentence instead. A notebook shows the figure without further calls.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GRID = "#e4e8ed"
 
 
 class Picture(Figure):
-    """A figure that shows itself in a notebook."""
+    """A figure that a notebook displays without further calls."""
 
     def _repr_png_(self) -> bytes:
         file = io.BytesIO()
@@ -45,27 +45,27 @@ class Plots:
         self._runs = dict(runs)
 
     def slowdown(self) -> Figure:
-        """FCT slowdown against flow size: mean, 95th and 99th percentile."""
+        """Plot FCT slowdown against flow size: mean, 95th and 99th percentile."""
         return slowdown(self._runs)
 
     def buffer(self) -> Figure:
-        """Distribution of the switches' buffer occupancy."""
+        """Plot the distribution of the switches' buffer occupancy."""
         return buffer(self._runs)
 
     def pauses(self) -> Figure:
-        """Fraction of time that PFC paused the links."""
+        """Plot the fraction of time for which PFC paused the links."""
         return pauses(self._runs)
 
     def active(self) -> Figure:
-        """Distribution of the number of active flows at a switch port."""
+        """Plot the distribution of the number of active flows at a switch port."""
         return active(self._runs)
 
     def incast(self) -> Figure:
-        """Distribution of the completion times of incast flows."""
+        """Plot the distribution of the completion times of incast flows."""
         return incast(self._runs)
 
     def blame(self, percentile: float = 99) -> Figure:
-        """Where the time of slow flows went, by class and scheme (``[record] blame = {}``)."""
+        """Plot the delay breakdown of slow flows, by class and scheme (``[record] blame = {}``)."""
         return blame(self._runs, percentile)
 
 
@@ -73,7 +73,7 @@ class Plots:
 
 
 def slowdown(runs: Runs) -> Figure:
-    """FCT slowdown against flow size: mean, 95th and 99th percentile; incast flows excluded."""
+    """Plot FCT slowdown against flow size: mean, 95th and 99th percentile, without incast flows."""
     import polars as pl
 
     flows = {
@@ -86,7 +86,7 @@ def slowdown(runs: Runs) -> Figure:
     }
     edges = curves.equal_count_edges(list(ordered.values()))
     if len(edges) < 2:
-        return _words("No flow outside an incast finished in the measured time.", height=1.6)
+        return _sentence("No flow outside an incast finished in the measured time.", height=1.6)
     titles = ["average", "95th percentile", "99th percentile"]
     figure, panels = _figure(len(titles), "FCT slowdown", height=3.7)
     look = styles(list(runs))
@@ -114,10 +114,10 @@ def slowdown(runs: Runs) -> Figure:
 
 
 def buffer(runs: Runs) -> Figure:
-    """Distribution of the switches' buffer occupancy over probes, tiers apart."""
+    """Plot the distribution of the switches' buffer occupancy over probes, for each tier."""
     samples = curves.buffer_samples(runs)
     if not samples:
-        return _words("No buffer was probed in the measured time.", height=1.6)
+        return _sentence("No buffer was probed in the measured time.", height=1.6)
     figure, panels = _figure(len(samples), "share of probes with at most this", height=3.4)
     look = styles(list(runs))
     for panel, (tier, by_run) in zip(panels, samples.items(), strict=True):
@@ -129,10 +129,10 @@ def buffer(runs: Runs) -> Figure:
 
 
 def pauses(runs: Runs) -> Figure:
-    """Fraction of port-time during which PFC paused the links, by tier and direction."""
+    """Plot the fraction of port-time for which PFC paused the links, by tier and direction."""
     groups, fraction = curves.pause_groups(runs)
     if not any(value for by_group in fraction.values() for value in by_group.values()):
-        return _words("PFC paused no port in any of these runs.", height=1.6)
+        return _sentence("PFC paused no port in any of these runs.", height=1.6)
     figure, (panel,) = _figure(1, "share of time paused by PFC", height=3.4)
     look = styles(list(runs))
     width = 0.8 / len(runs)
@@ -163,11 +163,11 @@ def pauses(runs: Runs) -> Figure:
 
 
 def active(runs: Runs) -> Figure:
-    """Distribution of the number of active flows at a switch port, weighted by time."""
+    """Plot the distribution of the number of active flows at a switch port, weighted by time."""
     lines = [(name, *curves.active_flows(run)) for name, run in runs.items()]
     lines = [line for line in lines if len(line[1])]
     if not lines:
-        return _words("No switch port was probed.", height=1.6)
+        return _sentence("No switch port was probed.", height=1.6)
     figure, (panel,) = _figure(1, "share of probes with at most this", height=3.4)
     panel.set_xscale("symlog", linthresh=1, linscale=0.35)
     _draw_cdfs(panel, lines, styles(list(runs)))
@@ -178,7 +178,7 @@ def active(runs: Runs) -> Figure:
 
 
 def incast(runs: Runs) -> Figure:
-    """Distribution of the completion times of incast flows."""
+    """Plot the distribution of the completion times of incast flows."""
     import polars as pl
 
     lines = []
@@ -189,7 +189,7 @@ def incast(runs: Runs) -> Figure:
             lines.append((name, *curves.cdf(fct)))
     if not lines:
         words = "No flow of an incast finished in the measured time, or the scenario has none."
-        return _words(words, height=1.6)
+        return _sentence(words, height=1.6)
     figure, (panel,) = _figure(1, "share of incast flows", height=3.4)
     panel.set_xscale("log")
     _draw_cdfs(panel, lines, styles(list(runs)))
@@ -200,13 +200,13 @@ def incast(runs: Runs) -> Figure:
 
 
 def blame(runs: Runs, percentile: float = 99) -> Figure:
-    """Mean time of the slow flows of each class, from this percentile on, by what it went to."""
+    """Plot the mean delay breakdown of the slow flows of each class, from this percentile on."""
     from backwater.analysis.blame import COLOURS, is_recorded, named, slow_by_class
 
     recorded = {name: run for name, run in runs.items() if is_recorded(run)}
     found = slow_by_class(recorded, percentile)
     if not found:
-        return _words("No run recorded where time went: add [record] blame = {}.", height=1.6)
+        return _sentence("No run recorded where time went: add [record] blame = {}.", height=1.6)
     figure, panels = _figure(len(found), "", height=1.5 + 0.34 * len(recorded))
     for panel, (size_class, rows) in zip(panels, found.items(), strict=True):
         for place, row in ((place, rows.get(name)) for place, name in enumerate(recorded)):
@@ -255,14 +255,14 @@ def _figure(panels: int, y_label: str, height: float) -> tuple[Figure, list[Axes
     return figure, axes
 
 
-def _words(sentence: str, height: float) -> Figure:
+def _sentence(sentence: str, height: float) -> Figure:
     figure = Picture(figsize=(10.2, height))
     figure.text(0.5, 0.5, sentence, ha="center", va="center", color=MUTED, fontsize=11)
     return figure
 
 
 def _draw(panel: Axes, x: Any, y: Any, style: Style, **more: Any) -> None:
-    alone = "o" if len(x) == 1 else ""  # A line through one point would not be seen.
+    alone = "o" if len(x) == 1 else ""  # A line through one point would be invisible.
     look: dict[str, Any] = {"color": style.colour, "linestyle": style.line, "marker": alone}
     panel.plot(x, y, linewidth=1.7, markersize=4, **look, **more)
 
@@ -270,7 +270,7 @@ def _draw(panel: Axes, x: Any, y: Any, style: Style, **more: Any) -> None:
 def _draw_cdfs(
     panel: Axes, lines: Sequence[tuple[str, Array, Array]], look: Mapping[str, Style]
 ) -> None:
-    """Draw distributions as steps, each named beside its line. The scale of x is set before."""
+    """Draw distributions as steps, each with its name. The caller sets the scale of x before."""
     lines = [line for line in lines if len(line[1])]
     for name, x, share in lines:
         _draw(
@@ -284,7 +284,7 @@ def _draw_cdfs(
     panel.autoscale_view()
     if panel.get_xscale() != "log":
         panel.set_xlim(left=0)
-    # Where most of every distribution lies at its first value, the rest is looked at closely.
+    # If most of every distribution is at its first value, show only the upper half.
     first = min((float(share[0]) for _, _, share in lines), default=0.0)
     bottom = 0.5 if first > 0.55 else 0.0
     panel.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
@@ -293,16 +293,16 @@ def _draw_cdfs(
 
 
 def _track(panel: Axes, x: Array, share: Array) -> Array:
-    """Points along a drawn step line, close together, as fractions of the panel."""
+    """Return closely spaced points along a drawn step line, as fractions of the panel."""
     corners = np.column_stack([np.repeat(x, 2), np.concatenate([[0.0], np.repeat(share, 2)[:-1]])])
     ends = panel.transAxes.inverted().transform(panel.transData.transform(corners))
-    way = np.concatenate([[0.0], np.abs(np.diff(ends, axis=0)).sum(axis=1).cumsum()])
-    marks = np.arange(0, way[-1] + 0.01, 0.01)
-    return np.column_stack([np.interp(marks, way, ends[:, i]) for i in (0, 1)])
+    length = np.concatenate([[0.0], np.abs(np.diff(ends, axis=0)).sum(axis=1).cumsum()])
+    marks = np.arange(0, length[-1] + 0.01, 0.01)
+    return np.column_stack([np.interp(marks, length, ends[:, i]) for i in (0, 1)])
 
 
 def _name_tracks(panel: Axes, tracks: Mapping[str, Array], look: Mapping[str, Style]) -> None:
-    """Write every name to the right of its line, where fewest other things are in the way."""
+    """Write each name to the right of its line, at the place with the fewest obstacles."""
     figure = panel.get_figure(root=True)
     if figure is None or not tracks:
         return
@@ -318,8 +318,8 @@ def _name_tracks(panel: Axes, tracks: Mapping[str, Array], look: Mapping[str, St
         left = candidates[:, 0] + space
         size = (width + space, height * 1.5)
         middles = np.column_stack([left + width / 2, candidates[:, 1]])
-        # Names never lie on names, if there is room; and on lines as little as can be. Among
-        # good places the upper ones are better: there lines are told apart.
+        # Names do not overlap other names if there is room, and overlap lines as little as
+        # possible. Higher places are preferred, because the lines are farther apart there.
         score = _clearance(middles, lines, size).clip(max=1.0) + 0.02 * candidates[:, 1]
         score[_clearance(middles, names, size) < 1.5] -= 10
         best = int(np.argmax(score))
@@ -338,14 +338,14 @@ def _name_tracks(panel: Axes, tracks: Mapping[str, Array], look: Mapping[str, St
 
 
 def _clearance(middles: Array, obstacles: Array, size: tuple[float, float]) -> Array:
-    """How far the nearest obstacle is from the middle of a text, in halves of its size."""
+    """Return the distance from the middle of a text to the nearest obstacle, in half text sizes."""
     away = np.abs(obstacles[None, :, :] - middles[:, None, :]) / (np.array(size) / 2)
     nearest: Array = away.max(axis=2).min(axis=1, initial=np.inf)
     return nearest
 
 
 def _name_line_ends(panel: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
-    """Name lines at their right ends, pushed apart where they would overlap."""
+    """Write names of lines at their right ends, shifted so that they do not overlap."""
     if not ends:
         return
     low, high = np.log10(panel.get_ylim())
@@ -372,7 +372,7 @@ def _name_line_ends(panel: Axes, ends: Sequence[tuple[float, str, str]]) -> None
 
 
 def _plain_log_ticks(panel: Axes, axis: str = "y") -> None:
-    """Numbers instead of powers, and more of them where the axis is short."""
+    """Label the ticks with numbers instead of powers, and add ticks to a short axis."""
     low, high = panel.get_ylim() if axis == "y" else panel.get_xlim()
     target = panel.yaxis if axis == "y" else panel.xaxis
     if high / max(low, 1e-12) < 100:

@@ -1,4 +1,4 @@
-"""What Wireshark needs to read the frames of docs/wire.md."""
+"""The dissector with which Wireshark reads the frames of docs/wire.md."""
 
 from pathlib import Path
 

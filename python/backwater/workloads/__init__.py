@@ -30,7 +30,7 @@ VERSION = 1
 """Version of the file format."""
 
 METADATA_KEY = "backwater.workload"
-"""The entry of a file's metadata that has what holds for all ranks."""
+"""The key in a file's metadata with the header, which applies to all ranks."""
 
 COLLECTIVES = (
     "all-reduce",
@@ -45,10 +45,10 @@ COLLECTIVES = (
 TRIGGERS = ("one-shot", "multi-shot", "barrier")
 
 ROWS_PER_GROUP = 4096
-"""Rows of a Parquet row group: the unit in which ranks read their operations."""
+"""Rows of a Parquet row group. A reader reads the operations of ranks in this unit."""
 
 _ROWS_PER_FRAME = 65536
-"""Rows that are gathered in lists before they become a compact data frame."""
+"""Number of rows that are collected in lists before they become a compact data frame."""
 
 _TYPES = {
     "rank": "UInt32",
@@ -82,7 +82,7 @@ _ALWAYS = ("rank", "index", "kind")
 
 
 class WorkloadError(ValueError):
-    """An operation, a group or a trigger that cannot be; the message says what was expected."""
+    """An invalid operation, group or trigger. The message describes what was expected."""
 
 
 def _schema() -> dict[str, pl.DataType]:
@@ -97,7 +97,10 @@ def _schema() -> dict[str, pl.DataType]:
 
 
 def _column(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
-    """Return a column of operations. Lists are gathered first: one by one they take far longer."""
+    """Return a column of operations.
+
+    All elements of lists are collected first, because adding lists one by one is much slower.
+    """
     import polars as pl
 
     if not isinstance(dtype, pl.List):
@@ -116,12 +119,12 @@ def _column(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
 class Workload:
     """A workload under construction.
 
-    ``ranks`` is their number; ``options`` has the options of docs/workloads.md by name, ``groups``
-    lists of ranks by name, ``source`` facts about where the workload comes from.
+    ``ranks`` is the number of ranks. ``options`` has the options of docs/workloads.md by name.
+    ``groups`` has lists of ranks by name. ``source`` has facts about the origin of the workload.
 
-    Each method that adds an operation returns its index, by which later operations of the same
-    rank name it in ``after`` (it must have ended) and ``after_start`` (it must have started).
-    All raise ``WorkloadError`` where what they are given cannot be.
+    Each method that adds an operation returns its index. Later operations of the same rank refer to
+    this index in ``after`` (it must have ended) and ``after_start`` (it must have started). All
+    methods raise ``WorkloadError`` for invalid arguments.
     """
 
     def __init__(
@@ -153,12 +156,12 @@ class Workload:
         return sum(self._counts)
 
     def count(self, rank: int) -> int:
-        """Return the number of operations of a rank: the index that its next one gets."""
+        """Return the number of operations of a rank, which is the index of its next one."""
         self._check_rank(rank, "rank")
         return self._counts[rank]
 
     def group(self, name: str, ranks: Sequence[int]) -> str:
-        """Define a group of ranks, in the order that algorithms go by; returns its name."""
+        """Define a group of ranks, in the order that algorithms use, and return its name."""
         members = [int(rank) for rank in ranks]
         if name in self.groups and self.groups[name] != members:
             raise WorkloadError(f'group "{name}" is defined already, with other ranks')
@@ -171,9 +174,9 @@ class Workload:
         return name
 
     def trigger(self, kind: str, count: int | None = None) -> int:
-        """Define a trigger (``one-shot``, ``multi-shot`` or ``barrier``); returns its number.
+        """Define a trigger (``one-shot``, ``multi-shot`` or ``barrier``), and return its number.
 
-        ``count`` is the number of activations that a barrier takes.
+        ``count`` is the number of activations that a barrier needs.
         """
         if kind not in TRIGGERS:
             raise WorkloadError(f"a trigger is one of {', '.join(TRIGGERS)}, not {kind!r}")
@@ -183,11 +186,11 @@ class Workload:
         return len(self.triggers) - 1
 
     def composed(self, kind: str, size_bytes: int = 0, group: str | None = None) -> int:
-        """Define a collective that operations of a group (all ranks without one) make up.
+        """Define a collective that consists of operations of a group (default: all ranks).
 
-        Returns its number: ``calc``, ``send`` and ``recv`` take it as ``part_of``. Results then
-        have it as one, with times and bandwidths; ``size_bytes`` is S, the bytes of the whole
-        vector.
+        Returns its number, which ``calc``, ``send`` and ``recv`` accept as ``part_of``. Results
+        then report it as one collective, with times and bandwidths. ``size_bytes`` is S, the bytes
+        of the whole vector.
         """
         if kind not in COLLECTIVES or kind == "all-to-allv":
             known = [word for word in COLLECTIVES if word != "all-to-allv"]
@@ -227,7 +230,7 @@ class Workload:
         after_start: Iterable[int] = (),
         **columns: Any,
     ) -> int:
-        """Add a send. ``columns`` may set any other column of the file that a send has."""
+        """Add a send. ``columns`` may set any other column of the file that applies to sends."""
         self._check_rank(to, "the receiver")
         if to == rank:
             raise WorkloadError(f"rank {rank} sends to itself; use calc for what stays on a rank")
@@ -245,7 +248,7 @@ class Workload:
         after_start: Iterable[int] = (),
         **columns: Any,
     ) -> int:
-        """Add a receive; without ``peer`` or ``tag``, from any rank or with any tag."""
+        """Add a receive. Without ``peer`` it accepts any rank, and without ``tag`` any tag."""
         if peer is not None:
             self._check_rank(peer, "the sender")
         given = {"peer": peer, "bytes": size_bytes, "tag": tag}
@@ -267,11 +270,12 @@ class Workload:
         after_start: Iterable[int] = (),
         **columns: Any,
     ) -> int:
-        """Add one rank's part in a collective operation of a group (all ranks without one).
+        """Add one rank's part in a collective operation of a group (all ranks if it is not given).
 
-        ``size_bytes`` is S, the bytes of the whole vector; ``instance`` tells which of the group's
-        collectives it is (counted where missing); ``root`` is the position in the group of the
-        rank that broadcasts; ``to_each`` and ``from_each`` are the bytes of an all-to-allv.
+        ``size_bytes`` is S, the bytes of the whole vector. ``instance`` is the number of the
+        collective in its group; by default the collectives are counted. ``root`` is the position in
+        the group of the rank that broadcasts. ``to_each`` and ``from_each`` are the bytes of an
+        all-to-allv.
         """
         if kind not in COLLECTIVES:
             raise WorkloadError(f"{kind!r} is no collective; expected {', '.join(COLLECTIVES)}")
@@ -362,7 +366,7 @@ class Workload:
         self._rows = []
 
     def frame(self) -> pl.DataFrame:
-        """Return the operations as a data frame, a row each, sorted by rank and index."""
+        """Return the operations as a data frame with a row each, sorted by rank and index."""
         import polars as pl
 
         if self._rows or not self._frames:
@@ -374,22 +378,22 @@ class Workload:
         return frame
 
     def header(self) -> dict[str, Any]:
-        """Return what holds for all ranks, as it stands in the file's metadata."""
+        """Return the header of the file, which applies to all ranks."""
         return {
             "version": VERSION,
             "ranks": self.ranks,
             "groups": self.groups,
             "options": self.options,
             "triggers": self.triggers,
-            # Earlier versions read files that compose none.
+            # Earlier versions can read a file without this key.
             **({"collectives": self.collectives} if self.collectives else {}),
             "source": self.source,
         }
 
     def write(self, path: str | Path) -> Path:
-        """Write the workload to a file; columns that say nothing are left out.
+        """Write the workload to a file, without empty optional columns.
 
-        Raises ``RunError`` where the file cannot be written.
+        Raises ``RunError`` if the file cannot be written.
         """
         path = Path(path)
         frame = self.frame()
@@ -409,15 +413,14 @@ class Read:
     """A workload that was read from a file."""
 
     header: dict[str, Any]
-    """What holds for all ranks: version, ranks, groups, options, triggers, collectives,
-    source."""
+    """Data for all ranks: version, ranks, groups, options, triggers, collectives, source."""
 
     operations: pl.DataFrame
     """A row for each operation, with all columns of the format."""
 
 
 def header(path: str | Path) -> dict[str, Any]:
-    """Read what holds for all ranks of a workload. Raises ``InputError`` as :func:`read` does."""
+    """Read the header of a workload. Raises ``InputError`` as :func:`read` does."""
     import polars as pl
 
     with _reading(path):
@@ -444,7 +447,7 @@ def _reading(path: str | Path) -> Iterator[None]:
 
 
 def read(path: str | Path) -> Read:
-    """Read a workload. Raises ``InputError`` where the file cannot be read or is none."""
+    """Read a workload. Raises ``InputError`` if the file is not a readable workload."""
     import polars as pl
 
     facts = header(path)
@@ -461,10 +464,11 @@ def read(path: str | Path) -> Read:
 def parallel_groups(degrees: Mapping[str, int], names: Iterable[str]) -> dict[str, list[int]]:
     """Return the groups of ranks that share their work in some dimensions.
 
-    ``degrees`` has the dimensions of parallelism, that which changes fastest with the rank first:
-    ``{"tensor": 8, "data": 4, "pipeline": 2}`` for 64 ranks. Each name of ``names`` is a dimension
-    or several joined by ``+``; its groups are called ``tensor-0``, ``tensor-1``, … and have the
-    ranks that differ in these dimensions alone.
+    ``degrees`` has the dimensions of parallelism, such as
+    ``{"tensor": 8, "data": 4, "pipeline": 2}`` for 64 ranks. The first dimension changes fastest
+    with the rank. Each name in ``names`` is a dimension, or several joined by ``+``. Its groups
+    are named ``tensor-0``, ``tensor-1``, and so on. The ranks of a group differ only in these
+    dimensions.
 
     >>> parallel_groups({"tensor": 2, "data": 2}, ["tensor", "data"])
     {'tensor-0': [0, 1], 'tensor-1': [2, 3], 'data-0': [0, 2], 'data-1': [1, 3]}

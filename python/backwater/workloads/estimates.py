@@ -1,8 +1,8 @@
-"""Estimates of workloads without packets: whole messages in a network of a few numbers.
+"""Estimates of workloads with whole messages instead of packets, in a simplified network.
 
-An estimate takes seconds where a simulation of packets takes hours, and knows nothing of queues,
-losses and flow control. It is as good as the network that it is given, and no bound: messages that
-wait for each other whole may take longer than packets that share a link.
+An estimate takes seconds if a packet simulation takes hours. It does not model queues, losses and
+flow control. Its accuracy depends on the network that it is given. It is not a lower bound: whole
+messages that wait for each other may take longer than packets that share a link.
 """
 
 from __future__ import annotations
@@ -20,47 +20,50 @@ if TYPE_CHECKING:
 
 
 ASSUMED = "loggops:latency=1us,rate=400Gbps"
-"""The network where nothing says what it is."""
+"""The network if none is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What an estimate found."""
+    """The result of an estimate."""
 
     summary: dict[str, Any]
     """Totals, the end of each rank, and the collectives with their bandwidths."""
 
     operations: pl.DataFrame | None
-    """A row for each operation in the order of their ends, if requested: ``rank``, ``index``,
-    ``kind``, ``peer``, ``bytes``, and the times ``ready_ps``, ``start_ps`` and ``end_ps``."""
+    """A row for each operation in the order of their ends, if requested.
+
+    The columns are ``rank``, ``index``, ``kind``, ``peer``, ``bytes``, and the times ``ready_ps``,
+    ``start_ps`` and ``end_ps``.
+    """
 
     @property
     def end_ps(self) -> int:
-        """When the last operation ended, ps."""
+        """Time when the last operation ended, in ps."""
         return int(self.summary["end_ps"])
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The scenario of a workload, and what its topology is as a network of messages."""
+    """The scenario of a workload, and its topology as a network of messages."""
 
     file: Path
     """The scenario."""
 
     networks: list[str]
-    """Empty if the topology is not a network that :func:`estimate` has."""
+    """Networks for :func:`estimate`. The list is empty if the topology has no equivalent."""
 
 
 def of_scenario(path: str | Path) -> Given:
-    """Return the network that the topology of a scenario with one workload is.
+    """Return the topology of a scenario with one workload as a network of messages.
 
-    A host has the ports of its NIC as one, with ``ports = "rail"`` one by one, and messages meet
-    others there alone. GPUs of a server have a link to each other, at the rate of the scale-up
-    domain, and a link to that of the same place in each other server. A message between GPUs of
-    different servers and places takes both, one after the other. Latencies are those of the
-    shortest way over one switch.
+    All ports of a host's NIC count as one, except with ``ports = "rail"``, where each counts.
+    Messages compete only at these ports. GPUs of a server are linked to each other at the rate of
+    the scale-up domain. Each GPU is also linked to the GPUs in the same position of other servers.
+    A message between GPUs of different servers and positions uses both links, one after the other.
+    Latencies are those of the shortest path over one switch.
 
-    Raises ``ScenarioError`` if the scenario is wrong, or has no workload or several.
+    Raises ``ScenarioError`` if the scenario is wrong, or does not have exactly one workload.
     """
     from backwater import workloads
     from backwater.scenario import Scenario
@@ -92,7 +95,7 @@ class _Link(NamedTuple):
 
 
 def _networks(topology: Mapping[str, Any], ranks: int, by_rail: bool) -> list[str]:
-    """Return the network of ranks that live on the first hosts of a topology, in a row."""
+    """Return the network of ranks that are placed on the first hosts of a topology, in order."""
     if topology["kind"] == "links":
         hosts = _links_of_hosts(topology)[:ranks]
     else:
@@ -107,8 +110,8 @@ def _networks(topology: Mapping[str, Any], ranks: int, by_rail: bool) -> list[st
     if size is None:
         ports = min(len(links) for links in hosts)
         if by_rail and ports > 1:
-            return [f"loggops:{_words([links[:1] for links in hosts])},nics={ports}"]
-        return [f"loggops:{_words(hosts)},nics=1"]
+            return [f"loggops:{_terms([links[:1] for links in hosts])},nics={ports}"]
+        return [f"loggops:{_terms(hosts)},nics=1"]
     if ranks % size:
         return []
     fastest_first = [sorted(links, reverse=True) for links in hosts]
@@ -117,12 +120,12 @@ def _networks(topology: Mapping[str, Any], ranks: int, by_rail: bool) -> list[st
         (ranks // size, [links[1:] for links in fastest_first]),
     ]
     return [
-        f"fully-connected:size={count},{_words(ports)}" for count, ports in dimensions if count > 1
+        f"fully-connected:size={count},{_terms(ports)}" for count, ports in dimensions if count > 1
     ]
 
 
-def _words(hosts: Sequence[Sequence[_Link]]) -> str:
-    """Write the rate of the fastest host, and the shortest way between two hosts over a switch."""
+def _terms(hosts: Sequence[Sequence[_Link]]) -> str:
+    """Return the rate of the fastest host and the latency of the shortest path over a switch."""
     from backwater._base.toml_text import rate, time
 
     rate_bps = max(sum(link.rate_bps for link in links) for links in hosts)
@@ -131,9 +134,9 @@ def _words(hosts: Sequence[Sequence[_Link]]) -> str:
 
 
 def _servers(hosts: Sequence[Sequence[_Link]]) -> int | None:
-    """Return how many hosts that follow each other share the switch of a server, if they do.
+    """Return how many consecutive hosts share the switch of a server; None if they do not.
 
-    Such a switch is at the other end of the one link of a host that is faster than its others.
+    Such a switch is at the end of a host's fastest link, if only one link has this rate.
     """
     switches: list[str] = []
     for links in hosts:
@@ -170,14 +173,13 @@ def _link(words: Mapping[str, Any]) -> _Link:
 def estimate(path: str | Path, networks: Sequence[str] = (), record: bool = False) -> Estimate:
     """Estimate how long the workload in a file, or that of a scenario (`*.toml`), takes.
 
-    ``networks`` is one word such as ``loggops:latency=1us,rate=400Gbps`` (without any that of the
-    scenario, or this one), or one for each dimension such as
-    ``ring:size=8,rate=400Gbps,latency=500ns`` (also ``switch``, ``fully-connected``);
-    :func:`of_scenario` has those of a topology. With ``record``
-    the operations are returned too.
+    ``networks`` has one text such as ``loggops:latency=1us,rate=400Gbps``, or one for each
+    dimension such as ``ring:size=8,rate=400Gbps,latency=500ns`` (also ``switch``,
+    ``fully-connected``). The default is the network of the scenario (:func:`of_scenario`), or
+    :data:`ASSUMED`. With ``record`` the operations are returned too.
 
-    Raises ``ScenarioError`` where the file or the network is wrong, and ``RunError`` where
-    operations wait for each other.
+    Raises ``ScenarioError`` if the file or the network is wrong, and ``RunError`` if operations
+    wait for each other in a cycle.
     """
     from backwater import _core
 
@@ -210,9 +212,9 @@ def _frame(columns: dict[str, Any]) -> pl.DataFrame:
 
 
 def write_operations(found: Estimate, path: Path) -> None:
-    """Write the operations as CSV or, by the name's ending, as Parquet.
+    """Write the operations as CSV, or as Parquet if the name ends in ``.parquet``.
 
-    Raises ``RunError`` where the file cannot be written.
+    Raises ``RunError`` if the file cannot be written.
     """
     from backwater.errors import RunError
 
