@@ -1,4 +1,4 @@
-"""From the workloads of other programs to a scenario and a file of operations."""
+"""Imports workloads of other programs as a scenario and a file of operations."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from backwater.importers.simai import workload as simai
 from backwater.workloads import Workload
 
 DEFAULT_BYTES = 1 << 20
-"""Size of the data of a collective where nothing says it: 1 MiB."""
+"""Default size of the data of a collective: 1 MiB."""
 
 
 ESTIMATED = {"chakra": "ASTRA-sim has for this", "goal": "LogGOPS describes, with these defaults"}
-"""Which network an estimate takes, by format."""
+"""Description of the network of an estimate, by format."""
 
 
 @dataclass(slots=True)
 class Wishes:
-    """What the user says of the network."""
+    """Options of the user for the network."""
 
     topology: Path | None = None
     sets: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Wishes:
 
 @dataclass(slots=True)
 class Imported:
-    """What the files of another program became."""
+    """The result of an import."""
 
     source: Path
     format: str
@@ -58,24 +58,24 @@ class Imported:
     findings: Findings
     operations: Workload | None = None
     flows: str | None = None
-    """A list of flows, CSV, where that says all."""
+    """A list of flows in CSV, if it is sufficient. Otherwise there are ``operations``."""
     notes: list[str] = field(default_factory=list)
     end_ps: int | None = None
-    """When the run ends, where that is said."""
+    """End of the run, if the input or the user gives it."""
     estimate: list[str] = field(default_factory=list)
-    """Networks of `backwater estimate`, the dimensions of the one that the other program has."""
+    """Networks for `backwater estimate`: the dimensions of the other program's network."""
     nics: int = 1
-    """How many NICs of a rank the messages name."""
+    """Number of NICs of a rank that the messages use."""
     mtu_bytes: int | None = None
-    """Payload of a full packet, where the other program has one of its own."""
+    """Payload of a full packet, if the other program defines one."""
 
     @property
     def warnings(self) -> list[dict[str, Any]]:
-        """What is doubtful in the files."""
+        """Warnings about the files."""
         return self.findings.warnings()
 
     def scenario(self, name: str, file: str) -> str:
-        """Write the scenario, which names the file of the operations or flows."""
+        """Return the scenario, which refers to the file of operations or flows."""
         from backwater import __version__
 
         source = one_line(self.source.name)
@@ -106,7 +106,7 @@ class Imported:
 
 
 def _given(wishes: Wishes, findings: Findings) -> Network | None:
-    """Read the topology that the user names."""
+    """Read the topology file of the user, if there is one."""
     return networks.of_file(wishes.topology, findings) if wishes.topology is not None else None
 
 
@@ -119,9 +119,9 @@ def _network(
     default: Callable[[], Network] | None = None,
     nics: int = 1,
 ) -> Network:
-    """Find the network, and make sure that it has a host for each rank of what was read.
+    """Return the network, and check that it has a host for each rank.
 
-    Warns if hosts may have fewer ports than the messages name NICs.
+    Warns if hosts may have fewer ports than the messages use NICs.
     """
     if wishes.topology is not None and wishes.sets:
         findings.fail(
@@ -152,7 +152,7 @@ def _network(
 
 
 def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported:
-    """Import a schedule, text or binary; ``host`` says by whose defaults messages cost time."""
+    """Import a schedule, text or binary. ``host`` names the cost parameters of messages."""
     findings = Findings()
     if host not in goal_operations.HOSTS:
         findings.fail(f"--host {host}: known are {', '.join(goal_operations.HOSTS)}")
@@ -169,7 +169,7 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
 
 
 def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported:
-    """Import a connection matrix; ``end`` is when the run ends, such as ``1ms``."""
+    """Import a connection matrix. ``end`` is the end of the run, such as ``1ms``."""
     findings = Findings()
     matrix = htsim.read(path, findings)
     end_ps = None if end is None else _end(end, findings)
@@ -186,7 +186,7 @@ def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported
 
 
 def _end(word: str, findings: Findings) -> int:
-    """Read the time at which a run ends."""
+    """Parse the time at which a run ends."""
     value = None if word.isdigit() else time_ps(word)
     if value is None or not 1 <= value <= LONGEST_PS:
         findings.fail(f"--end {word}: expected a time such as 1ms")
@@ -196,7 +196,7 @@ def _end(word: str, findings: Findings) -> int:
 def import_msccl(
     path: Path, wishes: Wishes, size_bytes: int | None = None, reduction_ps_per_byte: float = 0
 ) -> Imported:
-    """Import an algorithm, for data of a size."""
+    """Import an algorithm for data of a given size."""
     findings = Findings()
     algorithm = msccl.read(path, findings)
     msccl_chunks.check(algorithm)
@@ -218,7 +218,7 @@ def import_simai(
     send_latency: str | None = None,
     passes: int = 1,
 ) -> Imported:
-    """Import a workload of SimAI or AICB; ``send_latency`` has ns, or names a protocol."""
+    """Import a workload of SimAI or AICB; ``send_latency`` is in ns, or names a protocol."""
     findings = Findings()
     word = str(simai_operations.DEFAULT_SEND_LATENCY_NS) if send_latency is None else send_latency
     latency = simai_operations.latency(word, findings)
@@ -261,7 +261,7 @@ def import_chakra(
     comm_group: Path | None = None,
     ctrl_deps: bool = False,
 ) -> Imported:
-    """Import the traces of all ranks, with the files of ASTRA-sim that go with them."""
+    """Import the traces of all ranks, with the related files of ASTRA-sim."""
     findings = Findings()
     traces = [chakra.read(file, findings) for file in chakra.find(path, findings)]
     layer = astra.read_system(system, findings) if system else astra.System(str(path))
@@ -293,10 +293,10 @@ def _groups(path: Path | None, ranks: int, findings: Findings) -> dict[str, tupl
 
 
 def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
-    """Write the scenario ``out`` and the file that it names beside it; returns what to note.
+    """Write the scenario ``out`` and its file of operations or flows; return notes for the user.
 
-    Both appear only when the scenario was found to be good: what was there before stays as it is
-    where the import fails.
+    Both files are written only if the scenario is valid. If the import fails, existing files remain
+    unchanged.
     """
     from backwater.scenario import Scenario
     from backwater.workloads import estimates
@@ -319,10 +319,10 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
             wrong = [p for p in problems if p["severity"] == "error"]
             if wrong:
                 read = " and ".join(filter(None, [str(imported.source), imported.network.source]))
-                # Without their places, which are in a scenario that nobody will ever see.
-                said = (problem("error", p["message"], hint=p["hint"])["text"] for p in wrong)
-                told = [f"{read}: no scenario can be made of this:", *said]
-                raise ScenarioError("\n\n".join(told).replace(f"{scenario.parent}/", ""), wrong)
+                # The places are left out, because the user will not see this scenario.
+                errors = (problem("error", p["message"], hint=p["hint"])["text"] for p in wrong)
+                lines = [f"{read}: no scenario can be made of this:", *errors]
+                raise ScenarioError("\n\n".join(lines).replace(f"{scenario.parent}/", ""), wrong)
             file.replace(beside)
             scenario.replace(out)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The network of a scenario: as a file says it, or one that never limits what hosts send."""
+"""The network of an imported scenario: from a file, or a network without bottlenecks."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ DEFAULT_RATE_BPS = 400 * 10**9
 DEFAULT_DELAY_PS = 10**6
 
 DEFAULT_BUFFER_BYTES = 12 * 10**6
-"""What a switch of a scenario has where nothing says it."""
+"""Default buffer of a switch in a scenario."""
 
 _LARGEST_BUFFER_BYTES = 4 * 10**9
 _FRAMES_BYTES = 4 * 9216
-"""What may still come after a pause beside the round trip of the link: four large frames."""
+"""Bytes that may arrive after a pause in addition to the link's round trip: four large frames."""
 
 _HTSIM_KEYS = {"nodes", "tiers", "podsize", "tier"}
 
 
 @dataclass(slots=True)
 class Network:
-    """A topology as the lines of its table, with what is known of it."""
+    """A topology as the lines of its table, with facts about it."""
 
     hosts: int
     lines: list[str]
     gpus_per_server: int = 0
-    """0 where nothing says it."""
+    """GPUs per server; 0 if unknown."""
     fat_tree: FatTree | None = None
     note: str = ""
-    """What the user should know of it."""
+    """A note for the user."""
     failures: list[str] = field(default_factory=list)
     """Links that are down."""
     widest_bytes: int = 0
-    """Buffer that the widest switch needs; see `port_bytes`."""
+    """Buffer that the largest switch needs (see `port_bytes`)."""
     source: str = ""
-    """The file that says it, if one does."""
+    """The file with the topology, if there is one."""
     host_ports: int | None = None
-    """Fewest ports of a host; ``None`` where only the scenario's reader knows them."""
+    """Minimum number of ports of a host; ``None`` if only a check of the scenario shows it."""
 
     def fastest_bps(self) -> int:
-        """Return the rate of the fastest link, in bit/s; 0 where no rate can be read."""
+        """Return the rate of the fastest link, in bit/s; 0 if no rate can be read."""
         try:
             open_values: list[Any] = [tomllib.loads("\n".join(self.lines))]
         except tomllib.TOMLDecodeError:
-            return 0  # the check of the scenario reports it
+            return 0  # The check of the scenario reports the error.
         fastest = 0
         while open_values:
             value = open_values.pop()
@@ -70,9 +70,10 @@ class Network:
         return fastest
 
     def switch(self) -> list[str]:
-        """Write the table of the switches, where the buffer of a scenario's default is too small.
+        """Return the table of the switches if the default buffer is too small.
 
-        Without it wide switches would refuse schemes that set headroom apart for each port.
+        With the default buffer, large switches would refuse schemes that reserve headroom for each
+        port.
         """
         if self.widest_bytes <= DEFAULT_BUFFER_BYTES:
             return []
@@ -85,12 +86,12 @@ class Network:
 
 
 def port_bytes(rate_bps: int, delay_ps: int) -> int:
-    """Return the buffer that a port of a switch needs: twice what comes in after a pause."""
+    """Return the buffer that a switch port needs: twice the bytes that arrive after a pause."""
     return 2 * (2 * rate_bps * delay_ps // (8 * 10**12) + _FRAMES_BYTES)
 
 
 def table(values: dict[str, Any], name: str) -> list[str]:
-    """Write a table whose values are words of TOML, or tables of such."""
+    """Return the lines of a table. Its values are TOML values, or tables of them."""
     lines = [f"[{name}]"]
     for key, value in values.items():
         if isinstance(value, dict):
@@ -102,14 +103,14 @@ def table(values: dict[str, Any], name: str) -> list[str]:
 
 
 def link(rate_bps: int, delay_ps: int) -> dict[str, str]:
-    """Write a kind of link."""
+    """Return the table of a kind of link."""
     return {"rate": quoted(rate(rate_bps)), "delay": quoted(time(delay_ps))}
 
 
 def non_blocking(hosts: int, nics: int = 1) -> Network:
     """Return the default network of an import.
 
-    All hosts are on one switch, or with several NICs per host on one switch for each NIC.
+    All hosts are on one switch. With several NICs per host there is one switch for each NIC.
     """
     switches = "one switch" if nics == 1 else f"{nics} switches, one for each NIC of a host,"
     note = (
@@ -121,7 +122,7 @@ def non_blocking(hosts: int, nics: int = 1) -> Network:
 
 
 def _default(given: dict[str, Any], hosts: int, nics: int) -> Network:
-    """Return the default network with other keys; each NIC of a host has a switch of its own."""
+    """Return the default network with changed keys. Each NIC of a host has its own switch."""
     wide = hosts * port_bytes(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS)
     base = link(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS)
     inner = given.get("link", {})
@@ -157,7 +158,7 @@ def _default(given: dict[str, Any], hosts: int, nics: int) -> Network:
 def of_sets(sets: list[str], hosts: int, findings: Findings, nics: int = 1) -> Network:
     """Return the network that the user describes by keys of a scenario.
 
-    Without ``topology.kind`` they change the network that is taken by default.
+    Without ``topology.kind`` the keys change the default network.
     """
     values: dict[str, Any] = {}
     for text in sets:
@@ -178,14 +179,14 @@ def of_sets(sets: list[str], hosts: int, findings: Findings, nics: int = 1) -> N
         inner[path[-1]] = _toml_value(value.strip())
     if "kind" not in values:
         return _default(values, hosts, nics)
-    # The scenario's own check says whether the hosts suffice.
+    # The check of the scenario reports it if there are too few hosts.
     star = values["kind"] == quoted("star")
     wide = hosts * port_bytes(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS) if star else 0
     return Network(hosts, table(values, "topology"), widest_bytes=wide)
 
 
 def _toml_value(word: str) -> str:
-    """Take a word as it is if it is a value of TOML, else as a text."""
+    """Return a word unchanged if it is a TOML value, else as a TOML string."""
     try:
         tomllib.loads(f"x = {word}")
     except tomllib.TOMLDecodeError:
@@ -194,7 +195,7 @@ def _toml_value(word: str) -> str:
 
 
 def of_file(path: Path, findings: Findings) -> Network:
-    """Read a topology of htsim, SimAI, or HPCC's simulator, by what it begins with."""
+    """Read a topology of htsim, SimAI, or HPCC's simulator. The first word shows the format."""
     text = read_text(path, findings, "topology")
     first = next(
         (x.split()[0] for x in text.splitlines() if x.strip() and not x.lstrip().startswith("#")),
@@ -220,10 +221,10 @@ def of_file(path: Path, findings: Findings) -> Network:
 
 
 def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
-    """Write a fat tree of htsim.
+    """Return the network of a fat tree of htsim.
 
-    A switch of htsim lets each packet wait for a time. Here half of it is added to each of the
-    switch's links, which is the same on every path.
+    In htsim a switch delays each packet by a fixed time. Here half of it is added to each link of
+    the switch, which gives the same sum on every path.
     """
     levels = tree.tiers
     half = [tier.switch_ns * 500 for tier in levels]
@@ -274,7 +275,7 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
 
 
 def _bundled(tree: FatTree, kinds: list[tuple[int, int]]) -> list[str]:
-    """Write the links of a fat tree one by one, where several join the same two switches.
+    """Return the links of a fat tree one by one, for trees with parallel links between switches.
 
     Nodes have the names and the order of `leaf-spine` and `clos`. ``kinds`` are rate and delay of
     the links below each tier.
@@ -308,7 +309,7 @@ def _bundled(tree: FatTree, kinds: list[tuple[int, int]]) -> list[str]:
 
 
 def fail_links(network: Network, failures: list[Failure], findings: Findings) -> None:
-    """Add links that are down; they are named by the switches of a fat tree of htsim."""
+    """Add links that are down. They are given by the switches of a fat tree of htsim."""
     tree = network.fat_tree
     if failures and tree is None:
         failures[0].line.fail(
@@ -329,13 +330,13 @@ def fail_links(network: Network, failures: list[Failure], findings: Findings) ->
 
 
 def _failed(tree: FatTree, failure: Failure) -> str:
-    """Name a link: uplink l of a switch, or of a core that to its pod l."""
+    """Return the name of a failed link: an uplink of a switch, or a core's link to a pod."""
     three = bool(tree.cores)
     share = tree.cores // tree.aggs_per_pod if three else 0
     switch, at = failure.switch_id, failure.link_id
     tors, aggs = tree.pods * tree.tors_per_pod, tree.pods * tree.aggs_per_pod
-    ways = {"TOR": (tors, tree.aggs_per_pod), "AGG": (aggs, share), "CORE": (tree.cores, tree.pods)}
-    switches, links = ways[failure.switch]
+    have = {"TOR": (tors, tree.aggs_per_pod), "AGG": (aggs, share), "CORE": (tree.cores, tree.pods)}
+    switches, links = have[failure.switch]
     if switch >= switches:
         failure.line.fail(f"there are {switches} switches {failure.switch}, numbered from 0", 0)
     if at >= links:
@@ -347,7 +348,8 @@ def _failed(tree: FatTree, failure: Failure) -> str:
         return f"tor{switch}--agg{switch // tree.tors_per_pod * tree.aggs_per_pod + at}"
     if failure.switch == "AGG":
         return f"agg{switch}--core{switch % tree.aggs_per_pod * share + at}"
-    # In htsim, core c is linked to aggregation switch c mod n of each pod, as its link c div n.
+    # In htsim, core c is linked to aggregation switch c mod n of each pod. It is the uplink c div n
+    # of that switch.
     position, place = switch % tree.aggs_per_pod, switch // tree.aggs_per_pod
     return f"agg{at * tree.aggs_per_pod + position}--core{position * share + place}"
 
@@ -356,7 +358,7 @@ def _failed(tree: FatTree, failure: Failure) -> str:
 
 
 def of_links(topology: ns3_topology.Topology) -> Network:
-    """Write the links of a file of SimAI, or of HPCC's simulator."""
+    """Return the network of a file of SimAI, or of HPCC's simulator."""
     linked = topology.linked()
     hosts = [n for n in topology.hosts if n in linked]
     lines = [
@@ -381,7 +383,7 @@ def of_links(topology: ns3_topology.Topology) -> Network:
 
 
 def _widest(links: Iterable[tuple[str, str, int, int]]) -> int:
-    """Return the buffer that the widest of the nodes of some links needs."""
+    """Return the buffer that the largest node of some links needs."""
     needs: Counter[str] = Counter()
     for a, b, rate_bps, delay_ps in links:
         each = port_bytes(rate_bps, delay_ps)
@@ -399,10 +401,11 @@ def _edge(a: str, b: str, rate_bps: int, delay_ps: int, more: str = "") -> str:
 
 
 def of_dimensions(dimensions: list[Dimension]) -> Network:
-    """Write a network of ASTRA-sim's analytical model.
+    """Return the network of ASTRA-sim's analytical model.
 
-    One switch is a star. Else a rank forwards what is for others, so each is a host with a switch
-    of its own, between which the link has the rate of all dimensions together and no delay.
+    A single switch is a star. In all other networks ranks forward messages of others. Therefore
+    each rank is a host with its own switch. The link between them has no delay, and the rate of all
+    dimensions together.
     """
     ranks = prod(d.ranks for d in dimensions)
     if len(dimensions) == 1 and dimensions[0].block == "Switch":
@@ -449,7 +452,7 @@ def of_dimensions(dimensions: list[Dimension]) -> Network:
 
 
 def _pairs(block: str, group: list[int]) -> list[tuple[int, int]]:
-    """Which ranks of a group are linked to each other."""
+    """Return the pairs of ranks of a group that are linked to each other."""
     if len(group) < 2:
         return []
     if block == "FullyConnected":

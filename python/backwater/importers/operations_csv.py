@@ -1,4 +1,4 @@
-"""When each operation of a workload started and ended, as CSV for the program it came from."""
+"""Exports the start and end of each operation of a workload as CSV."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _TIMES = ("ready", "start", "end")
 
 
 def export_operations(run: RunFiles, out: Path, force: bool = False) -> int:
-    """Write all operations that ended, by workload, rank and index; returns their number.
+    """Write all operations that ended, by workload, rank and index; return their number.
 
-    Times are in nanoseconds since the start of the run, exact to the picosecond; ``name`` is what
-    the file of operations calls an operation, such as the label of a GOAL schedule. Raises
-    ``RunError`` where the run has no workload, or the file exists already and ``force`` is not set.
+    Times are in nanoseconds since the start of the run, exact to the picosecond. ``name`` is the
+    name of the operation in the imported file, such as the label of a GOAL schedule. Raises
+    ``RunError`` if the run has no workload, or if the file exists and ``force`` is not set.
     """
     import polars as pl
 
@@ -43,7 +43,7 @@ def export_operations(run: RunFiles, out: Path, force: bool = False) -> int:
 
 
 def _names(run: RunFiles) -> polars.DataFrame:
-    """Find the names of operations in the files of the workloads, as far as these are there."""
+    """Return the names of operations from the files of the workloads, if these exist."""
     import polars as pl
 
     from backwater import workloads

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from backwater.importers.astra import traces as chakra
 from backwater.importers.astra.system import System
 from backwater.importers.astra.traces import CollectiveType, Node, NodeType, Trace
-from backwater.importers.common.graphs import CircleError, in_order
+from backwater.importers.common.graphs import CycleError, in_order
 from backwater.importers.common.limits import LARGEST_BYTES, LONGEST_PS
 from backwater.importers.common.source import Findings, shown
 from backwater.workloads import Workload, parallel_groups
@@ -68,7 +68,7 @@ class Settings:
     """By collective, the traces of all ranks that are its algorithm."""
 
 
-def _says_what(node: Node) -> bool:
+def _is_described(node: Node) -> bool:
     """Whether a node of communication has what makes it one."""
     key = "comm_type" if node.type is NodeType.COMM_COLL else "comm_size"
     return key in node.attributes
@@ -213,7 +213,7 @@ class _Converter:
         edges = {(at, place[other]) for at, waits in enumerate(before) for other in waits}
         try:
             order = in_order(len(nodes), edges)
-        except CircleError as error:
+        except CycleError as error:
             names = [f"{nodes[at].id} {shown(nodes[at].name)}" for at in error.members]
             trace.fail(
                 nodes[error.members[0]],
@@ -244,7 +244,7 @@ class _Converter:
         if self.system.replay_only:
             message = "communication under replay-only"
             return self._lasting(rank, trace, node, after, message, message)
-        if node.attributes.get("is_cpu_op") and not _says_what(node):
+        if node.attributes.get("is_cpu_op") and not _is_described(node):
             message = "the CPU starts a communication here and does not say which one"
             kind = f"communication that the CPU starts, in {trace.path}"
             return self._lasting(rank, trace, node, after, message, kind)

@@ -1,1 +1,1 @@
-"""What the importers share: places in files, findings, lines, graphs, XML."""
+"""Code that the importers share: places in files, findings, lines, graphs, XML."""

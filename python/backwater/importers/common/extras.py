@@ -1,4 +1,4 @@
-"""Packages that only some importers need."""
+"""Checks for packages that only some importers need."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from backwater.errors import InputError
 
 
 def need(module: str, extra: str, what: str) -> None:
-    """Raise ``InputError`` with the command that installs it if a module is not installed."""
+    """Raise ``InputError`` with the command for the installation if a module is missing."""
     try:
         import_module(module)
     except ImportError:

@@ -1,4 +1,4 @@
-"""Order in graphs of operations, whose files let an operation name later ones."""
+"""Sorts operations by their dependencies. Files may name operations before they define them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
 
-class CircleError(ValueError):
-    """Operations that wait for each other; ``members`` has them, each waiting for the next."""
+class CycleError(ValueError):
+    """Operations that wait for each other. Each of ``members`` waits for the next one."""
 
     def __init__(self, members: list[int]) -> None:
         super().__init__("operations wait for each other")
@@ -15,11 +15,11 @@ class CircleError(ValueError):
 
 
 def in_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
-    """Sort operations 0 to ``count - 1`` so that none comes before one that it waits for.
+    """Sort operations 0 to ``count - 1`` so that each comes after all that it waits for.
 
-    ``edges`` are pairs (later, earlier). Of several possible orders it is that of the smallest
-    numbers, so numbers that fit already stay as they are. Raises ``CircleError`` where there is
-    none.
+    ``edges`` are pairs (later, earlier). Operations with smaller numbers come first if several
+    orders are possible. So a valid order remains unchanged. Raises ``CycleError`` if there is no
+    order.
     """
     after: dict[int, list[int]] = {}
     waiting = [0] * count
@@ -37,12 +37,12 @@ def in_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
             if waiting[later] == 0:
                 heappush(ready, later)
     if len(order) < count:
-        raise CircleError(_circle(after, waiting))
+        raise CycleError(_cycle(after, waiting))
     return order
 
 
-def _circle(after: dict[int, list[int]], waiting: list[int]) -> list[int]:
-    """Find operations that wait for each other among those that still wait."""
+def _cycle(after: dict[int, list[int]], waiting: list[int]) -> list[int]:
+    """Return a cycle among the operations that still wait."""
     before = {
         later: earlier
         for earlier, laters in after.items()

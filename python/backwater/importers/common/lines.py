@@ -1,4 +1,4 @@
-"""Lines of a text file, their words, and where these stand."""
+"""Reads lines of a text file word by word, with the positions of words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORD = re.compile(r"\S+")
 
 
 class Line:
-    """The words of one line, taken one after the other."""
+    """The words of one line, which are taken one after the other."""
 
     def __init__(
         self, name: str, number: int, text: str, findings: Findings, word: re.Pattern[str] = WORD
@@ -27,11 +27,11 @@ class Line:
         self._word = word
 
     def __bool__(self) -> bool:
-        """Whether words are left."""
+        """Return true if words are left."""
         return self.at < len(self.words)
 
     def place(self, index: int) -> Place:
-        """Where a word stands; behind the last one, where the line ends."""
+        """Return the place of a word, or of the line's end for an index after the last word."""
         for count, match in enumerate(self._word.finditer(self.text)):
             if count == index:
                 return Place(
@@ -40,30 +40,30 @@ class Line:
         return Place(self.name, self.number, len(self.text.rstrip()) + 1, self.text, 1)
 
     def fail(self, message: str, index: int | None = None, hint: str | None = None) -> NoReturn:
-        """Give up because of a word; of the one that was taken last where none is given."""
+        """Raise an error at a word; by default at the word that was taken last."""
         self.findings.fail(message, self.place(self.at - 1 if index is None else index), hint)
 
     def warning(
         self, message: str, index: int | None = None, hint: str | None = None, kind: str = ""
     ) -> None:
-        """Note what is doubtful about a word; of one ``kind`` only the first are told in full."""
+        """Add a warning about a word. Only the first warnings of one ``kind`` are shown in full."""
         if self.findings.wanted("warning", kind or message):
             place = self.place(self.at - 1 if index is None else index)
             self.findings.add("warning", message, place, hint)
 
     def peek(self) -> str:
-        """Look at the next word; empty where the line ends."""
+        """Return the next word without taking it; empty at the end of the line."""
         return self.words[self.at] if self.at < len(self.words) else ""
 
     def next(self, what: str) -> str:
-        """Take the next word, which should be ``what``."""
+        """Take the next word; ``what`` describes it in errors."""
         if self.at >= len(self.words):
             self.fail(f"the line ends where {what} should come", self.at)
         self.at += 1
         return self.words[self.at - 1]
 
     def expect(self, *words: str) -> str:
-        """Take the next word, which should be one of ``words``."""
+        """Take the next word, which must be one of ``words``."""
         word = self.peek()
         if word not in words:
             wanted = " or ".join(f"`{word}`" for word in words)
@@ -84,13 +84,16 @@ class Line:
         return value
 
     def cut(self) -> None:
-        """Cut the decimals of the next word, as programs do that read a whole number of it."""
+        """Remove the decimals of the next word, as programs do that read only a whole number."""
         whole, point, rest = self.peek().partition(".")
         if point and whole.isdigit() and (rest.isdigit() or not rest):
             self.words[self.at] = whole
 
     def picoseconds(self, what: str) -> int:
-        """Take a time in picoseconds, decimals allowed as in `1e6` or `0.5`; cut to whole ones."""
+        """Take a time in picoseconds.
+
+        Decimals such as `1e6` or `0.5` are allowed and rounded down.
+        """
         word = self.next(what)
         value = decimal(word)
         if value is None:
@@ -100,11 +103,11 @@ class Line:
         return int(value)
 
     def end(self) -> None:
-        """Make sure that nothing follows."""
+        """Raise an error if words are left."""
         if self:
             self.fail(f"expected the end of the line, found {shown(self.peek())}", self.at)
 
 
 def read_lines(path: Path, findings: Findings, what: str) -> list[str]:
-    """Read a text file whole, without the line ends; ``what`` says what it is for."""
+    """Read the lines of a text file; ``what`` describes the file in errors."""
     return read_text(path, findings, what).splitlines()

@@ -7,17 +7,17 @@ from pathlib import Path
 from backwater.errors import RunError
 
 IMPORTED = "# Imported from "
-"""First words of every scenario that an importer wrote."""
+"""Start of every scenario that an importer wrote."""
 
 
 def scenario_name(stem: str) -> str:
-    """Return a valid name of a scenario that is close to a file name."""
+    """Return a valid scenario name that is similar to a file name."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "._+-") else "-" for c in stem)
     return kept.strip("-._+") or "imported"
 
 
 def refuse_foreign(out: Path) -> None:
-    """Raise an error if a file exists that no import wrote."""
+    """Raise an error if a file exists that was not written by an import."""
     try:
         with out.open(encoding="utf-8", errors="replace") as file:
             first = file.readline(200)

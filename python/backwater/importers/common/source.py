@@ -1,4 +1,4 @@
-"""Text that others wrote: its words, where they stand, and what is wrong with them."""
+"""Reads input files, with places of words and a list of findings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 from backwater.errors import ScenarioError
 
 MAX_BYTES = 1 << 30
-"""Largest file that is read, also when it is unpacked."""
+"""Maximum size of an input file, before and after unpacking."""
 
-TOLD = 3
-"""How many findings of one kind are told in full."""
+FULLY_SHOWN = 3
+"""Number of findings of one kind that are shown in full."""
 
 _GZIP = b"\x1f\x8b"
 
@@ -50,25 +50,25 @@ TIME_UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A word of a file: line and column count from 1."""
+    """A word of a file. Line and column count from 1."""
 
     file: str
     line: int
-    """0: the file as a whole, or a part of it that is no line; `in_file` makes these."""
+    """0: the place is the file as a whole, or a part of it without lines (see `in_file`)."""
     column: int
     text: str
-    """The whole line; of a part that is no line, what it is called."""
+    """The whole line. For a part without lines, the name of the part."""
 
     width: int
 
 
 def in_file(name: str, part: str = "") -> Place:
-    """Return the place of what stands in no line that could be shown; ``part`` as ``byte 12``."""
+    """Return a place in a file without lines; ``part`` is a text such as ``byte 12``."""
     return Place(name, 0, 0, part, 0)
 
 
 def place_at(name: str, text: str, start: int, width: int = 1) -> Place:
-    """Return the place of what begins at a character of a text."""
+    """Return the place at a character offset of a text."""
     begin = text.rfind("\n", 0, start) + 1
     end = text.find("\n", start)
     whole = text[begin : end if end >= 0 else len(text)].rstrip("\r")
@@ -77,13 +77,16 @@ def place_at(name: str, text: str, start: int, width: int = 1) -> Place:
 
 @dataclass(slots=True)
 class Findings:
-    """What is wrong or doubtful in the files that are imported."""
+    """Errors and warnings about the imported files."""
 
     problems: list[dict[str, Any]] = field(default_factory=list)
     _counts: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def error(self, message: str, hint: str | None = None, kind: str | None = None) -> None:
-        """Note something that makes the import impossible; of one ``kind`` only the first."""
+        """Add an error that makes the import impossible.
+
+        Only the first of one ``kind`` are shown.
+        """
         if self.wanted("error", kind or message):
             self.add("error", message, None, hint)
 
@@ -94,7 +97,7 @@ class Findings:
         kind: str | None = None,
         place: Place | None = None,
     ) -> None:
-        """Note something doubtful; of one ``kind`` only the first are told in full."""
+        """Add a warning. Only the first of one ``kind`` are shown in full."""
         if self.wanted("warning", kind or message):
             self.add("warning", message, place, hint)
 
@@ -110,44 +113,44 @@ class Findings:
 
     def failure(self) -> ScenarioError:
         """Return all findings as an exception, errors first."""
-        told = sorted(self.told(), key=lambda p: p["severity"] != "error")
-        return ScenarioError("\n\n".join(p["text"] for p in told), told)
+        found = sorted(self.all(), key=lambda p: p["severity"] != "error")
+        return ScenarioError("\n\n".join(p["text"] for p in found), found)
 
     @property
     def wrong(self) -> int:
-        """How many errors are told."""
+        """Number of errors."""
         return sum(p["severity"] == "error" for p in self.problems)
 
     def warnings(self) -> list[dict[str, Any]]:
-        """Give everything that is doubtful."""
-        return [p for p in self.told() if p["severity"] == "warning"]
+        """Return all warnings."""
+        return [p for p in self.all() if p["severity"] == "warning"]
 
-    def told(self) -> list[dict[str, Any]]:
-        """All findings, those of one kind cut short."""
+    def all(self) -> list[dict[str, Any]]:
+        """Return all findings, with a summary for each kind of which only the first are shown."""
         more = [
-            problem(severity, f"{count - TOLD} more like it: {kind}")
+            problem(severity, f"{count - FULLY_SHOWN} more like it: {kind}")
             for (severity, kind), count in self._counts.items()
-            if count > TOLD
+            if count > FULLY_SHOWN
         ]
         return [*self.problems, *more]
 
     def wanted(self, severity: str, kind: str) -> bool:
-        """Count a finding of a kind, and say whether it is one of the first."""
+        """Count a finding of a kind; return true if it is one of the first."""
         count = self._counts.get((severity, kind), 0) + 1
         self._counts[severity, kind] = count
-        return count <= TOLD
+        return count <= FULLY_SHOWN
 
     def add(self, severity: str, message: str, place: Place | None, hint: str | None) -> None:
-        """Note something."""
+        """Add a finding."""
         self.problems.append(problem(severity, message, place, hint))
 
 
 def problem(
     severity: str, message: str, place: Place | None = None, hint: str | None = None
 ) -> dict[str, Any]:
-    """Make a finding: what programs read of it, and its text.
+    """Return a finding as data for programs, with its text.
 
-    The message begins with the place where no line can be shown.
+    If the place has no line, the message begins with the name of the place.
     """
     if place is not None and not place.line:
         message = ": ".join(filter(None, (place.file, place.text, message)))
@@ -180,7 +183,7 @@ def problem(
 
 
 def _window(place: Place, width: int = 90) -> tuple[str, int]:
-    """Cut a piece with the word out of a long line; returns it and where the word begins in it."""
+    """Cut a part with the word out of a long line; return it and the offset of the word in it."""
     at = place.column - 1
     shown = place.text.replace("\t", " ")
     if len(shown) <= width:
@@ -190,7 +193,7 @@ def _window(place: Place, width: int = 90) -> tuple[str, int]:
 
 
 class Words:
-    """The words of a file one after the other, as a C++ stream reads them."""
+    """The words of a file, separated by white space as in a C++ stream."""
 
     def __init__(self, name: str, text: str, findings: Findings) -> None:
         self.name = name
@@ -201,7 +204,7 @@ class Words:
 
     @classmethod
     def read(cls, path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> Words:
-        """Read a file; ``what`` says what it is for."""
+        """Read a file; ``what`` describes it in errors."""
         return cls(str(path), read_text(path, findings, what, limit), findings)
 
     def __len__(self) -> int:
@@ -209,11 +212,11 @@ class Words:
 
     @property
     def left(self) -> int:
-        """How many words are still to come."""
+        """Number of words that are left."""
         return len(self.words) - self.at
 
     def line_starts(self) -> set[int]:
-        """Find the words that are the first of their line."""
+        """Return the indices of words that are the first of their line."""
         starts, count = set(), 0
         for line in self.text.splitlines():
             starts.add(count)
@@ -221,25 +224,25 @@ class Words:
         return starts
 
     def place(self, index: int) -> Place:
-        """Where a word stands; behind the last one, where the file ends."""
+        """Return the place of a word, or of the file's end for an index after the last word."""
         match = next(islice(_WORD.finditer(self.text), index, None), None)
         start = match.start() if match else len(self.text.rstrip())
         width = len(match.group()) if match else 1
         return place_at(self.name, self.text, start, width)
 
     def next(self, what: str) -> str:
-        """Take the next word, which should be ``what``."""
+        """Take the next word; ``what`` describes it in errors."""
         if self.at >= len(self.words):
             self.findings.fail(f"the file ends where {what} should come", self.place(self.at))
         self.at += 1
         return self.words[self.at - 1]
 
     def error(self, index: int, message: str, hint: str | None = None, kind: str = "") -> None:
-        """Note what is wrong with a word, and go on."""
+        """Add an error about a word, and continue."""
         self._note("error", index, message, hint, kind)
 
     def warning(self, index: int, message: str, hint: str | None = None, kind: str = "") -> None:
-        """Note what is doubtful about a word."""
+        """Add a warning about a word."""
         self._note("warning", index, message, hint, kind)
 
     def _note(self, severity: str, index: int, message: str, hint: str | None, kind: str) -> None:
@@ -261,11 +264,11 @@ class Words:
         return value
 
     def flag(self, what: str) -> bool:
-        """Take a 0 or 1; as in C++ every other number is true."""
+        """Take a 0 or 1. As in C++, every other number is true."""
         return self.integer(what) != 0
 
     def number(self, what: str, low: str = "0", high: str = "1e30") -> Decimal:
-        """Take a decimal number, exactly as it is written."""
+        """Take a decimal number without rounding."""
         word = self.next(what)
         value = decimal(word)
         if value is None:
@@ -275,7 +278,7 @@ class Words:
         return value
 
     def rate(self, what: str) -> int:
-        """Take a rate as ns-3 writes it, such as ``50Mb/s``; in bits per second."""
+        """Take a rate in the notation of ns-3, such as ``50Mb/s``, and return bits per second."""
         word = self.next(what)
         value = rate_bps(word)
         if value is None:
@@ -283,7 +286,7 @@ class Words:
         return value
 
     def time(self, what: str) -> Decimal:
-        """Take a time as ns-3 writes it, such as ``1000ns``; in picoseconds."""
+        """Take a time in the notation of ns-3, such as ``1000ns``, and return picoseconds."""
         word = self.next(what)
         value = time_ps(word)
         if value is None:
@@ -292,22 +295,22 @@ class Words:
 
 
 def read_text(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> str:
-    """Read a whole text file, or say why that cannot be done."""
+    """Read a whole text file, or raise an error with the reason."""
     try:
-        # Some editors put a byte order mark before the text.
+        # Some editors write a byte order mark before the text.
         return read_bytes(path, findings, what, limit).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         findings.fail(f"the {what} {path} is not text: byte {error.start} is wrong")
 
 
 def read_bytes(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> bytes:
-    """Read a whole file, or say why that cannot be done; what gzip has compressed is unpacked."""
+    """Read a whole file and unpack it if gzip compressed it, or raise an error with the reason."""
     try:
         size = path.stat().st_size
         data = path.read_bytes() if size <= limit else b""
     except OSError as error:
         findings.fail(f"cannot read the {what} {path}: {error.strerror}")
-    except ValueError as error:  # A name with a byte 0.
+    except ValueError as error:  # The name has a byte 0.
         findings.fail(f"cannot read the {what} {path!s}: {error}")
     if size > limit:
         findings.fail(f"{path} is larger than {limit >> 20} MiB, which is no {what}")
@@ -315,14 +318,14 @@ def read_bytes(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES
 
 
 def unpacked(name: str, data: bytes, findings: Findings, limit: int = MAX_BYTES) -> bytes:
-    """Unpack the bytes of a file if they begin like those of gzip; ``name`` is that of the file."""
+    """Unpack the bytes of a file if they begin like those of gzip. ``name`` is for errors."""
     if not data.startswith(_GZIP):
         return data
     parts, size = [], 0
     try:
         while data:
             stream = zlib.decompressobj(wbits=31)
-            # One more than may be: 0 would be no limit at all.
+            # The limit is one more than allowed, because zlib takes 0 as no limit.
             parts.append(stream.decompress(data, limit - size + 1))
             size += len(parts[-1])
             if size > limit:
@@ -336,7 +339,7 @@ def unpacked(name: str, data: bytes, findings: Findings, limit: int = MAX_BYTES)
 
 
 def decimal(word: str) -> Decimal | None:
-    """Read a decimal number without sign; ``None`` where it is none."""
+    """Parse a decimal number without sign; return ``None`` if the word is not one."""
     if not word.isascii() or len(word) > 60 or not _NUMBER.fullmatch(word):
         return None
     try:
@@ -346,7 +349,7 @@ def decimal(word: str) -> Decimal | None:
 
 
 def rate_bps(word: str) -> int | None:
-    """Read a rate as ns-3 does; a bare number is in bits per second."""
+    """Parse a rate as ns-3 does. A bare number is in bits per second."""
     split = _split(word)
     if split is None:
         return None
@@ -358,7 +361,7 @@ def rate_bps(word: str) -> int | None:
 
 
 def time_ps(word: str) -> Decimal | None:
-    """Read a time as ns-3 does; a bare number is in seconds."""
+    """Parse a time as ns-3 does. A bare number is in seconds."""
     split = _split(word)
     if split is None:
         return None
@@ -376,12 +379,12 @@ def _split(word: str) -> tuple[Decimal, str] | None:
 
 
 def shown(word: str) -> str:
-    """Write a word of a file as it can be printed, long ones cut."""
+    """Return a word of a file as printable text, shortened if it is long."""
     cut = word if len(word) <= 40 else f"{word[:37]}..."
     return f"`{cut if cut.isprintable() else ascii(cut)}`"
 
 
 def meant(word: str, known: Iterable[str]) -> str | None:
-    """Ask whether a known word was meant, where one is like it."""
+    """Return a hint with the most similar known word, or ``None``."""
     found = get_close_matches(word, list(known), n=1, cutoff=0.75)
     return f"did you mean {found[0]}?" if found else None

@@ -1,4 +1,4 @@
-"""XML whose elements know where they stand."""
+"""Reads XML into elements with their places in the file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backwater.importers.common.source import Findings, Place, meant, read_text,
 
 @dataclass(slots=True)
 class Element:
-    """An element, its attributes and the elements in it."""
+    """An element with its attributes and child elements."""
 
     name: str
     attributes: dict[str, str]
@@ -21,11 +21,11 @@ class Element:
     children: list[Element] = field(default_factory=list)
 
     def fail(self, message: str, hint: str | None = None) -> NoReturn:
-        """Give up because of this element."""
+        """Raise an error at this element."""
         self.findings.fail(message, self.place, hint)
 
     def warning(self, message: str, hint: str | None = None, kind: str | None = None) -> None:
-        """Note what is doubtful about this element; of one ``kind`` only the first in full."""
+        """Add a warning about this element. Only the first of one ``kind`` are shown in full."""
         self.findings.warning(message, hint, kind, self.place)
 
     def integer(self, key: str, low: int, high: int, default: int | None = None) -> int:
@@ -43,7 +43,7 @@ class Element:
         return int(word)
 
     def choice(self, key: str, known: tuple[str, ...]) -> str:
-        """Read an attribute that is one of several words."""
+        """Read an attribute whose value is one of several words."""
         word = self.attributes.get(key)
         if word is None:
             self.fail(f"<{self.name}> has no {key}")
@@ -54,12 +54,12 @@ class Element:
 
 
 def read(path: Path, findings: Findings, what: str) -> Element:
-    """Read a file; ``what`` says what it is for."""
+    """Read a file; ``what`` describes it in errors."""
     return parse(str(path), read_text(path, findings, what), findings)
 
 
 def parse(name: str, text: str, findings: Findings) -> Element:
-    """Read a text and return its outermost element."""
+    """Parse a text and return its outermost element."""
     lines = text.splitlines()
     parser = expat.ParserCreate()
     top: list[Element] = []

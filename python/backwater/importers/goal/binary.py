@@ -1,9 +1,12 @@
-"""GOAL schedules in binary, as LogGOPSim's converter writes them.
+"""GOAL schedules in the binary format of LogGOPSim's converter.
 
-Little endian and packed. Behind a magic number of 8 bytes, from where all offsets count: the
-number of ranks, the highest cpu and nic, and begin and end of each rank's block. A block has the
-numbers of its operations and of those that wait for nothing, the list of the latter, a record for
-each operation, and an appendix with the operations that wait for each.
+Numbers are little endian and packed. The file begins with a magic number of 8 bytes, and all
+offsets count from its end. Then come the number of ranks, the highest cpu and nic, and the begin
+and end of each rank's block.
+
+A block has the number of its operations, and the number of those that wait for no other one. It has
+a list of the latter and a record for each operation. An appendix lists the operations that wait for
+each operation.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from backwater.importers.goal.schedule import ANY, MAX_RANKS, Kind, Operation, R
 
 MAGIC = 4223
 _CONSUMED = 2342
-"""Stands in the place of the magic number once LogGOPSim has run the file, which it writes into."""
+"""LogGOPSim replaces the magic number by this one when it has run the file."""
 
 _HEAD = struct.Struct("<IBB")
 _SPAN = struct.Struct("<QQ")
@@ -30,7 +33,7 @@ _MAX_AMOUNT = 2**63 - 1
 
 
 def is_binary(path: Path) -> bool:
-    """Whether a file, compressed or not, begins like a binary schedule; also a consumed one."""
+    """Return true if a file begins like a binary schedule, even if compressed or already run."""
     try:
         with path.open("rb") as file:
             first = file.read(_START)
@@ -48,7 +51,7 @@ def read_binary_file(path: Path, findings: Findings) -> Schedule:
 
 
 def parse(name: str, data: bytes, findings: Findings) -> Schedule:
-    """Read the bytes of a binary schedule; every offset and number in it is checked."""
+    """Parse the bytes of a binary schedule. Every offset and number is checked."""
     return _Reader(name, data, findings).schedule()
 
 
@@ -167,20 +170,20 @@ class _Reader:
         return Operation(Kind(kind), amount, peer, tag, cpu, nic)
 
     def _check_waits(self, at: int, number: int, waits: list[int], announced: list[int]) -> None:
-        for index, (found, said) in enumerate(zip(waits, announced, strict=True)):
-            if found != said:
+        for index, (found, read) in enumerate(zip(waits, announced, strict=True)):
+            if found != read:
                 self.fail(
                     at + index * _RECORD.size,
-                    f"operation {index} of rank {number} says that it waits for {said} others, but "
+                    f"operation {index} of rank {number} says that it waits for {read} others, but "
                     f"{found} name it",
                 )
 
     def _check_roots(self, at: int, number: int, count: int, waits: list[int]) -> None:
-        said = sorted(struct.unpack_from(f"<{count}I", self.data, at))
+        read = sorted(struct.unpack_from(f"<{count}I", self.data, at))
         free = [index for index, waiting in enumerate(waits) if waiting == 0]
-        if said != free:
+        if read != free:
             self.fail(
                 at,
-                f"rank {number} announces {len(said)} operations that wait for nothing, which are "
+                f"rank {number} announces {len(read)} operations that wait for nothing, which are "
                 f"not the {len(free)} that do",
             )

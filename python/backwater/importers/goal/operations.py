@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from backwater.importers.common.graphs import CircleError, in_order
+from backwater.importers.common.graphs import CycleError, in_order
 from backwater.importers.common.limits import LARGEST_BYTES, LONGEST_PS
 from backwater.importers.common.source import Findings
 from backwater.importers.goal.schedule import ANY, Kind, Operation, Rank, Schedule
@@ -15,22 +15,25 @@ from backwater.workloads import Workload
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What a message costs, in the words of LogGOPS; with packets the network has the rest."""
+    """Cost of a message in the LogGOPS model.
+
+    In a packet simulation the network replaces L, g and G.
+    """
 
     overhead_ns: int
-    """o: of the processor, for each message that it sends or receives."""
+    """o: time of the processor for each message that it sends or receives."""
     eager_bytes: int
-    """S: longer messages wait until the receiver has a receive for them."""
+    """S: the transfer of a longer message starts when the receiver has posted a receive."""
     latency_ns: int
-    """L: of the network."""
+    """L: latency of the network."""
     gap_ns: int
-    """g: of the NIC, for each message."""
+    """g: time of the NIC for each message."""
     byte_ps: int
-    """G: of the NIC, for each byte."""
+    """G: time of the NIC for each byte."""
 
     @property
     def estimate(self) -> str:
-        """The same as a network of `backwater estimate`."""
+        """The parameters as a network of `backwater estimate`."""
         rate = round(8 * 10**12 / self.byte_ps)
         return f"loggops:latency={self.latency_ns}ns,gap={self.gap_ns}ns,rate={rate}bps"
 
@@ -40,11 +43,11 @@ HOSTS = {
     "atlahs-ai": Host(200, 0, 3700, 5, 40),
     "atlahs-hpc": Host(8000, 256_000, 3000, 0, 180),
 }
-"""By whose defaults; `loggopsim` are those of the program itself."""
+"""Parameters by their source; `loggopsim` are the defaults of that program."""
 
 
 def convert(name: str, schedule: Schedule, host: Host, findings: Findings) -> Workload:
-    """Make operations of a schedule; ``name`` is that of its file."""
+    """Return the operations of a schedule. ``name`` is the name of its file."""
     workload = Workload(
         len(schedule.ranks),
         options={
@@ -77,7 +80,7 @@ def _rank(
     rank = schedule.ranks[number]
     try:
         order = in_order(len(rank.operations), [*rank.after_end, *rank.after_start])
-    except CircleError as error:
+    except CycleError as error:
         found = " requires ".join(_called(rank, i) for i in [*error.members, error.members[0]])
         place = schedule.place(name, number, error.members[0])
         findings.fail(f"rank {number} can never finish: {found}", place)
@@ -144,9 +147,9 @@ _Key = tuple[int, int, int]
 
 
 def _check_matches(name: str, schedule: Schedule, findings: Findings) -> None:
-    """Warn of messages that are never received, of receives that wait for ever, and of sizes."""
+    """Warn of messages without receives, of receives without messages, and of unequal sizes."""
     left: Counter[tuple[_Key, int]] = Counter()
-    """By messages and their bytes, how many more are sent than received."""
+    """Number of sends minus number of receives, by message key and bytes."""
     takes_any = set()
     for number, rank in enumerate(schedule.ranks):
         for operation in rank.operations:
@@ -177,7 +180,7 @@ def _check_matches(name: str, schedule: Schedule, findings: Findings) -> None:
 
 
 def _mismatch(schedule: Schedule, key: _Key) -> tuple[str, int, int]:
-    """Say what is wrong with some messages, and name the rank and the operation that shows it."""
+    """Return a description of a mismatch, with the rank and the operation that show it."""
     src, dst, _ = key
     sent = _those(schedule.ranks[src], src, key, Kind.SEND)
     received = _those(schedule.ranks[dst], dst, key, Kind.RECV)
@@ -205,7 +208,7 @@ def _key(rank: int, operation: Operation) -> _Key:
 
 
 def _those(rank: Rank, number: int, key: _Key, kind: Kind) -> list[int]:
-    """List the sends or receives of a rank that are about some messages."""
+    """Return the sends or receives of a rank with this message key."""
     return [
         index
         for index, operation in enumerate(rank.operations)

@@ -28,7 +28,7 @@ from backwater.importers.common.lines import Line
 from backwater.importers.common.source import Findings, Place, in_file, place_at, read_text, shown
 
 ANY = 0xFFFF_FFFF
-"""Stands for any source, and for any tag."""
+"""Value for any source or any tag."""
 
 MAX_RANKS = 1 << 20
 
@@ -42,14 +42,16 @@ _PLAIN = re.compile(
     r"(?:\s+cpu\s+(\d{1,2}))?(?:\s+nic\s+(\d{1,2}))?\s*",
     re.ASCII,
 )
-"""A whole line that is one plain statement, as nearly all are. It is read at once; other lines are
-read word by word, which can say what is wrong."""
+"""A whole line that is one plain statement, as nearly all are.
+
+Such a line is parsed by one match. Other lines are parsed word by word, which gives precise errors.
+"""
 
 _PLAIN_EDGE = re.compile(r"\s*([A-Za-z]\w*)\s+(i?requires)\s+([A-Za-z]\w*)\s*", re.ASCII)
 
 
 class Kind(IntEnum):
-    """What an operation does; the numbers are those of the binary format."""
+    """Kinds of operations, with the numbers of the binary format."""
 
     SEND = 1
     RECV = 2
@@ -57,11 +59,11 @@ class Kind(IntEnum):
 
 
 class Operation(NamedTuple):
-    """A statement that takes time."""
+    """An operation that takes time."""
 
     kind: Kind
     amount: int
-    """Bytes, or nanoseconds of a computation."""
+    """Bytes of a message, or nanoseconds of a computation."""
     peer: int = 0
     tag: int = 0
     cpu: int = 0
@@ -70,7 +72,7 @@ class Operation(NamedTuple):
 
 @dataclass(slots=True)
 class Rank:
-    """What one rank does."""
+    """The operations of one rank."""
 
     operations: list[Operation] = field(default_factory=list)
     after_end: list[tuple[int, int]] = field(default_factory=list)
@@ -78,9 +80,9 @@ class Rank:
     after_start: list[tuple[int, int]] = field(default_factory=list)
     """Pairs (later, earlier): the first starts after the second has started."""
     names: dict[int, str] = field(default_factory=dict, compare=False)
-    """Labels by operation, where the file has some."""
+    """Labels by operation, if the file has any."""
     places: array[int] = field(default_factory=lambda: array("Q"), compare=False)
-    """Where each operation stands: its line, or in a binary file its first byte."""
+    """Place of each operation: its line, or the offset of its first byte in a binary file."""
 
 
 @dataclass(slots=True)
@@ -89,10 +91,10 @@ class Schedule:
 
     ranks: list[Rank]
     text: str | None = field(default=None, compare=False, repr=False)
-    """What was read; ``None`` where the file is binary."""
+    """The text of the file; ``None`` if the file is binary."""
 
     def place(self, name: str, rank: int, index: int) -> Place:
-        """Return where an operation of a file stands."""
+        """Return the place of an operation in a file."""
         at = self.ranks[rank].places[index]
         if self.text is None:
             return in_file(name, f"byte {at}")
@@ -102,7 +104,7 @@ class Schedule:
 
 
 def read_text_file(path: Path, findings: Findings) -> Schedule:
-    """Read a schedule that is written as text."""
+    """Read a schedule in text format."""
     return parse(str(path), read_text(path, findings, "GOAL schedule"), findings)
 
 
@@ -112,7 +114,7 @@ def parse(name: str, text: str, findings: Findings) -> Schedule:
 
 
 def _without_comments(name: str, text: str, findings: Findings) -> str:
-    """Put blanks in the place of comments, so that all else keeps its line and column."""
+    """Replace comments by blanks, so that all other text keeps its line and column."""
     if "/" not in text:
         return text
     bare = _COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
@@ -123,7 +125,7 @@ def _without_comments(name: str, text: str, findings: Findings) -> str:
 
 
 class _Parser:
-    """Reads statements, line by line."""
+    """Parses statements line by line."""
 
     def __init__(self, name: str, findings: Findings) -> None:
         self.name = name
@@ -133,8 +135,11 @@ class _Parser:
         self.rank: Rank | None = None
         self.labels: dict[str, int] = {}
         self.edges: list[tuple[str, bool, str, int, str, int]] = []
-        """Statements of the open block that need labels, which may come later: a label, whether it
-        waits for the start, the other label; and the line's number, its text, the label's place."""
+        """Statements of the open block whose labels may be defined later.
+
+        The fields are the label, true if it waits for the start, the other label, the line's
+        number, the line's text, and the position of the label.
+        """
 
     def schedule(self, text: str) -> Schedule:
         line = Line(self.name, 1, "", self.findings)
@@ -153,7 +158,7 @@ class _Parser:
         return Schedule(self._all_ranks(self.count), text)
 
     def _plain(self, number: int, text: str) -> bool:
-        """Read a line that is a plain operation; returns whether it was one."""
+        """Parse a line that is a plain operation; return false if it is not one."""
         match = _PLAIN.fullmatch(text)
         if match is None:
             return False
@@ -179,7 +184,7 @@ class _Parser:
         return True
 
     def _plain_edge(self, number: int, text: str) -> bool:
-        """Read a line that is a plain edge; returns whether it was one."""
+        """Parse a line that is a plain edge; return false if it is not one."""
         match = _PLAIN_EDGE.fullmatch(text)
         if match is None or match[1] in _KINDS:
             return False
@@ -294,7 +299,7 @@ class _Parser:
         return given.get("tag", 0), given.get("cpu", 0), given.get("nic", 0)
 
     def _end(self, line: Line) -> None:
-        """Make sure that the line, or the block, ends with the statement."""
+        """Raise an error if the line or the block continues after the statement."""
         if line and line.peek() != "}":
             line.end()
 

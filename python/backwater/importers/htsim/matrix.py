@@ -1,6 +1,6 @@
 """Connection matrices of htsim: `.cm` files.
 
-A header says how many nodes, connections, triggers and failures there are; then each has a line::
+A header has the numbers of nodes, connections, triggers and failures. Each of them has a line::
 
     Nodes 4
     Connections 2
@@ -30,14 +30,14 @@ _HEADER = ("Nodes", "Connections", "Triggers", "Failures")
 
 
 class Fires(StrEnum):
-    """What an activation of a trigger starts."""
+    """Kinds of triggers."""
 
     ONESHOT = "oneshot"
-    """All its connections, at the first activation."""
+    """The first activation starts all connections of the trigger."""
     MULTISHOT = "multishot"
-    """The next of its connections, at each activation."""
+    """Each activation starts the next connection of the trigger."""
     BARRIER = "barrier"
-    """All its connections, once it was activated a number of times."""
+    """The trigger starts all its connections after a number of activations."""
 
 
 @dataclass(slots=True)
@@ -48,14 +48,14 @@ class Connection:
     dst: int
     line: Line
     bytes: int = 0
-    """0: it sends until the end of the run."""
+    """Bytes of the message. 0: the connection sends until the end of the run."""
     id: int = 0
-    """0 where the file gives none."""
+    """Number of the connection; 0 if the file gives none."""
     msg: int = 0
-    """Number of the message on its connection, -1 where it has none; 0: it is the only one."""
+    """Number of the message on its connection; -1: it has none, 0: it is the only one."""
     start_ps: int | None = None
     trigger: int = 0
-    """What starts it where it has no start; 0: nothing."""
+    """The trigger that starts the connection, if it has no start time; 0: none."""
     send_done: int = 0
     """The trigger that is activated when the last byte is acknowledged; 0: none."""
     recv_done: int = 0
@@ -65,18 +65,18 @@ class Connection:
 
 @dataclass(slots=True)
 class Trigger:
-    """Starts connections when others have ended."""
+    """Starts connections when other connections end."""
 
     id: int
     fires: Fires
     count: int
-    """How many activations a barrier waits for."""
+    """Number of activations that a barrier needs."""
     line: Line
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A link that is down: the uplink of a switch, or a core's link, by its number."""
+    """A link that is down, by its number: the uplink of a switch, or a link of a core switch."""
 
     switch: str
     """`TOR`, `AGG` or `CORE`."""
@@ -235,11 +235,11 @@ class _Parser:
             len(self.parsed.failures),
         )
         for name, found in zip(_HEADER[1:], counts, strict=True):
-            said, line = self.header.get(name, (0, None))
+            announced, line = self.header.get(name, (0, None))
             what = name.lower()
-            if line is not None and said != found:
+            if line is not None and announced != found:
                 line.warning(
-                    f"the header announces {said} {what}, but there are {found}: newer htsim "
+                    f"the header announces {announced} {what}, but there are {found}: newer htsim "
                     "stops here; all that are there are taken",
                     1,
                 )
@@ -300,7 +300,7 @@ class _Parser:
         self._check_starts()
 
     def _check_starts(self) -> None:
-        """Make sure that all connections start once all that can have ended."""
+        """Raise an error if a connection can never start."""
         waiting = {number: deque(found) for number, found in self.parsed.started().items()}
         activated: Counter[int] = Counter()
         ended = [c for c in self.parsed.connections if not c.trigger]
@@ -330,7 +330,7 @@ class _Parser:
 
 
 def _message(line: Line) -> int:
-    """Take the number of a message, which may be left out."""
+    """Take the number of a message, which is optional."""
     if line and not line.peek().lstrip("-").isdigit():
         return -1
     return line.integer("the number of a message", 1)

@@ -1,4 +1,4 @@
-"""Operations of a connection matrix of htsim, or its list of flows where that says all."""
+"""Operations of a connection matrix of htsim, or its list of flows if this is sufficient."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from backwater.importers.htsim.matrix import Fires, Matrix
 from backwater.workloads import Workload
 
 ENDLESS_BYTES = 2 * 10**12
-"""Size of a connection that sends until the end: below 2^31 packets of 1000 B, which a flow can
-have."""
+"""Size of a connection that sends until the end.
+
+It is below 2^31 packets of 1000 B, the maximum of a flow.
+"""
 
 DEFAULT_END_PS = 10**9
-"""When htsim ends a run where nothing says it: 1 ms."""
+"""Default end of a run in htsim: 1 ms."""
 
 _TRIGGERS = {
     Fires.ONESHOT: "one-shot",
@@ -25,16 +27,17 @@ _TRIGGERS = {
 
 
 def is_flow_list(matrix: Matrix) -> bool:
-    """Whether the connections are plain flows: each has a start, nothing follows from its end."""
+    """Return true if all connections are plain flows with a start and without triggers."""
     return all(not (c.trigger or c.send_done or c.recv_done or c.msg) for c in matrix.connections)
 
 
 def find_end(
     matrix: Matrix, end_ps: int | None, fastest_bps: int, findings: Findings
 ) -> int | None:
-    """Find the end of the run where connections have no size, and give these a size.
+    """Return the end of the run if connections have no size, and set their size.
 
-    ``fastest_bps`` is the rate of the fastest link: no connection may have sent all before the end.
+    ``fastest_bps`` is the rate of the fastest link. The size is so large that no connection can
+    finish before the end.
     """
     endless = [c for c in matrix.connections if c.bytes == 0]
     if not endless:
@@ -61,7 +64,7 @@ def find_end(
 
 
 def warn_of_priorities(matrix: Matrix, findings: Findings) -> None:
-    """Say that priorities have no effect."""
+    """Warn that priorities have no effect."""
     for connection in matrix.connections:
         if connection.prio is not None:
             connection.line.warning(
@@ -73,17 +76,17 @@ def warn_of_priorities(matrix: Matrix, findings: Findings) -> None:
 
 
 def flow_list(matrix: Matrix) -> str:
-    """Write the connections as a list of flows, CSV."""
+    """Return the connections as a list of flows in CSV."""
     ordered = sorted(matrix.connections, key=lambda c: c.start_ps or 0)
     lines = [f"{c.src},{c.dst},{c.bytes},{c.start_ps}ps" for c in ordered]
     return "\n".join(["src,dst,bytes,start", *lines]) + "\n"
 
 
 def convert(matrix: Matrix, findings: Findings) -> Workload:
-    """Make operations of a connection matrix: a send for each connection.
+    """Return the operations of a connection matrix: a send for each connection.
 
-    A start is a computation without a resource in front of the send. Messages of one connection
-    share a queue pair, as a channel of their two nodes.
+    The start of a connection is a computation without a resource before the send. Messages of one
+    connection share a queue pair, as a channel of their two nodes.
     """
     shared = any(connection.msg for connection in matrix.connections)
     workload = Workload(

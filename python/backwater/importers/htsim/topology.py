@@ -15,7 +15,7 @@
     Tier 1
     ...
 
-Tier 0 are the ToRs; names are read whatever their case.
+Tier 0 are the ToRs. Upper and lower case are equal in names.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class Tier:
 
     @property
     def has_queues(self) -> bool:
-        """Whether the file says how large the queues of its ports are."""
+        """Return true if the file gives the size of queues."""
         return "queue_up" in self.values or "queue_down" in self.values
 
     @property
     def rate_bps(self) -> int:
-        """Of the links below."""
+        """Rate of the links below."""
         return self.values["downlink_speed_gbps"] * 10**9
 
     @property
@@ -69,28 +69,28 @@ class Tier:
 
     @property
     def switch_ns(self) -> int:
-        """What a packet waits in each switch besides."""
+        """Additional latency of a packet in each switch."""
         return self.values.get("switch_latency_ns", 0)
 
     @property
     def down(self) -> int:
-        """Links downwards of each switch."""
+        """Number of links downwards of each switch."""
         return self.values["radix_down"]
 
     @property
     def up(self) -> int:
-        """Links upwards of each switch; 0 at the top."""
+        """Number of links upwards of each switch; 0 at the top."""
         return self.values.get("radix_up", 0)
 
     @property
     def bundle(self) -> int:
-        """Parallel links to each switch or host below."""
+        """Number of parallel links to each switch or host below."""
         return self.values.get("bundle", 1)
 
 
 @dataclass(frozen=True, slots=True)
 class FatTree:
-    """A whole file, with the numbers of switches that follow from it."""
+    """A whole file, with the numbers of switches that it implies."""
 
     name: str
     nodes: int
@@ -98,7 +98,7 @@ class FatTree:
     tors_per_pod: int
     aggs_per_pod: int
     cores: int
-    """0 in two tiers."""
+    """Number of core switches; 0 with two tiers."""
     tiers: tuple[Tier, ...]
 
 
@@ -191,7 +191,7 @@ def _tree(name: str, header: dict[str, int], tiers: dict[int, Tier], end: Line) 
 
 
 def _split(lower: Tier, number: int, upper: Tier, members: int) -> None:
-    """Make sure that the links upwards of a tier fit to the links downwards of the next."""
+    """Check that the links upwards of a tier match the links downwards of the next tier."""
     if lower.up % upper.bundle:
         lower.lines["radix_up"].fail(
             f"tier {number} has {lower.up} links upwards, which bundles of {upper.bundle} do not "
@@ -209,12 +209,12 @@ def _split(lower: Tier, number: int, upper: Tier, members: int) -> None:
 
 
 def _check_oversubscription(tier: Tier, number: int, upper: Tier) -> None:
-    said = tier.values.get("oversubscribed", 1)
-    if tier.down * tier.rate_bps != said * tier.up * upper.rate_bps:
+    stated = tier.values.get("oversubscribed", 1)
+    if tier.down * tier.rate_bps != stated * tier.up * upper.rate_bps:
         ratio = tier.down * tier.rate_bps / (tier.up * upper.rate_bps)
         place = tier.lines.get("oversubscribed", tier.line)
         place.fail(
-            f"tier {number} is oversubscribed {ratio:g}:1, but the file says {said}:1",
+            f"tier {number} is oversubscribed {ratio:g}:1, but the file says {stated}:1",
             0,
             "htsim would stop here",
         )

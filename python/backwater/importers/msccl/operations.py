@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from backwater.importers.common.graphs import CircleError, in_order
+from backwater.importers.common.graphs import CycleError, in_order
 from backwater.importers.common.source import Findings
 from backwater.importers.msccl.algorithm import REDUCES, Algorithm, ThreadBlock
 from backwater.workloads import Workload
@@ -74,7 +74,7 @@ def _rank(
     edges = [(later, earlier) for later, waits in enumerate(before) for earlier in waits]
     try:
         order = in_order(len(steps), edges)
-    except CircleError as error:
+    except CycleError as error:
         block, step = steps[error.members[0]]
         step.element.fail(
             f"gpu {rank} can never finish: step {step.number} of thread block {block.id} waits, "
