@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater.errors import ScenarioError
-from backwater.importers.common.source import TOLD, Findings, Words, meant, rate_bps, shown
+from backwater.importers.common.source import FULLY_SHOWN, Findings, Words, meant, rate_bps, shown
 from backwater.importers.ns3.dialects import FOREIGN
 
 REQUIRED = object()
@@ -226,14 +226,14 @@ def parse(path: Path, words: Words) -> Config:
 
 def _warn_of_unknown(words: Words, unknown: dict[str, tuple[int, list[str]]]) -> None:
     """Name every key that no known simulator has; it may change the physics in an unknown fork."""
-    for at, skipped in list(unknown.values())[:TOLD]:
+    for at, skipped in list(unknown.values())[:FULLY_SHOWN]:
         words.warning(
             at,
             f"{shown(' '.join(skipped[:4]))}: no such key; ns-3 skips it silently, and so does "
             "this import",
             meant(skipped[0], sorted(ALL_KEYS)),
         )
-    if more := list(unknown)[TOLD:]:
+    if more := list(unknown)[FULLY_SHOWN:]:
         words.warning(
             unknown[more[0]][0],
             "no known simulator has these keys either, and they are skipped: "
