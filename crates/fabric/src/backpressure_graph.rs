@@ -1,8 +1,8 @@
-//! Which egress port can hold which other by backpressure, where that goes round in a circle, and
-//! which pairs of ports must hold no other so that it does not (BFC-35).
+//! Backpressure graph: which egress port can pause which other one. It finds cycles, and the edges to remove so that
+//! there are no cycles (BFC-35).
 //!
-//! A node is an egress port of a switch. Where packets go from port A to port B in one hop, B can
-//! hold A. A network whose graph has no circle cannot deadlock.
+//! A node is an egress port of a switch. If packets go from port A to port B in one hop, B can pause A. A network
+//! whose graph has no cycle cannot deadlock.
 
 use dataplane::ids::IndexVec;
 use dataplane::route::Routes;
@@ -11,8 +11,8 @@ use dataplane::switch::Pairs;
 use crate::ids::LinkId;
 use crate::topology::{Graph, NodeKind};
 
-/// One edge: packets that enter `switch` by `ingress` and leave by `egress` let the egress hold
-/// the port at the other end of the ingress' link.
+/// One edge: packets enter `switch` by `ingress` and leave by `egress`, so the egress can pause the port at the
+/// other end of the link of the ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     /// Switch, counted among switches.
@@ -32,27 +32,27 @@ pub struct BackpressureGraph {
     pub nodes: u64,
     /// Edges between them.
     pub edges: u64,
-    /// Sets of ports (by their links) each of which can come to wait for every other of
-    /// its set, the largest such sets; in order of their first ports.
+    /// Cycles: maximal sets of ports (by their links) in which every port can wait for every other, directly or
+    /// indirectly. Ordered by their first ports.
     pub circles: Vec<Vec<LinkId>>,
-    /// Edges that are removed so that no circle is left.
+    /// Edges that are removed so that no cycle is left.
     pub removed: Vec<Edge>,
 }
 
-/// The graph among ports that lead from switch to switch; only these can stand in a circle.
+/// The graph of the ports that lead from switch to switch. Only these can be part of a cycle.
 struct Fabric<'a> {
     graph: &'a Graph,
     used: &'a [Pairs],
     /// Ports by their links. Other lists refer to a port by its index here.
     ports: Vec<LinkId>,
-    /// Place of every port of the network, or `u32::MAX`.
+    /// Index in `ports` of every port of the network, or `u32::MAX`.
     place: IndexVec<LinkId, u32>,
-    /// Edges that are out, in order.
+    /// Removed edges, in order.
     removed: Vec<Edge>,
 }
 
-/// A port on the path of a depth-first search: its place, where packets go on from it, and how many of
-/// these edges have been visited.
+/// A port on the path of a depth-first search: its index, its outgoing edges, and the number of edges that have been
+/// visited.
 type Visit = (u32, Vec<(u32, Edge)>, usize);
 
 impl BackpressureGraph {
@@ -64,7 +64,7 @@ impl BackpressureGraph {
         let mut fabric = Fabric::new(graph, &used);
         let circles = fabric.circles();
         if !circles.is_empty() {
-            fabric.break_circles(routes);
+            fabric.break_cycles(routes);
         }
         let removed = std::mem::take(&mut fabric.removed);
         let nodes = graph
@@ -81,8 +81,7 @@ impl BackpressureGraph {
         }
     }
 
-    /// Per switch, the pairs that may hold their upstream: those that routes use, without the
-    /// removed ones.
+    /// Per switch, the pairs that may pause their upstream port: pairs that routes use, without the removed ones.
     // BFC-52
     #[must_use]
     pub fn allowed(&self) -> Vec<Pairs> {
@@ -99,21 +98,20 @@ impl BackpressureGraph {
     }
 }
 
-/// Sets of ports each of which can come to wait for every other of its set, where packets go by
-/// these pairs of ports (per switch); as [`BackpressureGraph::circles`].
+/// Finds cycles if packets use these pairs of ports (per switch). The result is like [`BackpressureGraph::circles`].
 // LNK-40
 #[must_use]
 pub fn circles(graph: &Graph, used: &[Pairs]) -> Vec<Vec<LinkId>> {
     Fabric::new(graph, used).circles()
 }
 
-/// Of one such set a circle that is as short as any through its first port, in the order in which packets go:
-/// each port waits for the next, and the last for the first.
+/// Finds a shortest cycle through the first port that is in a cycle. The ports have the order of the packets: each port
+/// waits for the next, and the last waits for the first.
 // LNK-40
 #[must_use]
 pub fn shortest_circle(graph: &Graph, used: &[Pairs]) -> Vec<LinkId> {
-    let circle = Fabric::new(graph, used).shortest_circle();
-    let edges = circle.into_iter().flatten();
+    let cycle = Fabric::new(graph, used).shortest_cycle();
+    let edges = cycle.into_iter().flatten();
     edges.map(|edge| edge.held(graph)).collect()
 }
 
@@ -146,7 +144,7 @@ fn edges_of<'a>(graph: &'a Graph, used: &'a [Pairs]) -> impl Iterator<Item = Edg
     })
 }
 
-/// Numbers of the bits that are set.
+/// Indices of the bits that are set.
 fn egresses(row: &[u64]) -> impl Iterator<Item = u16> + '_ {
     row.iter().enumerate().flat_map(|(word, &bits)| {
         (0..64u16)
@@ -155,7 +153,7 @@ fn egresses(row: &[u64]) -> impl Iterator<Item = u16> + '_ {
     })
 }
 
-/// Sets bits.
+/// Returns words in which the bits of these ports are set.
 fn mask(words: usize, ports: impl Iterator<Item = u16>) -> Vec<u64> {
     let mut bits = vec![0; words];
     for port in ports {
@@ -164,7 +162,7 @@ fn mask(words: usize, ports: impl Iterator<Item = u16>) -> Vec<u64> {
     bits
 }
 
-/// Per switch, the pairs of (ingress, egress) by which packets of some route go.
+/// Per switch, the pairs of (ingress, egress) that packets of some route use.
 // BFC-50
 #[must_use]
 pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
@@ -176,11 +174,11 @@ pub fn used_pairs(graph: &Graph, routes: &[Routes]) -> Vec<Pairs> {
         graph.ports(graph.switch_node(switch)) - graph.fabric_links(switch).len() as u16
     };
     let mut used: Vec<Pairs> = (0..switches).map(|s| Pairs::none(ports(s))).collect();
-    // Ingresses of each switch that carry packets to the current group, and whether it has any.
+    // Ingresses of each switch that receive packets to the current group.
     let mut entries: Vec<Vec<u16>> = vec![Vec::new(); switches];
-    // Egresses that packets of a switch's own hosts take, to any group.
+    // Egresses that packets from the switch's own hosts use, to any group.
     let mut from_hosts: Vec<Vec<u64>> = (0..switches).map(|s| vec![0; words(s)]).collect();
-    // Switches that packets to the current group come by.
+    // True for switches on a path to the current group.
     let mut reached = vec![false; switches];
     for group in 0..graph.groups() {
         let last = graph.group_switch(group) as usize;
@@ -245,8 +243,7 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// Edges from a port in the direction of packets: to the ports of the next switch by which they
-    /// go on.
+    /// Edges from a port in the direction of packets, to the egress ports of the next switch.
     fn onward(&self, at: u32) -> Vec<(u32, Edge)> {
         let link = self.graph.port(self.ports[at as usize]);
         let switch = self.graph.fabric_peer(self.ports[at as usize]);
@@ -283,7 +280,7 @@ impl<'a> Fabric<'a> {
         circles
     }
 
-    /// Strongly connected components with a circle (Tarjan), without recursion.
+    /// Strongly connected components with a cycle (Tarjan's algorithm without recursion).
     fn components(&self) -> Vec<Vec<u32>> {
         const NONE: u32 = u32::MAX;
         let n = self.ports.len();
@@ -338,11 +335,11 @@ impl<'a> Fabric<'a> {
         found
     }
 
-    /// Removes edges until no circle is left, then takes back those that need not be out.
+    /// Removes edges until no cycle is left, then restores the edges that need not be removed.
     // BFC-51
-    fn break_circles(&mut self, routes: &[Routes]) {
-        // Packets that come from above and go above: what closes circles in a Clos.
-        for edge in self.edges_in_circles() {
+    fn break_cycles(&mut self, routes: &[Routes]) {
+        // In a Clos, edges of packets that come down and go up again close the cycles.
+        for edge in self.edges_in_cycles() {
             if self.is_valley(&edge) {
                 self.remove(edge);
             }
@@ -373,7 +370,7 @@ impl<'a> Fabric<'a> {
     }
 
     /// Edges between ports of one component.
-    fn edges_in_circles(&self) -> Vec<Edge> {
+    fn edges_in_cycles(&self) -> Vec<Edge> {
         let mut component = vec![u32::MAX; self.ports.len()];
         let found = self.components();
         for (number, ports) in found.iter().enumerate() {
@@ -398,7 +395,7 @@ impl<'a> Fabric<'a> {
         edges
     }
 
-    /// Whether packets come down to a switch and go up again.
+    /// Returns true if the packets of an edge come down to a switch and go up again.
     fn is_valley(&self, edge: &Edge) -> bool {
         let node = self.graph.switch_node(edge.switch);
         let tier = |port| {
@@ -424,8 +421,8 @@ impl<'a> Fabric<'a> {
             .count() as u32
     }
 
-    /// A circle of as few edges as any that goes through the first port that stands in one.
-    fn shortest_circle(&self) -> Option<Vec<Edge>> {
+    /// A shortest cycle through the first port that is in a cycle.
+    fn shortest_cycle(&self) -> Option<Vec<Edge>> {
         let first = self.components().into_iter().flatten().min()?;
         self.shortest_path(first, first)
     }

@@ -1,5 +1,5 @@
-//! What load is a fraction of: capacity of the host links or of the core, and how much of uniform
-//! traffic crosses the core.
+//! Reference capacities for loads: capacity of the host links or of the core, and the fraction of uniform traffic that
+//! crosses the core.
 
 use std::collections::BTreeMap;
 
@@ -70,11 +70,11 @@ impl Graph {
         Ok(sum)
     }
 
-    /// Fraction of the pairs of a scope whose hosts lie in different racks, so that their traffic
+    /// Fraction of the pairs of a scope whose hosts are in different racks, so that their traffic
     /// crosses the core. // TOP-13
     ///
     /// # Errors
-    /// [`TopologyError::OneRack`] where inter-rack pairs are requested and none exist.
+    /// [`TopologyError::OneRack`] if inter-rack pairs are requested and there are none.
     pub fn crossing_fraction(&self, scope: PairScope) -> Result<f64, TopologyError> {
         let mut hosts_in = BTreeMap::new();
         for host in self.host_ids() {

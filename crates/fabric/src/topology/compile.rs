@@ -58,7 +58,7 @@ impl Slots {
         self.base[node].index()..self.base[NodeId::new(node.index() + 1)].index()
     }
 
-    /// Distance of every node to its nearest host; [`NONE`] where there is no way.
+    /// Distance of every node to its nearest host; [`NONE`] if there is no path.
     fn tiers(&self, plan: &Plan) -> IndexVec<NodeId, u32> {
         let mut tier = IndexVec::from(vec![NONE; (plan.hosts + plan.switches) as usize]);
         let mut queue: VecDeque<NodeId> = (0..plan.hosts).map(NodeId::from_bits).collect();
@@ -223,8 +223,10 @@ impl Graph {
         }
     }
 
-    /// Refuses hosts that have no plane in common, and planes of switches that join no two hosts. Where
-    /// links join hosts, two hosts may be apart: a scenario is refused if its traffic needs them. // TOP-06
+    /// Refuses hosts without a common plane, and planes of switches that do not connect two hosts. // TOP-06
+    ///
+    /// If links join hosts directly, two hosts may be unconnected. A scenario is refused only if its traffic needs
+    /// them.
     fn check_connected(&self) -> Result<(), TopologyError> {
         if !self.has_cables
             && let Some((from, host)) = self.first_apart()

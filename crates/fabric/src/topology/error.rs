@@ -1,4 +1,4 @@
-//! What can be wrong with a topology.
+//! Errors of a topology.
 
 use std::fmt;
 
@@ -41,23 +41,23 @@ pub enum TopologyError {
     },
     /// Larger than anything that is simulated here.
     TooLarge {
-        /// What there is too much of: `hosts`, `switches` or `links`.
+        /// Kind of object: `hosts`, `switches` or `links`.
         what: &'static str,
-        /// How many were requested.
+        /// Requested number.
         count: u128,
-        /// How many there may be.
+        /// Largest allowed number.
         limit: u64,
     },
     /// A node has more ports than a port number can name.
     TooManyPorts {
         /// Name of the node.
         node: String,
-        /// How many ports it would have.
+        /// Number of ports that it would have.
         ports: u32,
     },
     /// Fewer than two hosts.
     TooFewHosts {
-        /// How many there are.
+        /// Number of hosts.
         hosts: u32,
     },
     /// A propagation delay longer than any real link's.
@@ -67,7 +67,7 @@ pub enum TopologyError {
     },
     /// A node has an empty name.
     EmptyName {
-        /// Its number.
+        /// Number of the node.
         node: u32,
     },
     /// Two nodes have one name.
@@ -81,7 +81,7 @@ pub enum TopologyError {
         link: usize,
         /// The number that names no node.
         node: u32,
-        /// How many nodes there are.
+        /// Number of nodes.
         nodes: u32,
     },
     /// A link joins a node with itself.
@@ -110,7 +110,7 @@ pub enum TopologyError {
         /// Name of the switch.
         switch: String,
     },
-    /// The core was asked about, and there is no link between switches.
+    /// The capacity of the core is needed, but there is no link between switches.
     NoCore {
         /// Shape, as scenarios call it.
         shape: &'static str,

@@ -1,11 +1,10 @@
 //! A network as nodes and ports, compiled from a [`TopologySpec`](super::TopologySpec).
 //!
-//! Nodes are numbered hosts first, then switches. All ports of all nodes stand in one list, node
-//! by node, so a port has a number in the network besides its number at the node: the [`LinkId`] of
-//! the direction on which it sends. The ports of hosts come first in that list. They are the
-//! *endpoints* of traffic. // TOP-01
+//! Nodes are numbered: hosts first, then switches. All ports of all nodes are in one list, ordered by node. So a port
+//! has two numbers: its number at the node, and its index in the list. The index is the [`LinkId`] of the direction on
+//! which the port sends. The ports of hosts are first in the list. They are the *endpoints* of traffic. // TOP-01
 //!
-//! Switches are also counted among themselves, from 0. Such numbers are plain integers.
+//! Switches also have an index among the switches, from 0. This index is a plain integer.
 
 use std::fmt;
 use std::ops::Range;
@@ -21,12 +20,12 @@ use crate::ids::{LinkId, NodeId};
 /// No group, no node, not reached.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// Sends and receives flows; forwards nothing.
+    /// Sends and receives flows; does not forward packets.
     Host,
-    /// Forwards.
+    /// Forwards packets.
     Switch,
 }
 
@@ -70,14 +69,14 @@ pub struct Graph {
     pub(super) group_switch: Vec<u32>,
     /// Per host its rack, where hosts have several ports; else empty.
     pub(super) rack: IndexVec<NodeId, u32>,
-    /// Per switch, whether it is the scale-up domain of a server; empty: none is.
+    /// Per switch, true if it is the scale-up domain of a server; empty: no switch is.
     pub(super) scale_up: Vec<bool>,
     /// Per switch its plane: switches of one plane reach each other through switches.
     pub(super) plane: Vec<u32>,
     pub(super) names: Names,
     /// Racks of a pod, in a regular shape.
     pub(super) pod_racks: Option<u32>,
-    /// Per port, true if its link is taken to be down; empty: none is.
+    /// Per port, true if its link is considered down; empty: all links are up.
     pub(super) down: IndexVec<LinkId, bool>,
     /// True if a link joins two hosts.
     pub(super) has_cables: bool,
@@ -171,11 +170,11 @@ impl Graph {
             graph.down[link] = true;
             graph.down[self.reverse(link)] = true;
         }
-        graph.pod_racks = None; // no pair of racks stands for another any more
+        graph.pod_racks = None; // pairs of racks are no longer equivalent
         graph
     }
 
-    /// The same network, with delays cut to whole nanoseconds.
+    /// Truncates delays to whole nanoseconds.
     // NS3-01
     #[must_use]
     pub fn cut_delays(mut self) -> Self {
@@ -185,7 +184,7 @@ impl Graph {
         self
     }
 
-    /// The same network with every link up.
+    /// Returns this network with every link up.
     #[must_use]
     pub fn whole(&self) -> Self {
         Self {
@@ -510,7 +509,7 @@ impl Graph {
         (self.first_fabric_link[switch as usize].bits()..end.bits()).map(LinkId::from_bits)
     }
 
-    /// Those of them that are up.
+    /// Links of a switch to other switches that are up.
     pub(crate) fn live_links(&self, switch: u32) -> impl Iterator<Item = LinkId> + '_ {
         self.fabric_links(switch)
             .filter(|&link| !self.is_down(link))

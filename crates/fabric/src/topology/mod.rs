@@ -36,7 +36,7 @@ impl Loss {
         self.0 as f64 / Self::ALL
     }
 
-    /// Whether the frame for which these random bits were drawn is lost.
+    /// Returns true if the frame for which these random bits were drawn is lost.
     #[inline]
     #[must_use]
     pub const fn takes(self, draw: u64) -> bool {
@@ -44,14 +44,14 @@ impl Loss {
     }
 }
 
-/// Speed, one-way propagation delay and loss of a link; both directions are alike.
+/// Rate, propagation delay and loss of a link; both directions are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
     /// Speed of each direction.
     pub rate: Rate,
-    /// One-way propagation delay in ps.
+    /// Propagation delay of one direction, in ps.
     pub delay_ps: Time,
-    /// How likely each frame is lost.
+    /// Loss probability of each frame.
     pub loss: Loss,
 }
 
@@ -167,10 +167,10 @@ pub enum TopologySpec {
 }
 
 impl TopologySpec {
-    /// The network itself, or what is wrong with the wish.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A [`TopologyError`] says which part cannot be, and why.
+    /// Returns a [`TopologyError`] if the specification is not valid.
     pub fn build(&self) -> Result<Graph, TopologyError> {
         Graph::compile(plan::Plan::new(self)?)
     }

@@ -1,4 +1,4 @@
-//! From the wish to lists of nodes and links: the one place that knows the regular shapes.
+//! Converts a specification to lists of nodes and links. Only this module contains the regular shapes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -91,8 +91,8 @@ impl Edge {
         others.map(move |b| Self::new(a, b, link))
     }
 
-    /// Links of one kind from nodes to others above them: as many to the first of these as `below` says, then as
-    /// many to the next.
+    /// Links of one kind from nodes to nodes above them: `below` nodes connect to the first one, the next `below` nodes
+    /// to the second one, and so on.
     pub(super) fn in_turn(
         nodes: Range<u32>,
         below: u32,

@@ -50,7 +50,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// How many GPUs there are.
+    /// Number of GPUs.
     #[must_use]
     pub fn gpus(&self) -> u64 {
         u64::from(self.servers) * u64::from(self.gpus_per_server)
@@ -88,7 +88,7 @@ impl Servers {
         }
     }
 
-    /// Whether the counts of planes and of ports of a NIC fit each other.
+    /// Returns true if the number of planes fits the number of ports of a NIC.
     #[must_use]
     pub const fn planes_fit(&self) -> bool {
         self.planes == 1 || self.planes == self.nic_ports

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Counts of values in bins of equal width. Rare large values lie apart, so that one of them does
+/// Counts of values in bins of equal width. Rare large values are stored separately, so that one of them does
 /// not fill the memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bins {

@@ -1,10 +1,13 @@
-//! Where the time of each flow went: at its NIC, and on the way of the packet that completed it. The rules are
+//! Delay breakdown of each flow: its time at the NIC, and the time of the packet that completed it. The rules are
 //! in `specs/blame.md`.
 //!
-//! The time at the NIC is kept per flow (`account.rs`). A packet that may complete its flow takes what its flow
-//! has spent so far with it, and collects what it spends on its way (`journey.rs`), for which every port keeps
-//! a clock of what it sends (`ports.rs`). Where it comes to its receiver and completes the flow, this makes its
-//! row (`arrivals.rs`). So nothing is looked up at another node.
+//! - `account.rs` keeps the time at the NIC per flow.
+//! - `journey.rs` follows each packet that can complete its flow. The packet starts with the time that its flow has
+//!   spent so far and adds its own times on the path.
+//! - `ports.rs` keeps a clock of the frames that each port sends.
+//! - `arrivals.rs` finds the packet that completes the flow at the receiver; that packet gives the row.
+//!
+//! The packet carries all times with it, so no node looks up state of another node.
 
 mod account;
 mod arrivals;
@@ -41,28 +44,28 @@ use part::{NEXT_ROOT, NO_ROOT, Piece};
 pub use part::{Part, Parts};
 use ports::Port;
 
-/// What a scenario says of it.
+/// Configuration of the delay breakdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// Also tell the parts by port.
+    /// Also record the parts by port.
     pub hops: bool,
 }
 
-/// Where the time of a flow went.
+/// Delay breakdown of a flow.
 // BLM-01
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlameRecord {
-    /// When its last byte came to the receiver, ps.
+    /// Time at which the receiver had its last byte, ps.
     pub received_ps: Time,
     /// Number of the flow.
     pub flow: u32,
     /// From its start to its last byte at the receiver, ps.
     pub fct_ps: Time,
-    /// What this consists of.
+    /// Parts of `fct_ps`.
     pub parts: Parts,
 }
 
-/// What a flow waited for at one port.
+/// Time that a flow spent on one part at one port.
 // BLM-03
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlameHopRecord {
@@ -70,19 +73,19 @@ pub struct BlameHopRecord {
     pub received_ps: Time,
     /// Number of the flow.
     pub flow: u32,
-    /// Which port of the way, from 0 for the NIC.
+    /// Index of the port on the path; the NIC is 0.
     pub hop: u16,
     /// The node that sends.
     pub node: NodeId,
-    /// Its port.
+    /// Port of that node.
     pub port: u16,
     /// The node that the port leads to.
     pub peer: NodeId,
-    /// What the time was spent on.
+    /// Part of the delay breakdown.
     pub part: Part,
-    /// How long, ps.
+    /// Time spent, ps.
     pub spent_ps: Time,
-    /// Of a pause the port that it goes back to: the node, its port, and the node that this leads to.
+    /// Congested port that caused the pause: the node, its port, and the peer. `None` if the part is not a pause.
     pub root: Option<(NodeId, u16, NodeId)>,
 }
 
@@ -184,7 +187,7 @@ impl Row for BlameHopRecord {
         ),
     ];
 
-    /// Those of a flow stay in their order.
+    /// By time of completion and flow; the sort is stable, so rows of a flow keep their order.
     fn order(rows: &mut Vec<Self>) {
         rows.sort_by_key(|row| (row.received_ps, row.flow));
     }
@@ -272,7 +275,7 @@ pub(super) struct Blame {
     /// Any packet of a flow can be the one that completes it.
     all: bool,
     rows: Vec<BlameRecord>,
-    /// `None`: only whole flows are told.
+    /// `None`: the parts are not recorded by port.
     hops: Option<Vec<BlameHopRecord>>,
     /// Data packets and answers that were dropped, by flow, port, node and cause.
     losses: BTreeMap<LossKey, (u64, u64)>,
@@ -286,7 +289,7 @@ const fn name_at(link: LinkId, number: u32) -> u64 {
     (link.bits() as u64) << 32 | number as u64
 }
 
-/// The ports that pauses go back to.
+/// Congested ports that caused the current pauses.
 #[derive(Debug, Default)]
 struct Roots {
     tree: PauseTree,
@@ -295,7 +298,7 @@ struct Roots {
 }
 
 impl Roots {
-    /// The port that a pause at `link` goes back to, if it says so.
+    /// Congested port that caused a pause at `link`, if the pause frame carried it.
     // BLM-30, BLM-31, BLM-32
     fn of(&self, link: LinkId, class: u8, by: HeldBy) -> Option<LinkId> {
         match by {
@@ -309,7 +312,7 @@ impl Roots {
         self.named.get(&name_at(link, number)).copied()
     }
 
-    /// Returns why a queue at a port cannot send, and the port where this began.
+    /// Returns why a queue at a port cannot send, and the congested port that caused it.
     fn obstacle(&self, link: LinkId, queue: QueueId, view: &View<'_>) -> Obstacle {
         let Some(switch) = view.switch(view.links.near[link].node) else {
             return Obstacle::NONE;
@@ -331,7 +334,7 @@ impl Roots {
 }
 
 impl Blame {
-    /// The classes of a NIC's port that may send have changed, or what they are held for.
+    /// Updates the classes of a NIC's port that are paused or have no room, and the causes.
     // BLM-12
     fn hold_flows(&mut self, now: Time, link: LinkId, (paused, full): (ClassSet, ClassSet)) {
         let tree = &self.roots.tree;
@@ -638,7 +641,7 @@ impl Measure for Blame {
     // BLM-22
     fn look_again(&mut self, now: Time, link: LinkId, view: &View<'_>) {
         let obstacle = |queue| self.roots.obstacle(link, queue, view);
-        // What was dropped from a queue is followed until its record is another's.
+        // A packet that was dropped from a queue stays followed until its record is reused.
         let is_there = |id| !self.all || view.arena.hot(id).kind() == Kind::Data;
         let port = &self.ports[link];
         self.journeys

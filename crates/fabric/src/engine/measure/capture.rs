@@ -13,7 +13,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Format, Row};
 
-/// What a scenario says of it.
+/// Configuration of the capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Directions of links: the sending node and its port, ascending.

@@ -1,5 +1,5 @@
-//! How long data packets wait at the ports of switches: a histogram per port, packets that their
-//! receiver granted apart from those that were sent without a grant (rule RCD-20 of `specs/record.md`).
+//! Queueing delay of data packets at switch ports: a histogram per port. Packets that their receiver granted and
+//! packets that were sent without a grant are counted separately (RCD-20 of `specs/record.md`).
 
 use dataplane::ids::IndexVec;
 use dataplane::packet::Kind;
@@ -13,7 +13,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
-/// What a scenario says of it.
+/// Configuration of the delay histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Width of a bin, ps; above 0.
@@ -22,16 +22,16 @@ pub struct Spec {
     pub window_ps: (Time, Time),
 }
 
-/// How many data packets waited for this long at one port.
+/// Number of data packets at one port whose waiting time falls into one bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayBin {
     /// The node that holds the queue.
     pub node: NodeId,
-    /// Its port.
+    /// Port of that node.
     pub port: u16,
     /// The node at the other end.
     pub peer: NodeId,
-    /// The packets were granted by their receiver, or the scheme knows no others.
+    /// The receiver granted the packets, or the scheme has no grants.
     pub scheduled: bool,
     /// Lower edge of the bin, ps.
     pub bin_ps: Time,
@@ -71,14 +71,14 @@ impl Row for DelayBin {
     }
 }
 
-/// Of packets that were sent without a grant, and of the others.
+/// Bins of packets that were sent without a grant, and of the others.
 type PortBins = [Bins; 2];
 
 /// Times that all data packets waited.
 #[derive(Debug)]
 pub(super) struct Delays {
     spec: Spec,
-    /// A packet's record says how many of its message need no grant.
+    /// The scheme has grants: the record of a packet gives the number of packets of its message that need no grant.
     grants: bool,
     /// Per port of the network; those of other nodes stay empty.
     ports: IndexVec<LinkId, PortBins>,

@@ -1,4 +1,4 @@
-//! What ingresses of chosen switch ports hold over time, beside the threshold of PFC (rule RCD-13 of
+//! Buffered bytes of the ingresses of chosen switch ports over time, with the PFC threshold (RCD-13 of
 //! `specs/record.md`).
 
 use dataplane::classes::classes_of;
@@ -28,18 +28,18 @@ pub struct IngressSample {
     pub peer: NodeId,
     /// The class of the dataplane.
     pub class: u8,
-    /// What it holds.
+    /// Its buffered bytes and threshold.
     pub level: Held,
 }
 
-/// What an ingress and class holds.
+/// Buffered bytes of an ingress and class, with the PFC threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     /// In reserve, pool and headroom.
     pub bytes: u64,
-    /// What its bytes in the pool are compared with.
+    /// Threshold for its bytes in the pool.
     pub threshold_bytes: u64,
-    /// It is a victim port.
+    /// True if it is a victim port.
     pub victim: bool,
 }
 
@@ -97,18 +97,18 @@ struct Watched {
     class: u8,
     now: Held,
     since_ps: Time,
-    /// Of the last row.
-    told: Option<Held>,
+    /// State in the last row.
+    recorded: Option<Held>,
 }
 
 impl Watched {
-    /// Tells what was until then, unless the row before says so or the grid has no instant in between.
+    /// Adds a row for the state up to `until_ps`, unless the previous row is equal or no sample time lies in between.
     // RCD-13
     fn account(&mut self, until_ps: Time, grid: Grid, node: NodeId, rows: &mut Vec<IngressSample>) {
-        if self.told != Some(self.now)
+        if self.recorded != Some(self.now)
             && let Some(at_ps) = grid.first(self.since_ps, until_ps)
         {
-            self.told = Some(self.now);
+            self.recorded = Some(self.now);
             rows.push(IngressSample {
                 at_ps,
                 node,
@@ -130,7 +130,7 @@ struct WatchedSwitch {
     index: usize,
     /// Something in it may have changed in this instant.
     touched: bool,
-    /// Ports that are watched, until the switch is looked at first: it knows their classes.
+    /// Watched ports whose classes are not known yet; empty after the first visit of the switch.
     ports: Vec<(u16, NodeId)>,
     all: Vec<Watched>,
 }
@@ -146,7 +146,7 @@ impl WatchedSwitch {
                 class,
                 now: held(now, switch, port, class),
                 since_ps: now,
-                told: None,
+                recorded: None,
             }));
         }
         for watched in &mut self.all {

@@ -1,14 +1,14 @@
-//! What a run can record besides flows, buffers, ports and pauses, where its scenario says so. It observes
-//! and counts; it changes no result. The rules are in `specs/record.md`.
+//! Optional records of a run, in addition to flows, buffers, ports and pauses. A scenario enables them. They do not
+//! change results. The rules are in `specs/record.md`.
 //!
 //! A measure is one file and one line of the list below. To add one:
-//! 1. a file with what a scenario says of it (`Spec`), its rows with their columns
-//!    ([`Row`](crate::record::Row)), and its state with the hooks that it needs (`Measure`, which also declares
-//!    its key and the keys of its table under `[record]`); `rtt.rs` is a short one;
-//! 2. its module and its line in the list.
+//! 1. Write a file with its configuration (`Spec`), its rows with their columns ([`Row`](crate::record::Row)), and its
+//!    state with the hooks that it needs (`Measure`). `Measure` also declares its key and the keys of its table under
+//!    `[record]`. `rtt.rs` is a short example.
+//! 2. Add its module and its line in the list.
 //!
-//! From these follow the reading of scenarios, the merging of rows of several threads, files, percentiles in
-//! `summary.json`, the tables of docs/scenario.md and the JSON Schema, and what Python knows of tables.
+//! The rest is derived from these: reading of scenarios, merging of rows of several threads, files, percentiles in
+//! `summary.json`, tables of docs/scenario.md, the JSON Schema, and the tables in Python.
 
 mod bins;
 mod blame;
@@ -58,7 +58,7 @@ pub use utilisation::{Spec as Utilisation, UtilisationRecord};
 pub(super) use view::View;
 pub use waiting::{Spec as Waiting, WaitingRecord};
 
-/// What a measure is made from.
+/// Inputs to create a measure.
 pub(super) struct Setup<'a> {
     pub graph: &'a Graph,
     /// Switches of the partition, by their numbers among nodes.
@@ -68,7 +68,7 @@ pub(super) struct Setup<'a> {
     pub one_path: bool,
     /// Links fail or come back during the run.
     pub links_fail: bool,
-    /// What frames of this network look like.
+    /// Frame format of this network.
     pub network: wire::Network,
 }
 
@@ -92,77 +92,77 @@ pub(super) struct Passing<'a> {
     pub from_host: bool,
     pub id: PacketId,
     pub packet: &'a Packet,
-    /// Its transmission takes so long.
+    /// Transmission time of the frame.
     pub takes_ps: Time,
 }
 
-/// The same, for measures that want to know more of the frame.
+/// Like [`Passing`], with more data of the frame.
 pub(super) struct Sending<'a> {
     pub passing: Passing<'a>,
     pub cold: &'a Cold,
     pub arena: &'a Arena,
-    /// The first bit is so long on the link.
+    /// Propagation delay of the link, in ps.
     pub delay_ps: Time,
 }
 
-/// Something that can be recorded. The engine calls the hooks; those that a measure leaves out cost nothing.
+/// A measure. The engine calls the hooks; a hook that a measure does not implement costs nothing.
 pub(super) trait Measure: Sized {
-    /// What a scenario says of it.
+    /// Configuration in a scenario.
     type Spec;
-    /// Its key under `[record]`.
+    /// Key under `[record]`.
     const KEY: &'static str;
-    /// How a scenario requests it, as TOML below `[record]`.
+    /// Example of a scenario that enables the measure, as TOML below `[record]`.
     const EXAMPLE: &'static str;
-    /// What it records, in one sentence.
+    /// Description in one sentence.
     const ABOUT: &'static str;
     /// The keys of its table under `[record]`.
     const PARAMS: &'static [Param];
-    /// It wants to know how long each packet was in its switch.
+    /// Needs the time that each packet was in its switch.
     const TIMES_WAITING: bool = false;
-    /// It wants to see every port whose queue may have changed.
+    /// Needs every port whose queue may have changed.
     const WATCHES_QUEUES: bool = false;
-    /// It wants to see what comes to switches.
+    /// Needs all frames that arrive at switches.
     const SEES_SWITCHES: bool = false;
-    /// It wants to see what comes to hosts.
+    /// Needs all frames that arrive at hosts.
     const SEES_HOSTS: bool = false;
-    /// It wants to see each pause and resume of PFC.
+    /// Needs each pause and resume of PFC.
     const FOLLOWS_PAUSES: bool = false;
-    /// It wants to know what each flow and each of its packets does and waits for.
+    /// Needs the events and wait reasons of each flow and each of its packets.
     const FOLLOWS_FLOWS: bool = false;
-    /// Why a run with it has one thread; `None`: it may have several.
+    /// Reason why a run with this measure has one thread; `None`: it can have several.
     const ONE_THREAD: Option<&'static str> = None;
 
-    /// The tables that it may make.
+    /// Tables that the measure can write.
     fn tables() -> Vec<Table>;
-    /// Whether it makes one of these tables.
+    /// Returns true if the measure writes this table.
     fn fills(_spec: &Self::Spec, _table: &Table) -> bool {
         true
     }
-    /// What the values of its keys say.
+    /// Converts the values of its keys to a configuration.
     fn configure(values: &Values) -> Self::Spec;
-    /// At time 0 of a partition.
+    /// Creates the measure of a partition at time 0.
     fn new(spec: &Self::Spec, setup: &Setup<'_>) -> Self;
 
-    /// A port of a switch begins to send a packet. Called where some measure [times](Self::TIMES_WAITING) that.
+    /// A port of a switch starts to send a packet. Called if a measure sets [`TIMES_WAITING`](Self::TIMES_WAITING).
     fn packet_leaves(&mut self, _departure: &Departure<'_>) {}
-    /// An ACK came to its NIC `rtt_ps` after the transmission of its packet began. Called where some measure
-    /// [sees](Self::SEES_HOSTS) hosts.
+    /// An ACK arrived at its NIC `rtt_ps` after the start of the transmission of its packet. Called if a measure sets
+    /// [`SEES_HOSTS`](Self::SEES_HOSTS).
     fn ack_arrived(&mut self, _now: Time, _rtt_ps: Time) {}
-    /// A receiver got payload of a flow in order, at least one byte. Called where some measure
-    /// [sees](Self::SEES_HOSTS) hosts.
+    /// A receiver got at least one byte of payload of a flow in order. Called if a measure sets
+    /// [`SEES_HOSTS`](Self::SEES_HOSTS).
     fn data_delivered(&mut self, _now: Time, _flow: u32, _bytes: u64) {}
-    /// A frame comes to a switch by this port, or rather its other direction. Called where some measure
-    /// [sees](Self::SEES_SWITCHES) switches.
+    /// A frame arrives at a switch; `_link` is the direction on which it was sent. Called if a measure sets
+    /// [`SEES_SWITCHES`](Self::SEES_SWITCHES).
     fn packet_came(&mut self, _link: LinkId) {}
-    /// The queue of this port may have changed. Called where some measure [watches](Self::WATCHES_QUEUES) that.
+    /// The queue of this port may have changed. Called if a measure sets [`WATCHES_QUEUES`](Self::WATCHES_QUEUES).
     fn queue_touched(&mut self, _link: LinkId) {}
-    /// Nothing more happens at this instant. Called where some measure [watches](Self::WATCHES_QUEUES) queues.
+    /// All events of this instant are done. Called if a measure sets [`WATCHES_QUEUES`](Self::WATCHES_QUEUES).
     fn instant_over(&mut self, _now: Time, _switches: &[Switch]) {}
-    /// A switch has queued a pause or resume; the frame has not left yet. Returns what it shall carry.
+    /// A switch has queued a pause or resume frame, which has not left yet. Returns the cold part for the frame.
     fn pfc_sent(&mut self, _now: Time, _sent: &PauseSent, _view: &View<'_>) -> Option<Cold> {
         None
     }
-    /// A pause or resume arrives at a port, which has not read it yet. Returns the number of the pause.
+    /// A pause or resume frame arrives at a port. The node has not processed it yet. Returns the number of the pause.
     fn pfc_arrives(
         &mut self,
         _now: Time,
@@ -172,68 +172,68 @@ pub(super) trait Measure: Sized {
     ) -> Option<u32> {
         None
     }
-    /// The pause of a port and class has run out.
+    /// The pause timer of a port and class has expired.
     fn pause_expires(&mut self, _now: Time, _at: (LinkId, u8), _view: &View<'_>) {}
-    /// A flow starts, in this place of the live flows. It leaves by the first of these ports, and comes to its receiver
-    /// by the second.
+    /// A flow starts, with index `_at` among the live flows. `_links` are its NIC port and the port that leads to its
+    /// receiver.
     fn flow_started(&mut self, _now: Time, _flow: &Flow, _at: u32, _links: (LinkId, LinkId)) {}
-    /// A state machine said something. Returns what the frame shall carry that it is about, if any.
+    /// A state machine reported an event. Returns the cold part for the frame of the event, if there is one.
     fn heard(&mut self, _now: Time, _heard: Heard, _view: &View<'_>) -> Option<Cold> {
         None
     }
-    /// A port begins to send a frame. Returns whether this or another measure has to know [more](Self::sends) of it.
+    /// A port starts to send a frame. Returns true if the measure needs a call of [`sends`](Self::sends) for it.
     #[inline]
     fn passes(&mut self, _passing: Passing<'_>) -> bool {
         false
     }
-    /// A port begins to send a frame of which some measure has to know more.
+    /// A port starts to send a frame for which a measure returned true from [`passes`](Self::passes).
     fn sends(&mut self, _sending: &Sending<'_>) {}
-    /// A switch has admitted a packet, or made another of it.
+    /// A switch has admitted a packet, or has converted it to another kind.
     fn came_to_switch(&mut self, _now: Time, _node: LocalNode, _id: PacketId, _view: &View<'_>) {}
-    /// A switch has dropped a packet that came to it.
+    /// A switch has dropped an arriving packet.
     fn packet_gone(&mut self, _id: PacketId) {}
-    /// A data packet comes to its host, which has not looked at it yet.
+    /// A data packet arrives at its host. The host has not processed it yet.
     fn came_to_host(&mut self, _now: Time, _id: PacketId) {}
-    /// A packet leaves for another partition. Returns what goes with it.
+    /// A packet leaves for another partition. Returns the journey that goes with it.
     fn hand_over(&mut self, _id: PacketId) -> Option<Journey> {
         None
     }
-    /// A packet comes from another partition, with this.
+    /// A packet arrives from another partition, with its journey.
     fn take_over(&mut self, _id: PacketId, _journey: Option<Journey>) {}
-    /// A flow waits for something else than before.
+    /// The reason for which a flow waits has changed.
     fn flow_waits(&mut self, _now: Time, _flow: FlowAt, _wait: Wait) {}
-    /// What is known of a packet may be needed soon.
+    /// Prefetches the state of a packet.
     fn prefetch(&self, _id: PacketId) {}
-    /// Whether it wants to know more of a packet.
+    /// Returns true if the measure follows a packet.
     fn follows(&self, _id: PacketId) -> bool {
         false
     }
-    /// From now on these classes of a port are paused, and for these there is no room.
+    /// The paused classes of a port, or the classes for which the neighbour has no room, have changed.
     fn holds_change(&mut self, _now: Time, _link: LinkId, _classes: (ClassSet, ClassSet)) {}
-    /// What holds the packets that wait at a port may have changed.
+    /// The reason why packets wait at a port may have changed.
     fn look_again(&mut self, _now: Time, _link: LinkId, _view: &View<'_>) {}
-    /// The last byte of a flow is at its receiver. Returns what is wrong with its account.
+    /// The receiver has the last byte of a flow. Returns a description of an error in its delay breakdown, if any.
     fn flow_delivered(&mut self, _now: Time, _flow: u32, _graph: &Graph) -> Option<String> {
         None
     }
-    /// Everything up to and with `at_ps` has happened: hands over the rows that are complete.
+    /// All events up to and including `at_ps` are done: outputs the complete rows.
     fn probe(&mut self, _at_ps: Time, _out: &mut Merged) {}
-    /// The run ended at `end_ps`: hands over the other rows.
+    /// The run ended at `end_ps`: outputs the other rows.
     fn finish(&mut self, _end_ps: Time, _view: &View<'_>, _out: &mut Merged) {}
 }
 
-/// A measure as the documents list it.
+/// Declaration of a measure, for scenarios and documents.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
-    /// Its key under `[record]`.
+    /// Key under `[record]`.
     pub key: &'static str,
-    /// How a scenario requests it, as TOML below `[record]`.
+    /// Example of a scenario that enables the measure, as TOML below `[record]`.
     pub example: &'static str,
     /// The keys of its table under `[record]`.
     pub params: &'static [Param],
-    /// The tables that it may make.
+    /// Tables that the measure can write.
     pub tables: fn() -> Vec<Table>,
-    /// Puts what the values of its keys say into the specification of what is recorded.
+    /// Converts the values of its keys to a configuration and stores it in the specification.
     pub configure: fn(&mut RecordSpec, &Values),
 }
 
@@ -258,7 +258,8 @@ const WINDOW: Param = Param::new("window", param::Kind::Window { max: LONGEST_PS
 
 macro_rules! measures {
     ($($key:ident: $module:ident::$measure:ident;)*) => {
-        /// What is recorded besides what every run records; nothing by default. Changes no result.
+        /// Measures that a scenario enables, in addition to the records of every run. By default none is enabled. They
+        /// do not change results.
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct RecordSpec {$(
             #[doc = concat!("`", stringify!($key), "` of `[record]`.")]
@@ -282,7 +283,7 @@ macro_rules! measures {
         )*];
 
         impl RecordSpec {
-            /// The tables that are recorded.
+            /// Tables that the run writes.
             #[must_use]
             pub fn tables(&self) -> Vec<Table> {
                 let mut tables = Vec::new();
@@ -293,7 +294,7 @@ macro_rules! measures {
                 tables
             }
 
-            /// Why a run that records this has one thread; `None`: it may have several.
+            /// Reason why a run with these measures has one thread; `None`: it can have several.
             #[must_use]
             pub fn one_thread(&self) -> Option<&'static str> {
                 let mut why = None;
@@ -301,17 +302,17 @@ macro_rules! measures {
                 why
             }
 
-            /// Some measure sees every port whose queue may have changed.
+            /// True if a measure needs every port whose queue may have changed.
             pub(super) fn watches_queues(&self) -> bool {
                 false $(|| $module::$measure::WATCHES_QUEUES && self.$key.is_some())*
             }
 
-            /// Some measure sees each pause and resume of PFC.
+            /// True if a measure needs each pause and resume of PFC.
             pub(super) fn follows_pauses(&self) -> bool {
                 false $(|| $module::$measure::FOLLOWS_PAUSES && self.$key.is_some())*
             }
 
-            /// Some measure sees what each flow and each of its packets does and waits for.
+            /// True if a measure needs the events and wait reasons of each flow and each of its packets.
             pub(super) fn follows_flows(&self) -> bool {
                 false $(|| $module::$measure::FOLLOWS_FLOWS && self.$key.is_some())*
             }
@@ -476,7 +477,7 @@ macro_rules! measures {
     };
 }
 
-// The list: the key under `[record]`, and where the measure is.
+// List of measures: the key under `[record]`, and the type.
 measures! {
     throughput: throughput::Throughput;
     utilisation: utilisation::Utilisation;
@@ -491,29 +492,29 @@ measures! {
     capture: capture::Capture;
 }
 
-/// A data packet that a NIC is about to receive: its flow, and what the NIC had delivered before.
+/// A data packet that a NIC is about to receive: its flow, and the bytes that the NIC had delivered before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received {
     flow: u32,
     delivered_bytes: u64,
 }
 
-/// The measures of a partition, and what several of them need.
+/// The measures of a partition, with their shared state.
 // RCD-01
 #[derive(Debug)]
 pub(super) struct Recording {
     measures: Measures,
-    /// Of each packet that is in a switch, when it came; `None`: no measure wants to know.
+    /// Time of arrival of each packet in a switch; `None`: no measure needs it.
     arrived_ps: Option<Vec<Time>>,
-    /// Some measure wants to see all that arrives at switches, or at hosts.
+    /// True if a measure needs all arrivals at switches or at hosts.
     sees_all: bool,
-    /// Per port: classes that are paused, and those that the neighbour has no room for, when this was last looked
-    /// at. Empty where no measure follows flows.
+    /// Per port, at the last check: paused classes, and classes for which the neighbour has no room. Empty if no
+    /// measure follows flows.
     held_classes: IndexVec<LinkId, (ClassSet, ClassSet)>,
 }
 
 impl Recording {
-    /// `None` where nothing is recorded.
+    /// Returns `None` if no measure is enabled.
     pub fn new(spec: &RecordSpec, setup: &Setup<'_>) -> Option<Box<Self>> {
         (*spec != RecordSpec::default()).then(|| {
             Box::new(Self {
@@ -528,7 +529,7 @@ impl Recording {
         })
     }
 
-    /// A packet comes, whole, to a switch, by the port that begins this link.
+    /// A packet has fully arrived at a switch on this link.
     pub fn packet_arrived(&mut self, now: Time, link: LinkId, id: PacketId) {
         self.measures.packet_came(link);
         if let Some(arrived_ps) = &mut self.arrived_ps {
@@ -540,7 +541,7 @@ impl Recording {
         }
     }
 
-    /// Whether a measure wants to know more of a frame that arrives, which is none between neighbours.
+    /// Returns true if a measure needs the arrival of a frame. The frame is not a control frame between neighbours.
     #[inline]
     pub fn sees_arrival(&self, id: PacketId) -> bool {
         self.sees_all || self.measures.follows(id)
@@ -653,7 +654,7 @@ impl Recording {
         self.measures.queue_touched(link);
     }
 
-    /// Nothing more happens at this instant.
+    /// All events of this instant are done.
     #[inline]
     pub fn instant_over(&mut self, now: Time, switches: &[Switch]) {
         self.measures.instant_over(now, switches);
@@ -675,28 +676,28 @@ impl Recording {
         self.measures.pfc_arrives(now, at, frame, view)
     }
 
-    /// The pause of a port and class has run out.
+    /// The pause timer of a port and class has expired.
     pub fn pause_expires(&mut self, now: Time, at: (LinkId, u8), view: &View<'_>) {
         self.measures.pause_expires(now, at, view);
     }
 
-    /// A flow starts, in this place of the live flows. It leaves by the first of these ports, and comes to its receiver
-    /// by the second.
+    /// A flow starts, with index `at` among the live flows. `links` are its NIC port and the port that leads to its
+    /// receiver.
     pub fn flow_started(&mut self, now: Time, flow: &Flow, at: u32, links: (LinkId, LinkId)) {
         self.measures.flow_started(now, flow, at, links);
     }
 
-    /// A state machine said something. Returns what the frame shall carry that it is about, if any.
+    /// A state machine reported an event. Returns the cold part for the frame of the event, if there is one.
     pub fn heard(&mut self, now: Time, heard: Heard, view: &View<'_>) -> Option<Cold> {
         self.measures.heard(now, heard, view)
     }
 
-    /// A switch has admitted a packet, or made another of it.
+    /// A switch has admitted a packet, or has converted it to another kind.
     pub fn came_to_switch(&mut self, now: Time, node: LocalNode, id: PacketId, view: &View<'_>) {
         self.measures.came_to_switch(now, node, id, view);
     }
 
-    /// A switch has dropped a packet that came to it.
+    /// A switch has dropped an arriving packet.
     pub fn packet_gone(&mut self, id: PacketId) {
         self.measures.packet_gone(id);
     }
@@ -706,19 +707,20 @@ impl Recording {
         self.measures.flow_waits(now, flow, wait);
     }
 
-    /// What is known of a packet may be needed soon.
+    /// Prefetches the state of a packet.
     #[inline]
     pub fn prefetch(&self, id: PacketId) {
         self.measures.prefetch(id);
     }
 
-    /// Whether a measure wants to know more of a packet.
+    /// Returns true if a measure follows a packet.
     #[inline]
     pub fn follows(&self, id: PacketId) -> bool {
         self.measures.follows(id)
     }
 
-    /// These classes of a port are paused, and for these there is no room. Returns whether that is new.
+    /// Sets the paused classes of a port and the classes for which the neighbour has no room. Returns true if they have
+    /// changed.
     #[inline]
     pub fn holds_change(&mut self, now: Time, link: LinkId, classes: (ClassSet, ClassSet)) -> bool {
         let of = &mut self.held_classes[link];
@@ -730,18 +732,18 @@ impl Recording {
         changes
     }
 
-    /// What holds the packets that wait at a port may have changed.
+    /// The reason why packets wait at a port may have changed.
     pub fn look_again(&mut self, now: Time, link: LinkId, view: &View<'_>) {
         self.measures.look_again(now, link, view);
     }
 
-    /// A packet leaves for another partition. Returns what goes with it.
+    /// A packet leaves for another partition. Returns the journey that goes with it.
     #[inline]
     pub fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
         self.measures.hand_over(id)
     }
 
-    /// A packet comes from another partition, with this.
+    /// A packet arrives from another partition, with its journey.
     #[inline]
     pub fn take_over(&mut self, id: PacketId, journey: Option<Journey>) {
         self.measures.take_over(id, journey);

@@ -1,5 +1,5 @@
-//! Where a pause of PFC comes from: the pause that caused it, and so on up to a congested port. The rules are
-//! SPFC-40 to SPFC-42 of `specs/spfc.md`.
+//! Causes of PFC pauses: the chain of pauses from a pause back to the congested port. The rules are SPFC-40 to SPFC-42
+//! of `specs/spfc.md`.
 
 use dataplane::hop::pfc;
 use dataplane::packet::{Cold, PacketId};
@@ -12,10 +12,10 @@ use super::super::node::{PauseFrame, PauseSent, class_at, link_and_class};
 use super::View;
 use crate::ids::{LinkId, LocalNode};
 
-/// From this many bytes on what a queue holds is kept from one pause to the next.
+/// For queues of at least this length, the count of bytes by ingress is kept between pauses.
 pub(super) const LONG_BYTES: u64 = 1 << 14;
 
-/// A pause that holds a port, or the last that did.
+/// The current pause of a port, or its last one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub number: u32,
@@ -23,19 +23,19 @@ pub(super) struct Held {
     pub root: LinkId,
     pub depth: u16,
     pub from_ps: Time,
-    /// When it ended, and what the port had sent by then.
+    /// Time of its end, and the bytes that the port had sent until then.
     pub ended: Option<(Time, u64)>,
 }
 
 /// Why a switch sent a pause.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cause {
-    /// Which of the pauses of its port and class, from 1.
+    /// Number of the pause among those of its port and class, from 1.
     pub number: u32,
-    /// The port at which most of the bytes wait, and how many do.
+    /// The port at which most of the bytes wait, and the number of these bytes.
     pub egress: u16,
     pub egress_bytes: u64,
-    /// Number of the pause that holds that port.
+    /// Number of the pause of that port, if it is paused.
     pub parent: Option<u32>,
     pub depth: u16,
     /// Number of the congested port.
@@ -47,28 +47,28 @@ pub(super) struct Cause {
 pub(super) struct Arrived {
     /// Number of the pause.
     pub number: u32,
-    /// The port and class that it resumes, and the pause that is over.
+    /// The port and class that it resumes, and the pause that has ended.
     pub over: Option<(LinkId, u8, Held)>,
 }
 
-/// The pauses of a network as far as they cause each other.
+/// The current pauses of a network, and which pause caused which.
 #[derive(Debug, Default)]
 pub(super) struct PauseTree {
-    /// What the last pause of each port and class that sends them carried, with its number.
+    /// Cold part of the last pause frame, with its number, per sending port and class.
     sent: MixedMap<u32, Cold>,
-    /// Per port and class that is held.
+    /// Last pause per paused port and class.
     held: MixedMap<u32, Held>,
-    /// Where the bytes of each ingress wait.
+    /// Bytes of each ingress in long queues.
     queues: LongQueues<FromIngress>,
 }
 
 impl PauseTree {
-    /// The congested port for which a port and class is held.
+    /// Congested port that caused the last pause of a port and class.
     pub fn root(&self, link: LinkId, class: u8) -> Option<LinkId> {
         self.held.get(&class_at(link, class)).map(|held| held.root)
     }
 
-    /// The pauses that hold a port and class now, in order.
+    /// All current pauses, ordered by port and class.
     pub fn open(&self) -> Vec<((LinkId, u8), Held)> {
         let mut open: Vec<(u32, Held)> = self.held.iter().map(|(&k, &h)| (k, h)).collect();
         open.retain(|(_, held)| held.ended.is_none());
@@ -78,8 +78,8 @@ impl PauseTree {
             .collect()
     }
 
-    /// A switch has queued a pause, with its cause, or a frame that repeats or ends it. Returns what the
-    /// frame carries.
+    /// A switch has queued a pause frame, or a frame that repeats or ends a pause. Returns the cold part of the frame
+    /// and, for a new pause, its cause.
     // SPFC-40, SPFC-41, SPFC-42, QNT-08
     pub fn sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> (Cold, Option<Cause>) {
         let link = view.link(sent.node, sent.port);
@@ -119,7 +119,7 @@ impl PauseTree {
         (cold, Some(cause))
     }
 
-    /// Egress port at which most of the bytes of the paused ingress and class wait, and how many those are.
+    /// Egress port at which most of the bytes of the paused ingress and class wait, and the number of these bytes.
     // SPFC-41
     fn fullest(&mut self, sent: &PauseSent, view: &View<'_>) -> (u16, u64) {
         let Some(switch) = view.switch(sent.node) else {
@@ -145,7 +145,7 @@ impl PauseTree {
         most
     }
 
-    /// A pause or resume arrives at a port of a node, which has not read it yet.
+    /// A pause or resume frame arrives at a port. The node has not processed it yet.
     pub fn arrived(
         &mut self,
         now: Time,
@@ -180,7 +180,7 @@ impl PauseTree {
         Arrived { number, over }
     }
 
-    /// The pause of a port and class is over: resumed, or its time is. Returns it as it was, if there was one.
+    /// The pause of a port and class ends, by a resume frame or a timer. Returns the pause, if there was one.
     pub fn end(&mut self, now: Time, (link, class): (LinkId, u8), view: &View<'_>) -> Option<Held> {
         let held = self.held.get_mut(&class_at(link, class))?;
         if held.ended.is_some() {
@@ -192,7 +192,7 @@ impl PauseTree {
     }
 }
 
-/// Whether a pause holds a port, or the port has sent without a gap since it did.
+/// Returns true if a port is paused, or if it has sent without a gap since its pause ended.
 // SPFC-41
 fn still_felt(held: &Held, now: Time, link: LinkId, links: &Links) -> bool {
     let Some((ended_ps, sent_before)) = held.ended else {

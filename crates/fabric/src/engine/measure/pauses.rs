@@ -1,10 +1,14 @@
-//! Follows PFC pauses through the network: what a port held when it paused its upstream, which
-//! pause caused which, and which flows wait though they are not the cause. It changes no result.
-//! The rules are SPFC-40 to SPFC-44. It looks at all of a flow's path, so the run has one thread.
+//! Follows PFC pauses through the network. It records:
 //!
-//! A pause is known by the port that it holds, its class, and its number among the pauses of these
-//! two. Number, depth and congested port travel in the pause frame's cold part, so that the
-//! paused node knows them.
+//! - the buffered bytes of an ingress when it paused its upstream node,
+//! - which pause caused which,
+//! - the flows that wait although they did not cause the congestion.
+//!
+//! It does not change results. The rules are SPFC-40 to SPFC-44. It reads state on the whole path of a flow, so the run
+//! has one thread.
+//!
+//! A pause is identified by the paused port, its class, and its number among the pauses of these two. The cold part of
+//! the pause frame carries number, depth and congested port to the paused node.
 
 use std::collections::BTreeMap;
 
@@ -21,33 +25,33 @@ use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column, traffic_class};
 
-/// What a scenario says of it.
+/// Configuration of the pause causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// Name the flows that wait for pauses.
+    /// Record the flows that wait for pauses.
     pub flows: bool,
 }
 
-/// A pause (PFC) at the moment that a switch decided on it: which, with what in its buffer, and why.
+/// A PFC pause at the time when a switch decided on it: the paused port, the buffer state, and the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CauseRecord {
-    /// When, ps.
+    /// Time, ps.
     pub at_ps: Time,
-    /// The switch, and the ingress that it pauses.
+    /// The switch.
     pub node: NodeId,
-    /// Port of the switch.
+    /// Ingress that it pauses.
     pub port: u16,
-    /// The node upstream, which is held.
+    /// The upstream node, which is paused.
     pub peer: NodeId,
-    /// Its port.
+    /// Port of the upstream node.
     pub peer_port: u16,
     /// The class of the dataplane.
     pub class: u8,
-    /// Which of the pauses of this port and class, counted from 1.
+    /// Number of the pause among those of this port and class, from 1.
     pub number: u32,
     /// Bytes of the ingress and class, in reserve, pool and headroom.
     pub held_bytes: u64,
-    /// What its bytes in the pool were compared with.
+    /// Threshold for its bytes in the pool.
     pub threshold_bytes: u64,
     /// Bytes of the pool in use, by all.
     pub pool_bytes: u64,
@@ -59,10 +63,10 @@ pub struct CauseRecord {
     pub egress_peer: NodeId,
     /// Bytes of the ingress and class that wait there.
     pub egress_bytes: u64,
-    /// The pause that caused this one: its number among those that hold `egress` and the class; `None`:
-    /// a root.
+    /// Number of the pause that caused this one, among the pauses of `egress` and the class; `None`: this pause is a
+    /// root.
     pub parent: Option<u32>,
-    /// 1 for a root, one more than its cause's for others.
+    /// 1 for a root; otherwise the depth of its cause plus 1.
     pub depth: u16,
     /// The switch with the congested port.
     pub root_node: NodeId,
@@ -181,18 +185,18 @@ impl Row for CauseRecord {
         root!(peer_name),
     ];
 
-    /// One partition makes them, in the order of time.
+    /// There is one partition, which adds the rows ordered by time.
     fn order(_: &mut Vec<Self>) {}
 }
 
-/// What pauses with a common congested port did to a flow at a port that they held.
+/// Waiting time of a flow at a paused port, for all pauses with the same congested port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldFlowRecord {
     /// Number of the flow.
     pub flow: u32,
-    /// The node that was held.
+    /// The paused node.
     pub node: NodeId,
-    /// Its port.
+    /// Port of that node.
     pub port: u16,
     /// The node that this port leads to.
     pub peer: NodeId,
@@ -204,9 +208,9 @@ pub struct HeldFlowRecord {
     pub root_peer: NodeId,
     /// Pauses for which the flow waited.
     pub pauses: u64,
-    /// How long, ps.
+    /// Waiting time, ps.
     pub held_ps: Time,
-    /// Its path does not lead through the congested port.
+    /// True if its path does not contain the congested port.
     pub victim: bool,
 }
 
@@ -245,11 +249,11 @@ impl Row for HeldFlowRecord {
         ),
     ];
 
-    /// One partition makes them, in the order of flow, held port and congested port.
+    /// There is one partition, which adds the rows ordered by flow, paused port and congested port.
     fn order(_: &mut Vec<Self>) {}
 }
 
-/// A flow at a port that pauses with a common congested port hold.
+/// A flow, a paused port, and the congested port that caused the pauses.
 type HeldKey = (u32, LinkId, LinkId);
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -259,20 +263,20 @@ struct HeldFlow {
     victim: bool,
 }
 
-/// What is followed.
+/// State of the pause causes.
 #[derive(Debug)]
 pub(super) struct PauseCauses {
     tree: PauseTree,
     records: Vec<CauseRecord>,
-    /// Flow, held port, congested port.
+    /// Waiting times of flows at paused ports; `None`: not recorded.
     flows: Option<BTreeMap<HeldKey, HeldFlow>>,
-    /// The flows that wait at ports.
+    /// Flows in long queues.
     queues: LongQueues<OnWay>,
     links_fail: bool,
 }
 
 impl PauseCauses {
-    /// A pause is over: who waited for it?
+    /// A pause has ended: adds its time to the flows that waited for it.
     // SPFC-44
     fn note_flows(&mut self, now: Time, (link, class): (LinkId, u8), held: &Held, view: &View<'_>) {
         let mut seen = BTreeMap::new();
@@ -288,7 +292,7 @@ impl PauseCauses {
             let of = flows.entry((flow, link, held.root)).or_default();
             of.pauses += 1;
             of.held_ps += now.saturating_sub(held.from_ps.max(since_ps));
-            // Paths stay as they are unless links fail.
+            // Paths do not change unless links fail.
             if of.pauses == 1 || self.links_fail {
                 of.victim |= !view.leads_through(pauser, &way, held.root);
             }
@@ -296,8 +300,8 @@ impl PauseCauses {
     }
 }
 
-/// Calls `visit` with every flow of a class that waits at a port, and since when it may have waited; a flow may come
-/// several times.
+/// Calls `visit` with every flow of a class that waits at a port, and the earliest time since which it may have waited.
+/// A flow can be visited several times.
 fn each_waiting(
     queues: &mut LongQueues<OnWay>,
     (link, class): (LinkId, u8),

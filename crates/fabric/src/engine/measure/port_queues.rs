@@ -12,12 +12,12 @@ use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
-/// What a scenario says of a measure that samples ports.
+/// Configuration of a measure that samples ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Time between two samples, ps; above 0.
     pub every_ps: Time,
-    /// Of which ports.
+    /// Ports to sample.
     pub ports: RecordedPorts,
 }
 
@@ -36,7 +36,7 @@ impl Spec {
 pub enum RecordedPorts {
     /// All ports of all switches.
     Switches,
-    /// These ports of switches, as (node, port).
+    /// Listed switch ports, as (node, port).
     Listed(Vec<(NodeId, u16)>),
 }
 
@@ -48,7 +48,7 @@ impl RecordedPorts {
         }
     }
 
-    /// Whether a port of a switch is one of them.
+    /// Returns true if a switch port is one of them.
     pub(super) fn include(&self, node: NodeId, port: u16) -> bool {
         match self {
             Self::Switches => true,
@@ -64,7 +64,7 @@ pub struct QueueSample {
     pub at_ps: Time,
     /// The node that holds the queue.
     pub node: NodeId,
-    /// Its port.
+    /// Port of that node.
     pub port: u16,
     /// The node at the other end.
     pub peer: NodeId,
@@ -107,7 +107,7 @@ impl Row for QueueSample {
 #[derive(Debug)]
 pub(super) struct QueueSeries {
     grid: Grid,
-    /// Of each queue the bytes of its last sample.
+    /// Watched queues, with the bytes of their last samples.
     queues: WatchedQueues<Option<u64>>,
     samples: Vec<QueueSample>,
 }

@@ -12,7 +12,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Summarised, Value, column};
 
-/// What a scenario says of it.
+/// Configuration of the queue histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Time between two samples, ps; above 0.
@@ -23,12 +23,12 @@ pub struct Spec {
     pub window_ps: (Time, Time),
 }
 
-/// How many samples of one port's queue fell into one bin.
+/// Number of samples of one port's queue that fell into one bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueBin {
     /// The node that holds the queue.
     pub node: NodeId,
-    /// Its port.
+    /// Port of that node.
     pub port: u16,
     /// The node at the other end.
     pub peer: NodeId,

@@ -11,7 +11,7 @@ use super::{BIN_TIME, Measure, Setup, View, WINDOW};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Summarised, Value, column};
 
-/// What a scenario says of it.
+/// Configuration of the RTT histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Width of a bin, ps; above 0.
@@ -20,7 +20,7 @@ pub struct Spec {
     pub window_ps: (Time, Time),
 }
 
-/// How many round trips fell into one bin.
+/// Number of round trips that fell into one bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttBin {
     /// Lower edge of the bin, ps.

@@ -9,7 +9,7 @@ use super::{EVERY, Measure, Setup, View};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
-/// What a scenario says of it.
+/// Configuration of the throughput series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Length of an interval, ps; above 0.
@@ -53,7 +53,7 @@ pub(super) struct Throughput {
     /// End of the current interval.
     end_ps: Time,
     bytes: MixedMap<u32, u64>,
-    /// Of intervals that are over.
+    /// Rows of completed intervals.
     records: Vec<ThroughputRecord>,
 }
 

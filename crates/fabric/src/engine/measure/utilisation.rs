@@ -1,4 +1,4 @@
-//! What each port sent, interval by interval (rule RCD-12 of `specs/record.md`).
+//! Bytes that each port sent per interval (RCD-12 of `specs/record.md`).
 
 use dataplane::ids::IndexVec;
 use dataplane::param::{Param, Values};
@@ -10,21 +10,21 @@ use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
-/// What a scenario says of it.
+/// Configuration of the utilisation series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Length of an interval, ps; above 0.
     pub every_ps: Time,
 }
 
-/// What one port sent in one interval.
+/// Bytes that one port sent in one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UtilisationRecord {
     /// End of the interval, ps.
     pub at_ps: Time,
     /// The node that sends.
     pub node: NodeId,
-    /// Its port.
+    /// Port of that node.
     pub port: u16,
     /// The node that the port leads to.
     pub peer: NodeId,
@@ -87,7 +87,7 @@ struct Port {
     until_ps: Time,
 }
 
-/// What ports sent in the current interval.
+/// Bytes that ports sent in the current interval.
 #[derive(Debug)]
 pub(super) struct Utilisation {
     every_ps: Time,
@@ -95,9 +95,9 @@ pub(super) struct Utilisation {
     end_ps: Time,
     /// Per port of the network.
     ports: IndexVec<LinkId, Port>,
-    /// Those that sent in the current interval.
+    /// Ports that sent in the current interval.
     active: Vec<LinkId>,
-    /// Of intervals that are over.
+    /// Rows of completed intervals.
     records: Vec<UtilisationRecord>,
 }
 
@@ -195,7 +195,7 @@ impl Measure for Utilisation {
         out.add(self.records.drain(..));
     }
 
-    /// The last interval is told with its full length.
+    /// The last interval is recorded with its full length.
     fn finish(&mut self, end_ps: Time, _: &View<'_>, out: &mut Merged) {
         self.probe(end_ps, out);
         if !self.active.is_empty() {

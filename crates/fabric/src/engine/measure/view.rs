@@ -1,4 +1,4 @@
-//! The state machines of a partition, to look at.
+//! Read access to the state machines of a partition.
 
 use dataplane::ids::IndexVec;
 use dataplane::nic::Nic;
@@ -12,10 +12,10 @@ use super::super::node::Node;
 use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::topology::Graph;
 
-/// Longest path that is followed.
+/// Largest number of hops of a path that is followed.
 const MOST_HOPS: usize = 64;
 
-/// What a measure may look at besides what its hooks are given.
+/// State that a measure may read in addition to the arguments of its hooks.
 pub(in crate::engine) struct View<'a> {
     pub graph: &'a Graph,
     pub links: &'a Links,
@@ -46,13 +46,13 @@ impl View<'_> {
         self.nodes[self.links.far[link].node].number
     }
 
-    /// The port at which a packet waits that a switch has just admitted, and whether it is held back there.
+    /// Port at which a packet waits that a switch has just admitted, and true if a hop scheme has parked it.
     pub fn waits_at(&self, node: LocalNode, id: PacketId) -> Option<(LinkId, bool)> {
         let (port, held_back) = self.switch(node)?.waits_at(self.arena.hot(id));
         Some((self.link(node, port), held_back))
     }
 
-    /// The port in whose queue a packet stands.
+    /// Port of the queue that contains a packet.
     pub fn queued_at(&self, node: LocalNode, id: PacketId) -> Option<LinkId> {
         let port = self
             .switch(node)?
@@ -65,7 +65,7 @@ impl View<'_> {
         self.graph.reverse(endpoint)
     }
 
-    /// Whether the path of a packet from a switch on leads through a port.
+    /// Returns true if the path of a packet from a switch to its receiver contains a port.
     // SPFC-44
     pub fn leads_through(&self, mut node: LocalNode, way: &OnWay, root: LinkId) -> bool {
         let packet = Packet {

@@ -1,4 +1,4 @@
-//! How long data waits in switches, port by port, incasts apart (rule RCD-11 of `specs/record.md`).
+//! Waiting time of data in switches, per port, with separate rows for incasts (RCD-11 of `specs/record.md`).
 
 use dataplane::ids::IndexVec;
 use dataplane::packet::{Kind, flag};
@@ -11,7 +11,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
-/// What a scenario says of it.
+/// Configuration of the waiting times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Packets count that leave from the first (included) to the second (not included), ps.
@@ -27,18 +27,18 @@ pub struct WaitingRecord {
     pub port: u16,
     /// The node at the other end of its link.
     pub peer: NodeId,
-    /// Whether their flows belong to an incast.
+    /// True if their flows belong to an incast.
     pub incast: bool,
-    /// How many packets.
+    /// Number of packets.
     pub packets: u64,
-    /// From the arrival of each to the start of its transmission, together, ps.
+    /// Sum of their times from arrival to start of transmission, ps.
     pub total_ps: u128,
-    /// The longest of these times, ps.
+    /// Longest of these times, ps.
     pub max_ps: Time,
 }
 
 impl WaitingRecord {
-    /// The mean of these times, ps, rounded down.
+    /// Mean of these times, ps, rounded down.
     #[must_use]
     pub fn mean_ps(&self) -> Time {
         (self.total_ps / u128::from(self.packets.max(1))) as u64

@@ -1,7 +1,7 @@
-//! Queues of switch ports, each looked at only in the instants in which it may have changed.
+//! Watches queues of switch ports. A queue is read only at instants in which it may have changed.
 //!
-//! Nothing here visits all ports at every sample: what a queue was until it changed counts for all the
-//! samples in between.
+//! The code does not visit all ports at every sample. The length of a queue before a change applies to all samples
+//! since the previous change.
 
 use dataplane::ids::IndexVec;
 use dataplane::switch::Switch;
@@ -30,13 +30,13 @@ impl Grid {
         }
     }
 
-    /// How many instants of the grid lie before `at_ps`.
+    /// Number of sample times before `at_ps`.
     pub fn before(&self, at_ps: Time) -> u64 {
         let elapsed = at_ps.min(self.to_ps).saturating_sub(self.from_ps);
         elapsed.div_ceil(self.every_ps)
     }
 
-    /// The first instant of the grid from `from_ps` on that lies before `until_ps`, if one does.
+    /// First sample time from `from_ps` on that is before `until_ps`, if there is one.
     pub fn first(&self, from_ps: Time, until_ps: Time) -> Option<Time> {
         let number = self.before(from_ps);
         (self.before(until_ps) > number).then(|| self.at(number))
@@ -48,7 +48,7 @@ impl Grid {
     }
 }
 
-/// One port's queue: its length, since when, and what a measure keeps of it.
+/// One port's queue: its length, the time of its last change, and the state of the measure for it.
 #[derive(Debug)]
 pub(super) struct Watch<T> {
     /// Index of the switch among those of the partition.
@@ -110,8 +110,8 @@ impl<T: Default> WatchedQueues<T> {
         }
     }
 
-    /// The queue of this port may have changed. Whatever joins a queue kicks its port, and only a
-    /// port that was kicked sends: no change is missed.
+    /// The queue of this port may have changed. No change is missed: a packet that joins a queue kicks the port, and
+    /// only a kicked port sends.
     #[inline]
     pub fn touch(&mut self, link: LinkId) {
         let watch = self.watch_of[link];

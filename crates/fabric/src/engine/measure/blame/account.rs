@@ -1,4 +1,4 @@
-//! What a flow has spent at its NIC.
+//! Time that a flow has spent at its NIC, by part.
 
 use dataplane::classes::MAX_CLASSES;
 use dataplane::ids::IndexVec;
@@ -10,10 +10,10 @@ use super::super::super::flow_state::FlowAt;
 use super::part::{NO_ROOT, Part, Piece};
 use crate::ids::LinkId;
 
-/// What keeps a class of a port from sending, and the port that it goes back to.
+/// Why a class of a port cannot send, and the congested port that caused it. `None`: it can send.
 type Held = Option<(Part, LinkId)>;
 
-/// From this number of changes on a port forgets those that no flow needs any more.
+/// A port with this number of changes applies them to all accounts and clears its list.
 const MOST_CHANGES: usize = 1 << 10;
 
 /// The account of a flow at its NIC. Up to `since_ps` everything is accounted for.
@@ -27,24 +27,25 @@ pub(super) struct Account {
     pub start_ps: Time,
     since_ps: Time,
     wait: Wait,
-    /// The port that the pause goes back to for which it waits.
+    /// Congested port that caused the pause for which the flow waits.
     root: LinkId,
-    /// Class of its packets, and what keeps that from sending, after this many changes at its port.
+    /// Class of its packets.
     class: u8,
+    /// Why the class cannot send, after the first `changes` changes of the port.
     held: Held,
     changes: u32,
-    /// How long it has sent, to the end of the packet that it sends.
+    /// Transmission time of its packets, including the rest of the current one.
     pub sending_ps: Time,
-    /// What else it has spent; those without a time are free.
+    /// Other times; entries without a time are free.
     waits: [Spell; SPELLS],
     #[expect(clippy::box_collection, reason = "two cache lines")]
     more: Option<Box<Vec<Spell>>>,
 }
 
-/// Reasons to wait that most flows have at most.
+/// Number of wait reasons that is enough for most flows.
 const SPELLS: usize = 3;
 
-/// How long a flow waited for something, and the port that a pause goes back to.
+/// Waiting time of a flow for one reason and, if the reason is a pause, the congested port that caused it.
 #[derive(Clone, Copy, Debug)]
 struct Spell {
     part: Part,
@@ -59,7 +60,7 @@ impl Spell {
         spent_ps: 0,
     };
 
-    /// Adds to it, if it is free or the same. Returns whether it did.
+    /// Adds `other` if this entry is free or has the same reason. Returns true if it was added.
     #[inline]
     fn take(&mut self, other: Self) -> bool {
         let takes = self.spent_ps == 0 || (self.part, self.root) == (other.part, other.root);
@@ -71,7 +72,7 @@ impl Spell {
     }
 }
 
-/// What keeps a class from sending from now on.
+/// From `at_ps` on, the reason why a class cannot send is `held`.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     at_ps: Time,
@@ -79,8 +80,8 @@ struct Change {
     held: Held,
 }
 
-/// A port of a host. What holds its classes is noted here once, and not in all accounts: each looks it up when it
-/// is next asked.
+/// A port of a host. It records changes of its classes once, instead of in all accounts. An account reads them
+/// before its next use.
 #[derive(Clone, Debug, Default)]
 struct HostPort {
     changes: Vec<Change>,
@@ -102,7 +103,7 @@ impl Accounts {
         }
     }
 
-    /// Opens that of a flow that leaves by the first of these ports and comes to its receiver by the last.
+    /// Opens the account of a flow. `link` is its NIC port; `last_link` is the port that leads to its receiver.
     pub fn open(
         &mut self,
         now: Time,
@@ -133,7 +134,7 @@ impl Accounts {
         }
     }
 
-    /// That of a flow in this place, if it has one, which knows what holds its class.
+    /// Returns the account of a flow, if it has one, with all changes of its port applied.
     #[inline]
     pub fn get_mut(&mut self, FlowAt { flow, cookie }: FlowAt) -> Option<&mut Account> {
         let account = self
@@ -144,7 +145,7 @@ impl Accounts {
         Some(account)
     }
 
-    /// What holds the classes of a port from now on.
+    /// Records why the classes of a port cannot send from now on; `held` returns the reason of a class.
     // BLM-12
     pub fn hold_classes(&mut self, now: Time, link: LinkId, held: impl Fn(u8) -> Held) {
         let port = &mut self.ports[link];
@@ -188,7 +189,7 @@ impl Account {
         }
     }
 
-    /// What it has waited for so far.
+    /// Waiting times so far.
     // BLM-03
     pub fn waited(&self) -> impl Iterator<Item = Piece> {
         let more = self.more.iter().flat_map(|more| more.iter());
@@ -202,7 +203,7 @@ impl Account {
         })
     }
 
-    /// Accounts for the time up to now. While a packet of the flow is sent, nothing is to be accounted for.
+    /// Accounts for the time up to `now`. During a transmission `since_ps` is in the future, so nothing is added.
     // BLM-10, BLM-11, BLM-12
     fn settle(&mut self, now: Time) {
         let waited_ps = now.saturating_sub(self.since_ps);
@@ -229,16 +230,16 @@ impl Account {
         self.add(part, root, turn_ps);
     }
 
-    /// What it waits for from now on.
+    /// Sets the reason for which the flow waits from now on.
     pub fn waits(&mut self, now: Time, wait: Wait, root: LinkId) {
-        // BLM-13: what it has waited for until now is told only now.
+        // BLM-13: a timeout shows that the whole wait before it was for recovery.
         if wait != Wait::TimedOut {
             self.settle(now);
         }
         (self.wait, self.root) = (wait, root);
     }
 
-    /// Takes note of what has happened at its port since it was last asked.
+    /// Applies the changes of its port that the account has not read.
     // BLM-12
     #[inline]
     fn catch_up(&mut self, changes: &[Change]) {
@@ -253,7 +254,7 @@ impl Account {
             if change.class != self.class {
                 continue;
             }
-            // Whatever else the flow waits for goes before this.
+            // Other reasons to wait take precedence over the class.
             if matches!(self.wait, Wait::Turn | Wait::Pace(_)) {
                 self.settle(change.at_ps);
             }
@@ -262,7 +263,7 @@ impl Account {
         self.changes = changes.len() as u32;
     }
 
-    /// It sends a packet that takes so long, for the first time or again.
+    /// The flow starts a transmission of `takes_ps`; `again` is true for a retransmission.
     // BLM-10, BLM-13
     pub fn sends(&mut self, now: Time, takes_ps: Time, again: bool) {
         self.settle(now);

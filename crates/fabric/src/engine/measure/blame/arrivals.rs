@@ -6,17 +6,17 @@ use dataplane::units::Time;
 use super::journey::{Journey, Journeys};
 use super::part::{NO_ROOT, Part};
 
-/// Followed packets at their receivers: the one that is being received or, where hosts take time, all of flows
-/// that are not complete: then it is known only at the end which one completed its flow.
+/// Followed packets at their receivers. Without a processing delay of hosts this is the packet being received. With
+/// a delay it is every packet of incomplete flows, because the completing packet is known only at the end.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     received: Option<Received>,
     unprocessed: MixedMap<u32, Vec<Received>>,
-    /// The delay of hosts that take time for frames.
+    /// Processing delay of hosts, if there is one.
     host_ps: Option<Time>,
 }
 
-/// A packet at its receiver's NIC: when it came, and its journey.
+/// A packet at its receiver's NIC, with its time of arrival and its journey.
 #[derive(Clone, Copy, Debug)]
 struct Received {
     at_ps: Time,
@@ -32,7 +32,7 @@ impl Arrivals {
         }
     }
 
-    /// A packet has come to its receiver's NIC.
+    /// Adds a packet that arrived at its receiver's NIC.
     pub fn add(&mut self, now: Time, flow: u32, journey: u32, journeys: &mut Journeys) {
         let received = Received {
             at_ps: now,
@@ -45,15 +45,15 @@ impl Arrivals {
         }
     }
 
-    /// This packet is being received, and no other.
+    /// Makes this packet the one that is being received.
     fn receive(&mut self, received: Received, journeys: &mut Journeys) {
         if let Some(before) = self.received.replace(received) {
             journeys.release(before.journey);
         }
     }
 
-    /// The receiver has everything: the journey of the packet that was the last to come by then, with all that it
-    /// has spent. `None`: it was not followed.
+    /// Returns the journey of the packet that completed a flow, including the time at the receiver's host. `None`: the
+    /// packet was not followed.
     // BLM-02, BLM-23
     pub fn complete<'a>(
         &mut self,

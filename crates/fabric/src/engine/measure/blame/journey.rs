@@ -1,7 +1,7 @@
-//! The ways of packets through the network, and what each spends where.
+//! Paths of packets through the network, and the time of each packet by part and port.
 //!
-//! What holds a queue is noted with the queue, and what a port sends with the port. A packet looks both up when it
-//! leaves. Only packets that may wait behind others of their own flow are gone through at each change.
+//! A queue records why it cannot send, and a port records the frames that it sends. A packet reads both when it
+//! leaves. Only packets that can wait behind packets of their own flow are updated at each change.
 
 use std::collections::VecDeque;
 
@@ -20,15 +20,15 @@ use crate::ids::LinkId;
 /// Bits of a word.
 const WORD: usize = u64::BITS as usize;
 
-/// Where the bit of a packet stands.
+/// Word index and mask of the bit of a packet.
 const fn bit_of(id: PacketId) -> (usize, u64) {
     (id as usize / WORD, 1 << (id as usize % WORD))
 }
 
-/// What keeps a packet from leaving, besides others before it.
+/// Why a packet cannot leave, other than packets ahead of it in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Obstacle {
-    /// `None`: nothing.
+    /// `None`: there is no obstacle.
     pub part: Option<Part>,
     pub root: LinkId,
 }
@@ -46,17 +46,17 @@ struct Stay {
     link: LinkId,
     queue: QueueId,
     since_ps: Time,
-    /// What holds it; unless it is the only packet of its flow and in a queue, which says that.
+    /// Current obstacle. For the only packet of a flow in a queue, the queue has the current one.
     obstacle: Obstacle,
-    /// How often that had changed for the queue before.
+    /// Number of obstacle changes of the queue before the packet joined it.
     changes: u32,
-    /// What its port had sent by then, and of that of its own flow.
+    /// Transmission time of the port up to `since_ps`, by kind of frame; `own_ps` is that of the packet's own flow.
     sent_ps: [Time; SORTS],
     own_ps: Time,
 }
 
 impl Stay {
-    /// A hop scheme holds the packet back.
+    /// True if a hop scheme has parked the packet.
     fn is_held_back(&self) -> bool {
         self.obstacle.part == Some(Part::Held)
     }
@@ -66,23 +66,24 @@ impl Stay {
 #[derive(Debug)]
 struct Queue {
     queue: QueueId,
-    /// What keeps its packets from leaving.
+    /// Current obstacle of its packets.
     obstacle: Obstacle,
-    /// What did before, as far as one of the packets has waited since then.
+    /// Earlier obstacles that a waiting packet still needs.
     changes: VecDeque<Change>,
+    /// Number of changes that were removed from the front of `changes`.
     forgotten: u32,
-    /// Packets that came after the last change.
+    /// Number of waiting packets that arrived after the last change.
     newest: u32,
 }
 
-/// An obstacle has become another.
+/// A change of the obstacle of a queue.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     at_ps: Time,
     before: Obstacle,
-    /// What the port had sent by then.
+    /// Transmission time of the port up to `at_ps`, by kind of frame.
     sent_ps: [Time; SORTS],
-    /// Packets that came before this, and after the change before it.
+    /// Number of waiting packets that arrived between the previous change and this one.
     packets: u32,
 }
 
@@ -111,18 +112,18 @@ impl Queue {
         });
     }
 
-    /// A packet joins it. Returns how often its obstacle has changed by now.
+    /// Adds a packet. Returns the number of obstacle changes so far.
     fn join(&mut self) -> u32 {
         self.newest += 1;
         self.forgotten + self.changes.len() as u32
     }
 
-    /// The changes since a packet joined it, which it did after this number of them.
+    /// Changes after the first `changes` ones, that is, since a packet joined.
     fn since(&self, changes: u32) -> impl Iterator<Item = &Change> {
         self.changes.range((changes - self.forgotten) as usize..)
     }
 
-    /// A packet leaves it that joined it after this number of changes. Returns whether no other waits here.
+    /// Removes a packet that joined after `changes` changes. Returns true if the queue is now empty.
     fn leave(&mut self, changes: u32) -> bool {
         match self.changes.get_mut((changes - self.forgotten) as usize) {
             Some(change) => change.packets -= 1,
@@ -136,11 +137,11 @@ impl Queue {
     }
 }
 
-/// Where a packet begins to wait.
+/// Port and queue at which a packet starts to wait, with the current obstacle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub link: LinkId,
-    /// `queue` of its record.
+    /// Queue of the packet's record.
     pub queue: QueueId,
     pub obstacle: Obstacle,
 }
@@ -155,21 +156,22 @@ pub(in crate::engine) struct Journey {
     alone: bool,
     /// When the flow started.
     pub(super) start_ps: Time,
-    /// The port by which it leaves, or left last, and which of its way this is.
+    /// The port by which it leaves, or left last.
     link: LinkId,
+    /// Index of that port on the path; the NIC is 0.
     hop: u16,
     pub(super) spent: Spent,
     stay: Option<Stay>,
 }
 
 impl Journey {
-    /// The port by which it leaves, or left last.
+    /// Index on the path and number of the port by which it leaves, or left last.
     pub fn place(&self) -> (u16, LinkId) {
         (self.hop, self.link)
     }
 
-    /// Accounts for the time of its stay up to `now`, in which `obstacle` held it. The port has sent `sent_ps` by
-    /// then, and `own_ps` of that of its own flow.
+    /// Accounts for the time of its stay up to `now`, during which `obstacle` blocked it. `sent_ps` and `own_ps` are
+    /// the transmission times of the port up to `now`, by kind of frame and of the packet's own flow.
     // BLM-21, BLM-22
     fn settle(&mut self, now: Time, obstacle: Obstacle, sent_ps: [Time; SORTS], own_ps: Time) {
         let Some(stay) = &mut self.stay else {
@@ -209,7 +211,7 @@ impl Journey {
     }
 }
 
-/// Packets of a flow that wait at a port, and how long the port has sent packets of the flow meanwhile.
+/// Number of packets of a flow that wait at a port, and the transmission time of the flow's packets meanwhile.
 #[derive(Clone, Copy, Debug, Default)]
 struct Own {
     waiting: u32,
@@ -221,17 +223,19 @@ struct Own {
 pub(super) struct Journeys {
     all: Vec<Journey>,
     free: Vec<u32>,
-    /// By packet, and a bit for each that is followed: the bits of all stay in the caches.
+    /// Journey of each followed packet, by packet.
     of: Vec<u32>,
+    /// One bit per packet, set if it is followed. The bits of all packets fit into the CPU caches.
     followed: Vec<u64>,
     /// Queues of the only packets of their flows, by port.
     queues: IndexVec<LinkId, Vec<Queue>>,
-    /// The other packets that wait in a switch, by its ports, and the place of each there.
+    /// The other packets that wait in a switch, by port.
     at_port: IndexVec<LinkId, Vec<u32>>,
+    /// Index of each journey in its list of `at_port`.
     nth: Vec<u32>,
-    /// By port and flow.
+    /// Waiting packets and transmission times of flows, by port and flow.
     own: MixedMap<u64, Own>,
-    /// A port that could send sends.
+    /// Every port that can send does send: links do not fail.
     never_idle: bool,
 }
 
@@ -254,7 +258,7 @@ impl Journeys {
         }
     }
 
-    /// Whether a packet is followed.
+    /// Returns true if a packet is followed.
     #[inline]
     pub fn follows(&self, id: PacketId) -> bool {
         let (word, bit) = bit_of(id);
@@ -275,7 +279,7 @@ impl Journeys {
         self.follows(id).then(|| self.of[id as usize])
     }
 
-    /// A new journey, not used before or not any more.
+    /// Starts to follow a packet, with a free journey.
     fn begin(&mut self, id: PacketId) -> &mut Journey {
         let at = self.free.pop().unwrap_or_else(|| {
             self.all.push(Journey::default());
@@ -302,7 +306,7 @@ impl Journeys {
         let journey = self.begin(id);
         (journey.id, journey.flow) = (id, packet.flow);
         journey.incast = packet.has(flag::INCAST);
-        // A flow of one packet has no others that it could wait behind.
+        // The only packet of a flow cannot wait behind its own flow.
         journey.alone = is_last && packet.psn == 0;
         journey.start_ps = account.start_ps;
         (journey.hop, journey.link) = (0, link);
@@ -311,12 +315,12 @@ impl Journeys {
         journey.spent.propagation_ps = sending.delay_ps;
     }
 
-    /// It has come there, as this record.
+    /// Continues the journey of a packet that arrived from another partition.
     pub fn take_over(&mut self, id: PacketId, journey: Journey) {
         *self.begin(id) = Journey { id, ..journey };
     }
 
-    /// A packet is followed no longer. Returns its journey, which has to be [released](Self::release).
+    /// Stops following a packet. Returns its journey, which the caller must [release](Self::release).
     pub fn arrives(&mut self, id: PacketId, ports: &mut IndexVec<LinkId, Port>) -> Option<u32> {
         let at = self.of(id)?;
         let (word, bit) = bit_of(id);
@@ -325,12 +329,12 @@ impl Journeys {
         Some(at)
     }
 
-    /// Nobody wants to know more of a journey.
+    /// Frees a journey.
     pub fn release(&mut self, at: u32) {
         self.free.push(at);
     }
 
-    /// A packet is followed no longer, if it was.
+    /// Stops following a packet, if it was followed.
     pub fn end(&mut self, id: PacketId, ports: &mut IndexVec<LinkId, Port>) {
         if let Some(at) = self.arrives(id, ports) {
             self.release(at);
@@ -341,7 +345,7 @@ impl Journeys {
         &mut self.all[at as usize]
     }
 
-    /// What keeps the packets of the queues of a port from leaving, from now on.
+    /// Updates the obstacles of the packets in the queues of a port.
     // BLM-22
     pub fn look_again(
         &mut self,
@@ -364,7 +368,7 @@ impl Journeys {
             if !is_there(journey.id) {
                 continue;
             }
-            // One obstacle holds all packets of a queue.
+            // All packets of a queue have the same obstacle.
             let now_there = match last {
                 Some((queue, known)) if queue == stay.queue => known,
                 _ => obstacle(stay.queue),
@@ -379,7 +383,7 @@ impl Journeys {
         }
     }
 
-    /// A packet has come to a switch, and waits here to leave it.
+    /// A packet arrived at a switch and waits at `place`.
     // BLM-20, BLM-31
     pub fn comes(
         &mut self,
@@ -396,7 +400,7 @@ impl Journeys {
         }
     }
 
-    /// A packet that was held back goes on to wait in a queue.
+    /// A parked packet was released and waits in a queue.
     // BLM-24
     pub fn is_released(
         &mut self,
@@ -467,7 +471,7 @@ impl Journeys {
         if let Some(stay) = &mut journey.stay
             && journey.link != link
         {
-            // BLM-25: it had to go to another port.
+            // BLM-25: the packet was moved to another port.
             let waited_ps = now - std::mem::replace(&mut stay.since_ps, now);
             journey.link = link;
             let here = (journey.hop, link);
@@ -487,13 +491,14 @@ impl Journeys {
         }
     }
 
-    /// Time that a packet waited though its port could send and sent nothing: there must be none.
+    /// Time that a packet waited while its port could send but was idle. This is an error, so it returns `None` if
+    /// there is no such time, or if links can fail.
     // BLM-21
     pub fn idle(&self, idle_ps: Time) -> Option<Time> {
         (self.never_idle && idle_ps > 0).then_some(idle_ps)
     }
 
-    /// Accounts for the time of a packet up to the last change of what holds its queue.
+    /// Accounts for the time of a packet up to the last change of the obstacle of its queue.
     // BLM-22
     #[inline]
     fn catch_up(&mut self, at: u32) {
@@ -513,7 +518,7 @@ impl Journeys {
         }
     }
 
-    /// Accounts for the time up to now of a packet that waits at a port, and has [caught up](Self::catch_up).
+    /// Accounts for the time up to `now` of a packet that waits at a port. Call [`catch_up`](Self::catch_up) before.
     fn settle(&mut self, now: Time, at: u32, port: &Port) {
         let journey = &mut self.all[at as usize];
         let Some(stay) = &journey.stay else {

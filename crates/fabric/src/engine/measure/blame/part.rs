@@ -1,4 +1,4 @@
-//! What the time of a flow is divided into.
+//! Parts of the delay breakdown of a flow.
 
 use crate::ids::LinkId;
 use dataplane::units::Time;
@@ -6,12 +6,12 @@ use dataplane::units::Time;
 /// No port.
 pub(super) const NO_ROOT: LinkId = LinkId::NONE;
 
-/// The port by which the packet will leave the next node, which is not known here.
+/// Stands for the port by which the packet will leave the next node. It is not known yet.
 pub(super) const NEXT_ROOT: LinkId = LinkId::from_bits(u32::MAX - 1);
 
 macro_rules! parts {
     ($($name:ident, $word:literal, $about:literal;)*) => {
-        /// What time was spent on. Rules in `specs/blame.md`.
+        /// A part of the delay breakdown. Rules in `specs/blame.md`.
         // BLM-10, BLM-11, BLM-20, BLM-21, BLM-22
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
@@ -24,7 +24,7 @@ macro_rules! parts {
             /// All of them, in the order in which a flow meets them.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Its name: the column without its unit.
+            /// Name of the part: its column without the unit.
             #[must_use]
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$name => $word,)* }
@@ -69,21 +69,21 @@ parts! {
 
 pub(super) const PARTS: usize = Part::ALL.len();
 
-/// Parts that most flows have at most.
+/// Number of parts that is enough for most flows.
 const FEW: usize = 7;
 
-/// How long each part took, ps. Of most flows most took no time: what did stands side by side.
+/// Time of each part, ps. Most parts of most flows took no time, so only the others are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// The parts that took time, as bits.
     which: u32,
-    /// How long those took, in their order, unless they are more.
+    /// Times of those parts, in order, unless there are more than `FEW`.
     few: [Time; FEW],
     more: Option<Box<[Time; PARTS]>>,
 }
 
 impl Parts {
-    /// How long one took.
+    /// Time of one part.
     #[inline]
     #[must_use]
     pub fn get(&self, part: Part) -> Time {
@@ -97,7 +97,7 @@ impl Parts {
         }
     }
 
-    /// All of them, by [`Part`].
+    /// Times of all parts, by [`Part`].
     #[must_use]
     pub fn all(&self) -> [Time; PARTS] {
         let mut all = [0; PARTS];
@@ -107,7 +107,7 @@ impl Parts {
         all
     }
 
-    /// How long they took together.
+    /// Sum of all parts.
     #[must_use]
     pub fn sum(&self) -> Time {
         match &self.more {
@@ -116,7 +116,7 @@ impl Parts {
         }
     }
 
-    /// Where the part with this bit stands among those that took time.
+    /// Index of the part with this bit among the stored parts.
     const fn place(&self, bit: u32) -> usize {
         (self.which & (bit - 1)).count_ones() as usize
     }
@@ -145,24 +145,24 @@ impl From<[Time; PARTS]> for Parts {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub link: LinkId,
-    /// Of a pause the port that it goes back to.
+    /// Congested port that caused the pause, if the wait was for a pause.
     pub root: LinkId,
-    /// Which port of the way, from 0 for the NIC.
+    /// Index of the port on the path; the NIC is 0.
     pub hop: u16,
     pub part: Part,
     pub spent_ps: Time,
 }
 
-/// What a flow at its NIC and a packet of it on its way have spent so far.
+/// Time that a flow at its NIC and one of its packets on the path have spent so far.
 #[derive(Debug, Default)]
 pub(super) struct Spent {
-    /// What does not depend on others: transmission at the NIC, propagation, transmission by switches.
+    /// Times that do not depend on other flows: transmission at the NIC, propagation, transmission by switches.
     pub sending_ps: Time,
     pub propagation_ps: Time,
     pub serialisation_ps: Time,
-    /// Those of one port stand together.
+    /// Waits; those at one port are adjacent.
     pub waits: Vec<Piece>,
-    /// Some of them go back to [`NEXT_ROOT`].
+    /// True if the root of a wait is [`NEXT_ROOT`].
     names_next: bool,
 }
 
@@ -190,7 +190,7 @@ impl Spent {
         });
     }
 
-    /// The packet has come to a node that it leaves by this port: pauses that go back to it name it.
+    /// The packet arrived at a node that it leaves by `link`: replaces [`NEXT_ROOT`] by `link`.
     // BLM-31
     pub fn leads_to(&mut self, link: LinkId) {
         if !std::mem::take(&mut self.names_next) {
@@ -203,7 +203,7 @@ impl Spent {
         }
     }
 
-    /// All by part.
+    /// Times by part.
     pub fn parts(&self) -> Parts {
         let mut all = [0; PARTS];
         for (part, spent_ps) in [
@@ -219,7 +219,7 @@ impl Spent {
         all.into()
     }
 
-    /// Begins again, with what a flow has spent at its NIC.
+    /// Starts with the times that a flow has spent at its NIC.
     pub fn begin(&mut self, sending_ps: Time, waits: impl Iterator<Item = Piece>) {
         (self.sending_ps, self.propagation_ps, self.serialisation_ps) = (sending_ps, 0, 0);
         self.names_next = false;

@@ -1,4 +1,4 @@
-//! What a port has sent, by kind.
+//! Transmission time of a port, by kind of frame.
 
 use dataplane::packet::{Kind, Packet, flag};
 use dataplane::units::Time;
@@ -29,13 +29,13 @@ impl Sort {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Port {
-    /// How long it has sent frames of each kind, the current one counted to its end.
+    /// Transmission time by kind of frame, including the rest of the current frame.
     sent_ps: [Time; SORTS],
-    /// The current frame: when its last bit leaves, its kind and its flow.
+    /// End of transmission, kind and flow of the current frame.
     until_ps: Time,
     sort: Sort,
     flow: u32,
-    /// How many packets wait here that are followed, and are not the only ones of their flows.
+    /// Number of waiting packets that are followed and are not the only packets of their flows.
     pub not_alone: u32,
 }
 
@@ -48,14 +48,14 @@ impl Port {
         self.sent_ps[self.sort as usize] += takes_ps;
     }
 
-    /// How long it has sent frames of each kind up to now.
+    /// Transmission time by kind of frame up to `now`.
     pub fn sent_ps(&self, now: Time) -> [Time; SORTS] {
         let mut sent_ps = self.sent_ps;
         sent_ps[self.sort as usize] -= self.until_ps.saturating_sub(now);
         sent_ps
     }
 
-    /// What is still to come of a data packet of this flow that it sends.
+    /// Remaining transmission time of the current frame, if it is a data packet of this flow.
     pub fn left_ps(&self, now: Time, flow: u32) -> Time {
         match self.flow == flow && self.sort != Sort::Control {
             true => self.until_ps.saturating_sub(now),
