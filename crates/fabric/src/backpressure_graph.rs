@@ -344,8 +344,8 @@ impl<'a> Fabric<'a> {
                 self.remove(edge);
             }
         }
-        while let Some(circle) = self.shortest_circle() {
-            let least = circle
+        while let Some(cycle) = self.shortest_cycle() {
+            let least = cycle
                 .iter()
                 .min_by_key(|edge| (self.groups_over(edge, routes), std::cmp::Reverse(**edge)));
             if let Some(&edge) = least {
