@@ -1,1 +1,1 @@
-"""Reads inputs of other programs, and writes results in their formats; one folder per program."""
+"""Imports inputs of other programs and exports results to them. Each program has its own folder."""

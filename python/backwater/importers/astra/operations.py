@@ -1,4 +1,4 @@
-"""Operations of Chakra's execution traces, as ASTRA-sim runs them."""
+"""Operations of Chakra's execution traces, with the semantics of ASTRA-sim."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from backwater.workloads import Workload, parallel_groups
 _MAX_TAG = 2**32 - 1
 
 CPU, COMPUTE, COMMUNICATION = 0, 1, 2
-"""Resources of a rank; from the last on, one for each chunk that a dimension has under way."""
+"""Resources of a rank. From the last one on, there is one for each active chunk of a dimension."""
 
 _KINDS = {
     CollectiveType.ALL_REDUCE: "all-reduce",
@@ -53,23 +53,23 @@ _REPLAYED = (
 
 @dataclass(slots=True)
 class Settings:
-    """What the traces do not say."""
+    """Parameters that the traces do not contain."""
 
     system: System
     dims: list[int]
-    """Ranks of each dimension of the network, the first changing fastest with the rank."""
+    """Ranks of each dimension of the network. The first dimension changes fastest with the rank."""
     network: str = ""
-    """The file that says them, if one does."""
+    """The file with the dimensions, if there is one."""
     groups: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Communicator groups of a file."""
     ctrl_deps: bool = False
-    """Whether also control dependencies are waited for."""
+    """True if nodes also wait for control dependencies."""
     custom: dict[str, list[Trace]] = field(default_factory=dict)
-    """By collective, the traces of all ranks that are its algorithm."""
+    """For each collective, the traces of all ranks that form its algorithm."""
 
 
 def _is_described(node: Node) -> bool:
-    """Whether a node of communication has what makes it one."""
+    """Return true if a communication node has the attribute that specifies the communication."""
     key = "comm_type" if node.type is NodeType.COMM_COLL else "comm_size"
     return key in node.attributes
 
@@ -104,7 +104,7 @@ def _has_files(prefix: Path) -> bool:
 
 
 def convert(traces: list[Trace], settings: Settings, findings: Findings) -> Workload:
-    """Make operations of the traces of all ranks."""
+    """Return the operations of the traces of all ranks."""
     return _Converter(traces, settings, findings).workload()
 
 
@@ -137,27 +137,27 @@ class _Converter:
         )
         self.groups = dict(settings.groups)
         self.members: dict[str, frozenset[int]] = {}
-        """The ranks of each group, once all groups are known."""
+        """The ranks of each group, after all groups are known."""
         self.defined: set[str] = set()
         """Groups that the workload has."""
         self.of_all: set[str] = set()
-        """Groups that have all ranks, in their order."""
+        """Groups that contain all ranks in their order."""
         self._define_dimensions()
         self.sent: Counter[tuple[int, int, int]] = Counter()
         self.first_message: dict[tuple[int, int, int, bool], tuple[Trace, Node]] = {}
-        """By sender, receiver, tag, and whether it is a send: the first node."""
+        """The first node for each sender, receiver, tag, and direction (true: send)."""
         self.calls: list[Counter[str]] = [Counter() for _ in traces]
-        """Collectives so far by rank and group: which of the group's it is."""
+        """For each rank, the number of collectives so far in each group."""
         self.composed: dict[int, int] = {}
-        """By call of an algorithm of traces, the collective that it is."""
+        """Number of the collective for each call of a custom algorithm."""
         self.signatures: dict[tuple[str, int], tuple[str, int, int]] = {}
         self.kinds: dict[str, dict[int, Counter[tuple[str, int]]]] = {}
-        """By group and rank, how many collectives of each kind and bytes."""
+        """For each group and rank, the number of collectives of each kind and size."""
         self.first_call: dict[tuple[str, int, tuple[str, int] | None], Node] = {}
-        """By group, rank, and kind and bytes where these are compared: the first node."""
+        """The first node for each group, rank, and kind with size (if these are compared)."""
 
     def _check_lists(self) -> None:
-        """Warn of algorithms for dimensions that the network has not."""
+        """Warn of algorithms for dimensions that the network does not have."""
         count = len(self.settings.dims)
         for kind, listed in self.system.implementations.items():
             key = f"{kind}-implementation"
@@ -206,7 +206,7 @@ class _Converter:
             last[node.id] = self._node(rank, trace, node, after)
 
     def _nodes(self, trace: Trace) -> Iterator[tuple[Node, tuple[int, ...]]]:
-        """Yield the nodes with what each waits for, none before those."""
+        """Yield each node after the nodes that it waits for, together with these."""
         nodes = sorted(trace.nodes, key=lambda node: node.id)
         place = {node.id: at for at, node in enumerate(nodes)}
         before = [(*n.data_deps, *self._ctrl_deps(trace, n, place)) for n in nodes]
@@ -223,7 +223,7 @@ class _Converter:
             yield nodes[at], before[at]
 
     def _ctrl_deps(self, trace: Trace, node: Node, known: Container[int]) -> list[int]:
-        """Return the nodes that a node waits for by control, where these are waited for."""
+        """Return the control dependencies of a node, if the settings respect them."""
         if not self.settings.ctrl_deps:
             return []
         for other in node.ctrl_deps:
@@ -257,7 +257,7 @@ class _Converter:
     def _lasting(
         self, rank: int, trace: Trace, node: Node, after: list[int], message: str, kind: str
     ) -> int:
-        """Let a communication last as long as the trace says, without sending anything."""
+        """Add a communication that lasts as long as in the trace and sends nothing."""
         trace.warning(
             node, f"{message}: it lasts as long as the trace says, and sends nothing", None, kind
         )
@@ -293,7 +293,7 @@ class _Converter:
         )
 
     def _duration_ps(self, trace: Trace, node: Node) -> int:
-        """Replay what the trace measured, or compute it from operations and bytes."""
+        """Return the duration in the trace, or compute it from operations and bytes."""
         roofline = self.system.roofline
         replayed = self.system.replay_only or node.type is not NodeType.COMP
         if roofline is None or replayed or node.attributes.get("is_cpu_op"):
@@ -302,7 +302,7 @@ class _Converter:
         work = trace.whole(node, "num_ops", 2**63, 0)
         size = trace.whole(node, "tensor_size", 2**63, 0)
         if size == 0:
-            # ASTRA-sim takes such a node for no computation at all.
+            # ASTRA-sim treats such a node as an empty computation.
             return 0
         if work == 0:
             return 1000
@@ -379,7 +379,7 @@ class _Converter:
         return peer
 
     def _tag(self, trace: Trace, node: Node, call: int) -> int:
-        """Keep the messages of custom collectives apart, call by call."""
+        """Return a tag that differs between calls of custom collectives."""
         return call * (_MAX_TAG + 1) + trace.whole(node, "comm_tag", _MAX_TAG, 0)
 
     # --- Collectives ---------------------------------------------------------------------------
@@ -402,7 +402,8 @@ class _Converter:
         word = _KINDS[kind]
         size = 0 if word == "barrier" else trace.whole(node, "comm_size", LARGEST_BYTES)
         if word == "all-gather":
-            # comm_size is what each rank contributes; here it is what all end with.
+            # comm_size is the contribution of each rank. Here the size is the total that each rank
+            # receives.
             size *= self._members(trace, node)
             if size > LARGEST_BYTES:
                 trace.fail(node, f"all ranks would end with {size} bytes")
@@ -429,18 +430,19 @@ class _Converter:
         split: int,
         splits: int,
     ) -> int:
-        """One chunk of a collective goes through its phases."""
+        """Add the operations of one chunk of a collective, one for each phase."""
         active = self.system.active_chunks
         for phase in phases:
             name = phase.group or ""
             size = phase.bytes * (split + 1) // splits - phase.bytes * split // splits
             instance = None
             if name and name == self.of_dimension[phase.dimension].get(rank):
-                # Several parts of a collective are under way in a dimension, and meet by its id.
+                # Several parts of a collective are active in a dimension. Their instance number
+                # matches them.
                 instance = self.calls[rank][name]
                 self.calls[rank][name] += 1
                 self.first_call.setdefault((name, rank, None), node)
-                self._sign(rank, trace, node, name, instance, (phase.kind, size))
+                self._check_order(rank, trace, node, name, instance, (phase.kind, size))
             else:
                 done = self.kinds.setdefault(name, {}).setdefault(rank, Counter())
                 done[phase.kind, size] += 1
@@ -463,7 +465,7 @@ class _Converter:
         return after[0]
 
     def _word(self, phase: _Phase) -> str | None:
-        """Return ASTRA-sim's word for the algorithm of a phase."""
+        """Return ASTRA-sim's name of the algorithm of a phase."""
         listed = self.system.implementations.get(phase.kind)
         if not listed:
             return None
@@ -478,7 +480,7 @@ class _Converter:
         return listed[phase.dimension]
 
     def _chunked_by_itself(self, phase: _Phase) -> bool:
-        """Whether the algorithm divides the bytes into chunks, so that nothing else need do it."""
+        """Return true if the algorithm itself divides the data into chunks."""
         word = self._word(phase)
         return word in _RINGS and phase.kind in _CHUNKED_BY_RINGS
 
@@ -498,7 +500,7 @@ class _Converter:
         return ours
 
     def _group(self, trace: Trace, node: Node) -> str | None:
-        """Name the communicator group of a collective; ``None``: all ranks."""
+        """Return the communicator group of a collective; ``None`` for all ranks."""
         name = str(node.attributes.get("pg_name") or "0")
         if name in self.groups:
             return None if name in self.of_all else name
@@ -521,7 +523,7 @@ class _Converter:
         return self._members(trace, node) == self.ranks
 
     def _dimensions(self, trace: Trace, node: Node) -> list[int]:
-        """In which dimensions a collective of all ranks is done."""
+        """Return the dimensions in which a collective of all ranks runs."""
         involved = node.attributes.get("involved_dim")
         everywhere = list(range(len(self.settings.dims)))
         if involved is None:
@@ -558,14 +560,14 @@ class _Converter:
         ]
 
     def _over_all(self, word: str) -> str | None:
-        """Return an algorithm that takes all dimensions of the network as one, if it is such."""
+        """Return the algorithm if it treats all dimensions of the network as one; else ``None``."""
         first = self.system.implementations.get(word, [""])[0]
         return first if first.startswith("one") and len(self.settings.dims) > 1 else None
 
     def _by_dimension(
         self, word: str, dims: list[int], size: int
     ) -> Iterator[tuple[str, int, int]]:
-        """Divide a collective over several dimensions into one after the other."""
+        """Divide a collective into a sequence of collectives, each in one dimension."""
         count = self.settings.dims
         if word == "all-reduce" and self.system.local_bw_aware and len(dims) > 1:
             parts, left = [], size
@@ -588,7 +590,7 @@ class _Converter:
     def _custom(
         self, rank: int, trace: Trace, node: Node, what: tuple[str, int], after: list[int]
     ) -> int:
-        """Put the trace that is an algorithm in the place of a collective: kind and bytes."""
+        """Add the operations of a custom algorithm for a collective, given by kind and bytes."""
         word, size = what
         traces = self.settings.custom[word]
         if len(traces) != self.ranks:
@@ -597,7 +599,7 @@ class _Converter:
                 f"{self.ranks}"
             )
         call = self.calls[rank]["custom"] = self.calls[rank]["custom"] + 1
-        self._sign(rank, trace, node, "", call - 1, what)
+        self._check_order(rank, trace, node, "", call - 1, what)
         whole = None
         if size or word == "barrier":
             if call not in self.composed:
@@ -623,12 +625,12 @@ class _Converter:
         ends = [end for inner_id, end in last.items() if inner_id not in waited]
         return self.out.calc(rank, 0, after=ends or after, part_of=whole, name=node.name)
 
-    # --- Whether the ranks agree ---------------------------------------------------------------
+    # --- Consistency of the ranks ---------------------------------------------------------------
 
-    def _sign(
+    def _check_order(
         self, rank: int, trace: Trace, node: Node, group: str, instance: int, what: tuple[str, int]
     ) -> None:
-        """Make sure that the members of a group do the same collectives in the same order."""
+        """Raise an error if members of a group run different collectives or another order."""
         kind, size = what
         found = self.signatures.setdefault((group, instance), (kind, size, rank))
         if found[:2] != what:
@@ -648,17 +650,20 @@ class _Converter:
             for kind, size in sorted({found for counts in of_ranks.values() for found in counts}):
                 counts = {rank: of_ranks.get(rank, Counter())[kind, size] for rank in members}
                 of_what = f"collectives {kind} of {size} bytes of {what}"
-                self._all_as_many(counts, of_what, name, (kind, size))
+                self._check_counts(counts, of_what, name, (kind, size))
         groups = {name for calls in self.calls for name in calls} - {"custom"}
         for name in sorted(groups):
             members = self.out.groups.get(name, range(self.ranks))
             counts = {rank: self.calls[rank][name] for rank in members}
-            self._all_as_many(counts, f"collectives of group {shown(name)}", name, None)
+            self._check_counts(counts, f"collectives of group {shown(name)}", name, None)
 
-    def _all_as_many(
+    def _check_counts(
         self, counts: dict[int, int], of_what: str, group: str, kind: tuple[str, int] | None
     ) -> None:
-        """Make sure that the members of a group do as many; those that do otherwise are few."""
+        """Add an error if members of a group run different numbers of collectives.
+
+        The rank in the error is one that differs from the majority.
+        """
         times = Counter(counts.values())
         usual = max(times, key=lambda count: (times[count], count))
         odd = next((rank for rank, count in counts.items() if count != usual), None)

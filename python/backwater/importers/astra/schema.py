@@ -1,7 +1,7 @@
 """The messages of Chakra's execution traces, as protocol buffers.
 
-The fields are those of schema versions 0.0.4 to 1.0.2-chakra.0.0.4, which read each other's files;
-the version is only a word in them. What a later version adds is skipped by the library.
+The fields are those of schema versions 0.0.4 to 1.0.2-chakra.0.0.4. These versions are compatible,
+and the version is only a text in the file. The library skips fields of later versions.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ SCALARS = (
     "string",
     "bytes",
 )
-"""Kinds of values of an attribute, in the order of their field numbers: from 3 on, each followed by
-a list of the same kind."""
+"""Kinds of values of an attribute, in the order of their field numbers.
+
+Field numbers start at 3. Each kind is followed by a list of the same kind.
+"""
 
 _FIELDS: dict[str, list[tuple[int, str, str]]] = {
     "IOInfo": [(1, "values", "string"), (2, "shapes", "string"), (3, "types", "string")],
@@ -39,7 +41,7 @@ _FIELDS: dict[str, list[tuple[int, str, str]]] = {
     "Node": [
         (1, "id", "uint64"),
         (2, "name", "string"),
-        # An enumeration; as a number also kinds can be told that are not known here.
+        # An enumeration. It is read as a number, so that unknown kinds can be reported.
         (3, "type", "int32"),
         (4, "ctrl_deps", "*uint64"),
         (5, "data_deps", "*uint64"),
@@ -50,12 +52,12 @@ _FIELDS: dict[str, list[tuple[int, str, str]]] = {
         (10, "attr", "*AttributeProto"),
     ],
 }
-"""Number, name and kind of each field; `*` stands before kinds that repeat."""
+"""Number, name and kind of each field. `*` precedes kinds of repeated fields."""
 
 
 @cache
 def messages() -> dict[str, Any]:
-    """Build the classes of the messages, by their names."""
+    """Return the classes of the messages by their names."""
     need("google.protobuf", "chakra", "a Chakra trace")
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 

@@ -1,4 +1,4 @@
-"""Files of ASTRA-sim beside its traces: the system layer (JSON) and the network (YAML, or JSON)."""
+"""Other input files of ASTRA-sim: the system layer (JSON) and the network (YAML or JSON)."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _WITH_WINDOW = ("direct", "oneDirect")
 _BLOCKS = ("Ring", "Switch", "FullyConnected")
 _GIB = 2**30
 _ACCESSES = 3
-"""How often a reduction moves its bytes through the memory: two reads and a write."""
+"""Number of memory accesses per byte of a reduction: two reads and a write."""
 
 _PRINTED = ("boost-mode", "trace-enabled", "track-local-mem", "local-mem-trace-filename")
-"""Keys that concern what ASTRA-sim prints, or how fast it runs."""
+"""Keys that affect only ASTRA-sim's output or its speed."""
 
 _NO_EFFECT = (
     "model-shared-bus",
@@ -48,12 +48,12 @@ _NO_EFFECT = (
     "g",
     "G",
 )
-"""Keys of its models of a bus that messages share, which are not imported."""
+"""Keys of models of a shared bus. These models are not imported."""
 
 
 @dataclass(slots=True)
 class System:
-    """The system layer: how collectives are run."""
+    """The system layer: parameters of collectives."""
 
     name: str
     policy: str = "LIFO"
@@ -61,24 +61,24 @@ class System:
     active_chunks: int = 1
     splits: int = 1
     implementations: dict[str, list[str]] = field(default_factory=dict)
-    """By collective, one algorithm for each dimension."""
+    """For each collective, one algorithm per dimension."""
     custom: dict[str, str] = field(default_factory=dict)
-    """By collective, the common prefix of the traces that are its algorithm."""
+    """For each collective, the common prefix of the traces that form its algorithm."""
     local_bw_aware: bool = False
     replay_only: bool = False
     roofline: tuple[Decimal, Decimal] | None = None
-    """Peak performance in operations per second, bandwidth of the memory in bytes per second."""
+    """Peak performance in operations per second, and memory bandwidth in bytes per second."""
     memory_gbytes: Decimal = Decimal(0)
-    """Bandwidth of the memory in 10^9 bytes per second; 0 where nothing says it."""
+    """Memory bandwidth in 10^9 bytes per second; 0 if it is not given."""
     places: dict[str, Place] = field(default_factory=dict)
-    """Where keys stand that are looked at once more with the traces."""
+    """Places of keys that are checked again with the traces."""
 
     def place(self, key: str) -> Place:
-        """Return where such a key stands."""
+        """Return the place of a key."""
         return self.places.get(key, in_file(self.name))
 
     def times(self) -> dict[str, float]:
-        """Return the options for what a rank does with a part of a collective."""
+        """Return the options for the time of a rank per part of a collective."""
         found: dict[str, float] = {"copy_ps": self.endpoint_delay_ns * 1000}
         if self.memory_gbytes:
             found["reduction_per_byte_ps"] = float(_ACCESSES * 1000 / self.memory_gbytes)
@@ -98,7 +98,7 @@ class Dimension:
 
     @property
     def estimate(self) -> str:
-        """The same as a network of `backwater estimate`, which counts whole nanoseconds as well."""
+        """The dimension as a network of `backwater estimate`, in whole nanoseconds."""
         kind = {"Ring": "ring", "Switch": "switch", "FullyConnected": "fully-connected"}[self.block]
         link = f"rate={self.rate_bps}bps,latency={time(self.latency_ps)}"
         return f"{kind}:size={self.ranks},{link},grain=1ns"
@@ -110,7 +110,7 @@ def read_system(path: Path, findings: Findings) -> System:
 
 
 def system_of(name: str, text: str, findings: Findings) -> System:
-    """Read the text of a system layer."""
+    """Parse the text of a system layer."""
     found = _Keys(name, text, findings)
     system = System(name)
     system.policy = found.word("scheduling-policy", ("LIFO", "FIFO", "EXPLICIT"), "LIFO")
@@ -160,7 +160,7 @@ def _algorithm(found: _Keys, key: str, word: str) -> str:
 
 
 class _Keys:
-    """The keys of a JSON object, with errors that name them."""
+    """The keys of a JSON object. Errors contain the name of the key."""
 
     def __init__(self, name: str, text: str, findings: Findings) -> None:
         table = load_json(name, text, findings)
@@ -173,7 +173,7 @@ class _Keys:
         self.read: set[str] = set()
 
     def place(self, key: str) -> Place:
-        """Where a key stands."""
+        """Return the place of a key."""
         return place_of_key(self.name, self.text, key)
 
     def fail(self, key: str, message: str, hint: str | None = None) -> None:
@@ -222,7 +222,7 @@ class _Keys:
         return listed
 
     def rest(self) -> None:
-        """Warn of keys that nobody reads, and of those whose model is not imported."""
+        """Warn of keys that are never read, and of keys whose model is not imported."""
         known = sorted(self.read | set(_NO_EFFECT) | set(_PRINTED))
         if idle := [key for key in _NO_EFFECT if self.table.get(key)]:
             self.warning(
@@ -237,20 +237,20 @@ class _Keys:
 
 
 def read_network(path: Path, findings: Findings) -> tuple[list[int], list[Dimension]]:
-    """Read a network: the ranks of each dimension, and what the dimensions are made of.
+    """Read a network: the ranks of each dimension, and the properties of the dimensions.
 
-    A file of logical dimensions has the former only.
+    A file of logical dimensions has only the ranks.
     """
     return network_of(str(path), read_text(path, findings, "network"), findings)
 
 
 def network_of(name: str, text: str, findings: Findings) -> tuple[list[int], list[Dimension]]:
-    """Read the text of a network."""
+    """Parse the text of a network."""
     need("yaml", "chakra", "a network file of ASTRA-sim")
     import yaml
 
     try:
-        # JSON is YAML as well.
+        # JSON is a subset of YAML.
         found = yaml.safe_load(text)
         tree = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -306,7 +306,7 @@ def _network(lists: _Lists) -> tuple[list[int], list[Dimension]]:
 
 
 class _Lists:
-    """The keys of a network, each with a value for each dimension, and where these stand."""
+    """The keys of a network with their places. Each key has a value for each dimension."""
 
     def __init__(
         self, name: str, text: str, found: dict[str, Any], tree: Any, findings: Findings
@@ -322,8 +322,8 @@ class _Lists:
         return value if isinstance(value, list) else [value]
 
     def place(self, key: Any, dimension: int | None = None) -> Place:
-        """Where a key stands, or its value for a dimension."""
-        if str(key) not in self._nodes:  # It comes from elsewhere by `<<`, or is no text.
+        """Return the place of a key, or of its value for a dimension."""
+        if str(key) not in self._nodes:  # The key comes from a YAML merge (`<<`), or is not a text.
             return in_file(self.name)
         node, value = self._nodes[str(key)]
         if dimension is not None:
@@ -347,7 +347,7 @@ class _Lists:
 
     def number(self, key: str, dimension: int) -> Decimal:
         value = self.values(key)[dimension]
-        # What YAML takes for a text, such as 1e3, ASTRA-sim reads as a number.
+        # YAML reads numbers such as 1e3 as text, but ASTRA-sim reads them as numbers.
         number: Any = decimal(value) if isinstance(value, str) else value
         if type(number) not in (int, float, Decimal) or not 0 <= number < 10**12:
             message = f"{key} has {shown(str(value))}; expected numbers from 0 on"

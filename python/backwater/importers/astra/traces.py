@@ -1,7 +1,8 @@
 """Execution traces of Chakra: `.et` files, one for each rank.
 
-A file, perhaps compressed by gzip, has messages, each behind its length as a varint: first what
-holds for all of it, then one for each node of the graph. `chakra_schema` has the fields.
+A file may be compressed by gzip. It contains messages, each after its length as a varint. The first
+message has the metadata. Then there is one message for each node of the graph. `chakra_schema`
+lists the fields.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from backwater.importers.common.source import (
 _FILE = re.compile(r"(?P<prefix>.*)\.(?P<rank>\d{1,9})\.et(?:\.gz)?", re.DOTALL)
 
 _OLDEST, _NEWEST = (0, 0, 4), (1, 0, 2)
-"""Between which versions of the schema the fields are known; what follows a `-` is not compared."""
+"""Oldest and newest schema version whose fields are known. A suffix after `-` is not compared."""
 
 PROCESS_GROUPS = "process_group:init"
-"""In the name of the METADATA node whose inputs list the communicator groups."""
+"""Part of the name of the METADATA node whose inputs list the communicator groups."""
 
 
 class NodeType(IntEnum):
-    """What a node stands for."""
+    """Types of nodes."""
 
     INVALID = 0
     METADATA = 1
@@ -74,7 +75,7 @@ class Node:
     ctrl_deps: tuple[int, ...]
     duration_us: int
     attributes: dict[str, Any]
-    """Values by name: numbers, booleans, texts, or lists of them."""
+    """Attribute values by name: numbers, booleans, texts, or lists of them."""
     inputs: str = ""
 
 
@@ -88,19 +89,19 @@ class Trace:
     findings: Findings = field(default_factory=Findings)
 
     def fail(self, node: Node, message: str, hint: str | None = None) -> NoReturn:
-        """Give up because of a node."""
+        """Raise an error at a node."""
         place = in_file(self.path, f"node {node.id} {shown(node.name)}")
         self.findings.fail(message, place, hint)
 
     def warning(
         self, node: Node, message: str, hint: str | None = None, kind: str | None = None
     ) -> None:
-        """Note what is doubtful about a node."""
+        """Add a warning about a node."""
         text = f"{self.path}: node {node.id} {shown(node.name)}: {message}"
         self.findings.warning(text, hint, kind)
 
     def check_version(self) -> None:
-        """Warn where nobody knows whether the fields of this version of the schema are the same."""
+        """Warn of a schema version whose fields may differ from the known ones."""
         numbers = re.fullmatch(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(-.*)?", self.version, re.ASCII)
         known = numbers and _OLDEST <= tuple(int(x) for x in numbers.groups()[:3]) <= _NEWEST
         if self.version and not known:
@@ -112,7 +113,7 @@ class Trace:
             )
 
     def whole(self, node: Node, key: str, high: int, default: int | None = None) -> int:
-        """Read an attribute that is a whole number, whichever kind of number it was written as."""
+        """Read an attribute as a whole number. It may have any numeric type."""
         value = node.attributes.get(key)
         if value is None:
             if default is None:
@@ -130,7 +131,7 @@ class Trace:
 
 
 def find(path: Path, findings: Findings) -> list[Path]:
-    """Find the files of all ranks, by a folder, a prefix, or one of them; rank 0 comes first."""
+    """Find the files of all ranks from a folder, a prefix, or one file. Rank 0 comes first."""
     folder, prefix = (path, None) if path.is_dir() else (path.parent, path.name)
     if prefix is not None and (one := _FILE.fullmatch(prefix)) and path.is_file():
         prefix = one["prefix"]
@@ -173,7 +174,7 @@ def read(path: Path, findings: Findings) -> Trace:
 
 
 def parse(name: str, data: bytes, findings: Findings) -> Trace:
-    """Read the bytes of a trace."""
+    """Parse the bytes of a trace."""
     return _Reader(name, findings).trace(data)
 
 
@@ -215,7 +216,7 @@ class _Reader:
         return trace
 
     def _span(self, data: bytes, at: int) -> tuple[int, int]:
-        """Read a length, and return where the message behind it begins and ends."""
+        """Read a length, and return the begin and end of the message after it."""
         length = shift = 0
         start = at
         while True:
@@ -260,7 +261,7 @@ class _Reader:
 
 
 def _version(metadata: Any) -> str:
-    """Newer writers give the version as an attribute."""
+    """Return the version. Newer writers store it as an attribute."""
     values = {a.name: _value(a) for a in metadata.attr}
     return str(values.get("schema", "") or values.get("version", ""))
 
@@ -279,7 +280,7 @@ def _value(attribute: Any) -> Any:
 def groups_of_text(
     name: str, text: str, ranks: int, findings: Findings
 ) -> dict[str, tuple[int, ...]]:
-    """Read a communicator file: JSON such as ``{"1": [0, 1], "2": [2, 3]}``."""
+    """Parse a communicator file, which is JSON such as ``{"1": [0, 1], "2": [2, 3]}``."""
     found = load_json(name, text, findings)
     if not isinstance(found, dict):
         findings.fail('expected groups such as {"1": [0, 1]}', in_file(name))
@@ -290,9 +291,9 @@ def groups_of_text(
 
 
 def groups_of_node(trace: Trace, node: Node, ranks: int) -> dict[str, tuple[int, ...]]:
-    """Read the groups that a METADATA node lists: ``[{"pg_name": "1", "ranks": [0, 1]}]``.
+    """Parse the groups of a METADATA node, such as ``[{"pg_name": "1", "ranks": [0, 1]}]``.
 
-    As PyTorch writes them they are a text, the only one in a list of inputs.
+    PyTorch writes them as a text, which is the only text in a list of inputs.
     """
     where = f"{trace.path}: node {node.id}"
     text = node.inputs.strip()
@@ -308,7 +309,7 @@ def groups_of_node(trace: Trace, node: Node, ranks: int) -> dict[str, tuple[int,
         name = str(entry["pg_name"])
         listed = entry.get("ranks", [])
         if listed == []:
-            # The default group names nobody and means all.
+            # The default group lists no ranks and contains all.
             groups[name] = tuple(range(ranks))
         elif wrong := _wrong_members(listed, ranks):
             trace.findings.fail(f"{where}: group {shown(name)}: {wrong}")
@@ -318,7 +319,7 @@ def groups_of_node(trace: Trace, node: Node, ranks: int) -> dict[str, tuple[int,
 
 
 def load_json(name: str, text: str, findings: Findings) -> Any:
-    """Read JSON, or say where it is wrong."""
+    """Parse JSON, or raise an error with the place of the mistake."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -328,15 +329,18 @@ def load_json(name: str, text: str, findings: Findings) -> Any:
 
 
 def place_of_key(name: str, text: str, key: str) -> Place:
-    """Find a key of JSON, the last one if it is there twice, as that one counts."""
+    """Return the place of a key in JSON.
+
+    If it occurs twice, the last one is used, as the parser does.
+    """
     found = [*re.finditer(rf'"({re.escape(key)})"\s*:', text)]
-    if not found:  # It is written with escapes.
+    if not found:  # The key is written with escapes.
         return in_file(name)
     return place_at(name, text, found[-1].start(1), len(key))
 
 
 def _wrong_members(listed: Any, ranks: int) -> str | None:
-    """Say what is wrong with the ranks of a group."""
+    """Return an error about the ranks of a group, or ``None``."""
     if not isinstance(listed, list) or not listed or any(type(r) is not int for r in listed):
         return "expected a list of ranks"
     for rank in listed:

@@ -1,7 +1,8 @@
-"""Algorithms of collectives in the XML of MSCCL, as ASTRA-sim's custom collectives use it.
+"""Algorithms of collectives in the XML format of MSCCL, for ASTRA-sim's custom collectives.
 
-An `algo` has a `gpu` for each rank, this has thread blocks (`tb`), and these have steps. A thread
-block takes one step at a time; a step may besides wait for one of another thread block of its rank.
+An `algo` has a `gpu` for each rank. A `gpu` has thread blocks (`tb`), which have steps. A thread
+block executes one step at a time. A step may also wait for a step of another thread block of its
+rank.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ REDUCES = ("rrc", "rrs", "rrcs", "re")
 TYPES = ("s", *RECEIVES, "cpy", "re", "nop")
 
 READS = ("s", "rrc", "rrs", "rrcs", "cpy", "re")
-"""Steps that take chunks from a buffer of their own rank."""
+"""Steps that read chunks from a buffer of their own rank."""
 WRITES = ("r", "rrc", "rcs", "rrcs", "cpy", "re")
-"""Steps that put chunks into a buffer of their own rank."""
+"""Steps that write chunks to a buffer of their own rank."""
 
 BUFFERS = {"i": "input", "o": "output", "s": "scratch"}
 
@@ -49,38 +50,38 @@ _PROTOCOLS = ("Simple", "LL", "LL128")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a thread block does at once."""
+    """One step of a thread block."""
 
     number: int
     type: str
     count: int
-    """Chunks that are moved."""
+    """Number of chunks."""
     waits_for: tuple[int, int] | None
-    """Thread block and step of the same rank that have to be over."""
+    """Thread block and step of the same rank that must end first."""
     element: Element
     source: tuple[str, int] | None = None
-    """Buffer and first chunk that it reads, where that is stated."""
+    """Buffer and first chunk that the step reads, if given."""
     target: tuple[str, int] | None = None
-    """Buffer and first chunk that it writes."""
+    """Buffer and first chunk that the step writes, if given."""
 
     @property
     def receives(self) -> bool:
-        """Whether chunks come in."""
+        """True if the step receives chunks."""
         return self.type in RECEIVES
 
     @property
     def sends(self) -> bool:
-        """Whether chunks go out."""
+        """True if the step sends chunks."""
         return self.type in SENDS
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadBlock:
-    """Steps that follow each other, with at most one peer to send to and one to receive from."""
+    """A sequence of steps with at most one peer to send to and one to receive from."""
 
     id: int
     send: int
-    """-1: it does not send."""
+    """Peer to send to; -1: none."""
     recv: int
     channel: int
     steps: tuple[Step, ...]
@@ -95,16 +96,16 @@ class Algorithm:
     protocol: str
     channels: int
     chunks: int
-    """In how many chunks the data are cut."""
+    """Number of chunks of the data."""
     gpus: tuple[tuple[ThreadBlock, ...], ...]
     elements: tuple[Element, ...]
     """The element of each gpu."""
     in_place: bool | None
-    """Whether input and output are one buffer; ``None`` where nothing says it."""
+    """True if input and output are one buffer; ``None`` if unknown."""
 
     @property
     def kind(self) -> str:
-        """The collective, in small letters and one word."""
+        """The collective as one word in lower case."""
         return self.collective.lower().replace("_", "")
 
 
@@ -114,7 +115,7 @@ def read(path: Path, findings: Findings) -> Algorithm:
 
 
 def from_tree(top: Element) -> Algorithm:
-    """Read the elements of an algorithm."""
+    """Parse the elements of an algorithm."""
     if top.name != "algo":
         top.fail(f"expected <algo>, found <{top.name}>")
     _check_children(top)
@@ -148,7 +149,7 @@ def from_tree(top: Element) -> Algorithm:
 
 
 def _check_word(top: Element, key: str, known: tuple[str, ...]) -> None:
-    """Warn of a word that nobody knows; without effect it is in any case."""
+    """Warn of an unknown word. It has no effect."""
     word = top.attributes.get(key)
     if word is None or word.lower() in [name.lower() for name in known]:
         return
@@ -157,7 +158,7 @@ def _check_word(top: Element, key: str, known: tuple[str, ...]) -> None:
 
 
 def _check_channels(top: Element, algorithm: Algorithm) -> None:
-    """Warn of channels that the file does not announce."""
+    """Warn of channels outside the range that the file announces."""
     if "nchannels" not in top.attributes:
         return
     for gpu in top.children:
@@ -245,7 +246,7 @@ def _steps(tb: Element, send: int, recv: int) -> tuple[Step, ...]:
 
 
 def _place(element: Element, side: str) -> tuple[str, int] | None:
-    """Read the buffer and the first chunk of a side of a step, where the step states both."""
+    """Read the buffer and the first chunk of one side of a step, if the step has both."""
     if f"{side}buf" not in element.attributes:
         return None
     buffer = element.choice(f"{side}buf", tuple(BUFFERS))
@@ -256,11 +257,11 @@ def _place(element: Element, side: str) -> tuple[str, int] | None:
 def _check_place(
     gpu: Element, sizes: dict[str, int], step: Step, side: str, place: tuple[str, int] | None
 ) -> None:
-    """Make sure that a step stays in its buffer, where the file says how many chunks that has."""
+    """Check that a step stays inside its buffer, if the size of the buffer is known."""
     if place is None:
         return
     buffer, offset = place
-    # In place an algorithm names one of the two buffers, and the other may have no size.
+    # An in-place algorithm uses one of the two buffers. The other one may have no size.
     stated = max("io", key=sizes.__getitem__) if buffer != "s" and not sizes[buffer] else buffer
     size = sizes[stated]
     if size >= 0 and offset + step.count > size:
@@ -272,7 +273,7 @@ def _check_place(
 
 
 def _check_pairs(algorithm: Algorithm) -> None:
-    """Make sure that what one side sends on a channel, the other receives, portion by portion."""
+    """Check that each send on a channel has a receive with the same number of chunks."""
     sent: dict[tuple[int, int, int], list[Step]] = defaultdict(list)
     received: dict[tuple[int, int, int], list[Step]] = defaultdict(list)
     for rank, blocks in enumerate(algorithm.gpus):

@@ -1,7 +1,7 @@
-"""Whether an algorithm in MSCCL's XML does what its collective promises.
+"""Checks that an algorithm in MSCCL's XML produces the result of its collective.
 
-Its steps are followed with the chunks that they move. A chunk is known by its number in the input
-and by the gpus whose contributions are in it.
+The check executes the steps and tracks the chunks that they move. A chunk is identified by its
+number in the input and by the gpus that contributed to it.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from backwater.importers.common.xml_tree import Element
 from backwater.importers.msccl.algorithm import READS, WRITES, Algorithm, Step
 
 _MOST_CHUNKS = 1 << 18
-"""Algorithms that move more of them are not looked through."""
+"""Maximum number of moved chunks for which an algorithm is checked."""
 
 _KNOWN = ("allreduce", "allgather", "reducescatter", "alltoall")
 
 
 class _Chunk(NamedTuple):
     number: int
-    """Its place in the input."""
+    """Position of the chunk in the input."""
     gpus: int
-    """A bit for each gpu whose contribution is in it."""
+    """Bit mask of the gpus that contributed to the chunk."""
 
 
 def check(algorithm: Algorithm) -> None:
-    """Warn of an algorithm that cannot end, or that ends with a wrong chunk in some place."""
+    """Warn of an algorithm that cannot end, or that ends with a wrong chunk."""
     steps = [step for blocks in algorithm.gpus for block in blocks for step in block.steps]
     kind = algorithm.kind
     unknown = any(
@@ -38,15 +38,15 @@ def check(algorithm: Algorithm) -> None:
         return
     if kind != "allreduce" and algorithm.chunks % len(algorithm.gpus):
         return
-    ways = [way for way in (True, False) if algorithm.in_place in (None, way)]
-    found = [wrong for way in ways if (wrong := _Run(algorithm, way).wrong())]
-    if len(found) == len(ways):
+    modes = [mode for mode in (True, False) if algorithm.in_place in (None, mode)]
+    found = [wrong for mode in modes if (wrong := _Run(algorithm, mode).wrong())]
+    if len(found) == len(modes):
         element, message = found[0]
         element.warning(message, "its messages are run as they are")
 
 
 class _Run:
-    """An algorithm, step by step."""
+    """Execution of an algorithm, step by step."""
 
     def __init__(self, algorithm: Algorithm, in_place: bool) -> None:
         self.algorithm = algorithm
@@ -61,12 +61,12 @@ class _Run:
                 chunks[self._place(rank, "i", number)] = _Chunk(number, 1 << rank)
         self.messages: dict[tuple[int, int, int], deque[list[_Chunk | None]]] = defaultdict(deque)
         self.done = [[0] * len(blocks) for blocks in algorithm.gpus]
-        """By gpu and thread block, how many steps are over."""
+        """For each gpu and thread block, the number of completed steps."""
         self.index = [{block.id: at for at, block in enumerate(x)} for x in algorithm.gpus]
         self.receivers: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-        """By sender, receiver and channel, the thread blocks that take these messages."""
+        """For each sender, receiver and channel, the thread blocks that receive these messages."""
         self.waiters: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-        """By gpu, thread block and step, the thread blocks that wait for the end of that step."""
+        """For each gpu, thread block and step, the thread blocks that wait for this step."""
         for rank, blocks in enumerate(algorithm.gpus):
             for at, block in enumerate(blocks):
                 self.receivers[block.recv, rank, block.channel].append(at)
@@ -75,7 +75,7 @@ class _Run:
                         self.waiters[rank, *step.waits_for].append(at)
 
     def _place(self, rank: int, buffer: str, at: int) -> tuple[str, int]:
-        """Return where a place is when input and output are one buffer, or a part of one."""
+        """Return the buffer and index of a chunk, also if input and output share a buffer."""
         if self.in_place and self.kind == "allreduce" and buffer == "o":
             return "i", at
         if self.in_place and self.kind == "allgather" and buffer == "i":
@@ -85,7 +85,7 @@ class _Run:
         return buffer, at
 
     def wrong(self) -> tuple[Element, str] | None:
-        """Return what is wrong at the end, and where that is said."""
+        """Return the first error of the algorithm with its element; ``None`` if it is correct."""
         self._to_the_end()
         for rank, blocks in enumerate(self.algorithm.gpus):
             for at, block in enumerate(blocks):
@@ -107,7 +107,7 @@ class _Run:
         return None
 
     def _output(self, rank: int) -> list[tuple[int, _Chunk]]:
-        """List what a gpu ends with."""
+        """Return the expected output chunks of a gpu."""
         everybody = (1 << self.ranks) - 1
         if self.kind == "allreduce":
             return [(at, _Chunk(at, everybody)) for at in range(self.algorithm.chunks)]
@@ -131,7 +131,7 @@ class _Run:
         return "has the data of gpus that do not belong there"
 
     def _to_the_end(self) -> None:
-        """Take all steps that can be taken, each as soon as it can."""
+        """Execute all steps that can run, each as soon as possible."""
         ready = deque(
             (rank, at)
             for rank, blocks in enumerate(self.algorithm.gpus)
@@ -162,13 +162,13 @@ class _Run:
         return self.done[rank][self.index[rank][other]] > number
 
     def _take(self, rank: int, step: Step, channel: tuple[int, int, int]) -> list[_Chunk | None]:
-        """Take a step; returns what it sends, if it does."""
-        came = self.messages[channel].popleft() if step.receives else []
+        """Execute a step, and return the chunks that it sends, if any."""
+        received = self.messages[channel].popleft() if step.receives else []
         count = max(step.count, 0)
-        read = self._read(rank, step.source, count) if step.type in READS else came
+        read = self._read(rank, step.source, count) if step.type in READS else received
         if step.type in ("rrc", "rrs", "rrcs"):
             kept = self._read(rank, step.target or step.source, count)
-            read = [_sum(a, b) or _sum(a, c) for a, b, c in zip(came, read, kept, strict=True)]
+            read = [_sum(a, b) or _sum(a, c) for a, b, c in zip(received, read, kept, strict=True)]
         elif step.type == "re":
             kept = self._read(rank, step.target, count)
             read = [_sum(a, b) for a, b in zip(read, kept, strict=True)]
@@ -186,7 +186,7 @@ class _Run:
 
 
 def _sum(a: _Chunk | None, b: _Chunk | None) -> _Chunk | None:
-    """Add two chunks, which have to be the same one, with contributions of different gpus."""
+    """Add two chunks; return ``None`` unless both are the same chunk from different gpus."""
     if a is None or b is None or a.number != b.number or a.gpus & b.gpus:
         return None
     return _Chunk(a.number, a.gpus | b.gpus)

@@ -16,7 +16,7 @@ _KINDS = {
     "alltoall": "all-to-all",
     "broadcast": "broadcast",
 }
-"""Collectives that results know, by the words of the XML."""
+"""Names of collectives in results, by their name in the XML."""
 
 
 def convert(
@@ -26,11 +26,11 @@ def convert(
     reduction_ps_per_byte: float,
     findings: Findings,
 ) -> Workload:
-    """Make operations of an algorithm for data of ``size_bytes``.
+    """Return the operations of an algorithm for data of ``size_bytes``.
 
-    A step is a receive, a reduction and a send, or what of these it has. A thread block takes one
-    step after the other; the end of a send is its last ACK. Together they are the collective that
-    the algorithm is for, where that is one which results know.
+    A step consists of a receive, a reduction and a send, or some of these. A thread block executes
+    one step after the other. A send ends with its last ACK. If results have the kind of collective,
+    the operations together form one collective.
     """
     chunk = -(-size_bytes // algorithm.chunks)
     if size_bytes % algorithm.chunks:

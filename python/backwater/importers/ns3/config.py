@@ -14,11 +14,11 @@ from backwater.importers.common.source import FULLY_SHOWN, Findings, Words, mean
 from backwater.importers.ns3.dialects import FOREIGN
 
 REQUIRED = object()
-"""In the place of a default: ns-3 has none that could be used."""
+"""Default of a key for which ns-3 has no usable default."""
 
 
 class Kind(Enum):
-    """What the value of a key looks like."""
+    """Formats of values."""
 
     FLAG = auto()
     WHOLE = auto()
@@ -32,11 +32,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key that the simulator knows."""
+    """A key of the simulator's configuration."""
 
     kind: Kind
     default: Any = REQUIRED
-    """What ns-3 takes where the key is missing."""
+    """Value of ns-3 if the key is missing."""
 
     high: int = 2**32 - 1
 
@@ -60,7 +60,7 @@ KEYS: dict[str, Key] = {
     "RATE_DECREASE_INTERVAL": Key(Kind.NUMBER, Decimal(4)),
     "CLAMP_TARGET_RATE": Key(Kind.FLAG, False),
     "RP_TIMER": Key(Kind.NUMBER),
-    # Its default is 1/16 in whole numbers, which is 0: nobody wants that.
+    # The default of ns-3 is 1/16 in integer arithmetic, which is 0. This is not useful.
     "EWMA_GAIN": Key(Kind.NUMBER),
     "FAST_RECOVERY_TIMES": Key(Kind.WHOLE, 5),
     "RATE_AI": Key(Kind.RATE),
@@ -89,7 +89,7 @@ KEYS: dict[str, Key] = {
     "KMAX_MAP": Key(Kind.KILOBYTES_OF_RATE, {}),
     "KMIN_MAP": Key(Kind.KILOBYTES_OF_RATE, {}),
     "PMAX_MAP": Key(Kind.SHARE_OF_RATE, {}),
-    # In MiB, and multiplied in 32 bits.
+    # The value is in MiB. ns-3 multiplies it in 32 bits.
     "BUFFER_SIZE": Key(Kind.WHOLE, 16, 4095),
     "QLEN_MON_FILE": Key(Kind.WORD, ""),
     "QLEN_MON_START": Key(Kind.WHOLE, 2_000_000_000, 2**63),
@@ -97,7 +97,7 @@ KEYS: dict[str, Key] = {
 }
 
 _STAND_INS = {Kind.NUMBER: Decimal(1), Kind.RATE: 1, Kind.WORD: ""}
-"""Values of required keys that have none, so that everything else can be looked at."""
+"""Values for missing required keys, so that the rest of the file can be checked."""
 
 _EXAMPLES = {
     "TOPOLOGY_FILE": "topology.txt",
@@ -107,20 +107,20 @@ _EXAMPLES = {
     "RATE_HAI": "100Mb/s",
     "RP_TIMER": "300",
 }
-"""A value of each required key."""
+"""An example value for each required key."""
 
 ALL_KEYS = frozenset({*KEYS, *FOREIGN})
 
 
 @dataclass(slots=True)
 class Config:
-    """What a configuration says, and where."""
+    """The keys and values of a configuration, with their places."""
 
     path: Path
     words: Words
     values: dict[str, Any]
     places: dict[str, int]
-    """Index of the key's word; missing for ns-3's defaults."""
+    """Index of the word of each key in the file. Defaults have none."""
 
     foreign: dict[str, str]
     """Keys of forks with their values."""
@@ -129,17 +129,17 @@ class Config:
     """Index of the word of each key of a fork."""
 
     unread: set[str] = field(default_factory=set)
-    """Keys whose value is none, which has been told; they have a default or a stand-in."""
+    """Keys with an invalid value, for which an error was added. Their value is a default."""
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
 
-    def said(self, key: str) -> bool:
-        """Whether the file has a key."""
+    def has(self, key: str) -> bool:
+        """Return true if the file has the key."""
         return key in self.places
 
     def foreign_number(self, key: str, default: int = 0) -> int:
-        """Return the whole number that a key of a fork has."""
+        """Return the whole number of a fork's key."""
         value = self.foreign.get(key)
         if value is None:
             return default
@@ -150,11 +150,11 @@ class Config:
         return int(value)
 
     def foreign_flag(self, key: str, default: bool) -> bool:
-        """Return a 0 or 1 that a key of a fork has."""
+        """Return the flag (0 or 1) of a fork's key."""
         return self.foreign_number(key, int(default)) != 0
 
     def error(self, key: str, message: str, hint: str | None = None) -> None:
-        """Note what is wrong with the value of a key, be it said or ns-3's default."""
+        """Add an error about the value of a key, from the file or a default of ns-3."""
         if key in self.unread:
             return
         if key in self.places:
@@ -163,7 +163,7 @@ class Config:
             self.words.findings.error(f"{self._missing(key)}: {message}", hint)
 
     def warning(self, key: str, message: str, hint: str | None = None) -> None:
-        """Note what is doubtful about the value of a key."""
+        """Add a warning about the value of a key."""
         if key in self.places:
             self.words.warning(self.places[key], message, hint)
         else:
@@ -171,13 +171,13 @@ class Config:
 
     def _missing(self, key: str) -> str:
         default = self.values[key]
-        taken = f", and ns-3 takes {told(default)}" if default not in ("", {}) else ""
+        taken = f", and ns-3 takes {value_text(default)}" if default not in ("", {}) else ""
         return f"{self.words.name}: {key} is missing{taken}"
 
     def need(self, *keys: str) -> None:
-        """Note which of these keys, all without a usable default, are missing.
+        """Add an error for each of these keys that is missing. They have no usable default.
 
-        They get a value with which everything else can be looked at.
+        A missing key gets a value, so that the rest can be checked.
         """
         for key in keys:
             if self.values[key] is not REQUIRED:
@@ -196,7 +196,7 @@ def read(path: Path, findings: Findings) -> Config:
 
 
 def parse(path: Path, words: Words) -> Config:
-    """Read the words of a configuration; the path is where relative file names start."""
+    """Parse the words of a configuration. Relative file names start at the folder of ``path``."""
     config = Config(path, words, {k: key.default for k, key in KEYS.items()}, {}, {})
     lines = words.line_starts()
     unknown: dict[str, tuple[int, list[str]]] = {}
@@ -209,7 +209,7 @@ def parse(path: Path, words: Words) -> Config:
             config.places[word] = at
             try:
                 config.values[word] = _value(words, word, config.values[word])
-            except ScenarioError:  # It is told at the end, with all others.
+            except ScenarioError:  # The error is reported at the end, together with all others.
                 config.unread.add(word)
                 if config.values[word] is REQUIRED:
                     config.values[word] = _STAND_INS[KEYS[word].kind]
@@ -225,7 +225,7 @@ def parse(path: Path, words: Words) -> Config:
 
 
 def _warn_of_unknown(words: Words, unknown: dict[str, tuple[int, list[str]]]) -> None:
-    """Name every key that no known simulator has; it may change the physics in an unknown fork."""
+    """Warn of every unknown key, because it may change the model in an unknown fork."""
     for at, skipped in list(unknown.values())[:FULLY_SHOWN]:
         words.warning(
             at,
@@ -247,8 +247,8 @@ def _pass_over(words: Words, lines: set[int]) -> None:
         words.at += 1
 
 
-def told(value: Any) -> str:
-    """Write a value as the file would."""
+def value_text(value: Any) -> str:
+    """Return a value in the notation of the file."""
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
@@ -268,7 +268,7 @@ def _value(words: Words, key: str, old: Any) -> Any:
 
 
 def _map(words: Words, key: str, old: dict[int, Any], take: Callable[[], Any]) -> dict[int, Any]:
-    """Take `count (rate value){count}`; further maps of a key add to the first, as in ns-3."""
+    """Read `count (rate value){count}`. Further maps of a key extend the first one, as in ns-3."""
     count = words.integer(f"the number of rates of {key}", 0, 10_000)
     result = dict(old)
     for _ in range(count):

@@ -1,8 +1,8 @@
-"""Keys that forks of HPCC's simulator added to `config.txt`, and which of them change the physics.
+"""Keys of forks of HPCC's simulator in `config.txt`, and their effect on the model.
 
-The keys were read in the public sources of these forks: ConWeave (conweave-project/conweave-ns3
-at 236a801a), Floodgate (NASA-NJU/Floodgate-NS3 at 5071599d), SimAI (aliyun/SimAI), BFC, and
-PowerTCP (inet-tub/ns3-datacenter at 6ddb4a40), which adds none.
+The keys come from the public sources of these forks: ConWeave (conweave-project/conweave-ns3 at
+236a801a), Floodgate (NASA-NJU/Floodgate-NS3 at 5071599d), SimAI (aliyun/SimAI), and BFC. PowerTCP
+(inet-tub/ns3-datacenter at 6ddb4a40) adds no keys.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ BFC, CONWEAVE, FLOODGATE, SIMAI = "BFC", "ConWeave", "Floodgate", "SimAI"
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A key of a fork; it has one value."""
+    """A key of a fork, which has one value."""
 
     forks: tuple[str, ...]
     imported: frozenset[str] | None = None
-    """Values that are imported, or that leave the physics as in HPCC's simulator; ``None``: all."""
+    """Accepted values, which are imported or have no effect on the model. ``None``: all values."""
     otherwise: str = ""
-    """What any other value means, which is refused; after a semicolon what to do."""
+    """Reason why other values are refused; the advice follows after a semicolon."""
     applied: bool = False
-    """True if the scenario has what the key sets."""
+    """True if the scenario contains the setting."""
 
     @property
     def is_left_out(self) -> bool:
@@ -64,7 +64,7 @@ _LEFT_OUT = {
         "QLEN_MON_INTERVAL QP_MON_INTERVAL RATE_MON_FILE SEND_LAT TOTAL_FLOW_FILE"
     ),
 }
-"""Keys that change nothing once flows come from a file and the keys of `_PHYSICS` are checked."""
+"""Keys without an effect if flows come from a file and the keys of `_PHYSICS` are checked."""
 
 _PHYSICS: dict[str, Foreign] = {
     "ENABLE_PFC": Foreign((CONWEAVE,), applied=True),
@@ -104,7 +104,7 @@ _PHYSICS: dict[str, Foreign] = {
     "SYMMETRIC_ROUTING_MODE": _only(FLOODGATE, "0 1", "unknown", applied=True),
     "RTO_us": Foreign((FLOODGATE,), applied=True),
 }
-"""Keys that change the physics: each is applied, or refused unless it has a value that is known."""
+"""Keys that change the model. Each is applied, or refused unless its value is accepted."""
 
 
 def _all() -> dict[str, Foreign]:
@@ -120,14 +120,14 @@ FOREIGN = _all()
 """All keys of forks."""
 
 _DRAWN = ("WORKLOAD", "UTILIZATION_FACTOR", "POISSON_DISTRIBUTION", "CREATE_INCAST", "QCOUNT")
-"""Keys by which a configuration of BFC's simulator is recognised."""
+"""Keys that identify a configuration of BFC's simulator."""
 
 
 def of_bfc(keys: Container[str]) -> list[str]:
-    """Return those of some keys by which a configuration of BFC's simulator is recognised."""
+    """Return the given keys that identify a configuration of BFC's simulator."""
     return [key for key in _DRAWN if key in keys]
 
 
 def is_conweave(keys: Iterable[str]) -> bool:
-    """Return true if only ConWeave's simulator has one of some keys."""
+    """Return true if at least one of the keys exists only in ConWeave's simulator."""
     return any(FOREIGN[key].forks == (CONWEAVE,) for key in keys)

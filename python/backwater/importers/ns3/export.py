@@ -1,8 +1,8 @@
-"""From the results of a run to the files that ns-3's analysis scripts read.
+"""Exports the results of a run as files for ns-3's analysis scripts.
 
-Lines are as HPCC's simulator writes them: `fct.txt` in the order in which flows end, `pfc.txt` in
-the order in which pauses are heard, `qlen.txt` as the last of its histograms. `topology.txt` and
-`flow.txt` are what the simulator would have been given.
+Lines have the format of HPCC's simulator. `fct.txt` has flows in the order of their ends, and
+`pfc.txt` has pauses in the order of their arrival. `qlen.txt` corresponds to the last histogram of
+the simulator. `topology.txt` and `flow.txt` are equivalent inputs of the simulator.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FIRST_SPORT = 10_000
 MAX_GROUP = 7
 """Highest priority group of ns-3's devices."""
 HEADER_BYTES = 48
-"""What ns-3's ideal completion time adds to each packet: its header without INT."""
+"""Header bytes per packet in ns-3's ideal completion time: a header without INT."""
 
 _FILES = ("topology.txt", "flow.txt", "fct.txt", "pfc.txt", "qlen.txt")
 HISTOGRAM = "queue_histogram.parquet"
@@ -41,14 +41,14 @@ _WORD = 2**64
 
 @dataclass(slots=True)
 class Exported:
-    """What was written, and what could not be."""
+    """The written files, and notes about data that could not be written."""
 
     files: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 def export_ns3(run: RunFiles, out: Path, force: bool = False) -> Exported:
-    """Write ns-3's results and, where the run has a histogram, `qlen.txt` into a folder."""
+    """Write ns-3's results into a folder, and `qlen.txt` if the run has a histogram."""
     network = Network(run)
     result = Exported()
     claim_export(out, _FILES, force)
@@ -77,7 +77,7 @@ def _write(path: Path, lines: Iterator[str], result: Exported) -> None:
 
 
 class Network:
-    """The network of a run, with the numbers that its nodes have in ns-3."""
+    """The network of a run, with the node numbers of ns-3."""
 
     def __init__(self, run: RunFiles) -> None:
         self.resolved: dict[str, Any] = _toml(run)
@@ -104,13 +104,16 @@ class Network:
 
     @cached_property
     def switch_ports(self) -> list[tuple[int, int]]:
-        """All ports of switches as (node, port), in the order of ns-3's numbers."""
+        """All ports of switches as (node, port), in the order of ns-3's node numbers."""
         switches = [n for n in self._ports if n not in self.hosts]
         ordered = sorted(switches, key=lambda n: self.numbers[n])
         return [(node, port) for node in ordered for port, _, _, _ in self._ports[node]]
 
     def topology_lines(self) -> Iterator[str]:
-        """Write `topology.txt`: nodes without a link count, so that numbers stay what they are."""
+        """Yield the lines of `topology.txt`.
+
+        Nodes without links count, so that numbers are unchanged.
+        """
         links = list(self._links())
         switches = [n for n in self._ports if n not in self.hosts]
         yield f"{max(self.numbers.values()) + 1} {len(switches)} {len(links)}"
@@ -119,7 +122,7 @@ class Network:
             yield f"{a} {b} {rate}bps {Decimal(delay) / _NS:f}ns {loss:f}"
 
     def _links(self) -> Iterator[tuple[int, int, int, int, Decimal]]:
-        """All links, where they were listed in the order of the list, which numbers ports."""
+        """Yield all links. Listed links keep their order, which determines the port numbers."""
         listed = self.resolved["topology"].get("links")
         if listed is None:
             for node, ports in self._ports.items():
@@ -136,26 +139,26 @@ class Network:
             yield self.numbers[a], self.numbers[b], rate, delay, share
 
     def address(self, node: int) -> str:
-        """Address of a host as ns-3 writes it."""
+        """Return the address of a host in ns-3's notation."""
         number = self.numbers[node]
         return f"{0x0B000001 + (number // 256 << 16) + (number % 256 << 8):08x}"
 
     def pair(self, src: int, dst: int) -> tuple[int, int]:
-        """Return base RTT in ns and slowest link in bit/s between two hosts, as ns-3 has them."""
+        """Return base RTT (ns) and slowest link (bit/s) between two hosts, as in ns-3."""
         if dst not in self._from:
             self._from[dst] = self._search(dst)
         delay_ns, serialisation_ns, rate = self._from[dst][src]
         return 2 * delay_ns + serialisation_ns, rate
 
     def standalone_ns(self, src: int, dst: int, size: int) -> int:
-        """Completion time of a flow alone, by ns-3's formula, overflows included."""
+        """Return the completion time of a flow alone, by ns-3's formula including its overflows."""
         base, rate = self.pair(src, dst)
         packets = (size - 1) // self.mtu + 1
         wire = (size + packets * HEADER_BYTES) % 2**32
         return base + wire * 8 * 10**9 % _WORD // rate
 
     def _search(self, root: int) -> dict[int, tuple[int, int, int]]:
-        """Delay, serialisation of one packet and slowest rate from every node to a host."""
+        """Return delay, serialisation of one packet and slowest rate from every node to a host."""
         found = {root: (0, 0, _WORD)}
         waiting = deque([root])
         while waiting:
@@ -182,7 +185,7 @@ def _toml(run: RunFiles) -> dict[str, Any]:
 
 
 def _numbers(names: dict[int, str]) -> dict[int, int]:
-    """Numbers of nodes in ns-3: their names, where these are numbers, else their order."""
+    """Return the node numbers in ns-3: the names if they are numbers, otherwise the order."""
     read = {n: int(name) for n, name in names.items() if name.isascii() and name.isdigit()}
     plain = all(str(read[n]) == names[n] for n in read)
     if len(read) == len(names) and plain and len(set(read.values())) == len(read):
@@ -210,7 +213,7 @@ def _bytes(text: str) -> int:
 
 
 class _FctFile:
-    """A line for each finished flow, in the order in which the last ACKs came."""
+    """Lines for finished flows, in the order of the arrival of their last ACKs."""
 
     def __init__(self, run: RunFiles, network: Network) -> None:
         import polars as pl
@@ -257,7 +260,7 @@ class _FctFile:
             )
 
     def inputs(self) -> Iterator[str]:
-        """Write `flow.txt`."""
+        """Yield the lines of `flow.txt`."""
         numbers, epoch = self.network.numbers, self.network.epoch_ps
         yield str(self.every.height)
         columns = ("src", "dst", "class", "dport", "bytes", "start_ps")
@@ -284,7 +287,7 @@ class _FctFile:
 
 
 def _pfc_lines(run: RunFiles, network: Network) -> Iterator[str]:
-    """Write a line for each pause and resume that a node heard, in the order of time."""
+    """Yield a line for each pause and resume that a node received, in the order of time."""
     end_ps = run.summary["end_ps"]
     events = []
     for row in run.table("pauses").iter_rows(named=True):
@@ -292,7 +295,8 @@ def _pfc_lines(run: RunFiles, network: Network) -> Iterator[str]:
         kind = 0 if row["node"] in network.hosts else 1
         port = row["port"] + 1
         events.append((row["from_ps"], number, kind, port, 1))
-        # Without the flag, an interval that reaches the end of the run is taken as open.
+        # In older results without the flag, an interval that reaches the end of the run counts as
+        # open.
         if not row.get("open", row["to_ps"] >= end_ps):
             events.append((row["to_ps"], number, kind, port, 0))
     events.sort()
@@ -331,7 +335,7 @@ def _qlen_lines(run: RunFiles, network: Network, spec: dict[str, Any]) -> Iterat
     ).iter_rows():
         of_port = counts[node, port]
         of_port[edge // 1000] = of_port.get(edge // 1000, 0) + samples
-    # Once everything is delivered all queues stay empty, while ns-3 goes on to sample them.
+    # After all data is delivered, all queues stay empty, but ns-3 continues to sample them.
     planned = max(0, -(-(last - first) // every))
     drained = run.summary["ending"] == "drained"
     yield f"time: {(network.epoch_ps + first + (planned - 1) * every) // _NS}"

@@ -10,13 +10,13 @@ from backwater.importers.common.source import Findings, Words
 from backwater.importers.ns3.topology import Topology
 
 DATA_GROUP = 3
-"""The priority group that traffic generators give to all flows."""
+"""Priority group of all flows from traffic generators."""
 
 DEFAULT_PORT = 100
-"""The destination port where a list of flows has none."""
+"""Destination port of flows whose list has no ports."""
 
 INCAST_PORT = 200
-"""By convention the destination port of flows that belong to an incast."""
+"""Destination port of flows that belong to an incast, by convention."""
 
 MAX_SIZE = 2**32 - 1
 _LARGEST = 2**48
@@ -25,7 +25,7 @@ _MAX_START_PS = 10**18
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the lines of a list of flows hold."""
+    """Format of a list of flows."""
 
     first: int
     """Number of words in the first line."""
@@ -33,7 +33,7 @@ class Form:
 
     @property
     def width(self) -> int:
-        """Return the words of a flow."""
+        """Number of words of a flow."""
         return len(self.columns)
 
 
@@ -41,14 +41,17 @@ HPCC = Form(1, ("src", "dst", "group", "port", "bytes", "start"))
 CONWEAVE = Form(1, ("src", "dst", "group", "bytes", "start"))
 FLOODGATE = Form(2, ("src", "dst", "bytes", "start"))
 FLOODGATE_PAIRS = Form(2, ("src", "dst", "bytes", "start", "pair", "message"))
-"""Floodgate's with messages that share queue pairs; its first line has a second number, 1."""
+"""Floodgate's format with messages that share queue pairs.
+
+Its first line has a second number, 1.
+"""
 
 _FORMS = (HPCC, CONWEAVE, FLOODGATE, FLOODGATE_PAIRS)
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A line of the file; hosts by their number in ns-3."""
+    """A line of the file. Hosts have their ns-3 numbers."""
 
     src: int
     dst: int
@@ -64,7 +67,7 @@ def read(path: Path, topology: Topology, findings: Findings) -> list[Flow]:
 
 
 def parse(words: Words, topology: Topology) -> list[Flow]:
-    """Read the words of a flow file."""
+    """Parse the words of a flow file."""
     form = _form(words.text)
     count = words.integer("the number of flows")
     if form.first == 2 and words.integer("whether messages share queue pairs", 0, 1):
@@ -94,7 +97,7 @@ def parse(words: Words, topology: Topology) -> list[Flow]:
 
 
 def _form(text: str) -> Form:
-    """Tell the forms apart by the words of the first two lines; ns-3 itself ignores lines."""
+    """Return the format, from the words in the first two lines. ns-3 ignores line ends."""
     lines = (len(line.split()) for line in text.splitlines() if line.strip())
     first, second = next(lines, 1), next(lines, HPCC.width)
     return next((f for f in _FORMS if (f.first, f.width) == (first, second)), HPCC)

@@ -1,7 +1,7 @@
-"""From the inputs of ns-3 to a scenario.
+"""Converts inputs of ns-3 into a scenario.
 
-What a key of `config.txt` says is written down; what ns-3 does whatever it says (rounding, header
-sizes, thresholds, ties) is the affair of ``--profile ns3``. `docs/ns3.md` has the table.
+The scenario contains the settings of `config.txt`. ``--profile ns3`` imitates behaviour of ns-3
+that no key changes (rounding, header sizes, thresholds, ties). `docs/ns3.md` has a table.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MS = 10**9
 _SECOND = 10**12
 _SAMPLE_PS = 100_000
 _RATES_IN_3_BITS = {gbps * 10**9 for gbps in (10, 25, 50, 100, 200, 400, 800)}
-"""Rates that a record of INT can state where 17 bits are for the queue length."""
+"""Rates that an INT record can encode if 17 bits are used for the queue length."""
 
 _DCQCN, _HPCC, _TIMELY, _DCTCP, _PINT = 1, 3, 7, 8, 10
 
@@ -41,20 +41,20 @@ class Imported:
     """A scenario made of ns-3's files."""
 
     scenario: str
-    """TOML."""
+    """The scenario as TOML."""
 
     flows: str
-    """The list of flows that the scenario names, CSV."""
+    """The list of flows of the scenario, in CSV."""
 
     warnings: list[dict[str, Any]]
 
     profile: bool = True
-    """True if `--profile ns3` goes with the scenario."""
+    """True if the scenario should run with `--profile ns3`."""
 
 
 @dataclass(slots=True)
 class Inputs:
-    """What the files of a simulation say."""
+    """Contents of the files of a simulation."""
 
     config: Config
     topology: Topology
@@ -63,9 +63,11 @@ class Inputs:
 
     @property
     def epoch_ps(self) -> int:
-        """What ns-3's clock shows at time 0: the whole millisecond before the first flow.
+        """Time of ns-3's clock at time 0 of the scenario: the last whole ms before the first flow.
 
-        Cutting its start to nanoseconds must not put it before that: only whole seconds stay whole.
+        ns-3 truncates the start to nanoseconds, which must not move it before time 0. Only whole
+        seconds are exact. So for other start times at a whole millisecond, the previous millisecond
+        is used.
         """
         first = min(flow.start_ps for flow in self.flows)
         epoch = first // _MS * _MS
@@ -74,7 +76,7 @@ class Inputs:
 
 @dataclass(slots=True)
 class _Table:
-    """Lines of a TOML table, each with the key of `config.txt` that it comes from."""
+    """Lines of a TOML table, each with the corresponding key of `config.txt`."""
 
     lines: list[str] = field(default_factory=list)
 
@@ -85,8 +87,8 @@ class _Table:
 def import_ns3(config: Path, name: str, flow_file: str) -> Imported:
     """Read a configuration and the files that it names.
 
-    The scenario is called ``name`` and names ``flow_file`` as the list of its flows, whose text
-    is part of the result. Raises :class:`~backwater.ScenarioError` with everything that is wrong.
+    The scenario has the name ``name``. It refers to ``flow_file`` as the list of its flows, whose
+    text is part of the result. Raises :class:`~backwater.ScenarioError` with all errors.
     """
     findings = Findings()
     inputs = _read(config, findings)
@@ -104,7 +106,7 @@ def import_ns3(config: Path, name: str, flow_file: str) -> Imported:
 
 
 def write(config: Path, out: Path, force: bool = False) -> Imported:
-    """Import a configuration into the file ``out``, with the list of flows beside it."""
+    """Import a configuration into the file ``out``, with the list of flows in a second file."""
     flow_file = out.with_name(f"{out.stem}.flows.csv")
     result = import_ns3(config, scenario_name(out.stem), flow_file.name)
     if not force:
@@ -127,7 +129,7 @@ def _read(path: Path, findings: Findings) -> Inputs:
     before = findings.wrong
     topology = ns3_topology.read(topology_file, findings)
     flows = ns3_flows.read(flow_file, topology, findings)
-    if findings.wrong > before:  # Nothing can be said of what comes of a wrong network.
+    if findings.wrong > before:  # Further checks are useless if the network is wrong.
         findings.stop_if_wrong()
     _check_trace(config, topology)
     _warn_of_command_line(topology, config)
@@ -135,7 +137,7 @@ def _read(path: Path, findings: Findings) -> Inputs:
 
 
 def _beside(config: Config, key: str) -> Path | None:
-    """Find a file that a configuration names; where that fails it is noted."""
+    """Return the path of a file that a configuration names; add an error if there is none."""
     config.need(key)
     if not config[key]:
         return None
@@ -148,9 +150,10 @@ def _beside(config: Config, key: str) -> Path | None:
 
 
 def _places(config: Config, key: str) -> list[Path]:
-    """Where a file may be that a configuration names.
+    """Return the possible paths of a file that a configuration names.
 
-    ns-3 looks from where it was started, which is most often one folder above the configuration.
+    ns-3 resolves names from its working directory, which is usually one folder above the
+    configuration.
     """
     name = Path(config[key])
     base = config.path.parent
@@ -168,7 +171,10 @@ def _first_file(places: list[Path]) -> Path | None:
 
 
 def _check_dialect(config: Config) -> None:
-    """Refuse values of forks that change the physics and cannot be imported; name what has none."""
+    """Refuse fork values that change the model and cannot be imported.
+
+    Warn of keys without effect.
+    """
     findings = config.words.findings
     if drawn := ns3_dialects.of_bfc(config.foreign):
         findings.error(
@@ -193,7 +199,7 @@ def _check_dialect(config: Config) -> None:
 
 
 def _warn_of_command_line(topology: Topology, config: Config) -> None:
-    """Warn that PowerTCP's simulator takes its control from the command line."""
+    """Warn that PowerTCP's simulator reads its congestion control from the command line."""
     if topology.dialect is Dialect.POWERTCP:
         config.warning(
             "CC_MODE",
@@ -205,7 +211,7 @@ def _warn_of_command_line(topology: Topology, config: Config) -> None:
 
 
 def _check_trace(config: Config, topology: Topology) -> None:
-    """Look for mistakes in the list of traced nodes, which has no meaning here."""
+    """Check the list of traced nodes, which has no effect here."""
     if not config["TRACE_FILE"] or not config["ENABLE_TRACE"]:
         return
     path = _first_file(_places(config, "TRACE_FILE"))
@@ -242,7 +248,7 @@ def _head(inputs: Inputs, name: str) -> list[str]:
 
 
 def topology_lines(inputs: Inputs) -> list[str]:
-    """Write the network, link by link."""
+    """Return the lines of the network, with its links."""
     topology, config = inputs.topology, inputs.config
     linked = topology.linked()
     everywhere = config["ERROR_RATE_PER_LINK"]
@@ -275,7 +281,7 @@ def topology_lines(inputs: Inputs) -> list[str]:
 
 
 def switch_lines(inputs: Inputs) -> list[str]:
-    """Write the buffer of the switches."""
+    """Return the lines of the switch buffers."""
     table = _Table()
     table.put("buffer", f'"{inputs.config["BUFFER_SIZE"]}MiB"', "BUFFER_SIZE")
     if inputs.config["BUFFER_SIZE"] == 0:
@@ -325,7 +331,7 @@ def _run(inputs: Inputs) -> list[str]:
                 "SIMULATOR_STOP_TIME",
                 f"the simulation stops before the last flow starts, at {Decimal(last) / 10**12} s",
             )
-        if config.said("SIMULATOR_STOP_TIME") or not ns3_dialects.is_conweave(config.foreign):
+        if config.has("SIMULATOR_STOP_TIME") or not ns3_dialects.is_conweave(config.foreign):
             table.put("until", f'"{time(stop - epoch)}"', "SIMULATOR_STOP_TIME")
     return ["[run]", *table.lines]
 
@@ -333,7 +339,7 @@ def _run(inputs: Inputs) -> list[str]:
 def _record(inputs: Inputs) -> list[str]:
     config, epoch = inputs.config, inputs.epoch_ps
     start, end = (config[f"QLEN_MON_{x}"] * 1000 for x in ("START", "END"))
-    # ns-3 samples at the start, and goes on as long as the end is still to come.
+    # ns-3 samples at the start, and continues before the end.
     samples = max(0, -(-(end - start) // _SAMPLE_PS)) + 1
     early = min(samples, max(0, -(-(epoch - start) // _SAMPLE_PS)))
     if early == samples:
@@ -351,7 +357,7 @@ def _record(inputs: Inputs) -> list[str]:
 
 
 def scheme_lines(inputs: Inputs, rename: Callable[[str], str] = lambda preset: preset) -> list[str]:
-    """Write the control as it is configured; ``rename`` makes another preset of its own."""
+    """Return the lines of the scheme. ``rename`` may replace the preset by another one."""
     config = inputs.config
     makers: dict[int, Callable[[Inputs, _Table], str]] = {
         _DCQCN: _dcqcn,
@@ -372,7 +378,7 @@ def scheme_lines(inputs: Inputs, rename: Callable[[str], str] = lambda preset: p
         table.put("base_rtt", '"ns3-pair"', "GLOBAL_T")
     _losses(config, table)
     high = config["ACK_HIGH_PRIO"]
-    if ns3_dialects.is_conweave(config.foreign) and not config.said("ACK_HIGH_PRIO"):
+    if ns3_dialects.is_conweave(config.foreign) and not config.has("ACK_HIGH_PRIO"):
         high = True
     table.put("ack.pausable", boolean(not high), "ACK_HIGH_PRIO")
     if config.foreign.get("SYMMETRIC_ROUTING_MODE") == "1":
@@ -381,10 +387,11 @@ def scheme_lines(inputs: Inputs, rename: Callable[[str], str] = lambda preset: p
 
 
 def _losses(config: Config, table: _Table) -> None:
-    """Write what happens when a buffer is full, and after a loss.
+    """Write the behaviour at a full buffer and after a loss.
 
-    In ConWeave's simulator ENABLE_PFC 0 leaves the thresholds of egress queues (alpha 1) alone.
-    Its IRN has timeouts of 100 and 320 us, and none with PFC; its go-back-N never had one.
+    In ConWeave's simulator ENABLE_PFC 0 leaves only the thresholds of egress queues (alpha 1). Its
+    IRN has timeouts of 100 and 320 us without PFC, and no timeouts with PFC. Its go-back-N has no
+    timeout.
     """
     pfc = config.foreign_flag("ENABLE_PFC", True)
     irn = config.foreign_flag("ENABLE_IRN", False)
@@ -417,7 +424,7 @@ _OWN = {
     _TIMELY: "",
     _DCTCP: "DCTCP_RATE_AI",
 }
-"""Keys with a default that decide something under a control."""
+"""Keys with a default that affect a congestion control."""
 
 _NEEDED = {
     _DCQCN: "EWMA_GAIN RATE_AI RATE_HAI RP_TIMER",
@@ -425,11 +432,11 @@ _NEEDED = {
     _TIMELY: "RATE_AI RATE_HAI",
     _DCTCP: "EWMA_GAIN",
 }
-"""Keys without a usable default."""
+"""Required keys without a usable default."""
 
 
 def check_control(config: Config) -> None:
-    """Look at what a configuration says of the control, whatever the network is."""
+    """Check the congestion control of a configuration. The checks do not depend on the network."""
     mode = config["CC_MODE"]
     _check_common(config)
     if mode not in _NEEDED:
@@ -438,12 +445,12 @@ def check_control(config: Config) -> None:
         config.error("CC_MODE", f"CC_MODE {mode}: {what}", f"imported are {known}")
         return
     config.need(*_NEEDED[mode].split())
-    unset = ("SIMULATOR_STOP_TIME", "ACK_HIGH_PRIO")
-    has = unset if ns3_dialects.is_conweave(config.foreign) else ()
+    optional = ("SIMULATOR_STOP_TIME", "ACK_HIGH_PRIO")
+    unset = optional if ns3_dialects.is_conweave(config.foreign) else ()
     keys = f"{_COMMON} {_OWN[mode]}".split()
-    missing = [key for key in keys if not config.said(key) and key not in has]
+    missing = [key for key in keys if not config.has(key) and key not in unset]
     if missing:
-        taken = ", ".join(f"{k} = {ns3_config.told(config[k])}" for k in missing)
+        taken = ", ".join(f"{k} = {ns3_config.value_text(config[k])}" for k in missing)
         config.words.findings.warning(
             f"{config.words.name}: ns-3's own defaults are taken for what is not said: {taken}"
         )
@@ -487,7 +494,7 @@ def _check_common(config: Config) -> None:
 
 
 def _window(inputs: Inputs, out: _Table, control: str) -> bool:
-    """Whether a window limits what is in flight; writes down if it does not follow the rate."""
+    """Return true if a window limits the data in flight. Write its mode if it is fixed."""
     config = inputs.config
     if config["HAS_WIN"] and not config["VAR_WIN"]:
         out.put(f"{control}.window", '"bdp"', "VAR_WIN")
@@ -571,13 +578,13 @@ def _rates(inputs: Inputs, out: _Table, table: str, *keys: tuple[str, str]) -> N
 
 
 def _marks(inputs: Inputs, out: _Table) -> None:
-    """ECN thresholds for each rate of a switch port."""
+    """Write the ECN thresholds for each rate of a switch port."""
     config = inputs.config
     if not config["ENABLE_QCN"]:
         config.error("ENABLE_QCN", "this control needs the marks that ENABLE_QCN 0 takes away")
     maps = [config[key] for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP")]
     profiles = []
-    # Without switches no packet is marked, but a scenario has at least one profile.
+    # Without switches no packet is marked, but a scenario needs at least one profile.
     for bps in inputs.topology.switch_rates() or sorted(maps[0])[:1]:
         lacking = _lacking(config, bps)
         if lacking:
@@ -598,7 +605,7 @@ def _marks(inputs: Inputs, out: _Table) -> None:
 
 
 def _maps_if_missing(inputs: Inputs) -> None:
-    """Warn of missing rates also where marks do not count: ns-3 refuses them."""
+    """Warn of missing rates for controls without marks. ns-3 refuses them."""
     config = inputs.config
     for bps in inputs.topology.switch_rates():
         lacking = _lacking(config, bps)

@@ -11,7 +11,7 @@ from pathlib import Path
 from backwater.importers.common.source import Findings, Words, decimal
 
 MAX_HOST = 65_535
-"""A host's number stands in two bytes of its address."""
+"""Highest number of a host, because its address has two bytes for the number."""
 
 MAX_NODES = 1 << 20
 
@@ -20,7 +20,7 @@ _MAX_DELAY_PS = 10**12
 
 
 class Dialect(StrEnum):
-    """Who wrote a topology file."""
+    """Formats of topology files, by the simulator that uses them."""
 
     HPCC = "HPCC"
     FLOODGATE = "Floodgate"
@@ -29,7 +29,7 @@ class Dialect(StrEnum):
 
     @property
     def link_words(self) -> int:
-        """How many words a link has."""
+        """Number of words of a link."""
         return 4 if self is Dialect.FLOODGATE else 5
 
 
@@ -47,20 +47,20 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """Nodes by number, and links in the order of the file, which numbers the ports."""
+    """Nodes by number, and links in the order of the file, which determines the port numbers."""
 
     dialect: Dialect
     nodes: int
     switches: tuple[int, ...]
     links: tuple[Link, ...]
     gpus_per_server: int = 0
-    """0 where the file does not say it."""
+    """GPUs per server; 0 if the file does not give it."""
     first_link: int = 0
-    """The word of the file with which the links begin."""
+    """Index of the file's word at which the links begin."""
 
     @property
     def hosts(self) -> tuple[int, ...]:
-        """Numbers of the nodes that are no switches, ascending."""
+        """Numbers of the nodes that are not switches, ascending."""
         switches = set(self.switches)
         return tuple(n for n in range(self.nodes) if n not in switches)
 
@@ -89,7 +89,7 @@ def read(path: Path, findings: Findings) -> Topology:
 
 
 def parse(words: Words) -> Topology:
-    """Read the words of a topology file."""
+    """Parse the words of a topology file."""
     dialect = _dialect(words)
     nodes, switch_count, link_count, gpus_per_server = _header(words, dialect)
     switches = _switches(words, nodes, switch_count)
@@ -188,7 +188,7 @@ def _link(words: Words, dialect: Dialect, nodes: int) -> Link:
 
 
 def _gigabits(words: Words) -> int:
-    """Take a rate as a bare number of Gbit/s; with a unit it is as everywhere."""
+    """Read a rate as a bare number of Gbit/s, or as usual if it has a unit."""
     word = words.words[words.at] if words.left else ""
     bare = decimal(word)
     if bare is None:
@@ -209,13 +209,13 @@ def _whole_ns(words: Words, delay_ps: Decimal) -> int:
 
 
 def check_paths(topology: Topology, words: Words) -> None:
-    """Make sure that hosts reach each other; the error has the first link of one that is apart.
+    """Check that hosts can reach each other. The error shows a link of an unreachable host.
 
-    Where links join hosts, only those must reach each other that send to each other.
+    If links connect hosts directly, the check is skipped.
     """
     linked, switches = topology.linked(), set(topology.switches)
     if any(switches.isdisjoint((link.a, link.b)) for link in topology.links):
-        return  # only neighbours reach each other then, and the check of the scenario names others
+        return  # The check of the scenario reports unreachable pairs.
     hosts = [n for n in topology.hosts if n in linked]
     around: dict[int, list[int]] = {n: [] for n in linked}
     for link in topology.links:

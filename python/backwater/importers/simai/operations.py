@@ -1,4 +1,4 @@
-"""Operations of a SimAI workload: every rank runs the same layers, in the order of the policy."""
+"""Operations of a SimAI workload. Every rank runs the same layers, in the order of the policy."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from backwater.workloads import parallel_groups
 
 MAX_OPERATIONS = 20_000_000
 DEFAULT_SERVER = 8
-"""GPUs of a server where nothing says how many there are."""
+"""Default number of GPUs of a server."""
 
 MTU_BYTES = 9000
 """Payload of a packet in SimAI's configuration of its packet simulator."""
 
 DEFAULT_SEND_LATENCY_NS = 6000
-"""What SimAI takes for the latency before a message where its tables have none. Its own runs act
-on these numbers as microseconds, 1000 times too long; here they are the nanoseconds they name."""
+"""Latency before a message if SimAI's tables have none.
+
+SimAI's runs use these numbers as microseconds, 1000 times too long. Here they are nanoseconds, as
+their names imply.
+"""
 
 _KINDS = {
     Collective.ALL_REDUCE: "all-reduce",
@@ -31,7 +34,7 @@ _KINDS = {
     Collective.ALL_TO_ALL: "all-to-all",
 }
 _SMALLEST_FORWARD = 4096
-"""A smaller forward collective counts as this many bytes in SimAI."""
+"""SimAI increases smaller forward collectives to this number of bytes."""
 
 ALL = ""
 """The group of all ranks."""
@@ -42,10 +45,10 @@ _BY_SERVER = ("HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA")
 
 
 class Latency(NamedTuple):
-    """How long each message waits at its sender, in ns."""
+    """Time that each message waits at its sender, in ns."""
 
     inside_ns: int
-    """To a GPU of the same server."""
+    """Latency to a GPU of the same server."""
     across_ns: int
 
 
@@ -54,12 +57,12 @@ PROTOCOLS = {
     "ll128": Latency(15900, 18000),
     "simple": Latency(11800, 22400),
 }
-"""SimAI's tables for rings over NVLink and over the network, by the library's protocol."""
+"""SimAI's latencies for rings over NVLink and over the network, by the library's protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the file does not say."""
+    """Parameters that the file does not contain."""
 
     ranks: int
     gpus_per_server: int
@@ -75,17 +78,17 @@ class _Step(NamedTuple):
     duration_ns: int = 0
     part: Part | None = None
     group: str | None = None
-    """Which kind of group does the collective; ``None`` for a computation."""
+    """Kind of the group that runs the collective; ``None`` for a computation."""
 
 
 def default_ranks(workload: Workload) -> int:
-    """Return how many ranks there are at least, so that each kind of group has several."""
+    """Return the smallest number of ranks with several groups of each kind."""
     unit = (workload.tp or 1) * (workload.ep or 1) * (workload.pp or 1)
     return max(DEFAULT_SERVER, 2 * unit)
 
 
 def convert(name: str, workload: Workload, settings: Settings, findings: Findings) -> Operations:
-    """Make operations of a workload; ``name`` is that of its file."""
+    """Return the operations of a workload. ``name`` is the name of its file."""
     groups = _Groups(workload, settings)
     groups.check()
     program = _Program(workload, groups, findings)
@@ -136,7 +139,7 @@ def convert(name: str, workload: Workload, settings: Settings, findings: Finding
 
 
 def latency(word: str, findings: Findings) -> Latency:
-    """Read a latency: a time, a number of ns, or a protocol with its tables."""
+    """Parse a latency: a time, a number of ns, or a protocol with its tables."""
     if word.lower() in PROTOCOLS:
         return PROTOCOLS[word.lower()]
     given = quantity.parse(f"{word}ns" if word.isdigit() else word)
@@ -159,7 +162,7 @@ def _across(settings: Settings) -> dict[str, int]:
 
 
 def _smaller(groups: _Groups, most: int) -> str:
-    """Say which part of a workload is small enough, with ``most`` ranks at most."""
+    """Return advice for a smaller import with at most ``most`` ranks."""
     unit = groups.tp * groups.ep * groups.pp
     if most < unit:
         return "import fewer layers, or fewer passes"
@@ -192,7 +195,7 @@ def _warn_of_the_rest(workload: Workload, findings: Findings) -> None:
 
 
 class _Groups:
-    """Which ranks do a collective together."""
+    """The groups of ranks that run collectives together."""
 
     def __init__(self, workload: Workload, settings: Settings) -> None:
         self.workload = workload
@@ -202,7 +205,7 @@ class _Groups:
         self.ep = workload.ep or 1
         replicas, rest = divmod(settings.ranks, self.tp * self.pp)
         self.dp = 0 if rest else replicas
-        """Tensor groups of a pipeline stage; 0 if the ranks cannot be divided."""
+        """Number of tensor groups of a pipeline stage; 0 if the ranks cannot be divided."""
         self.names: dict[tuple[str, int], str] = {}
 
     def check(self) -> None:
@@ -228,7 +231,7 @@ class _Groups:
             )
 
     def kind(self, part: Part, layer: Layer, weights: bool) -> str | None:
-        """Name the kind of group that does a collective; ``None``: each rank alone."""
+        """Return the kind of group that runs a collective; ``None`` if each rank is alone."""
         policy = layer.policy or self.workload.policy
         if part.group in (Group.EP, Group.DP_EP):
             return self._if_several("expert" if part.group is Group.EP else "expert-data")
@@ -243,7 +246,7 @@ class _Groups:
         return self._if_several("data" if weights else "tensor")
 
     def _degrees(self, kind: str) -> tuple[dict[str, int], str]:
-        """Return dimensions of parallelism, the fastest first, and which of them a kind has."""
+        """Return the dimensions of parallelism, fastest first, and those of a kind of group."""
         ranks, server = self.settings.ranks, self.settings.gpus_per_server
         if kind in ("server", "across"):
             return {"server": server, "across": ranks // server}, kind
@@ -256,7 +259,7 @@ class _Groups:
         return dims, "expert+expert-data" if kind == "data" else kind
 
     def size(self, kind: str) -> int:
-        """How many ranks a group of a kind has."""
+        """Return the number of ranks in a group of a kind."""
         if kind == ALL:
             return self.settings.ranks
         degrees, names = self._degrees(kind)
@@ -269,7 +272,7 @@ class _Groups:
         return kind if self.size(kind) > 1 else None
 
     def members(self, kinds: set[str]) -> dict[str, list[int]]:
-        """List the ranks of all groups of some kinds."""
+        """Return the ranks of all groups of some kinds."""
         found: dict[str, list[int]] = {}
         for kind in sorted(kinds - {ALL}):
             degrees, names = self._degrees(kind)
@@ -280,10 +283,11 @@ class _Groups:
         return found
 
     def algorithm(self, kind: str, collective: Collective) -> str:
-        """Return the algorithm of a collective: a ring for each rank of a server, side by side.
+        """Return the algorithm of a collective.
 
-        Inside one server all of these would share the same links, so one ring stands for them. In
-        an all-to-all each rank sends to each other one at once.
+        It is one ring per rank of a server, in parallel. Inside one server these rings would share
+        the same links, so one ring replaces them. In an all-to-all each rank sends to all others at
+        the same time.
         """
         if collective is Collective.ALL_TO_ALL:
             return "direct"
@@ -295,11 +299,11 @@ class _Groups:
         return f"ring:channels={local},server={local}"
 
     def _with_first(self, kind: str, rank: int) -> bool:
-        """Whether a rank is in the group of rank 0."""
+        """Return true if a rank is in the group of rank 0."""
         return kind == ALL or self.names[kind, rank] == self.names[kind, 0]
 
     def of(self, kind: str, rank: int) -> str | None:
-        """Name the group of a rank."""
+        """Return the name of the group of a rank; ``None`` for all ranks."""
         return None if kind == ALL else self.names[kind, rank]
 
 
@@ -313,9 +317,9 @@ class _Program:
     steps: list[_Step] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     at: tuple[int, ...] = ()
-    """What the next operation waits for."""
+    """Operations that the next operation waits for."""
     gradients: dict[int, int] = field(default_factory=dict)
-    """The last operation of a layer's weight gradient, for which its next pass waits."""
+    """Last operation of each layer's weight gradient. The next pass of the layer waits for it."""
     label: str = ""
 
     def one_pass(self, number: int) -> None:
@@ -332,7 +336,7 @@ class _Program:
         orders.get(policy, self._forward_and_back)()
 
     def _micro(self) -> None:
-        """All collectives of the weight gradients at once, without computations."""
+        """Start all collectives of the weight gradients at the same time, without computations."""
         before = self.at
         for index, layer in enumerate(self.workload.layers):
             self._weights(index, layer)
@@ -417,7 +421,7 @@ class _Program:
             self.at = tuple(sorted({*self.at, self.gradients.pop(index)}))
 
     def _weights(self, index: int, layer: Layer) -> None:
-        """Issue the collective of the weight gradient, for which only the next pass waits."""
+        """Add the collective of the weight gradient. Only the next pass waits for it."""
         behind = self._collective(layer.weight_gradient, index, layer, "weight gradient", True)
         if behind is not None:
             if layer.update_ns:

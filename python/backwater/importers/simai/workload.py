@@ -1,9 +1,10 @@
 """Workloads of SimAI, which AICB writes: layers with their computations and collectives.
 
-The first line names the policy and the sizes of the parallel groups, the second the number of
-layers; then each layer has a line of 12 columns: name, dependency, and for the forward pass, the
-gradient of the inputs and that of the weights each a time in ns, a collective and its bytes; then
-the time of the update in ns. Under HYBRID_CUSTOMIZED a 13th column names the policy of the layer.
+The first line has the policy and the sizes of the parallel groups, the second the number of layers.
+Then each layer has a line of 12 columns. The first two are name and dependency. Nine columns follow
+for the forward pass, the gradient of the inputs and the gradient of the weights. Each of these has
+a time in ns, a collective and its bytes. The last column is the time of the update in ns. With
+HYBRID_CUSTOMIZED a 13th column has the policy of the layer.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _SUFFIXES = {"": None, "_EP": "EP", "_DP_EP": "DP_EP"}
 
 
 class Collective(StrEnum):
-    """What ranks do together."""
+    """Kinds of collectives."""
 
     ALL_REDUCE = "ALLREDUCE"
     ALL_GATHER = "ALLGATHER"
@@ -57,7 +58,7 @@ class Collective(StrEnum):
 
 
 class Group(StrEnum):
-    """Which ranks do it together."""
+    """Kinds of groups that run a collective."""
 
     TP = "TP"
     DP = "DP"
@@ -67,7 +68,7 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A computation and the collective behind it."""
+    """A computation and the collective after it."""
 
     compute_ns: int
     collective: Collective | None = None
@@ -85,13 +86,13 @@ class Layer:
     weight_gradient: Part
     update_ns: int
     policy: str | None
-    """Under HYBRID_CUSTOMIZED its own."""
+    """Policy of the layer with HYBRID_CUSTOMIZED."""
     line: Line
 
 
 @dataclass(slots=True)
 class Workload:
-    """A whole file; what its header does not say is ``None``."""
+    """A whole file. Values that the header lacks are ``None``."""
 
     policy: str
     header: Line
@@ -114,7 +115,7 @@ def read(path: Path, findings: Findings) -> Workload:
 
 
 def parse(name: str, texts: list[str], findings: Findings) -> Workload:
-    """Read the lines of a workload."""
+    """Parse the lines of a workload."""
     lines = [Line(name, n, text, findings) for n, text in enumerate(texts, 1) if text.strip()]
     if len(lines) < 2:
         end = lines[-1] if lines else Line(name, 1, "", findings)
@@ -156,7 +157,7 @@ def _header(line: Line) -> Workload:
         key = word.removesuffix(":")
         if key in seen:
             line.fail(f"{key} is given twice")
-        # AICB divides pp_comm, and writes it with a decimal then.
+        # AICB divides pp_comm, which then has a decimal.
         line.cut()
         if key in _NUMBERS:
             low = 0 if key in ("pp_comm", "DLRM_LAST_BOTTOM_LAYER") else 1
