@@ -231,6 +231,9 @@ def test_what_breaks_a_bound_comes_last() -> None:
     assert found is not None
     assert [row.scheme for row in found.rows] == ["b", "ideal", "a"]
     assert found.rows[-1].broken == ("pfc.time=0",)
+    # Neither a scheme that breaks the bound nor an ideal one is a rival of the winner.
+    assert "ideal" not in ranking.sentence(results, found)
+    assert "3" not in ranking.sentence(results, found)
     for wrong in ("pfc.time", "pfc.tim=0", "pfc.time=soon"):
         with pytest.raises(backwater.InputError):
             ranking.rank(results, subject_to=[wrong])

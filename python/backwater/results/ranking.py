@@ -137,13 +137,18 @@ def rank(
     higher = maximize is not None
     sign = -1 if higher else 1
     rows.sort(key=lambda row: (bool(row.broken), _ideal(row), sign * row.interval.estimate))
-    rivals = [row for row in rows[1:] if not row.broken and not _ideal(row)]
+    rivals = _rivals(rows)
     wins = sum(
         all(sign * value < sign * row.by_seed.get(seed, sign * float("inf")) for row in rivals)
         for seed, value in rows[0].by_seed.items()
     )
     decided = bool(rivals) and all(_differs(rows[0], row) for row in rivals)
     return Ranking(column, higher, bounds, rows, decided, wins)
+
+
+def _rivals(rows: list[Ranked]) -> list[Ranked]:
+    """Return the rows to compare the first with: they satisfy the bounds, and can be built."""
+    return [row for row in rows[1:] if not row.broken and not _ideal(row)]
 
 
 def _ideal(row: Ranked) -> bool:
@@ -161,10 +166,17 @@ def _differs(first: Ranked, other: Ranked) -> bool:
 
 def sentence(results: Results, ranking: Ranking) -> str:
     """Return the result as a sentence: the best combination, the second best, and the seeds won."""
-    column, first, second = ranking.column, ranking.rows[0], ranking.rows[1]
+    column, first = ranking.column, ranking.rows[0]
     phrase = column.phrase[0].lower() + column.phrase[1:]
     if first.broken:
         return f"No combination satisfies {' and '.join(c.text for c in ranking.constraints)}."
+    rivals = _rivals(ranking.rows)
+    if not rivals:
+        among = " and satisfies " + " and ".join(c.text for c in ranking.constraints)
+        which = f"combination that can be built{among if ranking.constraints else ''}"
+        name, value = _name(results, first), _value(column, first)
+        return f"{name} is the only {which}: {phrase} {value}."
+    second = rivals[0]
     if first.interval.estimate == second.interval.estimate:
         equal = sum(r.interval.estimate == first.interval.estimate for r in ranking.rows)
         which = "All" if equal == len(ranking.rows) else f"{equal} of {len(ranking.rows)}"
@@ -176,16 +188,18 @@ def sentence(results: Results, ranking: Ranking) -> str:
     condition = ""
     if ranking.constraints:
         condition = f" among those with {' and '.join(c.text for c in ranking.constraints)}"
+    without = [str(seed) for seed in results.seeds if seed not in first.by_seed]
+    missing = f" Seed {', '.join(without)} has no value." if without else ""
     if seeds == 1:
         (seed,) = first.by_seed
         return (
             f"With one seed ({seed}), {name} has the {what} {phrase}{condition}: {against}. "
-            "One seed does not show whether that is chance."
+            f"One seed does not show whether that is chance.{missing}"
         )
     sure = "" if ranking.decided else " The seeds do not decide it: an interval holds zero."
     return (
         f"{name} has the {what} {phrase}{condition} in {ranking.wins} of {seeds} seeds: "
-        f"{against}, means over seeds.{sure}"
+        f"{against}, means over seeds.{sure}{missing}"
     )
 
 
