@@ -20,7 +20,7 @@ def dissector(
         Path | None, Option("-o", "--out", metavar="PATH", help="Copy it to this file or folder.")
     ] = None,
 ) -> None:
-    """Print where the dissector for Wireshark is, which reads the frames of docs/wire.md."""
+    """Print the path of the dissector with which Wireshark reads the frames of docs/wire.md."""
     from backwater.errors import RunError
     from backwater.wireshark import DISSECTOR
 

@@ -60,7 +60,7 @@ def explain(
     ] = False,
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Say where the time of flows went: behind whom, for which pause, and where that began."""
+    """Explain the completion times of flows: queues, pauses, and the ports where these begin."""
     from backwater.analysis import blame
     from backwater.results.results import load
 

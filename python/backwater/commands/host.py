@@ -95,8 +95,8 @@ def host(
 ) -> None:
     """Send flows of a scenario on real frames with the dataplane's NIC, answer others, and measure.
 
-    It stops when the last of its flows is acknowledged; with --listen, or without flows of its
-    own, it goes on until Ctrl-C or --for. docs/host.md describes what such a run can and cannot
+    It stops when the last of its flows is acknowledged. With --listen, or without flows of its
+    own, it runs until Ctrl-C or --for. docs/host.md describes what such a run can and cannot
     show. The command needs the right to open raw sockets (CAP_NET_RAW) and gives up all other
     capabilities.
     """

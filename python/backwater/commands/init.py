@@ -96,7 +96,7 @@ def init(
 ) -> None:
     """Write a first scenario: a leaf-spine or rail-optimised fabric, traffic, schemes to compare.
 
-    Asks what no option says, if there is a terminal to ask at.
+    On a terminal it asks for the values that no option gives.
     """
     from backwater._base.files import write_whole
     from backwater.scenario import Scenario, draft

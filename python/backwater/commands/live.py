@@ -62,8 +62,8 @@ def live(
 ) -> None:
     """Run a scenario on real frames: a network namespace for each node, no privileges.
 
-    The same state machines as in the simulator send each other frames through the kernel and know
-    nothing else of each other. docs/live.md has what that shows and what it does not.
+    The nodes run the state machines of the simulator and share no data but the frames that they
+    exchange through the kernel. docs/live.md describes what such a run can and cannot show.
     """
     if scheme is not None and schemes is not None:
         raise BadParameter("give --scheme or --schemes, not both", param_hint="--schemes")
