@@ -14,7 +14,7 @@ use crate::record::{Ending, PortRecord, Violation};
 const MOST_VIOLATIONS: usize = 50;
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// Makes all checks; violations go to the list, the names of checks that held come back.
+    /// Runs all invariant checks. Adds violations to the list and returns the names of the checks that passed.
     pub(super) fn audit(&mut self, ending: Ending) -> Vec<&'static str> {
         for part in &mut self.net.parts {
             self.violations.append(&mut part.flows.violations);
@@ -68,7 +68,7 @@ impl<C: Calendar + Send> Simulation<C> {
         .collect()
     }
 
-    /// AUD-02: what was sent on a link arrived, unless it is still under direction.
+    /// AUD-02: all frames sent on a link have arrived, except those in flight.
     fn audit_links(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();
         let mut under_way = 0;
@@ -186,7 +186,7 @@ impl<C: Calendar + Send> Simulation<C> {
         Vec::new()
     }
 
-    /// AUD-05: no drop where none may be.
+    /// AUD-05: lossless classes have no drops.
     fn audit_lossless(&self) -> Vec<String> {
         let parts = self.net.parts.iter();
         let dropped: u64 = parts.map(|p| p.core.broken_promises).sum();
@@ -196,8 +196,8 @@ impl<C: Calendar + Send> Simulation<C> {
         Vec::new()
     }
 
-    /// AUD-06: pauses and resumes alternate (bitmaps repeat them), and nothing stays paused in an empty network.
-    /// Where links lose frames they lose pauses too, so nothing of this holds.
+    /// AUD-06: pauses and resumes alternate (bitmaps repeat them), and no class stays paused in an empty network. The
+    /// check is skipped if links lose frames, because they lose pause frames too.
     fn audit_pauses(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();
         if self.losing {
@@ -265,7 +265,7 @@ impl<C: Calendar + Send> Simulation<C> {
         said
     }
 
-    /// What was counted at every port.
+    /// Counters of every port.
     pub(super) fn port_records(&mut self) -> Vec<PortRecord> {
         let Self { net, probes, .. } = self;
         let mut switch_port = 0;
@@ -305,9 +305,9 @@ impl<C: Calendar + Send> Simulation<C> {
                 record.active_flows = probes.take_active(switch_port);
                 switch_port += 1;
             }
-            // LNK-23: what a switch had for it, and what was under direction.
+            // LNK-23: packets that a switch had for the link, and frames in flight.
             let lost = net.part_of(of.peer).faults.losses.lost(link);
-            // LLR-20: what is sent again is not lost
+            // LLR-20: frames that the link retransmits are not lost
             let lost = match net.traffic_of(link) {
                 Some(_) => 0,
                 None => lost,

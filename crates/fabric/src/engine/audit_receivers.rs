@@ -7,8 +7,8 @@ use kernel::calendar::Calendar;
 use super::Simulation;
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// AUD-10: every packet and credit of a receiver-driven transport is accounted for. Drops do not say of what
-    /// kind the frames were, so all of them may have been of one.
+    /// AUD-10: every packet and credit of a receiver-driven transport is accounted for. Drops are not counted by kind
+    /// of frame, so the check allows all drops for each kind.
     pub(super) fn audit_driven(&self, drained: bool) -> Vec<String> {
         let mut broken = Vec::new();
         if !self.owns_repair {

@@ -44,7 +44,7 @@ use crate::record::ThreadUse;
 use crate::routing::PathCounts;
 use crate::topology::{Graph, Loss};
 
-/// Whether the hop scheme keeps data from being dropped.
+/// Returns true if the hop scheme prevents drops of data.
 fn is_lossless_by_hop(config: &SwitchConfig, links_lose: bool) -> bool {
     let links_lose = links_lose && !replays(config);
     !links_lose && config.declarations().any(|scheme| scheme.is_lossless())
@@ -112,7 +112,7 @@ fn bucket_shifts(graph: &Graph, max_frame: u16) -> (u32, u32) {
 struct Tables {
     routes: Vec<Option<Routes>>,
     pairs: Vec<Option<Pairs>>,
-    /// Where senders choose paths: how many there are.
+    /// Number of paths, if senders choose paths.
     path_counts: Option<Arc<PathCounts>>,
 }
 
@@ -139,7 +139,7 @@ impl Tables {
     }
 }
 
-/// Where senders choose paths: how many there are.
+/// Number of paths, if senders choose paths.
 pub(super) fn path_counts(plan: &Plan) -> Option<Arc<PathCounts>> {
     let chosen = plan.switch.path == PathChoice::Label;
     chosen.then(|| Arc::new(PathCounts::new(&plan.graph, &plan.routes)))
@@ -153,7 +153,7 @@ fn rates(plan: &Plan, node: NodeId) -> Vec<(Rate, Time)> {
         .collect()
 }
 
-/// What every NIC is: one where messages share queue pairs, if those of a workload do.
+/// Configuration of every NIC. Messages share queue pairs if a workload requires it.
 // RNK-15
 pub(super) fn nic_config(plan: &Plan) -> NicConfig {
     let mut config = plan.nic.clone();
@@ -192,7 +192,7 @@ fn switch(plan: &Plan, tables: &mut Tables, node: NodeId) -> Option<Switch> {
     Some(switch)
 }
 
-/// Time that a node takes to obey a pause or resume of PFC.
+/// Response time of a node to a PFC frame.
 // SW-45: delay between arrival and effect
 const fn pause_response_ps(switch: &SwitchConfig) -> Time {
     match &switch.mmu.admission {
@@ -201,7 +201,7 @@ const fn pause_response_ps(switch: &SwitchConfig) -> Time {
     }
 }
 
-/// Whether pauses of PFC run out.
+/// Returns true if pauses of PFC expire.
 const fn pauses_run_out(switch: &SwitchConfig) -> bool {
     match &switch.mmu.admission {
         Admission::Pfc(pfc) => matches!(pfc.pause, PauseTime::Quanta { .. }),
@@ -209,7 +209,8 @@ const fn pauses_run_out(switch: &SwitchConfig) -> bool {
     }
 }
 
-/// Whether what holds a port of a network whose links do not fail can change without a frame that comes there.
+/// Returns true if a port can be paused or resumed without receiving a frame (pause timers, spent credits). Link
+/// failures do not count.
 fn holds_itself(plan: &Plan) -> bool {
     let by_sending = |switch: &SwitchConfig| {
         let mut schemes = switch.declarations();
@@ -218,7 +219,7 @@ fn holds_itself(plan: &Plan) -> bool {
     plan.switch_configs().any(by_sending) || plan.nic.host.processing.is_some()
 }
 
-/// How many bytes packets take on their links, by what they are.
+/// Sizes of packets on links in bytes, by kind.
 // LIV-06
 fn sizes(plan: &Plan) -> wire::Sizes {
     let nic = &plan.nic;
@@ -240,7 +241,7 @@ fn sizes(plan: &Plan) -> wire::Sizes {
     }
 }
 
-/// What frames of the network look like.
+/// Frame format of the network.
 pub(super) fn wire_network(plan: &Plan) -> wire::Network {
     wire::Network {
         v6: plan.graph.endpoints() > wire::frame::V4_ENDPOINTS,
@@ -270,7 +271,7 @@ fn node(plan: &Plan, number: NodeId) -> Node {
     }
 }
 
-/// What the sinks of the nodes of a partition reach, at time 0.
+/// Creates the shared state of the sinks of a partition, at time 0.
 fn core<C: Calendar>(plan: &Plan, places: &Places, part: u32, calendar: Lanes<C>) -> Core<C> {
     let graph = &plan.graph;
     let links_lose = graph.link_ids().any(|link| graph.loss(link) != Loss::NONE);
@@ -434,7 +435,7 @@ impl Simulation<Wheel> {
 }
 
 impl<C: Calendar> Simulation<C> {
-    /// The same on one thread, with a calendar of the caller's choice.
+    /// Like `new`, on one thread and with the calendar of the caller.
     #[must_use]
     pub fn with_calendar(plan: Plan, calendar: C) -> Self {
         let places = Places::one(&plan.graph);

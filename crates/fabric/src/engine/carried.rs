@@ -1,4 +1,4 @@
-//! A message of a rank on its way through the network.
+//! A message of a rank in the network.
 
 use kernel::random::mix64;
 use traffic::operations::{Message, Role};
@@ -7,15 +7,15 @@ use traffic::operations::{Message, Role};
 // RNK-01
 pub(super) const MESSAGE: u32 = 1 << 31;
 
-/// A message on its way.
+/// A message in the network.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Carried {
     /// Number of its job.
     pub job: u32,
     pub message: Message,
-    /// It is on its way to the host that sends it on. // RNK-07
+    /// The message goes to the host that relays it. // RNK-07
     pub to_relay: bool,
-    /// It has been there.
+    /// The message has been relayed.
     pub relayed: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct QueuePair {
 }
 
 impl QueuePair {
-    /// What distinguishes it from all others: the paths of its messages follow from it.
+    /// Unique identity of the queue pair. The paths of its messages are derived from it.
     pub fn identity(&self) -> u64 {
         let flags = u64::from(self.class) << 1 | u64::from(self.relayed);
         let words = [
@@ -62,8 +62,7 @@ impl Carried {
         }
     }
 
-    /// What distinguishes a message from all others, whatever the order of sending: its paths follow from
-    /// it.
+    /// Unique identity of the message, independent of the order of sending. Its paths are derived from it.
     // RNK-02
     pub fn identity(&self) -> u64 {
         let id = self.message.id;

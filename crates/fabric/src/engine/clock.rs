@@ -10,7 +10,7 @@ pub enum Clock {
     Exact,
     /// Serialisation times, pacing gaps and starts of flows are cut to nanoseconds.
     Nanoseconds {
-        /// What the clock shows at time 0, ps: starts are cut as it shows them.
+        /// Reading of the clock at time 0, ps. Starts are truncated on this clock.
         epoch_ps: Time,
     },
 }

@@ -67,7 +67,7 @@ impl<C: Calendar + Send> Simulation<C> {
 }
 
 impl<C: Calendar> Network<C> {
-    /// Records of the flows that are under direction, in the order of their numbers.
+    /// Records of the flows that have not finished, in the order of their numbers.
     fn unfinished(&mut self) -> Vec<FlowRecord> {
         let mut records = Vec::new();
         for part in &mut self.parts {

@@ -22,7 +22,7 @@ type Key = (u16, Option<u32>, u64);
 pub(super) struct Collectives {
     jobs: Jobs,
     graph: Arc<Graph>,
-    /// How much of a full frame is payload.
+    /// Payload fraction of a full frame.
     payload_share: f64,
     open: BTreeMap<Key, Open>,
     composed: OpenComposed,
@@ -33,15 +33,15 @@ pub(super) struct Collectives {
 /// A collective that some ranks have ended.
 #[derive(Debug)]
 struct Open {
-    /// How many.
+    /// Number of ranks that have finished.
     ended: u32,
-    /// Of an all-to-allv the most bytes that one of them sends or receives, and how long its host's
-    /// links need for them, ps.
+    /// For an all-to-allv: the most bytes that one rank sends or receives, and the time that the links of its host need
+    /// for them, ps.
     moved: (u64, f64),
     whole: CollectiveRecord,
 }
 
-/// What all collectives of a group have in common.
+/// Properties that all collectives of a group share.
 #[derive(Debug)]
 struct Group {
     name: Option<Arc<str>>,
@@ -103,7 +103,7 @@ impl Collectives {
         &self.jobs
     }
 
-    /// Whether the operations of a workload could not be read.
+    /// Returns true if the operations of a workload could not be read.
     // RNK-09
     pub fn failed(&self) -> bool {
         self.jobs.error.get().is_some()
@@ -181,7 +181,7 @@ impl Collectives {
     }
 }
 
-/// What the collectives of a workload's group have in common.
+/// Returns the shared properties of the collectives of a workload's group.
 fn group_of<'a>(
     groups: &'a mut BTreeMap<(u16, Option<u32>), Group>,
     jobs: &Jobs,

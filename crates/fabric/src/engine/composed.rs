@@ -14,7 +14,7 @@ pub(super) struct OpenComposed(BTreeMap<(u16, u32), Open>);
 /// A collective of which some parts have ended.
 #[derive(Debug)]
 struct Open {
-    /// How many.
+    /// Number of parts that have ended.
     ended: u64,
     /// When each rank started its first one.
     started_ps: BTreeMap<u32, Time>,

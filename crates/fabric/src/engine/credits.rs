@@ -1,5 +1,5 @@
-//! What hop schemes have to do with the network as a whole: which ports lead up, when a run may end, and
-//! whether the credits of all switches add up.
+//! Network-wide functions of hop schemes: which ports lead up, whether a run may end, and the audit of the credits of
+//! all switches.
 
 use dataplane::hop::CreditSums;
 use kernel::calendar::Calendar;
@@ -19,7 +19,7 @@ pub fn upward(graph: &Graph, node: NodeId) -> Vec<bool> {
 }
 
 impl<C: Calendar> Network<C> {
-    /// No node owes its neighbours anything, and none misses anything that it can still get.
+    /// Returns true if all credits that can return have returned.
     // FG-28
     pub fn is_at_rest(&self) -> bool {
         self.each_switch().all(|(_, switch, _)| switch.is_at_rest())
@@ -28,8 +28,9 @@ impl<C: Calendar> Network<C> {
 }
 
 impl<C: Calendar + Send> Simulation<C> {
-    /// FG-28: what switches sent to each other is on links, waits, is owed, told or back; and windows
-    /// are full when nothing is left. Where links lose frames only the switches' own books hold.
+    /// FG-28: every credit is accounted for. It is either on a link as a packet or credit frame, or in a waiting
+    /// packet, or not yet returned, or back. In a drained network all windows are full. If links lose frames, only the
+    /// counters within each switch are checked.
     pub(super) fn audit_credits(&self, drained: bool) -> Vec<String> {
         let mut sum = CreditSums::default();
         let switches = self.net.each_switch();

@@ -1,5 +1,5 @@
-//! Where a network is cut into partitions: along its long links, into parts of equal work, so that
-//! few frames cross. Changes no result, only how fast it comes.
+//! Cuts a network into partitions: along long links, into parts of equal work, so that few frames cross the cut. The
+//! cut changes the speed but not the results.
 
 use dataplane::ids::IndexVec;
 use dataplane::units::Time;
@@ -10,7 +10,7 @@ use crate::topology::{Graph, NodeKind};
 
 /// The largest part may have this much more work than the mean, in parts of 100.
 const UNEVEN: u64 = 130;
-/// How often the parts are asked whether a unit would be better off in another.
+/// Number of passes that move units to better parts.
 const PASSES: usize = 4;
 
 /// A network in parts.
@@ -18,12 +18,12 @@ const PASSES: usize = 4;
 pub(super) struct Cut {
     /// Per node its part.
     pub part_of: IndexVec<NodeId, u32>,
-    /// What happens in one part at some time touches no other before this much later.
+    /// Lookahead: an event in one part affects other parts at the earliest after this time.
     pub lookahead_ps: Time,
 }
 
 impl Cut {
-    /// How many parts there are.
+    /// Number of parts.
     pub fn parts(&self) -> u32 {
         self.part_of.iter().max().map_or(1, |&last| last + 1)
     }
@@ -74,7 +74,7 @@ fn all_units<'a>(graph: &'a Graph, reach: &IndexVec<LinkId, Time>) -> Vec<Units<
     let mut all: Vec<Units> = Vec::new();
     for power in (shortest.max(1).ilog2()..=longest.max(1).ilog2()).rev() {
         let units = Units::new(graph, reach, 1 << power);
-        // The units of a smaller power are parts of these.
+        // The units of a smaller power are subsets of these units.
         if all
             .last()
             .is_none_or(|last| last.nodes.len() < units.nodes.len())
@@ -103,17 +103,16 @@ fn look_ahead(
 /// Sets of nodes that stay together.
 struct Units<'a> {
     graph: &'a Graph,
-    /// Per node its unit. Units count from 0 in the order of their first node: those with hosts
-    /// come first, neighbours beside each other.
+    /// Unit of each node. Units are numbered from 0 in the order of their first nodes, so units with hosts are first
+    /// and neighbours are adjacent.
     unit_of: IndexVec<NodeId, u32>,
     nodes: Vec<Vec<NodeId>>,
-    /// Rates of all ports, in Mbit/s: how much there is to do in a unit.
+    /// Sum of the rates of all ports of a unit, in Mbit/s. It estimates the work of the unit.
     work: Vec<u64>,
 }
 
 impl<'a> Units<'a> {
-    /// Hosts stay with the nearest of their switches, and whatever is nearer than `least` stays
-    /// together.
+    /// Groups nodes into units. A host is grouped with its nearest switch, and nodes closer than `least` are grouped.
     fn new(graph: &'a Graph, reach: &IndexVec<LinkId, Time>, least: Time) -> Self {
         let mut sets = Sets::new(graph);
         for node in graph.node_ids() {
@@ -182,10 +181,10 @@ impl<'a> Units<'a> {
     }
 }
 
-/// Units on their way into parts.
+/// Assignment of units to parts, while it is computed.
 struct Spread<'a> {
     units: &'a Units<'a>,
-    /// Per unit its part; `u32::MAX`: none yet.
+    /// Part of each unit; `u32::MAX`: not assigned yet.
     part_of: Vec<u32>,
     work: Vec<u64>,
     /// More work than this is too much for a part.
@@ -235,7 +234,7 @@ impl Spread<'_> {
                     std::cmp::Reverse(self.work[part]),
                 )
             };
-            // Of equal ones the first: `max_by_key` would take the last.
+            // Reversed to get the first of equal parts, because `max_by_key` returns the last.
             let best = (0..self.work.len()).rev().max_by_key(order);
             self.put(unit, best.unwrap_or(0));
         }

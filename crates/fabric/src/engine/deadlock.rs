@@ -1,9 +1,9 @@
-//! Deadlocks: queues that hold each other so that none of them can ever send again. The rules are in
+//! Deadlocks: queues that pause each other so that none of them can ever send again. The rules are in
 //! `specs/links.md`.
 //!
-//! During a run only ports that stand in a circle of the backpressure graph are searched, so a network without
-//! such a circle never is, and others only while something is paused. A run that stalled is searched once
-//! more, with all its ports, to say who waits for whom.
+//! During a run only ports in a cycle of the backpressure graph are searched, and only while something is paused. A
+//! network without cycles is never searched. A run that stalled is searched once more with all its ports, to report
+//! which port waits for which.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -27,7 +27,7 @@ use crate::topology::Graph;
 /// What a run does once it has found a deadlock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDeadlock {
-    /// What can still move goes on.
+    /// The run continues with the packets that can still move.
     #[default]
     GoOn,
     /// The run ends.
@@ -37,16 +37,16 @@ pub enum OnDeadlock {
 /// A queue of a switch: the switch (its number among nodes), and the index of the queue.
 type QueueAt = (NodeId, QueueId);
 
-/// What holds something at an ingress of a switch.
+/// A pause: the switch and its ingress that sent it, and what it pauses.
 type HeldAt = (NodeId, u16, Holds);
 
-/// A queue that cannot send, and the pauses that hold it.
+/// A queue that cannot send, with its pauses.
 #[derive(Clone, Debug)]
 struct Stuck {
     link: LinkId,
     class: u8,
     bytes: u64,
-    /// One for each pause that holds it.
+    /// One entry for each pause of the queue.
     held: Vec<HeldAt>,
 }
 
@@ -54,18 +54,18 @@ struct Stuck {
 #[derive(Debug)]
 pub(super) struct DeadlockSearch {
     on_deadlock: OnDeadlock,
-    /// Only classes are paused in this run, so there is no deadlock while none is.
+    /// Only classes can be paused in this run, so there is no deadlock while no class is paused.
     classes_only: bool,
     link_failures: Option<Arc<LinkFailures>>,
-    /// From when on routes are without which links; those that have been learned are taken out.
+    /// Times of new routes and the links that these do not use. Entries that have been learned are removed.
     epochs: VecDeque<(Time, Vec<LinkId>)>,
     /// Changes of links so far.
     changes: usize,
     seed: u64,
     choice: PathChoice,
-    /// Per switch, pairs of ports by which packets have gone so far.
+    /// Per switch, pairs of ports that packets have used so far.
     used: Vec<Pairs>,
-    /// Ports in circles of `used`, ascending.
+    /// Ports in cycles of `used`, ascending.
     ports: Vec<LinkId>,
     /// Queues that can never send again.
     dead: BTreeSet<QueueAt>,
@@ -73,7 +73,7 @@ pub(super) struct DeadlockSearch {
 }
 
 impl DeadlockSearch {
-    /// `None`: no queues can hold each other in a circle.
+    /// Returns `None` if queues cannot pause each other in a cycle.
     pub fn new(plan: &Plan) -> Option<Box<Self>> {
         let graph = &plan.graph;
         let classes = plan
@@ -119,7 +119,7 @@ impl DeadlockSearch {
         })
     }
 
-    /// Knows the routes and links of now. What went by other routes before may still be there.
+    /// Updates the routes and links to those at `now`. Earlier routes stay, because packets on them may still exist.
     // LNK-40
     fn learn(&mut self, graph: &Graph, now: Time) {
         let changes = self
@@ -128,7 +128,7 @@ impl DeadlockSearch {
             .flat_map(|link_failures| link_failures.changes());
         let changes = changes.take_while(|change| change.at_ps <= now).count();
         if changes != self.changes {
-            // What was deadlocked may move.
+            // Queues that were deadlocked may move again.
             self.changes = changes;
             self.dead.clear();
         }
@@ -151,7 +151,7 @@ impl DeadlockSearch {
 }
 
 impl<C: Calendar> Simulation<C> {
-    /// Looks for a deadlock; true: it ends the run.
+    /// Searches for a deadlock. Returns true if one is found and ends the run.
     // LNK-41, LNK-42
     pub(super) fn find_new_deadlock(&mut self, now: Time) -> bool {
         let Some(mut deadlock_search) = self.deadlock_search.take() else {
@@ -185,16 +185,16 @@ impl<C: Calendar> Simulation<C> {
         let dead = waiting.never_again();
         let mut new = dead.iter();
         let fresh = new.any(|queue| !deadlock_search.dead.contains(queue));
-        if let Some(circle) = waiting.circle(&dead, &deadlock_search.dead) {
-            let record = self.deadlock_record(now, &circle, &waiting);
+        if let Some(cycle) = waiting.cycle(&dead, &deadlock_search.dead) {
+            let record = self.deadlock_record(now, &cycle, &waiting);
             deadlock_search.found.push(record);
         }
         deadlock_search.dead.extend(dead);
         fresh
     }
 
-    /// Ports at which something is stuck, and that can hold each other in a circle as far as routes
-    /// say. There are nearly always none.
+    /// Ports with stuck packets that can pause each other in a cycle according to the routes. The list is nearly always
+    /// empty.
     fn candidates(&self, deadlock_search: &DeadlockSearch) -> Vec<LinkId> {
         let graph = &self.net.graph;
         let may_be_stuck = |&link: &LinkId| {
@@ -252,9 +252,9 @@ impl<C: Calendar> Simulation<C> {
         stuck
     }
 
-    /// Of the stuck queues those that may be dead: the others wait, for all pauses that hold them, for a packet in
-    /// a queue that is not. More than [`Waiting::never_again`] finds only where a resume is under way. Packets are
-    /// looked at only until each pause has one that can leave, so where nothing is dead this is quick.
+    /// Stuck queues that may be dead. A queue is not dead if each of its pauses waits for a packet in a queue that can
+    /// still send. The result contains more queues than [`Waiting::never_again`] only if a resume frame is in flight.
+    /// A pause needs no further packets after the first one that can leave, so the search is fast without a deadlock.
     // LNK-41
     fn not_released(&self, stuck: &BTreeMap<QueueAt, Stuck>) -> BTreeSet<QueueAt> {
         let mut kept: BTreeSet<HeldAt> = stuck.values().flat_map(|of| &of.held).copied().collect();
@@ -282,7 +282,7 @@ impl<C: Calendar> Simulation<C> {
         }
     }
 
-    /// The queues that are stuck at these ports, with all that holds them.
+    /// The stuck queues at these ports, with the packets that cause their pauses.
     fn waiting(&self, links: &[LinkId], stuck: BTreeMap<QueueAt, Stuck>) -> Waiting {
         let peer = |&link: &LinkId| self.net.graph.port(link).peer;
         let peers: BTreeSet<NodeId> = links.iter().map(peer).collect();
@@ -302,8 +302,8 @@ impl<C: Calendar> Simulation<C> {
         waiting
     }
 
-    /// AUD-09: of a run that stalled, the ports that wait for each other in a circle, as a sentence; `None`:
-    /// there is no such circle.
+    /// AUD-09: describes a cycle of ports that wait for each other in a run that stalled. Returns `None` if there is no
+    /// cycle.
     pub(super) fn explain_deadlock(&self) -> Option<String> {
         let graph = &self.net.graph;
 
@@ -311,9 +311,9 @@ impl<C: Calendar> Simulation<C> {
         let ports = graph.link_ids().skip(graph.endpoints() as usize);
         let links: Vec<LinkId> = ports.filter(between_switches).collect();
         let waiting = self.waiting(&links, self.stuck_queues(&links));
-        let circle = waiting.circle(&waiting.never_again(), &BTreeSet::new())?;
+        let cycle = waiting.cycle(&waiting.never_again(), &BTreeSet::new())?;
         let name = |queue: &QueueAt| graph.port_name(waiting.stuck[queue].link);
-        let names: Vec<String> = circle.iter().map(name).collect();
+        let names: Vec<String> = cycle.iter().map(name).collect();
         Some(format!(
             "deadlock: {} waits for {} again",
             names.join(" waits for "),
@@ -322,7 +322,7 @@ impl<C: Calendar> Simulation<C> {
     }
 
     // LNK-42
-    fn deadlock_record(&self, now: Time, circle: &[QueueAt], waiting: &Waiting) -> DeadlockRecord {
+    fn deadlock_record(&self, now: Time, cycle: &[QueueAt], waiting: &Waiting) -> DeadlockRecord {
         let port = |queue: &QueueAt| {
             let of = &waiting.stuck[queue];
             let (node, port) = self.sender(of.link);
@@ -334,46 +334,46 @@ impl<C: Calendar> Simulation<C> {
                 bytes: of.bytes,
             }
         };
-        // The pause that closed the circle; of queues no node knows since when they are paused.
+        // Start of the pause that closed the cycle. For pauses of queues the start is not recorded.
         let since = |queue: &QueueAt| {
             let of = &waiting.stuck[queue];
             let key = class_at(of.link, of.class);
             let part = self.net.part_of(queue.0);
             part.core.paused.get(&key).map_or(now, |pause| pause.0)
         };
-        let flows = circle
+        let flows = cycle
             .iter()
             .filter_map(|queue| waiting.flows.get(queue))
             .flatten();
         let flows: BTreeSet<u32> = flows.copied().collect();
         DeadlockRecord {
-            at_ps: circle.iter().map(since).max().unwrap_or(now),
+            at_ps: cycle.iter().map(since).max().unwrap_or(now),
             seen_ps: now,
-            ports: circle.iter().map(port).collect(),
+            ports: cycle.iter().map(port).collect(),
             flows: flows.into_iter().collect(),
         }
     }
 }
 
-/// Who waits for whom.
+/// Stuck queues and the queues that they wait for.
 #[derive(Debug, Default)]
 struct Waiting {
     stuck: BTreeMap<QueueAt, Stuck>,
-    /// The queues with the packets that keep up a pause.
+    /// Queues with the packets that cause a pause.
     holders: BTreeMap<HeldAt, BTreeSet<QueueAt>>,
     /// Flows of these packets, by queue.
     flows: BTreeMap<QueueAt, BTreeSet<u32>>,
 }
 
 impl Waiting {
-    /// Of the stuck queues those that can never send again: one of the pauses that hold it is kept up
-    /// by packets all of which stand in such queues.
+    /// Stuck queues that can never send again. A queue is one of them if all packets that cause one of its pauses are
+    /// in such queues.
     // LNK-41
     fn never_again(&self) -> BTreeSet<QueueAt> {
         let mut dead: BTreeSet<QueueAt> = self.stuck.keys().copied().collect();
         loop {
             let for_ever = |held: &HeldAt| {
-                // Without a holder the resume is under way.
+                // If no packet causes the pause any more, the resume frame is in flight.
                 let holders = self.holders.get(held);
                 holders.is_some_and(|queues| queues.is_subset(&dead))
             };
@@ -389,10 +389,10 @@ impl Waiting {
         }
     }
 
-    /// Dead queues each of which waits for the next, and the last for the first: the circle that is met
-    /// first from a queue that was not dead before.
-    fn circle(&self, dead: &BTreeSet<QueueAt>, before: &BTreeSet<QueueAt>) -> Option<Vec<QueueAt>> {
-        // Every dead queue waits for a dead one, so following them ends in a circle.
+    /// First cycle of dead queues that contains a queue which was not dead before. Each queue waits for the next, and
+    /// the last waits for the first.
+    fn cycle(&self, dead: &BTreeSet<QueueAt>, before: &BTreeSet<QueueAt>) -> Option<Vec<QueueAt>> {
+        // Every dead queue waits for a dead queue, so the chain ends in a cycle.
         let next = |queue: &QueueAt| -> Option<QueueAt> {
             let held = self.stuck.get(queue)?.held.iter();
             let all_dead = |at: &&BTreeSet<QueueAt>| at.is_subset(dead);
@@ -401,7 +401,7 @@ impl Waiting {
                 .filter(all_dead);
             queues.next()?.first().copied()
         };
-        // What only waits for a circle that is known makes no other.
+        // A queue that only waits for a known cycle does not form a new one.
         let is_fresh = |queue: &QueueAt| !before.contains(queue);
         let mut starts = dead.iter().copied().filter(is_fresh);
         starts.find_map(|start| {
@@ -422,7 +422,7 @@ impl Waiting {
 mod tests {
     use super::*;
 
-    /// The queue of a network in which each switch has one, with the same number.
+    /// Queue `number` of switch `number`, in a network with one queue per switch.
     fn of_port(number: u32) -> QueueAt {
         (NodeId::from_bits(number), QueueId::new(number as usize))
     }
@@ -466,39 +466,39 @@ mod tests {
         // A chain that ends in something that moves, or in a resume that is under way.
         assert_eq!(dead(&[(1, &[2]), (2, &[9])]), [0; 0]);
         assert_eq!(dead(&[(1, &[2]), (2, &[])]), [0; 0]);
-        // 4 hangs on the circle.
+        // 4 waits for the cycle.
         assert_eq!(dead(&[(1, &[2]), (2, &[1]), (4, &[1])]), [1, 2, 4]);
     }
 
     // AUD-09
     #[test]
-    fn a_circle_is_found_and_a_tree_is_none() {
-        let circle = |edges: &[(u32, &[u32])]| {
+    fn a_cycle_is_found_and_a_tree_has_none() {
+        let cycle = |edges: &[(u32, &[u32])]| {
             let waiting = case(edges);
-            let found = waiting.circle(&waiting.never_again(), &BTreeSet::new());
-            found.map(|circle| {
-                circle
+            let found = waiting.cycle(&waiting.never_again(), &BTreeSet::new());
+            found.map(|cycle| {
+                cycle
                     .into_iter()
                     .map(|(node, _)| node.bits())
                     .collect::<Vec<_>>()
             })
         };
-        assert_eq!(circle(&[(0, &[1, 2]), (1, &[2]), (2, &[])]), None);
+        assert_eq!(cycle(&[(0, &[1, 2]), (1, &[2]), (2, &[])]), None);
         assert_eq!(
-            circle(&[(0, &[1]), (1, &[3]), (2, &[]), (3, &[1])]),
+            cycle(&[(0, &[1]), (1, &[3]), (2, &[]), (3, &[1])]),
             Some(vec![1, 3])
         );
-        assert_eq!(circle(&[(0, &[0])]), Some(vec![0]));
+        assert_eq!(cycle(&[(0, &[0])]), Some(vec![0]));
     }
 
     // LNK-42
     #[test]
-    fn a_circle_is_named_once_and_in_the_order_of_waiting() {
+    fn a_cycle_is_reported_once_and_in_the_order_of_waiting() {
         let waiting = case(&[(0, &[1]), (1, &[3]), (2, &[1]), (3, &[2])]);
         let dead = waiting.never_again();
-        let found = waiting.circle(&dead, &BTreeSet::new());
+        let found = waiting.cycle(&dead, &BTreeSet::new());
         assert_eq!(found, Some([1, 3, 2].map(of_port).to_vec()));
         let before: BTreeSet<QueueAt> = [1, 2, 3].map(of_port).into();
-        assert_eq!(waiting.circle(&dead, &before), None, "0 only waits");
+        assert_eq!(waiting.cycle(&dead, &before), None, "0 only waits");
     }
 }

@@ -1,4 +1,4 @@
-//! How many threads a run gets.
+//! Number of threads of a run.
 
 use std::num::NonZero;
 use std::thread::available_parallelism;
@@ -13,12 +13,12 @@ use super::measure::RecordSpec;
 use crate::record::ThreadUse;
 use crate::workload::Job;
 
-/// How many threads a run shall have.
+/// Requested number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
     /// At most this many; 0: as many as there are processors.
     pub asked: u32,
-    /// Also if there are fewer processors, or so little to do that one thread is faster.
+    /// Use this number even if there are fewer processors, or if one thread is faster for a small network.
     pub forced: bool,
 }
 
@@ -44,18 +44,18 @@ const FEWEST_PACKETS: u64 = 100;
 pub(super) struct Division {
     /// Partitions, and threads.
     pub parts: u32,
-    /// What happens in one partition touches no other before this much later.
+    /// Lookahead: an event in one partition affects other partitions at the earliest after this time.
     pub lookahead_ps: Time,
     /// [`Threads::forced`].
     pub forced: bool,
-    /// There are more threads than processors: none looks for the others, all sleep.
+    /// There are more threads than processors, so threads sleep instead of spinning.
     pub crowded: bool,
 }
 
-/// No scheme has frames smaller than this, unless its numbers say so.
+/// Smallest frame size of schemes that do not declare smaller frames.
 const SMALLEST_BYTES: u16 = 16;
 
-/// Bytes that no frame of a plan falls below. That none does is checked whenever one crosses.
+/// Lower bound of the frame size of a plan, in bytes. It is checked for each frame that crosses partitions.
 // PAR-02
 pub(super) fn smallest_frame(plan: &Plan) -> u64 {
     let nic = &plan.nic;
@@ -72,7 +72,7 @@ pub(super) fn smallest_frame(plan: &Plan) -> u64 {
     smallest.unwrap_or(1).max(1).into()
 }
 
-/// Divides the network of a plan; says what came of it.
+/// Divides the network of a plan, and returns the division and the use of threads.
 // PAR-07
 pub(super) fn divide(plan: &Plan) -> (Option<(Cut, Division)>, ThreadUse) {
     let processors = available_parallelism().map_or(1, NonZero::get) as u32;
@@ -140,10 +140,10 @@ pub(super) fn divide(plan: &Plan) -> (Option<(Cut, Division)>, ThreadUse) {
 /// Ports of a lane: the state of this many fits the caches.
 const PORTS_PER_LANE: u32 = 1024;
 
-/// Fewer lanes than this gain nothing either: prefetching covers what such a network touches.
+/// Smallest useful number of lanes. For a smaller network prefetching is sufficient.
 const FEWEST_LANES: u32 = 8;
 
-/// More lanes than this gain nothing: a calendar of its own has its price, too.
+/// Largest useful number of lanes, because each lane has the cost of its own calendar.
 const MOST_LANES: u32 = 64;
 
 /// The network of a plan cut into the lanes in which its partitions are worked through; `None`: one.

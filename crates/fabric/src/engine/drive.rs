@@ -78,8 +78,8 @@ impl<C: Calendar + Send> Simulation<C> {
         self.close(ending, seconds, recorder)
     }
 
-    /// The time of the next probe. While nothing is in the network no probe sees anything: those are
-    /// recorded together, so that a flow in the far future costs nothing.
+    /// Returns the time of the next probe. Probes of an empty network are recorded together, so that idle time until a
+    /// late flow costs nothing.
     // ENG-33
     fn skip_idle_probes(&mut self, now: Time, recorder: &mut dyn Recorder) -> Time {
         let next = now + self.probe_ps;
@@ -89,7 +89,7 @@ impl<C: Calendar + Send> Simulation<C> {
         if self.net.live() > 0 || self.net.alive() > 0 {
             return next;
         }
-        // A probe at the start of the flow, or at the end of the run, is no idle one.
+        // A probe at the start of the flow, or at the end of the run, does not count as idle.
         let idle = start_ps.min(self.until_ps).saturating_sub(now + 1) / self.probe_ps;
         if idle == 0 {
             return next;
@@ -99,7 +99,7 @@ impl<C: Calendar + Send> Simulation<C> {
         last + self.probe_ps
     }
 
-    /// Whether the run is over now that everything up to `until` has happened.
+    /// Returns the ending of the run if it ends after all events up to `until`.
     // ENG-07
     fn ending(&self, until: Time, limit: bool) -> Option<Ending> {
         let no_flow_to_come = self.next_start_ps().is_none();
@@ -135,9 +135,9 @@ impl<C: Calendar + Send> Simulation<C> {
         next_start_ps(&self.net).into_iter().chain(ranks).min()
     }
 
-    /// Nothing has moved for so long that every sender has run into its timeout, and nothing is
-    /// in flight: only timers are left, and they change nothing. Where pauses are repeated, some of them are
-    /// always in flight; what else was, has arrived.
+    /// Returns true if the run is stuck: there has been no progress for longer than every timeout, and no frame is in
+    /// flight. Only timers are left, and they change nothing. Repeated pause frames are ignored, because some of them
+    /// are always in flight.
     // ENG-14, QNT-12
     fn is_stuck(&self, until: Time) -> bool {
         let recovery = &self.net.parts[0].parameters.nic.recovery;

@@ -47,8 +47,8 @@ impl<C: Calendar> Partition<C> {
         round
     }
 
-    /// Whether a kicked port takes part: it has something to send and its link is free. If the link
-    /// is not free, the port is called when it is.
+    /// Returns true if a kicked port takes part in the round: it has packets to send and its link is free. If the link
+    /// is busy, the port is called when the link becomes free.
     #[inline]
     fn admit_to_round<const MORE: bool>(&mut self, link: LinkId) -> bool {
         let near = &mut self.core.links.near[link];
@@ -147,7 +147,7 @@ impl<C: Calendar> Partition<C> {
             .push_to(lane, Event::new(arrival, phase::ARRIVAL, link.bits(), id));
     }
 
-    /// A frame goes to another partition. Kept out of the way of those that do not.
+    /// Sends a frame to another partition. It is a separate function to keep the common case fast.
     #[inline(never)]
     fn leave<const MORE: bool>(&mut self, link: LinkId, at: Time, id: PacketId) {
         let to = self.core.links.far[link].part;

@@ -20,7 +20,7 @@ pub(super) struct Ended {
     kinds: Vec<&'static str>,
 }
 
-/// What rows are ordered by, as in [`OperationRecord::order`], and where the rest is.
+/// Sort key of a row, as in [`OperationRecord::order`], and the position of its other fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     end_ps: Time,
@@ -138,7 +138,7 @@ pub(super) fn pass_on<'a>(
     }
 }
 
-/// Appends a number: seven bits a byte, the lowest first, and a bit that says whether more follow.
+/// Appends a number with seven bits per byte, lowest bits first. The top bit of a byte is set if more bytes follow.
 fn pack(mut number: u64, to: &mut Vec<u8>) {
     while number > 0x7f {
         to.push(number as u8 | 0x80);

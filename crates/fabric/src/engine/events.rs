@@ -49,7 +49,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Something is recorded besides.
+    /// Returns true if a measure is enabled.
     fn watched(&self) -> bool {
         self.recording.is_some()
     }
@@ -142,15 +142,14 @@ impl<C: Calendar> Partition<C> {
         {
             return self.lose(link, id, lost);
         }
-        // SW-45: PFC frames are obeyed later
+        // SW-45: PFC frames take effect later
         if MORE && is_frame && self.settings.pause_response_ps > 0 && self.put_off(link, id) {
             return;
         }
         self.hand_over::<MORE>((node, port, base), id, is_frame);
     }
 
-    /// Schedules the time at which the receiver obeys a pause or resume of PFC. Returns false for
-    /// other frames.
+    /// Schedules the time at which a PFC frame takes effect at its receiver. Returns false for other frames.
     // SW-45: response time
     #[inline(never)]
     fn put_off(&mut self, link: LinkId, id: PacketId) -> bool {
@@ -165,7 +164,7 @@ impl<C: Calendar> Partition<C> {
         is_pause
     }
 
-    /// The receiver of a link obeys a frame that was put off, unless the link has failed since.
+    /// A delayed PFC frame takes effect at the receiver of a link, unless the link has failed since.
     // SW-45: response time; LNK-21: a failure ends pauses
     fn obey_late(&mut self, link: LinkId, id: PacketId) {
         self.core.late_frames -= 1;
@@ -215,7 +214,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// A frame arrives at a port of a node that a measure may want to know more of. Kept out of the way of others.
+    /// Handles the arrival of a frame that a measure may follow. It is a separate function to keep the common case
+    /// fast.
     #[inline(never)]
     fn arrive_recorded(&mut self, (node, port, base): (LocalNode, u16, LinkId), id: PacketId) {
         let now = self.core.now;
@@ -357,7 +357,7 @@ impl<C: Calendar> Partition<C> {
             self.deliver_notices();
             return;
         }
-        // A timer that was set again for an earlier time does nothing at the old one (KER-06).
+        // An old event of a timer that was moved to an earlier time does nothing (KER-06).
         let alarm = &mut self.core.nodes[node];
         if alarm.armed_ps > now {
             return;

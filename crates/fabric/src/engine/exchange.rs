@@ -11,8 +11,8 @@ use super::outbox::FrameBatch;
 use super::partition::Partition;
 
 impl<C: Calendar> Partition<C> {
-    /// Everything before `window_ps`; frames for other partitions stay in the outbox. Returns when
-    /// the next event is, here or there, as far as this partition knows and it is before `limit`.
+    /// Runs all events before `window_ps`. Frames for other partitions stay in the outbox. Returns the time of the next
+    /// event that this partition knows, here or in another partition, or `limit` if that is earlier.
     pub(super) fn run_window(&mut self, window_ps: Time, limit: Time) -> Time {
         self.outbox.begin(window_ps);
         self.run_before(window_ps);
@@ -65,13 +65,13 @@ pub(super) fn exchange_frames<C: Calendar>(parts: &mut [Partition<C>]) {
 #[repr(align(128))]
 pub(super) struct Alone(pub AtomicU64);
 
-/// What the threads give each other at the end of a window. There are two sets of all: while one thread
-/// still reads the set of one window, another may be at the end of the next.
+/// Data that the threads exchange at the end of a window. There are two sets, because one thread may still read the set
+/// of one window while another thread is at the end of the next window.
 #[derive(Debug)]
 pub(super) struct Mailboxes {
     parts: usize,
     barrier: Barrier,
-    /// Per parity and partition: when the next event is that it knows of.
+    /// Per parity and partition: time of its next known event.
     next_ps: [Vec<Alone>; 2],
     /// Per parity, sender and receiver.
     mail: [Vec<Mutex<FrameBatch>>; 2],
@@ -97,7 +97,7 @@ impl Mailboxes {
         }
     }
 
-    /// Where the threads meet.
+    /// Barrier of the threads.
     pub fn barrier(&self) -> &Barrier {
         &self.barrier
     }

@@ -1,5 +1,5 @@
-//! What a flow is given at its start: its ports, its hash, the base round trip and BDP of its control, and the
-//! times that it would take alone in the network.
+//! Parameters of a flow at its start: its ports, its hash, the base RTT and BDP of its congestion control, and its
+//! ideal completion times in an empty network.
 
 use std::sync::Arc;
 
@@ -20,19 +20,19 @@ use crate::record::FlowRecord;
 use crate::routing::PathCounts;
 use crate::topology::Graph;
 
-/// What says which way a flow goes.
+/// Inputs that determine the path of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
     /// Hash of its identity.
     pub hash: u64,
-    /// Its queue pair at its NIC, where it shares one.
+    /// Queue pair at its NIC, if the flow shares one.
     pub pair: Option<u32>,
-    /// Which of the ports it takes, at both ends; `None`: by its hash. // RNK-16
+    /// Index of the port that it uses at both ends; `None`: chosen by its hash. // RNK-16
     pub rail: Option<u16>,
 }
 
 impl Way {
-    /// Of a flow with nothing but a hash.
+    /// Inputs of a flow that has only a hash.
     pub const fn of(hash: u64) -> Self {
         Self {
             hash,
@@ -56,7 +56,7 @@ pub(super) struct FlowParameters {
     slots: Option<SourceHashes>,
     /// Largest base round trip of the network, computed when first needed.
     network_rtt_ps: Option<Time>,
-    /// How many equal-cost paths there are, where senders choose among them.
+    /// Numbers of equal-cost paths, if senders choose among them.
     path_counts: Option<Arc<PathCounts>>,
 }
 
@@ -100,8 +100,8 @@ impl FlowParameters {
         mix64(self.seed ^ mix64(identity))
     }
 
-    /// What the packets of a flow carry for the choice of paths and of flow-table entries: the hash, or the ports
-    /// of both ends.
+    /// Hash field of the packets of a flow, for the choice of paths and of flow-table entries: the hash of the flow, or
+    /// the ports of both ends.
     pub fn packet_hash(&mut self, flow: &Flow, hash: u64) -> u32 {
         if let Some(slots) = &mut self.slots {
             let packets = flow.bytes.div_ceil(u64::from(self.nic.mtu)).max(1) as u32;
@@ -113,7 +113,7 @@ impl FlowParameters {
         }
     }
 
-    /// How many equal-cost paths there are, where senders choose among them; else 0.
+    /// Number of equal-cost paths if senders choose among them, else 0.
     // NDP-05
     fn path_count(&self, src: LinkId, dst: LinkId) -> u32 {
         let counts = self.path_counts.as_ref();
@@ -151,7 +151,7 @@ impl FlowParameters {
         Ends { src, dst }
     }
 
-    /// A flow on its way as its NIC is given it; `cookie` comes back with its end.
+    /// Returns the start parameters of a flow for its NIC. The end of the flow reports `cookie`.
     pub fn start(
         &mut self,
         flow: &Flow,

@@ -14,7 +14,7 @@ use crate::ids::LinkId;
 /// The paths of all flows, in the order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowPaths {
-    /// Where the path of each flow ends in `links`; it begins where that of the flow before ends.
+    /// End index in `links` of the path of each flow. The path starts at the end of the previous flow's path.
     pub ends: Vec<u32>,
     /// The links of all paths, each path from the sender's own link to that of the last switch.
     pub links: Vec<LinkId>,

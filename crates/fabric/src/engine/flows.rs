@@ -55,7 +55,7 @@ impl<C: Calendar> Partition<C> {
         self.start_on(flow, &Way::of(hash));
     }
 
-    /// Starts a flow on its way.
+    /// Starts a flow on the path given by `way`.
     pub(super) fn start_on(&mut self, flow: Flow, way: &Way) {
         let now = self.core.now;
         let ends = self.parameters.endpoints(&flow, way);
@@ -94,10 +94,10 @@ impl<C: Calendar> Partition<C> {
         self.core.ends.clear();
     }
 
-    /// ENG-21, AUD-07: nothing is faster than a flow alone.
+    /// ENG-21, AUD-07: a flow is not faster than in an empty network.
     fn check_slowdown(&mut self, record: &FlowRecord, end: &FlowEnd) {
         let took_ps = end.received_ps.saturating_sub(record.flow.start_ps);
-        // LNK-30: where paths become others, that of the start is no bound.
+        // LNK-30: if paths change, the ideal of the initial path is not a bound.
         let bound =
             !self.settings.spraying && !self.faults.states.as_ref().is_some_and(|s| s.change());
         if bound && took_ps < record.ideal_received_ps && self.flows.violations.len() < 20 {

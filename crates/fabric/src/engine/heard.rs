@@ -1,4 +1,4 @@
-//! What state machines say to an account of where flows spend their time (`measure/blame.rs`).
+//! Events that state machines report to the delay breakdown (`measure/blame.rs`).
 
 use crate::ids::{LinkId, LocalNode, NodeId};
 use dataplane::ids::QueueId;
@@ -6,18 +6,18 @@ use dataplane::nic::Wait;
 use dataplane::packet::PacketId;
 use dataplane::sink::DropCause;
 
-/// Something that a node has said through its sink, where somebody listens.
+/// An event that a node has reported through its sink.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Heard {
-    /// What a flow waits for at its NIC from now on.
+    /// The reason for which a flow waits at its NIC has changed.
     Waits { flow: u32, cookie: u32, wait: Wait },
-    /// A switch lets a packet join a queue that it had held back.
+    /// A switch has released a parked packet to a queue.
     Released { node: LocalNode, id: PacketId },
     /// A packet was dropped.
     Dropped {
         flow: u32,
         psn: u32,
-        /// It carried data, whole or trimmed.
+        /// True if it carried data, whole or trimmed.
         is_data: bool,
         cause: DropCause,
         /// The node that dropped it.

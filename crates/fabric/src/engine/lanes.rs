@@ -48,7 +48,7 @@ impl<C: Calendar> Lanes<C> {
         }
     }
 
-    /// How many there are.
+    /// Number of lanes.
     pub fn count(&self) -> usize {
         self.next_ps.len()
     }
@@ -79,8 +79,8 @@ impl<C: Calendar> Lanes<C> {
         self.next_ps[lane] = self.next_ps[lane].min(event.time);
     }
 
-    /// Begins a window: up to its end, lanes can be worked through one after the other. `None`: nothing
-    /// is left before `limit`.
+    /// Starts a window, in which the lanes can run one after the other. Returns its end, or `None` if there are no
+    /// events before `limit`.
     // PAR-11
     pub fn window(&mut self, limit: Time) -> Option<Time> {
         let first_ps = self.first_ps(limit);
@@ -88,7 +88,7 @@ impl<C: Calendar> Lanes<C> {
         (first_ps < limit).then_some(self.window_ps)
     }
 
-    /// No later than the next event of all lanes; `limit` if none is before that.
+    /// Lower bound of the time of the next event of all lanes; `limit` if there is no earlier event.
     pub fn first_ps(&mut self, limit: Time) -> Time {
         self.horizon_ps = self.horizon_ps.max(limit);
         self.note_next();
@@ -120,7 +120,7 @@ impl<C: Calendar> Lanes<C> {
         self.next_ps[self.at] = next.map_or(self.horizon_ps, |event| event.time);
     }
 
-    /// Whether nothing is pending in any lane.
+    /// Returns true if all lanes are empty.
     pub fn is_empty(&self) -> bool {
         self.here.is_empty()
             && self.resting.iter().all(Calendar::is_empty)

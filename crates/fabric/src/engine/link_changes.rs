@@ -110,7 +110,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// New routes come to a node.
+    /// Installs new routes at a node.
     // LNK-12
     fn take_routes(&mut self, node: LocalNode) {
         let now = self.core.now;
@@ -143,7 +143,7 @@ impl<C: Calendar> Partition<C> {
         self.nics[host.index()].reach(sink.core.now, parts, sink);
     }
 
-    /// Returns how the frame is lost that comes to the end of a lossy link now; `None`: it is not lost.
+    /// Returns how the frame that now arrives at the end of a lossy link is lost; `None`: it is not lost.
     // LNK-02
     #[cold]
     pub(super) fn lost(&mut self, link: LinkId, id: PacketId) -> Option<Lost> {

@@ -1,4 +1,4 @@
-//! Links, a record for each end of each direction, and who asked to send.
+//! Links: a record for each end of each direction, and the ports that requested to send.
 
 use dataplane::ids::IndexVec;
 use dataplane::prefetch::large_pages;
@@ -10,8 +10,7 @@ use super::places::Places;
 use crate::ids::{LinkId, LocalNode};
 use crate::topology::{Graph, Loss};
 
-/// What the sender of a link keeps of it, one cache line. The global number of a link is the number
-/// of the port that sends.
+/// Sender's state of a link, in one cache line. The global number of a link is the number of the port that sends.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Near {
@@ -23,7 +22,7 @@ pub(super) struct Near {
     pub bytes: u64,
     pub data_packets: u64,
     pub data_bytes: u64,
-    /// Time that a byte takes; 0: not a whole number of ps, ask [`Links::rates`].
+    /// Transmission time of a byte; 0: it is not a whole number of ps, use [`Links::rates`].
     ps_per_byte: u32,
     /// The node that sends, by its number in its partition, and its port.
     pub node: LocalNode,
@@ -40,7 +39,7 @@ pub(super) struct Near {
     pub leaves: bool,
 }
 
-/// What the receiver of a link keeps of it.
+/// Receiver's state of a link.
 #[derive(Clone, Debug)]
 #[repr(align(32))]
 pub(super) struct Far {
@@ -59,7 +58,7 @@ pub(super) struct Far {
     pub lossy: bool,
 }
 
-/// How PFC held the sender of a link.
+/// Pauses of the sender of a link by PFC.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pauses {
     /// Times that a class of the sending port became paused.
@@ -70,7 +69,7 @@ pub(super) struct Pauses {
     pub frames: u64,
     /// PFC frames with XON that it received.
     pub resume_frames: u64,
-    /// Since when at least one class is paused; [`NEVER`]: none is.
+    /// Time since which at least one class is paused; [`NEVER`]: no class is paused.
     pub since_ps: Time,
     pub paused_ps: Time,
 }

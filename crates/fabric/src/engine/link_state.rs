@@ -1,4 +1,4 @@
-//! What a partition knows of links that fail and come back during a run. The rules are in `specs/links.md`.
+//! State of links that fail and recover during a run, per partition. The rules are in `specs/links.md`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use crate::link_failures::{LinkFailures, parts};
 use crate::routing::routes;
 use crate::topology::Graph;
 
-/// What a link's ends know of it beyond what runs it.
+/// Failure state of the two ends of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct End {
-    /// Of the sender: when the last bit of the last frame would have left.
+    /// Sender: time at which the last bit of the last frame would have left.
     pub busy_ps: Time,
-    /// Of the sender, if it is a host: replies that waited and were lost.
+    /// Sender, if it is a host: number of waiting replies that were lost.
     pub lost_waiting: u64,
-    /// Of the receiver: frames in flight at that time are lost.
+    /// Receiver: time of the last failure. Frames in flight at that time are lost.
     pub failed_ps: Time,
-    /// Of the receiver: frames that were in flight when it failed.
+    /// Receiver: number of frames that were in flight when the link failed.
     pub lost_in_flight: u64,
 }
 
@@ -40,15 +40,16 @@ pub(super) struct NewRoutes {
     pub allowed: Vec<Option<Pairs>>,
 }
 
-/// The links of a run whose links fail, as a partition knows them.
+/// Link states of a partition, in a run whose links fail.
 #[derive(Debug)]
 pub(super) struct LinkStates {
     pub link_failures: Arc<LinkFailures>,
     seed: u64,
     choice: PathChoice,
     pub ends: IndexVec<LinkId, End>,
-    /// Links that routing takes to be down, and how many changes it knows of.
+    /// Links that routing considers down.
     down: BTreeSet<LinkId>,
+    /// Number of changes that routing has processed.
     known: usize,
     pub new_routes: NewRoutes,
     /// When the last change, or the last new routes, come.
@@ -86,17 +87,17 @@ impl LinkStates {
         }))
     }
 
-    /// Whether links change during the run.
+    /// Returns true if links change during the run.
     pub fn change(&self) -> bool {
         !self.link_failures.changes().is_empty()
     }
 
-    /// Whether anything is to change after `now`.
+    /// Returns true if a link changes after `now`.
     pub fn pending(&self, now: Time) -> bool {
         now < self.last_ps
     }
 
-    /// The network as routing knows it.
+    /// The network without the links that routing considers down.
     pub fn known_graph(&self, graph: &Graph) -> Graph {
         let down: Vec<LinkId> = self.down.iter().copied().collect();
         graph.without(&down)
@@ -139,7 +140,7 @@ impl LinkStates {
     }
 }
 
-/// Of every endpoint its connected part of the network; `None`: all endpoints reach each other.
+/// Connected part of the network, per endpoint; `None`: all endpoints can reach each other.
 // LNK-13
 pub(super) fn reachable_parts(known: &Graph) -> Option<Arc<[u32]>> {
     let parts = parts(known);

@@ -1,10 +1,10 @@
-//! Runs in which every node is alone with its memory and frames go from node to node as bytes, carried by
-//! whatever the caller has (rules LIV-01 to LIV-11 of `specs/lockstep.md`).
+//! Runs in which nodes share no memory and exchange frames as bytes over a [`Carrier`] of the caller (rules LIV-01 to
+//! LIV-11 of `specs/lockstep.md`).
 //!
-//! Each node is a partition with a thread of its own; all go on window by window, as in `exchange.rs`. What is
-//! sent in a window is encoded (crate `wire`), handed to the node's [`Carrier`], received by the carrier of
-//! the node at the link's end, and decoded there. Beside the frames, nodes tell each other times: when the
-//! transmission of each frame began, and when their next event is.
+//! Each node is a partition with its own thread. All advance window by window, as in `exchange.rs`. Frames of a window
+//! are encoded (crate `wire`) and passed to the node's carrier. The carrier of the node at the other end of the link
+//! receives them, and they are decoded there. In addition to frames, nodes exchange only times: the start of the
+//! transmission of each frame, and the time of their next event.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -30,10 +30,10 @@ use crate::ids::{LinkId, NodeId};
 use crate::record::{Outcome, Progress, Recorder};
 use crate::topology::Graph;
 
-/// Carries the frames of one node over its links: to the nodes at their ends, and from them.
+/// Carries the frames of one node over its links, in both directions.
 ///
-/// Frames of a link arrive in the order in which they were sent, and none is lost: a carrier that cannot promise
-/// that returns an error.
+/// Frames of a link must arrive in the order of sending and without loss. A carrier that cannot guarantee that returns
+/// an error.
 pub trait Carrier: Send {
     /// A round begins. What was sent in the round before the last has been received.
     fn begin_round(&mut self);
@@ -44,11 +44,11 @@ pub trait Carrier: Send {
     /// The frame cannot be sent at all.
     fn send(&mut self, port: u16, frame: &[u8]) -> Result<bool, LinkError>;
 
-    /// Receives exactly this many frames from the link of a port, and calls `take` with each, in their order. The
-    /// caller knows that they were sent.
+    /// Receives exactly this number of frames from the link of a port, and calls `take` with each, in order. The frames
+    /// have already been sent.
     ///
     /// # Errors
-    /// One did not come, or `take` has refused one.
+    /// A frame did not arrive, or `take` refused a frame.
     fn receive(
         &mut self,
         port: u16,
@@ -161,17 +161,18 @@ impl std::error::Error for LinkError {}
 /// A run in lockstep, when it has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// What a run of the simulator has, too.
+    /// Outcome, as for a run of the simulator.
     pub outcome: Outcome,
     /// Frames that were carried.
     pub frames: u64,
-    /// Bytes of these frames, without the checksum of Ethernet.
+    /// Bytes of these frames, without the Ethernet checksum.
     pub bytes: u64,
-    /// How often all nodes have met.
+    /// Number of rounds, that is, of synchronisations of all nodes.
     pub rounds: u64,
 }
 
-/// Why nodes of a run would have to know more of each other than their frames say; `None`: they need not.
+/// Reason why a plan cannot run in lockstep: its nodes need more data from each other than frames carry. `None` if the
+/// plan can run.
 // LIV-02
 #[must_use]
 pub fn refusal(plan: &Plan) -> Option<&'static str> {
@@ -193,7 +194,7 @@ pub fn refusal(plan: &Plan) -> Option<&'static str> {
     None
 }
 
-/// What both ends of each link know of its frames.
+/// Frame format that both ends of each link use.
 #[must_use]
 pub fn network(plan: &Plan) -> Network {
     wire_network(plan)
@@ -240,17 +241,16 @@ pub fn run(
     }
 }
 
-/// What nodes tell each other beside frames: times, and nothing else. There are two sets of all, as in
-/// `exchange.rs`.
+/// Times that nodes exchange in addition to frames. There are two sets of all, as in `exchange.rs`.
 // LIV-05
 struct Meeting {
     graph: Arc<Graph>,
     network: Network,
     lookahead_ps: Time,
     barrier: Barrier,
-    /// Per node: when the next event is that it knows of.
+    /// Per node: time of its next known event.
     next_ps: [Vec<Alone>; 2],
-    /// Per node: how many frames found no room in this round.
+    /// Per node: number of frames that did not fit into this round.
     waiting: [Vec<Alone>; 2],
     /// Per link: when the transmission of the frames of this round began.
     begun_ps: [IndexVec<LinkId, Mutex<Vec<Time>>>; 2],
@@ -295,10 +295,10 @@ impl Meeting {
         times.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The least of what nodes have told each other, and how many frames wait in all.
+    /// Earliest next event of all nodes, and the total number of waiting frames.
     fn outlook(&self, parity: usize) -> (Time, u64) {
-        let first_ps = told(&self.next_ps[parity]).min();
-        let waiting = told(&self.waiting[parity]).sum();
+        let first_ps = values(&self.next_ps[parity]).min();
+        let waiting = values(&self.waiting[parity]).sum();
         (first_ps.unwrap_or(Time::MAX), waiting)
     }
 
@@ -324,8 +324,8 @@ impl Meeting {
     }
 }
 
-/// What each node has told.
-fn told(all: &[Alone]) -> impl Iterator<Item = u64> {
+/// Value of each node.
+fn values(all: &[Alone]) -> impl Iterator<Item = u64> {
     all.iter().map(|one| one.0.load(Ordering::Relaxed))
 }
 
@@ -341,7 +341,7 @@ struct Port {
     waiting: VecDeque<(Time, Box<[u8]>)>,
 }
 
-/// A node's thread, and what it needs besides its partition.
+/// State of a node's thread, in addition to its partition.
 struct Station<'a> {
     meeting: &'a Meeting,
     node: NodeId,
@@ -514,8 +514,8 @@ impl<'a> Station<'a> {
     }
 }
 
-/// A frame whose transmission began at a time comes from a link: reads it, and schedules its arrival by the size
-/// that the receiver computes. Nothing can arrive before what has happened already.
+/// Decodes a frame from a link and schedules its arrival. The arrival follows from the start of transmission and from
+/// the size that the receiver computes. It cannot be before events that have already happened.
 fn arrive<C: Calendar>(
     part: &mut Partition<C>,
     link: LinkId,

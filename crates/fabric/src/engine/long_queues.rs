@@ -1,5 +1,5 @@
-//! What long queues hold, kept from one look to the next: only packets that joined or left are visited, not the
-//! ten thousand that are still there.
+//! Caches the contents of long queues between two reads. A read visits only packets that joined or left since the last
+//! one, because a long queue can contain ten thousand packets.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -8,12 +8,12 @@ use dataplane::ids::QueueId;
 use dataplane::packet::{Arena, Kind, NO_PACKET, PacketId, flag};
 use dataplane::switch::{MixedMap, QueueState};
 
-/// How many queues are read in turn.
+/// Number of queues that are read in turn.
 const INTERLEAVED: usize = 16;
 
 /// By what packets of a queue are counted.
 pub(super) trait Counted: Copy + Eq + Hash {
-    /// What a packet counts for, and how much; `None`: for nothing.
+    /// Key of a packet and its amount; `None`: the packet does not count.
     fn of(arena: &Arena, id: PacketId) -> Option<(Self, u64)>;
 }
 
@@ -41,7 +41,7 @@ impl Counted for FromIngress {
     }
 }
 
-/// Data packets by their class and all that tells their way.
+/// Data packets by their class and by everything that determines their path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct OnWay {
     pub flow: u32,
@@ -76,9 +76,9 @@ struct QueuedPacket<K> {
 #[derive(Debug)]
 struct KnownQueue<K> {
     packets: VecDeque<QueuedPacket<K>>,
-    /// What they count together.
+    /// Sums of their amounts by key.
     counts: MixedMap<K, u64>,
-    /// What [`QueueState::taken`] said.
+    /// [`QueueState::taken`] at the last read.
     taken: u32,
 }
 
@@ -117,7 +117,7 @@ impl<K: Counted> KnownQueue<K> {
         self.counts.clear();
     }
 
-    /// How many packets were taken since the last look.
+    /// Number of packets that were taken since the last read.
     fn gone(&self, queue: &QueueState) -> usize {
         (queue.taken.wrapping_sub(self.taken) % QueueState::TURN) as usize
     }
@@ -238,7 +238,7 @@ struct Open<'a, K> {
 pub(super) struct Reader<'a, K> {
     queues: &'a mut LongQueues<K>,
     open: [Option<Open<'a, K>>; INTERLEAVED],
-    /// How many of them are in use.
+    /// Number of entries in use.
     count: usize,
 }
 

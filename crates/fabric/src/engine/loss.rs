@@ -14,12 +14,11 @@ struct Lossy {
     lost: u64,
 }
 
-/// What every link loses. Each direction draws from a stream of its own, once for each frame that
-/// comes to its end.
+/// Losses of all links. Each direction has its own random stream and draws once for each frame that arrives at its end.
 // TOP-20
 #[derive(Debug)]
 pub(super) struct Losses {
-    /// By the number of the link; empty where no link loses anything.
+    /// By the number of the link; empty if all links are lossless.
     links: IndexVec<LinkId, Lossy>,
 }
 
@@ -41,7 +40,7 @@ impl Losses {
         self.links.is_empty()
     }
 
-    /// Whether the frame that comes to the end of a lossy link now is lost.
+    /// Returns true if the frame that now arrives at the end of a lossy link is lost.
     pub fn takes(&mut self, link: LinkId) -> bool {
         let lossy = &mut self.links[link];
         let lost = lossy.loss.takes(lossy.stream.next_u64());

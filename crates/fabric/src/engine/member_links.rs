@@ -1,4 +1,4 @@
-//! What the links of a group's hosts carry at most, and so how long a collective takes at least.
+//! Capacity of the links of a group's hosts, which gives the minimum time of a collective.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::workload::Job;
 pub(super) struct MemberLinks {
     /// Members of the group.
     count: u32,
-    /// Switches that all their hosts hang on: nothing takes another way while these links are up.
+    /// Switches that all their hosts are connected to. All traffic uses these links while they are up.
     common: BTreeSet<u32>,
     /// Members in a set, and the rate of its links in bit/s, each pair once.
     sets: BTreeSet<(u32, u128)>,
@@ -116,7 +116,7 @@ impl MemberLinks {
         }))
     }
 
-    /// Whether no two members share a host.
+    /// Returns true if each member has its own host.
     pub fn are_apart(&self) -> bool {
         self.divisions.iter().any(|&(hosts, _)| hosts == self.count)
     }

@@ -16,7 +16,7 @@ impl Merged {
         self.of_type().extend(rows);
     }
 
-    /// Adds these rows, all of them, without copying them if there are no others.
+    /// Moves all rows to the output. They are not copied if the output has no rows of this type.
     pub fn take<R: Row>(&mut self, rows: &mut Vec<R>) {
         let all = self.of_type();
         match all.is_empty() {

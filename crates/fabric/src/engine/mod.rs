@@ -1,17 +1,21 @@
 //! The simulator: drives switches and NICs in virtual time.
 //!
-//! A handler touches only its own node. What concerns another node travels as a frame on a link.
-//! Inside an instant, all arrivals come first, then timers, then flows that start; then the ports
-//! that were kicked choose what to send, in rounds: a port that is kicked by a choice of this round
-//! has its turn in the next. The rules are in `specs/engine.md`.
+//! A handler touches only its own node. Nodes affect each other only by frames on links. The order within an instant
+//! is:
 //!
-//! A [`Simulation`] is the whole: traffic, probes, when it ends, its audit. The network itself is
-//! divided into partitions (`partition.rs`), each with the state machines, packets and calendar of
-//! its nodes. Where there are several, each has a thread (`workers.rs`), and frames that cross from one
-//! to another are handed over between windows of time (`exchange.rs`, `specs/threads.md`). A large
-//! partition is worked through in lanes (`lanes.rs`) in the same way, on one thread. So a
-//! handler must not even look at a node of another partition, and what is scheduled for both ends of
-//! a link has to be scheduled at both.
+//! 1. arrivals,
+//! 2. timers,
+//! 3. flow starts,
+//! 4. transmissions: ports that were kicked choose a packet, in rounds. A port that is kicked by a choice of this round
+//!    chooses in the next round.
+//!
+//! The rules are in `specs/engine.md`.
+//!
+//! A [`Simulation`] contains the traffic, the probes, the end conditions and the audit. The network is divided into
+//! partitions (`partition.rs`), each with the state machines, packets and calendar of its nodes. Each partition has a
+//! thread (`workers.rs`). Frames to another partition are handed over between windows of time (`exchange.rs`,
+//! `specs/threads.md`). A large partition is divided into lanes (`lanes.rs`) in the same way, on one thread. Therefore
+//! a handler must not read a node of another partition. An event for both ends of a link must be scheduled at both.
 
 mod audit;
 mod audit_receivers;
@@ -104,15 +108,15 @@ pub struct Plan {
     pub switch: SwitchConfig,
     /// Switches with a configuration of their own.
     pub switch_at: SwitchesAt,
-    /// What every NIC is.
+    /// Configuration of every NIC.
     pub nic: NicConfig,
-    /// Where T and BDP of the controls come from.
+    /// Source of T and BDP of the congestion controls.
     pub base_rtt: BaseRtt,
     /// The flows, in order of start; ids count from 0.
     pub feed: Box<dyn Iterator<Item = Flow> + Send>,
-    /// How many flows there are, where that is known.
+    /// Number of flows, if it is known.
     pub flows: Option<u64>,
-    /// Workloads with dependencies, whose messages are flows besides.
+    /// Workloads with dependencies. Their messages are additional flows.
     pub jobs: Jobs,
     /// Seed of everything random.
     pub seed: u64,
@@ -120,13 +124,11 @@ pub struct Plan {
     pub until_ps: Time,
     /// Time between probes, ps; above 0.
     pub probe_ps: Time,
-    /// Of every switch, the pairs of (ingress, egress) that may hold a queue upstream; `None`:
-    /// all may.
+    /// Per switch, the pairs of (ingress, egress) that may pause a queue upstream; `None`: all pairs may.
     pub backpressure: Option<Vec<Pairs>>,
-    /// Links that fail; `routes` are those of the network without the ones that are down at the
-    /// start. `None`: none does.
+    /// Links that fail; `None`: links do not fail. `routes` exclude links that are down at the start.
     pub link_failures: Option<Arc<LinkFailures>>,
-    /// What a deadlock does to the run.
+    /// Reaction of the run to a deadlock.
     pub on_deadlock: OnDeadlock,
     /// How times are rounded.
     pub clock: Clock,
@@ -134,14 +136,14 @@ pub struct Plan {
     pub in_order: bool,
     /// With that: flows that start come before all other events of their instant.
     pub starts_first: bool,
-    /// What is recorded besides. Changes no result.
+    /// Measures to record. They do not change results.
     pub record: RecordSpec,
-    /// How many threads it may use. Changes speed, never a result.
+    /// Number of threads. It changes the speed but not the results.
     pub threads: Threads,
     /// Stretches of the network that a thread works through in turn; `None`: by the size of the network.
     /// Changes speed, never a result.
     pub lanes: Option<u32>,
-    /// Leave out port-free events that nothing waits for. Changes speed, never a result.
+    /// Omit port-free events if no packet waits for them. This changes the speed but not the results.
     pub elide: bool,
 }
 
@@ -187,13 +189,13 @@ pub struct Simulation<C = Wheel> {
     losing: bool,
     /// Links fail or come back during the run.
     links_change: bool,
-    /// `None`: no circle of ports can wait for each other.
+    /// `None`: ports cannot wait for each other in a cycle.
     deadlock_search: Option<Box<DeadlockSearch>>,
-    /// Pauses may be repeated though nothing changed.
+    /// Pause frames may be repeated without a change.
     repeats_pauses: bool,
-    /// Pauses of PFC run out, and are repeated before.
+    /// Pauses of PFC expire, and are repeated before.
     pauses_run_out: bool,
-    /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
+    /// Packets of a flow may use several paths at the same time, so the ideal FCT of one path is not a bound.
     spraying: bool,
     /// A receiver-driven transport repairs what is lost.
     owns_repair: bool,

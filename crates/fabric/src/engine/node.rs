@@ -1,4 +1,4 @@
-//! What a node reaches through its sink: its own ports, timer and random stream, and the counters of its
+//! State that a node accesses through its sink: its own ports, timer and random stream, and the counters of its
 //! partition.
 
 use dataplane::classes::{ClassSet, MAX_CLASSES, classes_of};
@@ -31,14 +31,14 @@ pub(super) struct PauseSent {
     pub what: PauseFrame,
 }
 
-/// What a frame of PFC does.
+/// Kind of a PFC frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PauseFrame {
-    /// It pauses; this is what the buffer held.
+    /// Pauses a class, with the buffer level at that time.
     Xoff(Level),
-    /// It repeats the last pause.
+    /// Repeats the last pause.
     Refresh,
-    /// It resumes.
+    /// Resumes a class.
     Xon,
 }
 
@@ -53,7 +53,7 @@ pub(super) const fn link_and_class(key: u32) -> (LinkId, u8) {
     (LinkId::from_bits(key / classes), (key % classes) as u8)
 }
 
-/// What a node owns besides its state machine.
+/// State of a node in the engine, in addition to its state machine.
 #[derive(Debug)]
 pub(super) struct Node {
     pub stream: Stream,
@@ -61,7 +61,7 @@ pub(super) struct Node {
     pub armed_ps: Time,
     /// When it goes off after that, as was requested before; [`NEVER`]: not known.
     pub then_ps: Time,
-    /// Its number in the network.
+    /// Number of the node in the network.
     pub number: NodeId,
     /// Number of its first port.
     pub base: LinkId,
@@ -69,7 +69,7 @@ pub(super) struct Node {
     pub digest: u64,
 }
 
-/// What handlers of all nodes of a partition reach through their sink.
+/// Shared state that the handlers of all nodes of a partition access through their sinks.
 #[derive(Debug)]
 pub(super) struct Core<C> {
     pub now: Time,
@@ -77,12 +77,12 @@ pub(super) struct Core<C> {
     pub links: Links,
     pub nodes: IndexVec<LocalNode, Node>,
     pub drops: [u64; DROP_CAUSES],
-    /// Classes of which nothing may be lost, as bits, and how many packets of them were.
+    /// Lossless classes, as bits, and the number of their packets that were lost.
     pub lossless: ClassSet,
     /// Links fail, so a packet may have no route.
     pub links_fail: bool,
     pub broken_promises: u64,
-    /// Pauses and resumes that have arrived and are not obeyed yet.
+    /// Number of pause and resume frames that have arrived but do not have an effect yet.
     pub late_frames: u64,
     /// One of the next two lists has entries.
     pub flows_changed: bool,
@@ -99,22 +99,23 @@ pub(super) struct Core<C> {
     pub follows: bool,
     pub pauses_sent: Vec<PauseSent>,
     pub reading: Option<u32>,
-    /// Flows and packets are followed: what nodes have said in this event, and the port to which the frame goes
-    /// back that is being read.
+    /// Flows and packets are followed, so the events of nodes are recorded.
     pub listens: bool,
-    /// What holds a port can change by what it sends, or by time: not only by frames that come there.
+    /// True if a port can be paused or resumed without receiving a frame (spent credits, pause timers).
     pub sending_holds: bool,
+    /// Events that nodes have reported in the current engine event.
     pub heard: Vec<Heard>,
+    /// Congested port in the pause frame that is being processed, if it carries one.
     pub reading_root: Option<LinkId>,
     pub events: u64,
-    /// Something watches queues, and wants to see every kick.
+    /// True if a measure watches queues, which needs every kick.
     pub watched: bool,
-    /// One sequence of draws for all nodes, in the place of their own streams.
+    /// One common sequence of random numbers, instead of a stream per node.
     pub replayed: Option<StreamHeads>,
 }
 
 impl<C: Calendar> Core<C> {
-    /// What a port's pause mask was before and is now.
+    /// Counts a change of a port's pause mask.
     // ENG-32
     pub fn pause(&mut self, link: LinkId, before: ClassSet, after: ClassSet) {
         let now = self.now;
@@ -137,7 +138,7 @@ impl<C: Calendar> Core<C> {
         }
     }
 
-    /// Keeps what a node says, where somebody listens.
+    /// Records an event of a node, if events are recorded.
     #[inline(always)]
     fn hear(&mut self, heard: Heard) {
         if self.listens {
@@ -145,7 +146,7 @@ impl<C: Calendar> Core<C> {
         }
     }
 
-    // Out of the code of those who speak, which most runs do not listen to.
+    // Not inlined, because most runs do not record events.
     #[inline(never)]
     fn keep_heard(&mut self, heard: Heard) {
         self.heard.push(heard);
@@ -189,7 +190,7 @@ impl<C: Calendar> Core<C> {
     }
 }
 
-/// The sink of one node: its own ports, alarm and random stream, nothing of others.
+/// The sink of one node: it gives access only to the node's own ports, timer and random stream.
 // ENG-08
 pub(super) struct NodeSink<'a, C> {
     pub core: &'a mut Core<C>,
@@ -341,7 +342,7 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         self.core.pause(link, before, after);
     }
 
-    // QNT-13: count messages apart from transitions
+    // QNT-13: count frames separately from transitions
     fn pfc_frame_received(&mut self, port: u16, on: bool) {
         let link = self.base.at_port(port);
         let pauses = &mut self.core.links.pauses[link];

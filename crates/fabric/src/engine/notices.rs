@@ -13,7 +13,7 @@ use super::link_ends::Links;
 use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::topology::Graph;
 
-/// A dropped packet whose record is on its way back. The order is that in which notices arrive.
+/// Notice of a dropped packet, in flight back to the sender. Notices are ordered by arrival.
 // REC-34
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Notice {
@@ -31,7 +31,7 @@ struct Notice {
 pub(super) struct Notices {
     /// Senders are notified of drops.
     pub on: bool,
-    /// How long they take; `None`: as long as light on the way back.
+    /// Delay of a notice; `None`: the propagation delay of the path back.
     delay_ps: Option<Time>,
     /// Dropped in the current event: by which switch, which packet.
     pub dropped: Vec<(LocalNode, PacketId)>,

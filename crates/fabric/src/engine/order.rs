@@ -35,8 +35,8 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// Starts the flows of this instant; all of them were scheduled before the run began. The event
-    /// that announced the first of them will find none, and announce the next.
+    /// Starts the flows of this instant; all of them were scheduled before the run began. The scheduled event of the
+    /// first flow then finds no flow to start, and schedules the next one.
     // FGC-31
     fn start_before_others(&mut self) {
         while let Some(flow) = self.next_due() {
@@ -60,7 +60,7 @@ impl<C: Calendar> Partition<C> {
             }
             let l = &mut self.core.links.near[link];
             l.kicked = false;
-            // Busy until the event that says otherwise, also at the very instant of it.
+            // The port is busy until its port-free event, including the instant of that event.
             if l.armed {
                 continue;
             }
@@ -82,9 +82,8 @@ impl<C: Calendar> Partition<C> {
         self.core.links.kicks.truncate(from);
     }
 
-    /// A flow starts in three steps, each an event of the same instant that is scheduled by the one
-    /// before, so that it comes after everything that had been scheduled for the instant; only the
-    /// next flow is ever announced.
+    /// Starts a flow in three steps. Each step is an event of the same instant that the previous step schedules, so it
+    /// runs after all events that were already scheduled for the instant. Only the next flow is scheduled at any time.
     // NS3-05
     pub(super) fn step_flow_start(&mut self, step: u32) {
         let now = self.core.now;

@@ -11,11 +11,11 @@ use super::carried::Carried;
 use super::measure::Journey;
 use crate::ids::LinkId;
 
-/// How many frames ahead free records are prefetched.
+/// Number of frames by which free records are prefetched in advance.
 const AHEAD: usize = 6;
 
-/// A frame is copied when this many more have been sent: the memory beside its record, which has left the
-/// caches, is prefetched meanwhile.
+/// A frame is copied after this number of further frames has been sent. Meanwhile the memory beside its record, which
+/// is no longer cached, is prefetched.
 const LATER: usize = 8;
 
 /// A frame that is to arrive at the end of a link.
@@ -34,21 +34,21 @@ pub(super) struct FrameBatch {
     /// Telemetry of those that have some, in the same order: path and length of each, and all hops.
     stacks: Vec<(u16, u8)>,
     hops: Vec<IntHop>,
-    /// Lists beside frames between neighbours, in the same order: the length of each, and all words.
+    /// Lists of control frames between neighbours, in the same order: the length of each list, then its words.
     lists: Vec<u32>,
-    /// What is recorded of some of the frames, with the times and links of those, in the same order.
+    /// Journeys of followed frames, with the times and links of the frames, in the same order.
     journeys: VecDeque<(Time, LinkId, Journey)>,
-    /// What the messages of ranks are that go to hosts of the other partition, by their flows.
+    /// Messages of ranks to hosts of the other partition, by their flows.
     pub messages: Vec<(u32, Carried)>,
 }
 
 impl FrameBatch {
-    /// Nothing is in it.
+    /// Returns true if the batch is empty.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty() && self.messages.is_empty()
     }
 
-    /// What is recorded of a packet goes with it.
+    /// Adds the journey of a followed packet.
     // BLM-04
     pub fn follow(&mut self, at: Time, link: LinkId, journey: Journey) {
         self.journeys.push_back((at, link, journey));
@@ -126,18 +126,18 @@ pub(super) struct Leaving {
     pub id: PacketId,
 }
 
-/// What a partition has to send to others in the current window.
+/// Frames that a partition sends to other partitions in the current window.
 #[derive(Debug)]
 pub(super) struct Outbox {
     /// The last frames, in order.
     leaving: VecDeque<Leaving>,
-    /// How many of them wait to be copied.
+    /// Number of the last frames that are not copied yet.
     later: usize,
-    /// Those before, by partition.
+    /// Earlier frames, by partition.
     pub to: Vec<FrameBatch>,
-    /// When the first of all arrives.
+    /// Earliest time of arrival.
     first_ps: Time,
-    /// End of the window: nothing may arrive earlier.
+    /// End of the window: no frame may arrive earlier.
     window_ps: Time,
     /// Frames that have crossed.
     pub crossed: u64,
@@ -157,23 +157,23 @@ impl Outbox {
         }
     }
 
-    /// None is copied: all stay until they are [taken out](Self::take_out).
+    /// Disables copying: all frames stay until they are [taken out](Self::take_out).
     pub fn keep_all(&mut self) {
         self.later = usize::MAX;
     }
 
-    /// The next frame, in the order in which they were sent. Its record has to be freed.
+    /// Removes the next frame, in the order of sending. The caller must free its record.
     pub fn take_out(&mut self) -> Option<Leaving> {
         self.leaving.pop_front()
     }
 
-    /// Begins a window: nothing that is sent in it may arrive before its end.
+    /// Starts a window. No frame that is sent in it may arrive before its end.
     pub fn begin(&mut self, window_ps: Time) {
         self.first_ps = Time::MAX;
         self.window_ps = window_ps;
     }
 
-    /// When the first frame that was sent in this window arrives; [`Time::MAX`]: there is none.
+    /// Earliest arrival of a frame that was sent in this window; [`Time::MAX`] if there is no frame.
     pub fn first_ps(&self) -> Time {
         self.first_ps
     }

@@ -29,7 +29,7 @@ impl Mode {
     }
 }
 
-/// What is known of both modes.
+/// Measured speed of both modes.
 // PAR-08
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
@@ -41,7 +41,7 @@ pub(super) struct Pace {
     next: Mode,
     /// Nanoseconds per event when they were last used.
     cost: [Option<f64>; 2],
-    /// Of the current stint.
+    /// Events of the current stint.
     events: u64,
     took_ns: u64,
     /// Stints since the other mode was tried, and after how many it is tried.

@@ -26,7 +26,7 @@ use crate::topology::Graph;
 
 /// A part of a network in virtual time.
 pub(super) struct Partition<C> {
-    /// What the sinks of its nodes reach.
+    /// Shared state of the sinks of its nodes.
     pub core: Core<C>,
     pub graph: Arc<Graph>,
     pub places: Arc<Places>,
@@ -36,7 +36,7 @@ pub(super) struct Partition<C> {
     pub faults: LinkFaults,
     /// Frames for other partitions.
     pub outbox: Outbox,
-    /// `None`: nothing is recorded besides.
+    /// `None`: no measure is enabled.
     pub recording: Option<Box<Recording>>,
     /// Ports of the current round.
     pub round: Vec<LinkId>,
@@ -58,19 +58,19 @@ pub(super) struct LinkFaults {
     pub states: Option<Box<LinkStates>>,
 }
 
-/// What is prefetched. Changes speed, never a result.
+/// Settings of prefetching. They change the speed but not the results.
 #[derive(Debug)]
 pub(super) struct Prefetching {
     /// State is prefetched: this pays where it is larger than the caches.
     pub on: bool,
-    /// Queues are prefetched too, where packets of a class stand in several: this pays without lanes, whose
-    /// queues stay in the caches.
+    /// Queues are prefetched too, if a class has several queues. This is useful without lanes; the queues of a lane
+    /// stay in the caches.
     pub queues: bool,
-    /// What the event after the current one will touch; see [`Partition::prefetch`].
+    /// Memory that the event after the current one will touch; see [`Partition::prefetch`].
     pub next: NextAccess,
 }
 
-/// What one of the next events will touch at a switch, as far as that is known.
+/// Memory that one of the next events will touch at a switch, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NextAccess {
     Nothing,
@@ -90,13 +90,13 @@ pub(super) enum NextAccess {
 /// How events are handled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
-    /// Port-free events that nothing waits for are left out.
+    /// Port-free events are omitted if no packet waits for them.
     pub elide: bool,
     /// Flows that start come before all other events of their instant.
     pub starts_first: bool,
-    /// Packets of a flow may take several paths at once, so the ideal of one path is no bound.
+    /// Packets of a flow may use several paths at the same time, so the ideal FCT of one path is not a bound.
     pub spraying: bool,
-    /// Time from the arrival of a pause or resume of PFC until its receiver obeys it.
+    /// Time from the arrival of a PFC frame to its effect.
     pub pause_response_ps: Time,
     /// Links send damaged frames again.
     pub replays: bool,

@@ -5,14 +5,14 @@ use dataplane::ids::IndexVec;
 use crate::ids::{LocalNode, NodeId};
 use crate::topology::Graph;
 
-/// Where a node is.
+/// Location of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Its partition.
+    /// Partition of the node.
     pub part: u32,
-    /// Its number there.
+    /// Index of the node in the partition.
     pub at: LocalNode,
-    /// Its lane there.
+    /// Lane of the node in the partition.
     pub lane: u8,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Places {
     of: IndexVec<NodeId, Place>,
     nodes: Vec<Vec<NodeId>>,
     hosts: Vec<u32>,
-    /// How many lanes each partition has.
+    /// Number of lanes of each partition.
     lanes: Vec<usize>,
 }
 
@@ -70,17 +70,17 @@ impl Places {
         }
     }
 
-    /// How many lanes a partition has.
+    /// Number of lanes of a partition.
     pub fn lanes(&self, part: u32) -> usize {
         self.lanes[part as usize]
     }
 
-    /// How many partitions there are.
+    /// Number of partitions.
     pub fn parts(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Where a node is.
+    /// Location of a node.
     pub fn of(&self, node: NodeId) -> Place {
         self.of[node]
     }

@@ -1,5 +1,4 @@
-//! Prefetches the memory that the next events will touch. It decides nothing: without it the results are the
-//! same, later.
+//! Prefetches the memory that the next events will touch. It changes the speed but not the results.
 
 use dataplane::packet::Kind;
 use dataplane::prefetch::{prefetch, prefetch_whole};
@@ -16,11 +15,16 @@ const LINKS_BEFORE: usize = 16;
 const NODES_BEFORE: usize = 8;
 
 impl<C: Calendar> Partition<C> {
-    /// Prefetches the memory that the next events will touch, in steps, since the address of each step is read
-    /// from what the step before it fetches: the packet and the link; the NIC, or the route of the packet in a
-    /// switch; the port's queues. The first steps are taken for a whole bucket of the calendar at once, a little
-    /// before its turn; the last for each event, since the nearest cache could not hold it for a whole bucket.
-    /// Which of several queues a packet joins is found by one step more, an event later.
+    /// Prefetches the memory that the next events will touch. It has several steps, because the address of each step is
+    /// read from the memory of the previous step:
+    ///
+    /// 1. the packet and the link,
+    /// 2. the NIC, or the route of the packet in a switch,
+    /// 3. the queues of the port.
+    ///
+    /// The first steps run for a whole bucket of the calendar, shortly before its turn. The last step runs for each
+    /// event, because the nearest cache is too small for a whole bucket. If a port has several queues, the queue of the
+    /// packet is found in one more step, one event later.
     #[inline]
     pub(super) fn prefetch(&mut self) {
         let calendar = &self.core.calendar.here;

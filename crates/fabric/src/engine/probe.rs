@@ -1,4 +1,4 @@
-//! Samples all switches every few microseconds of simulated time. Changes nothing.
+//! Samples all switches every few microseconds of simulated time. It does not change results.
 
 use dataplane::packet::{Arena, Kind};
 use dataplane::switch::Switch;
@@ -74,7 +74,7 @@ impl Stamps {
     }
 }
 
-/// Whether the active flows of a port are counted in a round.
+/// Returns true if the active flows of a port are counted in this round.
 const fn has_turn(number: usize, round: usize) -> bool {
     (number + round).is_multiple_of(TURN)
 }
@@ -149,7 +149,7 @@ impl Probes {
         recorder.rows(&self.samples);
     }
 
-    /// The switch whose buffer held most at the last probe, and how many bytes; `None`: all were empty.
+    /// Switch with the fullest buffer at the last probe, and its bytes; `None`: all buffers were empty.
     pub fn fullest(&self) -> Option<(NodeId, u64)> {
         let held = self.samples.iter().map(|s| (s.node, s.used_bytes));
         held.filter(|&(_, bytes)| bytes > 0)
@@ -176,7 +176,7 @@ impl Probes {
         reader.read();
     }
 
-    /// The same for `probes` probes of an empty network, the first at `from_ps`, the last at `at_ps`.
+    /// Records `probes` probes of an empty network, the first at `from_ps`, the last at `at_ps`.
     // ENG-33
     pub fn look_at_nothing(
         &mut self,
@@ -222,7 +222,7 @@ impl Probes {
                 return;
             }
             long.forget(number, queue.queue);
-            let mut last = None; // packets of a flow often stand one behind the other
+            let mut last = None; // packets of a flow are often adjacent
             queue.for_each(arena, |id| {
                 let packet = arena.hot(id);
                 if packet.kind() == Kind::Data && last != Some(packet.flow) {

@@ -1,10 +1,9 @@
-//! Events of ranks: a message that a rank sends becomes a flow; the rank that receives it hears of its
-//! last byte, the one that sent it of the last ACK.
+//! Events of ranks. A message that a rank sends becomes a flow. The receiving rank is notified of its last byte, and
+//! the sending rank of the last ACK.
 //!
-//! The ranks of a host act once in an instant, in the phase of flow starts: all that arrived in the
-//! instant comes first, whatever its order. A rank touches its own host alone. What its messages are
-//! travels with them: a receiver in another partition gets it when the window ends in which the flow
-//! starts, and no packet is there earlier.
+//! The ranks of a host act once in an instant, in the phase of flow starts, that is, after all arrivals of the instant.
+//! A rank touches only its own host. The description of a message is sent with it. A receiver in another partition gets
+//! the description at the end of the window in which the flow starts. No packet arrives earlier.
 
 use dataplane::units::{NEVER, Time};
 use kernel::calendar::{Calendar, Event, phase};
@@ -43,7 +42,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// The last byte of these flows has come to their receivers.
+    /// Handles flows whose last byte has arrived at their receivers.
     // RNK-03, RNK-07
     pub(super) fn note_delivered(&mut self) {
         let mut delivered = std::mem::take(&mut self.core.delivered);
@@ -66,10 +65,10 @@ impl<C: Calendar> Partition<C> {
             if ranks.waits_for_ack(&carried) {
                 ranks.coming.insert(flow, carried);
             } else {
-                self.tell(node, News::Received(carried));
+                self.notify(node, News::Received(carried));
             }
             if let Some((host, news)) = sender {
-                self.tell(self.places.of(host).at, news);
+                self.notify(self.places.of(host).at, news);
             }
         }
         self.core.delivered = delivered;
@@ -81,24 +80,24 @@ impl<C: Calendar> Partition<C> {
         let Some(ranks) = &mut self.ranks else { return };
         let (sent, waiting) = (ranks.going.remove(&flow.id), ranks.coming.remove(&flow.id));
         if let Some((job, from, id)) = sent {
-            self.tell(
+            self.notify(
                 self.places.of(hosts_of(flow).0).at,
                 News::Sent(job, from, id),
             );
         }
         if let Some(carried) = waiting {
-            self.tell(self.places.of(hosts_of(flow).1).at, News::Received(carried));
+            self.notify(self.places.of(hosts_of(flow).1).at, News::Received(carried));
         }
     }
 
-    /// The ranks of a host hear of something, and act in this instant.
-    fn tell(&mut self, node: LocalNode, news: News) {
+    /// Adds an event for the ranks of a host, which act in this instant.
+    fn notify(&mut self, node: LocalNode, news: News) {
         let Some(ranks) = &mut self.ranks else { return };
         ranks.hosts[node].news.push(news);
         self.schedule(node, self.core.now);
     }
 
-    /// A message to a host of this partition is on its way.
+    /// Registers a message to a host of this partition.
     pub(super) fn expect_message(&mut self, flow: u32, carried: Carried) {
         if let Some(ranks) = &mut self.ranks {
             ranks.coming.insert(flow, carried);
@@ -115,7 +114,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// The same; hosts that a trigger reaches are added to `hosts`.
+    /// Runs the ranks of a host. Hosts that a trigger reaches are added to `hosts`.
     fn ranks_of_host_act(&mut self, node: LocalNode, hosts: &mut Vec<LocalNode>) {
         let Some(ranks) = &mut self.ranks else { return };
         ranks.act(node, self.core.now);
@@ -135,7 +134,7 @@ impl<C: Calendar> Partition<C> {
         }
     }
 
-    /// A message becomes a flow; the host that it goes to is told what it is.
+    /// Starts a flow for a message, and passes the description of the message to the receiving host.
     // RNK-01, RNK-03, RNK-15, RNK-16
     fn send_message(&mut self, node: LocalNode, carried: Carried) {
         let Some(ranks) = &mut self.ranks else { return };

@@ -1,5 +1,4 @@
-//! Ranks of workloads on their hosts: what has happened to them, what they do, when they want to be
-//! called, and the messages under way.
+//! Ranks of workloads on their hosts: their pending events, their actions, their timers, and the messages in flight.
 
 use dataplane::ids::IndexVec;
 use dataplane::switch::MixedMap;
@@ -17,11 +16,11 @@ use crate::ids::{LocalNode, NodeId};
 use crate::record::{OperationRecord, RankRecord};
 use crate::workload::{Job, Jobs};
 
-/// What has happened to a rank.
+/// An event of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum News {
     Received(Carried),
-    /// A message has arrived, as its sender's job says: the job, the rank that sent it, and which it was.
+    /// A message that the rank sent has arrived: the job, the sending rank, and the message.
     Sent(u32, u32, MessageId),
     /// A trigger has fired: the job, the rank, and the operation that may begin.
     Released(u32, u32, u32),
@@ -32,18 +31,19 @@ pub(super) struct Ranks {
     jobs: Jobs,
     /// Jobs whose messages share queue pairs.
     sharing: Vec<bool>,
-    /// How many hosts the network has, and which of them this partition's are.
+    /// Number of hosts in the network.
     hosts_in_all: u32,
+    /// Hosts of this partition.
     pub hosts: IndexVec<LocalNode, HostRanks>,
-    /// Messages to hosts of this partition of which the ranks have not heard, by the number of their flow.
+    /// Messages to hosts of this partition that have not been delivered to their ranks, by the number of their flow.
     pub coming: MixedMap<u32, Carried>,
-    /// Messages of hosts of this partition whose last ACK is not back, by the number of their flow.
+    /// Messages of hosts of this partition whose last ACK has not arrived, by the number of their flow.
     pub going: MixedMap<u32, (u32, u32, MessageId)>,
     /// Ranks that have not finished.
     pub unfinished: u32,
     /// Operations that have ended and that no recorder has had.
     pub ended: Ended,
-    /// What the ranks of a host send while they act.
+    /// Messages that the ranks of a host send while they act.
     pub outgoing: Vec<Carried>,
     /// Triggers of each job, and those that the ranks of a host have activated while they acted.
     triggers: Vec<Triggers>,
@@ -52,7 +52,7 @@ pub(super) struct Ranks {
 
 /// The ranks of a host.
 pub(super) struct HostRanks {
-    /// Its number in the network.
+    /// Number of the host in the network.
     pub host: NodeId,
     pub ranks: Vec<Placed>,
     pub news: Vec<News>,
@@ -71,12 +71,12 @@ pub(super) struct Placed {
     number: u32,
     started: bool,
     finished: bool,
-    /// When it wants to be called.
+    /// Time of its next call.
     pub wake_ps: Time,
     times: Times,
 }
 
-/// What a rank did when.
+/// Times of the activities of a rank.
 #[derive(Debug, Default)]
 struct Times {
     end_ps: Time,
@@ -136,7 +136,7 @@ pub(super) fn explain_waits<'a>(
     (0..).zip(jobs.jobs.iter()).flat_map(of).collect()
 }
 
-/// What a rank wants while it acts.
+/// Outputs of a rank while it acts.
 struct Wishes<'a> {
     outgoing: &'a mut Vec<Carried>,
     wake_ps: &'a mut Time,
@@ -200,7 +200,7 @@ impl Actions for Wishes<'_> {
 }
 
 impl Ranks {
-    /// The ranks on the hosts of a partition; `None`: there is no workload.
+    /// Creates the ranks on the hosts of a partition. Returns `None` if there is no workload.
     pub fn new(plan: &Plan, places: &Places, part: u32) -> Option<Box<Self>> {
         if plan.jobs.jobs.is_empty() {
             return None;
@@ -248,8 +248,8 @@ impl Ranks {
         Some(Box::new(ranks))
     }
 
-    /// The ranks of a host act until nothing is left to do at this time. What they send to other
-    /// hosts is in `outgoing` then.
+    /// Runs the ranks of a host until they have no more work at this time. Their messages to other hosts are then in
+    /// `outgoing`.
     pub fn act(&mut self, node: LocalNode, now: Time) {
         let on = &mut self.hosts[node];
         on.scheduled.retain(|&at| at != now);
@@ -308,7 +308,7 @@ impl Ranks {
                     false => rank.start(now, wishes),
                 });
             }
-            // RNK-06: between ranks of one host nothing is to be sent.
+            // RNK-06: messages between ranks of one host are not sent on the network.
             let (jobs, news) = (&self.jobs.jobs, &mut on.news);
             self.outgoing.retain(|carried| {
                 let Carried { job, message, .. } = *carried;
@@ -322,9 +322,8 @@ impl Ranks {
         }
     }
 
-    /// Fires the triggers that the ranks of a host have activated. Hosts whose ranks may go on are
-    /// added to `hosts`, by their numbers in the network. A trigger acts at once, also on other hosts,
-    /// so a run with triggers has one partition.
+    /// Fires the triggers that the ranks of a host have activated. Hosts whose ranks can continue are added to `hosts`.
+    /// A trigger acts without delay on other hosts too, so a run with triggers has one partition.
     // RNK-08
     pub fn fire(&mut self, hosts: &mut Vec<LocalNode>, place: impl Fn(NodeId) -> LocalNode) {
         for (job, trigger) in std::mem::take(&mut self.activated) {
@@ -346,7 +345,7 @@ impl Ranks {
             .map(|placed| &placed.rank)
     }
 
-    /// The flow that a message becomes on its next way from a host, and how that is told to the
+    /// Returns the flow for a message on its next path from a host, and the description of the message for the
     /// receiver.
     // RNK-01, RNK-07
     pub fn flow(&mut self, node: LocalNode, now: Time, mut carried: Carried) -> (Flow, Carried) {
@@ -392,15 +391,15 @@ impl Ranks {
         Some((*pairs.entry(pair).or_insert(next), pair.identity()))
     }
 
-    /// Whether the receiver of a message hears of it with the last ACK.
+    /// Returns true if a message counts as received when its last ACK arrives at the sender.
     // RNK-18
     pub fn waits_for_ack(&self, carried: &Carried) -> bool {
         let options = &self.jobs.jobs[carried.job as usize].workload.options;
         options.receive_end == ReceiveEnd::Acknowledged && carried.message.id.role == Role::Data
     }
 
-    /// The host whose rank hears at once that its message has arrived, and what it hears; `None`: it hears
-    /// of the last ACK.
+    /// Returns the sending host and the event for its rank, if the sender is notified as soon as the message arrives.
+    /// `None`: the sender is notified by the last ACK.
     // RNK-18
     pub fn sender_of(&self, carried: &Carried) -> Option<(NodeId, News)> {
         let job = &self.jobs.jobs[carried.job as usize];
@@ -438,7 +437,7 @@ impl Ranks {
         })
     }
 
-    /// What became of the ranks, when the run ends.
+    /// Records of the ranks at the end of the run.
     // RNK-11
     pub fn records(&self, end_ps: Time) -> impl Iterator<Item = RankRecord> {
         let ranks = (self.hosts.iter()).flat_map(|on| on.ranks.iter().map(move |rank| (on, rank)));

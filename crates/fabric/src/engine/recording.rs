@@ -15,17 +15,18 @@ use crate::record::Violation;
 /// Accounts that do not add up are named up to this number.
 const MOST_VIOLATIONS: usize = 20;
 
-/// A frame that has come to a node, and may change an account.
+/// A frame that has arrived at a node and may change a delay breakdown.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Came {
     /// A frame between neighbours; the link back.
     Frame { link: LinkId },
-    /// A data packet that a measure wants to know more of. Its record may be another's by now.
+    /// A data packet that a measure follows. Its record may have been reused.
     Followed { id: PacketId, flow: u32, psn: u32 },
 }
 
 impl Came {
-    /// A frame that came by the other direction of a link; `None`: no account knows it.
+    /// Classifies a frame that arrived on the reverse direction of `link`. Returns `None` if no delay breakdown needs
+    /// it.
     #[inline]
     pub fn of(arena: &Arena, id: PacketId, link: LinkId, recording: &Recording) -> Option<Self> {
         let packet = arena.hot(id);
@@ -97,7 +98,7 @@ impl<C> Partition<C> {
         }
     }
 
-    /// Passes on what nodes have said.
+    /// Passes the events of nodes to the measures.
     #[inline(never)]
     pub(super) fn tell_measures(&mut self) {
         let now = self.core.now;
@@ -118,7 +119,7 @@ impl<C> Partition<C> {
         self.core.heard.clear();
     }
 
-    /// A frame has come to a switch, which has done with it what it wanted.
+    /// A frame has arrived at a switch, which has processed it.
     // BLM-22
     #[inline(never)]
     pub(super) fn follow_to_switch(&mut self, node: LocalNode, came: Came) {
@@ -137,7 +138,7 @@ impl<C> Partition<C> {
         }
     }
 
-    /// A port has chosen what to send, and its node may have said something.
+    /// A port has chosen a packet to send, and its node may have reported events.
     // BLM-12, BLM-22
     #[inline]
     pub(super) fn follow_choice(&mut self, link: LinkId) {
@@ -148,7 +149,7 @@ impl<C> Partition<C> {
         }
     }
 
-    /// What holds the port that sends on a link may have changed: by what it sent, or by a frame that came.
+    /// The pauses of the port that sends on a link may have changed: because it sent a frame, or because one arrived.
     // BLM-12, BLM-22
     #[inline(never)]
     pub(super) fn follow_holds(&mut self, link: LinkId, sent: bool) {

@@ -11,7 +11,7 @@ use super::build::{nic, nic_config, path_counts};
 use super::flow_parameters::{FlowParameters, Way};
 use crate::ids::NodeId;
 
-/// What a host of a plan knows of its network.
+/// Parameters of the network of a plan that a single host needs.
 pub struct SingleHost {
     parameters: FlowParameters,
 }
@@ -23,7 +23,7 @@ impl std::fmt::Debug for SingleHost {
 }
 
 impl SingleHost {
-    /// Of this plan. Flows of workloads, which share queue pairs, are not for it.
+    /// Creates the parameters for a plan. They do not support flows of workloads that share queue pairs.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         let config = Arc::new(nic_config(plan));
@@ -38,8 +38,8 @@ impl SingleHost {
         nic(plan, &self.parameters.nic, host)
     }
 
-    /// A flow as the NIC of its sender is given it, on the way that it takes in the simulator, and how long it
-    /// takes alone in the network until its sender has the last acknowledgement, ps.
+    /// Returns the start parameters of a flow for the NIC of its sender, with the same path as in the simulator. Also
+    /// returns the time until the last ACK in an empty network, ps.
     #[must_use]
     pub fn flow(&mut self, flow: &Flow, cookie: u32) -> (FlowStart, Time) {
         let way = Way::of(self.parameters.hash(flow));

@@ -32,7 +32,7 @@ impl SwitchesAt {
         self.of.get(&node).map_or(0, |index| index + 1)
     }
 
-    /// All configurations besides the common one.
+    /// All configurations except the common one.
     #[must_use]
     pub fn configs(&self) -> &[SwitchConfig] {
         &self.configs

@@ -18,7 +18,7 @@ const MOST_AHEAD: usize = 1 << 16;
 pub(super) struct Traffic {
     feed: Box<dyn Iterator<Item = Flow> + Send>,
     clock: Clock,
-    /// Nothing is left in the feed.
+    /// The feed is empty.
     ended: bool,
     /// Start of the last flow that was passed on.
     passed_ps: Time,
@@ -64,8 +64,8 @@ impl Traffic {
     }
 }
 
-/// When the next flow starts, as far as flows have been passed on; after [`Traffic::pass_on`] `None` means that
-/// none is to come.
+/// Start of the next flow that has been passed on. After [`Traffic::pass_on`], `None` means that there are no more
+/// flows.
 pub(super) fn next_start_ps<C>(net: &Network<C>) -> Option<Time> {
     let next = net
         .parts

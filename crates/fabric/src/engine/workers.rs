@@ -18,18 +18,18 @@ use super::pace::{Mode, Pace};
 use super::partition::Partition;
 use crate::record::Windows;
 
-/// How often a thread checks for the others before it sleeps; some 50 µs.
+/// Number of times that a thread checks for the others before it sleeps; about 50 µs.
 const SPINS: u32 = 2_000;
 
 /// Why a thread panicked.
 type Panic = Box<dyn Any + Send>;
 
-/// What a thread does with its partition: everything before a time, window by window in step with the
-/// others. Returns the number of windows.
+/// Work of a thread: runs its partition up to a time, window by window in step with the other threads. Returns the
+/// number of windows.
 pub(super) type Work<'a, C> =
     Box<dyn FnMut(&mut Partition<C>, Time) -> Result<u64, Broken> + Send + 'a>;
 
-/// A thread besides the leader's.
+/// A thread other than the leader.
 #[derive(Debug)]
 struct Worker<C> {
     /// A partition to work on, and until when.
@@ -41,7 +41,7 @@ struct Worker<C> {
 pub(super) struct WorkerPool<'a, C> {
     /// The leader's own work.
     own: Work<'a, C>,
-    /// Where all threads meet.
+    /// Barrier of all threads.
     barrier: &'a Barrier,
     spins: u32,
     workers: Vec<Worker<C>>,
@@ -179,7 +179,7 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
     /// Every partition has a thread of its own.
     fn together(&mut self, parts: &mut Vec<Partition<C>>, limit: Time) -> u64 {
         for (worker, part) in self.workers.iter().zip(parts.drain(1..)) {
-            // A thread that is gone has said why, or will: see below.
+            // A thread that has ended reports its reason, see below.
             let _ = worker.orders.send((part, limit));
         }
         let own = catch_unwind(AssertUnwindSafe(|| (self.own)(&mut parts[0], limit)));
@@ -196,7 +196,7 @@ impl<'a, C: Calendar + Send> WorkerPool<'a, C> {
         }
         match (own, panic) {
             (Err(why), _) | (_, Some(why)) => resume_unwind(why),
-            // Where a thread gave up without a panic, it has left word why.
+            // A thread that stopped without a panic has stored its reason.
             (Ok(windows), None) => windows.unwrap_or(0),
         }
     }
