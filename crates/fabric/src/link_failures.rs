@@ -1,4 +1,4 @@
-//! Links that fail and come back: which, when, and what routing knows of it when.
+//! Links that fail and recover: the times of the changes, and the times at which routing takes them into account.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use crate::topology::Graph;
 pub struct LinkFailure {
     /// The link, by either of its directions.
     pub link: LinkId,
-    /// It fails, ps.
+    /// Time of the failure, ps.
     pub from_ps: Time,
-    /// It is back, ps; `None`: it never is.
+    /// Time of recovery, ps; `None`: the link does not recover.
     pub until_ps: Option<Time>,
 }
 
@@ -26,7 +26,7 @@ pub struct Change {
     pub at_ps: Time,
     /// The link, by the direction with the lower number.
     pub link: LinkId,
-    /// It comes back.
+    /// True if the link recovers, false if it fails.
     pub up: bool,
 }
 
@@ -35,13 +35,13 @@ pub struct Change {
 pub struct LinkFailures {
     /// Links that are down when the run starts, each by its lower direction, ascending.
     initial: Vec<LinkId>,
-    /// What changes later, in order.
+    /// Changes during the run, in order.
     changes: Vec<Change>,
-    /// Routes follow this much later, ps.
+    /// Delay until routes take a change into account, ps.
     pub reconvergence_ps: Time,
-    /// What becomes of packets for a port whose link is down.
+    /// Treatment of packets for a port whose link is down.
     pub stranded: Stranded,
-    /// Pairs of ports that could deadlock hold no queue upstream, also after a change.
+    /// Exempts port pairs that could form a pause cycle from backpressure, also after a change.
     pub elide_backpressure: bool,
 }
 
@@ -101,13 +101,13 @@ impl LinkFailures {
         &self.initial
     }
 
-    /// What changes during the run, in order of time, then link.
+    /// Changes during the run, in order of time, then link.
     #[must_use]
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// Whether no link is ever down.
+    /// Returns true if links are never down.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.initial.is_empty() && self.changes.is_empty()
@@ -123,8 +123,8 @@ impl LinkFailures {
         lasting.copied().collect()
     }
 
-    /// What routing knows: from which time on it takes which links to be down. The first entry is the
-    /// start of the run.
+    /// Times of new routes, each with the links that routing then considers down. The first entry is the start of the
+    /// run.
     // LNK-12
     #[must_use]
     pub fn epochs(&self) -> Vec<(Time, Vec<LinkId>)> {
@@ -151,13 +151,13 @@ pub fn lower_end(graph: &Graph, link: LinkId) -> LinkId {
     link.min(graph.reverse(link))
 }
 
-/// Whether a failure begins before, or as, an earlier one of its link ends.
+/// Returns true if a failure starts before or at the end of an earlier failure of the same link.
 fn touches(earlier: &LinkFailure, later: &LinkFailure) -> bool {
     earlier.until_ps.is_none_or(|until| later.from_ps <= until)
 }
 
-/// Of every endpoint, in which part of the network it is; [`CUT_OFF`](dataplane::nic::CUT_OFF)
-/// where its own link is down. Endpoints of one part reach each other.
+/// Connected part of the network, per endpoint; [`CUT_OFF`](dataplane::nic::CUT_OFF) if its own link is down. Endpoints
+/// of the same part can reach each other.
 // LNK-13
 #[must_use]
 pub fn parts(graph: &Graph) -> Vec<u32> {

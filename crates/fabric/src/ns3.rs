@@ -1,6 +1,5 @@
-//! What the ns-3 simulator that is replayed knows of a network: who has which number and address, in which
-//! order equal paths stand, and which round trip and BDP it gives its senders (rules in
-//! `specs/ns3.md`).
+//! Network data as the replayed ns-3 simulator computes them: numbers and addresses of nodes, the order of equal-cost
+//! paths, and the RTT and BDP of senders (rules in `specs/ns3.md`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -147,7 +146,7 @@ pub fn retrace(graph: &Graph, routes: &mut [Routes]) {
         let switch = switch as u32;
         let mut sets = PortSets::default();
         let mut table = Vec::with_capacity(searches.len());
-        // LNK-11: behind the groups as many more, to which nothing leads.
+        // LNK-11: after the groups follow as many groups without a path.
         for (set, search) in of.groups().zip(searches.iter().cycle()) {
             let mut set = set.to_vec();
             set.sort_by_key(|&port| {
@@ -178,7 +177,7 @@ pub struct Baselines {
 }
 
 impl Baselines {
-    /// Nothing is computed before it is needed. A full packet has `payload_bytes`.
+    /// Creates the data, which are computed when they are first needed. A full packet has `payload_bytes`.
     #[must_use]
     pub fn new(graph: Arc<Graph>, payload_bytes: u64) -> Self {
         Self {

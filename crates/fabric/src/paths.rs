@@ -1,9 +1,8 @@
-//! What a pair of endpoints can expect of the empty network: ideal completion times, base round
-//! trips, bandwidth-delay products.
+//! Properties of a pair of endpoints in the empty network: ideal completion times, base RTTs, bandwidth-delay products.
 //!
-//! Nothing is kept per pair of hosts. Between two switches with hosts stands a small number that
-//! names the links between them; rows of such numbers are made when a source is first asked about,
-//! and in a regular shape the first row serves all sources.
+//! The data are not stored per pair of hosts. A pair of switches with hosts has a small number that identifies the
+//! links between them. A row of such numbers is computed when a source is first used. In a regular shape the first row
+//! is valid for all sources.
 
 mod cores;
 mod profile;
@@ -43,7 +42,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Nothing is computed before it is needed.
+    /// Creates the paths, which are computed when they are first needed.
     #[must_use]
     pub fn new(graph: Arc<Graph>) -> Self {
         let rows = vec![None; graph.groups() as usize];
@@ -58,18 +57,18 @@ impl Paths {
         }
     }
 
-    /// The same for links that cut serialisation times to nanoseconds. // NS3-02
+    /// Truncates serialisation times to nanoseconds. // NS3-02
     #[must_use]
     pub fn cut(mut self) -> Self {
         self.cut = true;
         self
     }
 
-    /// The shortest paths from one endpoint to another, without those that are no better than
-    /// another for any flow. In a regular network that is one.
+    /// Returns the shortest paths from one endpoint to another, without dominated paths. A path is dominated if another
+    /// path is at least as good for every flow. A regular network has one path.
     ///
-    /// Panics, as all questions here do, where an endpoint does not exist, or where the two lie in
-    /// different planes ([`Graph::plane_of`]).
+    /// Panics, like all methods here, if an endpoint does not exist or if the two are in different planes
+    /// ([`Graph::plane_of`]).
     pub fn alternatives(&mut self, src: LinkId, dst: LinkId) -> &[PathProfile] {
         let set = match self.graph.is_cable(src) {
             true if self.graph.reverse(src) == dst => CABLE,
@@ -97,7 +96,7 @@ impl Paths {
         &self.profiles[number as usize]
     }
 
-    /// Whether the link of an endpoint is down in the network that these paths are of.
+    /// Returns true if the link of an endpoint is down.
     #[must_use]
     pub fn is_down(&self, endpoint: LinkId) -> bool {
         self.graph.is_down(endpoint)
@@ -275,9 +274,9 @@ impl Paths {
         self.alternatives(src, dst)[0].hops.len()
     }
 
-    /// The pairs of ports of two hosts that flows between them may use: those with the fewest links
-    /// between them. None where no path joins the hosts.
-    // ENG-11: ports with the fewest links between
+    /// Pairs of ports of two hosts that flows between them may use: pairs with the smallest number of hops. The list is
+    /// empty if no path joins the hosts.
+    // ENG-11: ports with the smallest number of hops
     pub fn nearest_endpoints(&mut self, src: NodeId, dst: NodeId) -> Vec<(LinkId, LinkId)> {
         let (from, to) = (self.graph.links_of(src), self.graph.links_of(dst));
         if from.len() == 1 && to.len() == 1 && !self.graph.has_cables() {
@@ -307,8 +306,8 @@ impl Paths {
         let ends: Vec<SlowestHosts> = (0..groups)
             .map(|g| SlowestHosts::of(&self.graph, g, frame_bytes, ack_bytes))
             .collect();
-        // In a regular shape one rack stands for all, but for the dumbbell, whose two racks may
-        // differ in the number of hosts. // TOP-17
+        // In a regular shape all racks are equivalent, except in a dumbbell, whose two racks can have different numbers
+        // of hosts. // TOP-17
         let sources = if self.graph.is_regular() {
             groups.min(2)
         } else {
@@ -350,14 +349,14 @@ fn least(paths: &[PathProfile], time: impl Fn(&PathProfile) -> Time) -> Time {
     paths.iter().map(time).min().unwrap_or(Time::MAX)
 }
 
-/// A frame one way and an ACK back over a link.
+/// Round trip of a frame and its ACK over a link.
 fn link_round_trip(rate: Rate, delay_ps: Time, frame_bytes: u16, ack_bytes: u16) -> u128 {
     u128::from(rate.serialisation_ps(frame_bytes.into()))
         + u128::from(rate.serialisation_ps(ack_bytes.into()))
         + 2 * u128::from(delay_ps)
 }
 
-/// A frame one way and an ACK back between two switches, each on the path that is best for it.
+/// Round trip of a frame and its ACK between two switches, each on its best path.
 fn round_trip(paths: &[Core], frame_bytes: u16, ack_bytes: u16) -> u128 {
     let one_way = |path: &Core, bytes: u64| -> u128 {
         let links = path.iter().map(|&(bps, delay_ps)| {
@@ -406,7 +405,7 @@ impl SlowestHosts {
         }
     }
 
-    /// The longest sum for two different hosts, one of each switch; `None` where there are none.
+    /// Largest sum for two different hosts, one of each switch; `None` if there are no such hosts.
     fn with(&self, other: &Self, same_switch: bool) -> Option<u128> {
         if same_switch {
             return self.second.map(|second| self.first.1 + second.1);

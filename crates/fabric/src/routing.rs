@@ -1,8 +1,7 @@
-//! Routes: at every switch, for every group of endpoints, all ports that begin a shortest path.
+//! Routes: for every switch and every group of endpoints, all ports on a shortest path.
 //!
-//! The searches of 64 groups go on at once, one bit each: a level of the breadth-first search
-//! costs a few words per link instead of 64 visits, and the ports that lead to a group are read
-//! off the same words.
+//! 64 groups are searched in parallel, with one bit each. A level of the breadth-first search costs a few words per
+//! link instead of 64 visits. The ports that lead to a group are read from the same words.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -211,9 +210,9 @@ fn path(graph: &Graph, routes: &[Routes], src: LinkId, dst: LinkId, hash: u32) -
     nodes
 }
 
-/// Where every endpoint hangs.
+/// Group and switch of every endpoint.
 fn endpoints(graph: &Graph) -> Endpoints {
-    // LNK-11: those whose link is down are in groups beyond the others, to which nothing leads.
+    // LNK-11: endpoints whose link is down are in additional groups without routes.
     let group = graph
         .endpoint_ids()
         .map(|endpoint| match graph.is_down(endpoint) {
@@ -269,7 +268,7 @@ impl Table {
     }
 }
 
-/// Breadth-first searches from 64 groups at once, over switches only: hosts forward nothing.
+/// Parallel breadth-first searches from 64 groups, over switches only, because hosts do not forward packets.
 struct Search<'a> {
     graph: &'a Graph,
     tables: Vec<Table>,
@@ -312,7 +311,7 @@ impl<'a> Search<'a> {
         }
         while !front.is_empty() {
             let candidates = self.candidates(&front);
-            // Nothing of this level may show in `seen` or `front` before the level is complete.
+            // `seen` and `front` must not change before the level is complete.
             let news: Vec<u64> = candidates
                 .iter()
                 .map(|&switch| self.reach(switch, first))

@@ -11,19 +11,19 @@ use crate::ids::NodeId;
 /// A workload and the hosts of its ranks.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Its name, for messages.
+    /// Name, for messages.
     pub name: String,
-    /// What holds for all ranks.
+    /// Properties that are common to all ranks.
     pub workload: Arc<Workload>,
-    /// Where their operations come from.
+    /// Source of the operations of the ranks.
     pub source: Arc<dyn Source>,
-    /// Which of them are slow.
+    /// Slow ranks.
     pub stragglers: Arc<Stragglers>,
     /// The host of each rank.
     pub hosts: Arc<[NodeId]>,
     /// When all ranks start, ps.
     pub start_ps: Time,
-    /// Its number among the sources of flows.
+    /// Number among the sources of flows.
     pub number: u16,
     /// GPUs of a server, where a message to another rail of another server goes first, over the
     /// scale-up domain, to the GPU on the receiver's rail. // RNK-07
@@ -33,8 +33,8 @@ pub struct Job {
     pub by_rail: bool,
 }
 
-/// Whether flows can share queue pairs at such a NIC: transports keep nothing from message to message,
-/// and in the ns-3 simulator each message has a queue pair of its own.
+/// Returns true if flows can share queue pairs at such a NIC. Receiver-driven transports keep no state between
+/// messages, and in the ns-3 simulator each message has its own queue pair.
 // NIC-53
 #[must_use]
 pub fn can_share_queue_pairs(nic: &NicConfig) -> bool {
@@ -43,7 +43,7 @@ pub fn can_share_queue_pairs(nic: &NicConfig) -> bool {
 }
 
 impl Job {
-    /// Whether its messages share queue pairs, one for each channel and peer of a rank.
+    /// Returns true if its messages share queue pairs, one for each channel and peer of a rank.
     // OPS-15, RNK-15
     #[must_use]
     pub fn shares_queue_pairs(&self, nic: &NicConfig) -> bool {
@@ -51,7 +51,8 @@ impl Job {
         wanted && can_share_queue_pairs(nic)
     }
 
-    /// Why its ranks cannot be on several threads: what happens at one host acts at once on another.
+    /// Reason why its ranks cannot run on several threads, if there is one: an event at one host affects another host
+    /// without delay.
     #[must_use]
     pub fn acts_at_once(&self) -> Option<&'static str> {
         let options = &self.workload.options;

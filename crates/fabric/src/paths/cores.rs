@@ -6,8 +6,8 @@ use dataplane::units::Time;
 
 use crate::topology::Graph;
 
-/// Equal-cost paths between two switches that are kept apart because none is better than another
-/// in everything. Beyond it they are summed up by one that is at least as good as each. // TOP-16
+/// Largest number of equal-cost paths between two switches that are stored separately because none dominates another.
+/// More paths are replaced by one path that is at least as good as each of them. // TOP-16
 const MAX_ALTERNATIVES: usize = 32;
 
 /// The links between two switches: rate in bits per second and delay in ps of each.
@@ -84,13 +84,13 @@ fn total_delay(path: &Core) -> u128 {
     path.iter().map(|&(_, delay_ps)| u128::from(delay_ps)).sum()
 }
 
-/// Whether a flow of any size is at least as fast on `a` as on `b`: no link slower, no longer
-/// delay in all. (Where on the path the delay lies does not matter.)
+/// Returns true if a flow of any size is at least as fast on `a` as on `b`: no link is slower, and the total delay is
+/// not longer. The distribution of the delay over the path does not matter.
 fn at_least_as_good(a: &Core, b: &Core) -> bool {
     a.iter().zip(b).all(|(a, b)| a.0 >= b.0) && total_delay(a) <= total_delay(b)
 }
 
-/// Leaves out the paths that are no better than another for any flow. // TOP-16
+/// Removes dominated paths. // TOP-16
 fn best(mut paths: Vec<Core>) -> Vec<Core> {
     paths.sort_unstable();
     paths.dedup();

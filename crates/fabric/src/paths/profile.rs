@@ -4,7 +4,7 @@ use super::saturate;
 use dataplane::config::NicConfig;
 use dataplane::units::{Rate, Time};
 
-/// What a flow's packets are, in bytes.
+/// Sizes of a flow's packets in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameSizes {
     /// Payload of a full packet.
@@ -30,7 +30,7 @@ impl FrameSizes {
 /// The links of a path, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathProfile {
-    /// Rate and one-way delay (ps) of each link, the sender's own first.
+    /// Rate and propagation delay (ps) of each link, starting with the sender's link.
     pub hops: Vec<(Rate, Time)>,
 }
 
@@ -54,7 +54,7 @@ impl PathProfile {
         let full_bytes = mtu + u64::from(header);
         let last_bytes = bytes - (packets - 1) * mtu + u64::from(header);
 
-        // Of full packets, the one before the last leaves link j at
+        // The last but one of the full packets leaves link j at
         //   sum of all serialisations up to j + delays before j + (packets - 2) * the longest.
         let (mut sum, mut longest) = (0u128, 0u128);
         // When the last packet has left the current link, and when it reaches the next one.

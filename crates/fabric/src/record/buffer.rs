@@ -12,13 +12,13 @@ pub struct BufferSample {
     pub at_ps: Time,
     /// When the first of them was; equal to `at_ps` where it is one.
     pub from_ps: Time,
-    /// How many probes, at equal distances; at least 1.
+    /// Number of probes at equal intervals; at least 1.
     pub probes: u64,
-    /// Which node.
+    /// The switch.
     pub node: NodeId,
     /// Bytes in its shared buffer.
     pub used_bytes: u64,
-    /// Bytes queued at its fullest port, with what is held for it.
+    /// Bytes queued at its fullest port, including parked packets.
     pub max_port_bytes: u64,
 }
 
@@ -56,6 +56,6 @@ impl Row for BufferSample {
         ),
     ];
 
-    /// Probes sample all partitions at once, in the order of the nodes.
+    /// The rows are already ordered: a probe samples all partitions in the order of the nodes.
     fn order(_: &mut Vec<Self>) {}
 }

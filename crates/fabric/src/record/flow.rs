@@ -23,7 +23,7 @@ pub struct FlowRecord {
 }
 
 impl FlowRecord {
-    /// The receiver had everything, and the sender knows it.
+    /// Returns true if the receiver has all bytes and the sender has the last ACK.
     #[must_use]
     pub const fn is_finished(&self) -> bool {
         self.received_ps.is_some() && self.acked_ps.is_some()

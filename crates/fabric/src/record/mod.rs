@@ -1,4 +1,4 @@
-//! What a run reports while it goes and when it ends. Another crate writes it to files.
+//! Records of a run, during the run and at its end. Another crate writes them to files.
 
 mod buffer;
 mod flow;
@@ -33,7 +33,7 @@ pub fn tables() -> [Table; 5] {
     ]
 }
 
-/// The tables that runs with workloads write besides.
+/// Additional tables of runs with workloads.
 #[must_use]
 pub fn workload_tables() -> [Table; 3] {
     [
@@ -46,7 +46,7 @@ pub fn workload_tables() -> [Table; 3] {
 /// Queues of switches that wait for each other, so that none of them can ever send again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadlockRecord {
-    /// When the pause took effect that closed the circle, ps; `seen_ps` where only queues are paused.
+    /// Start of the pause that closed the cycle, ps; equal to `seen_ps` if only queues are paused.
     pub at_ps: Time,
     /// When it was found, ps.
     pub seen_ps: Time,
@@ -61,17 +61,17 @@ pub struct DeadlockRecord {
 pub struct DeadPort {
     /// The switch.
     pub node: NodeId,
-    /// Its port.
+    /// Port of that switch.
     pub port: u16,
-    /// The switch at the other end, which holds it.
+    /// The switch at the other end, which has paused the port.
     pub peer: NodeId,
-    /// Class of the queue that is held.
+    /// Class of the paused queue.
     pub class: u8,
     /// Bytes in that queue when it was found.
     pub bytes: u64,
 }
 
-/// What the mechanisms did, summed over the network.
+/// Counters of the mechanisms, summed over the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets (data, ACK, control) that crossed a link: the unit of work.
@@ -96,7 +96,7 @@ pub struct Counters {
     pub reroutes: u64,
     /// Packets that waited for a link that had failed, and went on by another.
     pub rerouted_packets: u64,
-    /// What hop schemes did.
+    /// Counters of hop schemes.
     pub hop: HopCounters,
     /// Data packets sent again.
     pub retransmissions: u64,
@@ -120,7 +120,7 @@ pub struct Counters {
     pub trims: u64,
     /// Headers that switches sent back to their senders.
     pub returned: u64,
-    /// What receiver-driven transports did.
+    /// Counters of receiver-driven transports.
     pub driven: DrivenCounters,
 }
 
@@ -129,26 +129,26 @@ pub struct Counters {
 pub struct Violation {
     /// Short name of the check, such as `conservation`.
     pub check: &'static str,
-    /// What is wrong, where, with numbers.
+    /// Description of the violation, with place and numbers.
     pub message: String,
 }
 
 /// Why a run stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Nothing that can make progress is left, and every flow finished.
+    /// Every flow finished, and no event that makes progress is left.
     Drained,
     /// The time limit of the scenario.
     TimeLimit,
-    /// Nothing can make progress, but flows are unfinished.
+    /// No event makes progress, but flows are unfinished.
     Stalled,
-    /// Ports wait for each other in a circle, and the scenario wants no more of it.
+    /// Ports wait for each other in a cycle, and the scenario ends a run at a deadlock.
     Deadlocked,
     /// The user interrupted it.
     Interrupted,
 }
 
-/// How many threads a run was to have and had.
+/// Requested and used threads of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadUse {
     /// Threads that were requested.
@@ -157,9 +157,9 @@ pub struct ThreadUse {
     pub used: u32,
     /// Why that is not the same.
     pub why: Option<String>,
-    /// Of several threads, how long each can go on without the others (the lookahead), ps.
+    /// Lookahead, if there are several threads: the time that each can run without the others, ps.
     pub lookahead_ps: Option<Time>,
-    /// The windows in which they went on.
+    /// Synchronisation windows of the threads.
     pub windows: Windows,
     /// Frames that were handed from thread to thread.
     pub crossed: u64,
@@ -168,7 +168,7 @@ pub struct ThreadUse {
 }
 
 impl Default for ThreadUse {
-    /// One, as asked.
+    /// One thread, as requested.
     fn default() -> Self {
         Self {
             asked: 1,
@@ -204,13 +204,13 @@ pub struct Outcome {
     pub started: u64,
     /// Flows that finished.
     pub finished: u64,
-    /// What the mechanisms did.
+    /// Counters of the mechanisms.
     pub counters: Counters,
     /// Classes of ports that had a storm of pauses, in order of node, port and class.
     pub storms: Vec<StormRecord>,
     /// One record per port of every node, in order of node and port.
     pub ports: Vec<PortRecord>,
-    /// Checks that were made and held, by name.
+    /// Names of the checks that passed.
     pub checks: Vec<&'static str>,
     /// Checks that failed.
     pub violations: Vec<Violation>,
@@ -218,7 +218,7 @@ pub struct Outcome {
     pub deadlocks: Vec<DeadlockRecord>,
     /// For a run that stalled or deadlocked: who waits on whom; for others, flows whose receivers cannot be reached.
     pub stall: Vec<String>,
-    /// How many threads did it. All else in here does not depend on that.
+    /// Threads of the run. No other field depends on them.
     pub threads: ThreadUse,
     /// Process time of the event loop in seconds, and the wall-clock time.
     pub loop_seconds: f64,
@@ -235,7 +235,7 @@ pub struct StormRecord {
     pub peer: NodeId,
     /// The class.
     pub class: u8,
-    /// What the guard counted.
+    /// Counters of the guard.
     pub counts: GuardCounters,
 }
 
@@ -252,8 +252,8 @@ pub struct Progress {
     pub finished: u64,
     /// Flows that the traffic has in all, where that is known beforehand.
     pub flows: Option<u64>,
-    /// Operations of ranks that have ended, with the parts of collectives that are over, and how many
-    /// there are; `None`: there are no ranks.
+    /// Number of finished operations of ranks, including finished parts of collectives, and the total number; `None`:
+    /// there are no ranks.
     pub operations: Option<(f64, u64)>,
     /// Packet-hops so far.
     pub packet_hops: u64,
@@ -266,8 +266,11 @@ pub struct Progress {
 
 /// Takes the tables of a run while it goes. Calls come at probe times, never from inside an event.
 pub trait Recorder {
-    /// Rows of one table, in the order of [`Row::order`]: flows that finished since the last call and at the
-    /// end of the run those that did not, probes of all switches at one instant, pauses that ended, and what
-    /// the [`measures`](crate::measure) of the run make. A table may come in many calls.
+    /// Receives rows of one table, in the order of [`Row::order`]. A table can need many calls. The rows are:
+    ///
+    /// - flows that finished since the last call and, at the end of the run, unfinished flows,
+    /// - probes of all switches at one instant,
+    /// - pauses that ended,
+    /// - rows of the [`measures`](crate::measure) of the run.
     fn rows(&mut self, rows: &dyn Rows);
 }

@@ -14,15 +14,15 @@ pub struct OperationRecord {
     pub workload: u16,
     /// The rank.
     pub rank: u32,
-    /// Its place in the rank's list.
+    /// Index in the operations of the rank.
     pub index: u32,
-    /// Its host.
+    /// Host of the rank.
     pub host: NodeId,
-    /// What it did.
+    /// Kind of operation.
     pub kind: &'static str,
     /// The other rank of a send or a receive.
     pub peer: Option<u32>,
-    /// Group of a collective; none: all ranks, or no collective.
+    /// Group of a collective; `None`: all ranks, or the operation is not a collective.
     pub group: Option<u32>,
     /// Which of the group's collectives it was.
     pub instance: Option<u64>,
@@ -30,8 +30,7 @@ pub struct OperationRecord {
     pub part_of: Option<u32>,
     /// Payload.
     pub bytes: u64,
-    /// Of an all-to-allv the bytes that the rank sends to others or receives from others, whichever
-    /// are more.
+    /// For an all-to-allv: the bytes that the rank sends to other ranks or receives from them, whichever is larger.
     pub moved_bytes: u64,
     /// When its dependencies were met, ps.
     pub ready_ps: Time,
@@ -123,18 +122,18 @@ impl Row for OperationRecord {
 pub struct CollectiveRecord {
     /// Number of the workload among the sources of flows.
     pub workload: u16,
-    /// Its group; none: all ranks.
+    /// Group of the collective; `None`: all ranks.
     pub group: Option<u32>,
     /// The name of the group.
     pub group_name: Option<Arc<str>>,
     /// Which of the group's collectives it was; of one that operations make up its place in the
     /// workload's list.
     pub instance: u64,
-    /// Whether computations, sends and receives make it up.
+    /// True if it consists of computations, sends and receives.
     pub composed: bool,
-    /// What it did.
+    /// Kind of collective.
     pub kind: &'static str,
-    /// How many ranks took part.
+    /// Number of ranks that took part.
     pub ranks: u32,
     /// Bytes of the whole vector; of an all-to-allv those that all members have for each.
     pub bytes: u64,
@@ -149,8 +148,8 @@ pub struct CollectiveRecord {
     /// Bytes whose speed is the bus bandwidth, where it has one: the vector times the factor of its
     /// kind; of an all-to-allv what its busiest member sends or receives.
     pub bus_bytes: Option<f64>,
-    /// How long the links of its members' hosts need at least, ps; none: nothing crosses them, or it
-    /// is not known.
+    /// Minimum time that the links of its members' hosts need, ps; `None`: no traffic crosses them, or the time is
+    /// unknown.
     pub least_ps: Option<f64>,
 }
 
@@ -163,14 +162,14 @@ impl CollectiveRecord {
         speed_bps.filter(|&bps| bps > 0.0)
     }
 
-    /// The same, comparable with the rate of a link whatever the number of ranks.
+    /// Bus bandwidth: comparable with the rate of a link for any number of ranks.
     // RNK-12
     #[must_use]
     pub fn bus_bps(&self) -> Option<f64> {
         self.speed_bps(self.bus_bytes?)
     }
 
-    /// Of bytes in the time from the first start to the last end.
+    /// Rate of these bytes over the time from the first start to the last end.
     fn speed_bps(&self, bytes: f64) -> Option<f64> {
         let took_ps = self.end_ps - self.start_ps;
         (took_ps > 0).then(|| bytes * 8e12 / took_ps as f64)
@@ -268,7 +267,7 @@ pub struct RankRecord {
     pub workload: u16,
     /// The rank.
     pub rank: u32,
-    /// Its host.
+    /// Host of the rank.
     pub host: NodeId,
     /// Operations that have ended.
     pub ended: u32,
@@ -276,13 +275,13 @@ pub struct RankRecord {
     pub operations: u32,
     /// When it started, ps.
     pub start_ps: Time,
-    /// When its last operation ended, ps; none: not all have.
+    /// End of its last operation, ps; `None`: some operations have not ended.
     pub end_ps: Option<Time>,
     /// Time in which it computed, ps.
     pub computing_ps: Time,
     /// Time in which it sent, received or took part in a collective and did not compute, ps.
     pub exposed_ps: Time,
-    /// Time up to its end in which it did neither, ps.
+    /// Idle time up to its end, ps.
     pub idle_ps: Time,
 }
 

@@ -5,12 +5,12 @@ use dataplane::units::Time;
 use super::table::{Column, Row, Value, column, traffic_class};
 use crate::ids::NodeId;
 
-/// One interval during which PFC held a port's class, or that was still open at the end.
+/// One interval during which PFC paused a class of a port, or that was still open at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseRecord {
-    /// The node that had to wait.
+    /// The paused node.
     pub node: NodeId,
-    /// Its port.
+    /// Port of the paused node.
     pub port: u16,
     /// The class of the dataplane.
     pub class: u8,
@@ -20,8 +20,7 @@ pub struct PauseRecord {
     pub to_ps: Time,
     /// XON never came: the interval was still open when the run ended.
     pub open: bool,
-    /// Which of the pauses that held this port and class it was, counted from 1, where pauses are
-    /// followed.
+    /// Number of the pause among those of this port and class, from 1, if pauses are followed.
     pub number: Option<u32>,
 }
 

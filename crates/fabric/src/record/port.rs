@@ -23,7 +23,7 @@ pub struct PortRecord {
     pub tx_packets: u64,
     /// Bytes sent.
     pub tx_bytes: u64,
-    /// Of them data packets.
+    /// Data packets among them.
     pub tx_data_packets: u64,
     /// Bytes of data packets, headers included.
     pub tx_data_bytes: u64,
@@ -38,9 +38,9 @@ pub struct PortRecord {
     pub dropped: [u64; DROP_CAUSES],
     /// Most bytes ever queued at this port.
     pub max_queue_bytes: u64,
-    /// The same with what was held for this port outside of its queues.
+    /// Largest sum of the bytes queued at this port and the bytes parked for it.
     pub max_port_bytes: u64,
-    /// Times that PFC began to pause a class of the port.
+    /// Number of times that PFC paused a class of the port.
     pub pauses: u64,
     /// Times that such a pause ended: XON arrived, or the pause time was over.
     pub resumes: u64,
@@ -186,12 +186,12 @@ impl Row for PortRecord {
     fn order(_: &mut Vec<Self>) {}
 }
 
-/// How many probes saw a number of active flows at a port.
+/// Number of probes that found a given number of active flows at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActiveRecord {
     /// The node.
     pub node: NodeId,
-    /// Its port.
+    /// Port of that node.
     pub port: u16,
     /// The node at the other end.
     pub peer: NodeId,

@@ -1,7 +1,7 @@
-//! Tables of results: rows that know their columns.
+//! Tables of results.
 //!
-//! A type of rows declares its table once ([`Row`]): name, columns, units, one sentence each. What writes,
-//! merges, documents or reads tables asks this declaration ([`Rows`], [`Table`]).
+//! A row type declares its table once ([`Row`]): name, columns with their units, and one sentence each. All code that
+//! writes, merges, documents or reads tables uses this declaration ([`Rows`], [`Table`]).
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -12,13 +12,13 @@ use crate::ids::NodeId;
 
 /// One type of rows, and the table that they make.
 pub trait Row: Clone + Debug + Send + 'static {
-    /// Name of the table; its file is `<name>.parquet`, or what [`Row::FORMAT`] says.
+    /// Name of the table; its file is `<name>.parquet`, unless [`Row::FORMAT`] differs.
     const TABLE: &'static str;
-    /// What a row is, in one sentence.
+    /// Description of a row, in one sentence.
     const ABOUT: &'static str;
     /// The columns, in the order of the file.
     const COLUMNS: &'static [Column<Self>];
-    /// What its file is.
+    /// Format of its file.
     const FORMAT: Format = Format::Columns;
     /// The percentiles of this table that `summary.json` has.
     const SUMMARY: Option<Summarised<Self>> = None;
@@ -29,11 +29,11 @@ pub trait Row: Clone + Debug + Send + 'static {
 
 /// One column.
 pub struct Column<R> {
-    /// Its name; the unit of a quantity is its last part.
+    /// Name of the column; the unit of a quantity is its last part.
     pub name: &'static str,
-    /// Its type, and where the value comes from.
+    /// Type of the column, and the function that returns its value.
     pub value: Value<R>,
-    /// What it holds, in one sentence.
+    /// Description of the column, in one sentence.
     pub about: &'static str,
 }
 
@@ -102,7 +102,7 @@ macro_rules! types {
         }
 
         impl Values {
-            /// What the documents call this type.
+            /// Name of this type in documents.
             #[must_use]
             pub const fn word(&self) -> &'static str {
                 match self { $(Self::$name(_) => $word,)* }
@@ -147,13 +147,13 @@ types! {
     Direction((NodeId, NodeId), "text");
 }
 
-/// Rows of one table, of whatever type.
+/// Rows of one table, of any type.
 pub trait Rows: Any + Debug + Send {
     /// The table.
     fn table(&self) -> Table;
-    /// How many rows.
+    /// Number of rows.
     fn len(&self) -> usize;
-    /// No row.
+    /// Returns true if there are no rows.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -165,7 +165,7 @@ pub trait Rows: Any + Debug + Send {
     fn order(&mut self);
     /// Forgets the rows.
     fn clear(&mut self);
-    /// The same rows once more, for another thread.
+    /// Copies the rows for another thread.
     fn copy(&self) -> Box<dyn Rows>;
 }
 
@@ -219,7 +219,7 @@ impl dyn Rows {
     }
 }
 
-/// What the file of a table is.
+/// Format of the file of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Parquet, with the columns of the rows.
@@ -231,28 +231,28 @@ pub enum Format {
     },
 }
 
-/// A table, apart from the type of its rows.
+/// A table, without the type of its rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Its name; see [`Table::file`].
+    /// Name of the table; see [`Table::file`].
     pub name: &'static str,
-    /// What a row is, in one sentence.
+    /// Description of a row, in one sentence.
     pub about: &'static str,
-    /// What its file is.
+    /// Format of its file.
     pub format: Format,
     /// Key and unit of its percentiles in `summary.json`.
     pub summary: Option<(&'static str, &'static str)>,
     columns: fn() -> Vec<ColumnInfo>,
 }
 
-/// A column, apart from the type of its rows.
+/// A column, without the type of its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnInfo {
-    /// Its name.
+    /// Name of the column.
     pub name: &'static str,
-    /// No values, of its type.
+    /// Empty list of its type.
     pub empty: Values,
-    /// What it holds, in one sentence.
+    /// Description of the column, in one sentence.
     pub about: &'static str,
 }
 
@@ -276,13 +276,13 @@ impl Table {
         }
     }
 
-    /// Its columns, in the order of the file.
+    /// Columns of the table, in the order of the file.
     #[must_use]
     pub fn columns(&self) -> Vec<ColumnInfo> {
         (self.columns)()
     }
 
-    /// Its file.
+    /// Name of the file of the table.
     #[must_use]
     pub fn file(&self) -> String {
         match self.format {
