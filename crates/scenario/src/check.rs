@@ -1,4 +1,4 @@
-//! What can only be said when the network, the traffic and the scheme are seen together.
+//! Checks that need the network, the traffic and the scheme together.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,7 +77,7 @@ pub(crate) fn network(
     findings.problems
 }
 
-/// Ingresses that are to be recorded, where PFC holds none of them against a threshold.
+/// Reports recorded ingresses if PFC does not compare them with a threshold.
 // RCD-13
 fn ingresses(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let pauses = |switch: &SwitchConfig| {
@@ -92,7 +92,7 @@ fn ingresses(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
     }
 }
 
-/// Messages that are to share queue pairs, where none can.
+/// Reports messages that should share queue pairs if the NIC does not support it.
 // NIC-53
 fn queue_pairs(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if can_share_queue_pairs(&config.nic) {
@@ -219,8 +219,7 @@ fn buffers(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether the buffer of a switch is large enough for what is set apart in it.
-/// What divides a buffer.
+/// Keys that reserve parts of a buffer.
 const APART: [&str; 4] = [
     "switch.buffer",
     "switch.reserved",
@@ -339,7 +338,8 @@ fn thresholds(
     }
 }
 
-/// Warns of a pool of headroom that is smaller or larger than what all ports and classes can use together.
+/// Warns of a pool of headroom that is smaller or larger than what all ports and classes can use
+/// together.
 // SW-56
 fn shared_headroom(
     name: &str,
@@ -407,7 +407,7 @@ fn room_after_pauses(
     }
 }
 
-/// A pause that runs out before the frame that repeats it is there is none.
+/// Reports a pause that expires before the frame that repeats it arrives.
 // QNT-05
 fn lasting(config: &SwitchConfig, pfc: &Pfc, findings: &mut Findings<'_>) {
     let PauseTime::Quanta { quanta, refresh } = pfc.pause else {
@@ -472,7 +472,7 @@ fn symmetry(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
         return;
     }
     let Ok(routes) = routes(graph, spec.seed, PathChoice::Symmetric) else {
-        return; // The network is too large, which is said elsewhere.
+        return; // The network is too large; another check reports it.
     };
     let Some((a, b)) = asymmetry(graph, &routes) else {
         return;
@@ -490,7 +490,8 @@ fn symmetry(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     );
 }
 
-/// Whether the buffer holds what the hop scheme promises the neighbours.
+/// Checks that the buffer is large enough for the packets that the hop scheme allows the neighbours
+/// to send.
 fn promised(
     name: &str,
     config: &SwitchConfig,
@@ -536,7 +537,7 @@ fn followed_copies(spec: &Spec, config: &SchemeConfig, findings: &mut Findings<'
     }
 }
 
-/// Refuses lossy links where nothing is sent again; warns where a pause can get lost.
+/// Refuses lossy links if the scheme has no retransmission; warns if a pause frame can get lost.
 fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if graph.link_ids().all(|link| graph.loss(link) == Loss::NONE) {
         return;
@@ -574,7 +575,7 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     }
 }
 
-/// Warns where neighbouring switches do not know each other's frames.
+/// Warns if neighbouring switches do not support each other's frames.
 // PRE-292
 fn mixed(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     let base = &spec.scheme.hop;
@@ -602,10 +603,10 @@ fn mixed(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     );
 }
 
-/// What the hop scheme says to the network.
+/// Reports the findings of the hop scheme about the network.
 fn hop(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
     let facts = NetworkFacts {
-        // What is lost and not sent again is refused.
+        // Lossy links without retransmission are already refused.
         lossy: config.nic.recovery.properties().repairs
             && !config.replays()
             && graph.link_ids().any(|link| graph.loss(link) != Loss::NONE),

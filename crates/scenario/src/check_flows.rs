@@ -97,7 +97,8 @@ pub(crate) fn paths(
                 }
             });
         } else {
-            // There are too many pairs to check all, and most patterns use most of them.
+            // There are too many pairs to check all. Most patterns use most pairs, so test any two
+            // hosts.
             apart = graph.first_apart();
         }
         if let Some((src, dst)) = apart {

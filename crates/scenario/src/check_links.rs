@@ -1,5 +1,5 @@
-//! What links that fail mean for a scenario: who is cut off, what is not sent again, and whether
-//! ports can come to wait for each other in a circle.
+//! Checks of links that fail: hosts that are cut off, packets that are not retransmitted, and ports
+//! that can wait for each other in a cycle.
 
 use dataplane::config::{Admission, PathChoice};
 use dataplane::nic::CUT_OFF;
@@ -16,16 +16,17 @@ use crate::scheme::SchemeConfig;
 use crate::spec::{Scenario, Spec};
 use crate::units::show_time;
 
-/// Networks with more (groups of hosts) × (ports) are not searched for circles at every reading.
+/// Networks with more (groups of hosts) × (ports) are not searched for cycles when a scenario is
+/// read.
 const MOST_WORK: u64 = 50_000_000;
 
-/// States of the links that are looked at.
+/// Number of link states that are checked.
 const MOST_EPOCHS: usize = 16;
 
 /// Hosts that are named one by one.
 const MOST_HOSTS: usize = 5;
 
-/// Judges failures and circles.
+/// Checks link failures and cycles.
 pub(crate) fn links(
     spec: &Spec,
     graph: &Graph,
@@ -56,7 +57,7 @@ pub(crate) fn links(
     }
 }
 
-/// What options of another simulator cannot be joined with.
+/// Refuses options that do not support link failures.
 // LNK-06
 fn unsupported(spec: &Spec, link_failures: &LinkFailures, findings: &mut Findings<'_>) {
     if spec.record.pauses.is_some() && !link_failures.changes().is_empty() {
@@ -81,7 +82,7 @@ fn unsupported(spec: &Spec, link_failures: &LinkFailures, findings: &mut Finding
     );
 }
 
-/// What the hop scheme says to links that fail during the run.
+/// Reports the findings of the hop scheme about links that fail during the run.
 // LNK-06
 fn hop(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if !link_failures.changes().is_empty() {
@@ -91,7 +92,7 @@ fn hop(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findi
     }
 }
 
-/// What is lost with a link has to be sent again.
+/// Refuses link failures if lost packets are not retransmitted.
 fn repair(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Findings<'_>) {
     if link_failures.changes().is_empty() {
         return;
@@ -177,15 +178,15 @@ fn cut_off(known: &Graph) -> Vec<String> {
         .collect()
 }
 
-/// Egress ports that can come to wait for each other where packets go by shortest paths: how many
-/// sets of them, and one circle by name, in the order in which packets go.
-fn waiting_circle(spec: &Spec, known: &Graph) -> (usize, Vec<String>) {
+/// Finds cycles of egress ports that can wait for each other if packets use shortest paths. Returns
+/// the number of cyclic sets and the port names of one cycle, in the order of the packets.
+fn waiting_cycle(spec: &Spec, known: &Graph) -> (usize, Vec<String>) {
     let Ok(routes) = routes(known, spec.seed, spec.scheme.path) else {
-        return (0, Vec::new()); // said when the run is built
+        return (0, Vec::new()); // reported when the run is built
     };
     let used = used_pairs(known, &routes);
-    let circle = shortest_circle(known, &used);
-    let names = circle.iter().map(|&link| known.port_name(link));
+    let cycle = shortest_circle(known, &used);
+    let names = cycle.iter().map(|&link| known.port_name(link));
     (circles(known, &used).len(), names.collect())
 }
 
@@ -200,8 +201,8 @@ pub struct LinkEpoch {
     pub down: Vec<String>,
     /// Hosts that the largest part of the network cannot reach.
     pub cut_off: Vec<String>,
-    /// A shortest circle of ports that can come to wait for each other, as `from->to`; empty:
-    /// there is none.
+    /// A shortest cycle of ports that can wait for each other, as `from->to`; empty if there is no
+    /// cycle.
     pub circle: Vec<String>,
 }
 
@@ -220,14 +221,14 @@ impl Scenario {
                 routes_ps,
                 down: down.iter().map(name).collect(),
                 cut_off: cut_off(&known),
-                circle: waiting_circle(&self.spec, &known).1,
+                circle: waiting_cycle(&self.spec, &known).1,
             }
         };
         link_failures.epochs().into_iter().map(epoch).collect()
     }
 }
 
-/// Warns where egress ports can come to wait for each other in a circle.
+/// Warns if egress ports can wait for each other in a cycle.
 // LNK-40
 fn circle(
     spec: &Spec,
@@ -249,12 +250,12 @@ fn circle(
         let mut schemes = hop.into_iter().chain(switch.link.declarations());
         schemes.find(|scheme| scheme.can_deadlock())
     });
-    // Regular shapes route up, then down, which closes no circle.
+    // Regular shapes route up, then down, so there are no cycles.
     let work = u64::from(known.groups()) * u64::from(known.port_count());
     if !(pfc || named.is_some()) || known.is_regular() || work > MOST_WORK {
         return;
     }
-    let (sets, names) = waiting_circle(spec, known);
+    let (sets, names) = waiting_cycle(spec, known);
     let Some(first) = names.first() else {
         return;
     };

@@ -15,7 +15,7 @@ pub(crate) struct Node {
     pub at: At,
 }
 
-/// The kinds of values. Numbers keep their text, so that nothing is rounded here.
+/// The kinds of values. Numbers keep their text, so that they are not rounded.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     String(String),

@@ -13,7 +13,7 @@ use traffic::collectives::bounds::{bus_bytes, whole_bytes};
 use traffic::estimate::{Dimension, LogGops, Network, Shape, StoreAndForward, estimate};
 use traffic::operations::{CollectiveKind, Options, PerByte, Record, Source, Stragglers, Workload};
 
-/// The network if none is given.
+/// Default network.
 pub const DEFAULT_NETWORK: &str = "loggops:latency=1us,rate=400Gbps";
 
 /// Result of an estimate.

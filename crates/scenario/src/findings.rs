@@ -1,4 +1,4 @@
-//! What checks find.
+//! Findings of checks.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Findings<'_> {
         self.add(Severity::Error, Code::ImpossibleSet, keys, message, hint);
     }
 
-    /// What a scheme says.
+    /// Adds a finding of a scheme.
     pub(crate) fn of_scheme(&mut self, finding: Finding) {
         match finding {
             Finding::Wrong(said) => self.error(said.keys, said.message, &said.hint),

@@ -11,8 +11,8 @@ use crate::problem::Code;
 use crate::scheme;
 use crate::units::{Dimension, RATE, SIZE, TIME};
 
-/// Each table of docs/scenario.md that is generated: its name, and its lines as Markdown. In the document a table
-/// stands between `<!-- table: NAME -->` and `<!-- end of table -->`.
+/// Generated tables of docs/scenario.md: the name of each table, and its lines as Markdown. In the
+/// document a table is between `<!-- table: NAME -->` and `<!-- end of table -->`.
 #[must_use]
 pub fn key_tables() -> Vec<(String, String)> {
     let named = |name: &str, params: &[Param]| (name.to_owned(), keys(params));
@@ -39,11 +39,11 @@ pub fn key_tables() -> Vec<(String, String)> {
     tables
 }
 
-/// The text of a document with all its generated tables written anew. The headings of the tables of `[scheme]` are
-/// generated, too: all of them stand where the document has the table `scheme.*`.
+/// Returns the text of a document with all generated tables updated. The headings of the tables of
+/// `[scheme]` are also generated. They all replace the table `scheme.*` of the document.
 ///
 /// # Errors
-/// The name of a table that is not known, or that has no end.
+/// Returns the name of a table that is unknown, or that has no end.
 pub fn with_key_tables(text: &str) -> Result<String, String> {
     const BEGIN: &str = "<!-- table: ";
     const END: &str = "<!-- end of table -->";
@@ -225,7 +225,7 @@ fn in_network(param: &Param) -> String {
     }
 }
 
-/// What a parameter takes.
+/// Describes the values that a parameter accepts.
 fn takes(param: &Param) -> String {
     let words: Vec<String> = param.words.iter().map(|text| word(text)).collect();
     let kind = kind(&param.kind);

@@ -1,6 +1,7 @@
-//! The keys of a scenario outside of `[scheme]`, declared for the JSON Schema and the tables of docs/scenario.md. What
-//! is regular is also read from here ([`crate::params`]); topologies and sources of traffic have readers of their own,
-//! and a test says when these know other keys.
+//! The keys of a scenario outside of `[scheme]`, declared for the JSON Schema and the tables of
+//! docs/scenario.md. Regular tables are also read by these declarations ([`crate::params`]).
+//! Topologies and sources of traffic have their own readers. A test fails if these accept other
+//! keys.
 
 use dataplane::param::{Kind, MAX_RATE_BPS, Param};
 use dataplane::units::NS;
@@ -20,12 +21,12 @@ pub(crate) const MIN_RATE_BPS: u64 = 1_000_000;
 /// Longest delay of a link: a second, three times to the moon.
 pub(crate) const MAX_DELAY_PS: u64 = 1_000_000_000_000;
 
-/// Tables of one kind that a word tells apart.
+/// Tables of one kind; the value of a key selects one of them.
 #[derive(Debug)]
 pub(crate) struct Variants {
     /// The key of the word.
     pub key: &'static str,
-    /// What the word says.
+    /// Description of that key.
     pub about: &'static str,
     /// Keys of all of them.
     pub common: &'static [Param],
@@ -36,11 +37,11 @@ pub(crate) struct Variants {
 /// One of several tables.
 #[derive(Debug)]
 pub(crate) struct Variant {
-    /// Its word.
+    /// Value of the key that selects this table.
     pub word: &'static str,
-    /// What it is.
+    /// Description of the table.
     pub about: &'static str,
-    /// Its keys besides those of all.
+    /// Additional keys of this table.
     pub params: &'static [Param],
 }
 
@@ -192,7 +193,7 @@ pub(crate) const FAILURE: &[Param] = &[
     long("until", 1).absent("never").about("When they are back."),
 ];
 
-/// What `[topology]` says of failures.
+/// Keys of `[topology]` for failures.
 pub(crate) const FAILURES: &[Param] = &[
     Param::tables("failures", "failure", FAILURE)
         .absent("no link fails")

@@ -1,9 +1,9 @@
 //! TOML in, validated configuration, build, run.
 //!
-//! A scenario is read into a tree in which every value knows its place ([`problem`]), read once,
-//! and everything that is wrong is reported together. What comes out is a [`Scenario`]: the values
-//! with all defaults ([`Spec`]), the network, and `resolved.toml`. Presets live in `presets/`;
-//! where each value comes from is said there and in `specs/presets.md`.
+//! A scenario is read into a tree in which every value has its position ([`problem`]). All problems
+//! are reported together. The result is a [`Scenario`]: the values with all defaults ([`Spec`]),
+//! the network, and `resolved.toml`. Presets are in `presets/`. These files and `specs/presets.md`
+//! give the source of each value.
 
 mod build;
 mod check;
@@ -66,5 +66,5 @@ pub use traffic_spec::{Frequency, MAX_TRAFFIC_CLASS, TrafficSpec};
 pub use workload_spec::{CollectiveSpec, FileSpec, WorkSpec, WorkloadSpec};
 pub use workload_steps::{Step, StepWork, StepsSpec};
 
-/// The preset of a scenario that names none (PRE-44).
+/// Default preset (PRE-44).
 pub(crate) const DEFAULT_PRESET: &str = "bfc";

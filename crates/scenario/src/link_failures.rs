@@ -36,7 +36,7 @@ impl Spec {
         self.drawn(graph).0
     }
 
-    /// How many links are to be drawn that are not there.
+    /// Number of links that should be drawn but do not exist.
     // LNK-05
     #[must_use]
     pub(crate) fn missing_links(&self, graph: &Graph) -> u32 {

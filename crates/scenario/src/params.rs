@@ -1,4 +1,5 @@
-//! Reads tables as their parameters are declared ([`dataplane::param`]), and writes their defaults as TOML.
+//! Reads tables as their parameters are declared ([`dataplane::param`]), and writes their defaults
+//! as TOML.
 
 use std::fmt::Write as _;
 
@@ -13,13 +14,14 @@ use crate::reader::{
 };
 use crate::units::{RATE, SIZE, TIME, parse_fraction};
 
-/// Reads all parameters of a table; `None` where one of them is wrong, which has been said then.
+/// Reads all parameters of a table. Returns `None` if one of them is invalid, which has then been
+/// reported.
 pub(crate) fn read(s: &Section<'_>, params: &'static [Param]) -> Option<Values> {
     read_where(s, params, |_, _| None)
 }
 
-/// The same where some keys do nothing for a reason outside of the table: of each key, beside the values so far, the
-/// reason.
+/// Like `read`, for tables with keys that have no effect because of another table. The function
+/// returns the reason for a key and the values so far.
 pub(crate) fn read_where<'w>(
     s: &Section<'_>,
     params: &'static [Param],
@@ -29,7 +31,7 @@ pub(crate) fn read_where<'w>(
     good.then_some(values)
 }
 
-/// All values of a table that are right, and whether none is wrong.
+/// Returns all valid values of a table, and true if there are no invalid ones.
 pub(crate) fn gather<'w>(
     s: &Section<'_>,
     params: impl IntoIterator<Item = &'static Param>,
@@ -86,7 +88,7 @@ pub(crate) fn table<T>(
     settle(&inner, configure(&values?))
 }
 
-/// What values make, or a complaint that they cannot go together.
+/// Returns the configuration, or reports that its values cannot be combined.
 pub(crate) fn settle<T>(s: &Section<'_>, configured: Result<T, Conflict>) -> Option<T> {
     let conflict = match configured {
         Ok(config) => return Some(config),
@@ -194,7 +196,7 @@ pub(crate) fn one(s: &Section<'_>, param: &'static Param) -> Option<Option<Value
     .map(Some)
 }
 
-/// What holds for a parameter that nobody gives.
+/// Returns the value of a parameter that is not given.
 fn left_out(s: &Section<'_>, param: &'static Param) -> Option<Option<Value>> {
     match param.fallback {
         Fallback::Needed(example) => {
@@ -221,7 +223,7 @@ fn default(param: &Param) -> Option<Value> {
     Some(word_or(&node, param).expect("a default is in its range, which a test checks"))
 }
 
-/// One of the words of a parameter, or a value of its kind.
+/// Reads one of the words of a parameter, or a value of its kind.
 fn word_or(node: &Node, param: &Param) -> Read<Value> {
     if let document::Value::String(text) = &node.value
         && let Some(word) = param.words.iter().find(|word| *word == text)
@@ -292,7 +294,8 @@ fn sample(noun: &str) -> String {
     format!("100 {noun}")
 }
 
-/// One of several kinds. Those are tried that the value could be, and the last of these says what is wrong.
+/// Reads a value of one of several kinds. Only the kinds that are most similar to the value are
+/// tried. The last of them reports the error.
 fn either(node: &Node, kinds: &[Kind]) -> Read<Value> {
     let best = kinds.iter().map(|kind| likeness(node, kind)).max();
     let mut refused = Code::WrongType;
@@ -310,7 +313,7 @@ fn either(node: &Node, kinds: &[Kind]) -> Read<Value> {
     refuse_as(refused, said, choices.join(", or "))
 }
 
-/// How much a value looks like one of a kind: 0 for not at all.
+/// Similarity of a value to a kind; 0: no similarity.
 fn likeness(node: &Node, kind: &Kind) -> u8 {
     match (&node.value, kind) {
         (document::Value::String(text), Kind::Counted { noun, .. }) => {
@@ -344,7 +347,7 @@ fn likeness(node: &Node, kind: &Kind) -> u8 {
     }
 }
 
-/// What a kind is, in words, with an example.
+/// Describes a kind, with an example.
 fn description(kind: &Kind) -> String {
     let noun = match kind {
         Kind::Size { .. } => "a size".to_owned(),
@@ -405,8 +408,9 @@ fn example_table(params: &[Param]) -> String {
     format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
 }
 
-/// The defaults of a table as TOML, below the table's header, which is empty for the whole scenario: behind each value
-/// its rule and where it comes from. `remark` stands before the rule; then the rule is a part of the sentence.
+/// Returns the defaults of a table as TOML, below the header of the table. The header is empty for
+/// the whole scenario. A comment after each value gives its rule and its source. `remark` is text
+/// before the rule.
 pub(crate) fn defaults(header: &str, params: &[Param], remark: &str) -> String {
     let mut text = match header {
         "" => String::new(),
@@ -457,7 +461,7 @@ mod tests {
         Param::list("cuts", &Kind::Size { min: 1, max: 9 }).absent("no cuts"),
     ];
 
-    /// What a text gives, or everything that is wrong with it.
+    /// Returns the values of a text, or all errors in it.
     fn read_text(text: &str, params: &'static [Param]) -> Result<Values, String> {
         let context = Context::default();
         let root = document::built_in("t", text.to_owned());

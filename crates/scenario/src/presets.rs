@@ -1,4 +1,4 @@
-//! Presets: named sets of values in TOML files, in which each value is beside its rule
+//! Presets: named sets of values in TOML files, which give the rule of each value
 //! (specs/presets.md). A preset starts from the declared defaults of schemes and a set of
 //! parameters of `common.toml`.
 

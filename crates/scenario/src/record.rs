@@ -18,7 +18,7 @@ use crate::units::TIME;
 /// Separator between the two ends of a link in the name of a port.
 const ARROW: &str = "->";
 
-/// Reads `[record]`. Without it nothing is recorded.
+/// Reads `[record]`. Without this table no measure is enabled.
 // RCD-01
 pub(crate) fn read(
     root: &Section<'_>,

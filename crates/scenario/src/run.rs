@@ -229,7 +229,7 @@ impl Scenario {
             workloads: spec.workloads.iter().map(|w| w.name.clone()).collect(),
             measure_from_ps: spec.run.warmup_ps,
             fct_acked: spec.run.fct_acked,
-            // TOP-27: workloads send until the run ends, whatever the windows of traffic
+            // TOP-27: workloads send until the run ends, independent of the windows of traffic
             measure_to_ps: last_arrival_ps(&spec.traffic)
                 .filter(|_| spec.workloads.is_empty())
                 .map(|to| to.min(spec.run.until_ps)),
@@ -248,8 +248,8 @@ impl Scenario {
     /// Runs the scenario and writes its results.
     ///
     /// # Errors
-    /// The scenario cannot be built, the results cannot be written, or the engine fails. Then the directory contains no
-    /// incomplete files.
+    /// The scenario cannot be built, the results cannot be written, or the engine fails. Then the
+    /// directory contains no incomplete files.
     pub fn run(&self, options: Options<'_>) -> Result<Summary, RunError> {
         self.run_by(options, |plan, recorder, watch| {
             Ok(engine::run(plan, recorder, watch))

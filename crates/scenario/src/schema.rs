@@ -11,9 +11,9 @@ use crate::units::{Dimension, RATE, SIZE, TIME};
 /// Digits, a point and an exponent, as [`crate::units`] reads them.
 const DECIMAL: &str = r"\s*(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][+-]?\d+)?\s*";
 
-/// The schema of a scenario. It knows all keys, the kinds of their values, words, ranges of numbers, and defaults.
-/// What depends on several keys, on the network, or on the range of a quantity with a unit, only
-/// [`crate::Scenario`] knows.
+/// Returns the JSON Schema of a scenario, with all keys, the kinds of their values, words, ranges
+/// of numbers, and defaults. Only [`crate::Scenario`] checks rules that depend on several keys, on
+/// the network, or on the range of a quantity with a unit.
 #[must_use]
 pub fn schema() -> Value {
     let mut top = object(ROOT);
@@ -79,7 +79,7 @@ fn acts_always(param: &Param) -> bool {
     param.acts == dataplane::param::Acts::Always
 }
 
-/// Tables of which a word says which one it is.
+/// Tables that are selected by the value of a key.
 fn variants(variants: &Variants) -> Value {
     let each = variants.each.iter().map(|variant| {
         let params = [variants.common, variant.params].concat();

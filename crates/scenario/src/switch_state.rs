@@ -1,7 +1,7 @@
 //! State that the systems of the papers keep in a switch: counters, registers and their bits.
 //!
-//! A counter counts packets, bytes or credits. A register holds anything else: the number of a queue,
-//! an address, a time, a flag.
+//! A counter counts packets, bytes or credits. A register holds anything else: the number of a
+//! queue, an address, a time, a flag.
 
 use dataplane::cc::ControlConfig;
 use dataplane::cc::hpcc::{Division, Reciprocals};
@@ -18,7 +18,7 @@ use crate::spec::Scenario;
 const HPCC_SENT_BITS: u32 = 20;
 /// Flows of an engine of HPCC's NIC (HPCC paper 4.3).
 const HPCC_FLOWS: u64 = 50;
-/// Error of the table of reciprocals of a scenario that has none.
+/// Default error of the table of reciprocals.
 const HPCC_EPSILON: f64 = 0.01;
 
 /// Width of SPFC's Timeout Clock.

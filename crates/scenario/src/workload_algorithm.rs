@@ -8,8 +8,8 @@ use traffic::operations::CollectiveKind;
 pub(crate) const ALGORITHMS_HINT: &str = "docs/workloads.md lists the algorithms of each kind";
 
 /// Returns the text of an algorithm, and adds the chunks of trees if they are missing. The text is
-/// checked for a collective of this kind in a group of `members`. `None` stands for the default of
-/// the kind.
+/// checked for a collective of this kind in a group of `members`. `None` means the default of the
+/// kind.
 // OPS-63: chunks of trees
 pub(crate) fn checked_algorithm(
     kind: CollectiveKind,

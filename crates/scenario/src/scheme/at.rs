@@ -1,5 +1,5 @@
-//! `[[scheme.at]]`: switches whose scheme differs from that of all others, as during an upgrade of a part of the
-//! network (BFC paper, section 5).
+//! `[[scheme.at]]`: switches whose scheme differs from that of all others, as during an upgrade of
+//! a part of the network (BFC paper, section 5).
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) const AT: &[Param] = &[Param::list("switches", &Kind::Text)
     .needed("[\"spine*\"]")
     .about("Names of switches; `*` matches any characters, `?` exactly one.")];
 
-/// Keys of `[scheme]` that an entry may set, besides the tables of hop schemes.
+/// Keys of `[scheme]` that an entry may set, in addition to the tables of hop schemes.
 // PRE-292
 const KEYS: &[&str] = &[
     "classify",
@@ -56,7 +56,7 @@ pub(crate) fn keys_at() -> impl Iterator<Item = &'static str> {
 /// The scheme of some switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeAt {
-    /// Their nodes, ascending.
+    /// Nodes of the switches, ascending.
     pub switches: Vec<NodeId>,
     /// The scheme of these switches. Its keys for hosts are ignored.
     pub scheme: SchemeSpec,
@@ -159,7 +159,7 @@ fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<NodeId>> {
 fn scheme_of(s: &Section<'_>, base: &Table) -> Option<SchemeSpec> {
     let mut full = base.clone();
     full.entries.retain(|entry| entry.key != "at");
-    // What `[scheme]` says for the other switches may be useless here.
+    // Keys of `[scheme]` for the other switches may have no effect here.
     let mut built_in = Vec::new();
     set_built_in(&mut full, &mut built_in);
     let mut own = s.table.clone();
@@ -214,7 +214,7 @@ fn note(context: &Context, table: &Table, path: &str) {
     }
 }
 
-/// Checks that a scheme works beside the scheme of the other switches.
+/// Checks that a scheme works together with the scheme of the other switches.
 // PRE-292
 fn fits(s: &Section<'_>, base: &SchemeSpec, own: &SchemeSpec) -> bool {
     if own.hop.scheme() != base.hop.scheme() {

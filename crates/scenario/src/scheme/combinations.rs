@@ -11,7 +11,7 @@ use dataplane::param::Conflict;
 use dataplane::reliability::Surroundings;
 use dataplane::switch::DATA_CLASS;
 
-/// What of the ns-3 simulator's ways cannot go without, or with, something else.
+/// Refuses combinations that the modes of the ns-3 simulator do not support.
 // NS3-60
 fn simulator(s: &Section<'_>, x: &SchemeSpec) {
     let scan = x.host.arbiter == Arbiter::Scan;
@@ -61,8 +61,8 @@ fn simulator(s: &Section<'_>, x: &SchemeSpec) {
     }
 }
 
-/// Replies that hosts send though their class is paused: as long as a pause lasts they arrive, so that no
-/// headroom is large enough for certain.
+/// Replies that hosts send though their class is paused: as long as a pause lasts they arrive, so
+/// that no headroom is large enough for certain.
 // SW-55
 fn unpaused_replies(s: &Section<'_>, x: &SchemeSpec) {
     let Admission::Pfc(pfc) = x.admission else {
@@ -105,7 +105,7 @@ fn guards(s: &Section<'_>, x: &SchemeSpec) {
     }
 }
 
-/// Notices need senders that read them, and the other way round.
+/// Notices need senders that read them, and such senders need notices.
 // BOLT-07, BOLT-22
 fn notices(s: &Section<'_>, x: &SchemeSpec) {
     let keys = &["notices", "control"];
@@ -141,7 +141,7 @@ fn notices(s: &Section<'_>, x: &SchemeSpec) {
     }
 }
 
-/// What the controls of senders need of ECN, INT and acknowledgements.
+/// Checks that ECN, INT and ACKs meet the needs of the senders' congestion controls.
 fn signals(s: &Section<'_>, x: &SchemeSpec) {
     let needs = x.control.needs();
     if needs.ecn && x.ecn.is_none() {
@@ -199,7 +199,8 @@ fn signals(s: &Section<'_>, x: &SchemeSpec) {
     }
 }
 
-/// Refuses what cannot work, and warns of what is doubtful. Each axis says what it requires.
+/// Refuses combinations that cannot work, and warns about others. Each axis declares its
+/// requirements.
 pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
     if x.schedule == ScheduleSpec::Cyclic && x.classify == ClassifySpec::PerFlow {
         s.complain_of(
@@ -275,7 +276,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
     }
 }
 
-/// What a path policy of senders needs of the other axes.
+/// Checks the needs of a path policy of senders.
 // SPR-07
 fn policies(s: &Section<'_>, x: &SchemeSpec) {
     let Some(policy) = x.spray else {
@@ -324,7 +325,7 @@ fn policies(s: &Section<'_>, x: &SchemeSpec) {
     }
 }
 
-/// What the hop scheme says to the other answers.
+/// Reports the findings of the hop scheme about the other axes.
 fn hop(s: &Section<'_>, x: &SchemeSpec) {
     let scheme = x.hop.scheme();
     let beside = Beside {

@@ -1,4 +1,4 @@
-//! From what a scheme says to the configuration of switches and NICs in one network.
+//! Converts a scheme to the configuration of switches and NICs in one network.
 
 use super::{
     ClassifySpec, EcnProfile, EcnSpec, QueuesPer, ScheduleSpec, SchemeConfig, SchemeSpec, Sticky,
@@ -162,7 +162,8 @@ impl SchemeSpec {
         classes
     }
 
-    /// Queue numbers that a neighbour may put on its packets: a NIC's, or a switch's of all classes.
+    /// Queue numbers that a neighbour may put on its packets: a NIC's, or a switch's of all
+    /// classes.
     pub(crate) fn upstream_queues(&self, max_class: u8) -> u16 {
         let data_queues = self.data_queues(max_class);
         let data = data_queues.saturating_mul(u16::from(max_class) + 1);
@@ -237,8 +238,8 @@ impl SchemeSpec {
     }
 }
 
-/// The RED profile of every link rate (PRE-15, SW-31): that of the next lower rate that has one, else of the
-/// lowest, scaled in proportion.
+/// The RED profile of every link rate (PRE-15, SW-31): that of the next lower rate that has one,
+/// else of the lowest, scaled in proportion.
 pub(super) fn profile(ecn: &EcnSpec, rates: &[Rate]) -> EcnConfig {
     let of = |rate: &Rate| {
         let at_most = |p: &&EcnProfile| p.rate_bps <= rate.bps();

@@ -1,5 +1,5 @@
-//! What decides when packets are sent: controls of senders or a receiver-driven transport, and their
-//! parameters. Names, tables and parameters come from the lists of the dataplane.
+//! Congestion controls of senders, or a receiver-driven transport, with their parameters. Names,
+//! tables and parameters come from the lists of the dataplane.
 
 use super::FrameClass;
 use crate::document::{Node, Value};
@@ -13,7 +13,7 @@ use dataplane::param::Values;
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::Time;
 
-/// What `control` and its tables say.
+/// Values of `control` and its tables.
 pub(super) struct Control {
     pub sending: Sending,
     /// CNPs: interval, bytes, class.
@@ -22,7 +22,7 @@ pub(super) struct Control {
     pub cnp_on_ack: bool,
     /// The intervals of CNPs run from a flow's first packet on.
     pub cnp_cycle: bool,
-    /// Whether the control computes with whole rates, where that can be said.
+    /// True if the control computes with integer rates; `None`: it has no such option.
     pub whole_rates: Option<bool>,
 }
 
@@ -117,7 +117,7 @@ pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
     })
 }
 
-/// One word, or the words of traffic classes 0, 1, …
+/// Reads one word, or the words of traffic classes 0, 1, …
 fn words(node: &Node) -> Read<Vec<&'static str>> {
     let named = |name: &'static str| (name, name);
     let controls: Vec<_> = CONTROLS.iter().map(|c| named(c.name)).collect();

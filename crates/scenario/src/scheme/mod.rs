@@ -1,7 +1,8 @@
-//! `[scheme]`: a preset and any axis set alone.
+//! `[scheme]`: a preset and single axes that override it.
 //!
-//! An axis is a word (`control = "fixed-window"`); its parameters are a table of that word
-//! (`fixed-window = { window = "64KB" }`). A table whose word was not chosen would do nothing, so it is refused.
+//! An axis is a word (`control = "fixed-window"`). Its parameters are a table of that word
+//! (`fixed-window = { window = "64KB" }`). A table whose word is not chosen has no effect, so it is
+//! refused.
 
 mod at;
 mod combinations;
@@ -157,7 +158,7 @@ pub struct IntSpec {
     pub pauses: bool,
 }
 
-/// Everything that `[scheme]` says, with the preset filled in.
+/// All values of `[scheme]`, including those of the preset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeSpec {
     /// Name of the preset.
@@ -176,9 +177,9 @@ pub struct SchemeSpec {
     pub in_order: bool,
     /// But flows that start come before all other events of their instant.
     pub starts_first: bool,
-    /// ACKs go back the way on which their packet came.
+    /// ACKs use the reverse path of their packets.
     pub acks_return: bool,
-    /// What the hosts do in their own way.
+    /// Options of hosts.
     pub host: HostConfig,
     /// Payload of a full packet.
     pub mtu: u16,
@@ -194,11 +195,11 @@ pub struct SchemeSpec {
     pub queues_per: QueuesPer,
     /// Which queue next.
     pub schedule: ScheduleSpec,
-    /// What happens when the buffer gets full.
+    /// Buffer admission.
     pub admission: Admission,
-    /// How ports with victims are told apart.
+    /// Detection of ports with victims.
     pub victims: Option<VictimSpec>,
-    /// What neighbours tell each other, besides PFC.
+    /// Hop scheme between neighbours, in addition to PFC.
     pub hop: HopSpec,
     /// The schemes of links.
     pub link: LinkConfig,
@@ -206,13 +207,14 @@ pub struct SchemeSpec {
     pub ecn: Option<EcnSpec>,
     /// INT.
     pub int: Option<IntSpec>,
-    /// What ends a pause that lasts too long.
+    /// Guard against pauses that last too long.
     pub guard: Option<GuardConfig>,
-    /// What switches signal to senders.
+    /// Notices from switches to senders.
     pub notifier: Option<NotifierConfig>,
-    /// What decides when packets are sent.
+    /// Congestion control or receiver-driven transport.
     pub control: Sending,
-    /// Whether the control computes with whole rates, as that of the ns-3 simulator, where it can be said.
+    /// True if the control computes with integer rates, as in the ns-3 simulator; `None`: it has no
+    /// such option.
     pub whole_rates: Option<bool>,
     /// CNPs: interval, bytes, class.
     pub cnp: Option<(Time, u16, FrameClass)>,
@@ -228,7 +230,7 @@ pub struct SchemeSpec {
     pub nic_order: FlowOrder,
     /// Queues of a NIC.
     pub nic_queues: u16,
-    /// The hop schemes whose frames NICs obey.
+    /// Hop schemes whose frames NICs act on.
     pub obeys: SchemeSet,
 }
 
@@ -245,7 +247,7 @@ impl SchemeSpec {
     }
 }
 
-/// What the engine needs to know of a scheme.
+/// Configuration of a scheme for the engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeConfig {
     /// Every switch that is not in `switch_at`.
@@ -288,7 +290,7 @@ impl SchemeConfig {
     }
 }
 
-/// What the scheme has to know of the network that it runs in.
+/// Properties of the network that a scheme needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Surroundings {
     /// Distinct rates of links, ascending.
@@ -303,9 +305,9 @@ pub struct Surroundings {
     pub reserved_bytes: u64,
     /// Rate of the first host's link, in bits per second.
     pub nic_bps: u64,
-    /// What a receiver-driven transport has to know.
+    /// Properties that a receiver-driven transport needs.
     pub transport: Around,
-    /// Largest base round trip, ps, where the scheme needs it.
+    /// Largest base RTT, ps, if the scheme needs it.
     pub base_rtt_ps: Time,
     /// Queue numbers that a neighbour may put on its packets, in any scheme of the network.
     pub upstream_queues: u16,

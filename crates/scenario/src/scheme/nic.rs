@@ -53,8 +53,8 @@ pub(super) fn read_path(
     })
 }
 
-/// Bytes, class, packets per ACK; whether PFC holds it at the host, and whether it goes back the
-/// way on which its packet came.
+/// Parameters of ACKs: bytes, class, packets per ACK, true if PFC pauses ACKs at the host, and true
+/// if ACKs use the reverse path of their packets.
 type Ack = (u16, FrameClass, u32, (bool, bool));
 
 /// Parameters of acknowledgements.

@@ -51,7 +51,7 @@ pub(super) fn receivers(s: &Section<'_>, x: &SchemeSpec) {
     axes(s, x, transport.name(), &needs);
 }
 
-/// What none of them can be combined with.
+/// Refuses options that no receiver-driven transport supports.
 fn whole(s: &Section<'_>, x: &SchemeSpec, name: &str) {
     let refuse = |wrong: bool, keys: &[&str], message: String, hint: &str| {
         if wrong {
@@ -98,7 +98,8 @@ fn whole(s: &Section<'_>, x: &SchemeSpec, name: &str) {
     );
 }
 
-/// Credits of a link are those of a class; what is cut leaves in another one, and nobody would return them.
+/// Refuses trimming with link credits. These belong to a class; a trimmed packet leaves in another
+/// class, so its credits would not be returned.
 // CBFC-35
 fn trims(s: &Section<'_>, x: &SchemeSpec, name: &str, needs: &Needs) {
     let mut schemes = x.link.declarations();
@@ -111,7 +112,7 @@ fn trims(s: &Section<'_>, x: &SchemeSpec, name: &str, needs: &Needs) {
     }
 }
 
-/// What each of them needs of the others.
+/// Checks the needs of a transport on the other axes.
 fn axes(s: &Section<'_>, x: &SchemeSpec, name: &str, needs: &Needs) {
     // XP-01, NDP-02, HOM-05
     let (class, why, hint) = match needs.owns_control_class {

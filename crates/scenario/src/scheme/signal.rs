@@ -1,4 +1,4 @@
-//! What switches write on packets: ECN and INT.
+//! Signals of switches in packets: ECN and INT.
 
 use super::{EcnProfile, EcnSpec, IntSpec};
 use crate::params;

@@ -12,7 +12,7 @@ use dataplane::link::LinkConfig;
 use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Value, Values};
 use dataplane::units::NS;
 
-/// Reads `path` if switches choose alone, and the tables of these choices.
+/// Reads `path` if switches choose paths on their own, and the tables of these choices.
 pub(super) fn read_path_of_switches(s: &Section<'_>, axes: &Values) -> Option<PathChoice> {
     let chosen = axes.some_word("path");
     let mut with_table = None;
@@ -41,7 +41,7 @@ pub(super) fn read_classify(s: &Section<'_>, axes: &Values) -> Option<ClassifySp
     }
 }
 
-/// What is told of the search for an empty queue, and why it would do nothing.
+/// Keys of the search for an empty queue, and the reason why they have no effect with hashing.
 const SEARCHED: &[&str] = &["empty"];
 const HASHED: &str = "`assign` = \"hash\" searches for no queue";
 
@@ -265,7 +265,7 @@ pub(super) fn read_admission(s: &Section<'_>, axes: &Values) -> Option<Admission
     }
 }
 
-/// The answer to what neighbours tell each other, besides PFC. Each word of the list has a table.
+/// Reads `backpressure`, the hop scheme in addition to PFC. Each word of the list has a table.
 pub(super) fn read_backpressure(s: &Section<'_>, axes: &Values) -> Option<HopSpec> {
     let chosen = axes.some_word("backpressure");
     let mut read = Some(HopSpec::None);

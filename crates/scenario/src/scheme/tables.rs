@@ -1,4 +1,4 @@
-//! What `[scheme]` may say: its axes and single values, and the list of the tables whose parameters are declared.
+//! Keys of `[scheme]`: its axes and single values, and the list of tables with declared parameters.
 
 use super::{nic, signal, switch};
 use crate::help::{help, help_bytes};
@@ -121,10 +121,10 @@ const PATH_HELP: &str = {
     }
 };
 
-/// The words of `control` that may stand in a list.
+/// The words of `control` that a list may contain.
 const IN_LISTS: &[&str] = WORDS.split_at(CONTROLS.len()).0;
 
-/// Those of switches, up to what neighbours tell each other.
+/// Tables of switches before those of hop schemes.
 const BEFORE_HOP: &[Declared] = &[
     ("ack", nic::ACK),
     ("dynamic", switch::DYNAMIC),
@@ -144,8 +144,8 @@ const AFTER_HOP: &[Declared] = &[("nic", nic::NIC)];
 const SEVERAL_QUEUES: &[&str] = &["hash", "dynamic"];
 const ONE_QUEUE: &str = "`classify` is neither \"hash\" nor \"dynamic\"";
 
-/// The keys of `[scheme]` that are no tables. The defaults of the first two are those of a scenario; those of the others
-/// are what every preset starts from.
+/// The keys of `[scheme]` that are not tables. The defaults of the first two apply to a scenario.
+/// Every preset starts from the defaults of the others.
 pub const AXES: &[Param] = &[
     Param::word("preset", &PRESET_NAMES)
         .default("\"bfc\"", "PRE-44", "our choice")
