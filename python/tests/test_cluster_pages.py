@@ -1,4 +1,4 @@
-"""What the pages about clusters show, run with stand-ins for SLURM and for containers."""
+"""What the page about clusters shows, run with stand-ins for SLURM and for containers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ SWEEP = 'scenario = "short.toml"\nschemes = ["hpcc"]\nseeds = { from = 1, to = 3
 LOCAL = "127.0.0.1"
 
 
-def shown(language: str, page: str = PAGE, of: str = "") -> str:
-    """Return the block of a page in a language, that with a word in it."""
-    found = re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    (block,) = (block for block in found if of in block)
+def shown(language: str, word: str = "") -> str:
+    """Return the block of the page in a language, that with a word in it."""
+    found = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (block,) = (block for block in found if word in block)
     return str(block)
 
 
@@ -84,8 +84,7 @@ def test_a_slurm_job_per_worker(folder: Path) -> None:
     number = f"cd {jobs}; n=$((1 + $(ls *.pid 2>/dev/null | wc -l)))"
     stand_in(commands, "sbatch", f'{number}; {start}; echo "Submitted batch job $n"')
     stand_in(commands, "scancel", f'cd {jobs}; for n in "$@"; do kill -- -$(cat "$n.pid"); done')
-    campaigns = (ROOT / "docs/campaigns.md").read_text(encoding="utf-8")
-    script = shown("python", campaigns, "SLURMCluster").replace("cores=16", "cores=1")
+    script = shown("python", "SLURMCluster").replace("cores=16", "cores=1")
     assert "cores=1, processes=1" in script
     (folder / "campaign.py").write_text(f"{script}cluster.close()\n", encoding="utf-8")
     here = Path(sys.executable).parent

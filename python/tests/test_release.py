@@ -73,7 +73,7 @@ def test_a_wheel_with_files_of_other_packages_is_refused(name: str, is_foreign: 
     assert foreign([name]) == ([name] if is_foreign else [])
 
 
-@pytest.mark.parametrize("path", ["Containerfile", "docs/campaigns.md", "docs/guide/cluster.md"])
+@pytest.mark.parametrize("path", ["Containerfile", "docs/guide/cluster.md"])
 def test_images_are_named_by_this_version(path: str) -> None:
     named = re.findall(r"backwater:([\w.]+)", text(path))
     assert named
