@@ -256,9 +256,8 @@ def gallery() -> str:
     lines = ["# Figures", ""]
     lines += [
         "Every figure of the papers on HPCC, BFC, Floodgate and SPFC that a simulator can "
-        "reproduce, and some of other papers. Each picture has the number of statements of the "
-        "paper that hold here. The page behind it has the size of each difference, and its cause "
-        "if it is known. `backwater paper NAME` reproduces a figure.",
+        "reproduce, and some of other papers. Each picture has the number of claims that hold "
+        "here. It leads to the list of claims. `backwater paper NAME` reproduces a figure.",
         "",
     ]
     for folder, name in _PAPERS.items():
@@ -293,7 +292,7 @@ def _card(paper: str, path: Path) -> str:
     verdict = f"{holding} of {len(claims)} claims hold" if claims else "no claims"
     anchor = _anchor(f"{figure['figure']}: {figure['title']}")
     return (
-        f'<a class="figure" href="figures/{paper}/claims.html#{anchor}">'
+        f'<a class="figure" href="figures/claims.html#{anchor}">'
         f'<img src="figures/{paper}/{path.stem}.png" alt="" loading="lazy">'
         f"<strong>{figure['figure']}</strong> {figure['title']}"
         f"<small>{figure['place']}. {verdict}.</small></a>"

@@ -4,11 +4,11 @@ A figure is a TOML file (``figures/PAPER/NAME.toml``). Each module does one step
 
 - :mod:`~backwater_papers.files` reads the file.
 - :mod:`~backwater_papers.reproduce` runs the simulations.
-- :mod:`~backwater_papers.measures` computes numbers from the runs.
+- :mod:`~backwater_papers.measures` computes numbers from the runs, and
+  :mod:`~backwater_papers.bootstrap` their uncertainty over seeds.
 - :mod:`~backwater_papers.claims` judges the claims.
-- :mod:`~backwater_papers.readings` judges them under other readings of the paper.
 - :mod:`~backwater_papers.drawing` draws the picture.
-- :mod:`~backwater_papers.table` writes the table of claims.
+- :mod:`~backwater_papers.table` writes the list of claims.
 """
 
 __version__ = "0.1.0"

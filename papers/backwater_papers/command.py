@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from backwater.running.engine import Outcome
     from backwater.scenario import Scenario
     from backwater_papers.figure import Figure, Size
-    from backwater_papers.reproduce import Place, Reproduced, Results
+    from backwater_papers.reproduce import Place, Reproduced
 
 _ALL_PROCESSORS = "processors / threads"
 _EXAMPLES = """\b
@@ -66,12 +66,7 @@ Examples:
     is_flag=True,
     help="Do not simulate; update titles and explanations of the results in DIR.",
 )
-@click.option("--words", "relabel", is_flag=True, hidden=True)
-@click.option(
-    "--readings",
-    is_flag=True,
-    help="Judge the claims also under the other readings in the figure file.",
-)
+@click.option("--dry-run", is_flag=True, help="Do not simulate; print what would run and how long.")
 @click.option("--json", "as_json", is_flag=True, help="Print the claims as JSON.")
 @click.option(
     "--threads",
@@ -91,20 +86,21 @@ def paper(
     jobs: int | None,
     retry_failed: bool,
     relabel: bool,
-    readings: bool,
+    dry_run: bool,
     as_json: bool,
     threads: int,
 ) -> None:
     """Reproduce figures of papers and report which of their claims hold.
 
     FIGURE is a figure such as hpcc/fig13, a paper such as hpcc, the file of a figure, or `all`;
-    `list` lists the figures. Runs are cached, so an interrupted figure continues with the runs
-    that are missing. A claim that differs is a result and not a failure.
+    `list` lists the figures with their duration and their results in DIR. Runs are cached, so an
+    interrupted figure continues with the runs that are missing. A claim that differs is a result
+    and not a failure.
     """
     from backwater_papers import files
 
     if names == ("list",):
-        _list(as_json)
+        _list(out, as_json)
         return
     wanted = files.wanted(list(names))
     for name in wanted:
@@ -112,19 +108,13 @@ def paper(
             expecting(Kind.FIGURE)(Path(name))
     figures = [files.load(name) for name in wanted]
     if relabel:
-        if quick or full or seeds or store or jobs or retry_failed or readings or as_json:
+        if quick or full or seeds or store or jobs or retry_failed or dry_run or as_json:
             raise ScenarioError("--relabel simulates nothing: it can be combined only with -o")
         raise click.exceptions.Exit(_reword(figures, out))
-    work: _Work
-    if readings:
-        figures = [figure for figure in figures if figure.readings]
-        if not figures:
-            raise ScenarioError("none of these figures has [[readings]]")
-        few = seeds or (None if full else READING_SEEDS)
-        work = _Readings(figures, _size(quick, full), few, out, as_json)
-    else:
-        work = _Claims(figures, _size(quick, full), seeds, out, as_json)
-    raise click.exceptions.Exit(work.run(store or out / "runs", jobs, retry_failed, threads))
+    work = _Work(figures, _size(quick, full), seeds, out, as_json)
+    store = store or out / "runs"
+    code = work.plan(store) if dry_run else work.run(store, jobs, retry_failed, threads)
+    raise click.exceptions.Exit(code)
 
 
 def _size(quick: bool, full: bool) -> Size:
@@ -135,25 +125,43 @@ def _size(quick: bool, full: bool) -> Size:
     return Size.QUICK if quick else Size.FULL if full else Size.USUAL
 
 
-def _list(as_json: bool) -> None:
-    from backwater_papers import files
+def _list(out: Path, as_json: bool) -> None:
+    """Print all figures: duration, verdicts of the last results in a directory, and their state."""
+    from backwater_papers import files, reproduce
 
-    figures = [files.load(name) for name in files.available()]
+    entries: list[dict[str, Any]] = []
+    for name in files.available():
+        figure = files.load(name)
+        state, verdicts = reproduce.state(figure, out)
+        entries.append(
+            {
+                "name": figure.name,
+                "title": figure.title,
+                "place": figure.place,
+                "claims": len(figure.claims),
+                "minutes": figure.minutes,
+                "state": state,
+                "verdicts": verdicts,
+            }
+        )
     if as_json:
-        entries = [
-            {"name": f.name, "title": f.title, "place": f.place, "claims": len(f.claims)}
-            for f in figures
-        ]
         print(json.dumps(entries, indent=2, ensure_ascii=False))
         return
-    width = max((len(figure.name) for figure in figures), default=0)
-    for figure in figures:
-        count = f"{len(figure.claims)} claim{'s' if len(figure.claims) != 1 else ''}"
-        print(f"{figure.name:<{width}}  {figure.title} ({count})")
+    width = max((len(entry["name"]) for entry in entries), default=0)
+    for entry in entries:
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in entry["verdicts"].items())
+        print(
+            f"{entry['name']:<{width}}  {_minutes(entry['minutes']):>8}  {entry['title']} "
+            f"({entry['claims']} claims; {entry['state']}{': ' if counts else ''}{counts})"
+        )
+
+
+def _minutes(minutes: float) -> str:
+    return f"{minutes / 60:.1f} h" if minutes >= 90 else f"{max(minutes, 0.1):.2g} min"
 
 
 class _Work:
-    """Base class of the work on some figures: resolve their runs, run them, and finish each."""
+    """Resolves the runs of some figures, runs them, and judges each figure."""
 
     def __init__(
         self, figures: list[Figure], size: Size, seeds: int | None, out: Path, as_json: bool
@@ -164,13 +172,23 @@ class _Work:
         self.done: list[Figure] = []
         self.code = GOOD
 
-    def variants(self, figure: Figure) -> dict[str, Figure]:
-        """Return the variants of a figure to run, by unique names."""
-        raise NotImplementedError
+    def plan(self, store: Path) -> int:
+        """Print how many runs are missing for each figure, and how long they take."""
+        from backwater.results.store import Store
 
-    def finish(self, figure: Figure, results: dict[str, Results]) -> dict[str, Any]:
-        """Write the results of the variants of a figure, print them, and return them as JSON."""
-        raise NotImplementedError
+        known = Store(store).keys()
+        for figure in self.figures:
+            tasks = self._resolve([figure]).get(figure.name)
+            if tasks is None:
+                continue
+            wanted = set(tasks.values())
+            cached = sum(task.key in known for task in wanted)
+            missing = len(wanted) - cached
+            print(f"{figure.name}: {len(wanted)} runs, {cached} cached, {missing} to run", end="")
+            usual = self.size == "usual" and self.seeds is None and figure.minutes
+            minutes = figure.minutes * missing / max(len(wanted), 1)
+            print(f", about {_minutes(minutes)} on one core" if usual and missing else "")
+        return self.code
 
     def run(self, store: Path, jobs: int | None, retry_failed: bool, threads: int) -> int:
         """Run all missing simulations, then finish each figure."""
@@ -178,8 +196,8 @@ class _Work:
         from backwater.running.engine import Outcome, run_all
         from backwater.running.progress import display
 
-        tasks = self._resolve()
-        wanted = [task for of in tasks.values() for own in of.values() for task in own.values()]
+        tasks = self._resolve(self.figures)
+        wanted = [task for own in tasks.values() for task in own.values()]
         with display("paper") as tell:
             try:
                 outcome = run_all(
@@ -198,25 +216,22 @@ class _Work:
         for figure in self.figures:
             if figure.name in tasks:
                 self._finish(figure, tasks[figure.name], outcome)
-        _write_tables(self.done, self.out)
+        _write_table(self.done, self.out)
         if self.as_json:
             print(json.dumps(self.reports, indent=2, ensure_ascii=False))
         if self.code == STOPPED:
             say(f"Interrupted. Finished runs are kept in {store}; the same command goes on there.")
         return self.code
 
-    def _resolve(self) -> dict[str, dict[str, dict[Place, Scenario]]]:
+    def _resolve(self, figures: list[Figure]) -> dict[str, dict[Place, Scenario]]:
         """Return the runs of each figure; print an error for a figure that cannot be run."""
         from backwater_papers.reproduce import tasks
 
         resolved = {}
-        for figure in self.figures:
-            found = {
-                name: tasks(variant, self.size, self.seeds)
-                for name, variant in self.variants(figure).items()
-            }
+        for figure in figures:
+            found = tasks(figure, self.size, self.seeds)
             try:
-                for task in (task for own in found.values() for task in own.values()):
+                for task in found.values():
                     _ = task.key
             except ScenarioError as error:
                 say(f"error: {figure.name} cannot be run:\n{error}\n  run: {task.command}")
@@ -225,12 +240,10 @@ class _Work:
                 resolved[figure.name] = found
         return resolved
 
-    def _finish(
-        self, figure: Figure, tasks: dict[str, dict[Place, Scenario]], outcome: Outcome
-    ) -> None:
+    def _finish(self, figure: Figure, tasks: dict[Place, Scenario], outcome: Outcome) -> None:
         from backwater_papers import reproduce
 
-        wanted = dict.fromkeys(task for own in tasks.values() for task in own.values())
+        wanted = dict.fromkeys(tasks.values())
         failures = {task.command: outcome.failed[task] for task in wanted if task in outcome.failed}
         if failures:
             _print_failures(figure, failures)
@@ -246,98 +259,54 @@ class _Work:
                 said = "; ".join(v["message"] for v in run.summary["violations"]) or "stalled"
                 say(f"error: {figure.name}: {task.command}: {said}")
                 self.code = self.code or FAILED
-        results = {
-            name: reproduce.Results(
-                variant,
-                {place: outcome.runs[task] for place, task in tasks[name].items()},
-                self.size,
-                self.seeds,
-            )
-            for name, variant in self.variants(figure).items()
-        }
+        runs = {place: outcome.runs[task] for place, task in tasks.items()}
+        results = reproduce.Results(figure, runs, self.size, self.seeds)
         try:
-            self.reports.append(self.finish(figure, results))
+            done = reproduce.finish(results, self.out, self._command(figure))
         except RunError as error:
             say(f"error: {figure.name}: {error}")
             self.code = self.code or FAILED
             return
+        self.reports.append(done.about)
         self.done.append(figure)
+        if not self.as_json:
+            _print(done)
 
-    def command(self, figure: Figure, *options: str) -> str:
-        """Return the command that does this for one figure."""
-        words = ["backwater paper", figure.name, *options]
+    def _command(self, figure: Figure) -> str:
+        """Return the command that makes one figure."""
+        words = ["backwater paper", figure.name]
+        if self.seeds:
+            words.append(f"--seeds {self.seeds}")
         if self.size != "usual":
             words.append(f"--{self.size}")
         return " ".join(words)
 
 
-class _Claims(_Work):
-    """Figures as their files have them: pictures, and claims."""
-
-    def variants(self, figure: Figure) -> dict[str, Figure]:
-        return {"": figure}
-
-    def finish(self, figure: Figure, results: dict[str, Results]) -> dict[str, Any]:
-        from backwater_papers import reproduce
-
-        command = self.command(figure, *([f"--seeds {self.seeds}"] if self.seeds else []))
-        done = reproduce.finish(results[""], self.out, command)
-        if not self.as_json:
-            _print(done)
-        return done.about
-
-
-READING_SEEDS = 5
-"""Default number of seeds for other readings, unless ``--full`` is given."""
-
-
-class _Readings(_Work):
-    """Figures under the other readings of the paper that their files describe."""
-
-    def variants(self, figure: Figure) -> dict[str, Figure]:
-        from backwater_papers import readings
-
-        return readings.variants(figure)
-
-    def finish(self, figure: Figure, results: dict[str, Results]) -> dict[str, Any]:
-        from backwater_papers import readings
-
-        options = ["--readings"]
-        if self.seeds not in {None, READING_SEEDS}:
-            options.append(f"--seeds {self.seeds}")
-        about = readings.finish(figure, results, self.out, self.command(figure, *options))
-        if not self.as_json:
-            print("\n".join([f"{figure.name}  {figure.title}", *readings.lines(about), ""]))
-        return about
-
-
-def _write_tables(figures: list[Figure], out: Path) -> None:
-    """Write the table of claims of each paper that the figures belong to."""
+def _write_table(figures: list[Figure], out: Path) -> None:
+    """Write the list of claims of all results in a directory."""
     from backwater_papers import files
     from backwater_papers.table import write_table
 
-    names = list(dict.fromkeys([*files.available(), *(figure.name for figure in figures)]))
-    for paper in dict.fromkeys(figure.name.partition("/")[0] for figure in figures):
-        table = write_table(out, paper, names)
-        if table is not None:
-            say(f"claims: {table}")
+    names = dict.fromkeys([*files.available(), *(figure.name for figure in figures)])
+    table = write_table(out, list(names)) if figures else None
+    if table is not None:
+        say(f"claims: {table}")
 
 
 def _reword(figures: list[Figure], out: Path) -> int:
     """Update the texts of results from their figure files; report results that must be rerun."""
-    from backwater_papers import readings, reproduce
+    from backwater_papers import reproduce
 
     code, done = GOOD, []
     for figure in figures:
         try:
             reproduce.reword(figure, out)
-            readings.reword(figure, out)
         except RunError as error:
             say(f"error: {figure.name}: {error}")
             code = FAILED
         else:
             done.append(figure)
-    _write_tables(done, out)
+    _write_table(done, out)
     return code
 
 
@@ -366,11 +335,11 @@ def _print(done: Reproduced) -> None:
         words.append(f"{verdict.verdict:<12}", style=styles[verdict.verdict])
         words.append(f" {verdict.text} ({verdict.place})")
         console.print(words)
-        seeds = f"; holds in {verdict.seeds_that_hold} of {verdict.seeds} seeds"
+        cases = [f"{case.at}: {case.ours}" if case.at else case.ours for case in verdict.cases]
         console.print(
             Text(
-                f"               paper: {verdict.paper}; ours: {verdict.ours}; "
-                f"expected: {verdict.expected}{seeds if verdict.seeds > 1 else ''}"
+                f"               paper: {verdict.paper}; ours: {'; '.join(cases)}; "
+                f"expected: {verdict.expected}"
             )
         )
         if verdict.cause and not holds:

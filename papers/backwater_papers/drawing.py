@@ -20,6 +20,7 @@ from backwater._base.units import bytes_text
 from backwater.analysis.blame import COLOURS
 from backwater.plots.curves import Line, Style, styles
 from backwater.plots.figures import GRID, INK, MUTED
+from backwater_papers.bootstrap import quantile
 from backwater_papers.figure import (
     Axis,
     Group,
@@ -31,7 +32,7 @@ from backwater_papers.figure import (
     Size,
     Statistic,
 )
-from backwater_papers.measures import evaluate, quantile
+from backwater_papers.measures import evaluate
 from backwater_papers.quantities import Dimension, digits
 from backwater_papers.samples import Array, Samples
 

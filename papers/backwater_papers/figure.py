@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
@@ -110,8 +110,8 @@ class Group:
     profile: str | None
     quick: Scale
     full: Scale
-    seeds_asked: int = 5
-    """How many seeds a claim needs to be judged; 1 where nothing is left to chance."""
+    chance: bool = True
+    """False if all seeds have the same result."""
 
     changes: tuple[Change, ...] = ()
 
@@ -252,16 +252,6 @@ class Bound:
     """The other measure is divided by this one, as the value of the claim is."""
 
 
-CAUSES = {
-    "unsaid": "a value that the paper does not give decides it; one that gives its result is named",
-    "size": "less is run here than for the paper; at its size a run has its result",
-    "words": "the paper's words, curves and code disagree, or a word of it is read narrowly here",
-    "shown": "runs that change one thing, or a calculation, show why; no allowed reading has it",
-    "open": "not found; what was tried is told",
-}
-"""Kinds of causes of what differs."""
-
-
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A statement of the paper that a program can check."""
@@ -276,25 +266,16 @@ class Claim:
     """The bounds in words."""
 
     cause: str
-    """Why it differs or is open, where it is."""
-
-    because: str = ""
-    """What kind of cause that is, one of ``CAUSES``."""
+    """The reason why it does not hold."""
 
     source: str = "paper"
-    """Who says so: the paper, or we (``"ours"``), apart from the score."""
+    """``"paper"``, or ``"ours"`` if the paper does not state it."""
 
     alike: bool = False
-    """It says that there is no difference, so its bounds contain none."""
-
-    numeric: bool = False
-    """It compares with a number of the paper, not only with an order."""
+    """True if the paper states that there is no difference."""
 
     was: str = ""
-    """Its bound before, where that was changed after a run."""
-
-    why: str = ""
-    """Why it was changed."""
+    """The earlier bound, if it was changed after a result was known."""
 
     curve: CurvePoint | None = None
     """It is a point of a published curve."""
@@ -356,51 +337,8 @@ class Panel:
     formulas: tuple[Formula, ...] = ()
     published: tuple[Published, ...] = ()
     published_from: str = ""
-    judged: float | None = None
-    """How far a point may lie from a published curve, as a share; ``None``: they are not judged."""
-
     unjudged: str = ""
-    """Why they are not."""
-
-
-READINGS = {
-    "words": "the paper's words allow it",
-    "code": "code of its authors, or of the simulator that it took, has it",
-    "source": "a work that it takes the mechanism from has it",
-    "guess": "nothing says it: a value of a range",
-}
-"""Where another reading comes from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Another reading of what a paper leaves open, under which the claims are judged as well."""
-
-    name: str
-    kind: str
-    """Where it comes from, one of ``READINGS``."""
-
-    why: str
-    groups: tuple[str, ...]
-    """The runs that it changes."""
-
-    changes: tuple[Change, ...]
-    profile: str | None
-    """What it takes in the place of the profile of these runs."""
-
-    def of(self, figure: Figure) -> Figure:
-        """Return the figure as this reading has it."""
-        return replace(
-            figure,
-            groups=tuple(
-                self._changed(group) if group.name in self.groups else group
-                for group in figure.groups
-            ),
-        )
-
-    def _changed(self, group: Group) -> Group:
-        changes = (*group.changes, *self.changes)
-        return replace(group, changes=changes, profile=self.profile or group.profile)
+    """Why points are not compared with the published curves; empty: they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +355,11 @@ class Figure:
     panels: tuple[Panel, ...]
     claims: tuple[Claim, ...]
     columns: int
-    readings: tuple[Reading, ...] = ()
+    minutes: float = 0.0
+    """Time on one core at the usual size, as last run."""
+
+    interpretations: tuple[str, ...] = ()
+    """Other interpretations of the paper that were tried, each with its result."""
 
     def group(self, select: Selection) -> Group:
         """Return the group that a selection refers to."""

@@ -19,10 +19,8 @@ from backwater.analysis.breakdown import CLASSES, ROLES
 from backwater_papers import formulas
 from backwater_papers.checked_table import FigureError, File, Table, nearest
 from backwater_papers.figure import (
-    CAUSES,
     GROUP,
     IN_TIME,
-    READINGS,
     Axis,
     Bound,
     Change,
@@ -36,7 +34,6 @@ from backwater_papers.figure import (
     Pick,
     Point,
     Published,
-    Reading,
     Scale,
     Selection,
     Source,
@@ -138,10 +135,22 @@ def _figure(top: Table, name: str) -> Figure:
     claims += tuple(claim for panel in panels for claim in curve_claims(panel, book.group(panel)))
     if not panels:
         raise top.fail(None, "a figure needs at least one [[panels]]")
-    readings = _readings(top, groups)
+    minutes = top.quantity("minutes", Dimension.NUMBER) if "minutes" in top else 0.0
+    interpretations = top.texts("interpretations")
     top.close()
     return Figure(
-        name, top.file.path, title, place, about, size, groups, panels, claims, columns, readings
+        name=name,
+        path=top.file.path,
+        title=title,
+        place=place,
+        about=about,
+        size=size,
+        groups=groups,
+        panels=panels,
+        claims=claims,
+        columns=columns,
+        minutes=minutes,
+        interpretations=interpretations,
     )
 
 
@@ -183,7 +192,8 @@ def _group(table: Table, alone: bool) -> Group:
     if not scenario.is_file():
         raise table.fail("scenario", f"there is no file {scenario}")
     quick, full = table.table("quick"), table.table("full")
-    seeds, asked = _seeds(table), _seeds_asked(table)
+    seeds = _seeds(table)
+    chance = table.flag("chance") if "chance" in table else True
     axes = tuple(_axis(axis) for axis in table.tables("axes"))
     group = Group(
         name=table.text("name", "runs" if alone else None),
@@ -195,10 +205,10 @@ def _group(table: Table, alone: bool) -> Group:
         quick=Scale(_overrides(quick, "set"), _seeds(quick) if "seeds" in quick else seeds[:1]),
         full=Scale(
             _overrides(full, "set"),
-            _seeds(full) if "seeds" in full else _up_to(seeds, asked),
+            _seeds(full) if "seeds" in full else _up_to(seeds, _SEEDS if chance else 1),
             full.text("size", ""),
         ),
-        seeds_asked=asked,
+        chance=chance,
         changes=tuple(_change(change, axes) for change in table.tables("where")),
     )
     names = [axis.name for axis in group.axes]
@@ -228,46 +238,6 @@ def _change(table: Table, axes: Sequence[Axis]) -> Change:
     return change
 
 
-def _readings(top: Table, groups: Sequence[Group]) -> tuple[Reading, ...]:
-    readings: list[Reading] = []
-    for table in top.tables("readings"):
-        reading = _reading(table, groups)
-        if any(other.name == reading.name for other in readings):
-            raise table.fail("name", f"two [[readings]] are called `{reading.name}`")
-        readings.append(reading)
-    return tuple(readings)
-
-
-def _reading(table: Table, groups: Sequence[Group]) -> Reading:
-    """Read a reading of the paper: it changes keys or the profile of some or all runs."""
-    name, why = table.text("name"), table.text("why")
-    kind = table.one_of("kind", READINGS)
-    known = [group.name for group in groups]
-    named = table.texts("runs") or tuple(known)
-    for group_name in named:
-        if group_name not in known:
-            near = nearest(group_name, known)
-            raise table.fail("runs", f"`{group_name}` is none of {', '.join(known)}.{near}")
-    meant = [group for group in groups if group.name in named]
-    if not meant:
-        raise table.fail(None, "there are no [[runs]] that it could change")
-    overrides, profile = _overrides(table, "set"), table.optional("profile")
-    changes = [Change({}, overrides, ())] if overrides else []
-    for where in table.tables("where"):
-        axes = where.table("at").raw
-        having = [group for group in meant if all(group.axis(axis) for axis in axes)]
-        if not having or "runs" in table:
-            having = meant  # so that groups without these axes raise an error
-        for group in having:
-            change = _change(where, group.axes)
-        changes.append(change)
-        meant = having
-    if not (changes or profile):
-        raise table.fail(None, "`set`, `where` or `profile` says what it changes")
-    table.close()
-    return Reading(name, kind, why, tuple(group.name for group in meant), tuple(changes), profile)
-
-
 def _up_to(seeds: tuple[int | None, ...], asked: int) -> tuple[int | None, ...]:
     """Append consecutive numbers to the seeds until there are `asked` seeds."""
     given = [seed for seed in seeds if seed is not None]
@@ -276,15 +246,8 @@ def _up_to(seeds: tuple[int | None, ...], asked: int) -> tuple[int | None, ...]:
     return (*given, *more) if given or asked > 1 else seeds
 
 
-def _seeds_asked(table: Table) -> int:
-    """Return the number of seeds that the claims need: 1 if the runs are deterministic."""
-    chance = table.flag("chance") if "chance" in table else True
-    if chance:
-        return table.whole("seeds_asked", 5, 5)
-    if "seeds_asked" in table:
-        raise table.fail("seeds_asked", "runs without chance need one seed")
-    return 1
-
+_SEEDS = 10
+"""Number of seeds that a claim about a random result needs."""
 
 _MOST_SEEDS = 100_000
 
@@ -673,22 +636,18 @@ def _panel(table: Table, book: _Book) -> Panel:
         formulas=drawn,
         published=published,
         published_from=table.text("published_from") if published else "",
-        judged=_judged(table, kind) if published else None,
-        unjudged=table.text("unjudged", "") if published else "",
+        unjudged=_unjudged(table, kind) if published else "",
     )
     table.close()
     return panel
 
 
-def _judged(table: Table, kind: str) -> float | None:
-    """How far a point may lie from a published curve; ``None``: they are only drawn."""
-    if "judged" not in table:
-        return None
-    if "unjudged" in table:
-        raise table.fail("unjudged", "`judged` says how far a point may lie from the curves")
-    if kind == "series":
-        raise table.fail("judged", "curves over time are not judged point by point")
-    return table.quantity("judged", Dimension.SHARE)
+def _unjudged(table: Table, kind: str) -> str:
+    """Return the reason why published curves are only drawn; empty: each point is a claim."""
+    why = table.text("unjudged", "")
+    if kind == "series" and not why:
+        raise table.fail(None, "curves over time are not judged: `unjudged` must give the reason")
+    return why
 
 
 def _drawn_formulas(table: Table, book: _Book, kind: str) -> tuple[Formula, ...]:
@@ -825,6 +784,9 @@ def _check_open(table: Table, book: _Book, select: Selection, drawn: list[str]) 
 
 # --- Claims ----------------------------------------------------------------------------------
 
+TOLERANCE = 0.15
+"""How far a value may be from a number of the paper, as a share of this number."""
+
 _BOUNDS = {
     "at_least": (True, False, "≥"),
     "at_most": (False, False, "≤"),
@@ -843,11 +805,6 @@ def _claim(table: Table, book: _Book) -> Claim:
         dimension = Dimension.NUMBER
     bounds, expected = _bounds(table, book, value, dimension, isinstance(over, Pick))
     alike = table.flag("alike")
-    if ("was" in table) != ("why" in table):
-        raise table.fail(None, "a bound that was changed says `was`, the one before, and `why`")
-    because = table.one_of("because", CAUSES) if "because" in table else ""
-    if because and "cause" not in table:
-        raise table.fail("because", "it says of which kind a `cause` is, and there is none")
     claim = Claim(
         text=text,
         place=place,
@@ -857,20 +814,17 @@ def _claim(table: Table, book: _Book) -> Claim:
         bounds=bounds,
         expected=expected,
         cause=table.text("cause", ""),
-        because=because,
         source=table.one_of("source", ("paper", "ours"), "paper"),
         alike=alike,
-        numeric=not alike and ("near" in table or "within" in table),
         was=table.text("was", ""),
-        why=table.text("why", ""),
     )
     table.close()
     return claim
 
 
 def curve_claims(panel: Panel, group: Group | None) -> list[Claim]:
-    """Claims of a panel: each point of each published curve, within its tolerance."""
-    if panel.judged is None or group is None:
+    """Return the claims of a panel: each point of each published curve."""
+    if panel.unjudged or group is None:
         return []
     claims: list[Claim] = []
     for curve in panel.published:
@@ -916,10 +870,9 @@ def _points_of(panel: Panel, curve: Published, group: Group, select: Selection) 
 
 
 def _point_claim(panel: Panel, line: str, place: str, paper: float, value: Pick) -> Claim:
-    by, dimension = panel.judged, value.measure.dimension
-    assert by is not None
+    dimension = value.measure.dimension
     value_text = str(Quantity(paper, dimension))
-    ends = (Quantity(paper * (1 - by), dimension), Quantity(paper * (1 + by), dimension))
+    ends = [Quantity(paper * (1 + by), dimension) for by in (-TOLERANCE, TOLERANCE)]
     return Claim(
         text=f"{panel.title}: {line}, {place}",
         place=panel.published_from,
@@ -927,9 +880,8 @@ def _point_claim(panel: Panel, line: str, place: str, paper: float, value: Pick)
         value=value,
         over=None,
         bounds=(Bound(ends[0], True, False), Bound(ends[1], False, False)),
-        expected=f"{value_text} ± {by * 100:g} %",
+        expected=f"{value_text} ± {TOLERANCE * 100:g} %",
         cause="",
-        numeric=True,
         curve=CurvePoint(panel.title, line, place),
     )
 
@@ -1007,7 +959,9 @@ def _bounds(
     if "near" in table:
         near = table.table("near")
         middle = near.quantity("value", dimension)
-        by = near.quantity("tolerance", Dimension.SHARE)
+        by = near.quantity("tolerance", Dimension.SHARE) if "tolerance" in near else TOLERANCE
+        if by > TOLERANCE:
+            raise near.fail("tolerance", f"at most {TOLERANCE * 100:g} % is allowed")
         near.close()
         bounds.append(Bound(Quantity(middle * (1 - by), dimension), True, False))
         bounds.append(Bound(Quantity(middle * (1 + by), dimension), False, False))

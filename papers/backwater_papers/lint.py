@@ -21,18 +21,11 @@ _OURS = ("specs/", "docs/", "ours")
 
 def complaints(figure: Figure) -> list[str]:
     """Say what is wrong with the claims of a figure."""
-    found = [
+    return [
         f"{figure.name}: {claim.text}: {said}"
         for claim in figure.claims
         for said in _of_claim(claim)
     ]
-    found += [
-        f"{figure.name}: {panel.title}: published curves are claims: say `judged`, how far a point "
-        "may lie from them, or `unjudged`, why they are only drawn"
-        for panel in figure.panels
-        if panel.published and panel.judged is None and not panel.unjudged
-    ]
-    return found
 
 
 def _of_claim(claim: Claim) -> Iterator[str]:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from backwater.errors import RunError
+from backwater_papers.bootstrap import (
+    Value,
+    constant,
+    mean_of,
+    mean_of_all,
+    quantile,
+    quantile_of_all,
+)
 from backwater_papers.figure import IN_TIME, Measure, Source, Statistic
 from backwater_papers.pausing import (
     ingress,
@@ -36,21 +44,8 @@ if TYPE_CHECKING:
 
     from backwater.results.files import RunFiles
 
-_APART = ("sum", "count", *IN_TIME)
-"""Statistics that are made per seed and averaged; all others look at all seeds' data at once."""
-
-_EXTREME = ("max", "min")
-"""These, too, of the seeds that have data: a paper's largest value is that of one run, and that of
-several runs together would grow with their number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A statistic over all seeds, and of each seed alone."""
-
-    value: float
-    by_seed: tuple[float, ...]
-
+_PER_SEED = ("sum", "count", "max", "min", *IN_TIME)
+"""Statistics that are computed per seed and averaged; the others pool the numbers of all seeds."""
 
 _MANY = 1 << 18
 """Data of one run with more numbers than this are not cached but read again."""
@@ -91,38 +86,50 @@ class Data:
     def value(self, measure: Measure, runs: Sequence[RunFiles]) -> Value:
         """Return the value of a measure over runs that differ only in their seeds."""
         if measure.formula is not None:
-            found = float(measure.formula.at([measure.at])[0])
-            return Value(found, (found,))
+            return constant(float(measure.formula.at([measure.at])[0]))
         if measure.over is not None:
-            above, below = (self._value(one, runs) for one in (measure, measure.over))
-            by_seed = map(_ratio, above.by_seed, below.by_seed)
-            return Value(_ratio(above.value, below.value), tuple(by_seed))
+            below = self._value(measure.over, runs)
+            found = self._value(measure, runs).over(below)
+            return found if below.value else replace(found, value=math.nan)
         return self._value(measure, runs)
 
     def _value(self, measure: Measure, runs: Sequence[RunFiles]) -> Value:
         key = (measure.source, measure.statistic, tuple(str(run.path) for run in runs))
         if key not in self._values:
-            self._values[key] = self._reckon(measure.source, measure.statistic, runs)
+            self._values[key] = self._computed(measure.source, measure.statistic, runs)
         return self._values[key]
 
-    def _reckon(self, source: Source, statistic: Statistic, runs: Sequence[RunFiles]) -> Value:
+    def _computed(self, source: Source, statistic: Statistic, runs: Sequence[RunFiles]) -> Value:
         if statistic.name in IN_TIME:
             lines = [self.lines(source, run) for run in runs]
             since = [_since(statistic, run) for run in runs]
-            by_seed = tuple(_in_time(statistic, *one) for one in zip(lines, since, strict=True))
-        else:
-            parts = [self._samples(source, run) for run in runs]
-            by_seed = tuple(evaluate(statistic, part) for part in parts)
-        if statistic.name in _APART:
-            return Value(float(np.mean(by_seed)) if by_seed else math.nan, by_seed)
-        if statistic.name in _EXTREME:
-            found = [value for value in by_seed if not math.isnan(value)]
-            return Value(math.fsum(found) / len(found) if found else math.nan, by_seed)
-        return Value(evaluate(statistic, _together(parts)), by_seed)
+            return mean_of([_in_time(statistic, *one) for one in zip(lines, since, strict=True)])
+        parts = [self._samples(source, run) for run in runs]
+        if statistic.name in _PER_SEED:
+            return mean_of([evaluate(statistic, part) for part in parts])
+        return _pooled(statistic, parts)
 
 
-def _ratio(above: float, below: float) -> float:
-    return above / below if below else math.nan
+def _pooled(statistic: Statistic, parts: Sequence[Samples]) -> Value:
+    """Return a statistic over the numbers of all seeds."""
+    values = [part.values for part in parts]
+    weights = [np.ones(len(p.values)) if p.weights is None else p.weights for p in parts]
+    if statistic.quantile is not None:
+        return quantile_of_all(values, weights, statistic.quantile)
+    if statistic.name == "share":
+        values = [_meets(statistic, v).astype(float) for v in values]
+    totals = [float(w.sum()) for w in weights]
+    sums = [float((v * w).sum()) for v, w in zip(values, weights, strict=True)]
+    mean = mean_of_all(sums, totals)
+    if statistic.name != "std":
+        return mean
+    # Differences from the mean of all seeds keep the sums of squares small.
+    apart = [v - mean.value for v in values]
+    squares = [float((a * a * w).sum()) for a, w in zip(apart, weights, strict=True)]
+    square = mean_of_all(squares, totals)
+    shift = mean.drawn - mean.value
+    drawn = np.sqrt(np.maximum(square.drawn - shift**2, 0))
+    return Value(math.sqrt(square.value), len(parts), drawn)
 
 
 # --- Statistics ------------------------------------------------------------------------------
@@ -154,14 +161,6 @@ def evaluate(statistic: Statistic, samples: Samples) -> float:
         case "share":
             return float(weights[_meets(statistic, values)].sum() / weights.sum())
     raise ValueError(f"no statistic {statistic.name}")
-
-
-def quantile(values: Array, weights: Array, share: float) -> float:
-    """Return the smallest value with at least this share of the weight at or below it."""
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order])
-    place = np.searchsorted(below, share * below[-1] * (1 - 1e-12), side="left")
-    return float(values[order][min(place, len(values) - 1)])
 
 
 def _meets(statistic: Statistic, values: Array) -> Array:

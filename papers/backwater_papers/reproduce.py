@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from backwater._base.files import write_whole
 from backwater.errors import RunError
 from backwater.results import SUMMARY
+from backwater_papers.bootstrap import Value
 from backwater_papers.claims import Values, Verdict, judge
-from backwater_papers.figure import Claim, Figure, Pick, Selection, Size
-from backwater_papers.measures import Data, Value
+from backwater_papers.figure import Figure, Pick, Selection, Size
+from backwater_papers.measures import Data
 
 if TYPE_CHECKING:
     from backwater.results.files import RunFiles
@@ -51,9 +52,9 @@ class Results(Values):
         seeds = group.seeds_of(dict(tags), self.size)[: self.most_seeds]
         return [self._runs[group.name, tags, seed] for seed in seeds]
 
-    def value(self, pick: Pick) -> Value:
-        """Value of a measure where each axis is at one point."""
-        runs = [] if pick.measure.formula else self.runs(pick.select)
+    def value(self, pick: Pick, seeds: int | None = None) -> Value:
+        """Return the value of a measure where each axis is at one point."""
+        runs = [] if pick.measure.formula else self.runs(pick.select)[:seeds]
         return self.data.value(pick.measure, runs)
 
     def all(self) -> list[RunFiles]:
@@ -131,12 +132,13 @@ def _about(results: Results, verdicts: Iterable[Verdict], command: str) -> dict[
         "place": figure.place,
         "about": figure.about,
         "size": _size_text(figure, results.size),
+        "interpretations": list(figure.interpretations),
         "quick": results.size is Size.QUICK,
         "full": results.size is Size.FULL,
         "command": command,
         "runs": len(runs),
         "most_seeds": results.most_seeds,
-        "setup": setup(wanted.values()),
+        "setup": _setup(wanted.values()),
         "seeds": max(Counter(place[:2] for place in wanted).values(), default=0),
         "schemes": schemes,
         "flows": sum(run.summary["flows"]["started"] for run in runs),
@@ -155,7 +157,7 @@ def _size_text(figure: Figure, size: Size) -> str:
     return "; ".join(dict.fromkeys(filter(None, words))) or figure.size
 
 
-def setup(wanted: Iterable[Scenario]) -> str:
+def _setup(wanted: Iterable[Scenario]) -> str:
     """Return a digest of the scenarios that a figure runs; it does not cover the simulator."""
     digest, contents = hashlib.sha256(), cache(Path.read_bytes)
     for task in wanted:
@@ -164,7 +166,7 @@ def setup(wanted: Iterable[Scenario]) -> str:
     return digest.hexdigest()[:16]
 
 
-_TEXTS = ("place", "paper", "source", "was", "why", "cause", "because")
+_TEXTS = ("place", "paper", "source", "was", "cause")
 """Texts of a claim, which do not change its verdict."""
 
 
@@ -182,34 +184,33 @@ def reword(figure: Figure, out: Path) -> None:
     if changed := outdated(figure, about):
         raise RunError(f"{path}: {changed}; run the figure again")
     about["about"] = figure.about
+    about["interpretations"] = list(figure.interpretations)
     for told, claim in zip(about["claims"], figure.claims, strict=True):
         told |= {key: getattr(claim, key) for key in _TEXTS}
     write_results(path, about)
 
 
-def size_of(about: Mapping[str, Any]) -> Size:
-    """Return the size at which results were made."""
-    return next((size for size in (Size.QUICK, Size.FULL) if about.get(size)), Size.USUAL)
-
-
-def other_claims(claims: Sequence[Claim], about: Mapping[str, Any]) -> str | None:
-    """Report that results have other claims or bounds; ``None`` if they are the same."""
-    found = [(entry["text"], entry["expected"]) for entry in about["claims"]]
-    if found == [(claim.text, claim.expected) for claim in claims]:
-        return None
-    return "claims or their bounds are not those of the figure file"
-
-
 def outdated(figure: Figure, about: dict[str, Any]) -> str | None:
     """Describe how results differ from the figure file, texts excepted; ``None``: no difference."""
-    size = size_of(about)
-    if changed := other_claims(figure.claims, about):
-        return changed
+    size = next((size for size in (Size.QUICK, Size.FULL) if about.get(size)), Size.USUAL)
+    found = [(entry["text"], entry["expected"]) for entry in about["claims"]]
+    if found != [(claim.text, claim.expected) for claim in figure.claims]:
+        return "claims or their bounds are not those of the figure file"
     if (about["title"], about["place"]) != (figure.title, figure.place):
         return "the picture has another title or place than the figure file"
     if about["size"] != _size_text(figure, size):
         return f"the figure file says of its size: {_size_text(figure, size)}"
     wanted = tasks(figure, size, about.get("most_seeds"))
-    if len(wanted) != about["runs"] or about.get("setup") not in {None, setup(wanted.values())}:
+    if len(wanted) != about["runs"] or about.get("setup") not in {None, _setup(wanted.values())}:
         return "the figure file makes other runs"
     return None
+
+
+def state(figure: Figure, out: Path) -> tuple[str, dict[str, int]]:
+    """Return the state of a figure's results in a directory, and the number of each verdict."""
+    try:
+        about = json.loads((out / f"{figure.name}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return "not run", {}
+    verdicts = Counter(claim["verdict"] for claim in about["claims"])
+    return "outdated" if outdated(figure, about) else "current", dict(verdicts.most_common())
