@@ -392,23 +392,26 @@ const SIZES: Param = Param::either(
                 .absent("`file` says it")
                 .about("Every flow has this size."),
             Param::new("file", Kind::Text)
-                .absent("`fixed` says it")
-                .about("A file of sizes."),
+                .absent("`fixed` gives the size")
+                .about("A file of sizes.")
+                .unless("fixed", "`fixed` gives the size"),
             Param::word("interpolation", &["linear", "step"])
-                .absent("the file says it; needed for a CSV")
-                .about("What lies between two points of a CSV: sizes in between, or none."),
+                .absent("the file contains it; needed for a CSV")
+                .about("Between two points of a CSV: all sizes in between (`linear`) or none (`step`).")
+                .unless("fixed", "only a CSV file needs it (`file`)"),
         ]),
     ],
 )
-.absent("`size` says it")
+.absent("`size` gives the size")
 .about(
     "Sizes of the flows: a name (`backwater list workloads`), `{ fixed = \"1MB\" }`, or `{ file = \"my.dist\" }`; a CSV of `bytes,cdf` also needs `interpolation`.",
 );
 const SIZE: Param = Param::new("size", FLOW_BYTES)
-    .absent("`sizes` says it")
-    .about("The same size for every flow.");
+    .absent("`sizes` gives the sizes")
+    .about("The same size for every flow.")
+    .unless("sizes", "`sizes` gives the sizes of the flows");
 const TOTAL: Param = Param::size("total", 1, 1 << 48)
-    .absent("`size` or `sizes` says it")
+    .absent("`size` or `sizes` gives the sizes")
     .about("Size of one event, divided among the senders.");
 const FRACTION: Param = Param::fraction("fraction", 0.0, 1.0)
     .needed("0.55")
@@ -427,7 +430,7 @@ const LOAD_BETWEEN: Param = load(&[
 ]);
 const fn load(params: &'static [Param]) -> Param {
     Param::table("load", params)
-        .absent("`every` says it, or the flows start once")
+        .absent("`every` sets it, or the flows start once")
         .about("How much of the capacity the source takes on average; sets the mean time between two arrivals.")
 }
 const EVERY: Param = Param::new(
@@ -437,8 +440,9 @@ const EVERY: Param = Param::new(
         max: MAX_WINDOW_PS,
     },
 )
-.absent("`load` says it, or the flows start once")
-.about("Mean time between two arrivals.");
+.absent("`load` sets it, or the flows start once")
+.about("Mean time between two arrivals.")
+.unless("load", "`load` sets the time between two arrivals");
 const ARRIVALS: Param = Param::table(
     "arrivals",
     &[
@@ -461,13 +465,13 @@ const WINDOW: Param = Param::new("window", Kind::Window { max: MAX_WINDOW_PS })
     .absent("needed where there are arrivals")
     .about("Flows start from the first time (included) to the second (not included).");
 const START: Param = Param::new("start", INSTANT)
-    .absent("0, where there are no arrivals")
-    .about("When the flows start that start once.");
+    .default("\"0s\"", "TRA-07", "at the beginning")
+    .about("Start of flows that start once.");
 const LIMIT: Param = Param::count("limit", 1, u32::MAX as u64)
     .absent("no limit")
     .about("At most this many arrivals.");
 const SCOPE: Param = Param::word("scope", &["any", "inter-rack"])
-    .absent("`\"any\"`")
+    .default("\"any\"", "TRA-09", "any two hosts (BFC paper 6.2.1)")
     .about("Between which hosts; `\"inter-rack\"`: only between hosts of different racks.");
 const HOSTS: Kind = Kind::Either(&[
     Kind::List(&HOST),
@@ -698,7 +702,7 @@ pub(crate) const TRAFFIC: Variants = Variants {
             .needed("\"background\"")
             .about("Name of the source, its own."),
         Param::count("class", 0, MAX_TRAFFIC_CLASS)
-            .absent("0")
+            .default("0", "TRA-28", "the first data class")
             .about("Traffic class; lower ones are served strictly first."),
     ],
     each: &[
@@ -716,12 +720,12 @@ pub(crate) const TRAFFIC: Variants = Variants {
                 LIMIT,
                 SCOPE,
                 Param::fraction("crossing", 0.0, 1.0)
-                    .absent("`scope` says it")
+                    .absent("all pairs of `scope`")
                     .about(
                         "Instead of `scope`: this share of the flows goes between racks, the rest stays in one.",
                     ),
                 Param::count("sites", 1, u16::MAX as u64)
-                    .absent("`scope` says it")
+                    .absent("all pairs of `scope`")
                     .about(
                         "Instead of `scope`: the hosts are divided among this many sites, in their order, and flows \
                          stay in their site.",
@@ -762,12 +766,12 @@ pub(crate) const TRAFFIC: Variants = Variants {
                     .about("Senders of an event."),
                 Param::either("receiver", &[HOST, Kind::List(&HOST)])
                 .or(&["random"])
-                .absent("`\"random\"`")
+                .default("\"random\"", "TRA-12", "a host drawn for each event")
                 .about(
                     "A host, or one drawn for each event, or a list of hosts that take turns, event by event.",
                 ),
                 Param::flag("with_replacement")
-                    .absent("`false`")
+                    .default("false", "TRA-12", "distinct senders")
                     .about("A host may be drawn as sender more than once."),
             ],
         },
@@ -791,7 +795,7 @@ pub(crate) const TRAFFIC: Variants = Variants {
                     .needed("[0, \"h3\"]")
                     .about("Hosts that receive: a list, or `{ first = 1, count = 24 }`."),
                 Param::flag("together")
-                    .absent("`false`")
+                    .default("false", "TRA-22", "each arrival is one flow")
                     .about("At each arrival every sender starts a flow, all of one size and to one receiver."),
             ],
         },
@@ -822,7 +826,7 @@ const FLOW: &[Param] = &[
         .about("Its size."),
     Param::new("start", INSTANT)
         .absent("0")
-        .about("When it starts."),
+        .about("Start time."),
     Param::count("class", 0, MAX_TRAFFIC_CLASS)
         .absent("that of the source")
         .about("Its traffic class."),

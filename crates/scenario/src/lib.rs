@@ -16,6 +16,7 @@ mod findings;
 mod fitted;
 pub mod floodgate_resources;
 mod help;
+mod hosts;
 mod in_network;
 mod key_tables;
 mod keys;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dataplane::units::Time;
-use fabric::NodeId;
 use fabric::engine::OnDeadlock;
 use fabric::topology::{Graph, TopologySpec};
 
 use crate::check;
 use crate::document::{Entry, Node, Table, Value, apply_override, parse};
 use crate::failures;
+use crate::hosts::Hosts;
 use crate::in_network;
 use crate::keys::{RUN, SWITCH};
 use crate::layers::defaults;
@@ -313,19 +313,13 @@ fn read_root(
         .zip(scheme.as_ref())
         .and_then(|(inner, scheme)| scheme::read_at(&inner, scheme, graph.as_deref()));
     let switch = read_switch(&s);
-    let names = host_names(topology.as_ref());
-    let traffic = traffic_spec::read(
-        &s,
-        &Around {
-            graph: graph.as_deref(),
-            names,
-            base,
-        },
-    );
+    let hosts = (graph.as_deref()).map(|graph| Hosts::new(graph, topology.as_ref()));
+    let hosts = hosts.as_ref();
+    let traffic = traffic_spec::read(&s, &Around { hosts, base });
     let workloads = workload_spec::read(
         &s,
         &workload_spec::Around {
-            graph: graph.as_deref(),
+            hosts,
             topology: topology.as_ref(),
             seed: seed.unwrap_or(1),
             base,
@@ -435,17 +429,6 @@ fn build_graph(s: &Section<'_>, spec: &TopologySpec) -> Option<Graph> {
             );
             None
         }
-    }
-}
-
-/// Returns the host names of the scenario, if it defines any.
-fn host_names(topology: Option<&TopologySpec>) -> BTreeMap<&str, NodeId> {
-    match topology {
-        Some(TopologySpec::Links { hosts, .. }) => {
-            let numbers = (0..).map(NodeId::from_bits);
-            hosts.iter().map(String::as_str).zip(numbers).collect()
-        }
-        _ => BTreeMap::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use dataplane::param::{Conflict, Fallback, Kind, Param, Value, Values};
+use dataplane::param::{Acts, Conflict, Fallback, Kind, Param, Value, Values};
 
 use crate::document::{self, Node};
 use crate::fitted::fitted;
@@ -118,7 +118,7 @@ pub(crate) fn text<'a>(values: &'a Values, key: &str) -> Option<&'a str> {
 }
 
 /// A table of an array of tables.
-fn item<'a>(s: &Section<'a>, key: &str, index: usize) -> Option<Section<'a>> {
+pub(crate) fn item<'a>(s: &Section<'a>, key: &str, index: usize) -> Option<Section<'a>> {
     let document::Value::Array(items) = &s.table.get(key)?.node.value else {
         return None;
     };
@@ -128,6 +128,43 @@ fn item<'a>(s: &Section<'a>, key: &str, index: usize) -> Option<Section<'a>> {
     };
     let path = format!("{}.{index}", s.child(key));
     Some(Section::new(s.context, table, path, node.at.clone()))
+}
+
+/// Returns the tables of `[[key]]`. Entries that are not tables, or a wrong number of entries, are
+/// reported.
+pub(crate) fn entries<'a>(
+    root: &Section<'a>,
+    key: &'static str,
+    most: usize,
+    example: &str,
+) -> Vec<Section<'a>> {
+    let Some(entry) = root.entry(key) else {
+        return Vec::new();
+    };
+    let refuse = |code, at: &_, path: &str, message: String| {
+        let hint = format!("write [[{key}]] in double brackets: {example}");
+        root.context.error(code, at, path, message, Some(hint));
+    };
+    let document::Value::Array(nodes) = &entry.node.value else {
+        let message = format!("`{key}` is {}, not an array of tables", entry.node.kind());
+        refuse(Code::WrongType, &entry.key_at, key, message);
+        return Vec::new();
+    };
+    if nodes.is_empty() || nodes.len() > most {
+        let message = format!("`{key}` has {} entries, not 1 to {most}", nodes.len());
+        refuse(Code::OutOfRange, &entry.node.at, key, message);
+        return Vec::new();
+    }
+    let sections = nodes.iter().enumerate().map(|(index, node)| {
+        let section = item(root, key, index);
+        if section.is_none() {
+            let message = format!("an entry of `{key}` is {}, not a table", node.kind());
+            let path = format!("{key}.{index}");
+            refuse(Code::WrongType, &node.at, &path, message);
+        }
+        section
+    });
+    sections.flatten().collect()
 }
 
 /// All tables of an array of tables; `None` where one of them is wrong.
@@ -183,9 +220,17 @@ pub(crate) fn one(s: &Section<'_>, param: &'static Param) -> Option<Option<Value
     if !s.has(param.key) {
         return left_out(s, param);
     }
-    match param.kind {
+    let kind = match param.kind {
+        Kind::Either(kinds) if is_table(s, param.key) => {
+            let table = kinds.iter().find(|kind| matches!(kind, Kind::Table(_)));
+            *table.unwrap_or(&param.kind)
+        }
+        kind => kind,
+    };
+    match kind {
         Kind::Table(params) => {
-            let inner = s.section(param.key)?;
+            let hint = || format!("write {} = {}", param.key, example_table(params));
+            let inner = s.section_or(param.key, hint)?;
             let values = read(&inner, params);
             inner.finish();
             values.map(Value::Table)
@@ -194,6 +239,12 @@ pub(crate) fn one(s: &Section<'_>, param: &'static Param) -> Option<Option<Value
         _ => s.optional(param.key, |n| word_or(n, param)),
     }
     .map(Some)
+}
+
+/// True if the value of a key is a table.
+fn is_table(s: &Section<'_>, key: &str) -> bool {
+    let entry = s.table.get(key);
+    entry.is_some_and(|entry| matches!(entry.node.value, document::Value::Table(_)))
 }
 
 /// Returns the value of a parameter that is not given.
@@ -301,7 +352,8 @@ fn either(node: &Node, kinds: &[Kind]) -> Read<Value> {
     let mut refused = Code::WrongType;
     let mut said = String::new();
     for kind in kinds {
-        if Some(likeness(node, kind)) != best {
+        // A table is read as a section.
+        if Some(likeness(node, kind)) != best || matches!(kind, Kind::Table(_)) {
             continue;
         }
         match value(node, kind) {
@@ -396,9 +448,14 @@ fn example(kind: &Kind) -> String {
     }
 }
 
-/// A table with an example for each of its parameters.
+/// A table with an example for each parameter that it needs; for all if it needs none.
 fn example_table(params: &[Param]) -> String {
-    let pairs = params.iter().map(|param| {
+    let is_needed = |param: &&Param| {
+        matches!(param.fallback, Fallback::Needed(_)) && param.acts == Acts::Always
+    };
+    let needs_none = params.iter().filter(is_needed).count() == 0;
+    let shown = params.iter().filter(|param| needs_none || is_needed(param));
+    let pairs = shown.map(|param| {
         let value = match param.fallback {
             Fallback::Value(toml) | Fallback::Needed(toml) => toml.to_owned(),
             Fallback::Absent(_) => example(&param.kind),

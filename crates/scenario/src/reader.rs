@@ -420,15 +420,18 @@ pub(crate) fn string(node: &Node) -> Read<String> {
     }
 }
 
+/// Most bytes of a name. It can be the path of a file.
+const MAX_NAME_BYTES: usize = 4_096;
+
 /// Reads a non-empty string that is valid as a name.
 pub(crate) fn name(node: &Node) -> Read<String> {
     let text = string(node)?;
-    let fine = !text.is_empty() && text.len() <= 200 && !text.chars().any(char::is_control);
-    if fine {
+    let is_printable = !text.chars().any(char::is_control);
+    if !text.is_empty() && text.len() <= MAX_NAME_BYTES && is_printable {
         return Ok(text);
     }
     refuse(
-        "a name has 1 to 200 printable characters",
+        format!("a name has 1 to {MAX_NAME_BYTES} printable characters"),
         "for example \"background\"",
     )
 }

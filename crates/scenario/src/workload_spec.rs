@@ -10,7 +10,7 @@ use std::sync::Arc;
 use dataplane::param::{Conflict, Value, Values};
 use dataplane::units::Time;
 use fabric::NodeId;
-use fabric::topology::{Graph, NodeKind, TopologySpec, Wiring};
+use fabric::topology::{TopologySpec, Wiring};
 use fabric::workload::Job;
 use kernel::{Purpose, Stream};
 use traffic::operations::{
@@ -18,10 +18,9 @@ use traffic::operations::{
     SendEnd, Slow, Source, Stragglers, Who, Work, Workload,
 };
 
-use crate::document;
+use crate::hosts::Hosts;
 use crate::keys::WORKLOAD;
 use crate::params;
-use crate::problem::Code;
 use crate::reader::Section;
 use crate::traffic_spec::TrafficSpec;
 use crate::workload_algorithm::{ALGORITHMS_HINT, Chosen, checked_algorithm};
@@ -109,8 +108,8 @@ pub struct WorkloadSpec {
 
 /// Context for reading workloads.
 pub(crate) struct Around<'a> {
-    /// The network, or `None` if the topology has errors.
-    pub graph: Option<&'a Graph>,
+    /// Hosts of the network, or `None` if the topology has errors.
+    pub hosts: Option<&'a Hosts<'a>>,
     /// The topology as the scenario describes it.
     pub topology: Option<&'a TopologySpec>,
     /// Seed of all random decisions.
@@ -124,43 +123,13 @@ pub(crate) struct Around<'a> {
 /// Reads all of `[[workload]]`. Returns `None` if there was an error.
 pub(crate) fn read(root: &Section<'_>, around: &Around<'_>) -> Option<Vec<WorkloadSpec>> {
     let example = "[[workload]] with name, collective and size";
-    let Some(entry) = root.entry("workload") else {
-        return Some(Vec::new());
-    };
-    let complain = |code, at: &_, message: String| {
-        let hint = Some(format!("write {example}"));
-        root.context.error(code, at, "workload", message, hint);
-        None
-    };
-    let document::Value::Array(items) = &entry.node.value else {
-        let message = format!(
-            "`workload` is {}, not an array of tables",
-            entry.node.kind()
-        );
-        return complain(Code::WrongType, &entry.key_at, message);
-    };
-    if items.is_empty() || items.len() > MAX_WORKLOADS {
-        let message = format!(
-            "`workload` has {} entries, not 1 to {MAX_WORKLOADS}",
-            items.len()
-        );
-        return complain(Code::OutOfRange, &entry.node.at, message);
-    }
     let mut names: BTreeMap<&str, String> = BTreeMap::new();
     for (i, traffic) in around.traffic.iter().enumerate() {
         names.insert(&traffic.name, format!("traffic.{i}"));
     }
     let mut good = true;
     let mut specs: Vec<WorkloadSpec> = Vec::new();
-    for (i, item) in items.iter().enumerate() {
-        let document::Value::Table(table) = &item.value else {
-            let message = format!("an entry of `workload` is {}, not a table", item.kind());
-            complain(Code::WrongType, &item.at, message);
-            good = false;
-            continue;
-        };
-        let path = format!("workload.{i}");
-        let section = Section::new(root.context, table, path, item.at.clone());
+    for section in params::entries(root, "workload", MAX_WORKLOADS, example) {
         let spec = params::read_where(&section, WORKLOAD, |key, _| beside_steps(key, &section))
             .and_then(|values| one(&section, &values, around));
         section.finish();
@@ -333,9 +302,13 @@ fn hosts(
     number: Option<u64>,
     around: &Around<'_>,
 ) -> Option<Arc<[NodeId]>> {
-    let graph = around.graph?;
+    let known = around.hosts?;
+    let graph = known.graph;
     if let Some(Value::List(listed)) = values.get("placement") {
-        let hosts: Option<Vec<NodeId>> = listed.iter().map(|host| named(s, host, graph)).collect();
+        let hosts: Option<Vec<NodeId>> = listed
+            .iter()
+            .map(|host| known.read(s, "placement", host))
+            .collect();
         let hosts = hosts?;
         if let Some(number) = number.filter(|&number| number != hosts.len() as u64) {
             let message = format!("`placement` lists {} hosts for {number} ranks", hosts.len());
@@ -396,30 +369,6 @@ fn entity_of(values: &Values) -> u64 {
     let name = params::text(values, "name").unwrap_or_default();
     let mix = |hash, byte| kernel::mix64(hash ^ u64::from(byte));
     name.bytes().fold(0, mix)
-}
-
-/// Reads a host by number or name.
-fn named(s: &Section<'_>, host: &Value, graph: &Graph) -> Option<NodeId> {
-    let (found, shown) = match host {
-        Value::Count(number) => {
-            let fits = *number < u64::from(graph.hosts());
-            (
-                fits.then(|| NodeId::from_bits(*number as u32)),
-                number.to_string(),
-            )
-        }
-        Value::Text(name) => {
-            let node = graph.find(name);
-            let host = node.filter(|&node| graph.kind(node) == NodeKind::Host);
-            (host, format!("\"{name}\""))
-        }
-        _ => (None, "?".to_owned()),
-    };
-    if found.is_none() {
-        let hint = format!("hosts are 0 to {}", graph.hosts().saturating_sub(1));
-        s.complain("placement", format!("there is no host {shown}"), hint);
-    }
-    found
 }
 
 /// Returns the number of GPUs per server, if messages are relayed.

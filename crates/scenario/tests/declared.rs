@@ -68,6 +68,22 @@ fn tables_of_a_document_are_replaced_and_the_rest_stays() {
     assert!(with_key_tables("<!-- table: switch -->").is_err());
 }
 
+/// TRA-28
+#[test]
+fn a_source_without_a_class_uses_the_first_data_class() {
+    let class = |set: &[&str]| {
+        let set = set.iter().map(|s| (*s).to_owned()).collect();
+        let changes = Changes {
+            set,
+            ..Changes::default()
+        };
+        let scenario = Scenario::parse(NETWORK, "t.toml", Path::new("."), &changes).unwrap();
+        scenario.spec.traffic[0].class
+    };
+    assert_eq!(class(&[]), 0);
+    assert_eq!(class(&["traffic.0.class=3"]), 3);
+}
+
 /// All messages about a scenario.
 fn said(text: &str, set: &[&str]) -> Vec<scenario::Problem> {
     let set = set.iter().map(|s| (*s).to_owned()).collect();

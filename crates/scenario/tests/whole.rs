@@ -654,7 +654,7 @@ preset = "bfc"
     for (bad, told) in [
         (
             "sites = 2\ncrossing = 0.5",
-            "`crossing` and `sites` contradict",
+            "`sites` would do nothing: `crossing`",
         ),
         ("sites = 5", "cannot be shared out among 5 sites"),
         ("crossing = 1.5", "`crossing`: 1.5 is out of range"),

@@ -481,11 +481,11 @@ fn what_cannot_be_is_refused_where_it_stands() {
     refused("ranks = 17", &["17 ranks do not fit on 16 hosts"]);
     refused(
         "placement = [0, 16]",
-        &["there is no host 16", "hosts are 0 to 15"],
+        &["there is no host 16", "from 0 to 15"],
     );
     refused(
         "placement = [0, \"leaf1\"]",
-        &["there is no host \"leaf1\""],
+        &["\"leaf1\" is a switch"],
     );
     refused("placement = [0]", &["needs two ranks"]);
     refused("pxn = true", &["where there are rails", "rail-optimised"]);

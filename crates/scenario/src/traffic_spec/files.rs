@@ -1,0 +1,144 @@
+//! Files that `[[traffic]]` refers to: distributions of flow sizes, and lists of flows.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dataplane::param::Values;
+use traffic::sizes::utf8;
+use traffic::{Distribution, Interpolation, KnownHosts, ListedFlow};
+
+use super::{Around, MAX_TRAFFIC_CLASS};
+use crate::params::text;
+use crate::problem::Code;
+use crate::reader::Section;
+
+/// Largest file that a scenario may refer to.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// Reads a distribution of sizes from the file in the key `file`.
+// TRA-27
+pub(super) fn sizes(
+    s: &Section<'_>,
+    values: &Values,
+    around: &Around<'_>,
+) -> Option<Arc<Distribution>> {
+    let mode = values.some_word("interpolation").map(|word| match word {
+        "step" => Interpolation::Step,
+        _ => Interpolation::Linear,
+    });
+    let (path, bytes) = load(s, text(values, "file")?, around.base)?;
+    let text = contents(s, &path, utf8(&bytes).map_err(|error| vec![error]))?;
+    let found = match (Distribution::is_csv(text), mode) {
+        (true, Some(mode)) => {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let read = Distribution::parse_csv(text, &name, mode);
+            let (found, warnings) = contents(s, &path, read)?;
+            warn(s, &path, &warnings);
+            found
+        }
+        (true, None) => {
+            s.missing(
+                "interpolation",
+                "\"linear\" or \"step\": a CSV does not define the sizes between two points",
+            );
+            return None;
+        }
+        (false, Some(_)) => {
+            let message = format!("{} contains its own interpolation", path.display());
+            s.complain_of(
+                &["interpolation"],
+                message,
+                "leave `interpolation` out, or name a CSV file",
+            );
+            return None;
+        }
+        (false, None) => contents(s, &path, Distribution::parse(text))?,
+    };
+    Some(Arc::new(found))
+}
+
+/// Reads a list of flows from the file in the key `file`.
+// TRA-26
+pub(super) fn flows(s: &Section<'_>, name: &str, around: &Around<'_>) -> Option<Vec<ListedFlow>> {
+    let (path, bytes) = load(s, name, around.base)?;
+    // Without a network, the names of hosts cannot be resolved.
+    let known = around.hosts?;
+    let find = |name: &str| known.find(name).map(|node| node.bits());
+    let hosts = KnownHosts {
+        count: known.graph.hosts(),
+        find: &find,
+        max_class: MAX_TRAFFIC_CLASS as u8,
+    };
+    let file = contents(
+        s,
+        &path,
+        traffic::list::parse_flow_csv_bytes(&bytes, &hosts),
+    )?;
+    warn(s, &path, &file.warnings);
+    Some(file.flows)
+}
+
+/// Describes a position in a file.
+fn place_in(path: &Path, error: &traffic::Error) -> String {
+    let place = error.place.map(|p| format!(":{}:{}", p.line, p.column));
+    format!(
+        "{}{}: {}",
+        path.display(),
+        place.unwrap_or_default(),
+        error.message
+    )
+}
+
+/// Returns the content of the file in the key `file`, or reports each of its errors.
+// TRA-26: all errors of a file together
+fn contents<T>(s: &Section<'_>, path: &Path, read: Result<T, Vec<traffic::Error>>) -> Option<T> {
+    let report = |errors: Vec<traffic::Error>| {
+        for error in &errors {
+            let hint = "docs/scenario.md shows the format of the file";
+            s.complain("file", place_in(path, error), hint);
+        }
+    };
+    read.map_err(report).ok()
+}
+
+fn warn(s: &Section<'_>, path: &Path, warnings: &[traffic::Error]) {
+    for warning in warnings {
+        let hint = "remove the column from the file, or correct its name";
+        s.warn_of(&["file"], place_in(path, warning), hint);
+    }
+}
+
+/// Reads the bytes of the file in the key `file`, and returns its full path.
+fn load(s: &Section<'_>, name: &str, base: &Path) -> Option<(PathBuf, Vec<u8>)> {
+    let path = base.join(name);
+    match bytes_of(&path) {
+        Ok(bytes) => {
+            let path = path.canonicalize().unwrap_or(path);
+            s.context.rewrite(&s.child("file"), &path);
+            Some((path, bytes))
+        }
+        Err(why) => {
+            let message = format!("`file`: cannot read {}: {why}", path.display());
+            let hint =
+                "a file of at most 1 GiB; the path is relative to the folder of the scenario";
+            s.refuse_keys(Code::Unreadable, &["file"], message, hint);
+            None
+        }
+    }
+}
+
+fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    // Allow only regular files, because a pipe or a device could block forever.
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(std::io::Error::other("it is larger than 1 GiB"));
+    }
+    Ok(bytes)
+}
