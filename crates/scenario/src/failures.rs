@@ -1,17 +1,19 @@
 //! `[[topology.failures]]`: links that fail, listed or drawn at random. The rules are in
 //! `specs/links.md`.
 
+use dataplane::param::{Value, Values};
 use dataplane::switch::Stranded;
 use dataplane::units::Time;
 use fabric::LinkId;
 use fabric::link_failures::lower_end;
 use fabric::topology::{Graph, NodeKind};
 
-use crate::document::{Node, Value};
+use crate::document;
+use crate::keys::FAILURES;
 use crate::names::port_between;
+use crate::params;
 use crate::problem::Code;
-use crate::reader::{Read, Section, array, choice, count, quantity, refuse, string};
-use crate::units::{MAX_TIME_PS, TIME};
+use crate::reader::{Read, Section, refuse};
 
 /// Separator between the two ends of a link in its name, see [`Graph::link_name`].
 const DASHES: &str = "--";
@@ -56,157 +58,123 @@ pub struct FailuresSpec {
     pub stranded: Stranded,
 }
 
-/// Keys of `[topology]` for failures.
-pub(crate) const KEYS: [&str; 3] = ["failures", "reconvergence", "dead_queues"];
-
 /// Reads the failures in `[topology]`.
 // LNK-04
 pub(crate) fn read(root: &Section<'_>, graph: Option<&Graph>) -> Option<FailuresSpec> {
     let Some(s) = root.section("topology") else {
         return Some(FailuresSpec::default());
     };
-    let Some(entry) = s.entry("failures") else {
-        let why = "no link fails (failures)";
-        s.refuse_useless("reconvergence", why);
-        s.refuse_useless("dead_queues", why);
-        return Some(FailuresSpec::default());
-    };
-    let items = match array(&entry.node, "an array of tables") {
-        Ok(items) => items,
-        Err(refusal) => {
-            let message = format!("`failures`: {}", refusal.message);
-            s.complain("failures", message, "write [[topology.failures]]");
-            return None;
+    let is_empty = s.table.get("failures").is_none_or(
+        |entry| matches!(&entry.node.value, document::Value::Array(items) if items.is_empty()),
+    );
+    if is_empty {
+        for param in FAILURES.iter().filter(|param| param.key != "failures") {
+            s.refuse_useless(param.key, "no link fails (failures)");
         }
-    };
-    s.context.note(&s.child("failures"), &entry.node.at);
-    let entries: Vec<Option<FailureSpec>> = items
-        .iter()
-        .enumerate()
-        .map(|(i, item)| one(&s, item, i, graph))
+        return Some(FailuresSpec::default());
+    }
+    let values = params::read(&s, FAILURES)?;
+    let entries: Vec<Option<FailureSpec>> = (values.list("failures").iter().enumerate())
+        .map(|(i, values)| one(&params::item(&s, "failures", i)?, values, graph))
         .collect();
-    let reconvergence = or(&s, "reconvergence", "0us", |n| {
-        quantity(n, &TIME, 0, MAX_TIME_PS)
-    });
-    let words = [("drop", Stranded::Drop), ("reroute", Stranded::Wait)];
-    let stranded = or(&s, "dead_queues", "drop", |n| choice(n, &words));
     Some(FailuresSpec {
         entries: entries.into_iter().collect::<Option<_>>()?,
-        reconvergence_ps: reconvergence?.unwrap_or(0),
-        stranded: stranded?.unwrap_or_default(),
+        reconvergence_ps: values.time("reconvergence"),
+        stranded: match values.is("dead_queues", "reroute") {
+            true => Stranded::Wait,
+            false => Stranded::Drop,
+        },
     })
 }
 
-/// Reads an optional key. Returns `Some(None)` if it is missing, and records its default.
-fn or<T>(
-    s: &Section<'_>,
-    key: &'static str,
-    default: &str,
-    read: impl FnOnce(&Node) -> Read<T>,
-) -> Option<Option<T>> {
-    if s.has(key) {
-        return s.optional(key, read).map(Some);
-    }
-    let text = format!("\"{default}\"");
-    s.context
-        .compute(&s.path, key, text, "default: LNK-04, our choice");
-    Some(None)
-}
-
-fn one(s: &Section<'_>, item: &Node, i: usize, graph: Option<&Graph>) -> Option<FailureSpec> {
-    let path = s.child(&format!("failures.{i}"));
-    let Value::Table(table) = &item.value else {
-        let message = format!("a failure is a table, not {}", item.kind());
-        let hint = "{ links = [\"leaf0--spine1\"], at = \"0us\" }".to_owned();
-        s.context
-            .error(Code::WrongType, &item.at, &path, message, Some(hint));
+fn one(s: &Section<'_>, values: &Value, graph: Option<&Graph>) -> Option<FailureSpec> {
+    let Value::Table(values) = values else {
         return None;
     };
-    let inner = Section::new(s.context, table, path, item.at.clone());
-    let which = which(&inner, graph);
-    let from = match inner.has("at") {
-        true => inner.optional("at", |n| quantity(n, &TIME, 0, MAX_TIME_PS)),
-        false => Some(0),
-    };
-    let until = match inner.has("until") {
-        true => inner
-            .optional("until", |n| {
-                let until = quantity(n, &TIME, 1, MAX_TIME_PS)?;
-                match from {
-                    Some(from) if until <= from => refuse(
-                        "the link would be back before it fails",
-                        "`until` is a time after `at`",
-                    ),
-                    _ => Ok(until),
-                }
-            })
-            .map(Some),
-        false => Some(None),
-    };
-    inner.finish();
+    let (from_ps, until_ps) = (values.time("at"), values.some_time("until"));
+    if until_ps.is_some_and(|until_ps| until_ps <= from_ps) {
+        let message = "`until`: the link would be back before it fails";
+        s.complain("until", message, "`until` is a time after `at`");
+        return None;
+    }
     Some(FailureSpec {
-        which: which?,
-        from_ps: from?,
-        until_ps: until?,
+        which: which(s, values, graph)?,
+        from_ps,
+        until_ps,
     })
 }
 
-/// Reads `links`, or `random` with `among`.
-fn which(s: &Section<'_>, graph: Option<&Graph>) -> Option<Which> {
-    match (s.has("links"), s.has("random")) {
-        (true, true) => {
-            s.complain_of(
-                &["random", "links"],
-                "`links` and `random` both say which links fail",
-                "make two entries of it",
-            );
-            None
-        }
-        (true, false) => {
-            s.refuse_useless("among", "the links are named");
-            s.optional("links", |n| named(n, graph)).map(Which::Named)
-        }
-        (false, true) => {
-            let words = [("fabric", Among::Fabric), ("all", Among::All)];
-            let among = match s.has("among") {
-                true => s.optional("among", |n| choice(n, &words))?,
-                false => Among::Fabric,
-            };
-            let most = graph.map_or(u64::from(u32::MAX), |g| candidates(g, among).len() as u64);
-            let number = s.optional("random", |n| {
-                if most == 0 {
-                    return refuse("no link joins two switches", "write among = \"all\"");
-                }
-                count(n, 1, most)
-            })?;
-            Some(Which::Random(number as u32, among))
-        }
-        (false, false) => {
-            s.entry("among");
-            s.missing("links", "[\"leaf0--spine1\"] (or random = 2)");
-            None
-        }
+/// Returns the listed links, or the number of links to draw.
+fn which(s: &Section<'_>, values: &Values, graph: Option<&Graph>) -> Option<Which> {
+    if let Some(names) = values.some_list("links") {
+        return named(s, &names, graph).map(Which::Named);
     }
+    let Some(number) = values.some_count("random") else {
+        s.missing("links", "[\"leaf0--spine1\"] (or random = 2)");
+        return None;
+    };
+    let among = match values.is("among", "all") {
+        true => Among::All,
+        false => Among::Fabric,
+    };
+    let most = graph.map_or(u64::MAX, |graph| candidates(graph, among).len() as u64);
+    if number > most {
+        let (message, hint) = match most {
+            0 => (
+                "no link joins two switches".to_owned(),
+                "write among = \"all\"".to_owned(),
+            ),
+            _ => (
+                format!("there are no {number} such links"),
+                format!("there are {most}"),
+            ),
+        };
+        s.refuse_keys(
+            Code::OutOfRange,
+            &["random"],
+            format!("`random`: {message}"),
+            hint,
+        );
+        return None;
+    }
+    Some(Which::Random(number as u32, among))
 }
 
-fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<LinkId>> {
-    let example = "a list of links such as [\"leaf0--spine1\"]";
-    let items = array(node, example)?;
-    if items.is_empty() {
-        return refuse("no link is named", example);
+fn named(s: &Section<'_>, names: &[Value], graph: Option<&Graph>) -> Option<Vec<LinkId>> {
+    if names.is_empty() {
+        s.complain(
+            "links",
+            "no link is named",
+            "a list of links such as [\"leaf0--spine1\"]",
+        );
+        return None;
     }
     let Some(graph) = graph else {
         // The topology already has an error, so links cannot be looked up.
-        return Ok(Vec::new());
+        return Some(Vec::new());
     };
-    let links: Read<Vec<LinkId>> = items
-        .iter()
-        .map(|item| link(&string(item)?, graph))
-        .collect();
-    let mut links = links?;
+    let mut links = Vec::new();
+    for name in names {
+        let Value::Text(text) = name else {
+            return None;
+        };
+        match link(text, graph) {
+            Ok(link) => links.push(link),
+            Err(refusal) => {
+                let message = format!("`links`: {}", refusal.message);
+                s.refuse_keys(
+                    refusal.code,
+                    &["links"],
+                    message,
+                    refusal.hint.unwrap_or_default(),
+                );
+                return None;
+            }
+        }
+    }
     links.sort_unstable();
     links.dedup();
-    Ok(links)
+    Some(links)
 }
 
 /// Returns a link from the names of both its ends.

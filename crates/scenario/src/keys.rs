@@ -1,7 +1,5 @@
-//! The keys of a scenario outside of `[scheme]`, declared for the JSON Schema and the tables of
-//! docs/scenario.md. Regular tables are also read by these declarations ([`crate::params`]).
-//! Topologies and sources of traffic have their own readers. A test fails if these accept other
-//! keys.
+//! The keys of a scenario outside of `[scheme]`. The readers ([`crate::params`]), the JSON Schema and
+//! the tables of docs/scenario.md use these declarations.
 
 use dataplane::param::{Kind, MAX_RATE_BPS, Param};
 use dataplane::units::NS;
@@ -161,9 +159,19 @@ const SPINES: Param = ports("spines")
 const HOSTS_PER_LEAF: Param = ports("hosts_per_leaf")
     .needed("16")
     .about("Hosts of a leaf.");
-const NAMES: Kind = Kind::Either(&[
+/// Names of at least two hosts, or their number.
+const HOST_NAMES: Kind = Kind::Either(&[
     Kind::Count {
-        min: 1,
+        min: 2,
+        max: MAX_HOSTS,
+    },
+    Kind::List(&Kind::Text),
+]);
+
+/// Names of switches, or their number.
+const SWITCH_NAMES: Kind = Kind::Either(&[
+    Kind::Count {
+        min: 0,
         max: MAX_HOSTS,
     },
     Kind::List(&Kind::Text),
@@ -177,16 +185,18 @@ const TIMES: Kind = Kind::Time {
 /// An entry of `[[topology.failures]]`.
 pub(crate) const FAILURE: &[Param] = &[
     Param::list("links", &Kind::Text)
-        .absent("`random` says how many")
+        .absent("`random` gives a number of links")
         .about("Links by their two ends, such as `\"leaf0--spine1\"`."),
     Param::count("random", 1, u32::MAX as u64)
-        .absent("`links` names them")
+        .absent("`links` names the links")
         .about(
             "In the place of `links`: this number of links is drawn, none twice and none that is named.",
-        ),
+        )
+        .unless("links", "`links` names the links; make two entries for both"),
     Param::word("among", &["fabric", "all"])
         .default("\"fabric\"", "LNK-05", "our choice")
-        .about("Which links may be drawn; `\"fabric\"`: those between switches."),
+        .about("Which links may be drawn; `\"fabric\"`: those between switches.")
+        .unless("links", "`links` names the links"),
     Param::new("at", TIMES)
         .default("\"0us\"", "LNK-04", "our choice")
         .about("When they fail."),
@@ -309,10 +319,10 @@ pub(crate) const TOPOLOGY: Variants = Variants {
             word: "links",
             about: "Nodes and links one by one.",
             params: &[
-                Param::new("hosts", NAMES)
+                Param::new("hosts", HOST_NAMES)
                     .needed("[\"h0\", \"h1\"]")
                     .about("Names of the hosts, or how many: `h0`, `h1`, ..."),
-                Param::new("switches", NAMES)
+                Param::new("switches", SWITCH_NAMES)
                     .needed("[\"s0\"]")
                     .about("Names of the switches, or how many: `s0`, `s1`, ..."),
                 Param::tables("links", "link", NAMED_LINK)

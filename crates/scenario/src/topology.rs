@@ -3,17 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::param::Values;
+use dataplane::param::{Value, Values};
 use dataplane::units::Rate;
 use fabric::topology::{LinkSpec, Loss, Servers, TopologySpec, Wiring};
 
-use crate::document::{Node, Value};
-use crate::failures;
-use crate::keys::{LINK, TOPOLOGY, Variant};
+use crate::keys::{FAILURES, TOPOLOGY, Variant};
 pub use crate::keys::{MAX_HOSTS, MAX_PORTS};
-use crate::params;
+use crate::params::{self, text};
 use crate::problem::{Code, nearest};
-use crate::reader::{Read, Section, array, choice, count, name, refuse, refuse_as};
+use crate::reader::{Section, choice};
 use crate::units::{RATE, TIME};
 
 /// Maximum number of links of a scenario.
@@ -46,15 +44,15 @@ pub(crate) fn read(root: &Section<'_>) -> Option<TopologySpec> {
     let section = root.section("topology")?;
     let kinds: Vec<_> = TOPOLOGY.each.iter().map(|v| (v.word, v)).collect();
     let kind = section.required("kind", "\"leaf-spine\"", |n| choice(n, &kinds))?;
-    let spec = match kind.word {
-        "links" => links(&section),
-        word => {
-            params::read(&section, kind.params).and_then(|values| regular(&section, word, &values))
-        }
-    };
-    failures::KEYS.into_iter().for_each(|key| {
-        section.entry(key);
+    let values = params::read(&section, kind.params);
+    let spec = values.and_then(|values| match kind.word {
+        "links" => links(&section, &values),
+        word => regular(&section, word, &values),
     });
+    // `failures.rs` reads these keys.
+    for param in FAILURES {
+        section.entry(param.key);
+    }
     section.finish();
     spec
 }
@@ -302,38 +300,46 @@ fn buildable(section: &Section<'_>, spec: &TopologySpec) -> bool {
     }
 }
 
-/// Reads names of nodes, as a list or as their number.
-fn node_names(node: &Node, prefix: &str, min: u64) -> Read<Vec<String>> {
-    let Value::Array(items) = &node.value else {
-        let n = count(node, min, MAX_HOSTS)?;
-        return Ok((0..n).map(|i| format!("{prefix}{i}")).collect());
+/// Returns names of nodes, from a list or from their number.
+fn node_names(
+    section: &Section<'_>,
+    values: &Values,
+    key: &str,
+    prefix: &str,
+) -> Option<Vec<String>> {
+    let names: Vec<String> = match values.get(key)? {
+        &Value::Count(number) => (0..number).map(|i| format!("{prefix}{i}")).collect(),
+        Value::List(names) => names.iter().filter_map(name_of).collect(),
+        _ => return None,
     };
-    if (items.len() as u64) < min {
-        return refuse(
-            format!("at least {min} needed"),
-            format!("for example [\"{prefix}0\", \"{prefix}1\"]"),
-        );
+    let least = if key == "hosts" { 2 } else { 0 };
+    if names.len() < least {
+        let hint = format!("for example [\"{prefix}0\", \"{prefix}1\"]");
+        section.complain(key, format!("`{key}`: at least {least} needed"), hint);
+        return None;
     }
-    if items.len() as u64 > MAX_HOSTS {
-        return refuse("too many", format!("at most {MAX_HOSTS}"));
+    if names.len() as u64 > MAX_HOSTS {
+        let message = format!("`{key}`: {} names", names.len());
+        section.complain(key, message, format!("at most {MAX_HOSTS}"));
+        return None;
     }
-    items.iter().map(name).collect()
+    Some(names)
 }
 
-struct Nodes {
-    index: BTreeMap<String, u32>,
+fn name_of(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(name) => Some(name.clone()),
+        _ => None,
+    }
 }
 
-fn links(section: &Section<'_>) -> Option<TopologySpec> {
-    let hosts = section.required("hosts", "[\"h0\", \"h1\"]", |n| node_names(n, "h", 2));
-    let switches = section.required("switches", "[\"s0\"]", |n| node_names(n, "s", 0));
-    let entry = section.entry("links");
-    let (hosts, switches) = (hosts?, switches?);
-    let mut nodes = Nodes {
-        index: BTreeMap::new(),
-    };
+/// Reads nodes and links that are listed one by one.
+fn links(section: &Section<'_>, values: &Values) -> Option<TopologySpec> {
+    let hosts = node_names(section, values, "hosts", "h")?;
+    let switches = node_names(section, values, "switches", "s")?;
+    let mut nodes = BTreeMap::new();
     for (i, name) in hosts.iter().chain(&switches).enumerate() {
-        if nodes.index.insert(name.clone(), i as u32).is_some() {
+        if nodes.insert(name.as_str(), i as u32).is_some() {
             let key = if i < hosts.len() { "hosts" } else { "switches" };
             section.complain(
                 key,
@@ -343,39 +349,11 @@ fn links(section: &Section<'_>) -> Option<TopologySpec> {
             return None;
         }
     }
-    let Some(entry) = entry else {
-        section.missing(
-            "links",
-            "[{ a = \"h0\", b = \"s0\", rate = \"100Gbps\", delay = \"1us\" }]",
-        );
-        return None;
-    };
-    let items = match array(&entry.node, "an array of links") {
-        Ok(items) => items,
-        Err(refusal) => {
-            section.complain(
-                "links",
-                format!("`links`: {}", refusal.message),
-                "[{ a = .., b = .., rate = .., delay = .. }]",
-            );
-            return None;
-        }
-    };
-    section
-        .context
-        .note(&section.child("links"), &entry.node.at);
-    let mut links = Vec::new();
-    let mut good = true;
-    for (i, item) in items.iter().enumerate() {
-        match one_link(section, item, i, &nodes) {
-            Some(link) => links.push(link),
-            None => good = false,
-        }
-    }
-    if !good || !connected(section, &hosts, &switches, &links) {
-        return None;
-    }
-    Some(TopologySpec::Links {
+    let links: Vec<Option<(u32, u32, LinkSpec)>> = (values.list("links").iter().enumerate())
+        .map(|(i, values)| one_link(&params::item(section, "links", i)?, values, &nodes))
+        .collect();
+    let links: Vec<_> = links.into_iter().collect::<Option<_>>()?;
+    connected(section, &hosts, &switches, &links).then_some(TopologySpec::Links {
         hosts,
         switches,
         links,
@@ -385,51 +363,46 @@ fn links(section: &Section<'_>) -> Option<TopologySpec> {
 /// Reads one item of `links`.
 fn one_link(
     section: &Section<'_>,
-    item: &Node,
-    i: usize,
-    nodes: &Nodes,
+    values: &Value,
+    nodes: &BTreeMap<&str, u32>,
 ) -> Option<(u32, u32, LinkSpec)> {
-    let path = section.child(&format!("links.{i}"));
-    let Value::Table(table) = &item.value else {
-        let hint = "{ a = \"h0\", b = \"s0\", rate = \"100Gbps\", delay = \"1us\" }".to_owned();
-        let message = format!("a link is a table, not {}", item.kind());
-        section
-            .context
-            .error(Code::WrongType, &item.at, &path, message, Some(hint));
+    let Value::Table(values) = values else {
         return None;
     };
-    let inner = Section::new(section.context, table, path.clone(), item.at.clone());
-    let a = inner.required("a", "\"h0\"", |n| end(n, nodes));
-    let b = inner.required("b", "\"s0\"", |n| end(n, nodes));
-    let spec = params::read(&inner, LINK);
-    inner.finish();
+    let (a, b) = (
+        end(section, values, "a", nodes),
+        end(section, values, "b", nodes),
+    );
     let (a, b) = (a?, b?);
     if a == b {
-        inner.complain(
+        section.complain(
             "b",
             "a link from a node to itself",
             "`a` and `b` must differ",
         );
         return None;
     }
-    Some((a, b, link(&spec?)))
+    Some((a, b, link(values)))
 }
 
-/// Returns the index of a node by its name.
-fn end(node: &Node, nodes: &Nodes) -> Read<u32> {
-    let text = name(node)?;
-    if let Some(&i) = nodes.index.get(&text) {
-        return Ok(i);
+/// Returns the index of the node at an end of a link.
+fn end(
+    section: &Section<'_>,
+    values: &Values,
+    key: &str,
+    nodes: &BTreeMap<&str, u32>,
+) -> Option<u32> {
+    let name = text(values, key)?;
+    let found = nodes.get(name).copied();
+    if found.is_none() {
+        let hint = match nearest(name, nodes.keys().copied()) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => "name it in `hosts` or `switches`".to_owned(),
+        };
+        let message = format!("`{key}`: there is no node \"{name}\"");
+        section.refuse_keys(Code::UnknownName, &[key], message, hint);
     }
-    let hint = match nearest(&text, nodes.index.keys().map(String::as_str)) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => "name it in `hosts` or `switches`".to_owned(),
-    };
-    refuse_as(
-        Code::UnknownName,
-        format!("there is no node \"{text}\""),
-        hint,
-    )
+    found
 }
 
 /// Reports hosts that have no link or cannot be reached, and switches with too many ports.

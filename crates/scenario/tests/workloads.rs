@@ -483,10 +483,7 @@ fn what_cannot_be_is_refused_where_it_stands() {
         "placement = [0, 16]",
         &["there is no host 16", "from 0 to 15"],
     );
-    refused(
-        "placement = [0, \"leaf1\"]",
-        &["\"leaf1\" is a switch"],
-    );
+    refused("placement = [0, \"leaf1\"]", &["\"leaf1\" is a switch"]);
     refused("placement = [0]", &["needs two ranks"]);
     refused("pxn = true", &["where there are rails", "rail-optimised"]);
     refused(
