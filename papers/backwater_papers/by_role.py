@@ -27,6 +27,12 @@ def port_buffer(source: Source, run: RunFiles) -> Samples:
     return Samples(ports.select(b=port_bytes(ports))["b"].to_numpy().astype(float))
 
 
+def port_queue(source: Source, run: RunFiles) -> Samples:
+    """Return the most bytes that were ever queued at each port, without Floodgate's VOQs."""
+    ports = _of_roles(source, run, run.table("ports"))
+    return Samples(ports["max_queue_bytes"].to_numpy().astype(float))
+
+
 def queuing_time(source: Source, run: RunFiles) -> Samples:
     """Return how long data waited at ports, each mean standing for all its packets."""
     import polars as pl

@@ -22,6 +22,7 @@ from backwater_papers.figure import IN_TIME, Measure, Source, Statistic
 from backwater_papers.pausing import (
     ingress,
     ingress_threshold,
+    pause_frames,
     pause_levels,
     pause_rate,
     paused,
@@ -494,6 +495,7 @@ def _by_role(source: Source, run: RunFiles) -> Samples | Lines:
 
     readers: dict[str, Callable[[Source, RunFiles], Samples | Lines]] = {
         "port-buffer": by_role.port_buffer,
+        "port-queue": by_role.port_queue,
         "queuing-time": by_role.queuing_time,
         "sent": by_role.sent,
         "buffer-course": by_role.buffer_course,
@@ -525,12 +527,14 @@ _READERS: dict[str, Callable[[Source, RunFiles], Samples | Lines]] = {
     "pauses": pauses,
     "paused": paused,
     "pause-rate": pause_rate,
+    "pause-frames": pause_frames,
     "pause-level": pause_levels,
     "wire": _wire,
     "summary": _summary,
     "deadlocks": _deadlocks,
     "paused-circles": paused_circles,
     "port-buffer": _by_role,
+    "port-queue": _by_role,
     "queuing-time": _by_role,
     "sent": _by_role,
     "buffer-course": _by_role,

@@ -61,6 +61,18 @@ def pause_rate(source: Source, run: RunFiles) -> Lines:
     return Lines(edges[1:], {"": np.bincount(place, minlength=bins) / per_ms})
 
 
+def pause_frames(source: Source, run: RunFiles) -> Samples:
+    """Return the number of PAUSE frames that each port received, repetitions included."""
+    import polars as pl
+
+    ports = run.table("ports").select("node", "port", "tier", "pause_frames")
+    if source.tiers:
+        ports = ports.filter(pl.col("tier").cast(pl.String).is_in(source.tiers))
+    if source.ports:
+        ports = of_ports(source, run, ports)
+    return Samples(ports["pause_frames"].to_numpy().astype(float))
+
+
 def pause_levels(source: Source, run: RunFiles) -> Samples:
     """Return the bytes counted for an ingress each time that it sent a pause frame."""
     import polars as pl

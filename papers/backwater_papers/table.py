@@ -22,8 +22,9 @@ _RULE = """\
 95 % of 2000 bootstrap samples of its seeds. A claim *holds* if the interval is inside the bound,
 *differs* if it is outside, and is *inconclusive* otherwise, or if a random result has fewer than
 five seeds. A number of a paper has a tolerance of 15 %. "Up to" and "at least" have one side. A
-published number counts once. Square brackets contain intervals. A cause is written once per paper.
-Our own additions are not listed."""
+published number counts once. Parentheses contain the paper's value and ours, with the interval in
+square brackets. A cause is written once per paper. "Or" begins another interpretation with its
+number of statements that hold. Our own additions are not listed."""
 
 _ESTIMATED = """\
 {} figures were run before this rule and did not store the values of single seeds. Their intervals
@@ -122,7 +123,7 @@ def _section(entry: dict[str, Any], claims: list[dict[str, Any]], causes: set[st
         counts = [f"{line} {found[HOLDS]} of {found.total()}" for line, found in panel.items()]
         lines += paragraph(f"- Points that hold, {title}: {', '.join(counts)}", indent="  ")
     for interpretation in entry["interpretations"]:
-        lines += paragraph(f"- Other interpretation: {interpretation}", indent="  ")
+        lines += paragraph(f"- Or: {interpretation}", indent="  ")
     return lines
 
 
@@ -131,7 +132,7 @@ def _line(claim: dict[str, Any], causes: set[str]) -> str:
     line = f"- {cell(claim['text'])}: "
     if claim["verdict"] == HOLDS:
         return line + (f"holds ({_first_case(claim)})" if _is_numeric(claim) else HOLDS)
-    line += f"**{claim['verdict']}** (paper: {cell(claim['paper'])}; ours: {_first_case(claim)})"
+    line += f"**{claim['verdict']}** ({cell(claim['paper'])} / {_first_case(claim)})"
     cause = first_sentence(claim["cause"])
     if cause and cause not in causes:
         causes.add(cause)

@@ -34,6 +34,8 @@ def test_data_of_figures_by_role_and_class(tmp_path: Path) -> None:
     by_role = breakdown.by_role(crowded)
     for role, most in by_role.select("role", "max_bytes").iter_rows():
         assert samples(roles=(role,)).values.max() == most
+    queued = samples(of="port-queue", roles=("core",)).values
+    assert 0 < queued.max() <= samples(roles=("core",)).values.max()
     waits = samples(of="queuing-time", roles=("core",), incast=False)
     mean = np.average(waits.values, weights=waits.weights)
     (expected,) = by_role.filter(pl.col("role") == "core")["mean_wait_ps"]

@@ -315,6 +315,15 @@ def test_pauses_of_chosen_ports() -> None:
     assert cut.values[""] == pytest.approx([50, 0, 0, 200])
 
 
+def test_pause_frames_of_chosen_ports() -> None:
+    run = fake()
+    frames = pl.Series("pause_frames", [5, 7, 2])
+    run._tables["ports"] = run.table("ports").with_columns(frames)
+    assert measured(source("pause-frames", ports=("h0->s0",)), Statistic("sum"), run) == 2
+    assert measured(source("pause-frames", tiers=("tor",)), Statistic("sum"), run) == 12
+    assert measured(source("pause-frames"), Statistic("max"), run) == 7
+
+
 def test_what_ports_held_when_they_were_paused() -> None:
     run = _paused()
     level = source("pause-level", Dimension.SIZE, ports=("h0->s0",))
