@@ -277,6 +277,6 @@ fn circle(
             names.join(" for "),
             first
         ),
-        "`backwater graph` shows all circles; run.on_deadlock says what a run does when it happens",
+        "`backwater inspect --graph` shows all cycles; run.on_deadlock sets what a run does then",
     );
 }

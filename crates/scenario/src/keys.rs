@@ -50,9 +50,7 @@ pub(crate) const ROOT: &[Param] = &[
         .about("Name of the scenario."),
     Param::count("seed", 0, u64::MAX)
         .default("1", "PRE-41", "our choice")
-        .about(
-            "Where all chance comes from; every scheme meets the same flows under the same seed.",
-        ),
+        .about("Seed of all random numbers; with the same seed every scheme gets the same flows."),
 ];
 
 /// `[switch]`.
@@ -66,40 +64,40 @@ pub(crate) const SWITCH: &[Param] = &[
             "PRE-42",
             "per port and buffered class (authors' code of HPCC)",
         )
-        .about("Bytes set apart for each port and buffered class."),
+        .about("Bytes reserved for each port and buffered class."),
 ];
 
 /// `[run]`.
 pub(crate) const RUN: &[Param] = &[
     long("until", 1)
         .absent("100 ms after the last flow may start")
-        .about("The run ends here at the latest; it ends earlier when every flow is finished."),
+        .about("The run ends at this time, or earlier when all flows have finished."),
     long("probe", 10 * NS)
-        .default("\"10us\"", "PRE-43", "buffers and active flows are sampled this often (BFC paper)")
-        .about("Buffers and active flows are sampled this often."),
+        .default("\"10us\"", "PRE-43", "interval of the BFC paper")
+        .about("Time between two samples of buffers and active flows."),
     long("warmup", 0)
         .default("\"0us\"", "PRE-43", "no flow is left out of the statistics")
         .about("Flows that start earlier are left out of the statistics."),
     Param::word("fct", &["received", "acked"])
         .default("\"received\"", "PRE-242", "to the receiver's last byte")
         .about(
-            "Until when a flow's time counts in the statistics and plots: the receiver has its last byte, or its \
-             sender the last ACK. `flows.parquet` has both.",
+            "End of a flow in statistics and plots: its last byte at the receiver, or its last ACK at the sender. \
+             `flows.parquet` has both.",
         ),
     long("epoch", 0)
         .default("\"0us\"", "PRE-90", "times begin at 0")
-        .about("What another simulator's clock shows at time 0 of this run; exports count from there."),
+        .about("Time of another simulator's clock at time 0 of this run; exports add it."),
     Param::word("on_deadlock", &["go-on", "end"])
-        .default("\"go-on\"", "PRE-86", "what can still move goes on")
+        .default("\"go-on\"", "PRE-86", "other traffic continues")
         .about(
-            "When ports are found that wait for each other in a circle for ever: what can still move goes on, or the \
-             run ends. `deadlocks` in `summary.json` says when, which ports, which flows.",
+            "If ports form a cycle that can never move again, the run continues for all other traffic, or ends. \
+             `deadlocks` in `summary.json` has the times, ports and flows.",
         ),
     Param::word("on_loss", &["error", "warn"])
-        .default("\"error\"", "PRE-280", "a scheme that promises no loss keeps its promise")
+        .default("\"error\"", "PRE-280", "a lossless scheme must not lose packets")
         .about(
-            "How a run reports packets that were dropped where the scheme promises no loss. `\"warn\"`: for \
-             experiments with losses on purpose, such as too little headroom.",
+            "Severity of dropped packets if the scheme promises no loss. `\"warn\"` is for experiments with \
+             intended losses, such as too little headroom.",
         ),
 ];
 
@@ -186,11 +184,11 @@ const TIMES: Kind = Kind::Time {
 pub(crate) const FAILURE: &[Param] = &[
     Param::list("links", &Kind::Text)
         .absent("`random` gives a number of links")
-        .about("Links by their two ends, such as `\"leaf0--spine1\"`."),
+        .about("Links, named by their two ends, such as `\"leaf0--spine1\"`."),
     Param::count("random", 1, u32::MAX as u64)
         .absent("`links` names the links")
         .about(
-            "In the place of `links`: this number of links is drawn, none twice and none that is named.",
+            "Instead of `links`: number of links that the seed draws, without those that are named.",
         )
         .unless("links", "`links` names the links; make two entries for both"),
     Param::word("among", &["fabric", "all"])
@@ -199,8 +197,8 @@ pub(crate) const FAILURE: &[Param] = &[
         .unless("links", "`links` names the links"),
     Param::new("at", TIMES)
         .default("\"0us\"", "LNK-04", "our choice")
-        .about("When they fail."),
-    long("until", 1).absent("never").about("When they are back."),
+        .about("Time at which they fail."),
+    long("until", 1).absent("never").about("Time at which they are up again."),
 ];
 
 /// Keys of `[topology]` for failures.
@@ -210,18 +208,18 @@ pub(crate) const FAILURES: &[Param] = &[
         .about("Links that fail."),
     Param::new("reconvergence", TIMES)
         .default("\"0us\"", "LNK-04", "our choice")
-        .about("All nodes get new routes this long after a change; what fails at 0 is known from the start."),
+        .about("Time from a change of links until all nodes get new routes; failures at time 0 have routes from the start."),
     Param::word("dead_queues", &["drop", "reroute"])
         .default("\"drop\"", "LNK-04", "our choice")
         .about(
-            "What waits at a port whose link is down is dropped, or waits and goes by the new routes.",
+            "Packets at a port whose link is down are dropped, or wait and take the new routes.",
         ),
 ];
 
 /// `[topology]`.
 pub(crate) const TOPOLOGY: Variants = Variants {
     key: "kind",
-    about: "Which network.",
+    about: "Kind of network.",
     common: FAILURES,
     each: &[
         Variant {
@@ -285,7 +283,7 @@ pub(crate) const TOPOLOGY: Variants = Variants {
                 ports("pairs").needed("2").about("Pairs of ToRs."),
                 Param::count("hosts", 2, MAX_HOSTS)
                     .needed("32")
-                    .about("Hosts in all, divided evenly among the pairs."),
+                    .about("Number of all hosts, divided evenly among the pairs."),
                 ports("aggs").needed("1").about("Aggregation switches."),
                 HOST_LINK,
                 UPLINK,
@@ -321,10 +319,10 @@ pub(crate) const TOPOLOGY: Variants = Variants {
             params: &[
                 Param::new("hosts", HOST_NAMES)
                     .needed("[\"h0\", \"h1\"]")
-                    .about("Names of the hosts, or how many: `h0`, `h1`, ..."),
+                    .about("Names of the hosts, or their number: `h0`, `h1`, ..."),
                 Param::new("switches", SWITCH_NAMES)
                     .needed("[\"s0\"]")
-                    .about("Names of the switches, or how many: `s0`, `s1`, ..."),
+                    .about("Names of the switches, or their number: `s0`, `s1`, ..."),
                 Param::tables("links", "link", NAMED_LINK)
                     .needed("[{ a = \"h0\", b = \"s0\", rate = \"100Gbps\", delay = \"1us\" }]")
                     .about("All links."),
@@ -343,14 +341,14 @@ pub(crate) const SERVERS: &[Param] = &[
         .about("GPUs of a server. Each is a host: `gpu0`, `gpu1`, ..., server by server."),
     ports("servers_per_segment")
         .absent("all servers are one segment")
-        .about("Servers of a segment, which has leaves of its own."),
+        .about("Servers of a segment; each segment has leaves of its own."),
     Param::count("nic_ports", 1, 16)
         .default("1", "TOP-23", "our choice")
         .about("Ports of the NIC of a GPU, each linked to a leaf of its own: 2 for dual ToR."),
     Param::count("planes", 1, 16)
         .default("1", "TOP-23", "our choice")
         .about(
-            "As many as `nic_ports`: leaves of different ports of a NIC have no spine in common; 1: they have all.",
+            "With as many planes as `nic_ports`, the ports of a NIC lead to separate sets of spines; with 1 they share all spines.",
         ),
     ports("spines").needed("4").about("Spines of each plane."),
     Param::table("scale_up", LINK)
@@ -399,7 +397,7 @@ const SIZES: Param = Param::either(
         Kind::Text,
         Kind::Table(&[
             Param::new("fixed", FLOW_BYTES)
-                .absent("`file` says it")
+                .absent("given by `file`")
                 .about("Every flow has this size."),
             Param::new("file", Kind::Text)
                 .absent("`fixed` gives the size")
@@ -430,18 +428,20 @@ const LOAD: Param = load(&[
     FRACTION,
     Param::word("of", &["core", "hosts"])
         .needed("\"core\"")
-        .about("Of which links."),
+        .about("Links of the fraction."),
 ]);
 const LOAD_BETWEEN: Param = load(&[
     FRACTION,
     Param::word("of", &["core", "hosts", "senders", "receivers"])
         .needed("\"core\"")
-        .about("Of which links; those of the senders or the receivers for `\"between\"` only."),
+        .about(
+            "Links of the fraction; those of the senders or the receivers only for `\"between\"`.",
+        ),
 ]);
 const fn load(params: &'static [Param]) -> Param {
     Param::table("load", params)
         .absent("`every` sets it, or the flows start once")
-        .about("How much of the capacity the source takes on average; sets the mean time between two arrivals.")
+        .about("Average share of the capacity that the source uses; it determines the mean time between two arrivals.")
 }
 const EVERY: Param = Param::new(
     "every",
@@ -458,31 +458,31 @@ const ARRIVALS: Param = Param::table(
     &[
         Param::word("kind", &["poisson", "lognormal", "fixed"])
             .needed("\"poisson\"")
-            .about("How the gaps between arrivals are distributed."),
+            .about("Distribution of the gaps between arrivals."),
         Param::number("sigma", 0.0, 10.0)
             .needed("2.0")
             .about("Shape of log-normal gaps.")
             .with("kind", &["lognormal"], "only log-normal arrivals have it"),
         Param::new("first", INSTANT)
             .absent("the start of the window")
-            .about("When the first of fixed arrivals comes.")
+            .about("Time of the first of fixed arrivals.")
             .with("kind", &["fixed"], "only fixed arrivals have it"),
     ],
 )
 .absent("Poisson; with `every`, fixed gaps for all patterns but uniform")
-.about("How arrivals follow each other.");
+.about("Distribution of arrivals.");
 const WINDOW: Param = Param::new("window", Kind::Window { max: MAX_WINDOW_PS })
-    .absent("needed where there are arrivals")
+    .absent("needed, except for flows that start once")
     .about("Flows start from the first time (included) to the second (not included).");
 const START: Param = Param::new("start", INSTANT)
     .default("\"0s\"", "TRA-07", "at the beginning")
     .about("Start of flows that start once.");
 const LIMIT: Param = Param::count("limit", 1, u32::MAX as u64)
     .absent("no limit")
-    .about("At most this many arrivals.");
+    .about("Largest number of arrivals.");
 const SCOPE: Param = Param::word("scope", &["any", "inter-rack"])
     .default("\"any\"", "TRA-09", "any two hosts (BFC paper 6.2.1)")
-    .about("Between which hosts; `\"inter-rack\"`: only between hosts of different racks.");
+    .about("Pairs of hosts; `\"inter-rack\"`: only hosts of different racks.");
 const HOSTS: Kind = Kind::Either(&[
     Kind::List(&HOST),
     Kind::Table(&[
@@ -491,7 +491,7 @@ const HOSTS: Kind = Kind::Either(&[
             .about("The first host."),
         Param::count("count", 1, MAX_HOSTS)
             .needed("24")
-            .about("How many."),
+            .about("Number of hosts."),
     ]),
 ]);
 
@@ -510,44 +510,45 @@ const BYTES: Kind = Kind::Size {
 /// A step of a workload.
 const STEP: &[Param] = &[
     Param::new("compute", INSTANT)
-        .absent("the step is no computation")
-        .about("Each rank that takes part computes for this long."),
+        .absent("the step is not a computation")
+        .about("Time for which each rank of the step computes."),
     Param::word("collective", &CollectiveKind::WORDS)
-        .absent("the step is no collective")
-        .about("What each group does together; a broadcast comes from its first rank.")
+        .absent("the step is not a collective")
+        .about("Collective of each group; the first rank is the root of a broadcast.")
         .unless("compute", "a step is one of compute, collective and send"),
     Param::list("send", &Kind::List(&RANK))
-        .absent("the step is no sending")
-        .about("Messages from one rank to another that takes them, each `[from, to]`, all at once.")
+        .absent("the step sends no messages")
+        .about("Messages between ranks, each `[from, to]`, all at the same time.")
         .unless("compute", "a step is one of compute, collective and send"),
     Param::list("groups", &Kind::Text)
         .absent("all ranks take part, as one group")
-        .about("The groups that take part, by name, each by itself and all at once."),
+        .about("Names of the groups of the step; all work at the same time."),
     Param::new("algorithm", Kind::Text)
-        .absent("that of its kind which docs/workloads.md lists first")
-        .about("How, with its parameters."),
+        .absent("the first of its kind in docs/workloads.md")
+        .about("Algorithm of the collective, with its parameters."),
     Param::size("size", 1, 1 << 40)
-        .absent("needed of messages and of collectives that move bytes, but for an all-to-allv")
+        .absent("needed for messages and collectives, except for an all-to-allv and a barrier")
         .about("Bytes of each message, or of the whole vector."),
-    Param::either("sizes", &[Kind::List(&BYTES), Kind::List(&Kind::List(&BYTES))])
-        .absent("needed of an all-to-allv")
-        .about(
-            "What each member has for each, itself included: a row for each member, or one row that holds for all.",
-        )
-        .with("collective", &["all-to-allv"], "only an all-to-allv has it"),
+    Param::either(
+        "sizes",
+        &[Kind::List(&BYTES), Kind::List(&Kind::List(&BYTES))],
+    )
+    .absent("needed for an all-to-allv")
+    .about("Bytes that each member sends to each member: a row for each, or one row for all.")
+    .with("collective", &["all-to-allv"], "only an all-to-allv has it"),
 ];
 
 /// An entry of `[[workload]]`.
 pub(crate) const WORKLOAD: &[Param] = &[
     Param::new("name", Kind::Text)
         .needed("\"step\"")
-        .about("Name of the workload, its own; its messages are flows of this name."),
+        .about("Unique name of the workload; its messages are flows of this name."),
     Param::new("file", Kind::Text)
-        .absent("`collective` or `steps` say what the ranks do")
+        .absent("given by `collective` or `steps`")
         .about("A file of operations, as docs/workloads.md describes it."),
     Param::tables("steps", "step", STEP)
-        .absent("`collective` is all that they do, after `compute`")
-        .about("What the ranks do one after the other, in groups or all together.")
+        .absent("`compute` and `collective`")
+        .about("Steps of the ranks, in order.")
         .unless("file", "the file has all operations"),
     Param::tables(
         "groups",
@@ -555,10 +556,10 @@ pub(crate) const WORKLOAD: &[Param] = &[
         &[
             Param::new("name", Kind::Text)
                 .needed("\"tensor-0\"")
-                .about("Its name, its own."),
+                .about("Unique name of the group."),
             Param::list("ranks", &RANK)
                 .needed("[0, 1]")
-                .about("Its ranks, in the order that algorithms go by."),
+                .about("Its ranks, in the order of the algorithms."),
         ],
     )
     .absent("there is only the group of all ranks")
@@ -576,33 +577,33 @@ pub(crate) const WORKLOAD: &[Param] = &[
         ],
     )
     .needed("\"all-reduce\"")
-    .about("What all ranks do together.")
+    .about("Collective of all ranks.")
         .unless("file", "the file has all operations"),
     Param::new("algorithm", Kind::Text)
         .absent("`ring`; of an all-to-all `direct`, of a broadcast `binomial-tree`")
         .about(
-            "How, with its parameters, such as `\"ring:channels=2\"`; docs/workloads.md lists them.",
+            "Algorithm with its parameters, such as `\"ring:channels=2\"` (docs/workloads.md).",
         )
         .unless("file", "the file has all operations"),
     Param::size("size", 1, 1 << 40)
-        .absent("needed but for a barrier")
-        .about("Bytes S of the whole vector, as docs/workloads.md says for each kind.")
+        .absent("needed, except for a barrier")
+        .about("Bytes S of the whole vector (docs/workloads.md defines it for each kind).")
         .unless("file", "the file has all operations"),
     Param::count("repeats", 1, 1_000_000)
         .default("1", "RNK-13", "our choice")
-        .about("How often, one after the other.")
+        .about("Number of repetitions, one after the other.")
         .unless("file", "the file has all operations"),
     Param::new("compute", INSTANT)
         .default("\"0us\"", "RNK-13", "our choice")
-        .about("Each rank computes for this long before each of them.")
+        .about("Time for which each rank computes before each repetition.")
         .unless("file", "the file has all operations"),
     Param::new("latency", INSTANT)
         .default("\"0us\"", "OPS-17", "our choice")
-        .about("How long each message waits at its host before it is sent.")
+        .about("Time for which each message waits at its host before it is sent.")
         .unless("file", "the file has all operations"),
     Param::count("ranks", 2, MAX_HOSTS)
         .absent("one for each host, as many as `placement` lists, or those of the file")
-        .about("How many ranks.")
+        .about("Number of ranks.")
         .unless("file", "the file has all operations"),
     Param::either(
         "placement",
@@ -613,11 +614,11 @@ pub(crate) const WORKLOAD: &[Param] = &[
     )
     .default("\"packed\"", "RNK-14", "our choice")
     .about(
-        "Hosts of the ranks: the first ones in a row, rack by rack in turn, drawn by the seed, or a list of hosts.",
+        "Hosts of the ranks: the first hosts, racks in turn, drawn by the seed, or a list of hosts.",
     ),
     Param::new("start", INSTANT)
         .default("\"0us\"", "RNK-14", "our choice")
-        .about("When all ranks start."),
+        .about("Start of all ranks."),
     Param::count("class", 0, MAX_TRAFFIC_CLASS)
         .default("0", "RNK-01", "our choice")
         .about("Traffic class of its messages; lower ones are served strictly first.")
@@ -625,25 +626,25 @@ pub(crate) const WORKLOAD: &[Param] = &[
     Param::word("send_end", &["acknowledged", "eager", "received"])
         .default("\"acknowledged\"", "RNK-04", "our choice")
         .about(
-            "A send ends with its last ACK, when it is handed over, or when the receiver has the last byte; the last \
-             takes one thread.",
+            "A send ends with its last ACK, when the NIC has it, or when the receiver has the last byte (one thread \
+             only).",
         )
         .unless("file", "the file has all operations"),
     Param::word("receive_end", &["received", "acknowledged"])
-        .absent("what the file says; `received` without one")
+        .absent("that of the file, or `received`")
         .about(
-            "A receive ends with the last byte, or when the sender has the last ACK, as in ASTRA-sim over ns-3; the \
-             latter takes one thread.",
+            "A receive ends with the last byte, or when the sender has the last ACK, as in ASTRA-sim over ns-3 (one \
+             thread only).",
         ),
     Param::word("queue_pairs", &["per-message", "per-channel"])
-        .absent("what the file says; `per-channel` without one")
+        .absent("that of the file, or `per-channel`")
         .about(
             "Each message opens a new queue pair, or those of a channel between two ranks share one.",
         ),
     Param::word("ports", &["hash", "rail"])
         .default("\"hash\"", "RNK-16", "our choice")
         .about(
-            "Of ports that are equally near a message takes one by a hash, or that of its NIC: channel c uses NIC c.",
+            "Choice among equally near ports: by a hash of the message, or that of its NIC (channel c uses NIC c).",
         ),
     Param::flag("pxn")
         .default("false", "RNK-07", "our choice")
@@ -655,8 +656,8 @@ pub(crate) const WORKLOAD: &[Param] = &[
         "slow rank",
         &[
             Param::fraction("probability", 0.0, 1.0)
-                .absent("the entry is about the `rank` that it names")
-                .about("Each rank is slow with this probability, drawn by the seed; in the place of `rank`."),
+                .absent("the entry applies to its `rank`")
+                .about("Each rank is slow with this probability, drawn by the seed; instead of `rank`."),
             Param::count("rank", 0, MAX_HOSTS)
                 .needed("3")
                 .about("The rank.")
@@ -669,7 +670,7 @@ pub(crate) const WORKLOAD: &[Param] = &[
                 ),
             Param::number("factor", 0.0, 1e6)
                 .needed("1.5")
-                .about("Its computations take this much longer; factors of several entries are multiplied.")
+                .about("Factor of its computation times; factors of several entries are multiplied.")
                 .unless("sigma", "the factor is drawn; leave `sigma` or `factor` out"),
         ],
     )
@@ -680,7 +681,7 @@ pub(crate) const WORKLOAD: &[Param] = &[
         &[
             Param::word("kind", &["uniform", "lognormal", "delay"])
                 .needed("\"lognormal\"")
-                .about("What each computation draws: a factor of mean 1, or a delay."),
+                .about("Each computation draws a factor of mean 1, or a delay."),
             Param::fraction("width", 0.0, 1.0)
                 .needed("0.1")
                 .about("Factors are evenly spread up to this far from 1.")
@@ -691,7 +692,7 @@ pub(crate) const WORKLOAD: &[Param] = &[
                 .with("kind", &["lognormal"], "only log-normal noise has it"),
             Param::fraction("probability", 0.0, 1.0)
                 .needed("0.01")
-                .about("How likely a computation is delayed.")
+                .about("Probability that a computation is delayed.")
                 .with("kind", &["delay"], "only delays have it"),
             Param::new("mean", INSTANT)
                 .needed("\"100us\"")
@@ -699,18 +700,18 @@ pub(crate) const WORKLOAD: &[Param] = &[
                 .with("kind", &["delay"], "only delays have it"),
         ],
     )
-    .absent("computations take what is stated")
-    .about("Computations take longer or shorter by chance."),
+    .absent("no variation")
+    .about("Random variation of computation times."),
 ];
 
 /// An entry of `[[traffic]]`.
 pub(crate) const TRAFFIC: Variants = Variants {
     key: "pattern",
-    about: "Who sends to whom.",
+    about: "Senders and receivers.",
     common: &[
         Param::new("name", Kind::Text)
             .needed("\"background\"")
-            .about("Name of the source, its own."),
+            .about("Unique name of the source."),
         Param::count("class", 0, MAX_TRAFFIC_CLASS)
             .default("0", "TRA-28", "the first data class")
             .about("Traffic class; lower ones are served strictly first."),
@@ -732,24 +733,24 @@ pub(crate) const TRAFFIC: Variants = Variants {
                 Param::fraction("crossing", 0.0, 1.0)
                     .absent("all pairs of `scope`")
                     .about(
-                        "Instead of `scope`: this share of the flows goes between racks, the rest stays in one.",
+                        "Instead of `scope`: share of the flows between racks; the others stay in a rack.",
                     ),
                 Param::count("sites", 1, u16::MAX as u64)
                     .absent("all pairs of `scope`")
                     .about(
-                        "Instead of `scope`: the hosts are divided among this many sites, in their order, and flows \
-                         stay in their site.",
+                        "Instead of `scope`: number of sites among which the hosts are divided, in their order; \
+                         flows stay in their site.",
                     ),
                 Param::list("exclude", &HOST)
                     .absent("all hosts take part")
                     .about(
-                        "Hosts that take no part; a load of the `hosts` is then of the links of the others.",
+                        "Hosts without traffic of this source; a load of `hosts` then counts the links of the others.",
                     ),
             ],
         },
         Variant {
             word: "permutation",
-            about: "Every host has one partner to send to. Without `load` and `every` each sends one flow at `start`.",
+            about: "Every host sends to one other host. Without `load` and `every` each sends one flow at `start`.",
             params: &[SIZES, SIZE, LOAD, EVERY, ARRIVALS, WINDOW, START, LIMIT],
         },
         Variant {
@@ -814,10 +815,10 @@ pub(crate) const TRAFFIC: Variants = Variants {
             about: "The given flows.",
             params: &[
                 Param::tables("flows", "flow", FLOW)
-                    .absent("`file` has them")
+                    .absent("given by `file`")
                     .about("All flows."),
                 Param::new("file", Kind::Text)
-                    .absent("`flows` has them")
+                    .absent("given by `flows`")
                     .about(
                         "A CSV file with the columns `src,dst,bytes,start` and, if wished, `class`, `port` and `sport`; \
                          `start` with its unit.",
@@ -842,7 +843,7 @@ const FLOW: &[Param] = &[
         .about("Its traffic class."),
     Param::count("port", 0, u16::MAX as u64)
         .absent("100")
-        .about("Destination port; 200 says that the flow belongs to an incast."),
+        .about("Destination port; 200 marks a flow of an incast."),
     Param::count("sport", 0, u16::MAX as u64)
         .absent("counted up from 10000 for each pair")
         .about("Source port, for `path = \"tuple\"`."),

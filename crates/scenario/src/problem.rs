@@ -155,7 +155,7 @@ impl Code {
                 "An override of the command line names no key or no value.",
             ),
             Self::UnknownKey => ("unknown-key", "There is no such key."),
-            Self::MissingKey => ("missing-key", "A key that must be there is not."),
+            Self::MissingKey => ("missing-key", "A required key is missing."),
             Self::WrongType => (
                 "wrong-type",
                 "A value of another type, or a quantity that is not a number with one of its units.",
@@ -163,16 +163,16 @@ impl Code {
             Self::OutOfRange => ("out-of-range", "A value below the least or above the most."),
             Self::UnknownName => (
                 "unknown-name",
-                "No word, host, link or workload has this name.",
+                "No option, host, link or workload has this name.",
             ),
-            Self::WrongValue => ("wrong-value", "Anything else that is wrong with one value."),
+            Self::WrongValue => ("wrong-value", "Another error in one value."),
             Self::UselessKey => (
                 "useless-key",
-                "The key would do nothing beside what the other keys say.",
+                "The key has no effect together with the other keys.",
             ),
             Self::ImpossibleSet => (
                 "impossible-set",
-                "Values that cannot go together, or not with the network.",
+                "Values that do not work together, or not with the network.",
             ),
             Self::LeftOut => (
                 "left-out",
@@ -180,7 +180,7 @@ impl Code {
             ),
             Self::Doubtful => (
                 "doubtful",
-                "The scenario can be run, but its answer may not be what was meant.",
+                "The scenario can be run, but its results may not be what you intend.",
             ),
         }
     }

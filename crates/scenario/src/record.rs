@@ -197,7 +197,7 @@ fn matching(text: &str, graph: &Graph) -> Read<Vec<(NodeId, u16)>> {
         return refuse(
             format!("no link is like \"{text}\""),
             format!(
-                "nodes are called \"{}\", \"{}\", ..; `backwater graph` shows who is linked to whom",
+                "nodes are called \"{}\", \"{}\", ..; `backwater inspect --dot` names the links",
                 names[0], names[1]
             ),
         );

@@ -146,7 +146,7 @@ fn named(node: &Node, graph: Option<&Graph>) -> Read<Vec<NodeId>> {
             return refuse_as(
                 Code::UnknownName,
                 format!("\"{text}\" names no switch"),
-                "`backwater graph` lists the switches of a scenario",
+                "`backwater inspect --dot` names the switches of a scenario",
             );
         }
     }

@@ -149,17 +149,17 @@ const ONE_QUEUE: &str = "`classify` is neither \"hash\" nor \"dynamic\"";
 pub const AXES: &[Param] = &[
     Param::word("preset", &PRESET_NAMES)
         .default("\"bfc\"", "PRE-44", "our choice")
-        .about("The set of answers that holds where no axis is set (`backwater list schemes`)."),
+        .about("Set of choices for all keys that the scenario does not set (`backwater list schemes`)."),
     Param::word("parameters", PARAMETER_SETS)
         .default("\"none\"", "PRE-44", "the defaults of each scheme")
-        .about("Whose comparison the values are taken from; `\"none\"`: the defaults of each scheme."),
+        .about("Publication that the values are from; `\"none\"`: the defaults of each scheme."),
     Param::word("profile", &PROFILE_NAMES)
         .default("\"none\"", "PRE-80", "as the papers have it")
-        .about("What another simulator does otherwise than the papers say (see below)."),
+        .about("Behaviour of another simulator where it differs from the papers (see below)."),
     Param::word("clock", &["exact", "ns"])
         .default("\"exact\"", "PRE-80", "to the picosecond, our choice")
         .about(
-            "Times are exact, or serialisation, delays of links, pacing and starts are cut to nanoseconds as ns-3 cuts them.",
+            "Times are exact; or transmission, link delays, pacing and starts are truncated to nanoseconds as in ns-3.",
         ),
     Param::word("ties", &["phases", "scheduling", "scheduling, starts first"])
         .default(
@@ -168,8 +168,8 @@ pub const AXES: &[Param] = &[
             "what happens at one instant has a fixed order (specs/engine.md)",
         )
         .about(
-            "Order of events of one instant; `\"phases\"`: fixed, `\"scheduling\"`: as they were scheduled, which needs \
-             `clock = \"ns\"`, `\"scheduling, starts first\"`: that, but flows that start come before all else.",
+            "Order of events of one instant; `\"phases\"`: fixed; `\"scheduling\"`: in the order of scheduling (needs \
+             `clock = \"ns\"`); `\"scheduling, starts first\"`: the same, after flows that start.",
         ),
     Param::word("path", &PATH_WORDS)
         .default("\"flow\"", "PRE-01", "flow-level ECMP (BFC paper 6.2.1)")
@@ -193,11 +193,11 @@ pub const AXES: &[Param] = &[
     )
     .or(&["pair", "network", "ns3-pair", "ns3-network"])
     .default("\"network\"", "PRE-04", "one T for all flows, the largest base RTT (HPCC paper 5.1)")
-    .about("The round trip T of windows and BDP: of each pair of hosts, the largest of the network, or a time."),
+    .about("Round trip T of windows and BDP: that of each pair of hosts, the largest of the network, or a time."),
     Param::word("classify", &["fifo", "hash", "dynamic", "per-flow", "priority"])
         .default("\"fifo\"", "PRE-05", "one queue per class")
         .about(
-            "Which queue of an egress port a packet joins; `\"hash\"`: by a hash of the flow, `\"dynamic\"`: BFC's \
+            "Queue of the egress port that a packet joins; `\"hash\"`: by a hash of the flow, `\"dynamic\"`: BFC's \
              assignment, `\"per-flow\"`: a queue for each flow, `\"priority\"`: a queue for each level (Homa).",
         ),
     Param::count("queues", 2, 4_096)
@@ -211,14 +211,13 @@ pub const AXES: &[Param] = &[
     Param::word("queues_per", &["port", "class"])
         .default("\"port\"", "PRE-50", "split evenly among the traffic classes (BFC paper A.3)")
         .about(
-            "Whether the traffic classes in use share the queues evenly (32 queues: 8 for each of four), or each has \
-             as many.",
+            "`queues` is the number of queues of a port, which its traffic classes share evenly, or of each class.",
         )
         .with("classify", SEVERAL_QUEUES, ONE_QUEUE),
     Param::word("schedule", &["fifo", "drr", "round-robin", "srf", "cyclic", "strict"])
         .default("\"fifo\"", "PRE-05", "one queue per class needs no choice")
         .about(
-            "Which queue sends next; `\"srf\"`: that of the flow with the least left, `\"cyclic\"`: a packet of each \
+            "Queue that sends next; `\"srf\"`: that of the flow with the fewest remaining bytes, `\"cyclic\"`: a packet of each \
              queue by number, `\"strict\"`: the lowest number first (Homa).",
         ),
     Param::word(
@@ -227,7 +226,7 @@ pub const AXES: &[Param] = &[
     )
     .default("\"pfc\"", "PRE-07", "lossless by PFC")
     .about(
-        "What happens when the buffer gets full; `\"per-port\"`: a memory of each port in the place of `switch.buffer`.",
+        "Limits of the buffer; `\"per-port\"`: each port has a memory of its own instead of `switch.buffer`.",
     ),
     Param::word("victims", &["none", VICTIM_WORD])
         .default("\"none\"", "PRE-120", "all ports have the same PFC threshold")
@@ -244,10 +243,10 @@ pub const AXES: &[Param] = &[
         ),
     Param::word("signal", &["none", "ecn", "int", "ecn+int"])
         .default("\"none\"", "PRE-05", "nothing is written on packets")
-        .about("What switches write on packets."),
+        .about("Marks and telemetry that switches write on packets."),
     Param::word("guard", GuardConfig::NAMES)
         .default("\"none\"", "PRE-07", "a pause lasts until the neighbour ends it")
-        .about("What ends a pause of PFC that lasts too long; `\"watchdog\"`: as in SONiC."),
+        .about("Mechanism that ends PFC pauses that last too long; `\"watchdog\"`: as in SONiC."),
     Param::word("notices", NotifierConfig::NAMES)
         .default("\"none\"", "PRE-05", "switches send nothing to senders")
         .about("Packets that switches create and send to senders."),
@@ -261,6 +260,6 @@ pub const AXES: &[Param] = &[
     Param::word("recovery", Recovery::NAMES)
         .default("\"go-back-n\"", "PRE-08", "go-back-N (BFC paper 6.2.1)")
         .about(
-            "What repeats lost packets (see below); `\"own\"`: that of a receiver-driven transport.",
+            "Recovery of lost packets (see below); `\"own\"`: that of a receiver-driven transport.",
         ),
 ];
