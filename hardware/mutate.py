@@ -95,7 +95,7 @@ TESTS = {
     "fg_voq_scheduler": "operations_of_a_floodgate_pipeline",
     "fg_vup": "operations_of_a_floodgate_pipeline",
     "fg_window_table": "operations_of_a_floodgate_pipeline",
-    "hashed_number": "operations_of_a_floodgate_pipeline",
+    "hashed_number": "hash_of_a_word",
     "keyed_memory": "operations_of_a_floodgate_pipeline",
     "next_bit": "headers_of_a_bfc_pipeline",
     "pfc_generator": "sends",

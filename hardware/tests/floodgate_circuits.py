@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
+from cocotb.triggers import Timer
 from hypothesis import strategies as st
 
 from bench import QUIET_CYCLES, Bench
-from floodgate_models import Credit, Emitter, Packet, Pipeline
+from floodgate_models import Credit, Emitter, Packet, Pipeline, mixed
 from hop_trace import HopTrace, read
-from stimuli import check, follow_long
+from stimuli import EVENTS, check, follow_long
 
 IDLE = {"packet": 0, "credit": 0, "vup_tick": 0, "head": 0}
 UNUSED = {"dst": 0, "below": 0, "last_hop": 0, "size": 0, "units": 0}
@@ -122,6 +123,19 @@ async def pipeline(dut: Any) -> None:
 
     await follow_long(follow, drawn)
     await check(st.tuples(window, window, st.lists(step, min_size=1, max_size=100)), follow)
+
+
+@cocotb.test
+async def hash_of_words(dut: Any) -> None:
+    """Check the hash of random words, for all bits that a large number of values shows."""
+    width, index = values(dut, "WIDTH", "INDEX")
+    rng = random.Random(7)
+    for nth in range(EVENTS):
+        word = nth if nth < 100 else rng.randrange(1 << width)
+        count = rng.choice((1, 3, (1 << index) - 1, rng.randrange(1, 1 << index)))
+        dut.word.value, dut.count.value = word, count
+        await Timer(1, "step")
+        assert int(dut.number.value) == mixed(word) * count >> 32, (word, count)
 
 
 @cocotb.test

@@ -32,6 +32,13 @@ def test_operations_of_a_floodgate_pipeline(variant: str, tmp_path: Path) -> Non
     simulate("fg_ingress_pipeline", "pipeline", tmp_path, parameters, module="floodgate_circuits")
 
 
+# FG-06, FG-11, BFC-47
+@pytest.mark.parametrize("width", [10, 32])
+def test_hash_of_a_word(width: int, tmp_path: Path) -> None:
+    parameters = {"WIDTH": width, "INDEX": 20}
+    simulate("hashed_number", "hash_of_words", tmp_path, parameters, module="floodgate_circuits")
+
+
 # FG-20, FG-23, FG-25, FG-26, FG-60
 def test_credits_of_floodgate(tmp_path: Path) -> None:
     parameters = {"PORTS": 3, "PORT": 2, "DESTINATIONS": 5, "DST": 3, "PLACE": 4, "UNITS": 16}
