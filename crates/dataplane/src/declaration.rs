@@ -1,5 +1,7 @@
 //! What schemes between neighbours (`hop/`, `link/`) declare, so that other code need not know them.
 
+use std::fmt::Debug;
+
 use crate::packet::SchemeNumber;
 use crate::param::{Conflict, Param, Values};
 use crate::units::{Rate, Time};
@@ -57,12 +59,30 @@ pub struct Needs {
     pub sampling: Option<u32>,
 }
 
-/// What a scheme's configuration says of itself to everything that must not know the scheme.
-pub trait Declaration {
+/// A table of parameters in a scenario, and the configuration that results from it.
+pub trait Spec {
+    /// Its word in scenarios, and the name of the table.
+    const NAME: &'static str;
+    /// Its parameters.
+    const PARAMS: &'static [Param];
+    /// The configuration of a node.
+    type Config: Declaration + Clone + PartialEq + 'static;
+
+    /// Returns the configuration for values of [`Self::PARAMS`] in a network.
+    ///
+    /// # Errors
+    /// Values that contradict each other, in any network.
+    fn configure(values: &Values, around: &Around) -> Result<Self::Config, Conflict>;
+}
+
+/// What the configuration of a scheme declares to code that does not know the scheme.
+pub trait Declaration: Debug + Send + Sync {
     /// What people call it.
     fn name(&self) -> &'static str;
     /// What it needs of the pipeline.
-    fn needs(&self) -> Needs;
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
     /// Bytes of its smallest frame. Threads go on for as long as it takes on the shortest link.
     // PAR-02
     fn smallest_frame_bytes(&self) -> u16;
@@ -99,11 +119,31 @@ pub trait Declaration {
     fn replays_lost_frames(&self) -> bool {
         false
     }
-    /// Its pauses last as long as packets wait at the neighbour, so that they can hold each other in a
-    /// circle.
+    /// True if its pauses last as long as packets wait at the neighbour, so that they can form a cycle.
     fn can_deadlock(&self) -> bool {
         false
     }
+    /// Checks it beside the other answers of a scenario, and reports what cannot work or is doubtful.
+    fn beside(&self, _others: &Beside, _say: &mut dyn FnMut(Finding)) {}
+    /// Returns why it cannot be used with a receiver-driven transport of this name.
+    fn against_transport(&self, _name: &str) -> Option<String> {
+        None
+    }
+    /// True if it exempts port pairs that could form a pause cycle.
+    fn elides(&self) -> bool {
+        false
+    }
+    /// True if a switch with the scheme works beside neighbours without it, which ignore its frames.
+    // PRE-292
+    fn works_beside_others(&self) -> bool {
+        false
+    }
+    /// True if its pauses name queues of NICs.
+    fn names_nic_queues(&self) -> bool {
+        false
+    }
+    /// Reports in sentences what it did not do in a run, by the values of counters.
+    fn idle(&self, _counted: &dyn Fn(&str) -> u64, _say: &mut dyn FnMut(&'static str)) {}
 }
 
 /// A number that a scheme counts at each switch: a key of the summary.
@@ -215,11 +255,15 @@ pub enum Finding {
 }
 
 impl Finding {
-    pub(crate) fn wrong(keys: &'static [&'static str], message: &str, hint: &str) -> Self {
+    /// Keys that cannot work together.
+    #[must_use]
+    pub fn wrong(keys: &'static [&'static str], message: &str, hint: &str) -> Self {
         Self::Wrong(Conflict::new(keys, message, hint))
     }
 
-    pub(crate) fn doubtful(keys: &'static [&'static str], message: &str, hint: &str) -> Self {
+    /// Keys that hardly work together.
+    #[must_use]
+    pub fn doubtful(keys: &'static [&'static str], message: &str, hint: &str) -> Self {
         Self::Doubtful(Conflict::new(keys, message, hint))
     }
 }
@@ -233,51 +277,4 @@ pub(crate) fn lost_pauses(what: &str, repair: &str) -> Finding {
             "a queue or flow whose resume is lost stays paused until the next resume; {repair}"
         ),
     )
-}
-
-/// Scenario-level configuration of a scheme.
-pub trait Spec: Fit + Sized {
-    /// Its parameters.
-    const PARAMS: &'static [Param];
-    /// Its configuration in a network.
-    type Config;
-
-    /// Makes it of the values of its parameters.
-    ///
-    /// # Errors
-    /// Values that cannot go together.
-    fn from_values(values: &Values) -> Result<Self, Conflict>;
-
-    /// Returns its configuration in a network.
-    fn configure(&self, around: &Around) -> Self::Config;
-}
-
-/// How a scheme fits the other answers of a scenario.
-pub trait Fit {
-    /// Checks it beside the other answers, and reports what cannot work or is doubtful.
-    fn beside(&self, _others: &Beside, _say: &mut dyn FnMut(Finding)) {}
-
-    /// Returns why it cannot be used with a receiver-driven transport of this name.
-    fn against_transport(&self, _name: &str) -> Option<String> {
-        None
-    }
-
-    /// True if it exempts port pairs that could form a pause cycle.
-    fn elides(&self) -> bool {
-        false
-    }
-
-    /// True if a switch with the scheme works beside neighbours without it, which ignore its frames.
-    // PRE-292
-    fn works_beside_others(&self) -> bool {
-        false
-    }
-
-    /// True if its pauses name queues of NICs.
-    fn names_nic_queues(&self) -> bool {
-        false
-    }
-
-    /// Reports in sentences what it did not do in a run, by the values of counters.
-    fn idle(&self, _counted: &dyn Fn(&str) -> u64, _say: &mut dyn FnMut(&'static str)) {}
 }

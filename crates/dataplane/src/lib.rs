@@ -10,6 +10,7 @@ extern crate self as dataplane;
 #[path = "../tests/sets/mod.rs"]
 mod sets;
 
+mod added;
 mod alarms;
 pub mod cc;
 pub mod classes;
@@ -28,6 +29,7 @@ pub mod link;
 mod mixed;
 pub mod nic;
 pub mod ns3;
+pub mod outside;
 pub mod packet;
 pub mod param;
 pub mod paths;

@@ -6,7 +6,7 @@ use crate::units::Time;
 
 /// The ports of a node, a switch or a NIC, as a hop scheme acts on them. A pause that changes nothing is
 /// counted as a repeated pause.
-pub(crate) trait Ports {
+pub trait Ports {
     /// Returns the time.
     fn now(&self) -> Time;
     /// Queues a frame for the neighbour at a port, before all other packets.

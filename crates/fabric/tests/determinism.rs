@@ -12,7 +12,7 @@ use dataplane::config::{
     LeastLoaded, PathChoice, PfcThreshold, Recovery, Schedule, Sending, SprayConfig, VictimConfig,
 };
 use dataplane::hop::floodgate::FloodgateConfig;
-use dataplane::hop::{HopConfig, HopSpec};
+use dataplane::hop::{HOPS, HopConfig};
 use dataplane::link::LinkConfig;
 use dataplane::link::llr::LlrConfig;
 use dataplane::paths::{POLICIES, PermutationConfig};
@@ -354,7 +354,7 @@ fn every_scheme_of_the_lists_has_a_pinned_digest() {
         .map(|control| control.name)
         .chain(TRANSPORTS.iter().map(|transport| transport.name))
         .chain(POLICIES.iter().map(|policy| policy.name))
-        .chain(HopSpec::WORDS.iter().map(|(word, _)| *word))
+        .chain(HOPS.iter().map(|word| word.name))
         .chain(LinkConfig::NAMES.iter().copied())
         .chain(PathChoice::WORDS.iter().map(|(word, _)| *word))
         .chain(["pfc", "spfc"]) // They are no entries of a list.

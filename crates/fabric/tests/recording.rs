@@ -100,7 +100,7 @@ fn recording_changes_no_result_and_neither_does_elision_change_what_is_recorded(
         // How many events the engine makes of it is no result.
         let counted = |counters: &Counters| Counters {
             events: 0,
-            ..*counters
+            ..counters.clone()
         };
         assert_eq!(
             counted(&without.counters),

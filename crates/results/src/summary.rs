@@ -963,7 +963,7 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
         trims,
         returned,
         driven,
-    } = outcome.counters;
+    } = outcome.counters.clone();
     let mut counters = BTreeMap::from([
         ("data_packets", data_packets),
         ("acks", acks),

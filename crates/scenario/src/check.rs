@@ -580,7 +580,7 @@ fn losses(graph: &Graph, config: &SchemeConfig, findings: &mut Findings<'_>) {
 fn mixed(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     let base = &spec.scheme.hop;
     let others = || {
-        let differ = |at: &&SchemeAt| at.scheme.hop.scheme() != base.scheme();
+        let differ = |at: &&SchemeAt| at.scheme.hop.number() != base.number();
         spec.scheme_at.iter().filter(differ)
     };
     let Some(other) = others().next() else {

@@ -29,7 +29,7 @@ pub fn key_tables() -> Vec<(String, String)> {
         named("run", RUN),
         named("record", fabric::measure::PARAMS),
         ("files".to_owned(), files()),
-        named("scheme", scheme::AXES),
+        named("scheme", scheme::axes()),
         named("at", scheme::AT),
         ("codes".to_owned(), codes()),
     ];

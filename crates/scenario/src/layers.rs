@@ -4,7 +4,7 @@ use crate::document::{Table, Value, built_in};
 use crate::keys::{ROOT, RUN, SWITCH};
 use crate::params;
 use crate::presets::{Preset, Profile};
-use crate::scheme::{AXES, tables};
+use crate::scheme::{axes, tables};
 
 const COMMON: &str = include_str!("../presets/common.toml");
 
@@ -64,7 +64,7 @@ pub(crate) fn defaults() -> Table {
 /// Returns the defaults of keys outside the scheme, as TOML.
 #[must_use]
 pub fn default_text() -> String {
-    let scheme = &AXES[..2];
+    let scheme = &axes()[..2];
     [
         ("", ROOT),
         ("switch", SWITCH),
@@ -79,7 +79,7 @@ pub fn default_text() -> String {
 /// parameters of `common.toml`.
 #[must_use]
 pub fn common() -> String {
-    let axes = params::defaults("scheme", &AXES[2..], "");
+    let axes = params::defaults("scheme", &axes()[2..], "");
     let tables = tables().map(|(name, of)| params::defaults(&format!("scheme.{name}"), of, ""));
     axes + &tables.collect::<String>() + COMMON
 }

@@ -354,8 +354,8 @@ impl Scenario {
             "no switch sent a notice",
         );
         let counted = |name: &str| counters.hop[name];
-        for fit in scheme.fits() {
-            fit.idle(&counted, &mut |what| say(true, what));
+        for declared in scheme.declarations() {
+            declared.idle(&counted, &mut |what| say(true, what));
         }
         let victims = scheme.victims;
         if let Some(idle) = victims.and_then(|victims| victims.idle(&counters.hop)) {

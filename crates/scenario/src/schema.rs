@@ -31,7 +31,7 @@ pub fn schema() -> Value {
         described(object(RUN), "How long the run lasts, and what is measured.");
     let about = "What is recorded besides flows, ports, buffers and pauses.";
     top["properties"]["record"] = described(object(fabric::measure::PARAMS), about);
-    let mut scheme = object(scheme::AXES);
+    let mut scheme = object(scheme::axes());
     for (name, params) in scheme::tables() {
         let about = format!("Parameters of {name}.");
         scheme["properties"][name] = described(object(params), &about);

@@ -151,6 +151,40 @@ fn all_frames_between_neighbours_are_tested() {
     );
 }
 
+/// A scheme from another crate needs no format of its own.
+#[test]
+fn frames_of_schemes_from_other_crates_are_unchanged() {
+    let mut random = Random::new(5);
+    let mut arena = Arena::new();
+    for number in dataplane::hop::FRAME_NUMBERS {
+        for is_listed in [false, true] {
+            let identity = u16::from(number) << 8 | 3 | u16::from(is_listed) << 4;
+            let frame = Packet {
+                flow: random.below(u64::from(u32::MAX)) as u32,
+                psn: random.below(u64::from(u32::MAX)) as u32,
+                hash: random.below(u64::from(u32::MAX)) as u32,
+                dst: random.below(u64::from(u32::MAX)) as u32,
+                upstream_queue: identity,
+                ..Packet::new(Kind::Hop, 0, 100)
+            };
+            let id = arena.alloc(frame, Cold::default());
+            assert_eq!(arena.hot(id).has_list(), is_listed);
+            if is_listed {
+                arena.new_list(id).extend([7, u32::MAX]);
+            }
+            let network = network(&mut random);
+            let received = cross(&network, &mut arena, id);
+            assert_eq!(
+                format!("{:?}", arena.hot(received)),
+                format!("{:?}", arena.hot(id))
+            );
+            if is_listed {
+                assert_eq!(arena.list(received), arena.list(id));
+            }
+        }
+    }
+}
+
 #[test]
 fn a_frame_without_a_format_is_refused() {
     struct Unknown;

@@ -3,7 +3,7 @@
 //! A NIC with one control for all flows has none of this: it is compiled for its control, and its flows
 //! are as small as that.
 
-use super::{Control, ControlConfig, Feedback, PathInfo, Sent, controls};
+use super::{Control, ControlConfig, Feedback, OutsideFlow, PathInfo, Sent, controls};
 use crate::units::Time;
 
 /// The control of each traffic class; classes beyond the last have that of the last.
@@ -38,12 +38,14 @@ impl PerClass {
 macro_rules! define {
     ($($name:ident($module:ident),)*) => {
         /// The control of one flow among flows that have others.
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         pub enum Mixed {
             $(
                 #[doc = concat!("Of a flow with [`", stringify!($name), "`](super::", stringify!($module), "::", stringify!($name), ").")]
                 $name(super::$module::$name),
             )*
+            /// Of a flow with a control from another crate.
+            Outside(OutsideFlow),
         }
 
         /// Calls a hook of the flow's control with that control's own parameters.
@@ -51,6 +53,7 @@ macro_rules! define {
             ($self:expr, $config:expr, $path:expr, ($control:ident, $own:ident) => $call:expr) => {
                 match ($self, $config.of($path.class)) {
                     $((Mixed::$name($control), ControlConfig::$name($own)) => $call,)*
+                    (Mixed::Outside($control), ControlConfig::Outside($own)) => $call,
                     _ => unreachable!("a flow keeps its class"),
                 }
             };
@@ -64,6 +67,7 @@ macro_rules! define {
                     $(ControlConfig::$name(own) => {
                         Self::$name(super::$module::$name::new(own, path, now))
                     })*
+                    ControlConfig::Outside(own) => Self::Outside(OutsideFlow::new(own, path, now)),
                 }
             }
 

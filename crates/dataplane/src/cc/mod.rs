@@ -14,6 +14,7 @@ pub mod fixed_window;
 pub mod hpcc;
 pub mod line_rate;
 mod mixed;
+mod outside;
 pub mod powertcp;
 pub mod swift;
 pub mod theta_powertcp;
@@ -21,11 +22,14 @@ pub mod timely;
 
 use std::fmt::Debug;
 
+use crate::added::List;
 use crate::int::{Counter, IntFormat};
 use crate::param::{Conflict, Kind, MAX_RATE_BPS, Param, Values};
 use crate::units::{NEVER, Time};
 pub use feedback::{Ack, Feedback, Loss, Sent};
 pub use mixed::{Mixed, PerClass};
+pub use outside::OutsideControl;
+pub(crate) use outside::OutsideFlow;
 
 /// The list of all controls, handed to the macro `$then`: the name of the type, and its module. A new
 /// control is a module and a line here.
@@ -49,9 +53,9 @@ macro_rules! controls {
 pub(crate) use controls;
 
 /// The congestion control of one flow.
-pub trait Control: Debug + Sized {
+pub trait Control: Debug + Send + Sized + 'static {
     /// The parameters of the scheme.
-    type Config: Clone + Debug + PartialEq;
+    type Config: Clone + Debug + PartialEq + Send + Sync;
 
     /// The control of a flow that starts at `now`. The clocks of all schemes here start with the first
     /// thing that they hear from the network.
@@ -234,7 +238,7 @@ pub enum Notification {
     },
 }
 
-/// The declaration of a control of the list, as data.
+/// The declaration of a control, as data.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
     /// Its word in scenarios, and the name of the table of its parameters.
@@ -251,6 +255,23 @@ pub struct Declaration {
     pub configure: fn(&Values) -> Result<ControlConfig, Conflict>,
     /// How receivers notify its flows of marks, where they do.
     pub notification: fn(&Values) -> Option<Notification>,
+}
+
+impl Declaration {
+    /// Returns the declaration of a control whose configuration `configure` makes.
+    pub(crate) const fn of<C: Scheme>(
+        configure: fn(&Values) -> Result<ControlConfig, Conflict>,
+    ) -> Self {
+        Self {
+            name: C::NAME,
+            title: C::TITLE,
+            about: C::ABOUT,
+            params: C::PARAMS,
+            needs: C::NEEDS,
+            configure,
+            notification: C::notification,
+        }
+    }
 }
 
 /// What a flow knows of its path when it starts.
@@ -331,7 +352,8 @@ const BITS_PS_PER_BYTE_S: f64 = 8e12;
 /// A window in whole bytes, at least one: with it a flow whose bytes are all acknowledged can
 /// always send a packet.
 #[inline]
-pub(crate) fn floor_window(bytes: f64) -> u64 {
+#[must_use]
+pub fn floor_window(bytes: f64) -> u64 {
     // Signed: processors convert to that in one step.
     (bytes as i64).max(1) as u64
 }
@@ -345,19 +367,15 @@ macro_rules! define {
                 #[doc = concat!("Of [`", stringify!($name), "`](", stringify!($module), "::", stringify!($name), ").")]
                 $name(<$module::$name as Control>::Config),
             )*
+            /// Of a control from another crate.
+            Outside(OutsideControl),
         }
 
-        /// All controls, in the order of the list.
+        /// All controls of this crate, in the order of the list.
         pub const CONTROLS: &[Declaration] = &[$(
-            Declaration {
-                name: $module::$name::NAME,
-                title: $module::$name::TITLE,
-                about: $module::$name::ABOUT,
-                params: $module::$name::PARAMS,
-                needs: $module::$name::NEEDS,
-                configure: |values| $module::$name::configure(values).map(ControlConfig::$name),
-                notification: $module::$name::notification,
-            },
+            Declaration::of::<$module::$name>(|values| {
+                $module::$name::configure(values).map(ControlConfig::$name)
+            }),
         )*];
 
         impl ControlConfig {
@@ -366,6 +384,7 @@ macro_rules! define {
             pub const fn needs(&self) -> Needs {
                 match self {
                     $(Self::$name(_) => $module::$name::NEEDS,)*
+                    Self::Outside(config) => config.needs,
                 }
             }
 
@@ -374,6 +393,7 @@ macro_rules! define {
             pub const fn title(&self) -> &'static str {
                 match self {
                     $(Self::$name(_) => $module::$name::TITLE,)*
+                    Self::Outside(config) => config.title,
                 }
             }
 
@@ -382,6 +402,7 @@ macro_rules! define {
             pub fn counter(&self) -> Counter {
                 match self {
                     $(Self::$name(config) => $module::$name::counter(config),)*
+                    Self::Outside(config) => config.counter(),
                 }
             }
 
@@ -392,6 +413,7 @@ macro_rules! define {
                     $(Self::$name(config) => {
                         $module::$name::telemetry_conflict(config, format)
                     })*
+                    Self::Outside(config) => config.telemetry_conflict(format),
                 }
             }
 
@@ -402,6 +424,7 @@ macro_rules! define {
                     $(Self::$name(config) => {
                         Self::$name($module::$name::with_telemetry(config, format))
                     })*
+                    Self::Outside(config) => Self::Outside(config.with_telemetry(format)),
                 }
             }
         }
@@ -421,8 +444,27 @@ macro_rules! define {
 }
 controls!(define);
 
-/// A control of the list.
-pub(crate) trait Listed: Scheme {
+/// A control for which a NIC can be compiled.
+pub(crate) trait Listed: Control {
     /// Its parameters.
     fn config(config: &ControlConfig) -> &Self::Config;
+}
+
+static LIST: List<Declaration> = List::new(CONTROLS);
+
+/// Adds a control from another crate: its name can be a value of `scheme.control`.
+///
+/// # Panics
+/// If a scenario was read before, or if another control has this name.
+pub fn add<C: Scheme>() {
+    let declared = Declaration::of::<C>(|values| {
+        C::configure(values).map(|own| ControlConfig::Outside(OutsideControl::new::<C>(own)))
+    });
+    LIST.add(declared, |other| other.name == C::NAME, C::NAME);
+}
+
+/// Returns all controls: those of this crate, and those that the program added.
+#[must_use]
+pub fn all() -> &'static [Declaration] {
+    LIST.all()
 }

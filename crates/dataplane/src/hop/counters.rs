@@ -3,20 +3,18 @@
 use std::ops::Index;
 
 use super::pfc::Pfc;
-use super::{COUNTER_LISTS, COUNTERS, Hop};
+use super::{COUNTER_LISTS, Hop, LIST};
 use crate::declaration::Counter;
 use crate::link;
 use crate::switch::pipeline::Pipeline;
 
-const ALL: usize = COUNTERS + link::COUNTERS;
-
 /// What schemes between neighbours counted, PFC first. Schemes that a switch does not have count 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HopCounters([u64; ALL]);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HopCounters(Vec<u64>);
 
 impl Default for HopCounters {
     fn default() -> Self {
-        Self([0; ALL])
+        Self(vec![0; Self::names().count()])
     }
 }
 
@@ -29,17 +27,23 @@ impl HopCounters {
         hop.count_all(core, others);
         let of_links = core.links.iter().flat_map(|links| links.counted(false));
         of_links.for_each(|(name, count)| counters.add_to(name, count));
+        if let Hop::Outside(state) = hop {
+            let counted = state.counted(core).into_iter();
+            counted.for_each(|(name, count)| counters.add_to(name, count));
+        }
         counters
     }
 
     fn names() -> impl Iterator<Item = &'static Counter> {
-        let lists = COUNTER_LISTS.iter().chain(link::COUNTER_LISTS);
-        lists.copied().flatten()
+        let lists = COUNTER_LISTS.iter().chain(link::COUNTER_LISTS).copied();
+        lists
+            .chain(LIST.added().iter().map(|word| word.counters))
+            .flatten()
     }
 
     /// Returns the counters by name, optional ones only if they are not 0.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let all = Self::names().zip(self.0);
+        let all = Self::names().zip(self.0.iter().copied());
         all.filter(|(counter, count)| !counter.optional || *count > 0)
             .map(|(counter, count)| (counter.name, count))
     }
@@ -53,10 +57,10 @@ impl HopCounters {
 
     /// Adds what another switch counted; of the largest values the larger stays.
     pub fn add(&mut self, other: &Self) {
-        for ((own, more), counter) in self.0.iter_mut().zip(other.0).zip(Self::names()) {
+        for ((own, more), counter) in self.0.iter_mut().zip(&other.0).zip(Self::names()) {
             *own = match counter.largest {
-                true => (*own).max(more),
-                false => *own + more,
+                true => (*own).max(*more),
+                false => *own + *more,
             };
         }
     }

@@ -11,70 +11,79 @@
 //!
 //! To add one:
 //! 1. a file with its configuration (`impl Declaration`), its frames (`impl Frame`, see
-//!    [`packet`](crate::packet)), its state (`impl HopScheme`), and `fn obey` for what a frame does to a port;
-//! 2. a line in the list, and one with the word that scenarios use for it (`impl Spec`). Another word can name
+//!    [`packet`](crate::packet)) and its state (`impl HopScheme`);
+//! 2. a line in the list, and one for the word that scenarios use for it (`impl Spec`). Another word can name
 //!    another setting of the same scheme.
 
+mod any_sink;
 pub mod bfc;
 mod counters;
 pub mod floodgate;
+mod outside;
 pub mod pfc;
 pub mod pfc_tag;
 mod scheme;
+mod word;
 
-use crate::declaration::{Around, Fit, Spec};
+use std::ops::Range;
+
+use crate::added::List;
+use crate::declaration::Spec;
 pub use crate::declaration::{Counter, Declaration, Scheme};
 use crate::packet::{Packet, PacketId, SchemeNumber};
-use crate::param::{Conflict, Kind, Param, Values};
-use crate::ports::Ports;
+use crate::param::{Kind, Param};
+pub use crate::ports::Ports;
 use crate::sink::{DropCause, Sink};
-use crate::switch::context::Cx;
-use crate::switch::pipeline::Pipeline;
-use crate::switch::steps::{Outcome, Step, Steps};
+pub use crate::switch::context::Cx;
+pub use crate::switch::pipeline::Pipeline;
+pub use crate::switch::steps::{Found, Outcome, Step, Steps};
 pub use bfc::{NIC_QUEUES, NO_NIC_QUEUES};
 pub use counters::HopCounters;
+use outside::OutsideHop;
+pub use outside::OutsideHopConfig;
 use pfc::Pfc;
-pub use scheme::CreditSums;
-pub(crate) use scheme::{HopScheme, Site, Topology};
+pub use scheme::{CreditSums, HopScheme, Site, Topology};
+pub use word::{HopSpec, HopWord};
 
-/// The list of hop schemes: the names of two accessors, the scheme, its configuration, its state, and what its
-/// frames do to a port.
+/// The list of hop schemes: the names of two accessors, the scheme, and its state.
 macro_rules! hop_schemes {
     ($make:ident) => {
         $make! {
             /// Backpressure flow control: pauses of queues.
-            bfc, bfc_mut: Bfc, bfc::BfcConfig, bfc::Bfc, bfc::obey;
+            bfc, bfc_mut: Bfc, bfc::Bfc;
             /// Floodgate: credits and pauses by destination.
-            floodgate, floodgate_mut: Floodgate,
-                floodgate::FloodgateConfig, floodgate::Floodgate, floodgate::obey;
+            floodgate, floodgate_mut: Floodgate, floodgate::Floodgate;
         }
     };
 }
 
-/// The words of the slot in scenarios: what a scenario configures, and the scheme that it makes of it.
+/// The words of the slot in scenarios: what a scenario configures, and the scheme that results from it.
 macro_rules! hop_words {
-    ($make:ident) => {
-        $make! {
-            /// Backpressure flow control.
-            "bfc": Bfc, bfc::BfcSpec => Bfc;
-            /// Floodgate.
-            "floodgate": Floodgate, floodgate::FloodgateSpec => Floodgate;
-            /// PFC with destination tag.
-            "pfc-tag": PfcTag, pfc_tag::PfcTagSpec => Floodgate;
-        }
+    ($($spec:ty => $Name:ident($state:ty);)*) => {
+        /// The words of the slot for the schemes of this crate.
+        pub const HOPS: &[HopWord] = &[$(HopWord::of::<$spec, $state>(|values, around| {
+            <$spec>::configure(values, around).map(HopConfig::$Name)
+        })),*];
     };
 }
 
-macro_rules! make_configs {
-    ($($(#[$doc:meta])* $field:ident, $field_mut:ident: $Name:ident,
-        $config:ty, $state:ty, $obey:path;)*) => {
+hop_words! {
+    bfc::BfcConfig => Bfc(bfc::Bfc);
+    floodgate::FloodgateConfig => Floodgate(floodgate::Floodgate);
+    pfc_tag::PfcTag => Floodgate(floodgate::Floodgate);
+}
+
+macro_rules! make_schemes {
+    ($($(#[$doc:meta])* $field:ident, $field_mut:ident: $Name:ident, $state:ty;)*) => {
         /// The hop scheme of a switch, beside PFC.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         pub enum HopConfig {
             /// There is none.
             #[default]
             None,
-            $($(#[$doc])* $Name($config),)*
+            $($(#[$doc])* $Name(<$state as HopScheme>::Config),)*
+            /// A scheme from another crate.
+            Outside(OutsideHopConfig),
         }
 
         impl HopConfig {
@@ -84,13 +93,14 @@ macro_rules! make_configs {
                 match self {
                     Self::None => None,
                     $(Self::$Name(config) => Some(config),)*
+                    Self::Outside(config) => Some(config.declaration()),
                 }
             }
 
             $(
                 #[doc = concat!("Returns the configuration of ", stringify!($Name), " if the switch has it.")]
                 #[must_use]
-                pub const fn $field(&self) -> Option<&$config> {
+                pub const fn $field(&self) -> Option<&<$state as HopScheme>::Config> {
                     match self {
                         Self::$Name(config) => Some(config),
                         _ => None,
@@ -99,7 +109,7 @@ macro_rules! make_configs {
 
                 #[doc = concat!("Returns the configuration of ", stringify!($Name), ", to change.")]
                 #[must_use]
-                pub const fn $field_mut(&mut self) -> Option<&mut $config> {
+                pub const fn $field_mut(&mut self) -> Option<&mut <$state as HopScheme>::Config> {
                     match self {
                         Self::$Name(config) => Some(config),
                         _ => None,
@@ -107,25 +117,38 @@ macro_rules! make_configs {
                 }
             )*
         }
-    };
-}
-hop_schemes!(make_configs);
 
-macro_rules! make_states {
-    ($($(#[$doc:meta])* $field:ident, $field_mut:ident: $Name:ident,
-        $config:ty, $state:ty, $obey:path;)*) => {
         /// The state of the hop scheme of a switch.
         #[derive(Debug)]
         pub(crate) enum Hop {
             None,
             $($Name(Box<$state>),)*
+            Outside(Box<OutsideHop>),
         }
 
+        /// Calls a method of the scheme of a switch; without a scheme the last argument is the result.
+        macro_rules! dispatch {
+            ($hop:expr, $it:ident => $call:expr, $otherwise:expr) => {
+                match $hop {
+                    $crate::hop::Hop::None => $otherwise,
+                    $($crate::hop::Hop::$Name($it) => $call,)*
+                    $crate::hop::Hop::Outside($it) => $call,
+                }
+            };
+        }
+    };
+}
+hop_schemes!(make_schemes);
+pub(crate) use dispatch;
+
+macro_rules! use_schemes {
+    ($($(#[$doc:meta])* $field:ident, $field_mut:ident: $Name:ident, $state:ty;)*) => {
         impl Hop {
             pub fn new(config: &HopConfig, site: &Site<'_>) -> Self {
                 match config {
                     HopConfig::None => Self::None,
-                    $(HopConfig::$Name(config) => Self::$Name(Box::new(<$state>::new(*config, site))),)*
+                    $(HopConfig::$Name(config) => Self::$Name(Box::new(<$state>::new(config, site))),)*
+                    HopConfig::Outside(config) => Self::Outside(Box::new(config.state(site))),
                 }
             }
 
@@ -134,6 +157,7 @@ macro_rules! make_states {
                 match self {
                     Self::None => Steps::NONE,
                     $(Self::$Name(_) => <$state>::WATCHES,)*
+                    Self::Outside(state) => state.watches(),
                 }
             }
 
@@ -141,7 +165,8 @@ macro_rules! make_states {
             fn number(&self) -> Option<SchemeNumber> {
                 match self {
                     Self::None => None,
-                    $(Self::$Name(_) => Some(Scheme::$Name.number()),)*
+                    $(Self::$Name(_) => Some(<$state>::NUMBER),)*
+                    Self::Outside(state) => Some(state.number()),
                 }
             }
 
@@ -161,102 +186,66 @@ macro_rules! make_states {
             }
         }
 
-        /// Calls a method of the scheme of a switch; without a scheme the last argument is the result.
-        macro_rules! dispatch {
-            ($hop:expr, $it:ident => $call:expr, $otherwise:expr) => {
-                match $hop {
-                    $crate::hop::Hop::None => $otherwise,
-                    $($crate::hop::Hop::$Name($it) => $call,)*
-                }
-            };
-        }
-
         /// A port obeys a frame of its neighbour. `list` lies beside the frame.
         pub(crate) fn obey<P: Ports>(ports: &mut P, port: u16, frame: &Packet, list: &[u32]) {
             match frame.scheme() {
                 Some(number) if number == Scheme::Pfc.number() => pfc::obey(ports, port, frame),
-                $(Some(number) if number == Scheme::$Name.number() => {
-                    $obey(ports, port, frame, list);
-                })*
-                _ => {}
+                $(Some(<$state>::NUMBER) => <$state>::obey(ports, port, frame, list),)*
+                Some(number) => obey_added(number, ports, port, frame, list),
+                None => {}
             }
         }
 
-        const COUNTERS: usize = Pfc::COUNTERS.len() $(+ <$state>::COUNTERS.len())*;
-
-        /// The lists of counters of all schemes, in order.
+        /// The lists of counters of the schemes of this crate, in order.
         const COUNTER_LISTS: &[&[Counter]] = &[Pfc::COUNTERS, $(<$state>::COUNTERS),*];
     };
 }
-hop_schemes!(make_states);
-pub(crate) use dispatch;
+hop_schemes!(use_schemes);
 
-macro_rules! make_specs {
-    ($($(#[$doc:meta])* $word:literal: $Word:ident, $spec:ty => $To:ident;)*) => {
-        /// Scenario-level configuration of a hop scheme.
-        #[derive(Clone, Copy, Debug, Default, PartialEq)]
-        pub enum HopSpec {
-            /// None.
-            #[default]
-            None,
-            $($(#[$doc])* $Word($spec),)*
-        }
+/// The numbers that frames of hop schemes from other crates can have ([`HopScheme::NUMBER`]).
+pub const FRAME_NUMBERS: Range<SchemeNumber> = 16..32;
 
-        impl HopSpec {
-            /// The words of the list, and the parameters of each.
-            pub const WORDS: &'static [(&'static str, &'static [Param])] =
-                &[$(($word, <$spec>::PARAMS)),*];
+static LIST: List<HopWord> = List::new(HOPS);
 
-            /// Returns its word.
-            #[must_use]
-            pub const fn word(&self) -> &'static str {
-                match self {
-                    Self::None => "none",
-                    $(Self::$Word(_) => $word,)*
-                }
-            }
-
-            /// Makes the scheme of one of the words with these values.
-            ///
-            /// # Errors
-            /// Values that cannot go together.
-            pub fn from_values(word: &str, values: &Values) -> Result<Self, Conflict> {
-                match word {
-                    $($word => <$spec>::from_values(values).map(Self::$Word),)*
-                    _ => Ok(Self::None),
-                }
-            }
-
-            /// Returns its configuration in a network.
-            #[must_use]
-            pub fn configure(&self, around: &Around) -> HopConfig {
-                match self {
-                    Self::None => HopConfig::None,
-                    $(Self::$Word(spec) => HopConfig::$To(spec.configure(around)),)*
-                }
-            }
-
-            /// Returns the scheme whose frames it sends.
-            #[must_use]
-            pub const fn scheme(&self) -> Option<Scheme> {
-                match self {
-                    Self::None => None,
-                    $(Self::$Word(_) => Some(Scheme::$To),)*
-                }
-            }
-
-            /// Returns how it fits the other answers of a scenario; `None`: there is no scheme.
-            #[must_use]
-            pub fn fit(&self) -> Option<&dyn Fit> {
-                match self {
-                    Self::None => None,
-                    $(Self::$Word(spec) => Some(spec),)*
-                }
-            }
-        }
-    };
+/// Adds a hop scheme from another crate: its name can be a value of `scheme.backpressure`.
+///
+/// # Panics
+/// If a scenario was read before, if another hop scheme has this name or number, or if its number is not one of
+/// [`FRAME_NUMBERS`].
+pub fn add<S: Spec, H: HopScheme<Config = S::Config>>() {
+    assert!(
+        FRAME_NUMBERS.contains(&H::NUMBER),
+        "the frames of {} have number {}, which is not one of {FRAME_NUMBERS:?}",
+        S::NAME,
+        H::NUMBER
+    );
+    let word = HopWord::of::<S, H>(|values, around| {
+        let own = S::configure(values, around)?;
+        Ok(HopConfig::Outside(OutsideHopConfig::new::<H>(own)))
+    });
+    let is_same = |other: &HopWord| other.name == S::NAME || other.number == H::NUMBER;
+    LIST.add(word, is_same, S::NAME);
 }
-hop_words!(make_specs);
+
+/// Returns the words of all hop schemes: those of this crate, and those that the program added.
+#[must_use]
+pub fn words() -> &'static [HopWord] {
+    LIST.all()
+}
+
+/// A port obeys a frame of a scheme from another crate. Frames of unknown schemes are ignored.
+#[cold]
+fn obey_added(
+    number: SchemeNumber,
+    ports: &mut impl Ports,
+    port: u16,
+    frame: &Packet,
+    list: &[u32],
+) {
+    if let Some(word) = LIST.added().iter().find(|word| word.number == number) {
+        (word.obey)(ports, port, frame, list);
+    }
+}
 
 /// Which pauses a NIC obeys.
 pub const OBEYS: Param = Param::list("obeys", &Kind::Word(&["pfc", "bfc"]))

@@ -2,10 +2,10 @@
 //! a destination. What they pause is held in the VOQs of Floodgate, which decide by pauses instead of windows.
 
 use super::floodgate::params::{
-    self, AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, holds, thresholds,
+    AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, holds, thresholds,
 };
 use super::floodgate::{FloodgateConfig, HoldBy};
-use crate::declaration::{Around, Beside, Finding, Fit, Spec};
+use crate::declaration::{Around, Spec};
 use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
 
 const PARAMS: &[Param] = &[
@@ -35,39 +35,22 @@ const PARAMS: &[Param] = &[
         .about("Bytes of a pause and a resume."),
 ];
 
-/// PFC with tag as a scenario says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PfcTagSpec(pub FloodgateConfig);
+/// The word `pfc-tag`: a setting of Floodgate.
+#[derive(Clone, Copy, Debug)]
+pub struct PfcTag;
 
-impl Spec for PfcTagSpec {
+impl Spec for PfcTag {
+    const NAME: &'static str = "pfc-tag";
     const PARAMS: &'static [Param] = PARAMS;
     type Config = FloodgateConfig;
 
-    fn from_values(values: &Values) -> Result<Self, Conflict> {
+    fn configure(values: &Values, _around: &Around) -> Result<FloodgateConfig, Conflict> {
         let thresholds =
             thresholds(values, "threshold", "resume_below").expect("it has no other words");
         let config = holds(values, HoldBy::Tags(thresholds))?;
-        Ok(Self(FloodgateConfig {
+        Ok(FloodgateConfig {
             host_pause: values.flag("hosts").then_some(thresholds),
             ..config
-        }))
-    }
-
-    fn configure(&self, _around: &Around) -> FloodgateConfig {
-        self.0
-    }
-}
-
-impl Fit for PfcTagSpec {
-    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
-        params::beside(self.0.release, others, say);
-    }
-
-    fn against_transport(&self, name: &str) -> Option<String> {
-        params::against_transport(name)
-    }
-
-    fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {
-        params::idle(&self.0, counted, say);
+        })
     }
 }

@@ -1,7 +1,10 @@
 //! The downstream half of a hop scheme: the state of a switch that sees the steps of packets.
 
-use crate::declaration::Counter;
-use crate::packet::{Arena, Packet, PacketId};
+use std::fmt::Debug;
+
+use crate::declaration::{Counter, Declaration};
+use crate::packet::{Arena, Packet, PacketId, SchemeNumber};
+use crate::ports::Ports;
 use crate::sink::Sink;
 use crate::switch::context::Cx;
 use crate::switch::pairs::Pairs;
@@ -26,17 +29,18 @@ pub struct CreditSums {
 
 /// A switch as a scheme finds it when it is made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Site<'a> {
+pub struct Site<'a> {
     /// Rates of its ports, and one-way delays of their links.
     pub ports: &'a [(Rate, Time)],
     /// Largest frame in bytes.
     pub max_frame: u16,
+    /// Its parts.
     pub core: &'a Pipeline,
 }
 
 /// New facts about the network around a switch.
 #[derive(Clone, Debug)]
-pub(crate) enum Topology<'a> {
+pub enum Topology<'a> {
     /// Only packets of these pairs of (ingress, egress) pause their upstream; `None`: all do.
     Pairs(Option<Pairs>),
     /// These ports lead away from the hosts. Reported before any packet.
@@ -47,12 +51,24 @@ pub(crate) enum Topology<'a> {
 }
 
 /// The state of a hop scheme at a switch.
-pub(crate) trait HopScheme: Sized {
+pub trait HopScheme: Debug + Send + Sized + 'static {
+    /// The configuration of a switch.
+    type Config: Declaration + Clone + PartialEq + 'static;
+
+    /// The number of the scheme on its frames.
+    const NUMBER: SchemeNumber;
+
     /// The counters of the scheme.
     const COUNTERS: &'static [Counter];
 
     /// Which of the steps `ARRIVE`, `ENQUEUE` and `DEPART` the scheme watches.
     const WATCHES: Steps;
+
+    /// Returns the state of a new switch.
+    fn new(config: &Self::Config, site: &Site<'_>) -> Self;
+
+    /// A port of a switch or a NIC obeys a frame of its neighbour. `list` lies beside the frame.
+    fn obey<P: Ports + ?Sized>(ports: &mut P, port: u16, frame: &Packet, list: &[u32]);
 
     /// Writes the counts of a switch in the order of [`HopScheme::COUNTERS`]. `of` is the scheme's state, if
     /// the switch has the scheme.
@@ -66,19 +82,23 @@ pub(crate) trait HopScheme: Sized {
     fn link<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16);
 
     /// Learns a fact about the network.
-    fn learn(&mut self, core: &Pipeline, fact: Topology<'_>);
+    fn learn(&mut self, _core: &Pipeline, _fact: Topology<'_>) {}
 
     /// True if all credits that can return have returned, so that a run may end.
-    fn is_at_rest(&self) -> bool;
+    fn is_at_rest(&self) -> bool {
+        true
+    }
 
     /// True if the scheme pauses something upstream.
     fn pauses_upstream(&self) -> bool;
 
     /// Reports what waits and what is paused, for a run that stalled.
-    fn explain_stall(&self, say: &mut dyn FnMut(String));
+    fn explain_stall(&self, _say: &mut dyn FnMut(String)) {}
 
     /// Compares the scheme's counters with the packets that are here; returns the violations.
-    fn audit(&self, core: &Pipeline, arena: &Arena) -> Vec<String>;
+    fn audit(&self, _core: &Pipeline, _arena: &Arena) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Returns the number of the queue or flow upstream that a queued packet keeps paused.
     // LNK-41

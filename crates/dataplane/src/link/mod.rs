@@ -5,14 +5,14 @@
 //! for each question, and the key `link` of a scenario is a list of words. Switch and NIC have the same state
 //! (`Links`), which acts on their ports through `Ports`.
 //!
-//! To add a scheme: a file with its configuration (`impl Spec`, `impl Fit`, `impl Declaration`), its frames
+//! To add a scheme: a file with its configuration (`impl Spec`, `impl Declaration`), its frames
 //! (`impl Frame`) and its state (`impl Link`), and a line in the list below.
 
 pub mod cbfc;
 mod cyclic;
 pub mod llr;
 
-use crate::declaration::{Counter, Declaration, Fit, Scheme, Spec};
+use crate::declaration::{Around, Counter, Declaration, Scheme, Spec};
 use crate::packet::{Packet, PacketId};
 use crate::param::{Conflict, Param, Values};
 use crate::ports::Ports;
@@ -143,15 +143,15 @@ macro_rules! link_schemes {
     ($make:ident) => {
         $make! {
             /// Has the next node received it? Link-level retry.
-            replay: "llr" Llr, llr::LlrConfig, llr::Llr;
+            replay: Llr, llr::LlrConfig, llr::Llr;
             /// Has the next node room? Credit-based flow control.
-            credit: "cbfc" Cbfc, cbfc::CbfcConfig, cbfc::Cbfc;
+            credit: Cbfc, cbfc::CbfcConfig, cbfc::Cbfc;
         }
     };
 }
 
 macro_rules! make_config {
-    ($($(#[$doc:meta])* $question:ident: $word:literal $Name:ident, $config:ty, $state:ty;)*) => {
+    ($($(#[$doc:meta])* $question:ident: $Name:ident, $config:ty, $state:ty;)*) => {
         /// The link schemes of a switch and of the NICs at it.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct LinkConfig {
@@ -161,29 +161,28 @@ macro_rules! make_config {
         impl LinkConfig {
             /// The words of the list, and the parameters of each.
             pub const WORDS: &'static [(&'static str, &'static [Param])] =
-                &[$(($word, <$config as Spec>::PARAMS)),*];
+                &[$((<$config as Spec>::NAME, <$config as Spec>::PARAMS)),*];
 
             /// The words.
-            pub const NAMES: &'static [&'static str] = &[$($word),*];
+            pub const NAMES: &'static [&'static str] = &[$(<$config as Spec>::NAME),*];
 
             /// The words that choose one scheme or none.
-            pub const ALONE: &'static [&'static str] = &["none", $($word),*];
+            pub const ALONE: &'static [&'static str] = &["none", $(<$config as Spec>::NAME),*];
 
             /// Adds the scheme of one of the words with these values.
             ///
             /// # Errors
             /// Values that cannot go together.
             pub fn with(mut self, word: &str, values: &Values) -> Result<Self, Conflict> {
-                match word {
-                    $($word => self.$question = Some(<$config>::from_values(values)?),)*
-                    _ => {}
-                }
+                $(if word == <$config as Spec>::NAME {
+                    self.$question = Some(<$config>::configure(values, &Around::default())?);
+                })*
                 Ok(self)
             }
 
             /// Returns the words of its schemes.
             pub fn words(&self) -> impl Iterator<Item = &'static str> {
-                [$(self.$question.map(|_| $word)),*].into_iter().flatten()
+                [$(self.$question.map(|_| <$config as Spec>::NAME)),*].into_iter().flatten()
             }
 
             /// Returns the schemes whose frames it sends.
@@ -197,18 +196,13 @@ macro_rules! make_config {
                     .into_iter()
                     .flatten()
             }
-
-            /// Returns how its schemes fit the other answers of a scenario.
-            pub fn fits(&self) -> impl Iterator<Item = &dyn Fit> {
-                [$(self.$question.as_ref().map(|config| config as &dyn Fit)),*].into_iter().flatten()
-            }
         }
     };
 }
 link_schemes!(make_config);
 
 macro_rules! make_links {
-    ($($(#[$doc:meta])* $question:ident: $word:literal $Name:ident, $config:ty, $state:ty;)*) => {
+    ($($(#[$doc:meta])* $question:ident: $Name:ident, $config:ty, $state:ty;)*) => {
         /// The state of the links of a node.
         #[derive(Debug)]
         pub(crate) struct Links {
@@ -246,9 +240,6 @@ macro_rules! make_links {
 
         /// The lists of counters of all schemes, in order.
         pub(crate) const COUNTER_LISTS: &[&[Counter]] = &[$(<$state>::COUNTERS),*];
-
-        /// The number of counters.
-        pub(crate) const COUNTERS: usize = 0 $(+ <$state>::COUNTERS.len())*;
     };
 }
 link_schemes!(make_links);

@@ -3,7 +3,7 @@
 use super::driven::Driven;
 use super::scan::Scan;
 use super::sender::Sender;
-use crate::cc::{ControlConfig, Mixed, controls};
+use crate::cc::{ControlConfig, Mixed, OutsideFlow, controls};
 use crate::config::{Arbiter, NicConfig, Sending};
 use crate::transport::{TransportConfig, transports};
 use crate::units::Rate;
@@ -21,6 +21,7 @@ macro_rules! define_with {
         pub(super) enum Half {
             $($name(Sender<crate::cc::$module::$name>),)*
             $($other(Box<Driven<crate::transport::$file::$other>>),)*
+            Outside(Sender<OutsideFlow>),
             Mixed(Sender<Mixed>),
             Scan(Box<Scan>),
         }
@@ -33,6 +34,7 @@ macro_rules! define_with {
                 }
                 match &config.control {
                     $(Sending::Control(ControlConfig::$name(_)) => Self::$name(Sender::new(false)),)*
+                    Sending::Control(ControlConfig::Outside(_)) => Self::Outside(Sender::new(false)),
                     $(Sending::Transport(TransportConfig::$other(own)) => {
                         Self::$other(Box::new(Driven::new(own, config, classes, ports)))
                     })*
@@ -54,6 +56,7 @@ macro_rules! define_with {
                 match $self {
                     $($crate::nic::halves::Half::$name($half) => $call,)*
                     $($crate::nic::halves::Half::$other($half) => $call,)*
+                    $crate::nic::halves::Half::Outside($half) => $call,
                     $crate::nic::halves::Half::Mixed($half) => $call,
                     $crate::nic::halves::Half::Scan($half) => $call,
                 }

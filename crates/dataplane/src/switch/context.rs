@@ -8,19 +8,22 @@ use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
 /// The time, the parts of the switch, the packets, and the driver.
-pub(crate) struct Cx<'a, S> {
+#[derive(Debug)]
+pub struct Cx<'a, S> {
+    /// The time.
     pub now: Time,
     /// Optional steps of the switch.
-    pub steps: Steps,
-    pub core: &'a mut Pipeline,
+    pub(crate) steps: Steps,
+    pub(crate) core: &'a mut Pipeline,
+    /// The records of all packets.
     pub arena: &'a mut Arena,
-    pub sink: &'a mut S,
+    pub(crate) sink: &'a mut S,
 }
 
 impl<S: Sink> Cx<'_, S> {
     /// Copies the context for a call that is rarely made. The original can then stay in registers.
     #[inline(always)]
-    pub const fn reborrow(&mut self) -> Cx<'_, S> {
+    pub(crate) const fn reborrow(&mut self) -> Cx<'_, S> {
         Cx {
             now: self.now,
             steps: self.steps,
@@ -32,7 +35,7 @@ impl<S: Sink> Cx<'_, S> {
 
     /// Copies the context for a switch without optional steps, so that the compiler removes them.
     #[inline(always)]
-    pub const fn without_steps(&mut self) -> Cx<'_, S> {
+    pub(crate) const fn without_steps(&mut self) -> Cx<'_, S> {
         Cx {
             steps: Steps::NONE,
             ..self.reborrow()
@@ -52,8 +55,35 @@ impl<S: Sink> Cx<'_, S> {
         id
     }
 
+    /// Returns the number of ports.
+    #[must_use]
+    pub const fn ports(&self) -> u16 {
+        self.core.ports()
+    }
+
+    /// True if the link at a port is down.
+    #[must_use]
+    pub fn is_dead(&self, port: u16) -> bool {
+        self.core.is_dead(port)
+    }
+
+    /// Returns the bytes in all queues of a port.
+    #[must_use]
+    pub fn queued_bytes(&self, port: u16) -> u64 {
+        self.core.queueing.ports[usize::from(port)].bytes
+    }
+
+    /// Returns the number of queues of a class and port that may send.
+    #[must_use]
+    pub fn active_queues(&self, port: u16, class: u8) -> u32 {
+        self.core.queueing.open(port, class)
+    }
+
     /// Calls the schemes of the links, if there are any.
-    pub fn with_links<R>(&mut self, call: impl FnOnce(&mut Links, &mut Self) -> R) -> Option<R> {
+    pub(crate) fn with_links<R>(
+        &mut self,
+        call: impl FnOnce(&mut Links, &mut Self) -> R,
+    ) -> Option<R> {
         let mut links = self.core.links.take()?;
         let result = call(&mut links, self);
         self.core.links = Some(links);
@@ -62,14 +92,14 @@ impl<S: Sink> Cx<'_, S> {
 
     /// Reports an arrived frame to the schemes of the links. Returns true if the switch is to handle it.
     #[inline(never)]
-    pub fn link_accepts(&mut self, port: u16, id: PacketId, is_damaged: bool) -> bool {
+    pub(crate) fn link_accepts(&mut self, port: u16, id: PacketId, is_damaged: bool) -> bool {
         let accepts = self.with_links(|links, cx| links.arrived(cx, port, id, is_damaged));
         accepts.unwrap_or(true)
     }
 
     /// Returns what the schemes of the links let a port send.
     #[inline(never)]
-    pub fn link_turn(&mut self, port: u16) -> Turn {
+    pub(crate) fn link_turn(&mut self, port: u16) -> Turn {
         let turn = self.with_links(|links, cx| links.turn(cx, port));
         if let Some(Turn::Own(id)) = turn
             && self.arena.hot(id).is_frame()
@@ -82,13 +112,13 @@ impl<S: Sink> Cx<'_, S> {
 
     /// Reports a packet that leaves the buffer to the schemes of the links.
     #[inline(never)]
-    pub fn link_left(&mut self, id: PacketId) {
+    pub(crate) fn link_left(&mut self, id: PacketId) {
         let packet = *self.arena.hot(id);
         self.with_links(|links, cx| links.left(cx, packet.ingress, &packet));
     }
 
     /// Drops a packet that is neither in a queue nor in the buffer.
-    pub fn drop(&mut self, port: Option<u16>, id: PacketId, cause: DropCause) {
+    pub(crate) fn drop(&mut self, port: Option<u16>, id: PacketId, cause: DropCause) {
         if self.steps.has(Steps::LINK_SCHEMES) {
             self.link_left(id);
         }

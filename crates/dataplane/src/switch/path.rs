@@ -27,7 +27,7 @@ pub(super) enum Verdict {
 impl<S: Sink> Cx<'_, S> {
     /// Starts the periodic timer of the switch if it is stopped. Called for each packet that arrives or leaves.
     #[inline(always)]
-    pub fn start_clock(&mut self) {
+    pub(crate) fn start_clock(&mut self) {
         if let Some(clock) = &mut self.core.clock
             && let Some(at) = clock.touch(self.now)
         {
@@ -38,7 +38,7 @@ impl<S: Sink> Cx<'_, S> {
     /// Returns the port by which a packet leaves. The error has the cause of its drop, and the port if one
     /// leads to its destination.
     #[inline(always)]
-    pub fn route(
+    pub(crate) fn route(
         &mut self,
         id: PacketId,
         packet: &Packet,
@@ -78,7 +78,7 @@ impl<S: Sink> Cx<'_, S> {
 
     /// Returns the queue that a packet will join at a port. Changes nothing but the random stream.
     #[inline(always)]
-    pub fn classify(&mut self, port: u16, packet: &Packet) -> Place {
+    pub(crate) fn classify(&mut self, port: u16, packet: &Packet) -> Place {
         let draw = &mut || self.sink.draw();
         let queueing = &self.core.queueing;
         self.core
@@ -163,7 +163,13 @@ impl<S: Sink> Cx<'_, S> {
     /// Lets a packet join its queue, counts it for the signals, and returns what it found there. The caller
     /// kicks the port.
     #[inline(always)]
-    pub fn enqueue(&mut self, port: u16, place: Place, id: PacketId, packet: &Packet) -> Found {
+    pub(crate) fn enqueue(
+        &mut self,
+        port: u16,
+        place: Place,
+        id: PacketId,
+        packet: &Packet,
+    ) -> Found {
         let core = &mut *self.core;
         let (queue, alone) =
             match self.steps.has(Steps::VOQS) && core.queueing.is_behind(place.queue) {
@@ -211,13 +217,13 @@ impl<S: Sink> Cx<'_, S> {
 
     /// Takes the packet that a port sends next out of its queue.
     #[inline(always)]
-    pub fn schedule(&mut self, port: u16) -> Option<Taken> {
+    pub(crate) fn schedule(&mut self, port: u16) -> Option<Taken> {
         self.core.queueing.pop(port, self.arena)
     }
 
     /// Returns the buffer that a departing packet used. True if PFC is to resume its upstream.
     #[inline(always)]
-    pub fn leave_buffer(&mut self, packet: &Packet) -> bool {
+    pub(crate) fn leave_buffer(&mut self, packet: &Packet) -> bool {
         packet.has(flag::BUFFERED) && {
             let (ingress, class, size) = (packet.ingress, packet.class(), u64::from(packet.size));
             let core = &mut *self.core;
@@ -228,7 +234,7 @@ impl<S: Sink> Cx<'_, S> {
 
     /// Writes INT and ECN on a packet that has left its queue. `packet` is its record as it was in the queue.
     #[inline(always)]
-    pub fn sign(&mut self, port: u16, queue: QueueId, id: PacketId, packet: &Packet) {
+    pub(crate) fn sign(&mut self, port: u16, queue: QueueId, id: PacketId, packet: &Packet) {
         let core = &mut *self.core;
         let bit = 1 << packet.class();
         let size = u64::from(packet.size);
@@ -315,7 +321,7 @@ impl<S: Sink> Cx<'_, S> {
 
     /// Removes a packet that has left its queue from the counts of the schedule and the classifier.
     #[inline(always)]
-    pub fn depart(&mut self, port: u16, queue: QueueId, packet: &Packet) {
+    pub(crate) fn depart(&mut self, port: u16, queue: QueueId, packet: &Packet) {
         if self.steps.has(Steps::SHAPE.or(Steps::TRIM)) {
             self.reborrow().count_left(port, packet.class());
         }
@@ -358,7 +364,7 @@ impl<S: Sink> Cx<'_, S> {
 
     /// Removes a packet that was taken out of its queue, and did not leave, from all counts but those of the
     /// buffer.
-    pub fn withdraw(&mut self, port: u16, queue: QueueId, packet: &Packet) {
+    pub(crate) fn withdraw(&mut self, port: u16, queue: QueueId, packet: &Packet) {
         let core = &mut *self.core;
         let class = packet.class();
         let size = u64::from(packet.size);

@@ -114,47 +114,47 @@ impl ClassBits {
 /// need them, so that they take few cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Pipeline {
-    pub routes: Routes,
-    pub class: ClassBits,
+pub struct Pipeline {
+    pub(crate) routes: Routes,
+    pub(crate) class: ClassBits,
     /// Optional steps of the switch.
-    pub steps: Steps,
+    pub(crate) steps: Steps,
     /// INT is written on data packets.
-    pub int: bool,
+    pub(crate) int: bool,
     /// The part of the switch's number that INT's pathID contains.
-    pub path_id: u32,
-    pub classifier: Classifier,
-    pub queueing: Queueing,
-    pub mmu: Mmu,
-    pub pfc: Pfc,
+    pub(crate) path_id: u32,
+    pub(crate) classifier: Classifier,
+    pub(crate) queueing: Queueing,
+    pub(crate) mmu: Mmu,
+    pub(crate) pfc: Pfc,
     /// `None`: neither links nor routes have changed yet.
     dead: Option<Box<DeadPorts>>,
-    pub counters: SwitchCounters,
-    pub marker: Option<Marker>,
+    pub(crate) counters: SwitchCounters,
+    pub(crate) marker: Option<Marker>,
     /// The form of INT records; `None`: they are exact and count sent bytes.
-    pub int_as: Option<IntConfig>,
+    pub(crate) int_as: Option<IntConfig>,
     /// Bytes in VOQs, if packets that were parked report these by INT.
-    pub voq_bytes: Option<u64>,
-    pub port_counters: Vec<SwitchPortCounters>,
+    pub(crate) voq_bytes: Option<u64>,
+    pub(crate) port_counters: Vec<SwitchPortCounters>,
     /// Which packets the flow table counts.
-    pub sampling: Sampling,
+    pub(crate) sampling: Sampling,
     /// Pauses of neighbours that expire.
-    pub timed: Box<TimedPauses>,
-    pub clock: Option<Box<Clock>>,
-    pub shaper: Option<Box<Shaper>>,
-    pub trimmer: Option<Box<TrimCounts>>,
+    pub(crate) timed: Box<TimedPauses>,
+    pub(crate) clock: Option<Box<Clock>>,
+    pub(crate) shaper: Option<Box<Shaper>>,
+    pub(crate) trimmer: Option<Box<TrimCounts>>,
     /// The state of a path policy that reads the loads of ports.
     by_load: Option<Box<ByLoad>>,
     /// The guard of the switch.
-    pub guarded: Option<Box<Guarded>>,
+    pub(crate) guarded: Option<Box<Guarded>>,
     /// The signal of the switch to senders.
-    pub signal: Option<Box<Signal>>,
+    pub(crate) signal: Option<Box<Signal>>,
     /// The schemes of the links.
-    pub links: Option<Box<Links>>,
+    pub(crate) links: Option<Box<Links>>,
 }
 
 impl Pipeline {
-    pub fn new<H>(
+    pub(crate) fn new<H>(
         id: u32,
         config: &SwitchConfig<H>,
         needs: &Needs,
@@ -236,7 +236,7 @@ impl Pipeline {
     /// destination.
     // PTH-01: the policy reads this switch; PTH-03: with the packets handled before
     #[inline(never)]
-    pub fn port_by_load(&mut self, now: Time, packet: &Packet) -> Option<u16> {
+    pub(crate) fn port_by_load(&mut self, now: Time, packet: &Packet) -> Option<u16> {
         let ports = self.routes.ports(packet.dst)?;
         let (dead, queues) = (&self.dead, &self.queueing.ports);
         let is_dead = |port| dead.as_ref().is_some_and(|d| d.dead[usize::from(port)]);
@@ -251,7 +251,7 @@ impl Pipeline {
 
     /// Checks the guarantees of the driver.
     #[inline(always)]
-    pub fn check_arrival(&self, in_port: u16, packet: &Packet) {
+    pub(crate) fn check_arrival(&self, in_port: u16, packet: &Packet) {
         debug_assert!(in_port < self.ports(), "port {in_port} of {}", self.ports());
         debug_assert!(
             (packet.dst as usize) < self.routes.endpoints().group.len(),
@@ -265,18 +265,20 @@ impl Pipeline {
         );
     }
 
-    /// How many ports there are.
+    /// Returns the number of ports.
+    #[must_use]
     pub const fn ports(&self) -> u16 {
         self.queueing.ports.len() as u16
     }
 
-    /// Whether the link at a port is down.
+    /// True if the link at a port is down.
+    #[must_use]
     pub fn is_dead(&self, port: u16) -> bool {
         self.dead.as_ref().is_some_and(|d| d.dead[port as usize])
     }
 
     /// Links or routes change: from now on the switch checks links.
-    pub fn note_change(&mut self) {
+    pub(crate) fn note_change(&mut self) {
         let ports = self.queueing.ports.len();
         self.steps = self.steps.or(Steps::LINKS);
         self.dead.get_or_insert_with(|| {
@@ -288,7 +290,7 @@ impl Pipeline {
     }
 
     /// The link at a port has failed, or is back.
-    pub fn set_dead(&mut self, port: u16, is_dead: bool, stranded: Stranded) {
+    pub(crate) fn set_dead(&mut self, port: u16, is_dead: bool, stranded: Stranded) {
         self.note_change();
         if let Some(dead) = &mut self.dead {
             dead.dead[port as usize] = is_dead;
@@ -299,7 +301,7 @@ impl Pipeline {
     /// True if a packet that is to leave by this port is lost with its link.
     #[cold]
     #[inline(never)]
-    pub fn is_lost_at(&self, port: u16) -> bool {
+    pub(crate) fn is_lost_at(&self, port: u16) -> bool {
         self.dead
             .as_ref()
             .is_some_and(|d| d.dead[port as usize] && d.stranded == Stranded::Drop)
@@ -309,13 +311,13 @@ impl Pipeline {
     /// leaves.
     // BFC-32
     #[inline]
-    pub fn counts(&self, packet: &Packet) -> bool {
+    pub(crate) fn counts(&self, packet: &Packet) -> bool {
         self.sampling.counts(packet)
     }
 
     /// A frame of the switch's own leaves by a port.
     #[inline]
-    pub fn frame_left(&mut self, port: u16, packet: &Packet) {
+    pub(crate) fn frame_left(&mut self, port: u16, packet: &Packet) {
         let counters = &mut self.port_counters[port as usize];
         let size = u64::from(packet.size);
         counters.frame_bytes += size;
@@ -331,7 +333,7 @@ impl Pipeline {
     }
 
     /// A frame of the switch's own is taken out of its queue without leaving.
-    pub fn frame_withdrawn(&mut self, port: u16, frame: &Packet) {
+    pub(crate) fn frame_withdrawn(&mut self, port: u16, frame: &Packet) {
         if self.class.int & 1 != 0 {
             let telemetry = &mut self.queueing.ports[port as usize].telemetry;
             debug_assert!(

@@ -5,11 +5,11 @@ use crate::packet::{Packet, PacketId};
 
 /// A set of optional steps. Each switch computes its set when it is made and when links change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Steps(u16);
+pub struct Steps(u16);
 
 /// Gives each optional step a bit of its own.
 macro_rules! steps {
-    ($($(#[$doc:meta])* $STEP:ident;)*) => {
+    ($($(#[$doc:meta])* $vis:vis $STEP:ident;)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         #[derive(Clone, Copy)]
         enum Bit {
@@ -17,52 +17,54 @@ macro_rules! steps {
         }
 
         impl Steps {
-            $($(#[$doc])* pub const $STEP: Self = Self(1 << Bit::$STEP as u16);)*
+            $($(#[$doc])* $vis const $STEP: Self = Self(1 << Bit::$STEP as u16);)*
         }
     };
 }
 
 steps! {
     /// Arrivals and departures start the timers of the switch's clock.
-    CLOCK;
+    pub(crate) CLOCK;
     /// ACKs return by the ports through which their packet came.
-    TRAIL;
+    pub(crate) TRAIL;
     /// Links or routes have changed.
-    LINKS;
+    pub(crate) LINKS;
     /// A class is shaped.
-    SHAPE;
+    pub(crate) SHAPE;
     /// Packets that find a full queue are trimmed.
-    TRIM;
+    pub(crate) TRIM;
     /// Packets that leave a VOQ have queues of their own.
-    VOQS;
+    pub(crate) VOQS;
     /// The hop scheme watches arrivals.
-    ARRIVE;
+    pub ARRIVE;
     /// The hop scheme watches packets that join a queue.
-    ENQUEUE;
+    pub ENQUEUE;
     /// The hop scheme watches departures.
-    DEPART;
+    pub DEPART;
     /// A guard can drop packets of a class.
-    GUARD;
+    pub(crate) GUARD;
     /// A signal sends notices to senders.
-    NOTIFY;
+    pub(crate) NOTIFY;
     /// A path policy reads the loads of ports.
-    BY_LOAD;
+    pub(crate) BY_LOAD;
     /// INT records differ from the exact ones.
-    INT_FORMAT;
+    pub(crate) INT_FORMAT;
     /// Schemes of links watch arrivals and departures.
-    LINK_SCHEMES;
+    pub(crate) LINK_SCHEMES;
 }
 
 impl Steps {
+    /// No step.
     pub const NONE: Self = Self(0);
 
-    /// The steps of one set or the other.
+    /// Returns the steps of both sets.
+    #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Adds a step on a condition.
-    pub const fn with_if(self, condition: bool, step: Self) -> Self {
+    pub(crate) const fn with_if(self, condition: bool, step: Self) -> Self {
         match condition {
             true => self.or(step),
             false => self,
@@ -71,14 +73,14 @@ impl Steps {
 
     /// True if the two sets have a step in common.
     #[inline(always)]
-    pub const fn has(self, steps: Self) -> bool {
+    pub(crate) const fn has(self, steps: Self) -> bool {
         self.0 & steps.0 != 0
     }
 }
 
 /// What a packet found when it joined its queue.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub struct Found {
     /// Bytes that its queue held before it.
     pub bytes: u64,
     /// The flow table knows of no other packet of its flow here.
@@ -88,40 +90,66 @@ pub(crate) struct Found {
 /// A step of a packet as a hop scheme sees it. Only switches whose scheme watches `Arrive`, `Enqueue` and
 /// `Depart` report these three.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step<'a> {
+pub enum Step<'a> {
     /// A packet arrived by port `ingress`. Nothing else is decided yet.
     Arrive(&'a Packet),
     /// A packet that arrived is dropped.
     Refuse(&'a Packet),
-    /// A packet that the scheme parks is in the buffer. It will leave by this port.
-    Park { port: u16, id: PacketId },
+    /// A packet that the scheme parks is in the buffer.
+    Park {
+        /// The port by which it will leave.
+        port: u16,
+        /// The packet.
+        id: PacketId,
+    },
     /// A packet joined its queue.
     Enqueue {
+        /// The port of the queue.
         port: u16,
+        /// The packet.
         id: PacketId,
+        /// Its record.
         packet: &'a Packet,
+        /// What it found in the queue.
         found: Found,
     },
     /// A packet that waited at a dead port joined a queue of another port.
     // LNK-24
     Rejoin {
+        /// The port of the queue.
         port: u16,
+        /// The packet.
         id: PacketId,
+        /// Its record.
         packet: &'a Packet,
+        /// What it found in the queue.
         found: Found,
     },
-    /// A packet leaves by a port. `packet` is its record as it was in the queue.
+    /// A packet leaves.
     Depart {
+        /// The port by which it leaves.
         port: u16,
+        /// The packet.
         id: PacketId,
+        /// Its record as it was in the queue.
         packet: &'a Packet,
     },
     /// A packet is taken out of its queue and stays in the buffer.
     // LNK-23, LNK-24
-    Withdraw { id: PacketId, packet: &'a Packet },
-    /// A packet that was taken out of its queue at a port is dropped.
+    Withdraw {
+        /// The packet.
+        id: PacketId,
+        /// Its record.
+        packet: &'a Packet,
+    },
+    /// A packet that was taken out of its queue is dropped.
     // LNK-23
-    GiveUp { port: u16, packet: &'a Packet },
+    GiveUp {
+        /// The port of the queue.
+        port: u16,
+        /// Its record.
+        packet: &'a Packet,
+    },
     /// Packets were taken out of queues.
     // LNK-27
     Emptied,
@@ -129,17 +157,21 @@ pub(crate) enum Step<'a> {
     Tick,
     /// A timer of the switch has expired, perhaps for another reason.
     Timer,
-    /// A frame of the scheme arrived from the neighbour at a port. `list` lies beside it.
+    /// A frame of the scheme arrived from the neighbour.
     Frame {
+        /// The port by which it arrived.
         port: u16,
+        /// Its record.
         frame: &'a Packet,
+        /// The list beside the record.
         list: &'a [u32],
     },
 }
 
 /// What a hop scheme decides at a step. Only `Step::Arrive` can park a packet, and only `Step::Frame` is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub enum Outcome {
+    /// The switch goes on.
     Continue,
     /// The scheme stores the packet once it is in the buffer.
     Park,

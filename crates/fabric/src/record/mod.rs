@@ -72,7 +72,7 @@ pub struct DeadPort {
 }
 
 /// Counters of the mechanisms, summed over the network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets (data, ACK, control) that crossed a link: the unit of work.
     pub packet_hops: u64,

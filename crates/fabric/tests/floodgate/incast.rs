@@ -212,7 +212,7 @@ fn a_paused_destination_stops_at_the_hosts_and_others_go_on() {
         host_pause: None,
         ..FloodgateConfig::IDEAL
     });
-    let f = ideal.counters.hop;
+    let f = &ideal.counters.hop;
     assert!(f["floodgate_dst_pauses"] > 0);
     assert_eq!(f["floodgate_dst_pauses"], f["floodgate_dst_resumes"]);
     // At a source leaf: a hop BDP of a host, and what each host sends until it hears of it.

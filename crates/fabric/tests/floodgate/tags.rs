@@ -16,7 +16,7 @@ fn tags_stop_one_destination_and_let_others_pass() {
     };
     let (plain, slow) = run(None);
     let (tagged, keep) = run(Some(FloodgateConfig::TAGS));
-    let f = tagged.counters.hop;
+    let f = &tagged.counters.hop;
     assert_eq!(tagged.finished, 25);
     assert!(
         f["floodgate_dst_pauses"] > 0 && f["floodgate_dst_pauses"] == f["floodgate_dst_resumes"]

@@ -56,7 +56,7 @@ fn repairs_what_a_link_took(name: &str, s: Setup) -> Outcome {
     let (outcome, _) = s.run_twice();
     assert_eq!(outcome.ending, Ending::Drained, "{name}");
     assert_eq!(outcome.finished, 150, "{name}");
-    let c = outcome.counters;
+    let c = &outcome.counters;
     let on_it = port(&outcome, &graph, "leaf0", "spine0").dropped[LOST]
         + port(&outcome, &graph, "spine0", "leaf0").dropped[LOST];
     assert!(on_it > 0, "{name}: frames were under way or in queues");

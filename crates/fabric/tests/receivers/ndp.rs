@@ -39,7 +39,7 @@ fn one_flow_reaches_full_goodput() {
 fn an_incast_trims_and_every_packet_arrives_once() {
     for senders in [16, 64] {
         let (outcome, keep) = finish(ndp(star(senders + 1), incast(senders, 150_000)));
-        let c = outcome.counters;
+        let c = &outcome.counters;
         let packets = 150_000u64.div_ceil(1452) * u64::from(senders);
         // Of 35 packets of each first window hardly one in the number of senders finds room.
         assert!(c.trims > 30 * u64::from(senders), "{} trims", c.trims);

@@ -28,7 +28,7 @@ fn an_egress_threshold_drops_and_go_back_n_brings_every_flow_home() {
             per_queue,
         };
         let (outcome, keep) = s.run();
-        let c = outcome.counters;
+        let c = &outcome.counters;
         assert_eq!(outcome.ending, Ending::Drained);
         assert_eq!(outcome.finished, 8);
         assert!(c.drops[DropCause::EgressThreshold as usize] > 0);

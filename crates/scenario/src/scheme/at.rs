@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use dataplane::config::Admission;
 use dataplane::guard::GuardConfig;
-use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VICTIM_WORD;
+use dataplane::hop::{self, HopSpec};
 use dataplane::link::LinkConfig;
 use dataplane::param::{Kind, Param};
 use fabric::NodeId;
@@ -45,7 +45,7 @@ const KEYS: &[&str] = &[
 
 /// The keys of `[scheme]` that an entry may set.
 pub(crate) fn keys_at() -> impl Iterator<Item = &'static str> {
-    let hops = HopSpec::WORDS.iter().map(|&(word, _)| word);
+    let hops = hop::words().iter().map(|word| word.name);
     KEYS.iter()
         .chain(GuardConfig::NAMES.iter().filter(|&&name| name != "none"))
         .copied()
@@ -217,9 +217,12 @@ fn note(context: &Context, table: &Table, path: &str) {
 /// Checks that a scheme works together with the scheme of the other switches.
 // PRE-292
 fn fits(s: &Section<'_>, base: &SchemeSpec, own: &SchemeSpec) -> bool {
-    if own.hop.scheme() != base.hop.scheme() {
+    if own.hop.number() != base.hop.number() {
         let hops = [&own.hop, &base.hop];
-        let alone = |hop: &&HopSpec| hop.fit().is_some_and(|fit| !fit.works_beside_others());
+        let alone = |hop: &&HopSpec| {
+            hop.declaration()
+                .is_some_and(|hop| !hop.works_beside_others())
+        };
         if let Some(hop) = hops.into_iter().find(alone) {
             let message = format!(
                 "switches with `backpressure = \"{}\"` need neighbours that have it too, and others have \"{}\"",

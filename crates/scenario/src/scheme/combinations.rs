@@ -4,7 +4,7 @@ use super::receivers::receivers;
 use super::{ClassifySpec, ScheduleSpec, SchemeSpec};
 use crate::reader::Section;
 use dataplane::config::{Accounting, Admission, Arbiter, PathChoice, Sending};
-use dataplane::declaration::{Around, Beside, Finding, Queues};
+use dataplane::declaration::{Beside, Finding, Queues};
 use dataplane::hop::Scheme;
 use dataplane::ns3;
 use dataplane::param::Conflict;
@@ -231,9 +231,7 @@ pub(super) fn combinations(s: &Section<'_>, x: &SchemeSpec) {
         x.admission,
         Admission::SharedPool | Admission::EgressDynamic { .. } | Admission::PerPort { .. }
     );
-    let hop = x.hop.configure(&Around::default());
-    let mut schemes = hop.declaration().into_iter().chain(x.link.declarations());
-    let lossy = drops && !schemes.any(|scheme| scheme.is_lossless());
+    let lossy = drops && !x.declarations().any(|scheme| scheme.is_lossless());
     if !x.recovery.properties().repairs && lossy {
         s.complain_of(
             &["recovery", "admission"],
@@ -327,7 +325,7 @@ fn policies(s: &Section<'_>, x: &SchemeSpec) {
 
 /// Reports the findings of the hop scheme about the other axes.
 fn hop(s: &Section<'_>, x: &SchemeSpec) {
-    let scheme = x.hop.scheme();
+    let number = x.hop.number();
     let beside = Beside {
         queues: match x.classify {
             ClassifySpec::Fifo => Queues::One,
@@ -337,7 +335,7 @@ fn hop(s: &Section<'_>, x: &SchemeSpec) {
         },
         acks_with_data: x.ack_class.number() >= DATA_CLASS,
         pfc: matches!(x.admission, Admission::Pfc(_)),
-        is_obeyed: scheme.is_none_or(|scheme| x.obeys.contains(scheme.number())),
+        is_obeyed: number.is_none_or(|number| x.obeys.contains(number)),
         unlimited_senders: !x.control.needs().limits,
         scans: x.host.arbiter == Arbiter::Scan,
         announced_drops: x.recovery.notices().is_some(),
@@ -357,8 +355,8 @@ fn hop(s: &Section<'_>, x: &SchemeSpec) {
             ..
         }) => s.warn_of(keys, message, hint),
     };
-    for fit in x.fits() {
-        fit.beside(&beside, &mut say);
+    for declared in x.declarations() {
+        declared.beside(&beside, &mut say);
     }
     let pfc = match &x.admission {
         Admission::Pfc(pfc) => Some(pfc),

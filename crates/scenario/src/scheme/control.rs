@@ -6,7 +6,7 @@ use crate::document::{Node, Value};
 use crate::params;
 use crate::problem::Code;
 use crate::reader::{Read, Section, choice, refuse, refuse_as};
-use dataplane::cc::{self, CONTROLS, Notification};
+use dataplane::cc::{self, Notification};
 use dataplane::classes::TRAFFIC_CLASSES;
 use dataplane::config::{ControlConfig, PerClass, Sending};
 use dataplane::param::Values;
@@ -50,7 +50,7 @@ pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
     let useless = |name: &str| format!("`control` is not \"{name}\"");
     let mut owns = Vec::new();
     let mut transport = None;
-    for declared in CONTROLS {
+    for declared in cc::all() {
         let why = useless(declared.name);
         let why = (!chosen(declared.name)).then_some(why.as_str());
         if declared.params.is_empty() {
@@ -120,7 +120,7 @@ pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
 /// Reads one word, or the words of traffic classes 0, 1, …
 fn words(node: &Node) -> Read<Vec<&'static str>> {
     let named = |name: &'static str| (name, name);
-    let controls: Vec<_> = CONTROLS.iter().map(|c| named(c.name)).collect();
+    let controls: Vec<_> = cc::all().iter().map(|c| named(c.name)).collect();
     let transports = TRANSPORTS.iter().map(|t| named(t.name));
     let Value::Array(items) = &node.value else {
         let all: Vec<_> = controls.into_iter().chain(transports).collect();

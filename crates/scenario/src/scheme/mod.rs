@@ -24,7 +24,7 @@ use dataplane::config::{
     Admission, AssignConfig, BaseRtt, FlowOrder, HostConfig, NicConfig, PathChoice, Recovery, Red,
     Scope, Sending, SprayConfig,
 };
-use dataplane::declaration::{Declaration, Fit};
+use dataplane::declaration::Declaration;
 use dataplane::guard::GuardConfig;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VictimSpec;
@@ -42,7 +42,7 @@ use signal::{read_guard, read_notices, read_signal};
 use switch::{
     read_admission, read_backpressure, read_classify, read_link, read_schedule, read_victims,
 };
-pub use tables::{AXES, Declared, tables};
+pub use tables::{Declared, axes, tables};
 
 /// A size that makes no sense beyond this: the counters of INT and of ports hold 4 GB.
 pub(crate) const MAX_BUFFER_BYTES: u64 = 4_000_000_000;
@@ -235,15 +235,18 @@ pub struct SchemeSpec {
 }
 
 impl SchemeSpec {
-    /// Returns how the schemes between neighbours fit the other answers.
-    pub fn fits(&self) -> impl Iterator<Item = &dyn Fit> {
-        self.hop.fit().into_iter().chain(self.link.fits())
+    /// Returns what the schemes between neighbours declare.
+    pub fn declarations(&self) -> impl Iterator<Item = &dyn Declaration> {
+        self.hop
+            .declaration()
+            .into_iter()
+            .chain(self.link.declarations())
     }
 
     /// True if port pairs are exempt that could form a pause cycle.
     #[must_use]
     pub fn elides(&self) -> bool {
-        self.fits().any(Fit::elides)
+        self.declarations().any(|scheme| scheme.elides())
     }
 }
 
@@ -315,7 +318,7 @@ pub struct Surroundings {
 
 /// Reads a complete `[scheme]` (preset and overrides already merged).
 pub(crate) fn read(s: &Section<'_>) -> Option<SchemeSpec> {
-    let single = AXES.iter().filter(|axis| axis.key != "control");
+    let single = axes().iter().filter(|axis| axis.key != "control");
     let (axes, good) = params::gather(s, single, |_, _| None);
     let classify = read_classify(s, &axes);
     let schedule = read_schedule(s, &axes, classify);

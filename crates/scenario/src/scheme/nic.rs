@@ -130,7 +130,7 @@ pub(super) fn read_nic(s: &Section<'_>, hop: Option<&HopSpec>) -> Option<Nic> {
         words.contains(&Value::Word(word))
     };
     let own = hop.map(HopSpec::word);
-    let deaf = hop.is_some_and(|hop| !hop.fit().is_some_and(|fit| fit.names_nic_queues()));
+    let deaf = hop.is_some_and(|hop| !hop.declaration().is_some_and(|hop| hop.names_nic_queues()));
     let values = params::read_where(&inner, NIC, |key, values| {
         let idle = key == "queues" && (deaf || own.is_some_and(|word| !obeys(values, word)));
         idle.then_some(NO_NIC_QUEUES)

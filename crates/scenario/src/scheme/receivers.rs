@@ -64,7 +64,7 @@ fn whole(s: &Section<'_>, x: &SchemeSpec, name: &str) {
         format!("{name} repeats what is lost in its own way"),
         "set recovery = \"own\"",
     );
-    if let Some(why) = x.fits().find_map(|fit| fit.against_transport(name)) {
+    if let Some(why) = x.declarations().find_map(|of| of.against_transport(name)) {
         refuse(
             true,
             &["backpressure", "control"],

@@ -6,8 +6,8 @@ use crate::reader::Section;
 use dataplane::config::{
     Admission, Alpha, AssignBy, AssignConfig, PathChoice, SearchStart, SlotBy, WhenFull,
 };
-use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::{self, VICTIM_WORD, VictimSpec};
+use dataplane::hop::{self, HopSpec};
 use dataplane::link::LinkConfig;
 use dataplane::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Value, Values};
 use dataplane::units::NS;
@@ -268,12 +268,13 @@ pub(super) fn read_admission(s: &Section<'_>, axes: &Values) -> Option<Admission
 /// Reads `backpressure`, the hop scheme in addition to PFC. Each word of the list has a table.
 pub(super) fn read_backpressure(s: &Section<'_>, axes: &Values) -> Option<HopSpec> {
     let chosen = axes.some_word("backpressure");
-    let mut read = Some(HopSpec::None);
-    for &(word, params) in HopSpec::WORDS {
-        let of = params::of_word(s, axes, "backpressure", word, params, |values| {
-            HopSpec::from_values(word, values)
+    let mut read = Some(HopSpec::default());
+    for word in hop::words() {
+        let axis = "backpressure";
+        let of = params::of_word(s, axes, axis, word.name, word.params, |values| {
+            word.with(values)
         });
-        if chosen == Some(word) {
+        if chosen == Some(word.name) {
             read = of;
         }
     }

@@ -1,12 +1,15 @@
 //! Keys of `[scheme]`: its axes and single values, and the list of tables with declared parameters.
 
+use std::iter;
+use std::sync::LazyLock;
+
 use super::{nic, signal, switch};
-use crate::help::{help, help_bytes};
+use crate::help::help;
 use crate::presets::{PARAMETER_SETS, PRESET_NAMES, PROFILE_NAMES};
-use dataplane::cc::CONTROLS;
+use dataplane::cc;
 use dataplane::config::PathChoice;
 use dataplane::guard::GuardConfig;
-use dataplane::hop::HopSpec;
+use dataplane::hop;
 use dataplane::hop::pfc::{self, VICTIM_ABOUT, VICTIM_WORD, VictimSpec};
 use dataplane::link::{ALSO_BACKPRESSURE, LinkConfig};
 use dataplane::param::{Kind, MAX_TIME_PS, Param};
@@ -22,7 +25,7 @@ pub type Declared = (&'static str, &'static [Param]);
 /// Each table and its parameters. Their defaults are a layer below every preset.
 pub fn tables() -> impl Iterator<Item = Declared> {
     let first = PathChoice::tables().chain(BEFORE_HOP.iter().copied());
-    let switch = first.chain(HopSpec::WORDS.iter().copied());
+    let switch = first.chain(hop::words().iter().map(|word| (word.name, word.params)));
     let switch = switch.chain(LinkConfig::WORDS.iter().copied());
     let switch = switch.chain(GuardConfig::WORDS.iter().copied());
     let switch = switch.chain(NotifierConfig::WORDS.iter().map(|(_, table)| *table));
@@ -31,98 +34,17 @@ pub fn tables() -> impl Iterator<Item = Declared> {
 
 /// The tables of the values of `control`, `path` and `recovery` that have parameters.
 fn of_lists() -> impl Iterator<Item = Declared> {
+    let controls = cc::all()
+        .iter()
+        .map(|control| (control.name, control.params));
+    let transports = TRANSPORTS
+        .iter()
+        .map(|transport| (transport.name, transport.params));
     let policies = POLICIES.iter().map(|policy| (policy.name, policy.params));
     let recoveries = RECOVERIES.iter().map(|scheme| (scheme.name, scheme.params));
-    let all = CONTROLS_AND_TRANSPORTS
-        .iter()
-        .copied()
-        .chain(policies)
-        .chain(recoveries);
+    let all = controls.chain(transports).chain(policies).chain(recoveries);
     all.filter(|(_, params)| !params.is_empty())
 }
-
-const SCHEMES: usize = CONTROLS.len() + TRANSPORTS.len();
-
-/// The controls of senders and the receiver-driven transports, each with its parameters.
-const CONTROLS_AND_TRANSPORTS: [Declared; SCHEMES] = {
-    let mut all: [Declared; SCHEMES] = [("", &[]); SCHEMES];
-    let mut i = 0;
-    while i < SCHEMES {
-        all[i] = match i.checked_sub(CONTROLS.len()) {
-            None => (CONTROLS[i].name, CONTROLS[i].params),
-            Some(nth) => (TRANSPORTS[nth].name, TRANSPORTS[nth].params),
-        };
-        i += 1;
-    }
-    all
-};
-
-/// The words of `control`.
-const WORDS: [&str; SCHEMES] = {
-    let mut words = [""; SCHEMES];
-    let mut i = 0;
-    while i < SCHEMES {
-        words[i] = CONTROLS_AND_TRANSPORTS[i].0;
-        i += 1;
-    }
-    words
-};
-
-const ALL_BACKPRESSURE: usize = 1 + HopSpec::WORDS.len() + ALSO_BACKPRESSURE.len();
-
-/// All values of `backpressure`.
-const BACKPRESSURE: [&str; ALL_BACKPRESSURE] = {
-    let mut words = ["none"; ALL_BACKPRESSURE];
-    let hops = HopSpec::WORDS.len();
-    let mut i = 1;
-    while i < ALL_BACKPRESSURE {
-        words[i] = match i.checked_sub(1 + hops) {
-            None => HopSpec::WORDS[i - 1].0,
-            Some(nth) => ALSO_BACKPRESSURE[nth],
-        };
-        i += 1;
-    }
-    words
-};
-
-const ALL_PATHS: usize = PathChoice::WORDS.len() + POLICIES.len();
-
-/// All values of `path`, each with what it does.
-const PATHS: [(&str, &str); ALL_PATHS] = {
-    let mut paths = [("", ""); ALL_PATHS];
-    let mut i = 0;
-    while i < ALL_PATHS {
-        paths[i] = match i.checked_sub(PathChoice::WORDS.len()) {
-            None => PathChoice::WORDS[i],
-            Some(nth) => (POLICIES[nth].name, POLICIES[nth].about),
-        };
-        i += 1;
-    }
-    paths
-};
-
-/// The values of `path` alone.
-const PATH_WORDS: [&str; ALL_PATHS] = {
-    let mut words = [""; ALL_PATHS];
-    let mut i = 0;
-    while i < ALL_PATHS {
-        words[i] = PATHS[i].0;
-        i += 1;
-    }
-    words
-};
-
-/// Help of the key `path`: what each of its values does.
-const PATH_HELP: &str = {
-    const BYTES: [u8; help_bytes(&PATHS)] = help(&PATHS);
-    match std::str::from_utf8(&BYTES) {
-        Ok(help) => help,
-        Err(_) => panic!("texts consist of whole characters"),
-    }
-};
-
-/// The words of `control` that a list may contain.
-const IN_LISTS: &[&str] = WORDS.split_at(CONTROLS.len()).0;
 
 /// Tables of switches before those of hop schemes.
 const BEFORE_HOP: &[Declared] = &[
@@ -146,7 +68,36 @@ const ONE_QUEUE: &str = "`classify` is neither \"hash\" nor \"dynamic\"";
 
 /// The keys of `[scheme]` that are not tables. The defaults of the first two apply to a scenario.
 /// Every preset starts from the defaults of the others.
-pub const AXES: &[Param] = &[
+pub fn axes() -> &'static [Param] {
+    static AXES: LazyLock<Vec<Param>> = LazyLock::new(|| {
+        let axes = [first_axes(), switch_axes(), sender_axes()].concat();
+        let keys = axes.iter().map(|axis| axis.key);
+        let mut names: Vec<_> = keys.chain(tables().map(|(name, _)| name)).collect();
+        names.sort_unstable();
+        let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+        assert!(
+            twice.is_none(),
+            "`scheme` has two keys of this name: {twice:?}"
+        );
+        axes
+    });
+    &AXES
+}
+
+/// Keeps a list of words for as long as the program runs.
+fn words(words: impl Iterator<Item = &'static str>) -> &'static [&'static str] {
+    words.collect::<Vec<_>>().leak()
+}
+
+/// All values of `path`, each with what it does.
+fn paths() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let policies = POLICIES.iter().map(|policy| (policy.name, policy.about));
+    PathChoice::WORDS.iter().copied().chain(policies)
+}
+
+/// The axes of the whole scheme.
+fn first_axes() -> Vec<Param> {
+    vec![
     Param::word("preset", &PRESET_NAMES)
         .default("\"bfc\"", "PRE-44", "our choice")
         .about("Set of choices for all keys that the scenario does not set (`backwater list schemes`)."),
@@ -171,9 +122,9 @@ pub const AXES: &[Param] = &[
             "Order of events of one instant; `\"phases\"`: fixed; `\"scheduling\"`: in the order of scheduling (needs \
              `clock = \"ns\"`); `\"scheduling, starts first\"`: the same, after flows that start.",
         ),
-    Param::word("path", &PATH_WORDS)
+    Param::word("path", words(paths().map(|(word, _)| word)))
         .default("\"flow\"", "PRE-01", "flow-level ECMP (BFC paper 6.2.1)")
-        .about(PATH_HELP),
+        .about(help(paths()).leak()),
     Param::size("mtu", 64, 16_000)
         .default("\"1000B\"", "PRE-02", "payload of a full packet (BFC paper 6.2.1)")
         .about("Payload of a full packet."),
@@ -194,7 +145,16 @@ pub const AXES: &[Param] = &[
     .or(&["pair", "network", "ns3-pair", "ns3-network"])
     .default("\"network\"", "PRE-04", "one T for all flows, the largest base RTT (HPCC paper 5.1)")
     .about("Round trip T of windows and BDP: that of each pair of hosts, the largest of the network, or a time."),
-    Param::word("classify", &["fifo", "hash", "dynamic", "per-flow", "priority"])
+    ]
+}
+
+/// The axes of a switch.
+fn switch_axes() -> Vec<Param> {
+    let hops = hop::words().iter().map(|word| word.name);
+    let backpressure = iter::once("none")
+        .chain(hops)
+        .chain(ALSO_BACKPRESSURE.iter().copied());
+    vec![    Param::word("classify", &["fifo", "hash", "dynamic", "per-flow", "priority"])
         .default("\"fifo\"", "PRE-05", "one queue per class")
         .about(
             "Queue of the egress port that a packet joins; `\"hash\"`: by a hash of the flow, `\"dynamic\"`: BFC's \
@@ -231,7 +191,7 @@ pub const AXES: &[Param] = &[
     Param::word("victims", &["none", VICTIM_WORD])
         .default("\"none\"", "PRE-120", "all ports have the same PFC threshold")
         .about(VICTIM_ABOUT),
-    Param::word("backpressure", &BACKPRESSURE)
+    Param::word("backpressure", words(backpressure))
         .default("\"none\"", "PRE-07", "no hop control besides PFC")
         .about("Hop control besides PFC; `\"pfc-tag\"`: pauses that name a destination."),
     Param::list("link", &Kind::Word(LinkConfig::NAMES))
@@ -241,7 +201,15 @@ pub const AXES: &[Param] = &[
             "Schemes of links, one or a list: `\"cbfc\"`: credits, as with `backpressure = \"cbfc\"`; `\"llr\"`: frames \
              that a link loses are sent again.",
         ),
-    Param::word("signal", &["none", "ecn", "int", "ecn+int"])
+    ]
+}
+
+/// The axes of signals, senders and receivers.
+fn sender_axes() -> Vec<Param> {
+    let controls = || cc::all().iter().map(|control| control.name);
+    let in_lists: &Kind = Box::leak(Box::new(Kind::Word(words(controls()))));
+    let all = controls().chain(TRANSPORTS.iter().map(|transport| transport.name));
+    vec![    Param::word("signal", &["none", "ecn", "int", "ecn+int"])
         .default("\"none\"", "PRE-05", "nothing is written on packets")
         .about("Marks and telemetry that switches write on packets."),
     Param::word("guard", GuardConfig::NAMES)
@@ -250,8 +218,8 @@ pub const AXES: &[Param] = &[
     Param::word("notices", NotifierConfig::NAMES)
         .default("\"none\"", "PRE-05", "switches send nothing to senders")
         .about("Packets that switches create and send to senders."),
-    Param::list("control", &Kind::Word(IN_LISTS))
-        .or(&WORDS)
+    Param::list("control", in_lists)
+        .or(words(all))
         .default("\"line-rate\"", "PRE-05", "no congestion control")
         .about(
             "Congestion control of the senders, or a receiver-driven transport (see below); a list: the control of \
@@ -262,4 +230,5 @@ pub const AXES: &[Param] = &[
         .about(
             "Recovery of lost packets (see below); `\"own\"`: that of a receiver-driven transport.",
         ),
-];
+    ]
+}

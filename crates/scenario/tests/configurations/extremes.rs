@@ -8,7 +8,7 @@ use fabric::engine;
 use fabric::record::{Recorder, Rows};
 
 use super::NETWORK;
-use scenario::scheme::{AXES, tables};
+use scenario::scheme::{axes, tables};
 use scenario::{Changes, Scenario};
 
 /// The recorders of each run: captured frames, and the delay breakdown of flows where the schemes allow it.
@@ -163,7 +163,7 @@ fn run(preset: &str, set: &[String]) -> Result<bool, String> {
 
 #[test]
 fn extreme_values_are_refused_or_run() {
-    let all = [("", AXES)].into_iter().chain(tables());
+    let all = [("", axes())].into_iter().chain(tables());
     let (mut failed, mut never) = (Vec::new(), Vec::new());
     for (name, params, param) in
         all.flat_map(|(name, params)| params.iter().map(move |param| (name, params, param)))

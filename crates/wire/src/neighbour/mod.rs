@@ -1,13 +1,15 @@
 //! Frames between neighbours without a published format. They have the experimental EtherType
 //! [`OURS`](crate::ethernet::ether_type::OURS).
 //!
-//! Each hop scheme has a file here with the bodies of its frames, and a line in the list below. PFC
+//! Each hop scheme has a file here with the bodies of its frames, and a line in the list below. Hop schemes from other
+//! crates have one format, see [`outside`]. PFC
 //! frames have the format of the standard; see [`pfc`].
 
 mod bfc;
 mod cbfc;
 mod floodgate;
 mod llr;
+mod outside;
 pub mod pfc;
 
 use dataplane::hop::Scheme;
@@ -113,7 +115,8 @@ macro_rules! schemes {
             let (header, reader) = Header::parse(bytes)?;
             let found = match Scheme::from_number(header.scheme) {
                 $(Some(Scheme::$Name) => $module::parse(&header, reader)?,)*
-                Some(Scheme::Pfc) | None => None,
+                Some(Scheme::Pfc) => None,
+                None => outside::parse(&header, reader)?,
             };
             found.ok_or(Malformed {
                 header: "frame between neighbours",
@@ -136,7 +139,8 @@ macro_rules! schemes {
                 $(Some(scheme @ Scheme::$Name) => {
                     $module::emit(scheme.number(), packet, list, out)?
                 })*
-                Some(Scheme::Pfc) | None => false,
+                Some(Scheme::Pfc) => false,
+                None => outside::emit(packet, list, out)?,
             };
             if is_written {
                 Ok(())

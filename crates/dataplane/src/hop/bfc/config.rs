@@ -1,6 +1,6 @@
 //! What BFC at a switch is: plain data, one choice per question (`specs/bfc.md`).
 
-use crate::declaration::{Declaration, Finding, Needs, NetworkFacts, lost_pauses};
+use crate::declaration::{Beside, Declaration, Finding, Needs, NetworkFacts, Queues, lost_pauses};
 use crate::units::Time;
 
 /// What a BFC pause names.
@@ -52,6 +52,8 @@ pub struct BfcConfig {
     pub bitmap: Option<BitmapConfig>,
     /// Share of the packets that flow table and pause counters see, in 1/65536.
     pub sampling: u32,
+    /// Port pairs that could form a pause cycle are exempt.
+    pub elide: bool,
 }
 
 impl BfcConfig {
@@ -68,6 +70,7 @@ impl BfcConfig {
         by: PauseBy::Queue,
         bitmap: None,
         sampling: ALL_PACKETS,
+        elide: true,
     };
 }
 
@@ -116,6 +119,81 @@ impl Declaration for BfcConfig {
     fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
         if let (true, Some(repair)) = (facts.lossy, self.repair()) {
             say(lost_pauses("BFC", repair)); // BFC-31: a lost resume stays lost
+        }
+    }
+
+    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
+        if others.scans && others.is_obeyed {
+            say(Finding::wrong(
+                &["nic", "backpressure"],
+                "nic.arbiter = \"scan\" has no queues that BFC could pause",
+                "set nic.arbiter = \"ring\", or nic.obeys = [\"pfc\"]",
+            ));
+        }
+        if others.queues == Queues::One {
+            say(Finding::wrong(
+                &["backpressure", "classify"],
+                "BFC pauses single queues, and `classify` = \"fifo\" has but one for all flows of a class",
+                "set classify to \"dynamic\" or \"hash\"",
+            ));
+        }
+        if self.by == PauseBy::Queue && others.queues == Queues::PerFlow {
+            say(Finding::wrong(
+                &["backpressure", "classify"],
+                "BFC pauses queues by their number, and the queues of `classify` = \"per-flow\" come and go",
+                "set bfc.pause = \"flow\", or classify to \"dynamic\" or \"hash\"",
+            ));
+        }
+        if self.by == PauseBy::Flow && self.bitmap.is_some() {
+            say(Finding::wrong(
+                &["bfc", "backpressure"],
+                "a bitmap names queues, and `bfc.pause` = \"flow\" pauses flows",
+                "set bfc.tell = \"edges\", or bfc.pause = \"queue\"",
+            ));
+        }
+        if others.acks_with_data {
+            say(Finding::wrong(
+                &["ack", "backpressure"],
+                "BFC cannot pause ACKs: a NIC sends them from no queue that a pause could name",
+                "set ack.class = \"control\"",
+            ));
+        }
+        if others.pfc {
+            say(Finding::doubtful(
+                &["admission", "backpressure"],
+                "BFC and PFC are both on: whichever acts first hides the other",
+                "BFC's paper has PFC off: admission = \"shared-pool\"",
+            ));
+        }
+        if !others.is_obeyed && others.unlimited_senders {
+            say(Finding::doubtful(
+                &["nic", "control"],
+                "NICs neither obey BFC nor limit what is in flight: the first switch fills and drops",
+                "set control = \"fixed-window\", as the BFC paper does",
+            ));
+        }
+    }
+
+    fn against_transport(&self, name: &str) -> Option<String> {
+        Some(format!("BFC pauses queues of the NIC, and {name} has none"))
+    }
+
+    fn elides(&self) -> bool {
+        self.elide
+    }
+
+    // BFC paper, section 5: partial deployment.
+    fn works_beside_others(&self) -> bool {
+        true
+    }
+
+    fn names_nic_queues(&self) -> bool {
+        true
+    }
+
+    fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {
+        if counted("bfc_pauses") == 0 {
+            say("BFC paused no queue");
         }
     }
 }

@@ -12,9 +12,9 @@ use std::ops::Range;
 
 use super::{HopScheme, Site, Topology};
 use crate::config::{Classify, SwitchConfig};
-use crate::declaration::Counter;
+use crate::declaration::{Counter, Scheme};
 use crate::mixed::MixedMap;
-use crate::packet::{Arena, Frame, Packet, PacketId, flag};
+use crate::packet::{Frame, Packet, PacketId, SchemeNumber, flag};
 use crate::ports::Ports;
 use crate::sink::Sink;
 use crate::switch::DATA_CLASS;
@@ -26,7 +26,7 @@ use crate::switch::steps::{Found, Outcome, Step, Steps};
 use crate::units::{Rate, Time};
 pub use config::{ALL_PACKETS, BfcConfig, BitmapConfig, PauseBy};
 pub use frames::{Bitmap, PauseFlow, PauseQueue};
-pub use spec::{BfcSpec, Floor, NIC_QUEUES, NO_NIC_QUEUES, Tell};
+pub use spec::{NIC_QUEUES, NO_NIC_QUEUES};
 
 /// This packet incremented its pause counter (`counterIncr`).
 const OVER: u8 = flag::HOP_A;
@@ -54,7 +54,7 @@ impl Held {
 
 /// BFC at a switch: which queues upstream must wait.
 #[derive(Debug)]
-pub(crate) struct Bfc {
+pub struct Bfc {
     config: BfcConfig,
     /// Per (ingress port, upstream queue): packets here that were over the threshold. Only those
     /// that are not 0 are held.
@@ -100,10 +100,6 @@ pub fn pause_thresholds(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Vec<(u64, u6
 }
 
 impl Bfc {
-    pub fn new(config: BfcConfig, site: &Site<'_>) -> Self {
-        Self::with_ports(config, site.ports)
-    }
-
     fn with_ports(config: BfcConfig, ports: &[(Rate, Time)]) -> Self {
         // Each egress at its own speed.
         let hrtt_ps = hrtt_ps(&config, ports) + config.tau_ps; // BFC-42
@@ -315,19 +311,11 @@ impl Bfc {
     }
 }
 
-/// A port obeys a frame of BFC.
-// BFC-10, BFC-11, BFC-30, BFC-37
-pub(crate) fn obey<P: Ports>(ports: &mut P, port: u16, frame: &Packet, list: &[u32]) {
-    if let Some(PauseQueue { on, queue }) = PauseQueue::read(frame) {
-        ports.pause_queue(port, queue, on);
-    } else if let Some(PauseFlow { on, flow, queue }) = PauseFlow::read(frame) {
-        ports.pause_flow(port, flow, queue, on);
-    } else if Bitmap::read(frame).is_some() {
-        ports.pause_exactly(port, list);
-    }
-}
-
 impl HopScheme for Bfc {
+    type Config = BfcConfig;
+
+    const NUMBER: SchemeNumber = Scheme::Bfc.number();
+
     const COUNTERS: &'static [Counter] = &[
         Counter::sum("bfc_pauses"),
         Counter::sum("bfc_resumes"),
@@ -336,6 +324,21 @@ impl HopScheme for Bfc {
         Counter::sum("bfc_shared_queue"),
         Counter::sum("bfc_table_collisions"),
     ];
+
+    fn new(config: &BfcConfig, site: &Site<'_>) -> Self {
+        Self::with_ports(*config, site.ports)
+    }
+
+    // BFC-10, BFC-11, BFC-30, BFC-37
+    fn obey<P: Ports + ?Sized>(ports: &mut P, port: u16, frame: &Packet, list: &[u32]) {
+        if let Some(PauseQueue { on, queue }) = PauseQueue::read(frame) {
+            ports.pause_queue(port, queue, on);
+        } else if let Some(PauseFlow { on, flow, queue }) = PauseFlow::read(frame) {
+            ports.pause_flow(port, flow, queue, on);
+        } else if Bitmap::read(frame).is_some() {
+            ports.pause_exactly(port, list);
+        }
+    }
 
     fn count(of: Option<&Self>, core: &Pipeline, values: &mut [u64]) {
         let Counted {
@@ -409,10 +412,6 @@ impl HopScheme for Bfc {
         (packet.has(OVER) && subject(packet)).then(|| self.names(packet))
     }
 
-    fn is_at_rest(&self) -> bool {
-        true
-    }
-
     fn pauses_upstream(&self) -> bool {
         !self.counters.is_empty()
     }
@@ -430,10 +429,6 @@ impl HopScheme for Bfc {
                 held.ingress, held.what
             ));
         }
-    }
-
-    fn audit(&self, _core: &Pipeline, _arena: &Arena) -> Vec<String> {
-        Vec::new()
     }
 }
 

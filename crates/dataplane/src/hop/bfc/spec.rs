@@ -2,58 +2,9 @@
 
 use super::config::{BfcConfig, BitmapConfig, PauseBy};
 use crate::config::Alpha;
-use crate::declaration::{Around, Beside, Finding, Fit, Queues, Spec};
+use crate::declaration::{Around, Spec};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
-use crate::units::{NS, Time};
-
-/// A threshold's floor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Floor {
-    /// One largest frame.
-    Frame,
-    /// Bytes.
-    Bytes(u64),
-}
-
-/// How a switch tells what is to be paused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tell {
-    /// A frame for each change.
-    Edges,
-    /// That, and all of it at intervals.
-    EdgesAndBitmap,
-    /// All of it at intervals, and for each resume.
-    Bitmap,
-}
-
-/// BFC as a scenario says it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BfcSpec {
-    /// Pause threshold in hop BDP / active queues.
-    pub threshold: f64,
-    /// 1-hop round trip; `None`: from the links.
-    pub hrtt_ps: Option<Time>,
-    /// Bytes of a pause frame.
-    pub frame_bytes: u16,
-    /// The arriving packet counts in the queue length.
-    pub count_arriving: bool,
-    /// A flow's only packet never pauses.
-    pub first_exempt: bool,
-    /// Least threshold.
-    pub floor: Floor,
-    /// Added to the 1-hop round trip in the threshold, ps.
-    pub tau_ps: Time,
-    /// What a pause names.
-    pub by: PauseBy,
-    /// How it is told.
-    pub tell: Tell,
-    /// Bitmaps: period in ps, and bytes of the frame (`None`: a bit per queue upstream).
-    pub bitmap: Option<(Time, Option<u16>)>,
-    /// Share of the packets that are counted.
-    pub sampling: f64,
-    /// Pairs of ports whose backpressure could close a circle hold nobody.
-    pub elide: bool,
-}
+use crate::units::NS;
 
 /// `"edges"` sends no bitmaps.
 const BITMAPS: &[&str] = &["edges+bitmap", "bitmap"];
@@ -121,137 +72,36 @@ const PARAMS: &[Param] = &[
         .about("Whether pairs of ports whose backpressure could close a circle hold nobody."),
 ];
 
-impl Spec for BfcSpec {
+impl Spec for BfcConfig {
+    const NAME: &'static str = "bfc";
     const PARAMS: &'static [Param] = PARAMS;
-    type Config = BfcConfig;
+    type Config = Self;
 
-    fn from_values(values: &Values) -> Result<Self, Conflict> {
+    fn configure(values: &Values, around: &Around) -> Result<Self, Conflict> {
+        // BFC-30: a bit per queue, and 28 bytes of headers.
+        let fit = (around.upstream_queues.div_ceil(8) + 28).max(64);
         Ok(Self {
-            threshold: values.number("threshold"),
-            hrtt_ps: values.some_time("hrtt"),
-            frame_bytes: values.size("frame") as u16,
+            threshold_factor: Alpha::new(values.number("threshold")).0,
+            floor_bytes: values.some_size("floor").unwrap_or(around.max_frame.into()),
+            tau_ps: values.time("tau"),
             count_arriving: values.flag("count_arriving"),
             first_exempt: values.flag("first_exempt"),
-            floor: values.some_size("floor").map_or(Floor::Frame, Floor::Bytes),
-            tau_ps: values.time("tau"),
+            hrtt_ps: values.some_time("hrtt"),
+            frame_bytes: values.size("frame") as u16,
+            upstream_queues: around.upstream_queues,
             by: match values.word("pause") {
                 "queue" => PauseBy::Queue,
                 _ => PauseBy::Flow,
             },
-            tell: match values.word("tell") {
-                "edges" => Tell::Edges,
-                "edges+bitmap" => Tell::EdgesAndBitmap,
-                _ => Tell::Bitmap,
-            },
-            bitmap: values.some_time("bitmap").map(|period_ps| {
-                let frame = values.some_size("bitmap_frame");
-                (period_ps, frame.map(|bytes| bytes as u16))
+            bitmap: values.some_time("bitmap").map(|period_ps| BitmapConfig {
+                period_ps,
+                frame_bytes: values
+                    .some_size("bitmap_frame")
+                    .map_or(fit, |bytes| bytes as u16),
+                edges: values.is("tell", "edges+bitmap"),
             }),
-            sampling: values.number("sampling"),
+            sampling: Alpha::new(values.number("sampling")).0,
             elide: values.is("elide", "auto"),
         })
-    }
-
-    fn configure(&self, around: &Around) -> BfcConfig {
-        // BFC-30: a bit per queue, and 28 bytes of headers.
-        let fit = (around.upstream_queues.div_ceil(8) + 28).max(64);
-        let bitmap = self.bitmap.map(|(period_ps, frame)| BitmapConfig {
-            period_ps,
-            frame_bytes: frame.unwrap_or(fit),
-            edges: self.tell == Tell::EdgesAndBitmap,
-        });
-        BfcConfig {
-            threshold_factor: Alpha::new(self.threshold).0,
-            floor_bytes: match self.floor {
-                Floor::Frame => u64::from(around.max_frame),
-                Floor::Bytes(bytes) => bytes,
-            },
-            tau_ps: self.tau_ps,
-            count_arriving: self.count_arriving,
-            first_exempt: self.first_exempt,
-            hrtt_ps: self.hrtt_ps,
-            frame_bytes: self.frame_bytes,
-            upstream_queues: around.upstream_queues,
-            by: self.by,
-            bitmap,
-            sampling: Alpha::new(self.sampling).0,
-        }
-    }
-}
-
-impl Fit for BfcSpec {
-    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
-        if others.scans && others.is_obeyed {
-            say(Finding::wrong(
-                &["nic", "backpressure"],
-                "nic.arbiter = \"scan\" has no queues that BFC could pause",
-                "set nic.arbiter = \"ring\", or nic.obeys = [\"pfc\"]",
-            ));
-        }
-        if others.queues == Queues::One {
-            say(Finding::wrong(
-                &["backpressure", "classify"],
-                "BFC pauses single queues, and `classify` = \"fifo\" has but one for all flows of a class",
-                "set classify to \"dynamic\" or \"hash\"",
-            ));
-        }
-        if self.by == PauseBy::Queue && others.queues == Queues::PerFlow {
-            say(Finding::wrong(
-                &["backpressure", "classify"],
-                "BFC pauses queues by their number, and the queues of `classify` = \"per-flow\" come and go",
-                "set bfc.pause = \"flow\", or classify to \"dynamic\" or \"hash\"",
-            ));
-        }
-        if self.by == PauseBy::Flow && self.tell != Tell::Edges {
-            say(Finding::wrong(
-                &["bfc", "backpressure"],
-                "a bitmap names queues, and `bfc.pause` = \"flow\" pauses flows",
-                "set bfc.tell = \"edges\", or bfc.pause = \"queue\"",
-            ));
-        }
-        if others.acks_with_data {
-            say(Finding::wrong(
-                &["ack", "backpressure"],
-                "BFC cannot pause ACKs: a NIC sends them from no queue that a pause could name",
-                "set ack.class = \"control\"",
-            ));
-        }
-        if others.pfc {
-            say(Finding::doubtful(
-                &["admission", "backpressure"],
-                "BFC and PFC are both on: whichever acts first hides the other",
-                "BFC's paper has PFC off: admission = \"shared-pool\"",
-            ));
-        }
-        if !others.is_obeyed && others.unlimited_senders {
-            say(Finding::doubtful(
-                &["nic", "control"],
-                "NICs neither obey BFC nor limit what is in flight: the first switch fills and drops",
-                "set control = \"fixed-window\", as the BFC paper does",
-            ));
-        }
-    }
-
-    fn against_transport(&self, name: &str) -> Option<String> {
-        Some(format!("BFC pauses queues of the NIC, and {name} has none"))
-    }
-
-    fn elides(&self) -> bool {
-        self.elide
-    }
-
-    // BFC paper, section 5: partial deployment.
-    fn works_beside_others(&self) -> bool {
-        true
-    }
-
-    fn names_nic_queues(&self) -> bool {
-        true
-    }
-
-    fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {
-        if counted("bfc_pauses") == 0 {
-            say("BFC paused no queue");
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::classes::{DATA_CLASS, TRAFFIC_CLASSES};
 use crate::config::{Alpha, MAX_CLASSES};
-use crate::declaration::{Declaration, Finding, Needs, NetworkFacts};
+use crate::declaration::{Beside, Declaration, Finding, Needs, NetworkFacts, Queues};
 use crate::units::{Rate, Time};
 
 /// A number of bytes, or a multiple of what a link holds.
@@ -338,6 +338,33 @@ impl Declaration for FloodgateConfig {
                  routes",
                 "set scheme.floodgate.table = \"exact\"",
             ));
+        }
+    }
+
+    // Released packets that wait behind others have one queue.
+    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
+        let plain = matches!(others.queues, Queues::One | Queues::Hashed);
+        if self.release == Release::Behind && !plain {
+            say(Finding::wrong(
+                &["floodgate", "pfc-tag", "classify"],
+                "`release` = \"behind\" has one queue for all released packets, and `classify` gives queues to flows",
+                "set release = \"shared\", or classify to \"fifo\" or \"hash\"",
+            ));
+        }
+    }
+
+    fn against_transport(&self, name: &str) -> Option<String> {
+        Some(format!(
+            "Floodgate holds packets by destination, and so do the receivers of {name}, each without the other's knowledge"
+        ))
+    }
+
+    fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {
+        if counted("floodgate_held") == 0 {
+            say("no packet was held for its destination");
+        }
+        if self.host_pause.is_some() && counted("floodgate_dst_pauses") == 0 {
+            say("no destination was paused at a host");
         }
     }
 }

@@ -24,8 +24,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{CreditSums, HopScheme, Site, Topology};
-use crate::declaration::Counter;
-use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId, flag};
+use crate::declaration::{Counter, Scheme};
+use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId, SchemeNumber, flag};
 use crate::ports::Ports;
 use crate::route::Routes;
 use crate::sink::Sink;
@@ -43,7 +43,6 @@ pub use frames::{Credit, Credits, PauseDestination, SwitchSyn};
 use numbers::Numbers;
 use pause::Paused;
 use senders::Senders;
-pub use spec::FloodgateSpec;
 use voq::{Held, Pool};
 use window::{Way, Windows, ways};
 
@@ -92,7 +91,7 @@ struct ForPort {
 
 /// Floodgate at one switch.
 #[derive(Debug)]
-pub(crate) struct Floodgate {
+pub struct Floodgate {
     config: FloodgateConfig,
     links: Vec<(Rate, Time)>,
     max_frame: u16,
@@ -141,69 +140,6 @@ fn most(amount: Amount, links: &[(Rate, Time)]) -> u64 {
 }
 
 impl Floodgate {
-    pub fn new(config: FloodgateConfig, site: &Site<'_>) -> Self {
-        let (links, routes, max_frame) = (site.ports, &site.core.routes, site.max_frame);
-        let windows = config.windows();
-        let of_host = |&link: &(Rate, Time)| match (&config.by, &config.host_pause) {
-            (HoldBy::Tags(thresholds), _) | (_, Some(thresholds)) => OffOn::new(thresholds, link),
-            _ => OffOn {
-                off: u64::MAX,
-                on: u64::MAX,
-            },
-        };
-        let held_thresholds = match config.by {
-            HoldBy::Tags(t) => OffOn {
-                off: most(t.off, links),
-                on: most(t.off, links).saturating_sub(t.on_below_bytes),
-            },
-            HoldBy::Windows(_) => OffOn {
-                off: u64::MAX,
-                on: 0,
-            },
-        };
-        let mut to_switch = vec![true; links.len()];
-        for (endpoint, port) in (0..).zip(&routes.endpoints().port) {
-            if routes.is_own(endpoint) {
-                to_switch[*port as usize] = false;
-            }
-        }
-        let upward = to_switch.clone();
-        let mut floodgate = Self {
-            links: links.to_vec(),
-            max_frame,
-            ways: Vec::new(),
-            windows: windows.map(Windows::new),
-            credits: windows.map(|w| Owed::new(w.credit, links.len())),
-            numbers: windows.and_then(|w| w.numbers_timeout_ps).map(Numbers::new),
-            pool: Pool::new(config.voqs, false),
-            ports: vec![ForPort::default(); links.len()],
-            delay_bytes: windows
-                .and_then(|w| w.credit.delay)
-                .map_or(u64::MAX, |amount| most(amount, links)),
-            thresholds: links.iter().map(of_host).collect(),
-            held_thresholds,
-            to_switch,
-            upward: upward.clone(),
-            told: Paused::default(),
-            senders: config.pauses_by_ingress().then(Senders::default),
-            paused_by: Paused::default(),
-            last_served: 0,
-            departing: None,
-            alarms: BinaryHeap::new(),
-            vup_set: false,
-            clear_set: false,
-            ready: Vec::new(),
-            collected: Vec::new(),
-            words: Vec::new(),
-            counters: Counts::default(),
-            sent: 0,
-            taken: 0,
-            config,
-        };
-        floodgate.set_directions(routes, &upward);
-        floodgate
-    }
-
     /// Which ports lead up, away from the hosts; before any packet.
     // FG-14
     fn set_directions(&mut self, routes: &Routes, upward: &[bool]) {
@@ -392,15 +328,11 @@ impl Floodgate {
     }
 }
 
-/// A port obeys a frame of Floodgate. A host obeys pauses of destinations; only switches use credits.
-// FG-20, FG-42
-pub(crate) fn obey<P: Ports>(ports: &mut P, port: u16, frame: &Packet, _list: &[u32]) {
-    if let Some(PauseDestination { on, dst }) = PauseDestination::read(frame) {
-        ports.pause_destination(port, dst, on);
-    }
-}
-
 impl HopScheme for Floodgate {
+    type Config = FloodgateConfig;
+
+    const NUMBER: SchemeNumber = Scheme::Floodgate.number();
+
     const COUNTERS: &'static [Counter] = &[
         Counter::sum("floodgate_held"),
         Counter::sum("floodgate_held_not_incast"),
@@ -425,6 +357,76 @@ impl HopScheme for Floodgate {
     const WATCHES: Steps = Steps::ARRIVE.or(Steps::ENQUEUE).or(Steps::DEPART);
 
     // FG-70
+    fn new(config: &FloodgateConfig, site: &Site<'_>) -> Self {
+        let (links, routes, max_frame) = (site.ports, &site.core.routes, site.max_frame);
+        let windows = config.windows();
+        let of_host = |&link: &(Rate, Time)| match (&config.by, &config.host_pause) {
+            (HoldBy::Tags(thresholds), _) | (_, Some(thresholds)) => OffOn::new(thresholds, link),
+            _ => OffOn {
+                off: u64::MAX,
+                on: u64::MAX,
+            },
+        };
+        let held_thresholds = match config.by {
+            HoldBy::Tags(t) => OffOn {
+                off: most(t.off, links),
+                on: most(t.off, links).saturating_sub(t.on_below_bytes),
+            },
+            HoldBy::Windows(_) => OffOn {
+                off: u64::MAX,
+                on: 0,
+            },
+        };
+        let mut to_switch = vec![true; links.len()];
+        for (endpoint, port) in (0..).zip(&routes.endpoints().port) {
+            if routes.is_own(endpoint) {
+                to_switch[*port as usize] = false;
+            }
+        }
+        let upward = to_switch.clone();
+        let mut floodgate = Self {
+            links: links.to_vec(),
+            max_frame,
+            ways: Vec::new(),
+            windows: windows.map(Windows::new),
+            credits: windows.map(|w| Owed::new(w.credit, links.len())),
+            numbers: windows.and_then(|w| w.numbers_timeout_ps).map(Numbers::new),
+            pool: Pool::new(config.voqs, false),
+            ports: vec![ForPort::default(); links.len()],
+            delay_bytes: windows
+                .and_then(|w| w.credit.delay)
+                .map_or(u64::MAX, |amount| most(amount, links)),
+            thresholds: links.iter().map(of_host).collect(),
+            held_thresholds,
+            to_switch,
+            upward: upward.clone(),
+            told: Paused::default(),
+            senders: config.pauses_by_ingress().then(Senders::default),
+            paused_by: Paused::default(),
+            last_served: 0,
+            departing: None,
+            alarms: BinaryHeap::new(),
+            vup_set: false,
+            clear_set: false,
+            ready: Vec::new(),
+            collected: Vec::new(),
+            words: Vec::new(),
+            counters: Counts::default(),
+            sent: 0,
+            taken: 0,
+            config: *config,
+        };
+        floodgate.set_directions(routes, &upward);
+        floodgate
+    }
+
+    // FG-20, FG-42
+    fn obey<P: Ports + ?Sized>(ports: &mut P, port: u16, frame: &Packet, _list: &[u32]) {
+        if let Some(PauseDestination { on, dst }) = PauseDestination::read(frame) {
+            ports.pause_destination(port, dst, on);
+        }
+    }
+
     fn count(of: Option<&Self>, _core: &Pipeline, values: &mut [u64]) {
         let Counts {
             held,

@@ -2,7 +2,6 @@
 
 use super::config::{Amount, FloodgateConfig, HoldBy, HostPauseBy, PauseThresholds, Release, Voqs};
 use crate::config::Alpha;
-use crate::declaration::{Beside, Finding, Queues};
 use crate::param::{Conflict, Kind, MAX_SIZE_BYTES, Param, Value, Values};
 use crate::units::NS;
 
@@ -113,37 +112,4 @@ pub fn holds(values: &Values, by: HoldBy) -> Result<FloodgateConfig, Conflict> {
         vup_ps: values.some_time("vup"),
         frame_bytes: values.size("frame") as u16,
     })
-}
-
-/// Released packets that wait behind others have one queue.
-pub fn beside(release: Release, others: &Beside, say: &mut dyn FnMut(Finding)) {
-    let plain = matches!(others.queues, Queues::One | Queues::Hashed);
-    if release == Release::Behind && !plain {
-        say(Finding::wrong(
-            &["floodgate", "pfc-tag", "classify"],
-            "`release` = \"behind\" has one queue for all released packets, and `classify` gives queues to flows",
-            "set release = \"shared\", or classify to \"fifo\" or \"hash\"",
-        ));
-    }
-}
-
-/// Why packets held by destination do not go with a receiver-driven transport.
-pub fn against_transport(name: &str) -> Option<String> {
-    Some(format!(
-        "Floodgate holds packets by destination, and so do the receivers of {name}, each without the other's knowledge"
-    ))
-}
-
-/// What was not done in a run.
-pub fn idle(
-    config: &FloodgateConfig,
-    counted: &dyn Fn(&str) -> u64,
-    say: &mut dyn FnMut(&'static str),
-) {
-    if counted("floodgate_held") == 0 {
-        say("no packet was held for its destination");
-    }
-    if config.host_pause.is_some() && counted("floodgate_dst_pauses") == 0 {
-        say("no destination was paused at a host");
-    }
 }

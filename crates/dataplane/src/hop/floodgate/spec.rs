@@ -5,10 +5,9 @@ use super::config::{
     WindowUnit,
 };
 use super::params::{
-    self, AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, amount, holds, period,
-    thresholds,
+    AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, amount, holds, period, thresholds,
 };
-use crate::declaration::{Around, Beside, Finding, Fit, Spec};
+use crate::declaration::{Around, Spec};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
 use crate::units::{NS, US};
 
@@ -132,41 +131,20 @@ fn windows_of(values: &Values) -> WindowConfig {
     }
 }
 
-/// Floodgate as a scenario says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FloodgateSpec(pub FloodgateConfig);
-
-impl Spec for FloodgateSpec {
+impl Spec for FloodgateConfig {
+    const NAME: &'static str = "floodgate";
     const PARAMS: &'static [Param] = PARAMS;
-    type Config = FloodgateConfig;
+    type Config = Self;
 
-    fn from_values(values: &Values) -> Result<Self, Conflict> {
+    fn configure(values: &Values, _around: &Around) -> Result<Self, Conflict> {
         let config = holds(values, HoldBy::Windows(windows_of(values)))?;
-        Ok(Self(FloodgateConfig {
+        Ok(Self {
             host_pause: thresholds(values, "dst_pause", "dst_resume_below"),
             host_pause_by: match values.some_word("dst_pause_by") {
                 Some("ingress") => HostPauseBy::Ingress,
                 _ => HostPauseBy::Held,
             },
             ..config
-        }))
-    }
-
-    fn configure(&self, _around: &Around) -> FloodgateConfig {
-        self.0
-    }
-}
-
-impl Fit for FloodgateSpec {
-    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
-        params::beside(self.0.release, others, say);
-    }
-
-    fn against_transport(&self, name: &str) -> Option<String> {
-        params::against_transport(name)
-    }
-
-    fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {
-        params::idle(&self.0, counted, say);
+        })
     }
 }

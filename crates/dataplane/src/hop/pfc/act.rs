@@ -10,7 +10,7 @@ use crate::switch::context::Cx;
 impl<S: Sink> Cx<'_, S> {
     /// A packet entered the buffer: pauses its upstream if its ingress has too much.
     #[inline(always)]
-    pub fn pause_if_over(&mut self, port: u16, class: u8, excess: Excess) {
+    pub(crate) fn pause_if_over(&mut self, port: u16, class: u8, excess: Excess) {
         let core = &mut *self.core;
         if core.pfc.entered(self.now, &core.mmu, port, class, excess) {
             self.reborrow().send_pause(port, class, true);
@@ -18,7 +18,7 @@ impl<S: Sink> Cx<'_, S> {
     }
 
     /// Returns the buffer of a packet, if it has some.
-    pub fn release_buffer(&mut self, id: PacketId) {
+    pub(crate) fn release_buffer(&mut self, id: PacketId) {
         let packet = *self.arena.hot(id);
         self.arena.hot_mut(id).flags &= !flag::BUFFERED;
         if self.leave_buffer(&packet) {
@@ -27,7 +27,7 @@ impl<S: Sink> Cx<'_, S> {
     }
 
     /// Drops a packet that is in the buffer and in no queue.
-    pub fn discard(&mut self, port: u16, id: PacketId, cause: DropCause) {
+    pub(crate) fn discard(&mut self, port: u16, id: PacketId, cause: DropCause) {
         self.release_buffer(id);
         self.drop(Some(port), id, cause);
     }
@@ -35,7 +35,7 @@ impl<S: Sink> Cx<'_, S> {
     /// Sends the pause or the resume of a class to the upstream at a port. Not inlined, because few packets need it.
     // SW-41
     #[inline(never)]
-    pub fn send_pause(&mut self, port: u16, class: u8, xoff: bool) {
+    pub(crate) fn send_pause(&mut self, port: u16, class: u8, xoff: bool) {
         if self.core.is_dead(port) {
             return; // LNK-21
         }
@@ -122,7 +122,7 @@ impl<S: Sink> Cx<'_, S> {
 
     /// Repeats the pauses that are due, and plans the next call.
     // QNT-05
-    pub fn repeat_pauses(&mut self) {
+    pub(crate) fn repeat_pauses(&mut self) {
         while let Some((port, class)) = self.core.pfc.repeats(self.now) {
             self.repeat_pause(port, class);
         }
@@ -134,13 +134,13 @@ impl<S: Sink> Cx<'_, S> {
 
     /// The link at a port has failed or is back: the upstream there is not paused.
     // LNK-21
-    pub fn forget_pauses(&mut self, port: u16) {
+    pub(crate) fn forget_pauses(&mut self, port: u16) {
         self.core.pfc.forget(self.now, port);
     }
 
     /// The link is back: pauses an ingress at once that still has too much in the buffer.
     // LNK-22
-    pub fn pause_again(&mut self, port: u16) {
+    pub(crate) fn pause_again(&mut self, port: u16) {
         let core = &mut *self.core;
         let classes = core.pfc.pause_again(self.now, &core.mmu, port);
         for class in classes_of(classes) {

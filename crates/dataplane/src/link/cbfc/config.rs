@@ -1,7 +1,7 @@
 //! Parameters of CBFC, and what it declares.
 
 use crate::classes::DATA_CLASS;
-use crate::declaration::{Around, Beside, Declaration, Finding, Fit, Needs, NetworkFacts, Spec};
+use crate::declaration::{Around, Beside, Declaration, Finding, NetworkFacts, Spec};
 use crate::link::cyclic::CYCLE;
 use crate::param::{Conflict, Kind, Param, Values};
 use crate::units::{Rate, Time, US};
@@ -106,10 +106,11 @@ const PARAMS: &[Param] = &[
 ];
 
 impl Spec for CbfcConfig {
+    const NAME: &'static str = "cbfc";
     const PARAMS: &'static [Param] = PARAMS;
     type Config = Self;
 
-    fn from_values(values: &Values) -> Result<Self, Conflict> {
+    fn configure(values: &Values, _around: &Around) -> Result<Self, Conflict> {
         let config = CbfcConfig {
             credit_bytes: values.size("credit") as u32,
             overhead_bytes: values.number("overhead") as i32,
@@ -131,35 +132,6 @@ impl Spec for CbfcConfig {
         }
         Ok(config)
     }
-
-    fn configure(&self, _around: &Around) -> Self {
-        *self
-    }
-}
-
-impl Fit for CbfcConfig {
-    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
-        if others.scans {
-            say(Finding::wrong(
-                &["nic", "link", "backpressure"],
-                "nic.arbiter = \"scan\" has no credits",
-                "set nic.arbiter = \"ring\", or leave \"cbfc\" out of `link` and `backpressure`",
-            ));
-        }
-        if others.pfc {
-            say(Finding::doubtful(
-                &["admission", "link", "backpressure"],
-                "credits and PFC are both on: whichever acts first hides the other",
-                "credits need no PFC: admission = \"shared-pool\"",
-            ));
-        }
-    }
-
-    fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {
-        if counted("cbfc_waits") == 0 {
-            say("no class of a switch ever waited for credits");
-        }
-    }
 }
 
 impl Declaration for CbfcConfig {
@@ -169,10 +141,6 @@ impl Declaration for CbfcConfig {
 
     fn holds_by_sending(&self) -> bool {
         true
-    }
-
-    fn needs(&self) -> Needs {
-        Needs::default()
     }
 
     fn smallest_frame_bytes(&self) -> u16 {
@@ -215,5 +183,28 @@ impl Declaration for CbfcConfig {
         };
         let of_class: u64 = ports.iter().map(of_port).sum();
         of_class * classes.saturating_sub(DATA_CLASS.into()) as u64
+    }
+
+    fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
+        if others.scans {
+            say(Finding::wrong(
+                &["nic", "link", "backpressure"],
+                "nic.arbiter = \"scan\" has no credits",
+                "set nic.arbiter = \"ring\", or leave \"cbfc\" out of `link` and `backpressure`",
+            ));
+        }
+        if others.pfc {
+            say(Finding::doubtful(
+                &["admission", "link", "backpressure"],
+                "credits and PFC are both on: whichever acts first hides the other",
+                "credits need no PFC: admission = \"shared-pool\"",
+            ));
+        }
+    }
+
+    fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {
+        if counted("cbfc_waits") == 0 {
+            say("no class of a switch ever waited for credits");
+        }
     }
 }

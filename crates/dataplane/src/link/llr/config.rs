@@ -1,6 +1,6 @@
 //! Parameters of LLR, and what it declares.
 
-use crate::declaration::{Around, Beside, Declaration, Finding, Fit, Needs, NetworkFacts, Spec};
+use crate::declaration::{Around, Beside, Declaration, Finding, NetworkFacts, Spec};
 use crate::param::{Conflict, Param, Values};
 use crate::units::{NS, Rate, Time};
 
@@ -103,10 +103,11 @@ const PARAMS: &[Param] = &[
 ];
 
 impl Spec for LlrConfig {
+    const NAME: &'static str = "llr";
     const PARAMS: &'static [Param] = PARAMS;
     type Config = Self;
 
-    fn from_values(values: &Values) -> Result<Self, Conflict> {
+    fn configure(values: &Values, _around: &Around) -> Result<Self, Conflict> {
         Ok(Self {
             frames: values.some_count("frames").map(|frames| frames as u32),
             bytes: values.some_size("bytes").map(|bytes| bytes as u32),
@@ -119,13 +120,39 @@ impl Spec for LlrConfig {
             },
         })
     }
-
-    fn configure(&self, _around: &Around) -> Self {
-        *self
-    }
 }
 
-impl Fit for LlrConfig {
+impl Declaration for LlrConfig {
+    fn name(&self) -> &'static str {
+        "LLR"
+    }
+
+    fn smallest_frame_bytes(&self) -> u16 {
+        SET_BYTES
+    }
+
+    fn replays_lost_frames(&self) -> bool {
+        true
+    }
+
+    // LLR-13
+    fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
+        if self
+            .bytes
+            .is_some_and(|bytes| bytes < u32::from(facts.max_frame))
+        {
+            say(Finding::wrong(
+                &["scheme.llr.bytes"],
+                &format!(
+                    "a replay buffer of {} B has no room for a largest frame of {} B",
+                    self.bytes.unwrap_or_default(),
+                    facts.max_frame
+                ),
+                "a port sends only if its buffer has room for a largest frame: raise llr.bytes",
+            ));
+        }
+    }
+
     // LLR-30
     fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
         if others.scans {
@@ -154,42 +181,6 @@ impl Fit for LlrConfig {
     fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {
         if counted("llr_replays") == 0 {
             say("no port replayed a frame: links without `loss` lose none");
-        }
-    }
-}
-
-impl Declaration for LlrConfig {
-    fn name(&self) -> &'static str {
-        "LLR"
-    }
-
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
-    fn smallest_frame_bytes(&self) -> u16 {
-        SET_BYTES
-    }
-
-    fn replays_lost_frames(&self) -> bool {
-        true
-    }
-
-    // LLR-13
-    fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
-        if self
-            .bytes
-            .is_some_and(|bytes| bytes < u32::from(facts.max_frame))
-        {
-            say(Finding::wrong(
-                &["scheme.llr.bytes"],
-                &format!(
-                    "a replay buffer of {} B has no room for a largest frame of {} B",
-                    self.bytes.unwrap_or_default(),
-                    facts.max_frame
-                ),
-                "a port sends only if its buffer has room for a largest frame: raise llr.bytes",
-            ));
         }
     }
 }

@@ -1,0 +1,181 @@
+//! A control from another crate, behind a trait object.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::{Control, ControlConfig, Feedback, Listed, Needs, PathInfo, Scheme, Sent};
+use crate::int::{Counter, IntFormat};
+use crate::param::Conflict;
+use crate::units::Time;
+
+/// The configuration of a control from another crate.
+#[derive(Clone, Debug)]
+pub struct OutsideControl {
+    /// The name of the control in sentences.
+    pub title: &'static str,
+    /// What it needs of switches and receivers.
+    pub needs: Needs,
+    own: Arc<dyn AnyConfig>,
+}
+
+impl PartialEq for OutsideControl {
+    fn eq(&self, other: &Self) -> bool {
+        self.own.is_equal(other.own.as_any())
+    }
+}
+
+impl OutsideControl {
+    pub(super) fn new<C: Scheme>(config: C::Config) -> Self {
+        Self {
+            title: C::TITLE,
+            needs: C::NEEDS,
+            own: Arc::new(Own::<C>(Arc::new(config))),
+        }
+    }
+
+    pub(crate) fn counter(&self) -> Counter {
+        self.own.counter()
+    }
+
+    pub(crate) fn telemetry_conflict(&self, format: IntFormat) -> Option<Conflict> {
+        self.own.telemetry_conflict(format)
+    }
+
+    pub(crate) fn with_telemetry(self, format: IntFormat) -> Self {
+        self.own.with_telemetry(format)
+    }
+}
+
+/// The configuration of any control.
+trait AnyConfig: Debug + Send + Sync {
+    fn start(&self, path: &PathInfo, now: Time) -> Box<dyn AnyControl>;
+    fn as_any(&self) -> &dyn Any;
+    fn is_equal(&self, other: &dyn Any) -> bool;
+    fn counter(&self) -> Counter;
+    fn telemetry_conflict(&self, format: IntFormat) -> Option<Conflict>;
+    fn with_telemetry(&self, format: IntFormat) -> OutsideControl;
+}
+
+/// The configuration of one control.
+#[derive(Debug)]
+struct Own<C: Scheme>(Arc<C::Config>);
+
+impl<C: Scheme> AnyConfig for Own<C> {
+    fn start(&self, path: &PathInfo, now: Time) -> Box<dyn AnyControl> {
+        Box::new(Flow {
+            control: C::new(&self.0, path, now),
+            config: Arc::clone(&self.0),
+        })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_equal(&self, other: &dyn Any) -> bool {
+        other
+            .downcast_ref()
+            .is_some_and(|Self(other)| *other == self.0)
+    }
+
+    fn counter(&self) -> Counter {
+        C::counter(&self.0)
+    }
+
+    fn telemetry_conflict(&self, format: IntFormat) -> Option<Conflict> {
+        C::telemetry_conflict(&self.0, format)
+    }
+
+    fn with_telemetry(&self, format: IntFormat) -> OutsideControl {
+        OutsideControl::new::<C>(C::with_telemetry(C::Config::clone(&self.0), format))
+    }
+}
+
+/// The hooks of [`Control`] for a flow that has its configuration.
+trait AnyControl: Debug + Send {
+    fn on_feedback(&mut self, path: &PathInfo, now: Time, feedback: &Feedback<'_>);
+    fn on_send(&mut self, path: &PathInfo, now: Time, bytes: u64);
+    fn mark(&mut self, path: &PathInfo, now: Time, sent: &Sent) -> u8;
+    fn rate_bps(&mut self, path: &PathInfo, now: Time) -> f64;
+    fn window(&mut self, path: &PathInfo, now: Time) -> u64;
+    fn rises_ps(&self, path: &PathInfo) -> Time;
+}
+
+/// A flow and its configuration.
+#[derive(Debug)]
+struct Flow<C: Scheme> {
+    control: C,
+    config: Arc<C::Config>,
+}
+
+impl<C: Scheme> AnyControl for Flow<C> {
+    fn on_feedback(&mut self, path: &PathInfo, now: Time, feedback: &Feedback<'_>) {
+        self.control.on_feedback(&self.config, path, now, feedback);
+    }
+
+    fn on_send(&mut self, path: &PathInfo, now: Time, bytes: u64) {
+        self.control.on_send(&self.config, path, now, bytes);
+    }
+
+    fn mark(&mut self, path: &PathInfo, now: Time, sent: &Sent) -> u8 {
+        self.control.mark(&self.config, path, now, sent)
+    }
+
+    fn rate_bps(&mut self, path: &PathInfo, now: Time) -> f64 {
+        self.control.rate_bps(&self.config, path, now)
+    }
+
+    fn window(&mut self, path: &PathInfo, now: Time) -> u64 {
+        self.control.window(&self.config, path, now)
+    }
+
+    fn rises_ps(&self, path: &PathInfo) -> Time {
+        self.control.rises_ps(&self.config, path)
+    }
+}
+
+/// A flow whose control is from another crate.
+#[derive(Debug)]
+pub struct OutsideFlow(Box<dyn AnyControl>);
+
+impl Control for OutsideFlow {
+    type Config = OutsideControl;
+
+    fn new(config: &OutsideControl, path: &PathInfo, now: Time) -> Self {
+        Self(config.own.start(path, now))
+    }
+
+    fn on_feedback(&mut self, _: &OutsideControl, path: &PathInfo, now: Time, of: &Feedback<'_>) {
+        self.0.on_feedback(path, now, of);
+    }
+
+    fn on_send(&mut self, _: &OutsideControl, path: &PathInfo, now: Time, bytes: u64) {
+        self.0.on_send(path, now, bytes);
+    }
+
+    fn mark(&mut self, _: &OutsideControl, path: &PathInfo, now: Time, sent: &Sent) -> u8 {
+        self.0.mark(path, now, sent)
+    }
+
+    fn rate_bps(&mut self, _: &OutsideControl, path: &PathInfo, now: Time) -> f64 {
+        self.0.rate_bps(path, now)
+    }
+
+    fn window(&mut self, _: &OutsideControl, path: &PathInfo, now: Time) -> u64 {
+        self.0.window(path, now)
+    }
+
+    fn rises_ps(&self, _: &OutsideControl, path: &PathInfo) -> Time {
+        self.0.rises_ps(path)
+    }
+}
+
+impl Listed for OutsideFlow {
+    fn config(config: &ControlConfig) -> &OutsideControl {
+        match config {
+            ControlConfig::Outside(config) => config,
+            _ => unreachable!("the sender was made for this configuration"),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The words of the slot `backpressure` in scenarios.
+
+use std::fmt::{self, Debug, Formatter};
+
+use super::{HopConfig, HopScheme};
+use crate::declaration::{Around, Counter, Declaration, Spec};
+use crate::packet::{Packet, SchemeNumber};
+use crate::param::{Conflict, Param, Values};
+use crate::ports::Ports;
+
+/// A value of `scheme.backpressure`, as data.
+#[derive(Clone, Copy, Debug)]
+pub struct HopWord {
+    /// The word, and the name of the table of its parameters.
+    pub name: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// The number of its scheme on frames.
+    pub number: SchemeNumber,
+    /// The counters of its scheme.
+    pub counters: &'static [Counter],
+    /// Returns the configuration of a switch for values of its parameters in a network.
+    configure: Configure,
+    /// What a frame of its scheme does to a port.
+    pub(crate) obey: fn(&mut dyn Ports, u16, &Packet, &[u32]),
+}
+
+type Configure = fn(&Values, &Around) -> Result<HopConfig, Conflict>;
+
+impl HopWord {
+    pub(crate) const fn of<S: Spec, H: HopScheme<Config = S::Config>>(
+        configure: Configure,
+    ) -> Self {
+        Self {
+            name: S::NAME,
+            params: S::PARAMS,
+            number: H::NUMBER,
+            counters: H::COUNTERS,
+            configure,
+            obey: |ports, port, frame, list| H::obey(ports, port, frame, list),
+        }
+    }
+
+    /// Returns what a scenario with these values configures.
+    ///
+    /// # Errors
+    /// Values that contradict each other.
+    pub fn with(&'static self, values: &Values) -> Result<HopSpec, Conflict> {
+        Ok(HopSpec(Some(Chosen {
+            word: self,
+            values: values.clone(),
+            anywhere: (self.configure)(values, &Around::default())?,
+        })))
+    }
+}
+
+/// Scenario-level configuration of a hop scheme. The default is none.
+#[derive(Clone, Default)]
+pub struct HopSpec(Option<Chosen>);
+
+#[derive(Clone)]
+struct Chosen {
+    word: &'static HopWord,
+    values: Values,
+    /// The configuration without the facts of a network.
+    anywhere: HopConfig,
+}
+
+impl HopSpec {
+    /// Returns its word.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        self.0.as_ref().map_or("none", |chosen| chosen.word.name)
+    }
+
+    /// Returns the number of the scheme whose frames it sends; `None`: there is no scheme.
+    #[must_use]
+    pub fn number(&self) -> Option<SchemeNumber> {
+        self.0.as_ref().map(|chosen| chosen.word.number)
+    }
+
+    /// Returns the configuration of a switch in a network.
+    ///
+    /// # Panics
+    /// If [`Spec::configure`] refuses values that it has accepted for another network.
+    #[must_use]
+    pub fn configure(&self, around: &Around) -> HopConfig {
+        self.0.as_ref().map_or(HopConfig::None, |chosen| {
+            let config = (chosen.word.configure)(&chosen.values, around);
+            config.expect("the same values have been accepted")
+        })
+    }
+
+    /// Returns what the scheme declares, without the facts of a network; `None`: there is no scheme.
+    #[must_use]
+    pub fn declaration(&self) -> Option<&dyn Declaration> {
+        self.0.as_ref()?.anywhere.declaration()
+    }
+}
+
+impl PartialEq for HopSpec {
+    fn eq(&self, other: &Self) -> bool {
+        let values = |spec: &'_ Self| spec.0.as_ref().map(|chosen| chosen.values.clone());
+        self.word() == other.word() && values(self) == values(other)
+    }
+}
+
+impl Debug for HopSpec {
+    /// Writes the same text in every process, because the hash of a scenario contains it.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let values = self.0.as_ref().map(|chosen| &chosen.values);
+        f.debug_tuple(self.word()).field(&values).finish()
+    }
+}

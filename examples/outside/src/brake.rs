@@ -1,0 +1,150 @@
+//! `backpressure = "brake"`: a switch stops a neighbour that has too many bytes in the switch.
+//!
+//! The switch counts the bytes of each ingress port. Above `stop` it sends a frame that pauses the data of the
+//! neighbour. Below half of `stop` it sends a frame that resumes them.
+
+use dataplane::classes::{ClassSet, DATA_CLASS};
+use dataplane::declaration::{Around, Declaration, Spec};
+use dataplane::hop::{Counter, Cx, HopScheme, Outcome, Pipeline, Ports, Site, Step, Steps};
+use dataplane::packet::{Frame, Packet, SchemeNumber, Words};
+use dataplane::param::{Conflict, Param, Values};
+use dataplane::sink::Sink;
+
+const FRAME_BYTES: u16 = 64;
+/// All classes of data, as bits.
+const DATA: ClassSet = ClassSet::MAX << DATA_CLASS;
+
+/// The parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Brake {
+    stop_bytes: u64,
+}
+
+/// The table `[scheme.brake]`.
+impl Spec for Brake {
+    const NAME: &'static str = "brake";
+    const PARAMS: &'static [Param] = &[Param::size("stop", 1_000, 1_000_000_000)
+        .default("\"50KB\"", "", "an example")
+        .about("Bytes of an ingress above which the neighbour must stop.")];
+    type Config = Self;
+
+    fn configure(values: &Values, _around: &Around) -> Result<Self, Conflict> {
+        Ok(Self {
+            stop_bytes: values.size("stop"),
+        })
+    }
+}
+
+/// What the engine and the checks need to know.
+impl Declaration for Brake {
+    fn name(&self) -> &'static str {
+        "Brake"
+    }
+
+    fn smallest_frame_bytes(&self) -> u16 {
+        FRAME_BYTES
+    }
+
+    fn can_deadlock(&self) -> bool {
+        true
+    }
+}
+
+/// The frame between neighbours: stop or go.
+struct Order {
+    stop: bool,
+}
+
+/// Where the field is in the record of a packet.
+impl Frame for Order {
+    const SCHEME: SchemeNumber = Switch::NUMBER;
+    const NUMBER: u8 = 0;
+
+    fn words(&self) -> Words {
+        let number = self.stop.into();
+        Words {
+            number,
+            ..Words::NONE
+        }
+    }
+
+    fn from_words(words: Words) -> Self {
+        let stop = words.number != 0;
+        Self { stop }
+    }
+}
+
+/// The state of a switch.
+#[derive(Debug)]
+pub struct Switch {
+    stop_bytes: u64,
+    /// By ingress port: bytes in the switch, and whether the neighbour must stop.
+    ingresses: Vec<(u64, bool)>,
+    stops: u64,
+}
+
+impl Switch {
+    /// Counts data that come from an ingress port into a queue, or leave it. Sends an order if a threshold is crossed.
+    fn change<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet, comes: bool) {
+        if packet.class() < DATA_CLASS {
+            return;
+        }
+        let (bytes, is_stopped) = &mut self.ingresses[usize::from(packet.ingress)];
+        let size = u64::from(packet.size);
+        *bytes = if comes { *bytes + size } else { *bytes - size };
+        let stop = *bytes > self.stop_bytes >> u32::from(*is_stopped);
+        if stop != *is_stopped && !cx.is_dead(packet.ingress) {
+            *is_stopped = stop;
+            self.stops += u64::from(stop);
+            cx.emit(packet.ingress, Order { stop }.packet(FRAME_BYTES));
+        }
+    }
+}
+
+impl HopScheme for Switch {
+    type Config = Brake;
+    const NUMBER: SchemeNumber = 16;
+    const COUNTERS: &'static [Counter] = &[Counter::sum("brake_stops")];
+    const WATCHES: Steps = Steps::ENQUEUE.or(Steps::DEPART);
+
+    fn new(config: &Brake, site: &Site<'_>) -> Self {
+        Self {
+            stop_bytes: config.stop_bytes,
+            ingresses: vec![(0, false); site.ports.len()],
+            stops: 0,
+        }
+    }
+
+    fn step<S: Sink>(&mut self, cx: &mut Cx<'_, S>, step: Step<'_>) -> Outcome {
+        match step {
+            Step::Enqueue { packet, .. } | Step::Rejoin { packet, .. } => {
+                self.change(cx, packet, true);
+            }
+            Step::Depart { packet, .. } | Step::Withdraw { packet, .. } => {
+                self.change(cx, packet, false);
+            }
+            _ => {}
+        }
+        Outcome::Continue
+    }
+
+    /// What the frame does to a port of the neighbour, which is a switch or a NIC.
+    fn obey<P: Ports + ?Sized>(ports: &mut P, port: u16, frame: &Packet, _list: &[u32]) {
+        if let Some(Order { stop }) = Order::read(frame) {
+            ports.pause_classes(port, DATA, stop);
+        }
+    }
+
+    /// The link has failed or is back: the neighbour is not paused.
+    fn link<S: Sink>(&mut self, _cx: &mut Cx<'_, S>, port: u16) {
+        self.ingresses[usize::from(port)].1 = false;
+    }
+
+    fn count(of: Option<&Self>, _core: &Pipeline, values: &mut [u64]) {
+        values[0] = of.map_or(0, |switch| switch.stops);
+    }
+
+    fn pauses_upstream(&self) -> bool {
+        self.ingresses.iter().any(|ingress| ingress.1)
+    }
+}
