@@ -1,4 +1,4 @@
-//! What the schemes between neighbours counted.
+//! Counters of the schemes between neighbours.
 
 use std::ops::Index;
 
@@ -8,7 +8,7 @@ use crate::declaration::Counter;
 use crate::link;
 use crate::switch::pipeline::Pipeline;
 
-/// What schemes between neighbours counted, PFC first. Schemes that a switch does not have count 0.
+/// Counters of all schemes between neighbours, PFC first. Counters of unused schemes are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HopCounters(Vec<u64>);
 
@@ -19,7 +19,7 @@ impl Default for HopCounters {
 }
 
 impl HopCounters {
-    /// Returns what the schemes of a switch counted.
+    /// Returns the counters of a switch.
     pub(crate) fn of(hop: &Hop, core: &Pipeline) -> Self {
         let mut counters = Self::default();
         let (own, others) = counters.0.split_at_mut(Pfc::COUNTERS.len());
@@ -41,21 +41,22 @@ impl HopCounters {
             .flatten()
     }
 
-    /// Returns the counters by name, optional ones only if they are not 0.
+    /// Returns the counters by name. Optional counters appear only if they are not 0.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let all = Self::names().zip(self.0.iter().copied());
         all.filter(|(counter, count)| !counter.optional || *count > 0)
             .map(|(counter, count)| (counter.name, count))
     }
 
-    /// Adds to one of them what nodes counted that are no switches. What no scheme counts is left out.
+    /// Adds a value from a node that is not a switch to a counter. Ignores names that no scheme
+    /// has.
     pub fn add_to(&mut self, name: &str, more: u64) {
         if let Some(nth) = Self::names().position(|counter| counter.name == name) {
             self.0[nth] += more;
         }
     }
 
-    /// Adds what another switch counted; of the largest values the larger stays.
+    /// Adds the counters of another switch. Maxima keep the larger value.
     pub fn add(&mut self, other: &Self) {
         for ((own, more), counter) in self.0.iter_mut().zip(&other.0).zip(Self::names()) {
             *own = match counter.largest {

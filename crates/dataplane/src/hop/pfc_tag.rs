@@ -1,5 +1,6 @@
-//! PFC with destination tag (Liu et al., CoNEXT 2021, Appendix B; rules in `specs/floodgate.md`): pauses that name
-//! a destination. What they pause is held in the VOQs of Floodgate, which decide by pauses instead of windows.
+//! PFC with destination tag (Liu et al., CoNEXT 2021, Appendix B; rules in `specs/floodgate.md`):
+//! pause frames that name a destination. Paused packets are parked in Floodgate's VOQs. Pauses
+//! replace windows.
 
 use super::floodgate::params::{
     AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, holds, thresholds,
@@ -35,7 +36,7 @@ const PARAMS: &[Param] = &[
         .about("Bytes of a pause and a resume."),
 ];
 
-/// The word `pfc-tag`: a setting of Floodgate.
+/// The scheme `pfc-tag` of scenarios, which is a configuration of Floodgate.
 #[derive(Clone, Copy, Debug)]
 pub struct PfcTag;
 

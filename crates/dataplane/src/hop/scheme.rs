@@ -1,4 +1,4 @@
-//! The downstream half of a hop scheme: the state of a switch that sees the steps of packets.
+//! Downstream half of a hop scheme: state of a switch that reacts to the steps of packets.
 
 use std::fmt::Debug;
 
@@ -12,111 +12,112 @@ use crate::switch::pipeline::Pipeline;
 use crate::switch::steps::{Outcome, Step, Steps};
 use crate::units::{Rate, Time};
 
-/// Sums of credits, in units of the scheme. They must agree between the switches of a network.
+/// Sums of credits, in units of the scheme. The switches of a network must agree on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CreditSums {
-    /// Units that left by a port towards a switch that credits them.
+    /// Units sent through a port to a switch that returns credits.
     pub sent: u64,
-    /// Units that came in from switches.
+    /// Units that arrived from switches.
     pub arrived: u64,
-    /// Units told in credits.
+    /// Units sent back in credits.
     pub told: u64,
-    /// Units that credits gave back.
+    /// Units refunded by received credits.
     pub taken: u64,
-    /// Units that the sending side says are in flight.
+    /// Units in flight according to the sender.
     pub in_flight: u64,
 }
 
-/// A switch as a scheme finds it when it is made.
+/// Properties of a switch when its schemes are created.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// Rates of its ports, and one-way delays of their links.
+    /// Rate of each port, and one-way delay of its link.
     pub ports: &'a [(Rate, Time)],
-    /// Largest frame in bytes.
+    /// Size of the largest frame in bytes.
     pub max_frame: u16,
     /// Its parts.
     pub core: &'a Pipeline,
 }
 
-/// New facts about the network around a switch.
+/// Facts about the network that a switch receives.
 #[derive(Clone, Debug)]
 pub enum Topology<'a> {
-    /// Only packets of these pairs of (ingress, egress) pause their upstream; `None`: all do.
+    /// Only packets of these pairs of (ingress, egress) may pause their upstream; `None`: all may.
     Pairs(Option<Pairs>),
-    /// These ports lead away from the hosts. Reported before any packet.
+    /// True for each port that leads away from the hosts. Reported before the first packet.
     Upward(&'a [bool]),
     /// The routes of the switch have changed.
     // LNK-27
     Routes,
 }
 
-/// The state of a hop scheme at a switch.
+/// State of a hop scheme at a switch.
 pub trait HopScheme: Debug + Send + Sized + 'static {
-    /// The configuration of a switch.
+    /// Configuration of the scheme at a switch.
     type Config: Declaration + Clone + PartialEq + 'static;
 
-    /// The number of the scheme on its frames.
+    /// Number of the scheme in its frames.
     const NUMBER: SchemeNumber;
 
     /// The counters of the scheme.
     const COUNTERS: &'static [Counter];
 
-    /// Which of the steps `ARRIVE`, `ENQUEUE` and `DEPART` the scheme watches.
+    /// Steps (`ARRIVE`, `ENQUEUE`, `DEPART`) to which the scheme reacts.
     const WATCHES: Steps;
 
-    /// Returns the state of a new switch.
+    /// Creates the state of a switch.
     fn new(config: &Self::Config, site: &Site<'_>) -> Self;
 
-    /// A port of a switch or a NIC obeys a frame of its neighbour. `list` lies beside the frame.
+    /// Applies a frame of the neighbour to a port of a switch or NIC. `list` belongs to the frame.
     fn obey<P: Ports + ?Sized>(ports: &mut P, port: u16, frame: &Packet, list: &[u32]);
 
-    /// Writes the counts of a switch in the order of [`HopScheme::COUNTERS`]. `of` is the scheme's state, if
-    /// the switch has the scheme.
+    /// Writes the counters of a switch in the order of [`HopScheme::COUNTERS`]. `of` is the scheme's
+    /// state, or `None` if the switch does not have the scheme.
     fn count(of: Option<&Self>, core: &Pipeline, values: &mut [u64]);
 
-    /// Acts on a step of a packet.
+    /// Reacts to a step of a packet.
     fn step<S: Sink>(&mut self, cx: &mut Cx<'_, S>, step: Step<'_>) -> Outcome;
 
-    /// The link at a port has failed or is back: neither end pauses the other any more.
+    /// Handles a link that has failed or recovered: neither end pauses the other any more.
     // LNK-21
     fn link<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16);
 
-    /// Learns a fact about the network.
+    /// Applies a fact about the network.
     fn learn(&mut self, _core: &Pipeline, _fact: Topology<'_>) {}
 
-    /// True if all credits that can return have returned, so that a run may end.
+    /// Returns true if all credits that can return have returned, so that a run may end.
     fn is_at_rest(&self) -> bool {
         true
     }
 
-    /// True if the scheme pauses something upstream.
+    /// Returns true if the scheme pauses a queue, flow or destination upstream.
     fn pauses_upstream(&self) -> bool;
 
-    /// Reports what waits and what is paused, for a run that stalled.
+    /// Reports queued packets and pauses, for a run that stalled.
     fn explain_stall(&self, _say: &mut dyn FnMut(String)) {}
 
-    /// Compares the scheme's counters with the packets that are here; returns the violations.
+    /// Compares the scheme's counters with the packets in the switch. Returns the violations.
     fn audit(&self, _core: &Pipeline, _arena: &Arena) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the number of the queue or flow upstream that a queued packet keeps paused.
+    /// Returns the number of the upstream queue or flow that a queued packet keeps paused.
     // LNK-41
     fn pauses_by_name(&self, _packet: &Packet) -> Option<u32> {
         None
     }
 
-    /// Returns sums that must agree between switches, if the scheme has credits.
+    /// Returns the sums on which switches must agree, if the scheme has credits.
     fn credit_sums(&self) -> Option<CreditSums> {
         None
     }
 
-    /// Returns the bytes in VOQs for a port, and the most bytes that were ever queued at it and in VOQs for it.
+    /// Returns the bytes in VOQs for a port, and the maximum of its queued and parked bytes.
     fn voq_bytes(&self, _port: u16) -> Option<(u64, u64)> {
         None
     }
 
-    /// Returns the VOQ of a destination and its number of packets there; `None`: it has no VOQ.
+    /// Returns the VOQ of a destination and its number of packets there, or `None` if it has no
+    /// VOQ.
     fn voq_of(&self, _dst: u32) -> Option<(u32, u32)> {
         None
     }

@@ -1,4 +1,4 @@
-//! The frames of BFC.
+//! Control frames of BFC.
 
 use crate::declaration::Scheme;
 use crate::packet::{Frame, SchemeNumber, Words};
@@ -7,9 +7,9 @@ use crate::packet::{Frame, SchemeNumber, Words};
 // BFC-10
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseQueue {
-    /// Pause, or resume.
+    /// True to pause, false to resume.
     pub on: bool,
-    /// Number of the queue at its port.
+    /// Number of the queue at the neighbour's port.
     pub queue: u16,
 }
 
@@ -37,11 +37,11 @@ impl Frame for PauseQueue {
 // BFC-37
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseFlow {
-    /// Pause, or resume.
+    /// True to pause, false to resume.
     pub on: bool,
-    /// The flow.
+    /// Number of the flow.
     pub flow: u32,
-    /// The queue from which its packet came.
+    /// Queue of the neighbour from which the packet of this flow came.
     pub queue: u16,
 }
 
@@ -67,8 +67,8 @@ impl Frame for PauseFlow {
     }
 }
 
-/// All queues of the neighbour's port that are to be paused: their numbers, in order, are the list
-/// beside the record.
+/// Lists all queues of the neighbour's port that must be paused. All others are resumed. The list
+/// of the frame contains their numbers in ascending order.
 // BFC-30
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bitmap;

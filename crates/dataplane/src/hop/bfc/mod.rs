@@ -1,8 +1,8 @@
-//! Backpressure flow control (Goyal et al., NSDI 2022, §3.3.2): thresholds, and the pause counters that
-//! hold queues of the hop upstream.
+//! Backpressure flow control (Goyal et al., NSDI 2022, §3.3.2): pause thresholds, and the pause
+//! counters that pause queues of the upstream neighbour.
 //!
-//! The rules are in `specs/bfc.md`. Which queue a flow gets is the classifier's choice
-//! (`switch/flow_table.rs`), as switches without BFC may make it too.
+//! The rules are in `specs/bfc.md`. The classifier (`switch/flow_table.rs`) selects the queue of a
+//! flow. Switches without BFC can use the same classifier.
 
 mod config;
 mod frames;
@@ -28,14 +28,14 @@ pub use config::{ALL_PACKETS, BfcConfig, BitmapConfig, PauseBy};
 pub use frames::{Bitmap, PauseFlow, PauseQueue};
 pub use spec::{NIC_QUEUES, NO_NIC_QUEUES};
 
-/// This packet incremented its pause counter (`counterIncr`).
+/// Flag of a packet that incremented its pause counter (`counterIncr`).
 const OVER: u8 = flag::HOP_A;
 
-/// What a pause counter is for: an ingress port, and the queue upstream or the flow.
+/// Key of a pause counter: an ingress port, and the upstream queue or the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Held {
     ingress: u16,
-    /// Number of the queue upstream, or of the flow.
+    /// Number of the upstream queue, or of the flow.
     what: u32,
 }
 
@@ -52,27 +52,26 @@ impl Held {
     }
 }
 
-/// BFC at a switch: which queues upstream must wait.
+/// BFC state of a switch: the upstream queues or flows that are paused.
 #[derive(Debug)]
 pub struct Bfc {
     config: BfcConfig,
-    /// Per (ingress port, upstream queue): packets here that were over the threshold. Only those
-    /// that are not 0 are held.
+    /// Number of packets in this switch that were over the threshold, per ingress port and upstream
+    /// queue or flow. Counters of 0 are not stored.
     counters: MixedMap<u64, u32>,
-    /// The match-action table: per speed of an egress and number of active queues (from 1 on),
-    /// the threshold in bytes.
+    /// Pause threshold in bytes, per speed of an egress port and number of active queues (from 1).
     thresholds: Vec<Box<[u64]>>,
-    /// Per egress port its row of `thresholds`, and the bytes that drain in one 1-hop round trip,
-    /// times the factor.
+    /// Per egress port: its row in `thresholds`, and the bytes that it sends in one 1-hop round
+    /// trip, multiplied by the threshold factor.
     rows: Vec<(u32, u64)>,
-    /// Pairs of (ingress, egress) that may be held; `None`: all.
+    /// Pairs of ingress and egress ports that may pause the upstream; `None`: all pairs.
     allowed: Option<Pairs>,
     counted: Counted,
     /// Buffer for the list of paused queues. It is reused, so that sending a bitmap does not allocate.
     listed: Vec<Held>,
 }
 
-/// What was told.
+/// Counters of control frames sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     pauses: u64,
@@ -80,17 +79,17 @@ struct Counted {
     bitmaps: u64,
 }
 
-/// Rows of the threshold table are this long; with more active queues the value is computed.
+/// Number of entries in a row of thresholds. With more active queues the threshold is computed.
 const TABLE_QUEUES: u64 = 128;
 
-/// BFC-08: the largest 1-hop round trip over all ingresses, if it is not given.
+/// BFC-08: returns the largest 1-hop round trip over all ingress ports, unless it is configured.
 #[must_use]
 pub fn hrtt_ps(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Time {
     bfc.hrtt_ps.unwrap_or_else(|| longest_hop_ps(ports))
 }
 
-/// BFC-07: for each port of a switch its speed in bits per second, and the pause threshold in bytes
-/// of a queue that is alone at it.
+/// BFC-07: returns, for each port of a switch, its speed in bits per second and the pause threshold
+/// in bytes of a queue that is the only active one.
 #[must_use]
 pub fn pause_thresholds(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Vec<(u64, u64)> {
     let of = Bfc::with_ports(*bfc, ports);
@@ -101,7 +100,7 @@ pub fn pause_thresholds(bfc: &BfcConfig, ports: &[(Rate, Time)]) -> Vec<(u64, u6
 
 impl Bfc {
     fn with_ports(config: BfcConfig, ports: &[(Rate, Time)]) -> Self {
-        // Each egress at its own speed.
+        // Each egress port uses its own speed.
         let hrtt_ps = hrtt_ps(&config, ports) + config.tau_ps; // BFC-42
         let scaled = |rate: Rate| {
             ((u128::from(rate.bytes_in(hrtt_ps)) * u128::from(config.threshold_factor)) >> 16)
@@ -132,7 +131,7 @@ impl Bfc {
         }
     }
 
-    /// Whether a packet that goes from an ingress to an egress may hold its upstream.
+    /// Returns true if a packet from an ingress to an egress port may pause its upstream.
     // BFC-35
     #[inline]
     fn may_hold(&self, ingress: u16, egress: u16) -> bool {
@@ -142,7 +141,7 @@ impl Bfc {
         }
     }
 
-    /// What a packet holds upstream: the number of a queue, or of its flow.
+    /// Returns what a packet can pause upstream: the number of its queue there, or of its flow.
     #[inline]
     const fn names(&self, packet: &Packet) -> u32 {
         match self.config.by {
@@ -160,7 +159,8 @@ impl Bfc {
         held.key()
     }
 
-    /// BFC-07: the pause threshold of a queue in bytes when `active` queues of its port may send.
+    /// BFC-07: returns the pause threshold of a queue in bytes when `active` queues of its port may
+    /// send.
     #[inline]
     fn threshold(&self, egress: u16, active: u32) -> u64 {
         let (row, bytes) = self.rows[egress as usize];
@@ -171,7 +171,8 @@ impl Bfc {
         }
     }
 
-    /// BFC-09: whether a packet is over the threshold, given what it found in its queue.
+    /// BFC-09: returns true if a packet is over the threshold. `found` describes its queue before
+    /// it joined.
     #[inline(always)]
     fn is_over(&self, egress: u16, active: u32, found: Found, packet: &Packet) -> bool {
         let queued = if self.config.count_arriving {
@@ -184,7 +185,8 @@ impl Bfc {
             && self.may_hold(packet.ingress, egress)
     }
 
-    /// BFC-05: counts a packet that found its queue over the threshold. True on 0 → 1: pause.
+    /// BFC-05: counts a packet that found its queue over the threshold. Returns true on 0 → 1:
+    /// pause.
     #[inline]
     fn over(&mut self, packet: &Packet) -> bool {
         let counter = self.counters.entry(self.key(packet)).or_insert(0);
@@ -192,7 +194,7 @@ impl Bfc {
         *counter == 1
     }
 
-    /// BFC-06: such a packet leaves. True on 1 → 0: resume.
+    /// BFC-06: counts the departure of such a packet. Returns true on 1 → 0: resume.
     #[inline]
     fn under(&mut self, packet: &Packet) -> bool {
         let key = self.key(packet);
@@ -209,8 +211,8 @@ impl Bfc {
         last
     }
 
-    /// Replaces the content of `listed` by the queues or flows upstream of `ports` that are paused,
-    /// in order of ingress ports and numbers.
+    /// Replaces the content of `listed` by the paused queues or flows upstream of `ports`, in
+    /// ascending order of port and number.
     fn list(&self, ports: Range<u16>, listed: &mut Vec<Held>) {
         let of = self.counters.keys().map(|&key| Held::of(key));
         listed.clear();
@@ -218,7 +220,8 @@ impl Bfc {
         listed.sort_unstable();
     }
 
-    /// Tells the upstream to resume what a packet names, or to pause it, because of this packet in its queue.
+    /// Sends a pause (if `pause` names the packet that causes it) or a resume for the upstream
+    /// queue or flow of a packet.
     // BFC-05, BFC-06
     #[inline(never)]
     fn tell<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet, pause: Option<PacketId>) {
@@ -260,7 +263,8 @@ impl Bfc {
         }
     }
 
-    /// Sends to the upstream neighbour of each of these ports a bitmap of the paused queues of the neighbour.
+    /// Sends a bitmap to the neighbour at each of these ports. It lists the neighbour's queues that
+    /// are paused.
     // BFC-30, BFC-43
     fn send_bitmaps<S: Sink>(&mut self, cx: &mut Cx<'_, S>, ports: Range<u16>, bytes: u16) {
         let mut listed = std::mem::take(&mut self.listed);
@@ -280,7 +284,8 @@ impl Bfc {
         self.listed = listed;
     }
 
-    /// A packet joined its queue: pauses its upstream if the queue was over the threshold.
+    /// Handles a packet that joined its queue: pauses its upstream if the queue was over the
+    /// threshold.
     #[inline(always)]
     fn enqueued<S: Sink>(
         &mut self,
@@ -292,7 +297,8 @@ impl Bfc {
         if !subject(packet) {
             return;
         }
-        // BFC-07: N_active with this packet in place. BFC-17: whatever chose the queue.
+        // BFC-07: N_active includes this packet. BFC-17: this applies to every policy that assigns
+        // queues.
         let active = cx.core.queueing.open(port, packet.class());
         if self.is_over(port, active, found, packet) && cx.core.counts(packet) {
             cx.arena.hot_mut(id).flags |= OVER;
@@ -302,7 +308,8 @@ impl Bfc {
         }
     }
 
-    /// A packet left its queue: resumes its upstream if it was the last one over the threshold.
+    /// Handles a packet that left its queue: resumes its upstream if it was the last one over the
+    /// threshold.
     #[inline(always)]
     fn gone<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
         if packet.has(OVER) && self.under(packet) {
@@ -372,7 +379,7 @@ impl HopScheme for Bfc {
                 cx.arena.hot_mut(id).flags &= !OVER;
                 self.gone(cx, packet);
             }
-            // BFC-30: a bitmap on every port
+            // BFC-30: send a bitmap on every port.
             Step::Tick => {
                 if let Some(bitmap) = self.config.bitmap {
                     self.send_bitmaps(cx, 0..cx.core.ports(), bitmap.frame_bytes);
@@ -432,7 +439,8 @@ impl HopScheme for Bfc {
     }
 }
 
-/// What a BFC switch keeps, in entries (BFC paper §3.3): flow table and pause counters.
+/// Returns the entries of the flow table and of the pause counters that a BFC switch needs (BFC
+/// paper, §3.3).
 // BFC-16
 #[must_use]
 pub fn state_entries(config: &SwitchConfig<super::HopConfig>, ports: u32) -> (u64, u64) {
@@ -447,7 +455,7 @@ pub fn state_entries(config: &SwitchConfig<super::HopConfig>, ports: u32) -> (u6
     (table, counters)
 }
 
-/// Whether a packet takes part in backpressure: all but the control classes.
+/// Returns true if a packet can cause pauses: all classes except the control classes.
 // BFC-14
 #[inline]
 const fn subject(packet: &Packet) -> bool {

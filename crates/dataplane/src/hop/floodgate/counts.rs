@@ -1,51 +1,51 @@
-//! What Floodgate counts at a switch.
+//! Counters of Floodgate at a switch.
 
 use super::Floodgate;
 
-/// What Floodgate did at one switch.
+/// Counters of Floodgate at one switch.
 // FG-70
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// Packets that were held in a VOQ.
+    /// Packets that were parked in a VOQ.
     pub held: u64,
-    /// Of them packets of flows that the traffic does not call incast.
+    /// Parked packets of flows that do not belong to an incast.
     pub held_others: u64,
-    /// Packets that were released.
+    /// Packets that were released from a VOQ.
     pub released: u64,
-    /// Most VOQs that ever were in use at once.
+    /// Maximum number of VOQs in use.
     pub max_voqs: u64,
-    /// Most bytes that ever were held.
+    /// Maximum number of bytes in VOQs.
     pub max_held_bytes: u64,
     /// Destinations that found no empty VOQ and share one.
     pub hashed_voqs: u64,
-    /// Frames of credits sent, and their bytes.
+    /// Credit frames sent.
     pub credit_frames: u64,
-    /// Bytes of these frames.
+    /// Bytes of the credit frames sent.
     pub credit_bytes: u64,
-    /// Frames that were sent because enough bytes were credited.
+    /// Credit frames that were sent because the credits represented enough bytes.
     pub credit_frames_by_bytes: u64,
-    /// Times that credits of a destination were due and withheld.
+    /// Number of times that due credits of a destination were withheld.
     pub withheld: u64,
-    /// Pauses sent that name a destination.
+    /// Pause frames sent for a destination.
     pub dst_pauses: u64,
-    /// Resumes sent that name a destination.
+    /// Resume frames sent for a destination.
     pub dst_resumes: u64,
-    /// Questions after a silence (switchSYN).
+    /// switchSYN frames sent after a timeout without credits.
     pub syns: u64,
-    /// Units of windows that came back by a number though their packet or credit was lost.
+    /// Window units that a sequence number restored after the loss of a packet or credit.
     pub repaired: u64,
-    /// Most entries that the table of windows ever had.
+    /// Maximum number of entries in the table of windows.
     pub max_windows: u64,
-    /// Full windows that were cleared.
+    /// Entries of full windows that were removed.
     pub cleared_windows: u64,
-    /// Most entries of credit counters, one per ingress port and destination.
+    /// Maximum number of credit counters, one per ingress port and destination.
     pub credit_entries: u64,
-    /// Most streams of numbers, one per egress port and destination.
+    /// Maximum number of numbered streams, one per egress port and destination.
     pub number_entries: u64,
 }
 
 impl Floodgate {
-    /// Returns the counts, with those that its parts keep.
+    /// Returns all counters, including those of the VOQs, credits, windows and streams.
     pub(super) fn counts(&self) -> Counts {
         Counts {
             max_voqs: u64::from(self.pool.counts.max_in_use),

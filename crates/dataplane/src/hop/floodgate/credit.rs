@@ -1,54 +1,55 @@
-//! The downstream half: which credits each ingress port owes its upstream, and when it sends them.
+//! Downstream half of Floodgate: the credits of each ingress port for its upstream switch, and the
+//! time when they are sent.
 
 use super::config::{Aggregation, CreditConfig};
 use super::frames::Credit;
 use crate::mixed::MixedMap;
 use crate::units::{NEVER, Time};
 
-/// Most destinations of a frame.
+/// Largest number of destinations in a credit frame.
 // FG-25
 const MOST_IN_FRAME: usize = 66;
 
-/// What an ingress port owes for one destination.
+/// Credits of one ingress port for one destination.
 #[derive(Clone, Copy, Debug)]
 struct Debt {
     dst: u32,
-    /// Units earned and not told, and their bytes.
+    /// Units earned but not sent yet, and the bytes of their packets.
     units: u32,
     bytes: u64,
-    /// Number of the last packet that came in.
+    /// Sequence number of the last packet that arrived.
     seen: u32,
-    /// Units that came in and have earned nothing yet.
+    /// Units that arrived and have not earned a credit yet.
     resident: u32,
 }
 
-/// An ingress port.
+/// Credit state of an ingress port.
 #[derive(Clone, Debug, Default)]
 struct Ingress {
-    /// Debts with units, in the order in which they began.
+    /// Entries with unsent units, in the order in which their first unit was earned.
     due: Vec<u32>,
-    /// Bytes of them, as far as they were not withheld when they were earned.
+    /// Bytes of these entries, except those that were withheld when they were earned.
     ready_bytes: u64,
-    /// When the last frame was sent.
+    /// Time of the last credit frame.
     last_ps: Time,
-    /// When the timer ends; [`NEVER`]: it is not set.
+    /// Expiry of the timer; [`NEVER`] if it is not set.
     timer_ps: Time,
 }
 
-/// Credits of a switch.
+/// Credits of all ingress ports of a switch.
 #[derive(Debug)]
 pub(super) struct Credits {
     config: CreditConfig,
     ports: Vec<Ingress>,
     debts: Vec<Debt>,
     index: MixedMap<u64, u32>,
-    /// Units earned and not told, of all ports.
+    /// Units earned but not sent yet, over all ports.
     pub owed: u64,
-    /// Units that came in and have earned nothing yet.
+    /// Units that arrived and have not earned a credit yet, over all ports.
     pub resident: u64,
     pub arrived: u64,
     pub told: u64,
-    /// Times that a timer ended for a destination whose credits were withheld.
+    /// Number of times that a timer found withheld credits of a destination.
     pub withheld: u64,
 }
 
@@ -58,7 +59,8 @@ const fn at(port: u16, dst: u32) -> u64 {
 }
 
 impl Aggregation {
-    /// When the timer ends that begins anew at `last_ps` and goes round, after `now`.
+    /// Returns the first expiry after `now` of a periodic timer that was last restarted at
+    /// `last_ps`.
     // FG-23, FG-60
     fn next_ps(&self, last_ps: Time, now: Time) -> Time {
         let rounds = (now - last_ps) / self.interval_ps + 1;
@@ -104,7 +106,8 @@ impl Credits {
         nth
     }
 
-    /// A packet came in by a port; `number`: the upstream's, where packets are numbered.
+    /// Counts an arriving packet. `number` is the sequence number of the upstream switch, if it
+    /// numbers packets.
     // FG-30
     #[inline]
     pub fn arrived(&mut self, port: u16, dst: u32, units: u32, number: Option<u32>) {
@@ -118,7 +121,7 @@ impl Credits {
         }
     }
 
-    /// The upstream says that it has sent everything up to this number.
+    /// Records the number of a switchSYN: the upstream switch has sent all units up to it.
     // FG-33
     pub fn asked(&mut self, port: u16, dst: u32, number: u32) {
         let nth = self.debt(port, dst);
@@ -128,7 +131,7 @@ impl Credits {
         }
     }
 
-    /// A packet earns its credit. Returns whether a frame is to be sent at once.
+    /// Adds the credit for a packet. Returns true if a credit frame is due immediately.
     // FG-20, FG-22, FG-24
     #[inline]
     pub fn earn(
@@ -142,7 +145,7 @@ impl Credits {
         let nth = self.debt(port, dst);
         let debt = &mut self.debts[nth as usize];
         if numbered {
-            // FG-31: the number of a credit names what has left.
+            // FG-31: the number in a credit covers packets that have left this switch.
             debug_assert!(
                 debt.resident >= units,
                 "units of destination {dst} in this switch"
@@ -175,7 +178,8 @@ impl Credits {
         }
     }
 
-    /// When the timer of a port is to end that has none set; `None`: it is set, or not used.
+    /// Sets the timer of a port if it is not set. Returns its expiry, or `None` if it was set or is
+    /// not used.
     // FG-23, FG-27
     #[inline]
     pub fn start_timer(&mut self, port: u16, now: Time) -> Option<Time> {
@@ -188,7 +192,7 @@ impl Credits {
         Some(ingress.timer_ps)
     }
 
-    /// Whether the timer of a port ends now; if so it is not set any more.
+    /// Returns true if the timer of a port expires now, and clears it.
     pub fn timer_ended(&mut self, port: u16, now: Time) -> bool {
         let ingress = &mut self.ports[port as usize];
         let ended = ingress.timer_ps == now;
@@ -198,7 +202,8 @@ impl Credits {
         ended
     }
 
-    /// Bytes that count towards a frame at once: all of a port's credits that may be sent.
+    /// Returns true if the credits of a port that are not withheld represent enough bytes for a
+    /// frame.
     // FG-24
     pub fn has_enough(&mut self, port: u16, withheld: impl Fn(u32) -> bool) -> bool {
         let Some(Aggregation {
@@ -214,7 +219,8 @@ impl Credits {
         ingress.ready_bytes >= enough
     }
 
-    /// Takes the credits of a port that may be sent into `out`, in the order in which they began.
+    /// Moves all credits of a port that are not withheld to `out`, in the order in which they were
+    /// first earned.
     // FG-23, FG-26, FG-31
     pub fn collect(
         &mut self,
@@ -254,12 +260,12 @@ impl Credits {
         ingress.ready_bytes = 0;
         if !out.is_empty() {
             ingress.last_ps = now;
-            // FG-23: it begins anew with each frame; an end that was set before is not one any more.
+            // FG-23: the timer restarts with each frame; the earlier expiry is cancelled.
             ingress.timer_ps = NEVER;
         }
     }
 
-    /// The answer to an upstream that asks: what may be told of a destination.
+    /// Returns the credit that answers a switchSYN. It contains no units if they are withheld.
     // FG-33
     pub fn answer(&mut self, port: u16, dst: u32, withheld: bool) -> Credit {
         let nth = self.debt(port, dst);
@@ -284,24 +290,24 @@ impl Credits {
         Credit { dst, units, number }
     }
 
-    /// Whether a port owes credits for a destination.
+    /// Returns true if a port has unsent credits for a destination.
     pub fn owes(&self, port: u16, dst: u32) -> bool {
         let nth = self.index.get(&at(port, dst));
         nth.is_some_and(|&nth| self.debts[nth as usize].units > 0)
     }
 
-    /// Bytes of a frame with this many destinations.
+    /// Returns the size of a credit frame with this number of destinations, in bytes.
     // FG-25
     pub const fn frame_bytes(&self, entries: usize) -> u16 {
         self.config.frame_bytes + self.config.entry_bytes * entries as u16
     }
 
-    /// Credits cut into frames.
+    /// Splits credits into frames.
     pub fn frames(credits: &[Credit]) -> impl Iterator<Item = &[Credit]> {
         credits.chunks(MOST_IN_FRAME)
     }
 
-    /// Entries of the counters, for the report of memory.
+    /// Returns the number of entries, for the report of memory.
     pub fn entries(&self) -> usize {
         self.debts.len()
     }
@@ -434,7 +440,7 @@ mod tests {
         let told = c.answer(0, 5, false);
         assert_eq!((told.units, told.number), (1, 3), "two are here");
         c.asked(0, 5, 9); // 6 to 9 were lost
-        c.asked(0, 5, 7); // an old question
+        c.asked(0, 5, 7); // an outdated switchSYN
         assert_eq!(c.answer(0, 5, false).number, 7);
         assert_eq!((c.owed, c.resident), (0, 2));
     }

@@ -1,20 +1,20 @@
-//! The frames of Floodgate.
+//! Control frames of Floodgate.
 
 use crate::declaration::Scheme;
 use crate::packet::{Frame, SchemeNumber, Words};
 
-/// What is credited of one destination.
+/// Credit for one destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credit {
-    /// The destination's endpoint.
+    /// Endpoint number of the destination.
     pub dst: u32,
-    /// Units of the window.
+    /// Units that the window gets back.
     pub units: u32,
-    /// Everything up to this number is credited.
+    /// Sequence number up to which all data are credited.
     pub number: u32,
 }
 
-/// Credits of one destination.
+/// A credit frame with one destination.
 // FG-20
 impl Frame for Credit {
     const SCHEME: SchemeNumber = Scheme::Floodgate.number();
@@ -40,7 +40,8 @@ impl Frame for Credit {
     }
 }
 
-/// Credits of several destinations: the list has three words for each, see [`Credits::list`].
+/// A credit frame with several destinations. Its list contains three words for each, see
+/// [`Credits::list`].
 // FG-25
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credits;
@@ -62,12 +63,12 @@ impl Frame for Credits {
 }
 
 impl Credits {
-    /// The words of some credits.
+    /// Encodes credits as words.
     pub fn list(credits: &[Credit]) -> impl Iterator<Item = u32> {
         credits.iter().flat_map(|c| [c.dst, c.units, c.number])
     }
 
-    /// The credits that a list of words names.
+    /// Decodes the credits from a list of words.
     pub fn named(list: &[u32]) -> impl Iterator<Item = Credit> {
         list.chunks_exact(3).map(|words| Credit {
             dst: words[0],
@@ -77,13 +78,14 @@ impl Credits {
     }
 }
 
-/// The endpoint `dst` was sent units up to this number, and no credit came (switchSYN).
+/// The switchSYN frame: data for endpoint `dst` were sent up to this number, and no credit has
+/// arrived.
 // FG-33
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchSyn {
-    /// The destination's endpoint.
+    /// Endpoint number of the destination.
     pub dst: u32,
-    /// Number of the last unit sent.
+    /// Sequence number of the last unit sent.
     pub number: u32,
 }
 
@@ -108,13 +110,13 @@ impl Frame for SwitchSyn {
     }
 }
 
-/// Pauses or resumes what goes to an endpoint (dstPause; PFC with tag).
+/// Pauses or resumes the packets to an endpoint (dstPause, PFC with tag).
 // FG-40, FG-45
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseDestination {
-    /// Pause, or resume.
+    /// True to pause, false to resume.
     pub on: bool,
-    /// The endpoint.
+    /// Endpoint number of the destination.
     pub dst: u32,
 }
 

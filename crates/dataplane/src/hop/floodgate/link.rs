@@ -1,5 +1,4 @@
-//! Links that fail and come back, as Floodgate sees it at one switch. The rules are in
-//! `specs/links.md`.
+//! Floodgate at one switch when links fail or recover. The rules are in `specs/links.md`.
 
 use super::Floodgate;
 use super::config::{CreditAt, Release};
@@ -10,15 +9,15 @@ use crate::sink::{DropCause, Sink};
 use crate::switch::context::Cx;
 use crate::switch::pipeline::Pipeline;
 
-/// Whether routes do not name a port for a destination.
+/// Returns true if a port is not a next hop of a destination.
 fn is_astray(port: u16, dst: u32, routes: &Routes) -> bool {
     !routes.next_hops(dst).contains(&port)
 }
 
 impl Floodgate {
-    /// New routes have come, and with them the windows that destinations begin with. Windows in use stay.
-    /// What was sent by a port that the routes do not name any more is over: it may return to this switch, and
-    /// would then wait for itself.
+    /// Applies new routes: sets the initial windows for new entries. Entries in use stay. Refunds
+    /// the data sent to former next hops: such data may return to this switch, which would then
+    /// wait for its own credit.
     // LNK-27
     pub(super) fn learn_routes(&mut self, routes: &Routes) {
         self.ways = ways(
@@ -31,8 +30,8 @@ impl Floodgate {
         self.give_back(routes, |port, dst| is_astray(port, dst, routes));
     }
 
-    /// A packet has left that was queued or held before new routes came. Returns whether windows got
-    /// it back, as no credit will say.
+    /// Refunds the window of a packet that was queued or parked before new routes arrived and has
+    /// left through a former next hop. Returns true if so; no credit will arrive for it.
     // LNK-27
     #[cold]
     pub(super) fn forget_astray(&mut self, port: u16, dst: u32, routes: &Routes) -> bool {
@@ -43,8 +42,7 @@ impl Floodgate {
         astray
     }
 
-    /// Windows get back what was sent by some streams of (port, destination), as if it were
-    /// credited.
+    /// Refunds the data in flight of some streams (port, destination) as if they were credited.
     // LNK-27
     fn give_back(&mut self, routes: &Routes, is_over: impl Fn(u16, u32) -> bool) {
         let over = self.numbers.as_mut().map(|n| n.forget(is_over));
@@ -56,8 +54,8 @@ impl Floodgate {
         }
     }
 
-    /// The link at a port has failed or is back. What was sent by it is over: credits for it will not
-    /// come, and windows get it back. Nobody is paused over it, in either direction.
+    /// Handles a link that fails or recovers. Refunds the data sent over it, because no credits
+    /// will arrive. Clears all pauses over this link in both directions.
     // LNK-27, FG-35
     pub(super) fn forget_link<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16) {
         self.told.forget(port);
@@ -67,15 +65,15 @@ impl Floodgate {
         self.release_all(cx);
     }
 
-    /// Lets every VOQ try.
+    /// Tries to release packets from every VOQ.
     pub(super) fn release_all<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
         self.ready.clear();
         self.ready.extend(self.pool.occupied());
         self.release_ready(cx);
     }
 
-    /// A packet that stood in an egress queue is dropped with its link: it was charged and not
-    /// sent, and is gone.
+    /// Handles a packet that is dropped from an egress queue because its link failed. It was
+    /// charged but not sent, so its window is refunded.
     // LNK-23, LNK-27
     pub(super) fn flushed<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, packet: &Packet) {
         if self.way(packet.dst, &cx.core.routes).is_none() {
@@ -107,7 +105,7 @@ impl Floodgate {
         }
     }
 
-    /// A packet that has just left its VOQ is dropped: no way leads on.
+    /// Drops a packet that has just left its VOQ and has no next hop.
     // LNK-27
     pub(super) fn drop_held<S: Sink>(
         &mut self,
@@ -131,8 +129,8 @@ impl Floodgate {
     }
 }
 
-/// Where a packet goes that leaves its VOQ: its own port, or, if the link there is down, the
-/// one that routes name now; else why it is lost.
+/// Returns the egress port of a packet that leaves its VOQ. If the link at its own port is down,
+/// this is the port of the current route. Returns the reason of the loss if there is none.
 // LNK-27
 pub(super) fn port_of_held(
     core: &Pipeline,

@@ -1,9 +1,10 @@
-//! Floodgate: windows by destination between switches, VOQs for what they hold back, credits
-//! (Liu et al., CoNEXT 2021; rules in `specs/floodgate.md`), and its relative PFC with tag.
+//! Floodgate (Liu et al., CoNEXT 2021; rules in `specs/floodgate.md`). Switches keep a sending
+//! window per destination, store packets without window in VOQs, and return credits upstream. PFC
+//! with tag, the paper's variant without windows, is here too.
 //!
-//! Here is what a switch knows and decides. One file each has the windows, the VOQs, the credits,
-//! the numbers that repair losses and the pauses by destination; `steps.rs` says what each step of a
-//! packet and each frame sets off in them.
+//! This file has the state of one switch and its decisions. The other files contain the windows,
+//! the VOQs, the credits, the sequence numbers that repair losses, and the pauses by destination.
+//! `steps.rs` has the reaction to each step of a packet and to each control frame.
 
 mod audit;
 mod config;
@@ -46,20 +47,20 @@ use senders::Senders;
 use voq::{Held, Pool};
 use window::{Way, Windows, ways};
 
-/// Why the switch wants to be called.
+/// Reason for a timer of the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Alarm {
-    /// The timer of an ingress port ends.
+    /// Credit timer of an ingress port.
     Credits(u16),
-    /// A stream of numbers has been silent for long, perhaps.
+    /// Timeout of a stream (egress port and destination) that may have received no credit.
     Silence(u32),
-    /// The ingress pipeline hears of the VOQs.
+    /// The ingress pipeline learns which VOQs have become empty (FG-61).
     Vup,
-    /// Full windows are cleared.
+    /// Window entries without packets in flight are removed from the table.
     Clear,
 }
 
-/// Thresholds of a port, in bytes.
+/// Pause and resume thresholds of a port, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct OffOn {
     off: u64,
@@ -75,29 +76,30 @@ impl OffOn {
         }
     }
 
-    /// Whether so few bytes resume what more had paused.
+    /// Returns true if a paused sender is to be resumed at this number of bytes.
     const fn resumes(self, bytes: u64) -> bool {
         bytes < self.on || bytes == 0
     }
 }
 
-/// What is held for an egress port.
+/// Bytes parked in VOQs for one egress port.
 #[derive(Clone, Copy, Debug, Default)]
 struct ForPort {
     held_bytes: u64,
-    /// Most bytes queued at it and held for it together.
+    /// Maximum of the bytes queued at the port plus the bytes parked for it.
     max_bytes: u64,
 }
 
-/// Floodgate at one switch.
+/// Floodgate state of one switch.
 #[derive(Debug)]
 pub struct Floodgate {
     config: FloodgateConfig,
     links: Vec<(Rate, Time)>,
     max_frame: u16,
-    /// By the set of routes of a destination.
+    /// Initial window and direction of destinations, indexed by the set of routes.
     ways: Vec<Way>,
-    /// Ports that lead to a switch, and of them those that lead up.
+    /// `to_switch`: ports whose neighbour is a switch. `upward`: ports that lead away from the
+    /// hosts.
     to_switch: Vec<bool>,
     upward: Vec<bool>,
     windows: Option<Windows>,
@@ -105,26 +107,28 @@ pub struct Floodgate {
     numbers: Option<Numbers>,
     pool: Pool,
     ports: Vec<ForPort>,
-    /// Credits of a destination wait while more bytes of it are held.
+    /// Credits of a destination are withheld while more bytes than this are parked for it.
     delay_bytes: u64,
-    /// Per port: of its host (dstPause), or of its egress queue (PFC with tag).
+    /// Pause thresholds per port: for the host at the port (dstPause), or for the egress queue of
+    /// the port (PFC with tag).
     thresholds: Vec<OffOn>,
-    /// Of what is held of a destination (PFC with tag).
+    /// Pause thresholds for the parked bytes of a destination (PFC with tag).
     held_thresholds: OffOn,
-    /// Whom this switch has paused.
+    /// Pairs of port and destination that this switch has paused.
     told: Paused,
-    /// What hosts sent that is still here, where that pauses them.
+    /// Bytes in this switch by sending host and destination, if pauses depend on them.
     senders: Option<Senders>,
-    /// Ports whose next hop has paused a destination (PFC with tag).
+    /// Pairs of port and destination that a next hop has paused (PFC with tag).
     paused_by: Paused,
     last_served: u32,
-    /// The port that is just sending a packet: it needs no kick.
+    /// Port that is sending a packet right now. It needs no call to start sending.
     departing: Option<u16>,
     alarms: BinaryHeap<Reverse<(Time, Alarm)>>,
-    /// An alarm for the ingress pipeline, or for clearing, is set.
+    /// `vup_set`, `clear_set`: the timer of the ingress pipeline, or of the removal of entries, is
+    /// set.
     vup_set: bool,
     clear_set: bool,
-    /// Kept for their memory.
+    /// Buffers that are reused so that no memory is allocated per packet.
     ready: Vec<u32>,
     collected: Vec<Credit>,
     words: Vec<u32>,
@@ -133,14 +137,14 @@ pub struct Floodgate {
     taken: u64,
 }
 
-/// The most that an amount is at any port.
+/// Returns the largest value of an amount over all ports, in bytes.
 fn most(amount: Amount, links: &[(Rate, Time)]) -> u64 {
     let all = links.iter().map(|&link| amount.bytes(link));
     all.max().unwrap_or(0)
 }
 
 impl Floodgate {
-    /// Which ports lead up, away from the hosts; before any packet.
+    /// Sets the ports that lead up, away from the hosts. Called before the first packet.
     // FG-14
     fn set_directions(&mut self, routes: &Routes, upward: &[bool]) {
         self.upward = upward.to_vec();
@@ -155,20 +159,21 @@ impl Floodgate {
         self.pool = Pool::new(self.config.voqs, leads(true) && leads(false));
     }
 
-    /// The way of a destination; `None`: this switch is its last hop.
+    /// Returns initial window and direction for a destination, or `None` if this switch is its last
+    /// hop.
     // FG-01
     #[inline]
     fn way(&self, dst: u32, routes: &Routes) -> Option<Way> {
         routes.set_of(dst).map(|set| self.ways[set])
     }
 
-    /// What a packet counts in windows.
+    /// Returns the units that a packet takes of its window.
     #[inline]
     fn units(&self, packet: &Packet) -> u32 {
         self.windows.as_ref().map_or(1, |w| w.units(packet))
     }
 
-    /// Whether a packet may go on.
+    /// Returns true if a packet may be sent on: its window has room, or no next hop has paused it.
     // FG-04, FG-45
     #[inline]
     fn is_open(&self, packet: &Packet, way: Way, routes: &Routes) -> bool {
@@ -178,7 +183,8 @@ impl Floodgate {
         }
     }
 
-    /// Whether a next hop of a destination has paused it. Others may have: they were next hops once.
+    /// Returns true if a current next hop of a destination has paused it. Pauses by former next
+    /// hops do not count.
     // FG-45, LNK-27
     #[inline]
     fn is_paused(&self, dst: u32, routes: &Routes) -> bool {
@@ -186,7 +192,7 @@ impl Floodgate {
         self.paused_by.any(dst) && routes.next_hops(dst).iter().any(has_paused)
     }
 
-    /// Whether a packet that arrives is to be held. Changes nothing.
+    /// Returns true if an arriving packet must be parked. Changes no state.
     // FG-01, FG-04
     #[inline]
     fn is_to_be_held(&self, packet: &Packet, routes: &Routes) -> bool {
@@ -199,7 +205,8 @@ impl Floodgate {
         self.pool.held(packet.dst).is_some() || !self.is_open(packet, way, routes)
     }
 
-    /// A data packet came in, whatever becomes of it.
+    /// Counts an arriving data packet for its credit, before the packet is queued, parked or
+    /// dropped.
     // FG-28, FG-30
     #[inline]
     fn note_arrival(&mut self, in_port: u16, packet: &Packet) {
@@ -216,7 +223,7 @@ impl Floodgate {
         }
     }
 
-    /// Charges a packet that goes on to its window.
+    /// Charges a packet that is sent on to its window.
     fn charge(&mut self, packet: &Packet, way: Way) {
         let units = self.units(packet);
         if let Some(windows) = &mut self.windows {
@@ -224,7 +231,7 @@ impl Floodgate {
         }
     }
 
-    /// A window may be full now: it is cleared at the next time for that.
+    /// Sets the timer that removes the entries of full windows, at the next multiple of its period.
     // FG-07
     #[inline]
     fn clear_later<S: Sink>(&mut self, now: Time, sink: &mut S) {
@@ -236,7 +243,7 @@ impl Floodgate {
         }
     }
 
-    /// Puts a packet into its VOQ; it keeps its egress port.
+    /// Adds a packet to the VOQ of its destination. The packet keeps its egress port.
     // FG-12
     fn put_in_voq(
         &mut self,
@@ -257,14 +264,15 @@ impl Floodgate {
         self.fill(port, queued_bytes);
     }
 
-    /// Notes how much waits for a port, queued and held.
+    /// Updates the maximum of queued plus parked bytes of a port.
     #[inline]
     fn fill(&mut self, port: u16, queued_bytes: u64) {
         let of = &mut self.ports[port as usize];
         of.max_bytes = of.max_bytes.max(of.held_bytes + queued_bytes);
     }
 
-    /// The packet that a VOQ may release now, taken out of it, with what its destination has left.
+    /// Removes the first packet of a VOQ if it may be sent. Returns it with the rest of its
+    /// destination.
     // FG-13
     fn release(
         &mut self,
@@ -290,7 +298,7 @@ impl Floodgate {
         Some((id, held, way))
     }
 
-    /// Puts the VOQs that may release into the order of their turns.
+    /// Sorts the VOQs that may release packets: the turn starts after the VOQ served last.
     // FG-13
     fn take_turns(&mut self) {
         self.ready.sort_unstable();
@@ -299,7 +307,7 @@ impl Floodgate {
         self.ready.rotate_left(first);
     }
 
-    /// Credits of a destination are withheld.
+    /// Returns true if the credits of a destination are withheld.
     // FG-26
     #[inline]
     fn withholds(&self, dst: u32) -> bool {
@@ -311,7 +319,7 @@ impl Floodgate {
         sink.wake(at);
     }
 
-    /// Handles a frame of the neighbour at a port. `list` lies beside it.
+    /// Handles a control frame that arrived at a port. `list` contains its further words.
     fn take_frame<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, frame: &Packet, list: &[u32]) {
         if let Some(credit) = Credit::read(frame) {
             self.take_credits(cx, port, std::iter::once(credit));
@@ -479,7 +487,7 @@ impl HopScheme for Floodgate {
                     return Outcome::Park;
                 }
             }
-            // FG-34: a dropped packet returns its credit
+            // FG-34: a dropped packet returns its credit.
             Step::Refuse(packet) if packet.kind() == Kind::Data => self.earn(cx, packet),
             Step::Park { port, id } => self.park(cx, port, id),
             Step::Enqueue { port, packet, .. } => self.pass(cx, port, packet),
@@ -539,7 +547,7 @@ impl HopScheme for Floodgate {
         self.pool.for_each(arena, visit);
     }
 
-    /// The scheme's own audit checks this.
+    /// The scheme's own audit checks pauses at the end of a run.
     fn pauses_upstream(&self) -> bool {
         false
     }

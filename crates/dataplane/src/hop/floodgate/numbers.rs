@@ -1,40 +1,40 @@
-//! Numbers of data and credits between two switches: how a window outlives losses.
+//! Sequence numbers of data and credits between two switches. They restore windows after losses.
 
 use crate::mixed::MixedMap;
 use crate::units::Time;
 
-/// What an egress port has sent towards one destination.
+/// Data of an egress port towards one destination.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     port: u16,
     dst: u32,
-    /// Units sent, and how many of them are credited (serial numbers).
+    /// Units sent, and units credited so far (serial numbers of 32 bits).
     sent: u32,
     credited: u32,
-    /// When a credit last came, or sending began, or was asked about.
+    /// Time of the last credit or switchSYN, or of the start of sending.
     heard_ps: Time,
-    /// An alarm is set.
+    /// True if a timer is set for this stream.
     watched: bool,
 }
 
-/// What there is to do at an alarm.
+/// Action when the timer of a stream expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Silence {
-    /// Nothing is in flight.
+    /// No data are in flight.
     Over,
-    /// Look again then.
+    /// Check again at this time.
     Until(Time),
-    /// Ask by this port about this destination, up to this number, and look again.
+    /// Send a switchSYN with (port, destination, last number sent), and check again at this time.
     Ask(u16, u32, u32, Time),
 }
 
-/// The sender's numbers of a switch.
+/// Sequence numbers of the data that a switch sends.
 #[derive(Debug)]
 pub(super) struct Numbers {
     timeout_ps: Time,
     streams: Vec<Stream>,
     index: MixedMap<u64, u32>,
-    /// Units sent and not credited.
+    /// Units sent but not credited.
     pub in_flight: u64,
 }
 
@@ -48,7 +48,8 @@ impl Numbers {
         }
     }
 
-    /// A packet is sent: its number, and an alarm with a stream's name if one is to be set.
+    /// Assigns a number to a packet that is sent. Returns it, and the expiry and index of a timer
+    /// that must be set.
     // FG-30, FG-33
     pub fn send(
         &mut self,
@@ -81,7 +82,7 @@ impl Numbers {
         (stream.sent, alarm)
     }
 
-    /// A credit came. Returns the units that it gives back.
+    /// Applies the number of a credit. Returns the units to refund to the window.
     // FG-31, FG-32
     pub fn credited(&mut self, now: Time, port: u16, dst: u32, number: u32) -> u32 {
         let key = u64::from(port) << 32 | u64::from(dst);
@@ -92,7 +93,7 @@ impl Numbers {
         stream.heard_ps = now;
         let units = number.wrapping_sub(stream.credited);
         if units > stream.sent.wrapping_sub(stream.credited) {
-            return 0; // older than what is known
+            return 0; // an outdated credit
         }
         stream.credited = number;
         debug_assert!(self.in_flight >= u64::from(units), "units in flight"); // FG-31
@@ -100,8 +101,8 @@ impl Numbers {
         units
     }
 
-    /// All that was sent by streams of (port, destination) is over. Returns, per destination, the
-    /// units that no credit is waited for any more.
+    /// Treats the data of some streams (port, destination) as lost. Returns the units per
+    /// destination for which no credit will arrive any more.
     // LNK-27
     pub fn forget(&mut self, is_over: impl Fn(u16, u32) -> bool) -> Vec<(u32, u32)> {
         let mut over = Vec::new();
@@ -120,7 +121,7 @@ impl Numbers {
         over
     }
 
-    /// The alarm of a stream rings.
+    /// Returns the action when the timer of a stream expires.
     // FG-33
     pub fn silence(&mut self, now: Time, nth: u32) -> Silence {
         let stream = &mut self.streams[nth as usize];
@@ -136,7 +137,7 @@ impl Numbers {
         Silence::Ask(stream.port, stream.dst, stream.sent, now + self.timeout_ps)
     }
 
-    /// Streams known, for the report of memory.
+    /// Returns the number of streams, for the report of memory.
     pub fn len(&self) -> usize {
         self.streams.len()
     }

@@ -1,14 +1,14 @@
-//! Who upstream is paused for which destination: hosts by dstPause, switches by PFC with tag.
+//! Destinations that are paused at a neighbour: at hosts by dstPause, at switches by PFC with tag.
 
 use crate::mixed::MixedMap;
 
-/// A port and a destination as one key.
+/// Combines a port and a destination into one key.
 #[inline]
 pub(super) const fn pair(port: u16, dst: u32) -> u64 {
     (port as u64) << 32 | dst as u64
 }
 
-/// Pairs of port and destination, and how many ports each destination has.
+/// Set of pairs of port and destination, with the number of ports per destination.
 #[derive(Debug, Default)]
 pub(super) struct Paused {
     pairs: MixedMap<u64, ()>,
@@ -16,7 +16,7 @@ pub(super) struct Paused {
 }
 
 impl Paused {
-    /// Adds a pair. Returns whether that is news.
+    /// Adds a pair. Returns true if it is new.
     // FG-40, FG-46
     pub fn add(&mut self, port: u16, dst: u32) -> bool {
         let news = self.pairs.insert(pair(port, dst), ()).is_none();
@@ -26,7 +26,7 @@ impl Paused {
         news
     }
 
-    /// Takes a pair out. Returns whether it was there.
+    /// Removes a pair. Returns true if it was in the set.
     pub fn remove(&mut self, port: u16, dst: u32) -> bool {
         let there = self.pairs.remove(&pair(port, dst)).is_some();
         if there && let Some(count) = self.ports.get_mut(&dst) {
@@ -39,7 +39,7 @@ impl Paused {
         there
     }
 
-    /// Takes all pairs of a port out.
+    /// Removes all pairs of a port.
     // LNK-27
     pub fn forget(&mut self, port: u16) {
         for (of, dst) in self.all() {
@@ -49,24 +49,24 @@ impl Paused {
         }
     }
 
-    /// Whether a pair is there.
+    /// Returns true if the set contains a pair.
     #[inline]
     pub fn has(&self, port: u16, dst: u32) -> bool {
         self.pairs.contains_key(&pair(port, dst))
     }
 
-    /// Whether a destination has any port.
+    /// Returns true if the set contains a pair of this destination.
     #[inline]
     pub fn any(&self, dst: u32) -> bool {
         !self.ports.is_empty() && self.ports.contains_key(&dst)
     }
 
-    /// Whether there is no pair.
+    /// Returns true if the set contains no pair.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// All pairs, in order.
+    /// Returns all pairs, in ascending order.
     pub fn all(&self) -> Vec<(u16, u32)> {
         let mut all: Vec<u64> = self.pairs.keys().copied().collect();
         all.sort_unstable();

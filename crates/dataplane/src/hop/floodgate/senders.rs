@@ -1,22 +1,22 @@
-//! What each host sent to each destination and is still here, for pauses that look at that.
+//! Bytes in the switch by sending host and destination, for pauses that depend on them.
 
 use super::pause::pair;
 use crate::mixed::MixedMap;
 
-/// Bytes of a host for a destination that never pause it.
+/// Bytes of a host for a destination that never cause a pause.
 // FGC-36
 const FREE_BYTES: u64 = 4096;
 
-/// Bytes by the host's port and the destination.
+/// Bytes in the switch, by port of the sending host and by destination.
 #[derive(Debug, Default)]
 pub(super) struct Senders {
     bytes: MixedMap<u64, u64>,
-    /// Bytes of all of them.
+    /// Sum over all hosts and destinations, in bytes.
     pub total_bytes: u64,
 }
 
 impl Senders {
-    /// A packet came in by a host's port. Returns the bytes that count now.
+    /// Adds a packet that arrived from a host. Returns the bytes above the free amount.
     // FGC-36
     pub fn came(&mut self, port: u16, dst: u32, size_bytes: u64) -> u64 {
         let bytes = self.bytes.entry(pair(port, dst)).or_insert(0);
@@ -25,7 +25,7 @@ impl Senders {
         bytes.saturating_sub(FREE_BYTES)
     }
 
-    /// Such a packet left. Returns the bytes that count now.
+    /// Subtracts a packet that left the switch. Returns the bytes above the free amount.
     pub fn left(&mut self, port: u16, dst: u32, size_bytes: u64) -> u64 {
         let key = pair(port, dst);
         let Some(bytes) = self.bytes.get_mut(&key) else {

@@ -1,4 +1,4 @@
-//! What packets and frames set off in Floodgate's parts, step by step.
+//! Reaction of Floodgate to each step of a packet through the switch and to each control frame.
 
 use super::config::{CreditAt, HoldBy, Release};
 use super::credit::Credits;
@@ -13,14 +13,15 @@ use crate::switch::pipeline::Pipeline;
 use crate::switch::place::Place;
 use crate::switch::steps::Steps;
 
-/// Bytes in the egress queues of a port, frames between neighbours left out.
+/// Returns the bytes in the egress queues of a port, without control frames to the neighbour.
 fn egress_bytes(core: &Pipeline, port: u16) -> u64 {
     let frames = core.queueing.queue_of(port, 0, 0);
     core.queueing.ports[port as usize].bytes - core.queueing.get(frames).bytes()
 }
 
 impl Floodgate {
-    /// A packet may be one too many of its host for its destination.
+    /// Counts a packet from a host. Pauses its destination at that host if the threshold is
+    /// reached.
     // FGC-36
     fn came_from_host<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
         let Packet {
@@ -34,7 +35,8 @@ impl Floodgate {
         }
     }
 
-    /// A packet of a host left.
+    /// Counts the departure of a packet from a host. Resumes its destination at that host if
+    /// possible.
     // FGC-36
     pub(super) fn left_of_host<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
         let port = packet.ingress;
@@ -48,7 +50,7 @@ impl Floodgate {
         }
     }
 
-    /// A packet that is not parked joined its queue.
+    /// Charges a packet that joined its egress queue without being parked.
     // FG-04
     pub(super) fn pass<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, packet: &Packet) {
         if self.senders.is_some() {
@@ -68,7 +70,7 @@ impl Floodgate {
         {
             self.earn(cx, packet);
         }
-        // FG-45: the egress queue of the last hop.
+        // FG-45: check the egress queue at the last hop.
         if way.is_none() && matches!(self.config.by, HoldBy::Tags(_)) {
             let over = egress_bytes(cx.core, port) > self.thresholds[port as usize].off;
             if over && self.to_switch[packet.ingress as usize] {
@@ -107,7 +109,8 @@ impl Floodgate {
             self.pause_destination(cx, packet.ingress, packet.dst);
         }
         if self.config.vup_ps.is_some() || self.config.release == Release::Behind {
-            // FG-15, FG-61: it may only pass through.
+            // FG-15, FG-61: the packet joined its VOQ only to keep the order and may leave it
+            // again.
             self.ready.clear();
             self.ready
                 .extend(self.pool.held(packet.dst).map(|held| held.voq));
@@ -115,7 +118,8 @@ impl Floodgate {
         }
     }
 
-    /// Releases packets of the VOQs in `ready`, one of each in turn, as long as any may go.
+    /// Releases packets from the VOQs in `ready`, one packet of each in turn, until no packet may
+    /// leave.
     // FG-13
     pub(super) fn release_ready<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
         self.take_turns();
@@ -193,7 +197,7 @@ impl Floodgate {
         true
     }
 
-    /// PFC with tag: whether others wait at the port of the packet that comes next out of a VOQ.
+    /// Returns true (PFC with tag) if packets wait at the egress port of the first packet of a VOQ.
     // FG-47
     #[inline]
     fn is_occupied(&self, core: &Pipeline, voq: u32, arena: &Arena) -> bool {
@@ -204,7 +208,8 @@ impl Floodgate {
             })
     }
 
-    /// Less is held of a destination than before: hosts and upstreams may hear of it.
+    /// Reacts to fewer parked bytes of a destination: resumes hosts and upstream switches and sends
+    /// the credits that are no longer withheld.
     // FG-26, FG-27, FG-40, FG-46
     fn held_less<S: Sink>(&mut self, cx: &mut Cx<'_, S>, dst: u32, bytes: u64, released: u64) {
         if self.told.any(dst) && self.senders.is_none() {
@@ -233,7 +238,7 @@ impl Floodgate {
         }
     }
 
-    /// A data packet that came by `packet.ingress` earns its credit.
+    /// Adds the credit for a data packet that arrived through `packet.ingress`.
     // FG-20, FG-21
     #[inline]
     pub(super) fn earn<S: Sink>(&mut self, cx: &mut Cx<'_, S>, packet: &Packet) {
@@ -254,7 +259,8 @@ impl Floodgate {
         }
     }
 
-    /// Sends the credits of a port, if there are enough for that, or else waits for its timer.
+    /// Sends the credits of a port if their bytes suffice, and otherwise sets the timer of the
+    /// port.
     // FG-22, FG-24, FG-27
     fn send_or_wait<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16) {
         let (pool, delay_bytes) = (&self.pool, self.delay_bytes);
@@ -288,7 +294,7 @@ impl Floodgate {
         self.collected = collected;
     }
 
-    /// One frame of credits.
+    /// Sends one credit frame.
     // FG-25
     fn emit_credits<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, credits: &[Credit]) {
         if cx.core.is_dead(port) {
@@ -310,7 +316,7 @@ impl Floodgate {
         cx.arena.set_list(id, &self.words);
     }
 
-    /// Credits came from the next hop at `port`.
+    /// Applies credits that arrived from the next hop at `port`, and releases packets.
     // FG-13, FG-31
     pub(super) fn take_credits<S: Sink>(
         &mut self,
@@ -323,7 +329,7 @@ impl Floodgate {
             self.take_one(cx, port, credit);
         }
         if self.windows.as_ref().is_some_and(|w| w.is_hashed()) {
-            // FG-06: others may share the window.
+            // FG-06: other destinations may share the window.
             self.ready.clear();
             self.ready.extend(self.pool.occupied());
         }
@@ -351,7 +357,7 @@ impl Floodgate {
             .extend(self.pool.held(credit.dst).map(|held| held.voq));
     }
 
-    /// An upstream has heard nothing for long.
+    /// Answers a switchSYN: an upstream switch has received no credit for its timeout.
     // FG-33
     pub(super) fn answer_syn<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, syn: SwitchSyn) {
         let withheld = self.withholds(syn.dst);
@@ -363,7 +369,7 @@ impl Floodgate {
         self.emit_credits(cx, port, &[credit]);
     }
 
-    /// The next hop at `port` pauses or resumes a destination.
+    /// Applies a pause or resume of a destination by the next hop at `port`.
     // FG-45
     pub(super) fn obey_destination<S: Sink>(
         &mut self,
@@ -386,7 +392,7 @@ impl Floodgate {
     }
 
     fn pause_destination<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, dst: u32) {
-        // LNK-27
+        // LNK-27: send no pause over a failed link.
         if !cx.core.is_dead(port) && self.told.add(port, dst) {
             self.counters.dst_pauses += 1;
             self.tell_destination(cx, port, dst, true);
@@ -405,7 +411,7 @@ impl Floodgate {
         cx.emit(port, frame.packet(self.config.frame_bytes));
     }
 
-    /// A packet leaves by `port`.
+    /// Handles the departure of a packet by `port`.
     // FG-21, FG-30
     #[inline]
     pub(super) fn left<S: Sink>(
@@ -447,10 +453,10 @@ impl Floodgate {
                 self.earn(cx, packet);
             }
         }
-        // FG-47, LNK-27
+        // FG-47, LNK-27: the port is idle, or windows were refunded; VOQs may release packets.
         let idle = self.windows.is_none() && egress_bytes(cx.core, port) == 0;
         if (idle || astray) && self.pool.counts.in_use > 0 {
-            // This very port looks again when the packet has left.
+            // This port selects its next packet anyway after the current one. It needs no call.
             self.departing = Some(port);
             self.release_all(cx);
             self.departing = None;
@@ -460,7 +466,8 @@ impl Floodgate {
         }
     }
 
-    /// Less waits at a port of the last hop than before: upstreams that are paused may hear of it.
+    /// Reacts to a shorter egress queue at the last hop: resumes paused upstream switches if
+    /// possible.
     // FG-45, FG-46
     pub(super) fn queue_less<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16, dst: u32) {
         if !self.told.any(dst) || !matches!(self.config.by, HoldBy::Tags(_)) {
@@ -473,7 +480,7 @@ impl Floodgate {
         }
     }
 
-    /// Serves the alarms that are due.
+    /// Runs all timers that have expired.
     pub(super) fn serve_alarms<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
         while let Some(&std::cmp::Reverse((at, what))) = self.alarms.peek() {
             if at > cx.now {

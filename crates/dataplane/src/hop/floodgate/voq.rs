@@ -1,4 +1,4 @@
-//! Virtual output queues: where packets of a destination wait that may not go on.
+//! Virtual output queues (VOQs). They store packets of destinations that may not be sent on.
 
 use super::config::Voqs;
 use crate::hash::mix32;
@@ -9,57 +9,58 @@ use crate::packet::{Arena, NO_PACKET, PacketId};
 struct Voq {
     head: PacketId,
     tail: PacketId,
-    /// Destinations that have it.
+    /// Number of destinations that use this VOQ.
     users: u32,
 }
 
-/// What a destination has in its VOQ.
+/// Packets of one destination in its VOQ.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub voq: u32,
     pub packets: u32,
     pub bytes: u64,
-    /// Packets that were released and wait behind others at their port (FG-15).
+    /// Released packets that are still in the low-priority queue of their egress port (FG-15).
     pub behind: u32,
 }
 
 impl Held {
-    /// Nothing of it is here any more that others must not overtake.
+    /// Returns true if no packet of the destination is left that a new packet could overtake.
     pub const fn is_gone(&self) -> bool {
         self.packets == 0 && self.behind == 0
     }
 }
 
-/// What was counted.
+/// Counters of the VOQs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PoolCounts {
-    /// VOQs in use, and the most that ever were.
+    /// VOQs in use, now and at most.
     pub in_use: u32,
     pub max_in_use: u32,
-    /// Bytes held, and the most that ever were.
+    /// Bytes in VOQs, now and at most.
     pub bytes: u64,
     pub max_bytes: u64,
     pub packets: u64,
-    /// Destinations that got a VOQ by hash because none was empty.
+    /// Destinations that share a VOQ, chosen by hash, because none was empty.
     pub hashed: u64,
 }
 
-/// The VOQs of a switch.
+/// All VOQs of a switch.
 #[derive(Debug)]
 pub(super) struct Pool {
     voqs: Vec<Voq>,
-    /// Bit per VOQ: nobody has it.
+    /// One bit per VOQ, set if no destination uses it.
     free: Vec<u64>,
-    /// VOQs below this are for destinations below the switch, the others for the rest; 0: no groups.
+    /// VOQs below this number serve destinations below the switch, the others all other
+    /// destinations. 0: one group for all.
     split: u32,
-    /// More are made when all are taken.
+    /// True if a new VOQ is created when all are in use.
     grows: bool,
     held: MixedMap<u32, Held>,
     pub counts: PoolCounts,
 }
 
 impl Pool {
-    /// The VOQs of a switch that forwards `both` up and down, or one way only.
+    /// Creates the VOQs. `both`: the switch forwards both up and down, so two groups are possible.
     pub fn new(voqs: Voqs, both: bool) -> Self {
         let (count, split, grows) = match voqs {
             Voqs::PerDestination => (0, 0, true),
@@ -91,7 +92,8 @@ impl Pool {
         self.free[nth / 64] |= 1 << (nth % 64);
     }
 
-    /// What is held of a destination, or was until the ingress has heard that it is not.
+    /// Returns the state of a destination that has a VOQ. With VUPs a destination keeps its empty
+    /// VOQ until the ingress pipeline learns of it.
     #[inline]
     pub fn held(&self, dst: u32) -> Option<&Held> {
         if self.counts.in_use == 0 {
@@ -100,13 +102,13 @@ impl Pool {
         self.held.get(&dst)
     }
 
-    /// Bytes held of a destination.
+    /// Returns the bytes of a destination in its VOQ.
     #[inline]
     pub fn bytes_of(&self, dst: u32) -> u64 {
         self.held(dst).map_or(0, |held| held.bytes)
     }
 
-    /// First empty VOQ of a range.
+    /// Returns the first empty VOQ of a range.
     fn first_free(&self, from: u32, to: u32) -> Option<u32> {
         let (first, last) = (from / 64, to.div_ceil(64));
         (first..last).find_map(|word| {
@@ -119,7 +121,7 @@ impl Pool {
         })
     }
 
-    /// The VOQ of a destination that has none yet.
+    /// Selects a VOQ for a destination that has none yet.
     // FG-10, FG-11, FG-14
     fn choose(&mut self, dst: u32, below: bool) -> u32 {
         let count = self.voqs.len() as u32;
@@ -158,7 +160,7 @@ impl Pool {
         voq
     }
 
-    /// Holds a packet; `below`: its destination lies below the switch.
+    /// Adds a packet to the VOQ of its destination. `below`: the destination lies below the switch.
     pub fn push(&mut self, id: PacketId, below: bool, arena: &mut Arena) {
         let hot = arena.hot_mut(id);
         hot.next = NO_PACKET;
@@ -183,14 +185,14 @@ impl Pool {
         v.tail = id;
     }
 
-    /// The first packet of a VOQ.
+    /// Returns the first packet of a VOQ.
     pub fn head(&self, voq: u32) -> Option<PacketId> {
         let head = self.voqs[voq as usize].head;
         (head != NO_PACKET).then_some(head)
     }
 
-    /// Takes the first packet of a VOQ out, `behind`: to wait behind others at its port. Returns what
-    /// its destination still has, or `None` where there is no packet.
+    /// Removes the first packet of a VOQ and returns it with the rest of its destination. `behind`:
+    /// the packet moves to the low-priority queue of its port. Returns `None` if the VOQ is empty.
     pub fn pop(&mut self, voq: u32, behind: bool, arena: &Arena) -> Option<(PacketId, Held)> {
         let v = &mut self.voqs[voq as usize];
         let id = v.head;
@@ -218,7 +220,8 @@ impl Pool {
         Some((id, *held))
     }
 
-    /// A packet that waited behind others has left its port. Returns whether its destination is gone.
+    /// Counts the departure of a packet from the low-priority queue of its port. Returns true if
+    /// its destination has no packet left.
     // FG-15
     pub fn left_behind(&mut self, dst: u32) -> bool {
         self.held.get_mut(&dst).is_some_and(|held| {
@@ -231,7 +234,7 @@ impl Pool {
         })
     }
 
-    /// A destination without packets gives its VOQ back.
+    /// Releases the VOQ of a destination that has no packets.
     // FG-10
     pub fn leave(&mut self, dst: u32) {
         let Some(held) = self.held.remove(&dst) else {
@@ -251,7 +254,7 @@ impl Pool {
         }
     }
 
-    /// Destinations that have a VOQ though nothing of them is held, in order.
+    /// Returns the destinations that have a VOQ but no packets, in ascending order.
     pub fn drained(&self) -> Vec<u32> {
         let all = self.held.iter().filter(|(_, held)| held.is_gone());
         let mut drained: Vec<u32> = all.map(|(&dst, _)| dst).collect();
@@ -259,14 +262,14 @@ impl Pool {
         drained
     }
 
-    /// Numbers of the VOQs that hold packets, in order.
+    /// Returns the numbers of the VOQs that contain packets, in ascending order.
     pub fn occupied(&self) -> impl Iterator<Item = u32> + '_ {
         let all = self.voqs.iter().enumerate();
         all.filter(|(_, v)| v.head != NO_PACKET)
             .map(|(nth, _)| nth as u32)
     }
 
-    /// Calls `visit` with every packet that is held.
+    /// Calls `visit` with every packet in a VOQ.
     pub fn for_each(&self, arena: &Arena, mut visit: impl FnMut(PacketId)) {
         for v in &self.voqs {
             let mut id = v.head;
@@ -277,7 +280,7 @@ impl Pool {
         }
     }
 
-    /// Destinations and what is held of them, in order.
+    /// Returns all destinations with a VOQ and their state, in ascending order.
     pub fn destinations(&self) -> Vec<(u32, Held)> {
         let mut all: Vec<_> = self.held.iter().map(|(&dst, &held)| (dst, held)).collect();
         all.sort_unstable_by_key(|(dst, _)| *dst);

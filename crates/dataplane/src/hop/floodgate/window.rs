@@ -1,4 +1,4 @@
-//! The sending windows of a switch: what each destination has in flight, and how much it may.
+//! Sending windows of a switch: the units in flight of each destination and their limit.
 
 use super::config::{WindowConfig, WindowUnit};
 use crate::hash::mix32;
@@ -7,20 +7,20 @@ use crate::packet::Packet;
 use crate::route::Routes;
 use crate::units::{Rate, Time};
 
-/// A destination, or those that share an entry.
+/// Window of a destination, or of the destinations that share an entry.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     initial: u64,
-    /// Units that have been charged and not refunded.
+    /// Units charged and not refunded yet.
     in_flight: u64,
 }
 
-/// How a switch forwards to the destinations of one set of equal-cost ports.
+/// Window and direction of all destinations with the same set of equal-cost ports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
     /// Initial window in units.
     pub initial: u64,
-    /// The destinations lie below the switch.
+    /// True if the destinations lie below the switch.
     pub below: bool,
 }
 
@@ -30,13 +30,13 @@ pub(super) struct Windows {
     unit: WindowUnit,
     table: MixedMap<u32, Window>,
     hashed: Option<u32>,
-    /// Sum of what is in flight.
+    /// Units in flight, over all destinations.
     pub in_flight: u64,
     pub max_entries: u64,
     pub cleared: u64,
 }
 
-/// Initial window in units where packets leave by one of `ports`.
+/// Returns the initial window, in units, of destinations that are reached through `ports`.
 // FG-02, FG-03
 fn initial(config: &WindowConfig, ports: impl Iterator<Item = (Rate, Time)>, frame: u16) -> u64 {
     let interval_ps = config.credit.aggregation.map_or(0, |a| a.interval_ps);
@@ -54,7 +54,7 @@ fn initial(config: &WindowConfig, ports: impl Iterator<Item = (Rate, Time)>, fra
     }
 }
 
-/// Per set of routes, the window and direction of the destinations that it leads to.
+/// Returns, for each set of routes, the window and direction of the destinations that it leads to.
 pub(super) fn ways(
     config: Option<&WindowConfig>,
     routes: &Routes,
@@ -84,7 +84,7 @@ impl Windows {
         }
     }
 
-    /// What a packet takes of a window.
+    /// Returns the units that a packet takes of its window.
     #[inline]
     pub fn units(&self, packet: &Packet) -> u32 {
         match self.unit {
@@ -93,7 +93,7 @@ impl Windows {
         }
     }
 
-    /// The entry of a destination.
+    /// Returns the key of the entry of a destination.
     // FG-06
     #[inline]
     fn key(&self, dst: u32, way: Way) -> u32 {
@@ -106,12 +106,12 @@ impl Windows {
         }
     }
 
-    /// Whether entries are shared.
+    /// Returns true if destinations can share an entry.
     pub const fn is_hashed(&self) -> bool {
         self.hashed.is_some()
     }
 
-    /// Whether the window has space for this many units.
+    /// Returns true if the window of a destination has room for this number of units.
     // FG-04, FG-05
     #[inline]
     pub fn has_room(&self, dst: u32, way: Way, units: u32) -> bool {
@@ -121,7 +121,7 @@ impl Windows {
         }
     }
 
-    /// Charges units to a window.
+    /// Charges units to the window of a destination.
     #[inline]
     pub fn charge(&mut self, dst: u32, way: Way, units: u32) {
         let key = self.key(dst, way);
@@ -134,7 +134,7 @@ impl Windows {
         self.max_entries = self.max_entries.max(self.table.len() as u64);
     }
 
-    /// Gives units back to a window.
+    /// Refunds units to the window of a destination.
     #[inline]
     pub fn refund(&mut self, dst: u32, way: Way, units: u32) {
         let key = self.key(dst, way);
@@ -147,7 +147,7 @@ impl Windows {
         self.in_flight -= units;
     }
 
-    /// Clears full windows.
+    /// Removes the entries of full windows.
     // FG-07
     pub fn clear(&mut self) {
         let before = self.table.len();
@@ -155,7 +155,7 @@ impl Windows {
         self.cleared += (before - self.table.len()) as u64;
     }
 
-    /// What the entries say is in flight, for the books.
+    /// Returns the sum of the units in flight over all entries, for the audit.
     pub fn sum(&self) -> u64 {
         self.table.values().map(|window| window.in_flight).sum()
     }

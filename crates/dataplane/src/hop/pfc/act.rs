@@ -1,4 +1,5 @@
-//! PFC at work in a switch: it pauses and resumes classes of upstream neighbours.
+//! Actions of PFC in a switch: sends the frames that pause and resume classes of upstream
+//! neighbours.
 
 use super::said;
 use crate::classes::classes_of;
@@ -8,7 +9,8 @@ use crate::space::Excess;
 use crate::switch::context::Cx;
 
 impl<S: Sink> Cx<'_, S> {
-    /// A packet entered the buffer: pauses its upstream if its ingress has too much.
+    /// Pauses the upstream of a packet that entered the buffer if its ingress exceeds the
+    /// threshold.
     #[inline(always)]
     pub(crate) fn pause_if_over(&mut self, port: u16, class: u8, excess: Excess) {
         let core = &mut *self.core;
@@ -17,7 +19,7 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Returns the buffer of a packet, if it has some.
+    /// Releases the buffer space of a packet, if it has any, and resumes its upstream if possible.
     pub(crate) fn release_buffer(&mut self, id: PacketId) {
         let packet = *self.arena.hot(id);
         self.arena.hot_mut(id).flags &= !flag::BUFFERED;
@@ -26,13 +28,14 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Drops a packet that is in the buffer and in no queue.
+    /// Drops a packet that occupies buffer but is in no queue.
     pub(crate) fn discard(&mut self, port: u16, id: PacketId, cause: DropCause) {
         self.release_buffer(id);
         self.drop(Some(port), id, cause);
     }
 
-    /// Sends the pause or the resume of a class to the upstream at a port. Not inlined, because few packets need it.
+    /// Sends a pause or resume of a class to the upstream at a port. Not inlined, because few
+    /// packets need it.
     // SW-41
     #[inline(never)]
     pub(crate) fn send_pause(&mut self, port: u16, class: u8, xoff: bool) {
@@ -76,8 +79,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Removes the resume of a class that still waits at a port, so that the pause which it would have ended
-    /// goes on. Returns true if the pause itself still waits; `None`: no resume waits.
+    /// Removes a resume of this class that is still queued at the port, so that the earlier pause
+    /// continues. Returns true if the pause frame is queued too, and `None` if no resume is queued.
     // SW-44
     fn take_resume_back(&mut self, port: u16, class: u8) -> Option<bool> {
         if !self.core.pfc.takes_back {
@@ -100,7 +103,8 @@ impl<S: Sink> Cx<'_, S> {
         Some(paused)
     }
 
-    /// Continues a pause whose resume was removed. A pause with a time is repeated, unless it still waits.
+    /// Continues a pause whose resume was removed. A pause with a duration is sent again, unless
+    /// its frame is still queued.
     // SW-44
     fn go_on(&mut self, port: u16, class: u8, paused: bool) {
         let Some(refresh) = &mut self.core.pfc.refresh else {
@@ -120,7 +124,7 @@ impl<S: Sink> Cx<'_, S> {
         self.sink.pfc_refresh_sent(port, class, frame);
     }
 
-    /// Repeats the pauses that are due, and plans the next call.
+    /// Repeats the pauses that are due, and schedules the next call.
     // QNT-05
     pub(crate) fn repeat_pauses(&mut self) {
         while let Some((port, class)) = self.core.pfc.repeats(self.now) {
@@ -132,13 +136,13 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// The link at a port has failed or is back: the upstream there is not paused.
+    /// Clears the pauses at a port whose link has failed or recovered.
     // LNK-21
     pub(crate) fn forget_pauses(&mut self, port: u16) {
         self.core.pfc.forget(self.now, port);
     }
 
-    /// The link is back: pauses an ingress at once that still has too much in the buffer.
+    /// Pauses the classes at a port that still exceed their threshold after the link recovered.
     // LNK-22
     pub(crate) fn pause_again(&mut self, port: u16) {
         let core = &mut *self.core;

@@ -1,30 +1,32 @@
-//! The frames of PFC.
+//! Control frames of PFC.
 
 use crate::classes::ClassSet;
 use crate::declaration::Scheme;
 use crate::packet::{Frame, Packet, SchemeNumber, Words};
 
-/// Pauses classes of the neighbour's port until they are resumed, or resumes them.
+/// Pauses classes of the neighbour's port until a resume frame, or resumes them.
 // SW-41
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseClasses {
-    /// XOFF, or XON.
+    /// True for XOFF, false for XON.
     pub on: bool,
-    /// The classes, as bits.
+    /// Classes to pause or resume, as a bit set.
     pub classes: ClassSet,
 }
 
-/// Pauses classes of the neighbour's port for a time. Such frames are repeated while nothing moves.
+/// Pauses classes of the neighbour's port for a duration. The sender repeats the frame while the
+/// pause must last.
 // QNT-02
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseFor {
-    /// For how long, in times in which the link sends 512 bits; not 0.
+    /// Duration in pause quanta (times in which the link sends 512 bits); not 0.
     pub quanta: u16,
-    /// The classes, as bits.
+    /// Classes to pause, as a bit set.
     pub classes: ClassSet,
 }
 
-/// What a frame of PFC says: whether it pauses or resumes, and which classes, as bits.
+/// Returns the content of a PFC frame: true if it pauses, false if it resumes, and the classes as a
+/// bit set.
 #[must_use]
 pub fn said(frame: &Packet) -> Option<(bool, ClassSet)> {
     let lasting = PauseClasses::read(frame).map(|said| (said.on, said.classes));

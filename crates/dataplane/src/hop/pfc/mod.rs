@@ -1,5 +1,5 @@
-//! Priority flow control (IEEE 802.1Qbb): an ingress that has too much of a class in the buffer pauses that
-//! class of its upstream.
+//! Priority flow control (IEEE 802.1Qbb). If the packets of an ingress port and class fill too much
+//! buffer, the switch pauses this class at the upstream neighbour.
 //!
 //! The buffer (`switch/mmu.rs`) reports the bytes of an ingress. `thresholds.rs` decides, and `spfc.rs` gives
 //! some ports a larger threshold. `act.rs` sends the frames. The rules are in `specs/switch.md` and
@@ -27,26 +27,27 @@ use spfc::Victims;
 pub use spfc::{ABOUT as VICTIM_ABOUT, Interval, VictimSpec, WORD as VICTIM_WORD, counting_number};
 use thresholds::Thresholds;
 
-/// PFC at a switch. It is at every switch, and does nothing where the buffer is not lossless.
+/// PFC state of a switch. Every switch has it. Without a lossless buffer it never pauses.
 #[derive(Debug)]
 pub(crate) struct Pfc {
     thresholds: Thresholds,
-    /// Classes that may be paused, as bits.
+    /// Classes that may be paused, as a bit set.
     pausable: ClassSet,
-    /// Per ingress port: the classes that are paused upstream, as bits.
+    /// Per ingress port: classes that are paused upstream, as a bit set.
     paused: Vec<ClassSet>,
-    /// Of them those whose headroom still has packets from before the link came back. // LNK-22
+    /// Paused classes whose headroom still contains packets from before the link recovered. //
+    /// LNK-22
     lagging: Vec<ClassSet>,
     frame_bytes: u16,
     pauses: u64,
     resumes: u64,
-    /// Where pauses run out, and are repeated before.
+    /// Timers that repeat pauses before they expire, if pauses have a duration.
     refresh: Option<Box<Refresh>>,
-    /// A pause takes a resume back that still waits at its port.
+    /// True if a pause removes a resume of the same class that is still queued at the port.
     takes_back: bool,
 }
 
-/// Bytes of a pause frame, where there are any.
+/// Returns the size of a pause frame in bytes, or `None` without PFC.
 #[must_use]
 pub const fn frame_bytes<H>(config: &SwitchConfig<H>) -> Option<u16> {
     match &config.mmu.admission {
@@ -65,7 +66,8 @@ pub(crate) fn obey<P: Ports>(ports: &mut P, port: u16, frame: &Packet) {
     }
 }
 
-/// The classes, as bits, that PFC may pause. HPCC's simulator pauses every class of the buffer.
+/// Returns the classes that PFC may pause, as a bit set. HPCC's simulator pauses every class of the
+/// buffer.
 fn pausable<H>(config: &SwitchConfig<H>) -> ClassSet {
     let Admission::Pfc(pfc) = &config.mmu.admission else {
         return 0;
@@ -79,13 +81,13 @@ fn pausable<H>(config: &SwitchConfig<H>) -> ClassSet {
     })
 }
 
-/// Whether a pause takes a resume back that has not left yet. HPCC's simulator sends each frame.
+/// Returns true if a pause removes a queued resume. HPCC's simulator sends every frame.
 // SW-44, NS3-12
 fn takes_back<H>(config: &SwitchConfig<H>) -> bool {
     matches!(&config.mmu.admission, Admission::Pfc(pfc) if pfc.accounting == Accounting::Pool)
 }
 
-/// When the pauses that this configuration sends are repeated.
+/// Returns the timers that repeat pauses, or `None` if pauses have no duration.
 fn refresh<H>(config: &SwitchConfig<H>, ports: &[(Rate, Time)]) -> Option<Box<Refresh>> {
     let Admission::Pfc(pfc) = &config.mmu.admission else {
         return None;
@@ -141,7 +143,8 @@ impl Pfc {
         ]);
     }
 
-    /// A packet that came in by `port` leaves the buffer. Returns true if its upstream may resume.
+    /// Counts a packet from ingress `port` that leaves the buffer. Returns true if its upstream may
+    /// resume.
     #[inline(always)]
     pub fn leave(&mut self, now: Time, mmu: &mut Mmu, port: u16, class: u8, size: u64) -> bool {
         self.thresholds.departing(now, mmu, port, class, size);
@@ -159,14 +162,14 @@ impl Pfc {
         true
     }
 
-    /// True if a class of the upstream at a port is paused.
+    /// Returns true if a class of the upstream at a port is paused.
     #[inline(always)]
     pub fn is_paused(&self, port: u16, class: u8) -> bool {
         self.paused[port as usize] >> class & 1 != 0
     }
 
-    /// A packet entered the buffer, and its ingress then has this excess. Returns true if the upstream is to be
-    /// paused.
+    /// Counts a packet that entered the buffer. `excess` contains the bytes of its ingress beyond
+    /// the reserve. Returns true if the upstream must be paused.
     #[inline(always)]
     pub fn entered(&mut self, now: Time, mmu: &Mmu, port: u16, class: u8, excess: Excess) -> bool {
         let may_pause = self.pausable & !self.paused[port as usize];
@@ -177,7 +180,8 @@ impl Pfc {
         true
     }
 
-    /// Returns the cause of a drop. Headroom that packets fill from before a link came back is a loss by the link.
+    /// Returns the cause of a drop. If packets from before a link failure fill the headroom, the
+    /// link is the cause.
     // LNK-22
     pub fn drop_cause(&self, port: u16, class: u8, cause: DropCause) -> DropCause {
         match cause {
@@ -206,7 +210,7 @@ impl Pfc {
         self.thresholds.note_resume(now, port, class);
     }
 
-    /// The link of an ingress has failed or come back: its upstream is not paused.
+    /// Clears the pauses of an ingress port whose link has failed or recovered.
     // LNK-21
     fn forget(&mut self, now: Time, port: u16) {
         for class in classes_of(self.paused[port as usize]) {
@@ -217,7 +221,8 @@ impl Pfc {
         }
     }
 
-    /// The link of an ingress is back: pauses the classes of which it still has too much, and returns them as bits.
+    /// Pauses the classes that still exceed their threshold after the link of an ingress recovered.
+    /// Returns the paused classes as a bit set.
     // LNK-22
     fn pause_again(&mut self, now: Time, mmu: &Mmu, port: u16) -> ClassSet {
         for class in classes_of(self.pausable) {
@@ -230,13 +235,13 @@ impl Pfc {
         self.paused[port as usize]
     }
 
-    /// Ingresses whose upstream is paused, as (port, class), in order.
+    /// Returns the paused ingress ports and classes as (port, class), in ascending order.
     pub fn pausing(&self) -> impl Iterator<Item = (u16, u8)> + '_ {
         let ports = (0..).zip(&self.paused);
         ports.flat_map(|(port, &classes)| classes_of(classes).map(move |class| (port, class)))
     }
 
-    /// The frame that pauses or resumes a class of the upstream at a port.
+    /// Returns the frame that pauses or resumes a class of the upstream at a port.
     fn frame(&self, class: u8, xoff: bool) -> Packet {
         let classes = 1 << class;
         match &self.refresh {
@@ -248,7 +253,7 @@ impl Pfc {
         }
     }
 
-    /// A port and class whose pause is to be repeated now.
+    /// Returns a port and class whose pause must be repeated now, and restarts its timer.
     fn repeats(&mut self, now: Time) -> Option<(u16, u8)> {
         let refresh = self.refresh.as_mut()?;
         let (port, class) = refresh.due(now)?;
@@ -257,12 +262,12 @@ impl Pfc {
         Some((port, class))
     }
 
-    /// Returns the bytes of an ingress and class, and its threshold now.
+    /// Returns the bytes of an ingress and class, and its current threshold.
     pub fn level(&self, now: Time, mmu: &Mmu, port: u16, class: u8) -> Level {
         self.thresholds.level_now(now, mmu, port, class)
     }
 
-    /// Reports which classes of which upstream are paused.
+    /// Reports the paused classes of each upstream neighbour.
     pub fn explain_stall(&self, say: &mut dyn FnMut(String)) {
         for (port, class) in self.pausing() {
             say(format!(
@@ -384,13 +389,13 @@ mod tests {
     fn a_dynamic_threshold_shrinks_as_the_pool_fills() {
         let alpha = PfcThreshold::Dynamic(Alpha::new(1.0));
         let mut m = buffer(110_000, pfc(alpha), 2);
-        // Two headrooms of 5000: a pool of 100 000. Alone, an ingress gets half of it.
+        // Two headrooms of 5000 leave a pool of 100 000. Alone, an ingress gets half of it.
         let mut entered = 0;
         while !m.enter(0, 1000, Space::Pool) {
             entered += 1000;
         }
         assert_eq!(entered, 50_000);
-        // The next one gets half of the 49 000 that are free.
+        // The second ingress gets half of the 49 000 that are free.
         let mut entered = 0;
         while !m.enter(1, 1000, Space::Pool) {
             entered += 1000;
@@ -416,7 +421,7 @@ mod tests {
     // SW-18
     #[test]
     fn the_frame_that_crosses_finds_room_in_the_pool_however_full_it_is() {
-        // A static threshold that three ingresses together can exceed by far: the pool runs dry.
+        // Three ingress ports can together exceed the pool: their static thresholds are larger.
         let mut m = buffer(15_000 + 24_000, pfc(PfcThreshold::Static(20_000)), 3);
         assert_eq!(m.mmu.free(), 24_000);
         let mut told = [false; 3];
@@ -429,7 +434,7 @@ mod tests {
         }
         assert_eq!(told, [true; 3]);
         assert!(m.mmu.free() < 3 * 1048);
-        // Nobody is below its threshold by the offset before the last frames have room again.
+        // No ingress resumes until the last frames have room again.
         assert!(!m.leave(0, 1048));
         assert!(!m.leave(0, 1048));
         assert!(m.leave(0, 1048));

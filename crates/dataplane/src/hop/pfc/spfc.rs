@@ -1,5 +1,6 @@
-//! SPFC: which ingress ports carry victims. The circuit of Fig. 10 of its paper for every port (rules in
-//! `specs/spfc.md`); what follows from a port's state is in `mmu.rs`.
+//! SPFC: detects ingress ports that carry victim flows, with the circuit of Fig. 10 of the paper
+//! for every port. The rules are in `specs/spfc.md`. `thresholds.rs` applies the larger threshold
+//! of victim ports.
 
 mod spec;
 
@@ -9,40 +10,40 @@ use crate::declaration::Counter;
 use crate::units::{Rate, Time};
 pub use spec::{ABOUT, Interval, VictimSpec, WORD};
 
-/// Packets that victim ports kept though the normal threshold would have paused them.
+/// Packets that victim ports kept although the normal threshold would have paused them.
 pub(super) const SPARED: Counter = Counter::sum("spfc_spared");
-/// The most bytes that victim ports ever held beyond the pool of a switch.
+/// Maximum of the bytes of victim ports beyond the pool of a switch.
 pub(super) const BESIDE: Counter = Counter::largest("spfc_beside_bytes");
-/// Pauses of ports that were victim ports.
+/// Pauses of ports that were victim ports until then.
 pub(super) const VICTIM_PAUSES: Counter = Counter::sum("spfc_victim_pauses");
 
-/// The circuit of one ingress port.
+/// Circuit of one ingress port.
 #[derive(Clone, Copy, Debug)]
 struct Port {
-    /// TC: when the interval that is under way ends.
+    /// TC (timer): end of the current interval.
     ends_ps: Time,
-    /// IRC: departures in this interval.
+    /// IRC (rate counter): departures in this interval.
     departed: u64,
-    /// IRC's output when the last interval ended.
+    /// Output of IRC at the end of the last interval.
     was_enough: bool,
-    /// The counting number: from here on IRC's output is 1.
+    /// Counting number: IRC's output is 1 from this number of departures.
     enough: u64,
-    /// SH: a victim port.
+    /// SH (state holder): true for a victim port.
     held: bool,
-    /// Classes that the port pauses, as bits; any of them holds the reset.
+    /// Classes that the port pauses, as a bit set. SH stays reset while it is not empty.
     pausing: ClassSet,
-    /// It waits for its first RESUME.
+    /// True until the first RESUME, if the port cannot become a victim before it.
     waits: bool,
 }
 
-/// The circuits of a switch.
+/// Circuits of all ports of a switch.
 #[derive(Debug)]
 pub(super) struct Victims {
     config: VictimConfig,
     ports: Vec<Port>,
 }
 
-/// SPFC-13, SPFC-14: departures that make a victim of a port of this rate.
+/// SPFC-13, SPFC-14: returns the departures per interval that make a port of this rate a victim.
 #[must_use]
 pub fn counting_number(config: &VictimConfig, rate: Rate, max_frame: u16) -> u64 {
     let bytes = u128::from(rate.bytes_in(config.interval_ps)) << 16;
@@ -71,7 +72,7 @@ impl Victims {
         }
     }
 
-    /// Lets TC run out as often as it has by now: SH takes over IRC's output, unless it is reset.
+    /// Ends all intervals up to `now`. At each end SH takes the output of IRC, unless it is reset.
     // SPFC-10, SPFC-11, SPFC-19
     #[inline]
     fn advance(&mut self, now: Time, port: u16) {
@@ -81,21 +82,21 @@ impl Victims {
             return;
         }
         let whole = (now - p.ends_ps) / interval_ps;
-        // Of several intervals that are over, nothing departed in the last one.
+        // If several intervals have ended, the last one had no departures.
         p.was_enough = whole == 0 && p.departed >= p.enough;
         p.held = p.pausing == 0 && !p.waits && p.was_enough;
         p.departed = 0;
         p.ends_ps += (whole + 1) * interval_ps;
     }
 
-    /// Whether the port is in the victim state.
+    /// Returns true if the port is a victim port now.
     #[inline]
     pub fn is_victim(&mut self, now: Time, port: u16) -> bool {
         self.advance(now, port);
         self.ports[port as usize].held
     }
 
-    /// The same for those who only look: what TC would have done since is not done.
+    /// Returns the same as `is_victim`, but changes no state. Used for reports.
     // SPFC-19
     pub fn looks_victim(&self, now: Time, port: u16) -> bool {
         let p = &self.ports[port as usize];
@@ -108,7 +109,7 @@ impl Victims {
         }
     }
 
-    /// A packet leaves that came in by this port.
+    /// Counts a packet from this ingress port that leaves the switch.
     // SPFC-11, SPFC-15
     #[inline]
     pub fn departed(&mut self, now: Time, port: u16, size: u64) {
@@ -119,7 +120,7 @@ impl Victims {
         };
     }
 
-    /// The port sends a PAUSE for a class. Returns whether it was a victim port until now.
+    /// Records a PAUSE of a class. Returns true if the port was a victim port until now.
     // SPFC-12, SPFC-17
     pub fn paused(&mut self, now: Time, port: u16, class: u8) -> bool {
         self.advance(now, port);
@@ -128,7 +129,7 @@ impl Victims {
         std::mem::take(&mut p.held)
     }
 
-    /// The port sends a RESUME for a class.
+    /// Records a RESUME of a class.
     // SPFC-12, SPFC-16, SPFC-17, SPFC-20
     pub fn resumed(&mut self, now: Time, port: u16, class: u8) {
         self.advance(now, port);
@@ -141,7 +142,7 @@ impl Victims {
         }
     }
 
-    /// Whether the circuits know of exactly the pauses that there are, given as bits of classes by port.
+    /// Compares the paused classes of the circuits with those of PFC, given as bit sets per port.
     // AUD-01
     pub fn audit(&self, told: &[ClassSet]) -> Option<String> {
         let ports = (0u16..).zip(told);
@@ -155,7 +156,7 @@ impl Victims {
         })
     }
 
-    /// Classes that a port pauses, as the circuit knows them.
+    /// Returns the classes that a port pauses according to its circuit.
     pub fn pausing(&self, port: u16) -> ClassSet {
         self.ports[port as usize].pausing
     }
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(counting_number(&short, RATE, 1000), 1);
     }
 
-    // SPFC-11, SPFC-12: the truth table of Fig. 10, with the state before.
+    // SPFC-11, SPFC-12: the truth table of Fig. 10, with the previous state.
     #[test]
     fn truth_table_of_the_state_holder() {
         for (reset, full, before, after) in [
@@ -243,7 +244,7 @@ mod tests {
         let end = v.ports[0].ends_ps;
         assert!(!v.is_victim(end - 1, 0));
         assert!(v.is_victim(end, 0), "what departed during the pause counts");
-        // A pause over the end of an interval: its departures are lost for the state.
+        // A pause spans the end of an interval: its departures do not count.
         (0..3).for_each(|_| v.departed(end + 1, 0, 1000));
         v.paused(end + 2, 0, 2);
         assert!(!v.is_victim(2 * end, 0));
@@ -313,7 +314,7 @@ mod tests {
         Resume,
     }
 
-    /// The circuit, stepped picosecond by picosecond with a clock that counts down.
+    /// Reference model: the circuit in steps of one picosecond with a timer that counts down.
     struct Clocked {
         tc: Time,
         left: Time,

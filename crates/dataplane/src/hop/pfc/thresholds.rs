@@ -1,5 +1,5 @@
-//! When an ingress pauses and resumes its upstream: thresholds that are static, dynamic (a share of the free
-//! pool), or equal shares of the buffer, and the larger threshold of victim ports.
+//! PFC thresholds of an ingress port: static, dynamic (a share of the free pool), or an equal share
+//! of the buffer. SPFC gives victim ports a larger threshold.
 
 use super::Victims;
 use crate::classes::ClassSet;
@@ -9,20 +9,20 @@ use crate::space::Excess;
 use crate::switch::mmu::Mmu;
 use crate::units::{Rate, Time};
 
-/// The thresholds of a switch.
+/// PFC thresholds of a switch.
 #[derive(Debug)]
 pub(super) struct Thresholds {
     threshold: PfcThreshold,
     xon_offset: u64,
-    /// The last pause was that of a victim port.
+    /// True if the last paused port was a victim port.
     last_by_victim: bool,
-    /// The state of the ports, if victims are told apart.
+    /// State of the ports, if the switch detects victim ports.
     victims: Option<Box<Victims>>,
-    /// Packets that a victim port kept though the normal threshold was passed.
+    /// Packets that a victim port kept although the normal threshold was exceeded.
     pub spared: u64,
-    /// Pauses of ports that were victim ports.
+    /// Pauses of ports that were victim ports until then.
     pub victim_pauses: u64,
-    /// The most bytes that there ever were beyond the pool.
+    /// Maximum of the bytes beyond the pool.
     pub beside_bytes: u64,
 }
 
@@ -46,7 +46,8 @@ impl Thresholds {
         }
     }
 
-    /// Bytes that an ingress may have in the pool before it is paused; a victim port has its own limit.
+    /// Returns the bytes that an ingress may have in the pool before it is paused. Victim ports
+    /// have another limit.
     #[inline(always)]
     fn xoff_threshold(&self, mmu: &Mmu) -> u64 {
         match self.threshold {
@@ -56,8 +57,8 @@ impl Thresholds {
         }
     }
 
-    /// Whether an ingress that has passed the normal threshold, or found the pool full, keeps what it
-    /// has, as a victim port.
+    /// Returns true if an ingress above the normal threshold, or with a full pool, is not paused
+    /// because it is a victim port.
     // SPFC-01, SPFC-02, SPFC-03, SPFC-08
     fn spares(&mut self, now: Time, mmu: &Mmu, port: u16, inside: u64) -> bool {
         let Some(victims) = &mut self.victims else {
@@ -70,7 +71,7 @@ impl Thresholds {
         spared
     }
 
-    /// The ingress was paused.
+    /// Records that an ingress was paused.
     // SPFC-07, SPFC-12
     pub fn note_pause(&mut self, now: Time, port: u16, class: u8) {
         if let Some(victims) = &mut self.victims {
@@ -79,7 +80,7 @@ impl Thresholds {
         }
     }
 
-    /// The ingress was resumed.
+    /// Records that an ingress was resumed.
     // SPFC-12
     pub fn note_resume(&mut self, now: Time, port: u16, class: u8) {
         if let Some(victims) = &mut self.victims {
@@ -87,13 +88,13 @@ impl Thresholds {
         }
     }
 
-    /// What an ingress looks like that was paused just now.
+    /// Returns the bytes and the threshold of an ingress that has just been paused.
     // SPFC-40
     pub fn level(&self, mmu: &Mmu, port: u16, class: u8) -> Level {
         self.level_of(mmu, port, class, self.last_by_victim)
     }
 
-    /// What an ingress looks like.
+    /// Returns the current bytes and threshold of an ingress.
     // RCD-13
     pub fn level_now(&self, now: Time, mmu: &Mmu, port: u16, class: u8) -> Level {
         let victims = self.victims.as_ref();
@@ -109,20 +110,20 @@ impl Thresholds {
         mmu.level_beside(port, class, threshold_bytes, victim)
     }
 
-    /// True if an ingress that is not paused must be paused. It got the bytes in its headroom after a pause.
+    /// Returns true if an ingress that is not paused must be paused.
     #[inline(always)]
     pub fn must_pause(&mut self, now: Time, mmu: &Mmu, port: u16, excess: Excess) -> bool {
         if let Some(books) = mmu.replay() {
             return books.must_pause(port, excess);
         }
-        // SW-18: no ingress may count on the end of the pool.
+        // SW-18: keep room for the last frames, however full the pool is.
         let last = excess.pool > 0 && !mmu.room_for_last_frames();
-        // SW-13: pause above the threshold
+        // SW-13: pause above the threshold.
         let over = last || excess.pool > self.xoff_threshold(mmu);
         excess.headroom > 0 || over && !self.spares(now, mmu, port, excess.pool)
     }
 
-    /// True if a paused ingress may be resumed.
+    /// Returns true if a paused ingress may be resumed.
     // SW-14, SPFC-04
     #[inline(always)]
     pub fn may_resume(&self, mmu: &Mmu, port: u16, excess: Excess) -> bool {
@@ -133,7 +134,8 @@ impl Thresholds {
         excess.headroom == 0 && (excess.pool == 0 || below && mmu.room_for_last_frames())
     }
 
-    /// Counts a packet that came in by `port` and leaves the buffer, for the circuits of victim ports.
+    /// Counts a packet from ingress `port` that leaves the buffer, for the detection of victim
+    /// ports.
     #[inline]
     pub fn departing(&mut self, now: Time, mmu: &Mmu, port: u16, class: u8, size: u64) {
         if let Some(victims) = &mut self.victims
@@ -143,8 +145,9 @@ impl Thresholds {
         }
     }
 
-    /// Checks that the bytes beyond the pool never exceeded their memory, and were 0 unless a victim port was
-    /// spared. The circuits of victim ports must agree with the paused classes of each ingress.
+    /// Checks that the bytes beyond the pool never exceeded their limit, and were 0 unless a victim
+    /// port was spared. The paused classes of each ingress must agree with those of the victim
+    /// detection.
     // AUD-01, SPFC-09
     pub fn audit(&self, mmu: &Mmu, paused: &[ClassSet]) -> Option<String> {
         let victims = self.victims.as_ref()?;
