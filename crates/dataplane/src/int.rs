@@ -1,5 +1,5 @@
-//! In-network telemetry: what switches write on a data packet and the receiver returns to the
-//! sender (HPCC paper, §3.1 and Fig. 7).
+//! In-network telemetry (INT): records that switches add to a data packet and that the receiver
+//! returns to the sender (HPCC paper, §3.1 and Fig. 7).
 
 pub mod wire;
 
@@ -8,19 +8,19 @@ use crate::units::Time;
 
 pub use wire::Layout;
 
-/// What switches write into telemetry, and hence how senders read it.
+/// Format of telemetry records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IntFormat {
     /// Exact numbers that never wrap.
     #[default]
     Exact,
-    /// Records of 8 bytes, to the bit (HPCC-30).
+    /// Bit-exact records of 8 bytes (HPCC-30).
     Wire(Layout),
 }
 
 impl IntFormat {
-    /// Time and bytes between the record of a hop and the next one: ps, bytes. A time of 0 means
-    /// that the stamp is not later.
+    /// Returns the time (ps) and the bytes between two records of a hop. A time of 0 means that the
+    /// second time stamp is not later.
     #[inline]
     #[must_use]
     pub fn since(self, last: &IntHop, new: &IntHop) -> (Time, u64) {
@@ -34,50 +34,50 @@ impl IntFormat {
     }
 }
 
-/// Which bytes of its egress port a switch counts in telemetry.
+/// Bytes of the egress port that a switch counts in telemetry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counter {
-    /// Those that left: txBytes, the paper's choice.
+    /// Bytes that left the port: txBytes, as in the paper.
     #[default]
     Sent,
-    /// Those that joined the queue: rxBytes, in the same place (HPCC-31).
+    /// Bytes that joined the queue: rxBytes, in the same field (HPCC-31).
     Arrived,
 }
 
-/// INT on a switch. Which bytes count is said per class, in [`ClassConfig::int`](crate::config::ClassConfig::int); class 0 stands
-/// for the pause frames that the switch sends itself.
+/// INT configuration of a switch. [`ClassConfig::int`](crate::config::ClassConfig::int) selects the
+/// classes whose bytes count. Class 0 contains the pause frames of the switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntConfig {
-    /// Exact numbers, or the records of 8 bytes.
+    /// Exact numbers, or records of 8 bytes.
     pub format: IntFormat,
     /// Bytes that left, or bytes that arrived.
     pub counter: Counter,
 }
 
-/// Switches that one stack can hold.
+/// Maximum number of switches in one stack.
 pub const MAX_HOPS: usize = 8;
 
-/// Bytes that telemetry of `hops` switches adds to a packet: two for hop count and pathID, eight
-/// for each switch.
+/// Returns the bytes that telemetry of `hops` switches adds to a packet: two for hop count and
+/// pathID, and eight for each switch.
 #[must_use]
 pub const fn padding_bytes(hops: u16) -> u16 {
     2 + 8 * hops // HPCC-24
 }
 
-/// What one egress port wrote as the packet left it (HPCC-01).
+/// Record of one egress port, written when the packet left (HPCC-01).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntHop {
-    /// When the packet left the port's queue.
+    /// Time when the packet left the port's queue.
     pub ts_ps: Time,
     /// Bytes that the port had sent before this packet (HPCC-02).
     pub tx_bytes: u64,
-    /// Bytes that stay in the port's queues behind this packet (HPCC-02).
+    /// Bytes that remain in the port's queues after this packet (HPCC-02).
     pub qlen_bytes: u32,
     /// Speed of the port in 10⁶ bits per second.
     pub rate_mbps: u32,
 }
 
-/// The telemetry of one packet.
+/// INT stack of one packet: its telemetry records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IntStack {
     len: u8,
@@ -86,15 +86,15 @@ pub struct IntStack {
 }
 
 impl IntStack {
-    /// Makes it empty.
+    /// Removes all records.
     #[inline]
     pub fn clear(&mut self) {
         self.len = 0;
         self.path = 0;
     }
 
-    /// Adds what switch `switch` says. Past [`MAX_HOPS`] the stack stays as it is; the program that builds
-    /// the network refuses longer paths with INT. Says whether there was room.
+    /// Adds the record of switch `switch`. Returns false if the stack is full ([`MAX_HOPS`]) and
+    /// does not change it. Networks with INT and longer paths are refused earlier.
     #[inline]
     pub fn push(&mut self, switch: u32, hop: IntHop) -> bool {
         let Some(slot) = self.hops.get_mut(self.len as usize) else {
@@ -106,21 +106,22 @@ impl IntStack {
         true
     }
 
-    /// The hops so far, in the order of the path.
+    /// Returns the records in the order of the path.
     #[inline]
     #[must_use]
     pub fn hops(&self) -> &[IntHop] {
         &self.hops[..self.len as usize]
     }
 
-    /// XOR of the switches' identifiers (pathID, HPCC-10): tells that the path changed.
+    /// Returns the XOR of the switches' identifiers (pathID, HPCC-10). It shows whether the path
+    /// changed.
     #[inline]
     #[must_use]
     pub const fn path(&self) -> u16 {
         self.path
     }
 
-    /// What it says.
+    /// Returns the content of the stack.
     #[inline]
     #[must_use]
     pub fn telemetry(&self) -> Telemetry<'_> {
@@ -131,7 +132,7 @@ impl IntStack {
     }
 }
 
-/// The telemetry of a packet, wherever it lies.
+/// Telemetry of a packet, independent of its storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Telemetry<'a> {
     /// See [`IntStack::path`].
@@ -140,10 +141,10 @@ pub struct Telemetry<'a> {
     pub hops: &'a [IntHop],
 }
 
-/// Hops that lie side by side in [`Stacks`]: as many as a way through three tiers has.
+/// Number of hops that [`Stacks`] stores in one piece: the length of a path through three tiers.
 const FRONT: usize = 5;
 
-/// The first hops of a packet, two cache lines.
+/// First hops of a packet, in two cache lines.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 struct Front {
@@ -152,11 +153,11 @@ struct Front {
     hops: [IntHop; FRONT],
 }
 
-/// The others.
+/// Other hops of a packet.
 type Back = [IntHop; MAX_HOPS - FRONT];
 
-/// The telemetry of all packets of an arena. Where no way is longer than five switches, nothing is
-/// held for more.
+/// Telemetry of all packets of an arena. If no path has more than five switches, the memory for
+/// more hops is not allocated.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     fronts: Vec<Front>,
@@ -164,7 +165,7 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    /// Makes the stack of a packet empty. There are at most `packets` of them.
+    /// Clears the stack of a packet. The arena has at most `packets` packets.
     #[inline]
     pub fn clear(&mut self, id: u32, packets: usize) {
         if id as usize >= self.fronts.len() {
@@ -175,8 +176,9 @@ impl Stacks {
         front.path = 0;
     }
 
-    /// [`IntStack::push`], on the stack of a packet. The hop is written where it stays, field by field:
-    /// built elsewhere and copied, it would wait for its parts to reach the cache.
+    /// Adds a record like [`IntStack::push`], to the stack of a packet. The record is written in
+    /// place, field by field. A copy of a complete record would be slower because it waits for the
+    /// stores of its fields.
     #[inline(always)]
     pub fn push(&mut self, id: u32, switch: u32, hop: IntHop) -> bool {
         let front = &mut self.fronts[id as usize];
@@ -203,7 +205,7 @@ impl Stacks {
         self.fronts.resize(packets, Front::default());
     }
 
-    /// Gives the empty stack of a packet its path and hops, at most [`MAX_HOPS`].
+    /// Sets the path and the hops, at most [`MAX_HOPS`], of an empty stack.
     pub fn fill(&mut self, id: u32, path: u16, hops: &[IntHop]) {
         let (first, others) = hops.split_at(hops.len().min(FRONT));
         let front = &mut self.fronts[id as usize];
@@ -215,7 +217,7 @@ impl Stacks {
         self.fronts[id as usize].path = path;
     }
 
-    /// The place of a hop that does not fit the front.
+    /// Returns the place of a hop that does not fit the first part.
     #[cold]
     #[inline(never)]
     fn behind(backs: &mut Vec<Back>, packets: usize, id: u32, nth: usize) -> &mut IntHop {
@@ -225,7 +227,7 @@ impl Stacks {
         &mut backs[id as usize][nth]
     }
 
-    /// The last hop of a packet, to change.
+    /// Returns the last hop of a packet for writing.
     pub fn last_mut(&mut self, id: u32) -> Option<&mut IntHop> {
         let front = &mut self.fronts[id as usize];
         let last = usize::from(front.len).checked_sub(1)?;
@@ -235,7 +237,7 @@ impl Stacks {
         }
     }
 
-    /// What the stack of a packet says. Only a stack that does not lie side by side is copied, to `room`.
+    /// Returns the content of a packet's stack. A stack in two pieces is copied to `room`.
     #[inline]
     pub fn telemetry<'a>(&'a self, id: u32, room: &'a mut Option<IntStack>) -> Telemetry<'a> {
         let front = &self.fronts[id as usize];
@@ -248,7 +250,7 @@ impl Stacks {
         }
     }
 
-    /// The stack of a packet, a copy.
+    /// Returns a copy of a packet's stack.
     #[inline(never)]
     pub fn get(&self, id: u32) -> IntStack {
         let front = &self.fronts[id as usize];
@@ -264,7 +266,7 @@ impl Stacks {
         stack
     }
 
-    /// Whether no packet has ever had one.
+    /// Returns true if no packet has ever had a stack.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.fronts.is_empty()
@@ -289,7 +291,7 @@ mod tests {
         assert_eq!((size_of::<Front>(), align_of::<Front>()), (128, 64));
     }
 
-    /// Against the stack that stands alone, over all lengths, on records used again.
+    /// Compares with a separate `IntStack`, for all lengths, with reused records.
     #[test]
     fn stacks_of_an_arena_are_like_any_stack() {
         let mut stacks = Stacks::default();

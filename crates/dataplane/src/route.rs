@@ -1,7 +1,7 @@
-//! Where a packet goes: the egress ports of a switch by destination.
+//! Routing: the egress ports of a switch for each destination.
 //!
-//! Endpoints (ports of hosts) are grouped by the switch that they hang on, so a table has one
-//! entry per such switch, not per host.
+//! Endpoints (ports of hosts) are grouped by the switch to which they are attached. A routing table
+//! has one entry per group, not per endpoint.
 
 mod tree;
 
@@ -16,24 +16,26 @@ use crate::prefetch::prefetch;
 
 use tree::{Row, Tree};
 
-/// Where the endpoints of the network are; the same for all switches.
+/// Attachment of all endpoints of the network; the same for all switches.
 #[derive(Debug)]
 pub struct Endpoints {
-    /// Group of each endpoint: the index of its switch among switches with hosts; where its own link
-    /// is down, that and `groups`, to which nothing leads.
+    /// Group of each endpoint: the index of its switch among switches with hosts. If its own link
+    /// is down, `groups` is added, and no route leads to such a group.
     pub group: Vec<u32>,
-    /// How many groups there are.
+    /// Number of groups.
     pub groups: u32,
-    /// Port of that switch that leads to it.
+    /// Port of its switch to which each endpoint is attached.
     pub port: Vec<u16>,
-    /// IP address of each, for [`PathChoice::Tuple`]; else empty.
+    /// IP address of each endpoint for [`PathChoice::Tuple`]; otherwise empty.
     pub address: Vec<u32>,
-    /// Endpoints of each group, where all have as many, one after the other, at ports in a row.
+    /// Endpoints per group, if all groups are equal in size and their endpoints and ports are
+    /// consecutive.
     per_group: Option<u32>,
 }
 
 impl Endpoints {
-    /// Of `groups` groups. Per endpoint its group, its port there and, for [`PathChoice::Tuple`], its address.
+    /// Creates `groups` groups. Each endpoint has its group, its port there and, for
+    /// [`PathChoice::Tuple`], its address.
     #[must_use]
     pub fn new(groups: u32, group: Vec<u32>, port: Vec<u16>, address: Vec<u32>) -> Self {
         Self {
@@ -46,7 +48,7 @@ impl Endpoints {
     }
 }
 
-/// How many endpoints each group has, if they are numbered group by group and port by port.
+/// Returns the number of endpoints per group, if they are numbered group by group and port by port.
 fn per_group(groups: u32, group: &[u32], port: &[u16]) -> Option<u32> {
     let all = group.len() as u32;
     let size = all.checked_div(groups).filter(|&size| size > 0)?;
@@ -59,21 +61,21 @@ fn per_group(groups: u32, group: &[u32], port: &[u16]) -> Option<u32> {
     (size * groups == all && (0..).zip(each).all(regular)).then_some(size)
 }
 
-/// Sets of ports, all in one array. Ports in a row, as uplinks mostly are, are told from the first of
-/// them and their number alone.
+/// Sets of ports, stored in one array. If the ports of a set are consecutive, like most uplinks,
+/// the first port and their number are sufficient.
 #[derive(Clone, Debug, Default)]
 pub struct PortSets {
     spans: Vec<Span>,
     ports: Vec<u16>,
 }
 
-/// Where one of the sets is.
+/// Position of one set.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     start: u32,
     len: u16,
     first: u16,
-    /// Port `n` is `first + n`.
+    /// True if port `n` is `first + n`.
     in_a_row: bool,
 }
 
@@ -92,24 +94,24 @@ impl PortSets {
         self.ports.extend_from_slice(ports);
     }
 
-    /// How many sets there are.
+    /// Returns the number of sets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no sets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// All sets in order.
+    /// Returns all sets in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u16]> {
         (0..self.len()).map(|set| &self[set])
     }
 
-    /// One of the sets.
+    /// Returns one of the sets.
     #[inline(always)]
     fn get(&self, set: usize) -> EqualPorts<'_> {
         let Span {
@@ -142,7 +144,7 @@ impl<'a> FromIterator<&'a [u16]> for PortSets {
     }
 }
 
-/// A function of the packet that chooses among equal-cost ports.
+/// Selection of one of several equal-cost ports by a function of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fixed {
     Flow,
@@ -162,26 +164,27 @@ impl Fixed {
     }
 }
 
-/// The routes of one switch.
+/// Routes of one switch.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Routes {
-    /// What the rest says, where there is a formula for it.
+    /// Formula that replaces the table, if there is one.
     tree: Option<Tree>,
-    /// Seed of the hash that chooses among equal paths. Each switch has its own, or, with
-    /// [`PathChoice::Symmetric`], each tier.
+    /// Seed of the hash that selects among equal-cost paths. Each switch has its own, or each tier
+    /// with [`PathChoice::Symmetric`].
     pub seed: u32,
     choice: Fixed,
     own_group: u32,
-    /// Number of paths through the switches of lower tiers, at least 1. [`PathChoice::Label`] divides
-    /// the label by it to get the digit of this tier.
+    /// Number of paths through the switches of lower tiers, at least 1. [`PathChoice::Label`]
+    /// divides the label by it to get the digit of this tier.
     pub paths_below: NonZeroU32,
     endpoints: Arc<Endpoints>,
     table: Vec<u16>,
     sets: PortSets,
 }
 
-/// What [`PathChoice::Tuple`] wants in a packet's `hash`: source port below, destination port above.
+/// Returns the `hash` of a packet for [`PathChoice::Tuple`]: source port in the low half,
+/// destination port in the high half.
 // NS3-41
 #[must_use]
 pub const fn ports(src: u16, dst: u16) -> u32 {
@@ -189,8 +192,9 @@ pub const fn ports(src: u16, dst: u16) -> u32 {
 }
 
 impl Routes {
-    /// `own_group`: the switch's own, `u32::MAX` where no host hangs on it. `table`: per group an index into
-    /// `sets`, distinct sets of equal-cost egress ports; an empty one means unreachable.
+    /// Creates the routes of a switch. `own_group` is the switch's own group, or `u32::MAX` if it
+    /// has no hosts. `table` contains, per group, an index into `sets` of equal-cost egress ports.
+    /// An empty set means unreachable.
     #[must_use]
     pub fn new(
         endpoints: Arc<Endpoints>,
@@ -210,12 +214,14 @@ impl Routes {
         }
     }
 
-    /// Egress port of a packet from endpoint `src()`; `None` if no port leads to its destination.
-    /// A choice by load is made by the switch; here the hash of the flow stands for it.
+    /// Returns the egress port of a packet from endpoint `src()`, or `None` if its destination is
+    /// unreachable. For policies that depend on load it uses the hash of the flow, because the
+    /// switch makes such choices.
     #[inline(always)]
     #[must_use]
     pub fn port(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
-        // Not by `ports`: one code for formula and table takes more instructions per packet.
+        // Does not use `ports`: common code for formula and table needs more instructions per
+        // packet.
         match &self.tree {
             Some(tree) => {
                 let Row { first, len } = tree.to(packet.dst);
@@ -225,7 +231,7 @@ impl Routes {
         }
     }
 
-    /// [`Routes::port`] if there is no formula.
+    /// Implements [`Routes::port`] if there is no formula.
     #[inline]
     fn port_by_table(&self, packet: &Packet, src: impl FnOnce() -> u32) -> Option<u16> {
         let dst = packet.dst as usize;
@@ -237,7 +243,7 @@ impl Routes {
         (ports.len() > 0).then(|| ports.get(self.choose(ports.len(), packet, src)))
     }
 
-    /// The equal-cost egress ports to an endpoint; `None` if there are none.
+    /// Returns the equal-cost egress ports to an endpoint, or `None` if there are none.
     // TOP-22
     pub(crate) fn ports(&self, dst: u32) -> Option<EqualPorts<'_>> {
         let ports = match &self.tree {
@@ -250,7 +256,7 @@ impl Routes {
         (ports.len() > 0).then_some(ports)
     }
 
-    /// [`Routes::ports`] if there is no formula, possibly empty.
+    /// Implements [`Routes::ports`] if there is no formula. The set may be empty.
     #[inline]
     fn by_table(&self, dst: u32) -> EqualPorts<'_> {
         let group = self.endpoints.group[dst as usize];
@@ -261,7 +267,7 @@ impl Routes {
         self.sets.get(usize::from(self.table[group as usize]))
     }
 
-    /// The index, among `n` ports, of the port that a packet takes.
+    /// Returns the index, among `n` ports, of the port that a packet takes.
     // TOP-08
     #[inline(always)]
     fn choose(&self, n: usize, packet: &Packet, src: impl FnOnce() -> u32) -> usize {
@@ -276,43 +282,44 @@ impl Routes {
         }
     }
 
-    /// Hash of the packet's flow with the seed of the switch.
+    /// Returns the hash of the packet's flow with the seed of the switch.
     #[inline(always)]
     pub(crate) const fn flow_hash(&self, packet: &Packet) -> u32 {
         mix32(packet.hash ^ self.seed)
     }
 
-    /// Whether a formula tells where packets go, not the table.
+    /// Returns true if a formula replaces the table.
     // TOP-22
     #[must_use]
     pub fn has_formula(&self) -> bool {
         self.tree.is_some()
     }
 
-    /// Where the endpoints of the network are.
+    /// Returns the attachment of all endpoints of the network.
     #[must_use]
     pub fn endpoints(&self) -> &Endpoints {
         &self.endpoints
     }
 
-    /// The sets of equal-cost egress ports.
+    /// Returns the sets of equal-cost egress ports.
     #[must_use]
     pub fn sets(&self) -> &PortSets {
         &self.sets
     }
 
-    /// The equal-cost ports to each group, in order of groups; none to the own one.
+    /// Returns the equal-cost ports to each group, in order of groups; none for the own group.
     pub fn groups(&self) -> impl Iterator<Item = &[u16]> {
         self.table.iter().map(|&set| &self.sets[usize::from(set)])
     }
 
-    /// The equal-cost ports to a group of endpoints; none to the own one.
+    /// Returns the equal-cost ports to a group of endpoints; none for the own group.
     #[must_use]
     pub fn towards(&self, group: u32) -> &[u16] {
         &self.sets[usize::from(self.table[group as usize])]
     }
 
-    /// Prefetches what [`Routes::port`] will read. Frames between neighbours go nowhere.
+    /// Prefetches the data that [`Routes::port`] will read. Control frames between neighbours have
+    /// no route.
     #[inline]
     pub fn prefetch(&self, dst: impl FnOnce() -> u32) {
         if self.has_formula() {
@@ -324,7 +331,7 @@ impl Routes {
         }
     }
 
-    /// How many ports begin a shortest way to an endpoint; 0: none leads there.
+    /// Returns the number of ports on shortest paths to an endpoint; 0 if it is unreachable.
     #[must_use]
     pub fn ways(&self, dst: u32) -> usize {
         let group = self.endpoints.group[dst as usize];
@@ -334,15 +341,15 @@ impl Routes {
         self.sets[self.table[group as usize] as usize].len()
     }
 
-    /// Whether this is the first switch of a packet from endpoint `src`.
+    /// Returns true if this is the first switch of a packet from endpoint `src`.
     #[inline]
     #[must_use]
     pub fn is_first(&self, src: u32) -> bool {
         self.is_own(src)
     }
 
-    /// The set of equal-cost ports towards an endpoint, as an index of `sets`; `None`: it hangs on
-    /// this switch.
+    /// Returns the set of equal-cost ports to an endpoint, as an index into `sets`. Returns `None`
+    /// if the endpoint is attached to this switch.
     #[inline]
     #[must_use]
     pub fn set_of(&self, dst: u32) -> Option<usize> {
@@ -350,15 +357,15 @@ impl Routes {
         (!self.is_own(dst)).then(|| self.table[group as usize] as usize)
     }
 
-    /// The ports by which the ways to an endpoint begin that hangs on another switch; none where no way
-    /// leads there, or it hangs here.
+    /// Returns the equal-cost ports to an endpoint of another switch; none if it is unreachable or
+    /// attached to this switch.
     #[inline]
     #[must_use]
     pub fn next_hops(&self, dst: u32) -> &[u16] {
         self.set_of(dst).map_or(&[], |set| &self.sets[set])
     }
 
-    /// Whether an endpoint hangs on this switch, also if its link is down.
+    /// Returns true if an endpoint is attached to this switch, even if its link is down.
     #[inline]
     #[must_use]
     pub fn is_own(&self, endpoint: u32) -> bool {
@@ -369,7 +376,7 @@ impl Routes {
         group == self.own_group || group >= groups && group - groups == self.own_group
     }
 
-    /// NS3-40: the hash of addresses and ports, by division.
+    /// NS3-40: selects a port by the hash of addresses and ports, modulo the number of ports.
     fn by_tuple(&self, packet: &Packet, src: u32, n: usize) -> usize {
         let address = &self.endpoints.address;
         let words = [

@@ -1,9 +1,9 @@
-//! Telemetry to the bit, as it stands in packets (HPCC paper §4.1 and Fig. 7).
+//! Bit-exact encoding of telemetry in packets (HPCC paper §4.1 and Fig. 7).
 //!
-//! A header of two bytes, nHop (4 bits) and pathID (12), and eight bytes for each switch: rate, time
-//! stamp, bytes sent, queue length, all in network order from the highest bit on. The simulator
-//! passes every record through [`Layout::encode`] and back when it is told to be that exact; a live
-//! switch writes with [`append`], a live sender reads with [`read`].
+//! The header has two bytes, nHop (4 bits) and pathID (12 bits). Each switch adds eight bytes:
+//! rate, time stamp, bytes sent and queue length, in network byte order. In the simulator,
+//! [`Layout::encode`] and [`Layout::decode`] are applied to every record if this format is
+//! configured. A real switch writes with [`append`], and a real sender reads with [`read`].
 
 use std::fmt;
 
@@ -12,29 +12,29 @@ use crate::units::{NS, Time};
 
 /// Bits of the time stamp, in ns.
 const TS_BITS: u32 = 24;
-/// Bits of the counter of bytes.
+/// Bits of the byte counter.
 const TX_BITS: u32 = 20;
-/// Bytes that one unit of the counter stands for, times the multiplier.
+/// Bytes per unit of the byte counter, before the multiplier.
 const TX_UNIT: u64 = 128;
-/// Bytes that one unit of the queue length stands for, times the multiplier.
+/// Bytes per unit of the queue length, before the multiplier.
 const QLEN_UNIT: u64 = 80;
-/// Bits of an identifier in pathID.
+/// Bits of pathID.
 const PATH_BITS: u32 = 12;
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 2;
-/// Bytes of one switch's record.
+/// Bytes of the record of one switch.
 pub const RECORD_BYTES: usize = 8;
 
-/// Link rates that a record can state, in 10⁶ bits per second; the code is the place here. The
-/// first five are those of the authors' simulator. The highest code of a layout means an unknown
-/// rate, so that a field of 3 bits states the first seven.
+/// Link rates that a record can encode, in 10⁶ bits per second. The code of a rate is its index
+/// here. The first five codes are those of the authors' simulator. The highest code of a layout
+/// means an unknown rate, so a field of 3 bits encodes the first seven.
 const RATES_MBPS: [u32; 12] = [
     25_000, 50_000, 100_000, 200_000, 400_000, 800_000, 10_000, 40_000, 1_600_000, 1_000, 2_500,
     5_000,
 ];
 
-/// What an identifier of a switch leaves of itself in pathID.
+/// Returns the part of a switch's identifier that is included in pathID.
 // HPCC-30
 #[inline]
 #[must_use]
@@ -42,7 +42,7 @@ pub const fn path_id(switch: u32) -> u32 {
     switch & low(PATH_BITS) as u32
 }
 
-/// How the 8 bytes of a record are divided, and the size of their units.
+/// Division of the 8 bytes of a record into fields, and the units of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     multiplier: u32,
@@ -50,11 +50,12 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Largest multiplier: the queue length still fits 32 bits of bytes.
+    /// Largest multiplier for which the queue length fits 32 bits in bytes.
     pub const MAX_MULTIPLIER: u32 = 256;
 
-    /// A layout whose units are `multiplier` times 128 and 80 bytes, with 16 bits of queue length
-    /// and 4 of rate (the paper) or 17 and 3 (the authors' simulator). Values outside are clipped.
+    /// Creates a layout whose units are `multiplier` times 128 and 80 bytes. It has 16 bits of
+    /// queue length and 4 of rate (the paper), or 17 and 3 (the authors' simulator). Other values
+    /// are clipped.
     #[must_use]
     pub const fn new(multiplier: u32, qlen_bits: u8) -> Self {
         let multiplier = match multiplier {
@@ -68,7 +69,7 @@ impl Layout {
         }
     }
 
-    /// Bits of the queue length, 16 or 17.
+    /// Returns the bits of the queue length, 16 or 17.
     #[must_use]
     pub const fn qlen_bits(self) -> u8 {
         self.qlen_bits
@@ -78,27 +79,27 @@ impl Layout {
         64 - TS_BITS - TX_BITS - self.qlen_bits as u32
     }
 
-    /// Bytes per unit of the transmitted-bytes counter.
+    /// Returns the bytes per unit of the transmitted-bytes counter.
     #[must_use]
     pub const fn tx_unit(self) -> u64 {
         TX_UNIT * self.multiplier as u64
     }
 
-    /// Bytes per unit of the queue length.
+    /// Returns the bytes per unit of the queue length.
     #[must_use]
     pub const fn qlen_unit(self) -> u64 {
         QLEN_UNIT * self.multiplier as u64
     }
 
-    /// The rates in 10⁶ bits per second that this layout can state.
+    /// Returns the rates that this layout can encode, in 10⁶ bits per second.
     #[must_use]
     pub fn rates_mbps(self) -> &'static [u32] {
         let unknown = low(self.rate_bits()) as usize;
         &RATES_MBPS[..unknown.min(RATES_MBPS.len())]
     }
 
-    /// The record of a hop. Time and counter are cut to whole units and wrap, a queue length that
-    /// does not fit becomes the highest that does.
+    /// Encodes the record of a hop. Time and counter are rounded down to whole units and wrap. A
+    /// queue length that does not fit becomes the largest value.
     // HPCC-30
     #[must_use]
     pub fn encode(self, hop: &IntHop) -> u64 {
@@ -111,7 +112,7 @@ impl Layout {
         ((rate << TS_BITS | ts) << TX_BITS | tx) << qlen_bits | qlen
     }
 
-    /// What a record says, in whole units; an unknown rate is 0.
+    /// Decodes a record, in whole units. An unknown rate becomes 0.
     #[must_use]
     pub fn decode(self, record: u64) -> IntHop {
         let qlen_bits = u32::from(self.qlen_bits);
@@ -127,14 +128,14 @@ impl Layout {
         }
     }
 
-    /// Time from one decoded stamp to the next, in ps: right as long as it is below 16.8 ms.
+    /// Returns the time between two decoded time stamps, in ps. Correct below 16.8 ms.
     #[inline]
     #[must_use]
     pub const fn elapsed_ps(self, last: &IntHop, new: &IntHop) -> Time {
         forward(last.ts_ps, new.ts_ps, NS << TS_BITS)
     }
 
-    /// Bytes from one decoded counter to the next: right below 134 MB times the multiplier.
+    /// Returns the bytes between two decoded counters. Correct below 134 MB times the multiplier.
     #[inline]
     #[must_use]
     pub const fn sent_bytes(self, last: &IntHop, new: &IntHop) -> u64 {
@@ -142,12 +143,12 @@ impl Layout {
     }
 }
 
-/// The lowest `bits` bits.
+/// Returns a mask of the lowest `bits` bits.
 const fn low(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
-/// How far a counter that wraps at `modulus` went.
+/// Returns the difference of two values of a counter that wraps at `modulus`.
 const fn forward(last: u64, new: u64, modulus: u64) -> u64 {
     if new >= last {
         new - last
@@ -156,29 +157,30 @@ const fn forward(last: u64, new: u64, modulus: u64) -> u64 {
     }
 }
 
-/// The header of a packet that passed `hops` switches: nHop above pathID.
+/// Returns the header of a packet that passed `hops` switches: nHop in the high bits, pathID in the
+/// low bits.
 #[must_use]
 pub const fn header(hops: u8, path: u16) -> u16 {
     (hops as u16) << PATH_BITS | path & low(PATH_BITS) as u16
 }
 
-/// nHop and pathID of a header.
+/// Returns nHop and pathID of a header.
 #[must_use]
 pub const fn split_header(header: u16) -> (u8, u16) {
     ((header >> PATH_BITS) as u8, header & low(PATH_BITS) as u16)
 }
 
-/// Why telemetry in a packet cannot be read or written.
+/// Error in telemetry of a packet that cannot be read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireError {
-    /// The field ends before its records do.
+    /// The field is shorter than its records.
     Short {
-        /// Bytes that nHop needs.
+        /// Bytes required by nHop.
         needed: usize,
-        /// Bytes there are.
+        /// Bytes available.
         given: usize,
     },
-    /// More switches than a stack holds.
+    /// More switches than a stack can store.
     Hops(u8),
 }
 
@@ -195,7 +197,7 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// nHop and pathID of a field, and the bytes that its records take.
+/// Returns nHop and pathID of a field, and the bytes of its header and records.
 fn open(field: &[u8]) -> Result<(u8, u16, usize), WireError> {
     let Some(&[high, low]) = field.first_chunk() else {
         return Err(WireError::Short {
@@ -207,11 +209,11 @@ fn open(field: &[u8]) -> Result<(u8, u16, usize), WireError> {
     Ok((hops, path, HEADER_BYTES + RECORD_BYTES * usize::from(hops)))
 }
 
-/// What a switch does to the telemetry in a packet: one more hop, its identifier into pathID, its
-/// record behind the others.
+/// Adds the record of one more switch to the telemetry in a packet, and its identifier to pathID.
 ///
 /// # Errors
-/// The field has no room for another record, or already as many as a stack holds. It is unchanged then.
+/// The field has no room for another record, or contains the maximum number of records. It is
+/// unchanged then.
 // HPCC-30
 pub fn append(
     layout: Layout,
@@ -234,10 +236,10 @@ pub fn append(
     Ok(())
 }
 
-/// The telemetry that stands in a packet.
+/// Decodes the telemetry in a packet.
 ///
 /// # Errors
-/// The field is shorter than nHop says, or has more hops than a stack holds.
+/// The field is shorter than nHop requires, or has more hops than a stack can store.
 pub fn read(layout: Layout, field: &[u8]) -> Result<IntStack, WireError> {
     let (hops, path, needed) = open(field)?;
     if usize::from(hops) > MAX_HOPS {

@@ -1,35 +1,35 @@
-//! Records of packets, and what lies beside them.
+//! Storage of packet records and of their optional parts.
 
 use super::{Cold, Kind, Packet, PacketId, flag};
 use crate::int::{IntHop, IntStack, Stacks, Telemetry};
 use crate::prefetch::{make_room, prefetch};
 use crate::trail::Trail;
 
-/// All packets of a partition. Freed records are used again, last freed first, so the arena stays
-/// as small as the largest number of packets that ever were alive at once.
+/// All packets of a partition. Freed records are reused, last freed first, so the arena is only as
+/// large as the maximum number of packets at one time.
 #[derive(Debug, Default)]
 pub struct Arena {
     hot: Vec<Packet>,
     cold: Vec<Cold>,
     free: Vec<PacketId>,
-    /// Stack of each packet; as long as the highest packet that ever had one.
+    /// INT stack of each packet, up to the highest packet that ever had one.
     stacks: Stacks,
-    /// The list that a frame between neighbours brings; as long as the highest packet that ever was one.
+    /// List of each control frame between neighbours, up to the highest packet that ever was one.
     lists: Vec<Vec<u32>>,
-    /// Way of each packet, where ACKs go back by it.
+    /// Path of each packet, if ACKs return on the same path.
     trails: Vec<Trail>,
-    /// Marks of each packet; as long as the highest packet that ever had one.
+    /// Marks of each packet, up to the highest packet that ever had one.
     marks: Vec<u8>,
 }
 
 impl Arena {
-    /// An empty arena.
+    /// Creates an empty arena.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Puts a packet in and returns its index.
+    /// Adds a packet and returns its index.
     #[inline]
     pub fn alloc(&mut self, packet: Packet, cold: Cold) -> PacketId {
         if let Some(id) = self.free.pop() {
@@ -41,7 +41,7 @@ impl Arena {
         }
     }
 
-    /// Puts a packet into a new record.
+    /// Adds a packet in a new record.
     #[inline(never)]
     fn alloc_new(&mut self, packet: Packet, cold: Cold) -> PacketId {
         let id = self.hot.len() as PacketId;
@@ -55,7 +55,7 @@ impl Arena {
         id
     }
 
-    /// Prefetches the record that the packet after `later` others will get.
+    /// Prefetches the record that will be allocated after `later` other allocations.
     #[inline]
     pub fn prefetch_free(&self, later: usize) {
         let at = self.free.len().wrapping_sub(later + 1);
@@ -66,7 +66,7 @@ impl Arena {
         }
     }
 
-    /// Takes a packet out, and its INT stack with it.
+    /// Removes a packet and its INT stack.
     #[inline]
     pub fn free(&mut self, id: PacketId) {
         if let Some(bits) = self.marks.get_mut(id as usize) {
@@ -75,7 +75,7 @@ impl Arena {
         self.free.push(id);
     }
 
-    /// Copies a packet with everything that lies beside its record.
+    /// Copies a packet with its INT stack, list, path and marks.
     pub fn duplicate(&mut self, id: PacketId) -> PacketId {
         let copy = self.alloc(*self.hot(id), *self.cold(id));
         if let Some(stack) = self.stack(id) {
@@ -96,21 +96,22 @@ impl Arena {
         copy
     }
 
-    /// Gives an empty INT stack to a packet.
+    /// Attaches an empty INT stack to a packet.
     #[inline]
     pub fn attach_stack(&mut self, id: PacketId) {
         self.stacks.clear(id, self.hot.len());
         self.hot[id as usize].flags |= flag::INT;
     }
 
-    /// The INT stack of a packet, if it has one.
+    /// Returns the INT stack of a packet, if it has one.
     #[inline]
     #[must_use]
     pub fn stack(&self, id: PacketId) -> Option<IntStack> {
         self.hot(id).has(flag::INT).then(|| self.stacks.get(id))
     }
 
-    /// What the INT stack of a packet says, if it has one. A long one is copied to `room`.
+    /// Returns the content of a packet's INT stack, if it has one. A long stack is copied to
+    /// `room`.
     #[inline]
     pub(crate) fn telemetry<'a>(
         &'a self,
@@ -127,7 +128,7 @@ impl Arena {
         self.stacks.push(id, switch, hop)
     }
 
-    /// The last hop that a packet's INT stack has, to change.
+    /// Returns the last hop of a packet's INT stack for writing.
     pub fn last_hop_mut(&mut self, id: PacketId) -> Option<&mut IntHop> {
         if !self.hot(id).has(flag::INT) {
             return None;
@@ -135,21 +136,22 @@ impl Arena {
         self.stacks.last_mut(id)
     }
 
-    /// Gives a packet an INT stack with this path and these hops.
+    /// Attaches an INT stack with this path and these hops to a packet.
     pub fn set_stack(&mut self, id: PacketId, path: u16, hops: &[IntHop]) {
         self.attach_stack(id);
         self.stacks.fill(id, path, hops);
     }
 
-    /// Marks of a packet: eight bits that the control of its sender sets and the signals of
-    /// switches change. Their meaning is that of the control (for Bolt see [`ramp`](super::ramp)).
+    /// Returns the marks of a packet: eight bits that the congestion control of its sender sets and
+    /// switches change. The congestion control defines their meaning (for Bolt see
+    /// [`ramp`](super::ramp)).
     #[inline]
     #[must_use]
     pub fn marks(&self, id: PacketId) -> u8 {
         self.marks.get(id as usize).copied().unwrap_or(0)
     }
 
-    /// Changes the marks of a packet. An ACK keeps those of the packet that it answers.
+    /// Changes the marks of a packet. An ACK keeps the marks of the packet that it answers.
     pub fn set_marks(&mut self, id: PacketId, bits: u8) {
         let at = id as usize;
         if at >= self.marks.len() {
@@ -161,7 +163,7 @@ impl Arena {
         self.marks[at] = bits;
     }
 
-    /// Way on which a packet came, to write on.
+    /// Returns the recorded path of a packet for writing.
     pub fn trail_mut(&mut self, id: PacketId) -> &mut Trail {
         let at = id as usize;
         if at >= self.trails.len() {
@@ -170,18 +172,19 @@ impl Arena {
         &mut self.trails[at]
     }
 
-    /// Way on which a packet came.
+    /// Returns the recorded path of a packet.
     #[must_use]
     pub fn trail(&self, id: PacketId) -> Trail {
         self.trails.get(id as usize).copied().unwrap_or_default()
     }
 
-    /// Puts a list beside a frame between neighbours, see [`Frame::LISTED`](super::Frame::LISTED).
+    /// Attaches a list to a control frame between neighbours, see
+    /// [`Frame::LISTED`](super::Frame::LISTED).
     pub fn set_list(&mut self, id: PacketId, words: &[u32]) {
         self.new_list(id).extend_from_slice(words);
     }
 
-    /// Puts an empty list beside a frame between neighbours, to fill.
+    /// Attaches an empty list to a control frame between neighbours and returns it for writing.
     pub fn new_list(&mut self, id: PacketId) -> &mut Vec<u32> {
         let at = id as usize;
         if at >= self.lists.len() {
@@ -192,46 +195,46 @@ impl Arena {
         list
     }
 
-    /// Takes the list of a frame, so that the reader of the frame can change the arena meanwhile.
-    /// [`Arena::put_list`] returns its memory.
+    /// Removes and returns the list of a frame, so that the arena can be changed while the list is
+    /// read. [`Arena::put_list`] returns the memory for reuse.
     pub fn take_list(&mut self, id: PacketId) -> Vec<u32> {
         let list = self.lists.get_mut(id as usize);
         list.map(std::mem::take).unwrap_or_default()
     }
 
-    /// Returns a list that [`Arena::take_list`] took.
+    /// Returns a list from [`Arena::take_list`] to the frame.
     pub fn put_list(&mut self, id: PacketId, list: Vec<u32>) {
         if let Some(place) = self.lists.get_mut(id as usize) {
             *place = list;
         }
     }
 
-    /// What [`Arena::set_list`] put beside a frame.
+    /// Returns the list of a frame that [`Arena::set_list`] attached.
     #[must_use]
     pub fn list(&self, id: PacketId) -> &[u32] {
         self.lists.get(id as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Hot part of a packet.
+    /// Returns the hot part of a packet.
     #[inline]
     #[must_use]
     pub fn hot(&self, id: PacketId) -> &Packet {
         &self.hot[id as usize]
     }
 
-    /// Hot part of a packet, to change.
+    /// Returns the hot part of a packet for writing.
     #[inline]
     pub fn hot_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.hot[id as usize]
     }
 
-    /// Prefetches a packet that will be touched soon.
+    /// Prefetches a packet that will be used soon.
     #[inline]
     pub fn prefetch(&self, id: PacketId) {
         prefetch(&self.hot, id as usize);
     }
 
-    /// Prefetches what a switch touches of a packet that has waited long and is the next to leave.
+    /// Prefetches the parts of a queued packet that a switch needs when the packet leaves next.
     #[inline]
     pub fn prefetch_waiting(&self, id: PacketId) {
         self.prefetch(id);
@@ -244,8 +247,8 @@ impl Arena {
         prefetch(&self.cold, id as usize);
     }
 
-    /// Prefetches what a host touches of a packet that has been under way for long, if one is `wanted`. No
-    /// branch can be predicted from that, so where none is wanted it prefetches what is there.
+    /// Prefetches the parts of a packet that a host needs, if `wanted`. Without a branch: otherwise
+    /// it prefetches the first record, because a branch would often be predicted wrongly.
     #[inline]
     pub fn prefetch_if(&self, wanted: bool, id: PacketId) {
         let id = if wanted { id } else { 0 };
@@ -268,20 +271,20 @@ impl Arena {
         }
     }
 
-    /// Cold part of a packet.
+    /// Returns the cold part of a packet.
     #[inline]
     #[must_use]
     pub fn cold(&self, id: PacketId) -> &Cold {
         &self.cold[id as usize]
     }
 
-    /// Cold part of a packet, to change.
+    /// Returns the cold part of a packet for writing.
     #[inline]
     pub fn cold_mut(&mut self, id: PacketId) -> &mut Cold {
         &mut self.cold[id as usize]
     }
 
-    /// Packets alive now.
+    /// Returns the number of packets in the arena.
     #[must_use]
     pub fn alive(&self) -> usize {
         self.hot.len() - self.free.len()

@@ -1,61 +1,62 @@
-//! Frames between neighbours: how they lie in a packet's record.
+//! Control frames between neighbours and their encoding in the record of a packet.
 //!
-//! A hop scheme (`hop/`) defines its frames as types with named fields, and says for each by
-//! [`Frame`] which of the four words below holds which field. No other place knows. Frames have the
-//! class 0 and no flags, and no switch forwards them. What fits no word, such as a bitmap, is a list
-//! beside the record ([`Arena::set_list`](super::Arena::set_list)).
+//! A hop scheme (`hop/`) defines its frames as types with named fields. Each type implements
+//! [`Frame`], which assigns its fields to the four words below. Only this type can decode its
+//! frames. Frames have class 0 and no flags, and switches do not forward them. Content that does
+//! not fit the words, such as a bitmap, is stored in a list
+//! ([`Arena::set_list`](super::Arena::set_list)).
 //!
 //! | part of the record | in a frame |
 //! |---|---|
 //! | `flow`, `psn`, `hash`, `dst` | the words of [`Words`] |
-//! | `upstream_queue` | which frame it is: scheme, number, properties |
-//! | `ingress`, `queue`, `next` | nothing; as with all packets they belong to the node that holds it |
+//! | `upstream_queue` | type of the frame: scheme, number, properties |
+//! | `ingress`, `location`, `next` | no content of the frame; used by the current node as for all packets |
 //!
-//! The digest of a run takes `flow` and `psn` of each frame, so that two frames of one kind that differ
-//! for their receiver should differ there.
+//! The digest of a run includes `flow` and `psn` of each frame. Frames of one type with different
+//! meaning should differ in these words.
 
 use super::{Kind, Packet};
 
-/// Number of a hop scheme: its place in the list of `hop/`.
+/// Number of a hop scheme: its position in the list of `hop/`.
 pub type SchemeNumber = u8;
 
-/// A set of hop schemes, of those with numbers below 32.
+/// Set of hop schemes with numbers below 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchemeSet(u32);
 
 impl SchemeSet {
-    /// All of them.
+    /// Set of all schemes.
     pub const ALL: Self = Self(u32::MAX);
 
-    /// The set without one.
+    /// Returns the set without one scheme.
     #[must_use]
     pub const fn without(self, scheme: SchemeNumber) -> Self {
         Self(self.0 & !(1 << scheme))
     }
 
-    /// Whether a scheme is in it.
+    /// Returns true if the set contains a scheme.
     #[must_use]
     pub const fn contains(self, scheme: SchemeNumber) -> bool {
         scheme < u32::BITS as SchemeNumber && self.0 >> scheme & 1 != 0
     }
 }
 
-/// What a frame holds: four words that its type gives a meaning. Those that it does not use keep the
-/// values of [`Words::NONE`].
+/// Content of a frame: four words. The type of the frame defines their meaning. Unused words have
+/// the values of [`Words::NONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// A flow, or [`u32::MAX`].
+    /// A flow number, or [`u32::MAX`].
     pub flow: u32,
-    /// A number, or 1 for a pause and 0 for its end.
+    /// A number, or 1 for a pause and 0 for a resume.
     pub number: u32,
-    /// Anything else.
+    /// Any other value.
     pub other: u32,
-    /// An endpoint, or [`u32::MAX`].
+    /// An endpoint number, or [`u32::MAX`].
     pub endpoint: u32,
 }
 
 impl Words {
-    /// Of a frame that says nothing but what it is.
+    /// Words of a frame without content.
     pub const NONE: Self = Self {
         flow: u32::MAX,
         number: 0,
@@ -64,7 +65,8 @@ impl Words {
     };
 }
 
-/// Bits of a frame's identity besides its scheme (upper half) and its number (lowest four bits).
+/// Bits of a frame's identity that are not its scheme (upper half) or its number (lowest four
+/// bits).
 mod property {
     pub const LISTED: u16 = 1 << 4;
     pub const CREDIT: u16 = 1 << 5;
@@ -72,28 +74,30 @@ mod property {
     pub const CONTROL_SET: u16 = 1 << 7;
 }
 
-/// A frame between neighbours. One type for each frame of each hop scheme.
+/// A control frame between neighbours. Each frame of a hop scheme has its own type.
 pub trait Frame: Sized {
-    /// The scheme whose frame it is.
+    /// Scheme of the frame.
     const SCHEME: SchemeNumber;
-    /// Which of the scheme's frames, 0 to 15.
+    /// Number of the frame in its scheme, 0 to 15.
     const NUMBER: u8;
-    /// A list lies beside the record.
+    /// True if the frame has a list.
     const LISTED: bool = false;
-    /// It lets the receiver send; its bytes are counted apart.
+    /// True if the frame permits its receiver to send. The bytes of such frames are counted
+    /// separately.
     const CREDIT: bool = false;
-    /// It is also sent where no packet moves, so that it says nothing about the progress of a run.
+    /// True if the frame is also sent when no packet moves, so that it is not a sign of progress.
     const IDLE: bool = false;
-    /// It is a control ordered set of the link, which is no frame for the scheme that numbers frames.
+    /// True for a control ordered set of the link. The link-level retry does not number it like a
+    /// frame.
     const CONTROL_SET: bool = false;
 
-    /// What is written into the record.
+    /// Returns the words to store in the record.
     fn words(&self) -> Words;
 
-    /// Reads what [`Frame::words`] wrote.
+    /// Decodes the words that [`Frame::words`] returned.
     fn from_words(words: Words) -> Self;
 
-    /// How the record says which frame it is.
+    /// Identity of the frame as stored in the record.
     const IDENTITY: u16 = ((Self::SCHEME as u16) << 8)
         | Self::NUMBER as u16
         | (property::LISTED * Self::LISTED as u16)
@@ -101,7 +105,7 @@ pub trait Frame: Sized {
         | (property::IDLE * Self::IDLE as u16)
         | (property::CONTROL_SET * Self::CONTROL_SET as u16);
 
-    /// The frame as a packet with this many bytes on the wire.
+    /// Returns the frame as a packet with this many bytes on the wire.
     fn packet(&self, bytes: u16) -> Packet {
         let words = self.words();
         Packet {
@@ -114,7 +118,8 @@ pub trait Frame: Sized {
         }
     }
 
-    /// The frame in a record; `None`: it holds another frame, or no frame.
+    /// Decodes the frame in a record. Returns `None` if the record contains another frame or
+    /// packet.
     #[inline]
     fn read(packet: &Packet) -> Option<Self> {
         let is_it = packet.is_frame() && packet.upstream_queue == Self::IDENTITY;
@@ -130,7 +135,7 @@ pub trait Frame: Sized {
 }
 
 impl Packet {
-    /// Whether it is a frame between two neighbours, which no switch forwards.
+    /// Returns true for a control frame between two neighbours, which switches do not forward.
     #[inline]
     #[must_use]
     pub const fn is_frame(&self) -> bool {
@@ -141,7 +146,7 @@ impl Packet {
         self.is_frame() && self.upstream_queue & bit != 0
     }
 
-    /// The scheme whose frame it is; `None`: it is no frame.
+    /// Returns the scheme of a frame, or `None` for other packets.
     #[inline]
     #[must_use]
     pub const fn scheme(&self) -> Option<SchemeNumber> {
@@ -152,28 +157,28 @@ impl Packet {
         }
     }
 
-    /// Whether a list lies beside it, see [`Frame::LISTED`].
+    /// Returns true if the frame has a list, see [`Frame::LISTED`].
     #[inline]
     #[must_use]
     pub const fn has_list(&self) -> bool {
         self.has_property(property::LISTED)
     }
 
-    /// Whether it is a frame that lets its receiver send, see [`Frame::CREDIT`].
+    /// Returns true for a frame that permits its receiver to send, see [`Frame::CREDIT`].
     #[inline]
     #[must_use]
     pub const fn is_credit(&self) -> bool {
         self.has_property(property::CREDIT)
     }
 
-    /// True for a control ordered set of a link, see [`Frame::CONTROL_SET`].
+    /// Returns true for a control ordered set of a link, see [`Frame::CONTROL_SET`].
     #[inline]
     #[must_use]
     pub const fn is_control_set(&self) -> bool {
         self.has_property(property::CONTROL_SET)
     }
 
-    /// Whether its arrival shows that the run goes on, see [`Frame::IDLE`].
+    /// Returns true if the arrival of the packet shows progress of the run, see [`Frame::IDLE`].
     #[inline]
     #[must_use]
     pub const fn is_progress(&self) -> bool {

@@ -4,22 +4,23 @@ use super::{Cold, Kind, Packet};
 use crate::classes::CONTROL_CLASS;
 use crate::units::Time;
 
-/// The content of a notice.
+/// Content of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// Number of the packet that caused the notice.
     pub psn: u32,
-    /// When its transmission started at the sender, in ps.
+    /// Start of its transmission at the sender, in ps.
     pub sent_ps: Time,
-    /// Time that the switch's port needs to send the queue that the packet met, in ps.
+    /// Time that the switch's port needs to send the queue in front of the packet, in ps.
     pub drain_ps: Time,
     /// Rate of the port in Mb/s.
     pub rate_mbps: u32,
 }
 
 impl Notice {
-    /// Makes the record of a notice with this many bytes on the wire. It returns to the sender of a data packet.
-    // SW-60: notices have the class of control
+    /// Creates the record of a notice with this many bytes on the wire. The notice is sent to the
+    /// sender of a data packet.
+    // SW-60: notices have the control class.
     #[must_use]
     pub fn record(&self, data: &Packet, cold: &Cold, bytes: u16) -> (Packet, Cold) {
         let packet = Packet {
@@ -41,7 +42,7 @@ impl Notice {
         (packet, cold)
     }
 
-    /// Reads the notice in a record; `None`: the record holds another packet.
+    /// Decodes the notice in a record. Returns `None` if the record contains another packet.
     #[must_use]
     pub fn read(packet: &Packet, cold: &Cold) -> Option<Self> {
         (packet.kind() == Kind::Notice).then_some(Self {
@@ -60,10 +61,10 @@ pub mod ramp {
     pub const FIRST: u8 = 1 << 0;
     /// The packet is in the last window of its message.
     pub const LAST: u8 = 1 << 1;
-    /// The sender may raise its window by a packet if the bit arrives.
+    /// The sender may raise its window by one packet if the bit arrives.
     pub const INCREASE: u8 = 1 << 2;
     /// A switch has sent a notice for the packet.
     pub const DECREASE: u8 = 1 << 3;
-    /// The sender raises its window once per round trip by this packet.
+    /// The sender raises its window with this packet, once per round trip.
     pub const ADDITIVE: u8 = 1 << 4;
 }

@@ -1,37 +1,38 @@
-//! Routes of a switch in a regular tree, by formula instead of by table.
+//! Routes of a switch in a regular tree, computed by a formula instead of a table.
 
 use std::num::NonZeroU64;
 
 use super::{Endpoints, PortSets};
 
-/// Ports in a row.
+/// Consecutive ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row {
     pub first: u16,
     pub len: u16,
 }
 
-/// A switch below which endpoints stand in blocks of one size, one after the other, each behind its own
-/// ports, while one row of ports leads to all others. All that a packet's way takes is here: half a
-/// cache line, and nothing else has to be looked at.
+/// Formula for a switch in a regular tree. Below it are consecutive blocks of endpoints, all of one
+/// size, each reached through its own ports. One row of ports leads to all other endpoints. The
+/// struct has half a cache line and is all that is read per packet.
 // TOP-22
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct Tree {
-    /// First endpoint below.
+    /// First endpoint below the switch.
     first: u32,
-    /// How many are below.
+    /// Number of endpoints below the switch.
     count: u32,
-    /// 2^32 / endpoints of a block, rounded up: division by multiplication.
+    /// 2^32 / endpoints of a block, rounded up: replaces a division by a multiplication.
     per_endpoint: NonZeroU64,
-    /// To the first block. Each block has as many, behind those of the one before.
+    /// Ports to the first block. The ports of the other blocks follow in order.
     down: Row,
-    /// To all that is not below.
+    /// Ports to all endpoints that are not below.
     up: Row,
 }
 
 impl Tree {
-    /// The formula that says the same as a table, if there is one. `own`: the group of the switch itself.
+    /// Returns the formula that is equivalent to a table, if there is one. `own` is the group of
+    /// the switch itself.
     pub fn of(endpoints: &Endpoints, own: u32, table: &[u16], sets: &PortSets) -> Option<Self> {
         let size = endpoints.per_group?;
         let table = Table {
@@ -39,7 +40,7 @@ impl Tree {
             sets,
             own,
         };
-        // If anything is reached upwards, then the last group or the first.
+        // If any group is reached upwards, it is the last or the first.
         let groups = 0..endpoints.groups;
         let ups = [groups.end - 1, 0].map(|group| table.row(group));
         let mut ups = ups.into_iter().flatten().chain([Row::default()]);
@@ -66,7 +67,8 @@ impl Tree {
         })
     }
 
-    /// With blocks of `block` endpoints, if the division is exact.
+    /// Creates the formula with blocks of `block` endpoints, if the division by multiplication is
+    /// exact.
     fn new(first: u32, count: u32, block: u32, down: Row, up: Row) -> Option<Self> {
         let per_endpoint = (1u64 << 32).div_ceil(block.into());
         let beyond = per_endpoint * u64::from(block) - (1 << 32);
@@ -80,7 +82,7 @@ impl Tree {
         })
     }
 
-    /// The ports to an endpoint. Without a branch: what comes by is up or down in no order.
+    /// Returns the ports to an endpoint. Without a branch, because it could not be predicted.
     #[inline(always)]
     pub fn to(&self, dst: u32) -> Row {
         let at = dst.wrapping_sub(self.first);
@@ -93,7 +95,7 @@ impl Tree {
     }
 }
 
-/// The table of a switch.
+/// Routing table of a switch.
 struct Table<'a> {
     to: &'a [u16],
     sets: &'a PortSets,
@@ -101,7 +103,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// The ports to a group, if it is not the own one and they are in a row.
+    /// Returns the ports to a group, if it is not the own group and its ports are consecutive.
     fn row(&self, group: u32) -> Option<Row> {
         let span = self.sets.spans[self.to[group as usize] as usize];
         let row = Row {
@@ -124,17 +126,17 @@ mod tests {
     use crate::paths::switch::EqualPorts;
     use crate::route::Routes;
 
-    /// The routes of a switch that is part of a tree, but for single groups that go another way.
+    /// Routes of a switch in a tree, except for single groups with other routes.
     #[derive(Clone, Debug)]
     struct Plan {
         groups: u32,
         size: u32,
-        /// Groups below it: from, and how many.
+        /// Groups below it: the first one, and their number.
         below: (u32, u32),
         block: u32,
         ports_per_block: u16,
         ups: u16,
-        /// It is the one group's own switch, not one above those below.
+        /// True if it is the switch of one group, false for a switch above the groups.
         is_edge: bool,
         astray: Vec<(u32, Vec<u16>)>,
     }
@@ -197,7 +199,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// A formula says what the table says; and where routes are those of a tree there is one.
+        /// A formula is equivalent to its table, and a tree always has a formula.
         // TOP-22
         #[test]
         fn a_formula_is_as_good_as_its_table(plan in plans(), hash: u32, psn: u32) {

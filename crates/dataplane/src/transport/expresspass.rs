@@ -1,5 +1,6 @@
-//! ExpressPass: a sender requests credits, a receiver sends them at a pace that it learns from how
-//! many come back as data, and each credit lets one packet go (`specs/expresspass.md`).
+//! ExpressPass: a sender requests credits. The receiver sends them at a rate that it adapts to the
+//! share of credits that return as data. Each credit permits one data packet
+//! (`specs/expresspass.md`).
 
 mod config;
 mod feedback;
@@ -24,14 +25,14 @@ use feedback::Incoming;
 use pacing::Port;
 use sender::{Job, Outgoing};
 
-/// What every step may reach.
+/// State that each step can use.
 type Context<'a, S> = super::Context<'a, S, ExpressPassConfig>;
 
-/// The class of credits.
+/// Class of credits.
 // XP-01
 const CREDIT_CLASS: u8 = CONTROL_CLASS;
 
-/// Why the NIC wants to be called. Equal times are served by flow.
+/// A timer of the NIC. Timers with equal times expire in the order of flow numbers.
 // NIC-06
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Alarm {
@@ -48,9 +49,9 @@ impl Timed for Alarm {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum AlarmKind {
-    /// The sender of a flow received nothing for a timeout.
+    /// The sender of a flow has received no frame for the timeout.
     Timeout(FlowSlot),
-    /// The bucket of a port opens.
+    /// The token bucket of a port permits a credit.
     Bucket(u16),
 }
 
@@ -58,10 +59,10 @@ enum AlarmKind {
 #[derive(Debug)]
 pub struct ExpressPass {
     outgoing: Slots<Outgoing>,
-    /// Flows that have ended: until when their receivers need not be told so again, and for how
-    /// long not after that.
+    /// Ended flows. Until the first time, further credits need no stop request. The second value is
+    /// the interval after which the next stop is sent.
     ended: MixedMap<u32, (Time, Time)>,
-    /// Per (port, class): place and number of the flow, and what of it is to be sent.
+    /// Per port and class: slot and number of the flow, and the frame to send.
     jobs: Turns<VecDeque<(FlowSlot, u32, Job)>>,
     incoming: Incomings<Incoming>,
     ports: Vec<Port>,
@@ -93,7 +94,7 @@ impl Transport for ExpressPass {
         id: PacketId,
         arena: &mut Arena,
     ) {
-        // What is due at this instant comes after all arrivals (ENG-03).
+        // Credits due at this instant are created after all arrivals (ENG-03).
         self.catch_up(cx, cx.now);
         let (packet, cold) = (*arena.hot(id), *arena.cold(id));
         match packet.kind() {
@@ -167,7 +168,7 @@ impl Transport for ExpressPass {
         self.catch_up(cx, cx.now + 1);
     }
 
-    // LNK-28: credits that wait are lost
+    // LNK-28: queued credits are lost.
     fn link<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
         self.catch_up(cx, cx.now);
         let credits = &mut self.ports[port as usize].credits;

@@ -9,7 +9,7 @@ use crate::packet::{Cold, Packet};
 use crate::reliability::arrivals::Arrivals;
 use crate::units::Time;
 
-/// Flows by the number of a place that is used again when they are gone.
+/// Flows by slot number. Slots of removed flows are reused.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     places: Vec<Option<(u32, T)>>,
@@ -24,7 +24,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Puts a flow in and returns its place.
+    /// Adds a flow and returns its slot.
     pub fn insert(&mut self, flow: u32, value: T) -> FlowSlot {
         let place = Some((flow, value));
         match self.free.pop() {
@@ -39,7 +39,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// The flow at a place, if it is still this one.
+    /// Returns the flow in a slot if its number is `flow`.
     pub fn get_mut(&mut self, slot: FlowSlot, flow: u32) -> Option<&mut T> {
         match self.places.get_mut(slot.index()) {
             Some(Some((number, value))) if *number == flow => Some(value),
@@ -58,7 +58,8 @@ impl<T> Slots<T> {
     }
 }
 
-/// Flows with something to send, per port and class, in lists of the transport's kind.
+/// Flows that have packets to send, in one list per port and class. The transport chooses the type
+/// of list.
 #[derive(Debug)]
 pub(crate) struct Turns<L> {
     lists: Vec<L>,
@@ -77,7 +78,7 @@ impl<L: Clone + Default> Turns<L> {
         &mut self.lists[port as usize * self.classes + class as usize]
     }
 
-    /// Classes of data whose lists at a port have something, as bits.
+    /// Returns the data classes whose lists at a port are not empty, as a bit set.
     pub fn filled(&self, frames: &Frames, port: u16, is_empty: impl Fn(&L) -> bool) -> ClassSet {
         let first = port as usize * self.classes;
         (frames.data_class as usize..self.classes)
@@ -91,12 +92,12 @@ impl<L: Clone + Default> Turns<L> {
 pub(crate) struct Incomings<T> {
     /// Flows that are not complete.
     pub open: Slots<T>,
-    /// Places of open flows by their numbers.
+    /// Slots of open flows by flow number.
     known: MixedMap<u32, FlowSlot>,
-    /// Complete flows, and the times at which they were complete.
-    // NIC-32: what a receiver keeps of a complete flow
+    /// Complete flows and the time when each was complete.
+    // NIC-32: state that a receiver keeps of a complete flow.
     complete: MixedMap<u32, Time>,
-    /// Packets that arrived beyond a gap.
+    /// Packets that arrived after a gap.
     pub arrivals: Arrivals,
 }
 
@@ -110,24 +111,24 @@ impl<T> Incomings<T> {
         }
     }
 
-    /// Returns the time at which a flow was complete, if it is.
+    /// Returns the time at which a flow was complete, or `None` if it is not.
     pub fn done_ps(&self, flow: u32) -> Option<Time> {
         self.complete.get(&flow).copied()
     }
 
-    /// Returns the place of an open flow.
+    /// Returns the slot of an open flow.
     pub fn slot(&self, flow: u32) -> Option<FlowSlot> {
         self.known.get(&flow).copied()
     }
 
-    /// Adds a flow and returns its place.
+    /// Adds a flow and returns its slot.
     pub fn begin(&mut self, flow: u32, value: T) -> FlowSlot {
         let slot = self.open.insert(flow, value);
         self.known.insert(flow, slot);
         slot
     }
 
-    /// Removes a flow that is complete.
+    /// Removes a complete flow.
     pub fn end(&mut self, slot: FlowSlot, flow: u32, done_ps: Time) {
         self.open.remove(slot, flow);
         self.known.remove(&flow);
@@ -136,7 +137,7 @@ impl<T> Incomings<T> {
 }
 
 impl Arrivals {
-    /// Records a data packet of a flow of which everything below `expected` has arrived. Raises
+    /// Records a data packet of a flow whose packets below `expected` have all arrived. Raises
     /// `expected`, counts the packet, and returns true if it is new.
     pub(super) fn record(
         &mut self,
@@ -156,7 +157,7 @@ impl Arrivals {
     }
 }
 
-/// The sender of a flow, as its receiver addresses frames to it.
+/// Address of the sender of a flow, for frames from its receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Peer {
     pub flow: u32,
@@ -164,14 +165,14 @@ pub(crate) struct Peer {
     endpoint: u32,
     /// Endpoint of the receiver.
     own: u32,
-    /// Place of the flow at its sender.
+    /// Slot of the flow at its sender.
     slot: FlowSlot,
-    /// Hash of the path of frames to the sender.
+    /// Hash that selects the path of frames to the sender.
     pub hash: u32,
 }
 
 impl Peer {
-    /// The sender of a packet.
+    /// Returns the address of the sender of a packet.
     pub const fn of(packet: &Packet, cold: &Cold) -> Self {
         Self {
             flow: packet.flow,

@@ -1,6 +1,6 @@
-//! Homa: a message sends a first window unasked, at a priority that its size sets; the receiver
-//! grants the rest to the messages with the least left, at priorities of its choice
-//! (`specs/homa.md`).
+//! Homa: a message first sends a window without grants, at a priority that depends on its size. The
+//! receiver grants the rest to the messages with the fewest remaining bytes, at priorities that it
+//! selects (`specs/homa.md`).
 
 mod config;
 mod receiver;
@@ -22,10 +22,10 @@ pub use config::{HomaConfig, MAX_LEVELS};
 use receiver::Incoming;
 use sender::Outgoing;
 
-/// What every step may reach.
+/// State that each step can use.
 type Context<'a, S> = super::Context<'a, S, HomaConfig>;
 
-/// A message with something to send, by what it has left; of equals that which started first.
+/// A message with packets to send, ordered by remaining bytes and then by flow number.
 // HOM-02
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Next {
@@ -38,7 +38,7 @@ struct Next {
 struct Alarm {
     at: Time,
     flow: u32,
-    /// Of a message that arrives here; else of one that is sent.
+    /// True for a message that is received here, false for one that is sent.
     incoming: bool,
     slot: FlowSlot,
 }
@@ -53,11 +53,11 @@ impl Timed for Alarm {
 #[derive(Debug)]
 pub struct Homa {
     outgoing: Slots<Outgoing>,
-    /// Per (port, class): messages with something to send.
+    /// Messages with packets to send, per port and class.
     ready: Turns<BinaryHeap<Reverse<Next>>>,
     incoming: Incomings<Incoming>,
-    /// Per port: incoming messages that are not granted to their end, the one with the least left
-    /// first.
+    /// Per port: incoming messages that are not fully granted, the one with the fewest remaining
+    /// bytes first.
     // HOM-06
     ungranted: Vec<Vec<Next>>,
     alarms: Alarms<Alarm>,

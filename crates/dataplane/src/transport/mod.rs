@@ -1,5 +1,6 @@
-//! Receiver-driven transports: sender and receiver of one kind, in the place of a control of senders. One
-//! file for each transport; here is what they share, the trait that they implement, and the list of all.
+//! Receiver-driven transports: a sender and a receiver that replace the congestion control of
+//! senders. Each transport has its own file. This file has their common parts, the trait that they
+//! implement, and the list of all transports.
 
 pub mod expresspass;
 mod flows;
@@ -21,8 +22,8 @@ use crate::sink::Sink;
 use crate::units::{Rate, Time, US};
 pub(crate) use flows::{Incomings, Peer, Slots, Turns};
 
-/// The list of all transports, handed to the macro `$then` behind what that macro already has: the name
-/// of the type, and its module. A new transport is a module and a line here.
+/// Calls the macro `$then` with its earlier arguments and the list of all transports. Each entry is
+/// the name of the type and its module. A new transport needs a module and a line here.
 macro_rules! transports {
     ($then:ident $($before:tt)*) => {
         $then! {
@@ -37,11 +38,11 @@ pub(crate) use transports;
 
 macro_rules! define {
     ($($name:ident($module:ident),)*) => {
-        /// The configuration of one of the transports.
+        /// Configuration of one of the transports.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum TransportConfig {
             $(
-                #[doc = concat!("Of [`", stringify!($module), "`].")]
+                #[doc = concat!("Configuration of [`", stringify!($module), "`].")]
                 $name(<$module::$name as Declared>::Config),
             )*
         }
@@ -59,7 +60,7 @@ macro_rules! define {
         )*];
 
         impl TransportConfig {
-            /// The word of the transport in scenarios.
+            /// Returns the name of the transport in scenarios.
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self {
@@ -67,7 +68,7 @@ macro_rules! define {
                 }
             }
 
-            /// The name of the transport in sentences.
+            /// Returns the name of the transport in texts.
             #[must_use]
             pub const fn title(&self) -> &'static str {
                 match self {
@@ -75,7 +76,7 @@ macro_rules! define {
                 }
             }
 
-            /// What the transport needs of the other axes of a scheme.
+            /// Returns the requirements of the transport on the other parts of a scheme.
             #[must_use]
             pub const fn needs(&self) -> Needs {
                 match self {
@@ -83,7 +84,7 @@ macro_rules! define {
                 }
             }
 
-            /// The same where what is around it is known.
+            /// Completes the configuration with properties of the network.
             #[must_use]
             pub fn complete(self, around: &Around) -> Self {
                 match self {
@@ -91,7 +92,7 @@ macro_rules! define {
                 }
             }
 
-            /// Returns the answers of switches that the transport requires.
+            /// Returns the functions that the transport requires of switches.
             #[must_use]
             pub fn requires(&self) -> SwitchRequirements {
                 match self {
@@ -99,7 +100,7 @@ macro_rules! define {
                 }
             }
 
-            /// Priority levels of a class that its packets name.
+            /// Returns the number of priority levels per class that its packets use.
             #[must_use]
             pub fn levels(&self) -> u16 {
                 match self {
@@ -107,7 +108,8 @@ macro_rules! define {
                 }
             }
 
-            /// What the transport never did in a run, if that is strange.
+            /// Returns a warning if the transport never did something in a run that it usually
+            /// does.
             #[must_use]
             pub fn idle(&self, acted: &Acted) -> Option<&'static str> {
                 match self {
@@ -119,42 +121,42 @@ macro_rules! define {
 }
 transports!(define);
 
-/// The frames of a NIC, as far as transports make them.
+/// Frame sizes and classes of a NIC, as transports need them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frames {
     /// Payload bytes of a full packet.
     pub mtu: u16,
-    /// Header bytes of a data packet, INT included.
+    /// Size of the header of a data packet in bytes, including INT.
     pub header: u16,
-    /// Bytes of an answer.
+    /// Size of an ACK or other reply in bytes.
     pub ack: u16,
-    /// Class of answers.
+    /// Class of replies.
     pub ack_class: u8,
-    /// Class of data whose traffic class is 0.
+    /// Class of data packets of traffic class 0.
     pub data_class: u8,
 }
 
 impl Frames {
-    /// Bytes on the wire of a data packet with this payload.
+    /// Returns the bytes on the wire of a data packet with this payload.
     #[inline]
     pub const fn data_bytes(&self, payload: u16) -> u16 {
         self.header + payload
     }
 }
 
-/// What every step of a transport may reach; `P` are the transport's own parameters.
+/// State that each step of a transport can use. `P` is the type of the transport's parameters.
 pub(crate) struct Context<'a, S, P> {
     pub now: Time,
     pub config: &'a P,
     pub frames: &'a Frames,
     pub counters: &'a mut NicCounters,
-    /// Answers that wait at the ports of the NIC.
+    /// Replies that are queued at the ports of the NIC.
     pub replies: &'a mut Replies,
     pub sink: &'a mut S,
 }
 
 impl<S: Sink, P> Context<'_, S, P> {
-    /// Sends a packet that arrived by a port back as an ACK: its flow is complete, since `done_ps`.
+    /// Sends an arrived packet back as the ACK of a flow that was complete at `done_ps`.
     fn acknowledge(&mut self, port: u16, id: PacketId, done_ps: Time, arena: &mut Arena) {
         self.counters.acks += 1;
         let frames = self.frames;
@@ -163,77 +165,78 @@ impl<S: Sink, P> Context<'_, S, P> {
         self.replies.send(port, id, arena, self.sink);
     }
 
-    /// Reports a flow that the last ACK, `cold`, completes.
+    /// Reports a flow as complete. `cold` belongs to its last ACK.
     fn finish(&mut self, start: &FlowStart, cold: &Cold, retransmitted: u32) {
         let end = start.end(cold.stamp.completion_ps(), self.now, retransmitted);
         self.sink.finished(end);
     }
 }
 
-/// What a transport declares beside its mechanics: reading and checking of scenarios and their documents
-/// follow from it.
+/// Declaration of a transport for scenarios: its names, parameters and requirements. The scenario
+/// reader, the checks and the documents use it.
 pub trait Declared {
-    /// Its configuration.
+    /// Configuration of the transport.
     type Config: Copy + Debug + PartialEq;
-    /// Its word in scenarios, and the name of the table of its parameters.
+    /// Name in scenarios, and name of the table of its parameters.
     const NAME: &'static str;
-    /// Its name in sentences.
+    /// Name in texts.
     const TITLE: &'static str;
-    /// What it does, in one sentence.
+    /// Description in one sentence.
     const ABOUT: &'static str;
-    /// Its parameters.
+    /// Parameters of the transport.
     const PARAMS: &'static [Param];
-    /// What it needs of the other axes of a scheme.
+    /// Requirements on the other parts of a scheme.
     const NEEDS: Needs;
 
-    /// The configuration that values of [`Self::PARAMS`] make.
+    /// Returns the configuration for values of [`Self::PARAMS`].
     ///
     /// # Errors
-    /// Values that cannot go together.
+    /// Values that are not compatible with each other.
     fn configure(values: &Values) -> Result<Self::Config, Conflict>;
 
-    /// Its configuration where what is around it is known.
+    /// Completes a configuration with properties of the network.
     fn complete(config: Self::Config, _around: &Around) -> Self::Config {
         config
     }
 
-    /// Returns the answers of switches that it requires.
+    /// Returns the functions that the transport requires of switches.
     fn requires(_config: &Self::Config) -> SwitchRequirements {
         SwitchRequirements::default()
     }
 
-    /// Priority levels of a class that its packets name.
+    /// Returns the number of priority levels per class that its packets use.
     fn levels(_config: &Self::Config) -> u16 {
         1
     }
 
-    /// What it never did in a run, if that is strange.
+    /// Returns a warning if the transport never did something in a run that it usually does.
     fn idle(acted: &Acted) -> Option<&'static str>;
 }
 
-/// What a transport needs of the other axes of a scheme. A sentence says why.
+/// Requirements of a transport on the other parts of a scheme. A text gives the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// Its own frames take the control class, which answers must leave to them; else answers belong there.
+    /// Credits use the control class, so replies must use another one. Otherwise replies must use
+    /// the control class.
     pub owns_control_class: Option<&'static str>,
-    /// What goes back must take the links that what came took.
+    /// Replies must use the links of the packets that they answer.
     pub symmetric_paths: Option<&'static str>,
-    /// Each data class has one queue at a port.
+    /// Each data class has one queue per port.
     pub one_queue: Option<&'static str>,
-    /// Its packets name queues by priority, which are served strictly in order.
+    /// Packets select queues by priority. The queues are served in strict order.
     pub levels: bool,
-    /// Its senders choose the path of each packet.
+    /// Senders select the path of each packet.
     pub chooses_paths: bool,
-    /// Its parameters follow from the sizes of flows.
+    /// Parameters depend on the sizes of flows.
     pub flow_sizes: bool,
-    /// Its packets say whether their receiver granted them.
+    /// Packets are marked as granted or not granted by their receiver.
     pub grants: bool,
-    /// Its switches cut packets to headers, which leave in another class than they came in.
+    /// Switches trim packets to headers, which leave in another class than the packets.
     pub trims: bool,
 }
 
 impl Needs {
-    /// Nothing but that its answers have the control class.
+    /// No requirement, except that replies use the control class.
     pub const NOTHING: Self = Self {
         owns_control_class: None,
         symmetric_paths: None,
@@ -246,54 +249,55 @@ impl Needs {
     };
 }
 
-/// What is around a transport in its network.
+/// Properties of the network around a transport.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Around {
-    /// Bytes of the largest frame.
+    /// Size of the largest frame in bytes.
     pub max_frame: u16,
-    /// Sizes of flows in bytes, ascending, and how many of each are expected; for those that need them.
+    /// Flow sizes in bytes, ascending, with the expected number of each. Only for transports that
+    /// need them.
     pub flow_sizes: Vec<(f64, f64)>,
-    /// Payload of the packets that one BDP takes, in bytes; for those that need flow sizes.
+    /// Payload bytes in one BDP of packets. Only for transports that need flow sizes.
     pub bdp_bytes: f64,
 }
 
-/// What was done in a run, as far as transports care.
+/// Counters of a run that the warnings of transports use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acted {
     /// Credits that switches dropped.
     pub credits_dropped: u64,
     /// Packets that switches trimmed.
     pub trims: u64,
-    /// What NICs did.
+    /// Counters of NICs.
     pub nics: DrivenCounters,
 }
 
-/// The declaration of a transport of the list, as data.
+/// Declaration of a transport, as data.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
-    /// Its word in scenarios, and the name of the table of its parameters.
+    /// Name in scenarios, and name of the table of its parameters.
     pub name: &'static str,
-    /// Its name in sentences.
+    /// Name in texts.
     pub title: &'static str,
-    /// What it does, in one sentence.
+    /// Description in one sentence.
     pub about: &'static str,
-    /// Its parameters.
+    /// Parameters of the transport.
     pub params: &'static [Param],
-    /// What it needs of the other axes of a scheme.
+    /// Requirements on the other parts of a scheme.
     pub needs: Needs,
-    /// Makes its configuration from values.
+    /// Builds the configuration from values.
     pub configure: fn(&Values) -> Result<TransportConfig, Conflict>,
 }
 
-/// Both halves of a transport at one NIC.
+/// Sender and receiver half of a transport at one NIC.
 pub(crate) trait Transport: Declared + Debug + Sized {
-    /// For ports of these rates, and frames of `classes` classes.
+    /// Creates the state for ports of these rates and frames of `classes` classes.
     fn new(config: &Self::Config, frames: &Frames, classes: usize, ports: &[Rate]) -> Self;
 
-    /// A flow begins.
+    /// Starts a flow.
     fn start<S: Sink>(&mut self, cx: &mut Context<'_, S, Self::Config>, flow: &FlowStart);
 
-    /// A frame that does not concern neighbours arrived by `port`.
+    /// Handles a received frame that is not a control frame between neighbours.
     fn receive<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S, Self::Config>,
@@ -302,10 +306,12 @@ pub(crate) trait Transport: Declared + Debug + Sized {
         arena: &mut Arena,
     );
 
-    /// Classes of which something besides answers may leave by `port` now, as bits.
+    /// Returns the classes of which a packet other than a reply may leave by `port` now, as a bit
+    /// set.
     fn ready(&self, frames: &Frames, now: Time, port: u16) -> ClassSet;
 
-    /// What of a class leaves by `port`. No answer of the class waits.
+    /// Builds the next packet of a class that leaves by `port`. Called if no reply of the class is
+    /// queued.
     fn send<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S, Self::Config>,
@@ -314,27 +320,29 @@ pub(crate) trait Transport: Declared + Debug + Sized {
         arena: &mut Arena,
     ) -> Option<PacketId>;
 
-    /// The time that was given to [`Sink::wake`] has come.
+    /// Runs the timers that have expired. The time was scheduled with [`Sink::wake`].
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S, Self::Config>, arena: &mut Arena);
 
-    /// The link at `port` has failed, or is back. Most transports have only answers there.
+    /// Handles a link at `port` that failed or recovered. Most transports have only replies queued
+    /// there.
     // LNK-23
     fn link<S: Sink>(&mut self, _: &mut Context<'_, S, Self::Config>, _port: u16) {}
 
-    /// The run is over: counts what was put off. Most transports put nothing off.
+    /// Finishes deferred work at the end of a run. Most transports defer nothing.
     fn settle<S: Sink>(&mut self, _: &mut Context<'_, S, Self::Config>) {}
 
-    /// Credits that were made and not sent, where the transport has credits.
+    /// Returns the number of credits that were created but not sent. 0 for transports without
+    /// credits.
     fn waiting_credits(&self) -> u64 {
         0
     }
 
-    /// Calls `visit` with every flow that is sent and has not ended.
+    /// Calls `visit` with every outgoing flow that has not ended.
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished));
 }
 
-/// Turns a packet that arrived into an answer for its sender. Its hash stays, and with it,
-/// where paths are symmetric, the path.
+/// Turns an arrived packet into a reply to its sender. The hash is unchanged, so with symmetric
+/// paths the reply uses the same path.
 pub(crate) fn turn(id: PacketId, kind: Kind, class: u8, size: u16, arena: &mut Arena) {
     let hot = arena.hot_mut(id);
     let to = hot.dst;
@@ -346,7 +354,7 @@ pub(crate) fn turn(id: PacketId, kind: Kind, class: u8, size: u16, arena: &mut A
     arena.hot_mut(id).dst = back;
 }
 
-/// A data packet of a flow, with what goes into its cold part.
+/// Returns a data packet of a flow and its cold part.
 pub(crate) fn data_packet(
     now: Time,
     frames: &Frames,
@@ -377,7 +385,7 @@ pub(crate) fn data_packet(
     (hot, cold)
 }
 
-/// Counts a data packet that a NIC sends; of a repeated one also marks it.
+/// Counts a data packet that a NIC sends. Marks it if it is a retransmission.
 pub(crate) fn count_sent(counters: &mut NicCounters, hot: &mut Packet, payload: u16, again: bool) {
     if again {
         hot.flags |= flag::RETRANSMITTED;
@@ -385,13 +393,13 @@ pub(crate) fn count_sent(counters: &mut NicCounters, hot: &mut Packet, payload: 
     counters.count_sent(hot, payload);
 }
 
-/// Packets of a flow of this many bytes.
+/// Returns the number of packets of a flow with this many bytes.
 // NIC-01
 pub(crate) fn packets_of(bytes: u64, mtu: u16) -> u32 {
     bytes.div_ceil(u64::from(mtu)) as u32
 }
 
-/// The first window of a transport, as a parameter.
+/// Returns the parameter for the first window of a transport.
 pub(crate) const fn window(rule: &'static str, source: &'static str) -> Param {
     Param::size("window", 1, MAX_SIZE_BYTES)
         .or(&["bdp"])
@@ -399,7 +407,7 @@ pub(crate) const fn window(rule: &'static str, source: &'static str) -> Param {
         .about("Payload bytes that a flow sends before it hears anything; `\"bdp\"`: one BDP.")
 }
 
-/// A silence after which something is sent again, as a parameter.
+/// Returns the parameter for a timeout after which packets are sent or requested again.
 pub(crate) const fn timeout(
     default: &'static str,
     rule: &'static str,
@@ -411,7 +419,7 @@ pub(crate) const fn timeout(
         .in_network(InNetwork::Timeout)
 }
 
-/// Packets of a window: of this many payload bytes, or of one BDP on the wire; at least one.
+/// Returns the packets of a window with this payload, or of one BDP on the wire; at least one.
 // NDP-12, HOM-01
 pub(crate) fn window_packets(bytes: Option<u64>, path: &PathInfo, frames: &Frames) -> u32 {
     let frame = frames.data_bytes(frames.mtu);

@@ -1,5 +1,6 @@
-//! NDP: a flow sends a first window unasked; from then on every packet that arrives, whole or as a
-//! header, makes the receiver pull one more, at the pace of its link (`specs/ndp.md`).
+//! NDP: a flow first sends a window without waiting. Each packet that arrives, complete or trimmed
+//! to a header, makes the receiver send one pull, at the rate of its link. Each pull permits one
+//! more packet (`specs/ndp.md`).
 
 mod config;
 mod receiver;
@@ -20,7 +21,7 @@ pub use config::NdpConfig;
 use receiver::{Incoming, Port};
 use sender::Outgoing;
 
-/// What every step may reach.
+/// State that each step can use.
 type Context<'a, S> = super::Context<'a, S, NdpConfig>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +38,7 @@ impl Timed for Alarm {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum AlarmKind {
-    /// The sender of a flow received nothing for a timeout.
+    /// The sender of a flow has received no reply for the timeout.
     Timeout { flow: u32, slot: FlowSlot },
     /// A port may send its next pull.
     Pull { port: u16 },
@@ -47,7 +48,7 @@ enum AlarmKind {
 #[derive(Debug)]
 pub struct Ndp {
     outgoing: Slots<Outgoing>,
-    /// Per (port, class): flows that may send, in turn.
+    /// Flows that may send, in round-robin order, per port and class.
     rings: Turns<VecDeque<(FlowSlot, u32)>>,
     incoming: Incomings<Incoming>,
     ports: Vec<Port>,

@@ -1,4 +1,4 @@
-//! The rate of a flow's credits, which follows from the credits that come back as data.
+//! Credit rate of a flow, controlled by the share of credits that return as data.
 
 use super::ExpressPassConfig;
 use crate::packet::Cold;
@@ -8,7 +8,7 @@ use crate::units::Time;
 /// The result of one feedback period.
 #[derive(Clone, Copy, Debug)]
 struct Period {
-    /// Lost credits, as a share of the credits whose fate became known.
+    /// Lost credits, as a share of the credits whose data arrived or were found lost.
     loss: f64,
     /// Rate of the credits that came back as data, as a share of the link's credits.
     delivered: f64,
@@ -20,7 +20,7 @@ pub(super) struct Feedback {
     pub rate: f64,
     /// Weight of the highest rate in an increase.
     w: f64,
-    /// The last change was an increase.
+    /// True if the last change was an increase.
     increased: bool,
 }
 
@@ -58,11 +58,11 @@ impl Feedback {
 pub(super) struct Incoming {
     pub peer: Peer,
     pub packets: u32,
-    /// Everything below has arrived.
+    /// All packets below this number have arrived.
     pub expected: u32,
-    /// Everything below has arrived or was named as missing.
+    /// All packets below this number have arrived or were reported as missing.
     pub seen: u32,
-    /// When the last byte arrived.
+    /// Time at which the last byte arrived.
     pub done_ps: Option<Time>,
     pub feedback: Feedback,
     /// Number of the next credit.
@@ -77,12 +77,12 @@ pub(super) struct Incoming {
     rtt_ps: Time,
     /// Time at which the period began.
     period_ps: Time,
-    /// When data of a credit last came.
+    /// Time at which data of a credit last arrived.
     heard_ps: Time,
 }
 
 impl Incoming {
-    /// A flow of so many packets whose first request has arrived.
+    /// Creates a flow of `packets` packets whose first request has arrived.
     pub fn new(now: Time, config: &ExpressPassConfig, peer: Peer, packets: u32) -> Self {
         Self {
             peer,
@@ -101,7 +101,7 @@ impl Incoming {
         }
     }
 
-    /// The smallest rate: a credit per round trip.
+    /// Returns the smallest rate: one credit per round trip.
     // XP-12
     fn least(&self, gap_ps: Time) -> f64 {
         if self.rtt_ps == 0 {
@@ -110,7 +110,7 @@ impl Incoming {
         (gap_ps as f64 / self.rtt_ps as f64).min(1.0)
     }
 
-    /// Processes data that a credit released.
+    /// Processes a data packet that a credit permitted.
     // XP-11: a period is a round trip; XP-13: skipped numbers are losses
     pub fn echo(&mut self, now: Time, cold: &Cold, config: &ExpressPassConfig, gap_ps: Time) {
         let rtt_ps = now - cold.stamp.credit_sent_ps();
@@ -264,9 +264,9 @@ mod tests {
         flow.watch(31_999_999, &CONFIG, GAP_PS);
         assert_eq!(flow.feedback.rate, rate);
         flow.watch(32_000_000, &CONFIG, GAP_PS);
-        // One credit in a round trip of 8 us, where 61.7 are the link's.
+        // One credit in a round trip of 8 us, in which the link could send 61.7.
         assert!((flow.feedback.rate - 129_760.0 / 8e6).abs() < 1e-9);
-        // One answer within a period does not keep the rate for ever.
+        // A single reply in a period does not prevent the decrease.
         echo(&mut flow, 33_000_000, 2, 25_000_000);
         flow.feedback.rate = 0.5;
         flow.watch(48_999_999, &CONFIG, GAP_PS);

@@ -1,9 +1,9 @@
-//! The receiver's pace: when the credits of each flow are due, and which of them find room in the
-//! queue of their port.
+//! Pacing of credits by the receiver: when the next credit of each flow is due, and whether the
+//! queue of its port has room for it.
 //!
-//! Nobody sees a credit before it leaves its port, so one that is due while others wait needs no
-//! event: what has become due is looked up when a credit leaves, or when a packet changes a flow.
-//! It is taken one by one in the order of time, so nothing differs from an event for each.
+//! A credit has no effect before it leaves its port. So a credit that is due while others are
+//! queued needs no event. Due credits are created when a credit leaves or when a packet changes a
+//! flow, one by one in the order of time. The result equals that of one event per credit.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -16,7 +16,7 @@ use crate::shaping::Bucket;
 use crate::sink::Sink;
 use crate::units::{NEVER, Rate, Time};
 
-/// When the next credit of a flow is due. Those of one instant come in the order of flows.
+/// Time of the next credit of a flow. Credits of one instant are in the order of flow numbers.
 // NIC-06
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
@@ -25,16 +25,16 @@ struct Due {
     slot: FlowSlot,
 }
 
-/// The receiver's side of one port.
+/// Receiver state of one port.
 #[derive(Debug)]
 pub(super) struct Port {
     pub bucket: Bucket,
     pub gap_ps: Time,
-    /// Credits that wait: place and number of the flow, number of the credit.
+    /// Queued credits: slot and number of the flow, number of the credit.
     pub credits: VecDeque<(FlowSlot, u32, u32)>,
-    /// An alarm for the bucket is set.
+    /// True if a timer for the bucket is set.
     pub armed: bool,
-    /// The next credit of each flow that gets some.
+    /// Next credit of each flow that receives credits.
     due: BinaryHeap<Reverse<Due>>,
 }
 
@@ -55,14 +55,14 @@ impl Port {
 }
 
 impl ExpressPass {
-    /// A flow gets credits from now on.
+    /// Starts sending credits to a flow.
     // XP-10
     pub(super) fn begin_credits(&mut self, at: Time, port: u16, slot: FlowSlot, flow: u32) {
         let due = Due { at, flow, slot };
         self.ports[port as usize].due.push(Reverse(due));
     }
 
-    /// Makes the credits that were due before `until`.
+    /// Creates the credits that were due before `until`.
     // XP-19
     pub(super) fn catch_up<S: Sink>(&mut self, cx: &mut Context<'_, S>, until: Time) {
         loop {
@@ -75,7 +75,8 @@ impl ExpressPass {
         }
     }
 
-    /// The credit that is due next at a port joins the NIC's own queue, if that has room.
+    /// Creates the next due credit of a port. It is queued at the NIC if the queue has room, else
+    /// dropped.
     // XP-03, XP-10, XP-18
     fn make_credit<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: usize) {
         let config = cx.config;
@@ -109,8 +110,8 @@ impl ExpressPass {
         top.0.at = due.at + (gap_ps as Time).max(1);
     }
 
-    /// Asks to be called when something changes that nobody would look up otherwise: an alarm, or the
-    /// first credit of a port at which none waits.
+    /// Schedules the next call: at the next timer, or at the next due credit of a port without
+    /// queued credits.
     // XP-19
     pub(super) fn ask_for_call<S: Sink>(&self, cx: &mut Context<'_, S>) {
         let alarm = self.alarms.first().map_or(NEVER, |first| first.at);
@@ -122,7 +123,7 @@ impl ExpressPass {
         }
     }
 
-    /// Kicks a port whose credits may go, or sets an alarm for when they may.
+    /// Starts a port whose next credit may be sent, else sets a timer for it.
     pub(super) fn await_bucket<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
         let p = &mut self.ports[port as usize];
         if p.credits.is_empty() {
@@ -141,7 +142,7 @@ impl ExpressPass {
         }
     }
 
-    /// The credit that leaves a port now.
+    /// Builds the next credit that leaves a port.
     // XP-02
     pub(super) fn send_credit<S: Sink>(
         &mut self,

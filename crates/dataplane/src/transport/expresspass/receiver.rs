@@ -1,4 +1,5 @@
-//! The receiver: it sends credits for flows until they are complete, and names the packets that it misses.
+//! The ExpressPass receiver: it sends credits to flows until they are complete, and reports missing
+//! packets.
 
 use super::feedback::Incoming;
 use super::{Context, ExpressPass};
@@ -9,7 +10,7 @@ use crate::transport::{Peer, packets_of};
 use crate::units::Time;
 
 impl ExpressPass {
-    /// A sender requests credits.
+    /// Handles a request for credits.
     // XP-10, XP-17
     pub(super) fn asked<S: Sink>(
         &mut self,
@@ -39,7 +40,7 @@ impl ExpressPass {
         arena.free(id);
     }
 
-    /// A sender has nothing left to send.
+    /// Handles a stop request: the sender has no packets left to send.
     // XP-17, XP-20
     pub(super) fn stopped<S: Sink>(
         &mut self,
@@ -63,7 +64,7 @@ impl ExpressPass {
         }
     }
 
-    /// Names a packet of a flow as missing.
+    /// Reports a packet of a flow as missing.
     // XP-20
     fn complain<S: Sink>(
         &mut self,
@@ -86,7 +87,7 @@ impl ExpressPass {
         cx.replies.send(port, id, arena, cx.sink);
     }
 
-    /// Data came.
+    /// Handles a data packet.
     pub(super) fn data<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
@@ -123,14 +124,14 @@ impl ExpressPass {
         } else {
             arena.free(id);
         }
-        // XP-20: data of a flow keeps its order, so what was passed by is lost.
+        // XP-20: data of a flow arrive in order, so skipped packets are lost.
         for psn in missing {
             self.complain(cx, port, slot, packet.flow, psn, arena);
         }
     }
 }
 
-/// Sends a packet that arrived back as the ACK of a complete flow with so many packets.
+/// Sends an arrived packet back as the ACK of a complete flow with `packets` packets.
 fn acknowledge<S: Sink>(
     cx: &mut Context<'_, S>,
     (port, id): (u16, PacketId),

@@ -1,4 +1,4 @@
-//! The sender: it requests credits, and sends a packet for each.
+//! The ExpressPass sender: it requests credits, and sends one packet for each credit.
 
 use std::collections::VecDeque;
 
@@ -17,31 +17,31 @@ pub(super) struct Outgoing {
     pub start: FlowStart,
     pub packets: u32,
     pub next: u32,
-    /// Everything below has been sent at least once.
+    /// All packets below this number have been sent at least once.
     reached: u32,
-    /// Everything below has arrived, according to the credits.
+    /// All packets below this number have arrived, according to the credits.
     pub acked: u32,
-    /// Packets that the receiver misses.
+    /// Packets that the receiver reported as missing.
     lost: VecDeque<u32>,
     pub retransmitted: u32,
-    /// Packets that credits permit and that have not left.
+    /// Packets that credits permit and that have not been sent yet.
     let_go: u32,
-    /// A request for credits waits to be sent.
+    /// True if a request for credits is queued.
     asks: bool,
-    /// When anything was last heard of it.
+    /// Time of the last frame received for this flow.
     heard_ps: Time,
-    /// When the receiver was last told that nothing is left to send.
+    /// Time of the last stop request, if the flow has no packets left to send.
     stopped_ps: Option<Time>,
 }
 
-/// What a sender has to send, in the order in which it came up.
+/// Frames of a flow that are to be sent, in the order in which they were created.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Job {
     /// A request for credits.
     Ask,
-    /// The wish that no more be sent.
+    /// A request to stop sending credits.
     Stop,
-    /// A packet, let go by a credit with this number that was sent then.
+    /// A data packet, permitted by the credit with this number, which was sent at `credit_ps`.
     Data {
         psn: u32,
         credit: u32,
@@ -50,7 +50,7 @@ pub(super) enum Job {
 }
 
 impl ExpressPass {
-    /// A flow begins: it requests credits.
+    /// Starts a flow: it requests credits.
     // XP-14
     pub(super) fn begin<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         let flow = Outgoing {
@@ -76,7 +76,7 @@ impl ExpressPass {
         });
     }
 
-    /// Something of an outgoing flow is to be sent.
+    /// Queues a frame of an outgoing flow.
     fn do_later<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
@@ -90,7 +90,7 @@ impl ExpressPass {
         cx.sink.kick(start.port);
     }
 
-    /// A credit came.
+    /// Handles a credit.
     // XP-14, XP-15
     pub(super) fn credited<S: Sink>(
         &mut self,
@@ -101,8 +101,8 @@ impl ExpressPass {
     ) {
         let (packet, cold) = (*arena.hot(id), *arena.cold(id));
         let Some(flow) = self.outgoing.get_mut(cold.slot, packet.flow) else {
-            // XP-16: of a flow that has ended. If it was not on its way when the stop came, the
-            // stop was lost.
+            // XP-16: the flow has ended. Credits that were in flight when the stop was sent are
+            // ignored. A later credit means that the stop was lost, so it is repeated.
             cx.counters.driven.credits_wasted += 1;
             let Some((until, period_ps)) = self.ended.get_mut(&packet.flow) else {
                 return arena.free(id);
@@ -159,7 +159,7 @@ impl ExpressPass {
         }
     }
 
-    /// The receiver misses a packet.
+    /// Handles a NACK: the receiver misses a packet.
     // XP-20
     pub(super) fn complained<S: Sink>(
         &mut self,
@@ -175,7 +175,7 @@ impl ExpressPass {
         }
     }
 
-    /// The receiver has the whole flow.
+    /// Ends a flow whose last packet the receiver has acknowledged.
     pub(super) fn finished<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
@@ -190,7 +190,7 @@ impl ExpressPass {
         }
     }
 
-    /// Builds the packet of a job, if its flow has not ended.
+    /// Builds the frame of a job, if its flow has not ended.
     pub(super) fn build<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
@@ -243,8 +243,8 @@ impl ExpressPass {
         Some(arena.alloc(hot, cold))
     }
 
-    /// A sender has heard nothing of a flow for a while: it asks again, and begins again with what
-    /// is not known to have arrived.
+    /// Handles a timeout: the sender requests credits again, and restarts from the first packet
+    /// that is not acknowledged.
     // XP-21
     pub(super) fn timeout<S: Sink>(
         &mut self,
@@ -266,7 +266,7 @@ impl ExpressPass {
             flow.stopped_ps = None;
         }
         let (at, start) = (flow.heard_ps + timeout_ps, flow.start);
-        // One request is enough where a link that is down keeps it.
+        // One queued request is enough, even if a failed link delays it.
         if silent && !std::mem::replace(&mut flow.asks, true) {
             self.do_later(cx, &start, slot, Job::Ask);
         }

@@ -1,4 +1,4 @@
-//! The receiver: it grants packets to the messages with the least left.
+//! The Homa receiver: it grants packets to the messages with the fewest remaining bytes.
 
 use super::{Alarm, Context, Homa, Next};
 use crate::ids::FlowSlot;
@@ -8,7 +8,7 @@ use crate::switch::CONTROL_CLASS;
 use crate::transport::{Frames, Peer, packets_of};
 use crate::units::Time;
 
-/// Gaps of a message that a receiver requests at a time.
+/// Largest number of gaps that a receiver requests at a time.
 const GAPS: usize = 16;
 
 /// A message at its receiver.
@@ -17,21 +17,21 @@ pub(super) struct Incoming {
     port: u16,
     peer: Peer,
     packets: u32,
-    /// Packets that are let go beyond those that have arrived.
+    /// Number of packets that may be in flight.
     window: u32,
     expected: u32,
     /// Packets that have arrived.
     received: u32,
-    /// Payload bytes that have not.
+    /// Payload bytes that have not arrived.
     remaining: u64,
-    /// Packets that may be sent.
+    /// Packets that the sender may send, in total.
     granted: u32,
     level: u16,
     pub heard_ps: Time,
 }
 
 impl Homa {
-    /// A data packet came.
+    /// Handles a data packet.
     // HOM-05, HOM-08
     pub(super) fn data<S: Sink>(
         &mut self,
@@ -53,7 +53,8 @@ impl Homa {
         let before = flow.remaining;
         let arrivals = &mut self.incoming.arrivals;
         if arrivals.record(cx.counters, &packet, &cold, &mut flow.expected) {
-            // A repetition is no news: what is missing is still missing.
+            // A duplicate does not restart the timeout, because the missing packets are still
+            // missing.
             flow.heard_ps = cx.now;
             flow.received += 1;
             debug_assert!(
@@ -142,7 +143,7 @@ impl Homa {
         (slot, true)
     }
 
-    /// Grants whatever may be granted to the first messages of a port.
+    /// Sends all possible grants to the first messages of a port.
     // HOM-06
     fn grant_all<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16, arena: &mut Arena) {
         let most = usize::from(cx.config.overcommitment);
@@ -154,8 +155,8 @@ impl Homa {
         }
     }
 
-    /// Grants the message at this place of the list as much as it may have now. True: it is granted
-    /// to its end and has left the list.
+    /// Sends the largest possible grant to the message at this position of the list. Returns true
+    /// if it is fully granted and was removed from the list.
     // HOM-05, HOM-07
     fn grant<S: Sink>(
         &mut self,
@@ -188,7 +189,7 @@ impl Homa {
         whole
     }
 
-    /// A receiver that waits in vain requests what is missing.
+    /// Handles a timeout: the receiver requests the missing packets.
     // HOM-10
     pub(super) fn miss<S: Sink>(
         &mut self,
@@ -219,7 +220,7 @@ impl Homa {
     }
 }
 
-/// A frame of the receiver of a message.
+/// Builds a control frame to the sender of a message.
 fn control(now: Time, frames: &Frames, kind: Kind, flow: &Incoming, psn: u32) -> (Packet, Cold) {
     let (hot, mut cold) = flow.peer.address(Packet {
         psn,

@@ -1,4 +1,5 @@
-//! The sender: it sends a first window unasked, and then what receivers grant.
+//! The Homa sender: it sends a first window without grants, and then the packets that receivers
+//! grant.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -18,18 +19,18 @@ use crate::wait::Wait;
 pub(super) struct Outgoing {
     pub start: FlowStart,
     pub packets: u32,
-    /// Packets that may be sent unasked.
+    /// Packets that may be sent without a grant.
     window: u32,
     pub next: u32,
-    /// Packets that may be sent.
+    /// Packets that may be sent, in total.
     granted: u32,
     /// Packets that the receiver requested again.
     lost: VecDeque<u32>,
-    /// Level of its unscheduled packets.
+    /// Priority level of its unscheduled packets.
     first_level: u16,
-    /// Level that the receiver set last.
+    /// Priority level of the last grant.
     level: u16,
-    /// It stands in its queue of messages.
+    /// True if the message is in its queue of messages.
     pub waits: bool,
     pub retransmitted: u32,
     pub heard_ps: Time,
@@ -40,14 +41,14 @@ impl Outgoing {
         !self.lost.is_empty() || self.next < self.granted
     }
 
-    /// Payload bytes that it has not sent yet.
+    /// Returns the payload bytes that have not been sent yet.
     fn remaining(&self, mtu: u16) -> u64 {
         self.start.bytes - self.start.bytes_below(self.next, mtu)
     }
 }
 
 impl Homa {
-    /// A message begins with a first window.
+    /// Starts a message with its first window.
     // HOM-01, HOM-04
     pub(super) fn begin<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         let settings = cx.config;
@@ -77,7 +78,7 @@ impl Homa {
         self.alarm(cx, alarm);
     }
 
-    /// Puts a message that has something to send among those that do.
+    /// Queues a message that has packets to send, unless it is queued already.
     fn revive<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32) {
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;
@@ -98,7 +99,7 @@ impl Homa {
         cx.sink.kick(port);
     }
 
-    /// A grant, or a request for packets from `psn` on.
+    /// Handles a grant, or a request for packets starting at `psn`.
     // HOM-05, HOM-10
     pub(super) fn asked<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, cold: &Cold) {
         let Some(flow) = self.outgoing.get_mut(cold.slot, packet.flow) else {
@@ -122,7 +123,7 @@ impl Homa {
         self.revive(cx, cold.slot, packet.flow);
     }
 
-    /// The receiver has the whole message.
+    /// Ends a message whose last packet the receiver has acknowledged.
     pub(super) fn finished<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
@@ -134,7 +135,7 @@ impl Homa {
         }
     }
 
-    /// The next packet of the message with the least left.
+    /// Builds the next packet of the message with the fewest remaining bytes.
     // HOM-02, HOM-03, HOM-04
     pub(super) fn send_data<S: Sink>(
         &mut self,
@@ -177,8 +178,8 @@ impl Homa {
         None
     }
 
-    /// A sender that hears nothing sends its first packet again: the receiver may not know of the
-    /// message, or its acknowledgement may be lost.
+    /// Handles a timeout: the sender repeats its first packet. The receiver may have received no
+    /// packet of the message, or the ACK may be lost.
     // HOM-11
     pub(super) fn probe<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32) {
         if let Some(flow) = self.outgoing.get_mut(slot, number)

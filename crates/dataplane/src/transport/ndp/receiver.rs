@@ -1,4 +1,4 @@
-//! The receiver: it answers each packet at once, and pulls the next ones at the pace of its link.
+//! The NDP receiver: it answers each packet immediately, and sends pulls at the rate of its link.
 
 use std::collections::VecDeque;
 
@@ -13,21 +13,21 @@ use crate::units::{NEVER, Rate, Time};
 /// A flow at its receiver.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    /// The sender. Pulls return by the path of its last packet.
+    /// The sender. Pulls use the path of its last packet.
     peer: Peer,
     packets: u32,
     expected: u32,
-    /// Pulls sent, and pulls to be sent.
+    /// `pulls`: pulls sent. `pending`: pulls still to send.
     pulls: u32,
     pending: u32,
 }
 
-/// The receiver's side of one port.
+/// Receiver state of one port.
 #[derive(Debug)]
 pub(super) struct Port {
-    /// Time of a full frame on the link: the distance of pulls.
+    /// Transmission time of a full frame, which is the interval between pulls.
     frame_ps: Time,
-    /// Flows with pulls to be sent, each once.
+    /// Flows that have pulls to send, each at most once.
     pub pulls: VecDeque<(FlowSlot, u32)>,
     pub next_pull_ps: Time,
     pub armed: bool,
@@ -45,7 +45,7 @@ impl Port {
 }
 
 impl Ndp {
-    /// A data packet came, whole or as a header: an answer at once, and a pull in its turn.
+    /// Handles a data packet, complete or trimmed: answers it immediately and queues a pull.
     // NDP-10, NDP-11
     pub(super) fn arrived<S: Sink>(
         &mut self,
@@ -85,7 +85,7 @@ impl Ndp {
         }
         let (expected, packets) = (flow.expected, flow.packets);
         if expected == packets {
-            // NDP-11: pulls that wait go with it.
+            // NDP-11: the flow's pending pulls are discarded.
             self.incoming.end(slot, packet.flow, cx.now);
             cx.sink.delivered(packet.flow);
             return answer(cx, (port, id), Kind::Ack, (expected, cx.now), arena);
@@ -102,7 +102,7 @@ impl Ndp {
         self.await_pull(cx, port);
     }
 
-    /// Kicks a port whose next pull is due, or asks to be called when it is.
+    /// Starts the port if its next pull is due, else sets a timer for it.
     pub(super) fn await_pull<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
         let p = &mut self.ports[port as usize];
         if p.pulls.is_empty() {
@@ -117,7 +117,7 @@ impl Ndp {
         }
     }
 
-    /// The pull that leaves a port now.
+    /// Builds the next pull of a port, if one is due.
     // NDP-11
     pub(super) fn send_pull<S: Sink>(
         &mut self,
@@ -131,7 +131,7 @@ impl Ndp {
             && let Some((slot, number)) = p.pulls.pop_front()
         {
             let Some(flow) = self.incoming.open.get_mut(slot, number) else {
-                continue; // It is complete.
+                continue; // The flow is complete.
             };
             flow.pulls += 1;
             debug_assert!(flow.pending > 0, "no pull is pending");
@@ -154,8 +154,8 @@ impl Ndp {
     }
 }
 
-/// Sends a packet that arrived back as an ACK or NACK. The receiver has all packets below `expected`, and
-/// the flow was complete at `done_ps`.
+/// Sends an arrived packet back as an ACK or NACK. The receiver has all packets below `expected`.
+/// `done_ps` is the time when the flow was complete.
 fn answer<S: Sink>(
     cx: &mut Context<'_, S>,
     (port, id): (u16, PacketId),

@@ -1,4 +1,4 @@
-//! The sender: it sends a first window, and then a packet for each pull.
+//! The NDP sender: it sends a first window, and then one packet for each pull.
 
 use std::collections::VecDeque;
 
@@ -18,51 +18,54 @@ pub(super) struct Outgoing {
     pub start: FlowStart,
     packets: u32,
     next: u32,
-    /// Everything below has arrived.
+    /// All packets below this number have arrived.
     pub acked: u32,
-    /// Packets to be sent again.
+    /// Packets to send again.
     lost: VecDeque<u32>,
-    /// Packets of which nothing has been heard, and when they were sent; oldest first.
+    /// Packets in flight without a reply and their sending times, oldest first.
     flight: VecDeque<(u32, Time)>,
-    /// Packets that it may send.
+    /// Number of packets that the flow may send now.
     allowance: u32,
-    /// ACKs and NACKs that have come: the receiver makes a pull for each.
+    /// ACKs and NACKs received. The receiver creates a pull for each.
     answered: u32,
-    /// Pulls that have come, by the number on the last one.
+    /// Number of the last pull. It counts all pulls that the receiver has sent.
     pulled: u32,
-    /// It is in its ring.
+    /// True if the flow is in its round-robin list.
     pub waits: bool,
-    /// Paths of the packets, if the sender chooses them.
+    /// Paths of the packets, if the sender selects them.
     paths: Option<Permutation>,
     pub retransmitted: u32,
-    /// When anything was last heard of it, or sent again for want of that.
+    /// Time of the last reply or timeout.
     news_ps: Time,
 }
 
 impl Outgoing {
-    /// True if packets are left to be sent, for the first time or again.
+    /// Returns true if packets remain to be sent, for the first time or again.
     pub fn has_something(&self) -> bool {
         !self.lost.is_empty() || self.next < self.packets
     }
 
-    /// A packet was heard of. False: it was given up before.
+    /// Removes a packet that was answered from the packets in flight. Returns false if it was not
+    /// in flight any more.
     fn landed(&mut self, psn: u32) -> bool {
         let at = self.flight.iter().position(|&(number, _)| number == psn);
         at.and_then(|at| self.flight.remove(at)).is_some()
     }
 
-    /// No pull is to be expected: nothing is in flight, and whatever arrived has been pulled for.
+    /// Returns true if no pull can arrive: no packet is in flight, and a pull has arrived for every
+    /// reply.
     // NDP-14
     fn expects_nothing(&self) -> bool {
         self.flight.is_empty() && self.answered <= self.pulled
     }
 
-    /// When it loses patience.
+    /// Returns the time of the next timeout.
     fn deadline(&self, timeout_ps: Time) -> Time {
         self.flight.front().map_or(self.news_ps, |&(_, at)| at) + timeout_ps
     }
 
-    /// The label of the path of the next packet, if the sender chooses it; else the hash of the flow.
+    /// Returns the path label of the next packet if the sender selects paths, else the hash of the
+    /// flow.
     // NDP-05
     fn path(&mut self, draw: &mut impl FnMut() -> u64) -> u32 {
         match &mut self.paths {
@@ -73,7 +76,7 @@ impl Outgoing {
 }
 
 impl Ndp {
-    /// A flow begins with a first window.
+    /// Starts a flow with its first window.
     // NDP-12
     pub(super) fn begin<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         let flow = Outgoing {
@@ -99,7 +102,7 @@ impl Ndp {
         self.alarm(cx, at, AlarmKind::Timeout { flow, slot });
     }
 
-    /// A flow may send this many packets more.
+    /// Permits a flow to send this many more packets.
     fn allow<S: Sink>(&mut self, cx: &mut Context<'_, S>, slot: FlowSlot, number: u32, more: u32) {
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;
@@ -116,7 +119,7 @@ impl Ndp {
         cx.sink.kick(port);
     }
 
-    /// An ACK, a NACK, a pull or a header that came back.
+    /// Handles an ACK, a NACK, a pull, or a header that was returned.
     // NDP-12, NDP-13, NDP-14
     pub(super) fn answered<S: Sink>(
         &mut self,
@@ -157,7 +160,7 @@ impl Ndp {
                 more = u32::from(flow.expects_nothing() && flow.allowance == 0);
             }
             _ => {
-                // The number on a pull counts those that were lost, too.
+                // The number on a pull includes earlier pulls that were lost.
                 more = packet.psn.saturating_sub(flow.pulled);
                 flow.pulled = flow.pulled.max(packet.psn);
             }
@@ -165,7 +168,7 @@ impl Ndp {
         self.allow(cx, cold.slot, packet.flow, more);
     }
 
-    /// The next packet of the ring of a port and class.
+    /// Builds the next packet of a port and class.
     pub(super) fn send_data<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
@@ -178,7 +181,7 @@ impl Ndp {
             let Some(flow) = self.outgoing.get_mut(slot, number) else {
                 continue;
             };
-            // NDP-13: what was lost goes first.
+            // NDP-13: retransmissions first.
             let again = flow.lost.pop_front();
             let psn = match again {
                 Some(psn) => psn,
@@ -212,7 +215,7 @@ impl Ndp {
         None
     }
 
-    /// Packets of which nothing was heard for too long are sent again, unasked.
+    /// Handles a timeout: the sender repeats packets without a reply, without waiting for pulls.
     // NDP-15
     pub(super) fn timeout<S: Sink>(
         &mut self,

@@ -1,5 +1,5 @@
-//! Credits that are looked up when somebody asks, against credits that are made one at a time, each
-//! at its instant.
+//! Compares credits that are created when they are needed with credits that are each created at
+//! their own instant.
 
 use crate::classes::{ClassSet, classes_of};
 use crate::packet::{Cold, Stamp};
@@ -52,13 +52,13 @@ const FRAMES: Frames = Frames {
     data_class: 2,
 };
 
-/// A flow to this host, and what the network does to its credits.
+/// A flow to this host, and the effect of the network on its credits.
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     start_ps: Time,
     packets: u32,
     rtt_ps: Time,
-    /// This many of 16 credits bring nothing back.
+    /// Number of 16 credits that return no data.
     lost: u8,
     port: u16,
 }
@@ -76,10 +76,10 @@ fn peer() -> impl Strategy<Value = Peer> {
     )
 }
 
-/// All that anybody can see of a run.
+/// Complete observable result of a run.
 #[derive(Debug, PartialEq)]
 struct Seen {
-    /// What left: when, by which port, of which flow, of what kind and number.
+    /// Frames sent: time, port, flow, kind and number.
     sent: Vec<(Time, u16, u32, Kind, u32)>,
     counters: NicCounters,
     draws: u64,
@@ -96,7 +96,7 @@ struct Bench {
     arena: Arena,
     now: Time,
     free_ps: [Time; 2],
-    /// Other traffic holds each port for the first part of each period of this many ps.
+    /// Other traffic occupies each port for the first part of each period: (part, period) in ps.
     held: (Time, Time),
     calls: u64,
     sent: Vec<(Time, u16, u32, Kind, u32)>,
@@ -118,7 +118,7 @@ impl Bench {
         what(&mut self.ep, &mut cx, &mut self.arena)
     }
 
-    /// When a port can send next, from now on.
+    /// Returns the earliest time at which a port can send.
     fn port_ps(&self, port: usize) -> Time {
         let (part, whole) = self.held;
         let at = self.now.max(self.free_ps[port]);
@@ -142,7 +142,8 @@ impl Bench {
     }
 }
 
-/// The peers' side: what arrives here, by time. A flow's credits bring its data back in order.
+/// Peers of the NIC: the frames that arrive here, by time. A flow's credits return its data in
+/// order.
 #[derive(Default)]
 struct Network {
     coming: BTreeMap<(Time, u64), (u16, Packet, Cold)>,
@@ -171,7 +172,7 @@ impl Network {
     }
 }
 
-/// Runs to `until`. `naive`: the NIC is called at the instant of each single credit.
+/// Runs to `until`. `naive`: the NIC is called at the instant of each credit.
 fn run(peers: &[Peer], held: (Time, Time), until: Time, naive: bool) -> (Seen, u64) {
     let mut bench = Bench {
         ep: ExpressPass::new(&CONFIG, &FRAMES, 4, &[Rate::from_gbps(100); 2]),
@@ -287,7 +288,8 @@ proptest! {
     }
 }
 
-// XP-19: where flows request far more than the link takes, calls go with what is sent.
+// XP-19: if flows request far more than the link capacity, the number of calls depends on the
+// frames sent.
 #[test]
 fn credits_that_find_no_room_cost_no_call() {
     let peer = Peer {
