@@ -1,6 +1,6 @@
 //! Cyclic numbers of 20 bits, as the link schemes of Ultra Ethernet use them.
 
-/// The numbers are those below this.
+/// Upper limit of the numbers: they are below this.
 // CBFC-01
 pub(super) const CYCLE: u32 = 1 << 20;
 

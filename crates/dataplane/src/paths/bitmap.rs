@@ -1,4 +1,5 @@
-//! Bitmap: rounds as with oblivious spraying, but a value with penalty points is skipped once per point.
+//! Bitmap policy: rounds as with oblivious spraying, but a value with penalty points is skipped
+//! once per point.
 
 use super::oblivious::Oblivious;
 use super::{Policy, Verdict, values, values_in_rounds};
@@ -8,17 +9,17 @@ use crate::units::Time;
 /// Parameters of the bitmap policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitmapConfig {
-    /// Entropy values, a power of two.
+    /// Number of entropy values, a power of two.
     pub values: u32,
-    /// Points for an ECN mark.
+    /// Penalty points for an ECN mark.
     pub mark: u8,
-    /// Points for a packet that is sent again.
+    /// Penalty points for a retransmission.
     pub loss: u8,
-    /// Points for a timeout, and the most that a value can have.
+    /// Penalty points for a timeout, and the maximum of a value.
     pub timeout: u8,
 }
 
-/// The penalty points of one flow.
+/// Penalty points of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Bitmap {
     round: Oblivious,
@@ -62,7 +63,7 @@ impl Policy for Bitmap {
     }
 
     fn next(&mut self, config: &BitmapConfig, _: Time, draw: &mut impl FnMut() -> u64) -> u32 {
-        // SPR-30: each skip takes a point, so this ends.
+        // SPR-30: each skip removes a point, so the loop ends.
         loop {
             let value = self.round.step(config.values, draw);
             match &mut self.points[value as usize] {

@@ -1,9 +1,9 @@
-//! Path policies of a sender: which path the next packet of a flow takes. One file for each policy; this
-//! file has the trait that they implement, the list, and what they share. The rules are in `specs/paths.md`.
-//! Path policies of a switch are in `switch/`.
+//! Path policies of senders: they select the path of each packet of a flow. Each policy has its own
+//! file. This file has the trait that they implement, the list of policies, and their common parts.
+//! The rules are in `specs/paths.md`. Path policies of switches are in `switch/`.
 //!
-//! A policy chooses an entropy value for each packet. Switches hash it together with the flow, and the
-//! receiver returns it, so the policy learns how each value fared.
+//! A policy selects an entropy value for each packet. Switches hash it together with the flow. The
+//! receiver returns it, so the policy can rate each value.
 
 pub mod bitmap;
 pub mod oblivious;
@@ -24,8 +24,8 @@ pub use permutation::PermutationConfig;
 pub use reps::RepsConfig;
 pub(crate) use spray::Spray;
 
-/// The list of all policies, handed to the macro `$then`: type, module and configuration. A new policy is
-/// a module and a line here.
+/// Calls the macro `$then` with the list of all policies: type, module and configuration. A new
+/// policy needs a module and a line here.
 macro_rules! policies {
     ($then:ident) => {
         $then! {
@@ -42,30 +42,30 @@ macro_rules! policies {
 // SPR-02
 pub const ENTROPY_BITS: u32 = 0xffff;
 
-/// What happened to a packet with some entropy value.
+/// Outcome of a packet with a given entropy value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It arrived without an ECN mark.
+    /// The packet arrived without an ECN mark.
     Clean,
-    /// It arrived with an ECN mark.
+    /// The packet arrived with an ECN mark.
     Marked,
-    /// It is sent again.
+    /// The packet was lost and is sent again.
     Lost,
-    /// A timeout passed without its acknowledgement.
+    /// No acknowledgement arrived before the timeout.
     TimedOut,
 }
 
-/// A path policy. A value is the state of one flow.
+/// A path policy. An instance is the state of one flow.
 pub(crate) trait Policy: Debug + Sized {
-    /// Its parameters.
+    /// Parameters of the policy.
     type Config: Copy + Debug + PartialEq;
     /// Value of the key `path` in scenarios, and name of the table of its parameters.
     const NAME: &'static str;
-    /// What it does, for the help of the key `path`: a phrase without a full stop.
+    /// Description for the help of the key `path`: a phrase without a full stop.
     const ABOUT: &'static str;
-    /// Declaration of its parameters.
+    /// Declaration of the parameters.
     const PARAMS: &'static [Param];
-    /// Its values are labels of paths, which switches do not hash (NDP-05).
+    /// True if the values are labels of paths, which switches do not hash (NDP-05).
     const LABELS: bool = false;
 
     /// Returns the configuration for values of [`Self::PARAMS`].
@@ -74,32 +74,32 @@ pub(crate) trait Policy: Debug + Sized {
     /// Values that contradict each other.
     fn configure(values: &Values) -> Result<Self::Config, Conflict>;
 
-    /// State of a flow that starts and that has `paths` equal-cost paths, if the policy needs their number.
+    /// Creates the state of a flow with `paths` equal-cost paths.
     fn new(config: &Self::Config, paths: u32) -> Self;
 
-    /// The entropy value of the next packet. `draw` returns random bits.
+    /// Returns the entropy value of the next packet. `draw` returns random bits.
     fn next(&mut self, config: &Self::Config, now: Time, draw: &mut impl FnMut() -> u64) -> u32;
 
-    /// Learns what happened to a packet with this entropy value. Some policies learn nothing.
+    /// Processes the outcome of a packet with this entropy value. Some policies ignore it.
     fn feedback(&mut self, _config: &Self::Config, _now: Time, _entropy: u32, _verdict: Verdict) {}
 }
 
-/// The declaration of a policy of the list, as data.
+/// Declaration of a policy, as data.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
     /// Value of the key `path` in scenarios, and name of the table of its parameters.
     pub name: &'static str,
-    /// What it does.
+    /// Description of the policy.
     pub about: &'static str,
-    /// Its parameters.
+    /// Parameters of the policy.
     pub params: &'static [Param],
-    /// Makes its configuration from values.
+    /// Builds the configuration from values.
     pub configure: fn(&Values) -> Result<SprayConfig, Conflict>,
 }
 
 macro_rules! define {
     ($($name:ident($module:ident, $config:ident),)*) => {
-        /// The configured path policy of senders.
+        /// Configured path policy of senders.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum SprayConfig {
             $(
@@ -108,7 +108,7 @@ macro_rules! define {
             )*
         }
 
-        /// The policy of one flow.
+        /// State of one flow under the configured policy.
         #[derive(Clone, Debug)]
         enum Chosen {
             $($name($module::$name),)*
@@ -125,7 +125,7 @@ macro_rules! define {
         )*];
 
         impl SprayConfig {
-            /// Value of the key `path`.
+            /// Returns the value of the key `path`.
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self {
@@ -133,7 +133,7 @@ macro_rules! define {
                 }
             }
 
-            /// True if the values are labels of paths, which switches do not hash.
+            /// Returns true if the values are labels of paths, which switches do not hash.
             #[must_use]
             pub const fn has_labels(&self) -> bool {
                 match self {
@@ -178,14 +178,14 @@ macro_rules! define {
 }
 policies!(define);
 
-/// The number of entropy values, as a parameter.
+/// Returns the parameter for the number of entropy values.
 const fn values(default: &'static str, rule: &'static str, source: &'static str) -> Param {
     Param::count("values", 1, ENTROPY_BITS as u64 + 1)
         .default(default, rule, source)
         .about("Entropy values of a flow.")
 }
 
-/// Reads the number of entropy values of a policy that goes through them in rounds.
+/// Returns the number of entropy values of a policy that uses them in rounds.
 fn values_in_rounds(values: &Values) -> Result<u32, Conflict> {
     let count = values.count("values") as u32;
     if count.is_power_of_two() {
@@ -198,7 +198,7 @@ fn values_in_rounds(values: &Values) -> Result<u32, Conflict> {
     ))
 }
 
-/// A random number below `bound`.
+/// Returns a random number below `bound`.
 fn below(bound: u32, draw: &mut impl FnMut() -> u64) -> u32 {
     ((u128::from(draw()) * u128::from(bound)) >> 64) as u32
 }

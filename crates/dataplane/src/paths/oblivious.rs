@@ -1,4 +1,5 @@
-//! Oblivious spraying: each value once per round, in a random order, whatever happens on the paths.
+//! Oblivious spraying: each entropy value is used once per round, in random order, independent of
+//! the state of the paths.
 
 use super::{Policy, below, values, values_in_rounds};
 use crate::param::{Conflict, Param, Values};
@@ -11,7 +12,7 @@ pub struct ObliviousConfig {
     pub values: u32,
 }
 
-/// The position of one flow in its round: a counter whose bits are inverted by a random pattern.
+/// Position of one flow in its round: a counter whose bits are inverted by a random pattern.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Oblivious {
     counter: u32,
@@ -19,7 +20,7 @@ pub(crate) struct Oblivious {
 }
 
 impl Oblivious {
-    /// The next of `values` values. Each round has a new pattern.
+    /// Returns the next of `values` values. Each round has a new pattern.
     // SPR-20
     pub fn step(&mut self, values: u32, draw: &mut impl FnMut() -> u64) -> u32 {
         if self.counter == 0 {

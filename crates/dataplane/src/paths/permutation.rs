@@ -1,15 +1,15 @@
-//! Permutation: the packets of a flow go through all its paths in a random order, then in another one. The
-//! values are labels of paths.
+//! Permutation: the packets of a flow use all paths once in random order, then again in another
+//! order. The values are labels of paths.
 
 use super::{Policy, below};
 use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
-/// There are no parameters.
+/// The permutation policy has no parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PermutationConfig;
 
-/// The position of one flow in its round.
+/// Position of one flow in its round.
 #[derive(Clone, Debug)]
 pub(crate) struct Permutation {
     paths: Vec<u32>,
@@ -17,7 +17,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// A flow with this many paths.
+    /// Creates the state of a flow with this number of paths.
     pub fn of(paths: u32) -> Self {
         Self {
             paths: (0..paths).collect(),
@@ -25,7 +25,7 @@ impl Permutation {
         }
     }
 
-    /// The label of the next path.
+    /// Returns the label of the next path.
     // NDP-05
     pub fn step(&mut self, draw: &mut impl FnMut() -> u64) -> u32 {
         if self.used == 0 {

@@ -1,5 +1,6 @@
-//! REPS (recycled entropy packet spraying): values that came back without an ECN mark are used again. After
-//! a timeout the sender uses no fresh values for a while, because a path may have failed.
+//! REPS (recycled entropy packet spraying): entropy values that returned without an ECN mark are
+//! used again. After a timeout the sender uses no new values for some time, because a path may have
+//! failed.
 
 use super::{ENTROPY_BITS, Policy, Verdict, below, values};
 use crate::param::{Conflict, Param, Values};
@@ -8,31 +9,31 @@ use crate::units::{Time, US};
 /// Parameters of REPS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepsConfig {
-    /// Entropy values.
+    /// Number of entropy values.
     pub values: u32,
-    /// Values that the ring stores, at most [`LARGEST_RING`].
+    /// Number of values that the ring stores, at most [`LARGEST_RING`].
     pub ring: u32,
-    /// Time after a timeout in which no fresh value is used, in ps.
+    /// Time after a timeout during which no new value is used, in ps.
     pub freeze_ps: Time,
 }
 
-/// Most values that a ring can store.
+/// Maximum number of values in a ring.
 pub const LARGEST_RING: u32 = 32;
 
-/// The ring of one flow.
+/// Ring of recycled values of one flow.
 // SPR-10
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reps {
     ring: [u16; LARGEST_RING as usize],
-    /// Place of the next value that comes back.
+    /// Index of the next value to store.
     head: u32,
-    /// Places that have ever been filled.
+    /// Number of entries that have been filled.
     filled: u32,
-    /// Values that came back and were not used again.
+    /// Number of stored values that have not been used again.
     unused: u32,
-    /// Place of the next value that a frozen flow uses again.
+    /// Index of the next value that is used again after a timeout.
     again: u32,
-    /// The sender uses no fresh value before this time.
+    /// Time until which the sender uses no new value.
     frozen_until: Time,
 }
 
@@ -70,13 +71,13 @@ impl Policy for Reps {
     }
 
     fn next(&mut self, config: &RepsConfig, now: Time, draw: &mut impl FnMut() -> u64) -> u32 {
-        // SPR-11: the oldest good value that was not used again.
+        // SPR-11: the oldest value that returned without a mark and was not used again.
         if self.unused > 0 {
             let at = (self.head + config.ring - self.unused) % config.ring;
             self.unused -= 1;
             return u32::from(self.ring[at as usize]);
         }
-        // SPR-13: values of the ring in turn, although they were used already.
+        // SPR-13: values of the ring in turn, even if they have been used again already.
         if now < self.frozen_until && self.filled > 0 {
             let at = self.again % self.filled;
             self.again = at + 1;

@@ -1,24 +1,25 @@
-//! The entropy values of the packets of one flow.
+//! Entropy values of the packets of one flow.
 
 use std::collections::VecDeque;
 
 use super::{Chosen, SprayConfig, Verdict};
 use crate::units::Time;
 
-/// Chooses the value of each packet, and remembers those of the packets that are not acknowledged.
+/// Selects the value of each packet, and stores the values of the packets that are not
+/// acknowledged.
 #[derive(Clone, Debug)]
 pub(crate) struct Spray {
     policy: Chosen,
     config: SprayConfig,
     /// Hash of a packet with entropy value 0.
     base: u32,
-    /// Values of the packets from `first` on.
+    /// Values of the packets from number `first`.
     sent: VecDeque<u32>,
     first: u32,
 }
 
 impl Spray {
-    /// A flow with this hash and this many equal-cost paths.
+    /// Creates the state of a flow with this hash and this number of equal-cost paths.
     pub fn new(config: &SprayConfig, hash: u32, paths: u32) -> Self {
         Self {
             policy: Chosen::new(config, paths),
@@ -29,7 +30,8 @@ impl Spray {
         }
     }
 
-    /// The hash of packet `psn`, which is now sent. All packets below `arrived_below` have arrived.
+    /// Returns the hash of packet `psn`, which is sent now. All packets below `arrived_below` have
+    /// arrived.
     // SPR-01, SPR-02
     pub fn next(
         &mut self,
@@ -54,7 +56,7 @@ impl Spray {
         self.base ^ entropy
     }
 
-    /// A reply returned the hash of the packet that it answers.
+    /// Processes a reply with the hash of the packet that it answers.
     // SPR-03
     pub fn returned(&mut self, now: Time, hash: u32, marked: bool) {
         let verdict = if marked {
@@ -66,13 +68,13 @@ impl Spray {
         self.policy.feedback(&self.config, now, entropy, verdict);
     }
 
-    /// Packet `psn` was not acknowledged within the timeout.
+    /// Processes a timeout of packet `psn`.
     // SPR-04
     pub fn timed_out(&mut self, now: Time, psn: u32) {
         self.report(now, psn, Verdict::TimedOut);
     }
 
-    /// Reports on the value with which packet `psn` was sent, if it was sent.
+    /// Reports an outcome for the value of packet `psn`, if this packet was sent.
     // SPR-04
     fn report(&mut self, now: Time, psn: u32, verdict: Verdict) {
         let at = psn.wrapping_sub(self.first) as usize;

@@ -1,4 +1,4 @@
-//! The path policies of senders, rule by rule: specs/paths.md.
+//! Tests of the path policies of senders, rule by rule: `specs/paths.md`.
 
 use super::*;
 use crate::units::MS;
@@ -67,7 +67,7 @@ fn a_frozen_flow_uses_no_fresh_values() {
         .collect();
     assert_eq!(frozen, [5, 6, 7, 5, 6, 7, 5, 6, 7]);
     assert_eq!(draws.0, 0, "no value is drawn");
-    // A value that comes back meanwhile is used first.
+    // A value that returns during this time is used first.
     reps.feedback(&REPS, 3 * MS, 42, Verdict::Clean);
     assert_eq!(next(&mut reps, 3 * MS, &mut draws), 42);
     let filled: Vec<u32> = (0..8)
@@ -79,7 +79,7 @@ fn a_frozen_flow_uses_no_fresh_values() {
         1001,
         "the freeze is over"
     );
-    // Without any value that ever came back, a fresh one is used.
+    // If no value has ever returned, a new one is used.
     let (mut empty, mut draws) = self::reps();
     empty.feedback(&REPS, 0, 5, Verdict::TimedOut);
     assert_eq!(next(&mut empty, 0, &mut draws), 1001);
@@ -146,7 +146,7 @@ fn bitmap_skips_a_value_once_per_point() {
         policy.feedback(&config, 0, 2, Verdict::Lost);
     }
     assert_eq!(uses(&mut policy, 2, 3 * 15 + 4), 1, "15 points at most");
-    // A value that no packet can have had is ignored.
+    // A value that no packet can have is ignored.
     policy.feedback(&config, 0, 1 << 30, Verdict::Lost);
 }
 

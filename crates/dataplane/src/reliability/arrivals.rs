@@ -1,31 +1,31 @@
-//! IRN, the receiver's half: packets that have come before one that is missing.
+//! Receiver half of IRN: packets that arrived before a missing one.
 
 use super::numbers::Numbers;
 use crate::mixed::MixedMap;
 
-/// Packets that came beyond a gap, of the flows that have a gap.
+/// Packets after a gap, for all flows with a gap.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
     beyond: MixedMap<u32, Numbers>,
-    /// Empty sets of flows whose gap was closed, kept for the next gap: packets that overtake each other
-    /// open gaps all the time, and no gap may allocate.
+    /// Empty sets of flows whose gap was closed, kept for the next gap. Reordered packets open gaps
+    /// often, and no gap may allocate memory.
     spare: Vec<Numbers>,
 }
 
 impl Arrivals {
-    /// Whether no flow has a gap.
+    /// Returns true if no flow has a gap.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.beyond.is_empty()
     }
 
-    /// Whether this flow has a gap.
+    /// Returns true if this flow has a gap.
     pub fn has_gap(&self, flow: u32) -> bool {
         self.beyond.contains_key(&flow)
     }
 
-    /// A packet of a flow of which everything below `expected` is here. Returns whether it is new,
-    /// and what is expected now.
+    /// Records a packet of a flow whose packets below `expected` have all arrived. Returns true if
+    /// it is new, and the packet number that is expected now.
     // REC-10
     pub fn take(&mut self, flow: u32, psn: u32, expected: u32) -> (bool, u32) {
         if psn < expected {
@@ -48,12 +48,13 @@ impl Arrivals {
         (true, expected)
     }
 
-    /// The first packet of a flow from `from` on that has come, if any has.
+    /// Returns the first packet of a flow from number `from` that has arrived, if there is one.
     pub fn first_present(&self, flow: u32, from: u32) -> Option<u32> {
         self.beyond.get(&flow)?.first_present(from)
     }
 
-    /// The first packet of a flow from `from` on, beyond its first gap, that has not come.
+    /// Returns the first packet of a flow from number `from`, after its first gap, that has not
+    /// arrived.
     pub fn first_absent(&self, flow: u32, from: u32) -> u32 {
         self.beyond
             .get(&flow)

@@ -1,5 +1,5 @@
-//! Go-back-N: the receiver accepts packets in order only and reports a gap by a NAK. The sender then sends
-//! everything from the first missing packet on again, and also after a timeout.
+//! Go-back-N: the receiver accepts packets only in order and reports a gap with a NAK. The sender
+//! then sends all packets from the first missing one again. It does the same after a timeout.
 
 use super::Surroundings;
 use super::arrivals::Arrivals;
@@ -12,16 +12,17 @@ use crate::units::{NEVER, Time, US};
 /// Parameters of go-back-N.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoBackNConfig {
-    /// Timeout without progress, in ps; [`NEVER`]: no timeout.
+    /// Timeout without progress, in ps; [`NEVER`] disables it.
     pub timeout_ps: Time,
-    /// The receiver sends a NAK for the same packet again after this time, in ps; `None`: never.
+    /// Time after which the receiver repeats a NAK for the same packet, in ps; `None`: it does not
+    /// repeat NAKs.
     pub nak_interval_ps: Option<Time>,
-    /// The receiver acknowledges repeated packets.
+    /// True if the receiver acknowledges repeated packets.
     pub acknowledges_repeats: bool,
 }
 
 impl GoBackNConfig {
-    /// One NAK for each missing packet, and ACKs for repeated packets.
+    /// Returns a configuration with one NAK for each missing packet, and ACKs for repeated packets.
     #[must_use]
     pub const fn new(timeout_ps: Time) -> Self {
         Self {
@@ -32,7 +33,7 @@ impl GoBackNConfig {
     }
 }
 
-/// The sender needs no state beside the flow's own counters.
+/// Sender state of go-back-N. The flow's own counters are sufficient.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GoBackN;
 
@@ -136,7 +137,7 @@ impl Reliability for GoBackN {
     ) -> Answer {
         let psn = data.packet.psn;
         if psn == flow.expected {
-            // NIC-18: a later packet came before this one, which was not lost.
+            // NIC-18: the packet was overtaken by a later one. It was not lost.
             let overtaken = flow.reported == psn && !data.packet.has(flag::RETRANSMITTED);
             return Answer {
                 overtaken,

@@ -1,5 +1,5 @@
-//! Ideal retransmission: the node that drops a packet notifies the sender, which sends this packet again
-//! and no other. The receiver counts packets, in whatever order they arrive.
+//! Ideal retransmission: the node that drops a packet notifies the sender, which sends only this
+//! packet again. The receiver counts packets and accepts them in any order.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ use crate::units::Time;
 /// Parameters of ideal retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdealConfig {
-    /// Delay of the notice, in ps; `None`: the propagation delay of the path back.
+    /// Delay of the notice, in ps; `None`: the propagation delay of the return path.
     pub delay_ps: Option<Time>,
 }
 
-/// Packets that are known to be lost and have not been sent again.
+/// Packets that are lost and have not been sent again yet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ideal {
-    /// Number and payload of each, in the order of the notices.
+    /// Number and payload bytes of each lost packet, in the order of the notices.
     lost: VecDeque<(u32, u64)>,
     bytes: u64,
 }
@@ -85,7 +85,7 @@ impl Reliability for Ideal {
         (in_flight.saturating_sub(self.bytes), window)
     }
 
-    // NIC-12: nothing arrives twice, so counting is enough.
+    // NIC-12: no packet arrives twice, so the receiver only counts.
     #[inline]
     fn on_data(
         _config: &IdealConfig,

@@ -1,5 +1,5 @@
-//! IRN: the receiver accepts packets in any order and reports each that arrives beyond a gap. The sender
-//! sends single packets again (rules in `specs/recovery.md`).
+//! IRN: the receiver accepts packets in any order and sends a NAK for each packet that arrives
+//! after a gap. The sender repeats single packets (rules in `specs/recovery.md`).
 
 use super::Surroundings;
 use super::arrivals::Arrivals;
@@ -10,34 +10,35 @@ use crate::packet::Kind;
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Value, Values};
 use crate::units::{NEVER, Time, US};
 
-/// The limit that IRN itself puts on what is in flight (BDP-FC).
+/// Limit of IRN on the bytes in flight (BDP-FC).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IrnWindow {
     /// One BDP of the path.
     Bdp,
-    /// This many payload bytes.
+    /// A number of payload bytes.
     Bytes(u64),
-    /// None.
+    /// No limit.
     Off,
 }
 
-/// IRN's parameters.
+/// Parameters of IRN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IrnConfig {
-    /// Limit of what is in flight.
+    /// Limit of the bytes in flight.
     pub window: IrnWindow,
-    /// Timeout with few packets in flight, ps.
+    /// Timeout in ps if few packets are in flight.
     pub rto_low_ps: Time,
-    /// Timeout else, ps.
+    /// Timeout in ps otherwise.
     pub rto_high_ps: Time,
-    /// Fewer packets in flight than this are few.
+    /// Number of packets in flight below which `rto_low_ps` applies.
     pub few: u32,
-    /// A packet counts as lost once one that is this many numbers higher has arrived, at least 1.
+    /// A packet counts as lost if a packet with a number higher by at least this has arrived; at
+    /// least 1.
     pub lost_after: u32,
 }
 
 impl IrnConfig {
-    /// IRN as published, for links of 40 Gb/s.
+    /// Returns the parameters of the paper, for links of 40 Gb/s.
     #[must_use]
     pub const fn paper() -> Self {
         // REC-21
@@ -54,24 +55,26 @@ impl IrnConfig {
 /// State of one flow at its sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Irn {
-    /// Packets that have arrived beyond the first gap.
+    /// Packets that have arrived after the first gap.
     sacked: Numbers,
-    /// One above the highest number that ever arrived beyond a gap.
+    /// Highest number that has arrived after a gap, plus one.
     top: u32,
     lost_after: u32,
-    /// Most payload bytes in flight.
+    /// Maximum payload bytes in flight.
     cap_bytes: u64,
-    /// In recovery while something below this is not acknowledged.
+    /// The flow is in recovery until all packets below this number are acknowledged.
     until: u32,
     /// Lost packets below this number have been sent again since the last timeout.
     looked: u32,
-    /// The next packet to send is the first unacknowledged one, because a timeout passed.
+    /// True after a timeout: the next packet to send is the first unacknowledged one.
     head: bool,
-    /// When the packet that a timeout requested was sent; [`NEVER`]: none is on its way.
+    /// Sending time of the packet that was repeated after a timeout; [`NEVER`] if none is in
+    /// flight.
     probe_ps: Time,
-    /// First number that had not been sent at the last timeout.
+    /// First packet number that had not been sent at the last timeout.
     probed: u32,
-    /// Packets below this number that have not arrived are lost: a packet sent later was acknowledged.
+    /// Packets below this number that have not arrived are lost, because a packet sent later was
+    /// acknowledged.
     overtaken: u32,
 }
 
@@ -217,7 +220,7 @@ impl Reliability for Irn {
     fn on_reply(&mut self, at: &Progress, reply: &Reply) -> News {
         let known = u64::from(self.sacked.forget_below(at.acked)) * u64::from(at.mtu);
         let mut newly = reply.newly.saturating_sub(known);
-        // REC-11: the bytes left in the flow name the packet that is answered.
+        // REC-11: the bytes left in the flow identify the packet that is answered.
         let left = reply.remaining.div_ceil(u64::from(at.mtu)) as u32;
         let psn = at.packets - left;
         if reply.nak && psn >= at.acked && self.sacked.insert(psn) {
@@ -271,7 +274,7 @@ impl Reliability for Irn {
     }
 }
 
-/// Decides on a packet if it leaves, closes or may close a gap.
+/// Decides on a packet if it opens, closes or may close a gap.
 fn around_gaps(flow: &mut Received, arrivals: &mut Arrivals, data: &Data<'_>) -> Answer {
     let (number, psn, before) = (data.packet.flow, data.packet.psn, flow.expected);
     let (fresh, expected) = arrivals.take(number, psn, before);
@@ -282,7 +285,7 @@ fn around_gaps(flow: &mut Received, arrivals: &mut Arrivals, data: &Data<'_>) ->
     if !beyond_gap {
         flow.unacknowledged += expected - before;
     }
-    // REC-11: while a packet is missing, the sender waits for each ACK.
+    // REC-11: while a packet is missing, the sender needs each ACK.
     let urgent = last || data.asks() || expected != before + 1 || arrivals.has_gap(number);
     let due = !beyond_gap && (urgent || flow.unacknowledged >= data.ack_every);
     if due {

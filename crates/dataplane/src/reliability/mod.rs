@@ -1,5 +1,5 @@
-//! Reliability: what a sender and a receiver do about lost packets. One file for each scheme; this file
-//! has the trait that they implement, the list, and the types that they share. The rules are in
+//! Loss recovery of senders and receivers. Each scheme has its own file. This file has the trait
+//! that they implement, the list of schemes, and their common types. The rules are in
 //! `specs/recovery.md` and `specs/nic.md`.
 
 pub(crate) mod arrivals;
@@ -22,8 +22,8 @@ pub use irn::{IrnConfig, IrnWindow};
 pub(crate) use received::{Answer, Data, Received};
 pub use unrepaired::UnrepairedConfig;
 
-/// The list of all schemes, handed to the macro `$then`: type, module and configuration. A new scheme is
-/// a module and a line here.
+/// Calls the macro `$then` with the list of all schemes: type, module and configuration. A new
+/// scheme needs a module and a line here.
 macro_rules! reliabilities {
     ($then:ident) => {
         $then! {
@@ -35,47 +35,48 @@ macro_rules! reliabilities {
     };
 }
 
-/// General facts about a scheme.
+/// General properties of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Properties {
-    /// Lost packets are sent again.
+    /// True if lost packets are sent again.
     pub repairs: bool,
-    /// The receiver accepts packets in any order.
+    /// True if the receiver accepts packets in any order.
     pub any_order: bool,
-    /// The same packet can arrive twice.
+    /// True if the same packet can arrive twice.
     pub repeats: bool,
-    /// The sender repeats single packets, so that packets do not leave in the order of their numbers.
+    /// True if the sender repeats single packets, so that packets are not sent in the order of
+    /// their numbers.
     pub selective: bool,
 }
 
 impl Properties {
-    /// True if the sender repeats packets although an ACK only has the number of packets that arrived, and does not
-    /// report which ones.
+    /// Returns true if the sender repeats single packets although ACKs contain only a count of
+    /// arrived packets, and not their numbers.
     #[must_use]
     pub const fn repeats_by_count(self) -> bool {
         self.selective && !self.repeats
     }
 }
 
-/// The parts of a scenario that a scheme may not suit.
+/// Properties of a scenario that may not suit a scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
-    /// Packets of a flow take several paths.
+    /// True if packets of a flow take several paths.
     pub sprays: bool,
-    /// Switches drop packets.
+    /// True if switches drop packets.
     pub drops: bool,
-    /// PFC prevents drops.
+    /// True if PFC prevents drops.
     pub pfc: bool,
 }
 
-/// The position of a flow in its packets.
+/// Position of a flow in its packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// All packets below this number are acknowledged.
     pub acked: u32,
-    /// Number of the next packet that was never sent, or that is sent again after going back.
+    /// Number of the next packet. After going back it is a packet that was sent before.
     pub next: u32,
-    /// Packets of the flow.
+    /// Number of packets of the flow.
     pub packets: u32,
     /// Payload bytes of a full packet.
     pub mtu: u16,
@@ -84,7 +85,7 @@ pub(crate) struct Progress {
 /// An ACK or NAK at the sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reply {
-    /// It reports a missing packet.
+    /// True for a NAK, which reports a missing packet.
     pub nak: bool,
     /// Number of the packet that the receiver expects.
     pub expected: u32,
@@ -99,7 +100,7 @@ pub(crate) struct Reply {
 /// Packets that a sender now considers lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
-    /// None.
+    /// No packet.
     Nothing,
     /// Single packets, which [`Reliability::next_lost`] returns.
     Some,
@@ -107,19 +108,20 @@ pub(crate) enum Lost {
     All,
 }
 
-/// What a sender learns from a reply.
+/// Result of a reply for the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct News {
-    /// Payload bytes that are now known to have arrived, and were not before.
+    /// Payload bytes that are acknowledged for the first time.
     pub newly: u64,
-    /// The reply acknowledges the packet that it answers, so the congestion control reads it.
+    /// True if the reply acknowledges the packet that it answers, so the congestion control must
+    /// process it.
     pub acknowledges: bool,
-    /// Losses that no earlier reply showed.
+    /// Losses that no earlier reply reported.
     pub lost: Lost,
 }
 
 impl News {
-    /// A plain acknowledgement of `newly` bytes.
+    /// Returns the result of a plain acknowledgement of `newly` bytes.
     #[inline]
     pub const fn acknowledged(newly: u64) -> Self {
         Self {
@@ -130,15 +132,15 @@ impl News {
     }
 }
 
-/// A scheme of loss recovery. A value is the state of one flow at its sender.
+/// A scheme of loss recovery. An instance is the state of one flow at its sender.
 pub(crate) trait Reliability: Debug + Sized {
-    /// Its parameters.
+    /// Parameters of the scheme.
     type Config: Copy + Debug + PartialEq;
     /// Value of the key `recovery` in scenarios, and name of the table of its parameters.
     const NAME: &'static str;
-    /// Declaration of its parameters.
+    /// Declaration of the parameters.
     const PARAMS: &'static [Param];
-    /// General facts.
+    /// General properties of the scheme.
     const PROPERTIES: Properties;
 
     /// Returns the configuration for values of [`Self::PARAMS`].
@@ -147,22 +149,23 @@ pub(crate) trait Reliability: Debug + Sized {
     /// Values that contradict each other.
     fn configure(values: &Values) -> Result<Self::Config, Conflict>;
 
-    /// Returns the first part of the surroundings that the scheme does not suit.
+    /// Returns a warning about the first property of the scenario that does not suit the scheme.
     fn warning(_config: &Self::Config, _around: Surroundings) -> Option<Conflict> {
         None
     }
 
-    /// Time without progress that means a loss, with this many packets in flight. `None`: no timeout.
+    /// Returns the timeout without progress for this many packets in flight, or `None` without a
+    /// timeout.
     fn timeout_ps(_config: &Self::Config, _in_flight: u32) -> Option<Time> {
         None
     }
 
-    /// The shortest timeout.
+    /// Returns the shortest timeout.
     fn shortest_timeout_ps(config: &Self::Config) -> Option<Time> {
         Self::timeout_ps(config, u32::MAX)
     }
 
-    /// State of a flow that starts.
+    /// Creates the state of a flow that starts.
     fn new(config: &Self::Config, path: &PathInfo) -> Self;
 
     /// Handles an ACK or NAK. `at` includes the cumulative acknowledgement.
@@ -176,13 +179,13 @@ pub(crate) trait Reliability: Debug + Sized {
         Lost::Nothing
     }
 
-    /// The lost packet that is sent again before any new packet.
+    /// Returns the lost packet that must be sent again before any new packet.
     #[inline]
     fn next_lost(&self, _acked: u32) -> Option<u32> {
         None
     }
 
-    /// Packet `psn`, which [`Self::next_lost`] returned, is sent.
+    /// Records that packet `psn`, which [`Self::next_lost`] returned, is sent.
     fn sent_again(&mut self, _now: Time, _psn: u32) {}
 
     /// Adjusts the bytes in flight and the window of the congestion control, for the next new packet.
@@ -191,7 +194,7 @@ pub(crate) trait Reliability: Debug + Sized {
         (in_flight, window)
     }
 
-    /// The receiver's half: decides on a data packet. `arrivals` belongs to all flows of the receiver.
+    /// Decides on a data packet at the receiver. `arrivals` belongs to all flows of the receiver.
     fn on_data(
         config: &Self::Config,
         flow: &mut Received,
@@ -199,26 +202,26 @@ pub(crate) trait Reliability: Debug + Sized {
         data: &Data<'_>,
     ) -> Answer;
 
-    /// True if the receiver acknowledges repeated packets of a complete flow.
+    /// Returns true if the receiver acknowledges repeated packets of a complete flow.
     fn acknowledges_repeats(_config: &Self::Config) -> bool {
         true
     }
 }
 
-/// The declaration of a scheme of the list, as data.
+/// Declaration of a scheme, as data.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
     /// Value of the key `recovery` in scenarios, and name of the table of its parameters.
     pub name: &'static str,
-    /// Its parameters.
+    /// Parameters of the scheme.
     pub params: &'static [Param],
-    /// Makes its configuration from values.
+    /// Builds the configuration from values.
     pub configure: fn(&Values) -> Result<Recovery, Conflict>,
 }
 
 macro_rules! define {
     ($($name:ident($module:ident, $config:ident),)*) => {
-        /// The configured scheme of loss recovery.
+        /// Configured scheme of loss recovery.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Recovery {
             $(
@@ -229,7 +232,7 @@ macro_rules! define {
             Own,
         }
 
-        /// The state of a flow at its sender.
+        /// State of a flow at its sender under the configured scheme.
         #[derive(Clone, Debug)]
         pub(crate) enum Repair {
             $($name(Box<$module::$name>),)*
@@ -249,8 +252,8 @@ macro_rules! define {
             pub const NAMES: &[&str] = &[$($module::$name::NAME,)* Self::OWN_NAME];
         }
 
-        /// Evaluates an expression with the type of the scheme and its configuration, or another one for
-        /// [`Recovery::Own`].
+        /// Evaluates an expression with the type and the configuration of the scheme, or another
+        /// one for [`Recovery::Own`].
         macro_rules! of {
             ($self:expr, $scheme:ident, $own_config:ident => $call:expr, $own:expr) => {
                 match $self {
@@ -264,7 +267,7 @@ macro_rules! define {
         }
 
         impl Repair {
-            /// The state of a flow that starts.
+            /// Creates the state of a flow that starts.
             pub fn new(recovery: &Recovery, path: &PathInfo) -> Self {
                 match recovery {
                     $(Recovery::$name(config) => {
@@ -275,7 +278,7 @@ macro_rules! define {
             }
         }
 
-        /// Calls a method of whichever scheme it is.
+        /// Calls a method of the configured scheme.
         macro_rules! each {
             ($self:expr, $repair:ident => $call:expr) => {
                 match $self {
@@ -287,7 +290,7 @@ macro_rules! define {
 }
 reliabilities!(define);
 
-/// Facts about the recovery of receiver-driven transports.
+/// Properties of the recovery of receiver-driven transports.
 const OWN: Properties = Properties {
     repairs: true,
     any_order: true,
@@ -298,34 +301,35 @@ const OWN: Properties = Properties {
 impl Recovery {
     const OWN_NAME: &str = "own";
 
-    /// General facts about the scheme.
+    /// Returns the general properties of the scheme.
     #[inline]
     #[must_use]
     pub const fn properties(&self) -> Properties {
         of!(self, Scheme, _config => Scheme::PROPERTIES, OWN)
     }
 
-    /// Returns the first part of the surroundings that the scheme does not suit.
+    /// Returns a warning about the first property of the scenario that does not suit the scheme.
     #[must_use]
     pub fn warning(&self, around: Surroundings) -> Option<Conflict> {
         of!(self, Scheme, config => Scheme::warning(config, around), None)
     }
 
-    /// Time without progress that means a loss, with this many packets in flight. `None`: no timeout.
+    /// Returns the timeout without progress for this many packets in flight, or `None` without a
+    /// timeout.
     #[inline]
     #[must_use]
     pub fn timeout_ps(&self, in_flight: u32) -> Option<Time> {
         of!(self, Scheme, config => Scheme::timeout_ps(config, in_flight), None)
     }
 
-    /// The shortest timeout.
+    /// Returns the shortest timeout.
     #[inline]
     #[must_use]
     pub fn shortest_timeout_ps(&self) -> Option<Time> {
         of!(self, Scheme, config => Scheme::shortest_timeout_ps(config), None)
     }
 
-    /// The receiver's half: decides on a data packet.
+    /// Decides on a data packet at the receiver.
     #[inline]
     pub(crate) fn on_data(
         &self,
@@ -341,27 +345,29 @@ impl Recovery {
         )
     }
 
-    /// True if the receiver acknowledges repeated packets of a complete flow.
+    /// Returns true if the receiver acknowledges repeated packets of a complete flow.
     pub(crate) fn acknowledges_repeats(&self) -> bool {
         of!(self, Scheme, config => Scheme::acknowledges_repeats(config), true)
     }
 
-    /// Nothing is repaired.
+    /// Recovery without retransmissions.
     pub const NONE: Self = Self::Unrepaired(UnrepairedConfig);
 
-    /// Go-back-N with this timeout, else with the default behaviour.
+    /// Returns go-back-N with this timeout and the default behaviour otherwise.
     #[must_use]
     pub const fn go_back_n(timeout_ps: Time) -> Self {
         Self::GoBackN(GoBackNConfig::new(timeout_ps))
     }
 
-    /// Ideal retransmission with this delay of notices; `None`: the propagation delay of the path back.
+    /// Returns ideal retransmission with this delay of notices; `None`: the propagation delay of
+    /// the return path.
     #[must_use]
     pub const fn ideal(delay_ps: Option<Time>) -> Self {
         Self::Ideal(IdealConfig { delay_ps })
     }
 
-    /// Configuration of ideal retransmission, if it is that: the network sends notices of drops.
+    /// Returns the configuration of ideal retransmission, if selected. The network then sends
+    /// notices of drops.
     // REC-30
     #[must_use]
     pub const fn notices(&self) -> Option<IdealConfig> {
@@ -371,8 +377,8 @@ impl Recovery {
         }
     }
 
-    /// Timeout of a scheme that then sends again what it sent before, and nothing else; [`NEVER`] if it has
-    /// no timeout.
+    /// Returns the timeout of a scheme that then repeats all unacknowledged packets and sends no
+    /// others; [`NEVER`] if it has no timeout.
     // ENG-14
     #[must_use]
     pub const fn resend_all_ps(&self) -> Option<Time> {
@@ -382,14 +388,14 @@ impl Recovery {
         }
     }
 
-    /// True if a flow can wait forever for packets that are lost without a trace.
+    /// Returns true if a flow can wait forever for packets whose loss is not reported.
     #[must_use]
     pub fn lacks_timeout(&self) -> bool {
         self.resend_all_ps()
             .is_some_and(|timeout_ps| timeout_ps >= NEVER / 2)
     }
 
-    /// True if a receiver-driven transport repairs losses itself.
+    /// Returns true if a receiver-driven transport repairs losses itself.
     #[must_use]
     pub const fn is_own(&self) -> bool {
         matches!(self, Self::Own)

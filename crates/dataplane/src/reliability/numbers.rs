@@ -1,14 +1,14 @@
-//! Sets of packet numbers that lie close together and move up.
+//! Sets of packet numbers that are close together and increase with time.
 
 use std::collections::VecDeque;
 
 const BITS: u32 = u64::BITS;
 
-/// A set of packet numbers, one bit each, from the lowest to the highest that it holds.
+/// A set of packet numbers, with one bit for each number from the lowest to the highest in the set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     words: VecDeque<u64>,
-    /// Number of the first bit of the first word, over 64.
+    /// Number of the first bit of the first word, divided by 64.
     first: u32,
     len: u32,
 }
@@ -23,7 +23,7 @@ impl Numbers {
         self.word(number / BITS) >> (number % BITS) & 1 == 1
     }
 
-    /// The word with this index; what is not stored is empty.
+    /// Returns the word with this index. Words that are not stored are empty.
     fn word(&self, index: u32) -> u64 {
         let at = index.checked_sub(self.first);
         at.and_then(|at| self.words.get(at as usize))
@@ -31,7 +31,7 @@ impl Numbers {
             .unwrap_or(0)
     }
 
-    /// Puts a number in; false if it was there.
+    /// Adds a number. Returns false if it was in the set.
     pub fn insert(&mut self, number: u32) -> bool {
         let index = number / BITS;
         if self.words.is_empty() {
@@ -52,7 +52,7 @@ impl Numbers {
         fresh
     }
 
-    /// Takes out everything below `floor` and says how many that were.
+    /// Removes all numbers below `floor` and returns how many were removed.
     pub fn forget_below(&mut self, floor: u32) -> u32 {
         let before = self.len;
         while self.first < floor / BITS
@@ -74,7 +74,7 @@ impl Numbers {
         before - self.len
     }
 
-    /// The first number from `from` on that is not in the set.
+    /// Returns the first number from `from` that is not in the set.
     pub fn first_absent(&self, from: u32) -> u32 {
         let mut number = from;
         loop {
@@ -86,7 +86,7 @@ impl Numbers {
         }
     }
 
-    /// The first number from `from` on that is in the set.
+    /// Returns the first number from `from` that is in the set.
     pub fn first_present(&self, from: u32) -> Option<u32> {
         let end = (self.first + self.words.len() as u32) * BITS;
         let mut number = from.max(self.first * BITS);
@@ -108,7 +108,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        // REC-10, REC-11: the books of who has what are those of a plain set.
+        // REC-10, REC-11: compare with a plain set.
         #[test]
         fn numbers_are_a_set(ops in prop::collection::vec((0u32..4, 0u32..400), 1..200)) {
             let (mut numbers, mut set, mut floor) = (Numbers::default(), BTreeSet::new(), 0);

@@ -1,4 +1,4 @@
-//! A flow at its receiver, as far as losses are concerned.
+//! State of a flow at its receiver, as needed for loss recovery.
 
 use crate::packet::{Kind, Packet, flag};
 use crate::units::Time;
@@ -12,19 +12,19 @@ pub(crate) struct Data<'a> {
     pub remaining: u64,
     /// Payload bytes of a full packet.
     pub mtu: u16,
-    /// One ACK is sent for this many packets.
+    /// Number of packets per ACK.
     pub ack_every: u32,
 }
 
 impl Data<'_> {
-    /// Packets of the whole flow.
+    /// Returns the number of packets of the whole flow.
     // NIC-17
     #[inline]
     pub fn packets(&self) -> u32 {
         self.packet.psn + self.remaining.div_ceil(u64::from(self.mtu)) as u32
     }
 
-    /// The sender waits for the acknowledgement.
+    /// Returns true if the sender waits for an acknowledgement of this packet.
     // NIC-09
     #[inline]
     pub const fn asks(&self) -> bool {
@@ -32,21 +32,22 @@ impl Data<'_> {
     }
 }
 
-/// The decision of a receiver on a data packet.
+/// Decision of a receiver on a data packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     /// Kind of the reply, if one is sent.
     pub reply: Option<Kind>,
-    /// The packet is accepted; else it is discarded.
+    /// True if the packet is accepted, false if it is discarded.
     pub fresh: bool,
-    /// The flow is complete with this packet.
+    /// True if the flow is complete with this packet.
     pub last: bool,
-    /// The packet was reported missing although it was only overtaken by a later one (NIC-18).
+    /// True if the packet was reported missing although it was only overtaken by a later one
+    /// (NIC-18).
     pub overtaken: bool,
 }
 
 impl Answer {
-    /// The packet is discarded.
+    /// Returns the decision to discard a packet.
     pub const fn discard(reply: Option<Kind>) -> Self {
         Self {
             reply,
@@ -57,14 +58,15 @@ impl Answer {
     }
 }
 
-/// The state of a flow at its receiver.
+/// State of a flow at its receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
-    /// Number of the next packet in order, or of packets received if the order does not matter.
+    /// Number of the next packet in order. If the order does not matter: number of packets
+    /// received.
     pub expected: u32,
     /// Packets since the last ACK.
     pub unacknowledged: u32,
-    /// Packet number of the last NAK; `u32::MAX`: none.
+    /// Packet number of the last NAK; `u32::MAX` before the first.
     pub reported: u32,
     /// Time of the last NAK, in ps.
     pub reported_ps: Time,
@@ -78,8 +80,8 @@ impl Received {
         reported_ps: 0,
     };
 
-    /// Accepts the packet that advances the flow by one. The last packet, one whose sender waits, and
-    /// each n-th cause an ACK.
+    /// Accepts a packet that advances the flow by one. An ACK is sent for the last packet, for a
+    /// packet whose sender waits for it, and for each n-th packet.
     #[inline]
     pub fn accept(&mut self, data: &Data<'_>) -> Answer {
         self.expected += 1;

@@ -1,15 +1,16 @@
-//! No recovery: for networks that lose nothing. The receiver counts packets, in whatever order they arrive.
+//! No recovery, for networks without losses. The receiver counts packets and accepts them in any
+//! order.
 
 use super::arrivals::Arrivals;
 use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
 use crate::cc::PathInfo;
 use crate::param::{Conflict, Param, Values};
 
-/// There are no parameters.
+/// This scheme has no parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnrepairedConfig;
 
-/// The sender needs no state.
+/// Sender state of the scheme, which is empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unrepaired;
 
@@ -41,7 +42,7 @@ impl Reliability for Unrepaired {
         Lost::Nothing
     }
 
-    // NIC-12: nothing arrives twice, so counting is enough.
+    // NIC-12: no packet arrives twice, so the receiver only counts.
     #[inline]
     fn on_data(
         _config: &UnrepairedConfig,

@@ -1,25 +1,25 @@
-//! Frames of CBFC.
+//! Control frames of CBFC.
 
 use crate::declaration::Scheme;
 use crate::packet::{Frame, SchemeNumber, Words};
 
-/// CF_Update: R_CF of a class.
+/// CF_Update: the credits freed by the receiver (R_CF) in a class.
 // CBFC-10, CBFC-15
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditsFreed {
-    /// The class.
+    /// Traffic class.
     pub class: u8,
-    /// R_CF.
+    /// Value of R_CF.
     pub credits: u32,
 }
 
-/// CC_Update: S_CC of a class.
+/// CC_Update: the credits consumed by the sender (S_CC) in a class.
 // CBFC-13, CBFC-15
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditsConsumed {
-    /// The class.
+    /// Traffic class.
     pub class: u8,
-    /// S_CC.
+    /// Value of S_CC.
     pub credits: u32,
 }
 

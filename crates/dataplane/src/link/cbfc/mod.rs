@@ -1,6 +1,7 @@
-//! Credit-based flow control of a link (Ultra Ethernet, rules in `specs/cbfc.md`): a frame is sent only if
-//! the next node has room for it. The sender counts the credits that its frames take, and the receiver
-//! returns them as frames leave its buffer. A virtual channel is a class of a port.
+//! Credit-based flow control of a link (Ultra Ethernet, rules in `specs/cbfc.md`). A frame is sent
+//! only if the next node has room for it. The sender counts the credits that its frames consume.
+//! The receiver returns them when the frames leave its buffer. A virtual channel is a class of a
+//! port.
 
 mod config;
 mod frames;
@@ -18,30 +19,30 @@ use crate::units::{NEVER, Rate, Time};
 pub use config::{CbfcConfig, Limit};
 pub use frames::{CreditsConsumed, CreditsFreed};
 
-/// Both ends of one class of a port: what this node sends, and what it receives.
+/// Credit counters of one class of a port, for both directions.
 #[derive(Clone, Copy, Debug)]
 struct Channel {
-    /// S_CC.
+    /// S_CC: credits consumed by the sender.
     consumed: u32,
-    /// S_CF.
+    /// S_CF: freed credits as known to the sender.
     freed: u32,
-    /// S_CL.
+    /// S_CL: credit limit of the sender.
     limit: u32,
-    /// R_CC.
+    /// R_CC: credits consumed by received frames.
     received: u32,
-    /// R_CF.
+    /// R_CF: credits freed by the receiver.
     returned: u32,
-    /// R_CF in the last CF_Update.
+    /// Value of R_CF in the last CF_Update.
     reported: u32,
-    /// When the last CF_Update was sent; [`NEVER`]: none was.
+    /// Time of the last CF_Update; [`NEVER`] before the first.
     reported_ps: Time,
-    /// The next CF_Update is sent even if R_CF has not changed.
+    /// True if the next CF_Update is sent even if R_CF has not changed.
     must_report: bool,
-    /// When the next CF_Update leaves; [`NEVER`]: none is due.
+    /// Time of the next CF_Update; [`NEVER`] if none is scheduled.
     cf_due: Time,
-    /// When the next CC_Update leaves; [`NEVER`]: none is due.
+    /// Time of the next CC_Update; [`NEVER`] if none is scheduled.
     cc_due: Time,
-    /// Credits of frames of an earlier life of the link that are still in the buffer.
+    /// Credits of frames in the buffer that arrived before the link failed.
     stale: u32,
 }
 
@@ -62,12 +63,12 @@ impl Channel {
         }
     }
 
-    /// S_CU.
+    /// Returns S_CU: the credits in use at the sender.
     const fn in_use(&self) -> u32 {
         distance(self.freed, self.consumed)
     }
 
-    /// Credits of frames in the buffer.
+    /// Returns the credits of received frames that are still in the buffer.
     const fn held(&self) -> u32 {
         distance(self.returned, self.received)
     }
@@ -86,22 +87,22 @@ struct Due {
     which: Which,
 }
 
-/// Frames that were sent, and waits.
+/// Counters of control frames sent, and of waits for credits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     freed: u64,
     consumed: u64,
-    /// Times that a class had no credits for a full frame.
+    /// Number of times that a class had too few credits for a full frame.
     waits: u64,
 }
 
-/// The credits of all ports and classes of a node, be it a switch or a NIC.
+/// Credit counters of all ports and classes of a node (a switch or a NIC).
 #[derive(Clone, Debug)]
 pub(crate) struct Cbfc {
     config: CbfcConfig,
     /// Rate of each port.
     rates: Vec<Rate>,
-    /// Classes that take credits.
+    /// Number of classes that use credits.
     classes: u8,
     /// Credits of a full frame.
     full_frame: u32,
@@ -123,7 +124,7 @@ impl Cbfc {
         ((channel / classes) as u16, class)
     }
 
-    /// Time in which the link of a channel sends this many bytes.
+    /// Returns the time in which the link of a channel sends this many bytes.
     fn time_of(&self, at: usize, bytes: u32) -> Time {
         let port = at / usize::from(self.classes);
         self.rates[port].serialisation_ps(bytes.into())
@@ -135,7 +136,7 @@ impl Cbfc {
         ports.wake(at);
     }
 
-    /// Sends a CF_Update, or plans it for when the last one is old enough.
+    /// Sends a CF_Update, or schedules it so that two CF_Updates keep their minimum distance.
     // CBFC-11
     fn report_freed<P: Ports>(&mut self, ports: &mut P, at: usize) {
         let now = ports.now();
@@ -292,10 +293,10 @@ impl Link for Cbfc {
         };
         let credits = self.config.credits(packet.size);
         let channel = &mut self.channels[at];
-        // CBFC-16
+        // CBFC-16: frames from before the link failed return no credits.
         let stale = channel.stale.min(credits);
         channel.stale -= stale;
-        // CBFC-05: only credits that a frame has taken are returned.
+        // CBFC-05: only credits that a frame has consumed are returned.
         debug_assert!(
             channel.held() >= credits - stale,
             "port {port} returns unused credits"
@@ -328,7 +329,7 @@ impl Link for Cbfc {
         }
         let channel = &mut self.channels[at];
         if channel.cc_due == NEVER {
-            // CBFC-13
+            // CBFC-13: start the periodic CC_Updates.
             let due = now + self.config.cc_every_ps;
             channel.cc_due = due;
             self.plan(ports, due, at, Which::Consumed);
@@ -348,7 +349,7 @@ impl Link for Cbfc {
             match due.which {
                 Which::Freed if channel.cf_due == due.at => self.send_freed(ports, at),
                 Which::Consumed if channel.cc_due == due.at => self.send_consumed(ports, at),
-                // It was put off, or sent already.
+                // The update was rescheduled, or has been sent already.
                 _ => {}
             }
         }

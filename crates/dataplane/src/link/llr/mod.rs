@@ -1,6 +1,6 @@
-//! Link-level retry (LLR of Ultra Ethernet, rules in `specs/llr.md`): frames of a link have numbers, and their
-//! sender keeps copies until the other end acknowledges them. What the link loses is sent again from there on, in
-//! order, before anything else.
+//! Link-level retry (LLR of Ultra Ethernet, rules in `specs/llr.md`). Frames of a link have
+//! sequence numbers. The sender stores copies until the other end acknowledges them. After a loss
+//! it sends the lost frame and all later ones again, in order, before any new frame.
 
 mod config;
 mod frames;
@@ -17,7 +17,7 @@ use config::SET_BYTES;
 pub use config::{Flush, LlrConfig};
 pub use frames::{Ack, Nack};
 
-/// The sending end of a port.
+/// Sending end of a port.
 #[derive(Debug)]
 struct Sender {
     /// Number of the first frame in the replay buffer.
@@ -26,42 +26,44 @@ struct Sender {
     frames: VecDeque<PacketId>,
     /// Bytes of these frames.
     bytes: u64,
-    /// Index of the frame that is replayed next; the length of the buffer: none.
+    /// Index of the frame that is replayed next, or the length of the buffer if no frame is
+    /// replayed.
     replay: usize,
-    /// Replays since the last progress.
+    /// Replays since the last acknowledged frame.
     tries: u32,
-    /// When everything is replayed; [`NEVER`]: the buffer is empty.
+    /// Time at which all frames are replayed without an acknowledgement; [`NEVER`] if the buffer is
+    /// empty.
     deadline_ps: Time,
     timer_ps: Time,
     most_frames: usize,
     most_bytes: u64,
-    /// The port waits for room in the buffer.
+    /// True if the port waits for room in the buffer.
     is_full: bool,
-    /// The port gave up.
+    /// True if the port has given up after too many replays.
     is_flushed: bool,
 }
 
-/// The receiving end of a port.
+/// Receiving end of a port.
 #[derive(Clone, Copy, Debug)]
 struct Receiver {
     /// Number of the next frame.
     expected: u32,
-    /// A NACK was sent; frames are discarded until the expected one arrives.
+    /// True after a NACK was sent: frames are discarded until the expected one arrives.
     has_nacked: bool,
-    /// A NACK is to be sent.
+    /// True if a NACK must be sent.
     has_nack_due: bool,
-    /// Frames have arrived that are not acknowledged.
+    /// True if frames have arrived that are not acknowledged.
     has_ack_due: bool,
-    /// The acknowledgement can be sent now.
+    /// True if the acknowledgement may be sent now.
     may_ack_now: bool,
-    /// When the last acknowledgement left; [`NEVER`]: none has.
+    /// Time of the last acknowledgement; [`NEVER`] before the first.
     acked_ps: Time,
-    /// Time between two acknowledgements.
+    /// Minimum time between two acknowledgements.
     spacing_ps: Time,
 }
 
 impl Receiver {
-    /// Returns when an acknowledgement may leave.
+    /// Returns the earliest time of the next acknowledgement.
     const fn due_ps(&self) -> Time {
         match self.acked_ps {
             NEVER => 0,
@@ -70,7 +72,7 @@ impl Receiver {
     }
 }
 
-/// Counters of all ports together.
+/// Counters, summed over all ports.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     acks: u64,
@@ -84,7 +86,7 @@ struct Counted {
     flushed_frames: u64,
 }
 
-/// Both ends of the links of a node.
+/// Sending and receiving ends of all links of a node.
 #[derive(Debug)]
 pub(crate) struct Llr {
     config: LlrConfig,
@@ -96,7 +98,8 @@ pub(crate) struct Llr {
 }
 
 impl Llr {
-    /// Removes the frames up to `number` from the replay buffer: the other end has received them.
+    /// Removes the frames up to `number` from the replay buffer, because the other end has received
+    /// them.
     // LLR-04
     fn acknowledge<P: Ports>(&mut self, ports: &mut P, port: u16, number: u32) {
         let now = ports.now();
@@ -124,7 +127,7 @@ impl Llr {
         ports.kick(port);
     }
 
-    /// Sends all frames of the buffer again, or gives up.
+    /// Starts a replay of all frames in the buffer, or gives up after too many replays.
     // LLR-06, LLR-07, LLR-08
     fn go_back<P: Ports>(&mut self, ports: &mut P, port: u16) {
         let sender = &mut self.senders[usize::from(port)];
@@ -146,7 +149,7 @@ impl Llr {
         ports.kick(port);
     }
 
-    /// Empties the replay buffer of a port. Frames that the other end has not received are lost.
+    /// Clears the replay buffer of a port. Frames that the other end has not received are lost.
     fn empty<P: Ports>(&mut self, ports: &mut P, port: u16) {
         let sender = &mut self.senders[usize::from(port)];
         let count = sender.frames.len();
@@ -159,7 +162,8 @@ impl Llr {
         self.traffic[usize::from(port)].dropped += count as u64;
     }
 
-    /// Requests an acknowledgement. It leaves now, or as soon as the last one is old enough.
+    /// Requests an acknowledgement. It is sent now, or as soon as the minimum time since the last
+    /// one has passed.
     // LLR-04
     fn request_ack<P: Ports>(&mut self, ports: &mut P, port: u16) {
         let now = ports.now();
@@ -183,7 +187,7 @@ impl Llr {
         }
     }
 
-    /// Returns the acknowledgement that is to be sent now.
+    /// Returns the acknowledgement or NACK to send now, if any.
     fn reply<P: Ports>(&mut self, ports: &mut P, port: u16) -> Option<PacketId> {
         let receiver = &mut self.receivers[usize::from(port)];
         let number = advance(receiver.expected, CYCLE - 1);
@@ -206,7 +210,7 @@ impl Llr {
         Some(ports.arena().alloc(frame, Cold::default()))
     }
 
-    /// Handles an undamaged frame that has a number. Returns true if it is the expected one.
+    /// Handles an undamaged frame with a number. Returns true if it is the expected one.
     // LLR-03, LLR-05
     fn take<P: Ports>(&mut self, ports: &mut P, port: u16, number: u32) -> bool {
         let receiver = &mut self.receivers[usize::from(port)];
@@ -217,14 +221,14 @@ impl Llr {
         }
         match ahead {
             1..CYCLE_HALF => self.request_nack(ports, port),
-            // The acknowledgement of a frame that arrives again was lost.
+            // A frame that arrives again shows that its acknowledgement was lost.
             _ => self.request_ack(ports, port),
         }
         ahead == 0
     }
 }
 
-/// A number that is ahead by less than this is a later one; otherwise it is an earlier one.
+/// A number that is ahead by less than this is later; otherwise it is earlier.
 const CYCLE_HALF: u32 = CYCLE / 2;
 
 impl Link for Llr {

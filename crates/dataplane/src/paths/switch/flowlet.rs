@@ -1,4 +1,5 @@
-//! Flowlets: the packets of a flow keep their port until a gap, and then take the least loaded port.
+//! Flowlets: the packets of a flow keep their port until a pause, and then take the least loaded
+//! port.
 
 use super::{Context, EqualPorts, Policy};
 use crate::hash::{below, mix32};
@@ -11,20 +12,20 @@ use crate::units::{NS, Time};
 pub struct FlowletConfig {
     /// A flowlet ends if no packet of the flow arrives for longer than this, in ps.
     pub gap_ps: Time,
-    /// Entries of a switch's table.
+    /// Number of entries of a switch's table.
     pub entries: u32,
 }
 
-/// The flowlets that share an entry of the table.
+/// State of the flowlets that share an entry of the table.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// Arrival of the last packet plus 1; 0: there was none.
+    /// Arrival of the last packet plus 1; 0 before the first packet.
     last_ps: Time,
-    /// The chosen port.
+    /// Egress port of the current flowlet.
     port: u16,
 }
 
-/// The flowlet table of a switch.
+/// Flowlet table of a switch.
 #[derive(Debug)]
 pub(crate) struct Flowlets {
     gap_ps: Time,

@@ -1,10 +1,10 @@
-//! The port with the fewest waiting bytes, for each packet.
+//! Least loaded: each packet takes the port with the fewest queued bytes.
 
 use super::{Context, EqualPorts, Policy};
 use crate::packet::Packet;
 use crate::param::{Param, Values};
 
-/// The policy that sends each packet to the least loaded port. The policy has neither parameters nor state.
+/// Policy that sends each packet to the least loaded port. It has neither parameters nor state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeastLoaded;
 

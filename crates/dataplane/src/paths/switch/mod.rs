@@ -1,7 +1,9 @@
-//! Path policies of a switch: which of the equal-cost ports a packet takes (rules in `specs/paths-switch.md`).
+//! Path policies of a switch: they select one of the equal-cost ports for a packet (rules in
+//! `specs/paths-switch.md`).
 //!
-//! A policy either computes the port from the packet alone, which `route.rs` does, or reads the loads
-//! of the ports. A policy of the second kind is one file of this folder and one line of the list below.
+//! A policy either computes the port from the packet alone, which `route.rs` does, or reads the
+//! loads of the ports. A policy of the second kind is one file of this folder and one line of the
+//! list below.
 
 mod flowlet;
 mod least_loaded;
@@ -17,13 +19,13 @@ pub use least_loaded::LeastLoaded;
 
 /// A policy that reads the loads of ports.
 trait Policy {
-    /// Configuration, as a scenario gives it.
+    /// Configuration of the policy.
     type Config;
 
     /// True if two consecutive packets of a flow can take different ports.
     const REORDERS: bool;
 
-    /// What it does, for the help of the key `path`: a phrase without a full stop.
+    /// Description for the help of the key `path`: a phrase without a full stop.
     const ABOUT: &'static str;
 
     /// Parameters of the policy in a scenario.
@@ -49,12 +51,13 @@ pub(crate) struct Context<L> {
     pub now: Time,
     /// Hash of the packet's flow with the seed of the switch.
     pub hash: u32,
-    /// Returns the waiting bytes of a port; `None` if its link is down.
+    /// Returns the queued bytes of a port, or `None` if its link is down.
     pub load: L,
 }
 
 impl<L: Fn(u16) -> Option<u64>> Context<L> {
-    /// Returns the index of the port with the fewest waiting bytes. The hash chooses among equal ones.
+    /// Returns the index of the port with the fewest queued bytes. The hash selects among equal
+    /// ones.
     // PTH-02: least loaded, ties by hash; PTH-04: not a failed link
     fn least_loaded(&self, ports: EqualPorts<'_>) -> usize {
         let (mut fewest, mut count) = (u64::MAX, 0usize);
@@ -67,11 +70,11 @@ impl<L: Fn(u16) -> Option<u64>> Context<L> {
             }
             count += usize::from(bytes == fewest);
         }
-        // All ports are equal, or all links are down: the port of ECMP.
+        // All ports are equal, or all links are down: use the port of ECMP.
         if count == 0 || count == ports.len() {
             return below(self.hash, ports.len());
         }
-        // Mixed again, or the port of ECMP would determine the choice among the others.
+        // The hash is mixed again, so that the choice does not depend on the port of ECMP.
         let mut left = below(mix32(self.hash), count);
         for nth in 0..ports.len() {
             if (self.load)(ports.get(nth)) == Some(fewest) {
@@ -85,12 +88,12 @@ impl<L: Fn(u16) -> Option<u64>> Context<L> {
     }
 }
 
-/// The equal-cost egress ports to a destination.
+/// Equal-cost egress ports to a destination.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum EqualPorts<'a> {
-    /// Consecutive numbers.
+    /// Ports with consecutive numbers.
     Row { first: u16, len: u16 },
-    /// Any numbers.
+    /// Ports with arbitrary numbers.
     List(&'a [u16]),
 }
 
@@ -103,7 +106,7 @@ impl EqualPorts<'_> {
         }
     }
 
-    /// Port `nth` of them.
+    /// Returns the port with index `nth`.
     #[inline(always)]
     pub fn get(self, nth: usize) -> u16 {
         debug_assert!(nth < self.len(), "port {nth} of {}", self.len());
@@ -114,14 +117,14 @@ impl EqualPorts<'_> {
     }
 }
 
-/// Makes the enums of the list.
+/// Defines the enums of all path policies.
 macro_rules! path_choices {
     (
         by_packet { $($(#[$doc_fixed:meta])* $Fixed:ident = $fixed:literal: $about:literal,)* }
         by_sender { $($(#[$sent:meta])* $Sent:ident,)* }
         by_load { $($(#[$doc:meta])* $Name:ident($Config:ty) = $word:literal in $Policy:ty,)* }
     ) => {
-        /// How a switch chooses among equal-cost paths.
+        /// Selection among equal-cost paths at a switch.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum PathChoice {
             $($(#[$doc_fixed])* $Fixed,)*
@@ -130,17 +133,18 @@ macro_rules! path_choices {
         }
 
         impl PathChoice {
-            /// The words of a scenario, each with what it does, without those of senders' policies.
+            /// Names and descriptions of the policies of switches in scenarios. Policies of senders
+            /// are not included.
             pub const WORDS: &'static [(&'static str, &'static str)] =
                 &[$(($fixed, $about),)* $(($word, <$Policy as Policy>::ABOUT),)*];
 
-            /// The words that have parameters, with these.
+            /// Returns the policies that have parameters, with these parameters.
             pub fn tables() -> impl Iterator<Item = (&'static str, &'static [Param])> {
                 let all = [$(($word, <$Policy as Policy>::PARAMS),)*];
                 all.into_iter().filter(|(_, params)| !params.is_empty())
             }
 
-            /// True if the choice depends on the loads of the ports.
+            /// Returns true if the choice depends on the loads of the ports.
             #[must_use]
             pub const fn reads_loads(self) -> bool {
                 match self {
@@ -149,7 +153,7 @@ macro_rules! path_choices {
                 }
             }
 
-            /// True if two consecutive packets of a flow can take different paths.
+            /// Returns true if two consecutive packets of a flow can take different paths.
             #[must_use]
             pub const fn reorders(self) -> bool {
                 match self {
@@ -158,10 +162,10 @@ macro_rules! path_choices {
                 }
             }
 
-            /// The choice with this word and, if it reads loads, these parameters.
+            /// Returns the policy with this name and, if it reads loads, these parameters.
             ///
             /// # Panics
-            /// If the word is not one of [`Self::WORDS`].
+            /// If the name is not one of [`Self::WORDS`].
             #[must_use]
             pub fn of_word(word: &str, values: &Values) -> Self {
                 match word {
@@ -172,14 +176,15 @@ macro_rules! path_choices {
             }
         }
 
-        /// The state of a policy that reads loads.
+        /// State of a policy that reads loads.
         #[derive(Debug)]
         pub(crate) enum ByLoad {
             $($Name($Policy),)*
         }
 
         impl ByLoad {
-            /// The state of a choice at one switch; `None` if the packet alone decides.
+            /// Creates the state of a policy at one switch, or returns `None` if the policy uses
+            /// only the packet.
             pub fn new(choice: &PathChoice) -> Option<Box<Self>> {
                 match choice {
                     $(PathChoice::$Name(config) => {
@@ -207,50 +212,51 @@ macro_rules! path_choices {
 // PTH-01
 path_choices! {
     by_packet {
-        /// By a hash of the flow.
+        /// ECMP by a hash of the flow.
         Flow = "flow": "ECMP",
-        /// By a hash of flow and packet number.
+        /// Random port by a hash of flow and packet number.
         Packet = "packet": "each packet takes a random port",
-        /// By a hash of addresses and ports, as the ns-3 simulator does.
+        /// ECMP by a hash of addresses and ports, as in the ns-3 simulator.
         Tuple = "tuple": "ECMP by addresses and ports as in ns-3",
-        /// By a hash of the flow that is equal for both directions and for all switches of a tier:
-        /// replies cross the links of their packets.
+        /// ECMP by a hash of the flow that is equal for both directions and for all switches of a
+        /// tier. Replies use the links of their packets.
         Symmetric = "symmetric": "ECMP by a hash that sends replies over the same links",
     }
     by_sender {
-        /// By the label that the sender writes into [`Packet::hash`].
+        /// Path by the label that the sender writes into [`Packet::hash`].
         Label,
-        /// By a hash of the flow and of an entropy value that the sender chooses for each packet.
+        /// Path by a hash of the flow and of an entropy value that the sender selects for each
+        /// packet.
         Entropy,
     }
     by_load {
-        /// By the waiting bytes of the ports.
+        /// Port with the fewest queued bytes.
         LeastLoaded(LeastLoaded) = "least-loaded" in LeastLoaded,
-        /// By the waiting bytes of the ports, at the first packet of each flowlet.
+        /// Port with the fewest queued bytes at the first packet of each flowlet.
         Flowlet(FlowletConfig) = "flowlet" in flowlet::Flowlets,
     }
 }
 
 impl PathChoice {
-    /// True if a word of a scenario is a choice of switches.
+    /// Returns true for the name of a policy of switches.
     #[must_use]
     pub fn has_word(word: &str) -> bool {
         Self::WORDS.iter().any(|(known, _)| *known == word)
     }
 
-    /// True if the packets of a flow take several paths.
+    /// Returns true if the packets of a flow take several paths.
     #[must_use]
     pub const fn sprays(self) -> bool {
         !matches!(self, Self::Flow | Self::Tuple | Self::Symmetric)
     }
 
-    /// True if the path of a packet follows from its flow or its label alone.
+    /// Returns true if the path of a packet depends on its flow or its label alone.
     #[must_use]
     pub const fn is_predictable(self) -> bool {
         !self.sprays() || matches!(self, Self::Label)
     }
 
-    /// The bits of [`Packet::hash`] that all packets of a flow share.
+    /// Returns a mask of the bits of [`Packet::hash`] that all packets of a flow share.
     // SPR-05
     #[must_use]
     pub const fn flow_bits(self) -> u32 {
