@@ -1,4 +1,4 @@
-//! Alarms of a NIC in the order of their times.
+//! Timers of a NIC, ordered by expiry.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,13 +7,13 @@ use crate::prefetch::prefetch;
 use crate::sink::Sink;
 use crate::units::Time;
 
-/// An alarm of some kind. The order of alarms begins with their times.
+/// A timer with an expiry. Timers are ordered by expiry first.
 pub(crate) trait Timed: Copy + Ord {
-    /// The time at which it is due.
+    /// Returns the expiry.
     fn at(&self) -> Time;
 }
 
-/// Alarms that are not due yet.
+/// Timers that have not expired yet.
 #[derive(Debug)]
 pub(crate) struct Alarms<A>(BinaryHeap<Reverse<A>>);
 
@@ -22,7 +22,7 @@ impl<A: Timed> Alarms<A> {
         Self(BinaryHeap::new())
     }
 
-    /// Sets an alarm. Wakes the NIC for it if it is the first.
+    /// Sets a timer. Schedules a call of the NIC if it is the first timer.
     pub fn set<S: Sink>(&mut self, alarm: A, sink: &mut S) {
         if self.first().is_none_or(|first| alarm < first) {
             sink.wake(alarm.at());
@@ -30,29 +30,30 @@ impl<A: Timed> Alarms<A> {
         self.add(alarm);
     }
 
-    /// Sets an alarm for which the caller wakes the NIC.
+    /// Sets a timer whose call of the NIC the caller schedules.
     pub fn add(&mut self, alarm: A) {
         self.0.push(Reverse(alarm));
     }
 
-    /// The first alarm.
+    /// Returns the first timer.
     #[inline]
     pub fn first(&self) -> Option<A> {
         self.0.peek().map(|first| first.0)
     }
 
-    /// Fetches the first alarm. Changes nothing.
+    /// Prefetches the first timer. Changes no state.
     #[inline]
     pub fn prefetch(&self) {
         prefetch(self.0.as_slice(), 0);
     }
 
-    /// Removes the first alarm.
+    /// Removes the first timer.
     pub fn pop(&mut self) {
         self.0.pop();
     }
 
-    /// Removes and returns the first alarm if it is due. Otherwise wakes the NIC for it.
+    /// Removes and returns the first timer if it has expired. Otherwise schedules a call of the NIC
+    /// for it.
     pub fn due<S: Sink>(&mut self, now: Time, sink: &mut S) -> Option<A> {
         let first = self.first()?;
         if first.at() > now {

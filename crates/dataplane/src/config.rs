@@ -1,7 +1,8 @@
-//! What a switch and a NIC are: one choice per axis. Presets only fill these in.
+//! Configuration of a switch and of a NIC, with one field per design choice. Presets only set these
+//! fields.
 //!
-//! Every field says its unit. Where a value comes from (paper, authors' code, our choice) is said
-//! by the preset that sets it, in the `scenario` crate, and by the rules under `specs/`.
+//! Every field states its unit. The presets in the `scenario` crate and the rules in `specs/` give
+//! the source of each value (paper, authors' code, our choice).
 
 use crate::cc::Needs;
 pub use crate::cc::{ControlConfig, PerClass};
@@ -19,25 +20,26 @@ pub use crate::signal::NotifierConfig;
 pub use crate::transport::TransportConfig;
 use crate::units::{Rate, Time};
 
-/// How a class of traffic is treated by every switch.
+/// Treatment of a class of traffic by every switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassConfig {
-    /// PFC may pause it (and, with PFC on, its bytes are counted against PFC thresholds).
+    /// True if PFC may pause the class. With PFC its bytes then count for the PFC thresholds.
     pub pausable: bool,
-    /// Its bytes occupy the shared buffer.
+    /// True if its bytes occupy the shared buffer.
     pub buffered: bool,
-    /// Its bytes count in the queue length that ECN looks at, and its packets may be marked.
+    /// True if its bytes count in the queue length of ECN and its packets may be marked.
     pub ecn: bool,
-    /// Its bytes count in INT's queue length and transmitted bytes.
+    /// True if its bytes count in INT's queue length and transmitted bytes.
     pub int: bool,
 }
 
-/// Which egress queue of its class a packet joins.
+/// Selection of the egress queue of its class that a packet joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classify {
     /// One FIFO per class.
     Fifo,
-    /// Stochastic: by a hash of the flow, the same at all switches, over `queues` queues per class.
+    /// Stochastic: a hash of the flow, equal at all switches, selects one of `queues` queues per
+    /// class.
     Hash {
         /// Queues per class.
         queues: u16,
@@ -48,85 +50,86 @@ pub enum Classify {
         queues: u16,
         /// Flow-table entries per egress port.
         table: u32,
-        /// A flow keeps its queue until it has had no packet here for this long, in ps.
+        /// Time in ps without packets in the switch after which a flow loses its queue.
         sticky_ps: Time,
     },
-    /// A queue for every flow with packets here (ideal).
+    /// One queue for each flow that has packets in the switch (ideal).
     PerFlow,
-    /// The queue that the packet names by its number, that of its priority level.
+    /// The queue of the packet's priority level.
     Priority {
-        /// Levels, and queues, per class.
+        /// Number of levels, and of queues, per class.
         levels: u16,
     },
 }
 
-/// Where the search of an empty queue begins.
+/// Start of the search for an empty queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchStart {
-    /// One queue further after each assignment.
+    /// The search starts one queue further after each assignment.
     Rotating,
-    /// Anywhere, by chance: at one of the queues, or at one of this many numbers without a queue for data, from
-    /// which it goes on to the first.
+    /// The search starts at a random number: at a queue, or at one of the reserved numbers, from
+    /// which it continues with the first queue.
     Random {
-        /// Numbers without a queue for data.
+        /// Number of reserved numbers, which are no data queues.
         reserved: u16,
     },
 }
 
-/// Which queue a flow gets when none is empty.
+/// Queue of a flow if no queue is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Any, by chance.
+    /// A random queue.
     Random,
-    /// Always the same for its flow-table entry.
+    /// A fixed queue per flow-table entry.
     ByEntry,
 }
 
-/// What queues a flow table gives to flows.
+/// Queues that a flow table assigns to flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssignBy {
-    /// Empty ones.
+    /// Empty queues.
     Empty,
-    /// That of the flow's hash, empty or not. The table then only counts packets.
+    /// The queue given by the flow's hash, empty or not. The table then only counts packets.
     Hash,
 }
 
-/// What of a flow names its entry in a flow table.
+/// Key that selects the entry of a flow in a flow table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotBy {
-    /// A hash of all of it.
+    /// Hash of the complete flow identity.
     Flow,
     /// Source, source port and length, see [`crate::source_hash`].
     Source,
 }
 
-/// How dynamic assignment knows and takes empty queues.
+/// Details of dynamic queue assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssignConfig {
-    /// A flow keeps its queue for this many 1-hop round trips of the switch, in 1/65536, instead of
-    /// the time that [`Classify::Dynamic`] says.
+    /// Number of 1-hop round trips of the switch, in 1/65536, for which a flow keeps its queue.
+    /// Replaces the time in [`Classify::Dynamic`].
     pub sticky_hrtts: Option<u32>,
-    /// What queues flows get.
+    /// Queues that flows get.
     pub by: AssignBy,
-    /// What entries flows get.
+    /// Flow-table entries that flows get.
     pub slot: SlotBy,
-    /// Period of the bitmap of empty queues in ps; `None`: it is always up to date.
+    /// Period in ps at which the bitmap of empty queues is updated; `None`: immediately.
     pub bitmap_ps: Option<Time>,
-    /// An empty queue that downstream has paused may be taken.
+    /// True if an empty queue that the downstream neighbour has paused may be assigned.
     pub paused_eligible: bool,
-    /// Where the search begins.
+    /// Start of the search for an empty queue.
     pub start: SearchStart,
-    /// What if none is empty.
+    /// Queue of a flow if no queue is empty.
     pub when_full: WhenFull,
-    /// Flows that the traffic calls incast share one queue per egress and class, which no other
-    /// flow gets.
+    /// True if incast flows (according to the traffic) share one queue per egress and class, which
+    /// no other flow gets.
     pub incast_queue: bool,
-    /// Ingress pipelines, each with its share of the flow table and a bitmap of its own; at least 1.
+    /// Number of ingress pipelines, at least 1. Each has its share of the flow table and its own
+    /// bitmap.
     pub pipelines: u16,
 }
 
 impl AssignConfig {
-    /// As §3.3.1 of the BFC paper has it, on a switch without pipelines.
+    /// Assignment of §3.3.1 of the BFC paper, on a switch with one pipeline.
     // BFC-02
     pub const PAPER: Self = Self {
         sticky_hrtts: None,
@@ -141,10 +144,11 @@ impl AssignConfig {
     };
 }
 
-/// Which open queue of a class sends next. Between classes: strict priority, lower class first.
+/// Selection of the queue of a class that sends next. Between classes: strict priority, lower class
+/// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// Order of arrival; for classes of a single queue.
+    /// Order of arrival, for classes with a single queue.
     Fifo,
     /// Deficit round robin with this quantum in bytes.
     Drr {
@@ -153,27 +157,27 @@ pub enum Schedule {
     },
     /// One packet per queue and round.
     RoundRobin,
-    /// One packet per queue, in the order of their numbers: a queue that gets a packet has its turn
-    /// when its number comes, not after all others.
+    /// One packet per queue, in the order of queue numbers. A queue that gets a packet is served
+    /// when its number is next, not after all other queues.
     Cyclic,
-    /// The queue whose first packet's flow has the least left to send.
+    /// The queue whose first packet belongs to the flow with the fewest remaining bytes.
     ShortestRemaining,
-    /// The queue with the lowest number.
+    /// The nonempty queue with the lowest number.
     Strict,
 }
 
-/// A buffer threshold relative to what is free: bytes = factor · free, in 1/65536.
+/// A buffer threshold relative to the free buffer: bytes = factor · free. The factor is in 1/65536.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alpha(pub u32);
 
 impl Alpha {
-    /// From a plain number such as 0.11 or 2.
+    /// Creates the factor from a number such as 0.11 or 2.
     #[must_use]
     pub fn new(factor: f64) -> Self {
         Self((factor * 65536.0 + 0.5) as u32)
     }
 
-    /// factor · `free`, in bytes.
+    /// Returns factor · `free`, in bytes.
     #[inline]
     #[must_use]
     pub const fn of(self, free: u64) -> u64 {
@@ -181,39 +185,40 @@ impl Alpha {
     }
 }
 
-/// When an ingress asks its upstream to stop.
+/// Threshold at which an ingress pauses its upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PfcThreshold {
-    /// At this many bytes of the shared pool.
+    /// This number of bytes in the shared pool.
     Static(u64),
-    /// At α times what is free of the shared pool.
+    /// α times the free bytes of the shared pool.
     Dynamic(Alpha),
-    /// At the whole buffer over the number of ports of the switch (ST).
+    /// The whole buffer divided by the number of ports of the switch (ST).
     Equal,
 }
 
-/// What of what leaves is counted.
+/// Unit in which departures are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departures {
-    /// Packets, of which the line sends as many as largest frames.
+    /// Packets, compared with the number of largest frames that the line can send.
     Packets,
     /// Bytes.
     Bytes,
 }
 
-/// Memory beside the pool that victim ports together may fill.
+/// Additional memory beyond the pool that all victim ports of a switch share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
     /// This number of bytes.
     Bytes(u64),
-    /// As much as the whole buffer.
+    /// The size of the whole buffer.
     Buffer,
-    /// What each ingress by itself needs to hold the whole buffer.
+    /// The size of the whole buffer for each ingress.
     Unbounded,
 }
 
 impl Beside {
-    /// Bytes of it at a switch with this buffer and this number of ingresses that may be victim ports.
+    /// Returns the bytes of it at a switch with this buffer and this number of ingress ports that
+    /// may be victim ports.
     // SPFC-08
     #[must_use]
     pub const fn bytes(self, buffer_bytes: u64, ingresses: u64) -> u64 {
@@ -225,127 +230,131 @@ impl Beside {
     }
 }
 
-/// Which ingress ports are victim ports (`specs/spfc.md`).
+/// Detection of victim ports among the ingress ports (`specs/spfc.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VictimConfig {
-    /// TC: departures are counted over intervals of this length, ps; above 0.
+    /// TC: length of the intervals over which departures are counted, in ps; above 0.
     pub interval_ps: Time,
-    /// K: at this part of its line rate an ingress is a victim port, in 1/65536.
+    /// K: share of its line rate at which an ingress becomes a victim port, in 1/65536.
     pub k: u32,
-    /// What is counted.
+    /// Unit of the departures.
     pub count: Departures,
-    /// A port that has never been paused waits for its first RESUME.
+    /// True if a port that has never been paused cannot become a victim port before its first
+    /// RESUME.
     pub unpaused_waits: bool,
-    /// After a RESUME the state is that of the departures so far, not first when the interval ends.
+    /// True if a RESUME sets the state from the departures so far, false if the state changes only
+    /// at the end of the interval.
     pub resumes_at_once: bool,
-    /// Memory for victim ports beside the pool.
+    /// Additional memory for victim ports beyond the pool.
     pub beside: Beside,
 }
 
-/// Whose books say when an ingress is paused and which space a packet takes.
+/// Accounting rules that decide when an ingress is paused and which space a packet uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accounting {
-    /// The pool until XOFF, the headroom from then on (`specs/switch.md`).
+    /// Pool until XOFF, headroom after it (`specs/switch.md`).
     Pool,
-    /// Of the ns-3 simulator of HPCC (`specs/ns3.md`).
+    /// Rules of the ns-3 simulator of HPCC (`specs/ns3.md`).
     Ns3 {
-        /// α of a port that is not faster than the NICs is 2 to the power of minus this.
+        /// α of a port that is not faster than the NICs is 2^-`shift`.
         shift: u32,
-        /// Rate of the NICs in bits per second: a port twice as fast has twice the α.
+        /// Rate of the NICs in bits per second. A port with twice this rate has twice the α.
         nic_bps: u64,
-        /// Headroom of a port in times of what its link holds one way, where none is given.
+        /// Headroom of a port as a multiple of the bytes in flight on its link in one direction, if
+        /// no headroom is given.
         headroom_delays: u32,
     },
 }
 
-/// PFC: ingress thresholds, headroom, pause frames.
+/// PFC configuration: ingress thresholds, headroom, pause frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
-    /// Whose books.
+    /// Accounting rules.
     pub accounting: Accounting,
-    /// When XOFF is sent.
+    /// Threshold for XOFF.
     pub threshold: PfcThreshold,
-    /// Ports with victims keep the whole buffer instead, if they are told apart.
+    /// Detection of victim ports, which have the whole buffer as threshold; `None`: no detection.
     pub victims: Option<VictimConfig>,
     /// XON is sent when the ingress is this many bytes below the XOFF threshold.
     pub xon_offset: u64,
-    /// Bytes of a pause frame.
+    /// Size of a pause frame in bytes.
     pub frame_bytes: u16,
-    /// Headroom of a port and pausable class: `None` takes the formula (see `Mmu`).
+    /// Headroom per port and pausable class in bytes; `None`: by the formula (see `Mmu`).
     pub headroom: Option<u64>,
-    /// Bytes of headroom that all ingresses of a switch hold together at most; `None`: each has its own in full.
+    /// Headroom bytes that all ingress ports of a switch share; `None`: each port has its full
+    /// headroom.
     pub headroom_pool: Option<u64>,
-    /// Headroom is memory beside the buffer, not a part of it.
+    /// True if headroom is memory in addition to the buffer, false if it is a part of the buffer.
     pub headroom_beside: bool,
-    /// Time from the arrival of a pause frame until the upstream obeys it, in ps. It is a term of
-    /// the headroom formula.
+    /// Time from the arrival of a pause frame until the upstream stops sending, in ps. It is a term
+    /// of the headroom formula.
     pub response_ps: Time,
-    /// How long a pause lasts.
+    /// Duration of a pause.
     pub pause: PauseTime,
 }
 
-/// How long a pause of PFC lasts.
+/// Duration of a PFC pause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PauseTime {
-    /// Until a resume.
+    /// Until a resume frame.
     #[default]
     UntilResumed,
-    /// For a time, unless it is repeated or resumed before. Times are in quanta: what the port takes to
-    /// send 512 bits.
+    /// For a limited time, unless the pause is repeated or resumed earlier. The unit is the time in
+    /// which the port sends 512 bits.
     Quanta {
-        /// Of a pause.
+        /// Duration of a pause in quanta.
         quanta: u16,
-        /// After which it is repeated.
+        /// Time after which the pause is repeated, in quanta.
         refresh: u16,
     },
 }
 
-/// What happens when the buffer gets full.
+/// Reaction to a full buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// Lossless by PFC.
     Pfc(Pfc),
-    /// Drop when the egress (port or queue) exceeds α · free.
+    /// Drops a packet if the egress (port or queue) exceeds α · free.
     EgressDynamic {
         /// Factor of the free buffer.
         alpha: Alpha,
-        /// Compare the queue's bytes (true) or the port's (false).
+        /// True to compare the bytes of the queue, false to compare those of the port.
         per_queue: bool,
     },
-    /// Drop only when the shared pool is exhausted.
+    /// Drops a packet only if the shared pool is exhausted.
     SharedPool,
-    /// Drop when the egress port holds more than this; each port has memory of its own.
+    /// Drops a packet if the egress port has more bytes than this. Each port has its own memory.
     PerPort {
-        /// Bytes of each port.
+        /// Memory of each port in bytes.
         bytes: u64,
     },
-    /// Never drop; count only (ideal).
+    /// Never drops, only counts bytes (ideal).
     Unlimited,
 }
 
-/// The shared-buffer memory of a switch.
+/// Shared-buffer memory of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MmuConfig {
-    /// All bytes of the switch.
+    /// Total buffer of the switch in bytes.
     pub buffer_bytes: u64,
-    /// Bytes set apart for each port and buffered class, before the shared pool.
+    /// Bytes reserved for each port and buffered class, used before the shared pool.
     pub reserved_bytes: u64,
-    /// What happens when it gets full.
+    /// Reaction to a full buffer.
     pub admission: Admission,
 }
 
-/// ECN: marking by queue length.
+/// ECN marking by queue length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
-    /// Below or at this many bytes nothing is marked.
+    /// Queue length in bytes up to which no packet is marked.
     pub kmin_bytes: u64,
-    /// Above this many bytes everything is marked.
+    /// Queue length in bytes above which every packet is marked.
     pub kmax_bytes: u64,
-    /// Probability at `kmax_bytes`.
+    /// Marking probability at `kmax_bytes`.
     pub pmax: f64,
 }
 
-/// Which bytes a signal looks at.
+/// Bytes whose amount a signal uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The packet's own queue.
@@ -354,88 +363,89 @@ pub enum Scope {
     Port,
 }
 
-/// ECN on a switch.
+/// ECN configuration of a switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EcnConfig {
     /// Profile per link rate; a port takes the entry of its rate.
     pub profiles: Vec<(Rate, Red)>,
-    /// Which bytes are compared.
+    /// Bytes that are compared with the thresholds.
     pub scope: Scope,
-    /// Mark when the packet leaves (the default) or when it joins the queue.
+    /// True to mark when the packet leaves the queue (default), false to mark when it joins.
     pub at_dequeue: bool,
-    /// Draw as the ns-3 simulator does: for ACKs too, which are not marked then, and once for each
-    /// pause frame. All switches share one sequence of numbers.
+    /// True to draw random numbers as the ns-3 simulator does: also for ACKs, which are not marked,
+    /// and once for each pause frame. All switches then share one sequence of numbers.
     pub replay: bool,
 }
 
-/// A switch: one choice per axis. `H` is the answer to what neighbours tell each other (`hop`), of which
-/// nothing else here knows.
+/// Configuration of a switch. `H` is the configuration of the hop scheme (`hop`), which the rest of
+/// this file does not use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchConfig<H> {
-    /// Classes, index = class (see [`MAX_CLASSES`]); class 0 is never paused nor buffered.
+    /// Classes, indexed by class number (see [`MAX_CLASSES`]). Class 0 is never paused or buffered.
     pub classes: Vec<ClassConfig>,
-    /// Which queue.
+    /// Selection of the egress queue.
     pub classify: Classify,
-    /// How [`Classify::Dynamic`] takes empty queues.
+    /// Details of [`Classify::Dynamic`].
     pub assign: AssignConfig,
-    /// Which queue next.
+    /// Selection of the queue that sends next.
     pub schedule: Schedule,
-    /// Buffer and what happens when it is full.
+    /// Buffer, and the reaction when it is full.
     pub mmu: MmuConfig,
-    /// ECN, if used.
+    /// ECN; `None` if not used.
     pub ecn: Option<EcnConfig>,
-    /// INT, if it is written on data packets.
+    /// INT; `None` if it is not added to data packets.
     pub int: Option<IntConfig>,
-    /// What the switch signals to senders.
+    /// Signals of the switch to senders.
     pub notifier: Option<NotifierConfig>,
-    /// What ends a pause that lasts too long.
+    /// Guard that ends pauses that last too long.
     pub guard: Option<GuardConfig>,
-    /// What is told to neighbours, beside PFC.
+    /// Hop scheme in addition to PFC.
     pub hop: H,
-    /// What keeps links from losing frames.
+    /// Link schemes that prevent or repair losses.
     pub link: LinkConfig,
-    /// How equal-cost paths share the load.
+    /// Selection among equal-cost paths.
     pub path: PathChoice,
-    /// The control class has a short queue that is shaped, if it carries credits of receivers.
+    /// Shaping of the control class, with a short queue, if it carries credits of receivers.
     pub shaped: Option<CreditQueue>,
-    /// Data packets that find a full queue are trimmed.
+    /// Trimming of data packets that arrive at a full queue.
     pub trim: Option<TrimConfig>,
-    /// ACKs and NAKs go back the way on which their packet came (`trail.rs`).
+    /// True if ACKs and NAKs return on the path of their packet (`trail.rs`).
     pub acks_return: bool,
-    /// Largest frame in bytes (enters the headroom formula and DRR).
+    /// Size of the largest frame in bytes, used by the headroom formula and by DRR.
     pub max_frame: u16,
 }
 
-/// The round trip that a control's T and BDP come from.
+/// Round trip from which a congestion control computes its T and BDP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BaseRtt {
-    /// Of the flow's own pair.
+    /// Round trip of the flow's own pair of hosts.
     Pair,
-    /// The largest of the network (HPCC paper §5.1).
+    /// Largest round trip of the network (HPCC paper §5.1).
     Network,
-    /// Given, in ps.
+    /// A given time in ps.
     Fixed(Time),
-    /// Of the flow's own pair, by the formula of the ns-3 simulator.
+    /// Round trip of the flow's own pair, by the formula of the ns-3 simulator.
     Ns3Pair,
-    /// The largest of the network, by the formula of the ns-3 simulator; the BDP is the largest as well.
+    /// Largest round trip of the network, by the formula of the ns-3 simulator. The BDP is the
+    /// largest as well.
     Ns3Network,
 }
 
-/// What decides when a NIC sends the packets of its flows.
+/// Scheme that decides when a NIC sends the packets of its flows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sending {
-    /// A control of senders, the same for all flows.
+    /// One congestion control of senders for all flows.
     Control(ControlConfig),
-    /// Controls of senders, each flow's by its traffic class.
+    /// Congestion controls of senders, one per traffic class.
     PerClass(PerClass),
-    /// The same where messages can share queue pairs.
+    /// Congestion controls per traffic class, for messages that can share queue pairs.
     Paired(PerClass),
     /// A receiver-driven transport.
     Transport(TransportConfig),
 }
 
 impl Sending {
-    /// The controls of senders, from traffic class 0 on; none where a transport takes their place.
+    /// Returns the congestion controls of senders, by traffic class; empty for a transport.
     #[must_use]
     pub fn controls(&self) -> &[ControlConfig] {
         match self {
@@ -445,8 +455,8 @@ impl Sending {
         }
     }
 
-    /// The same controls for messages that can share queue pairs; `None` where a transport takes their
-    /// place, which keeps nothing from message to message.
+    /// Returns the same controls for messages that can share queue pairs, or `None` for a
+    /// transport, which has no state across messages.
     // NIC-53
     #[must_use]
     pub fn paired(&self) -> Option<Self> {
@@ -454,7 +464,7 @@ impl Sending {
         (!controls.is_empty()).then(|| Self::Paired(PerClass::new(controls)))
     }
 
-    /// The receiver-driven transport, if it is one.
+    /// Returns the receiver-driven transport, if there is one.
     #[must_use]
     pub const fn transport(&self) -> Option<&TransportConfig> {
         match self {
@@ -463,14 +473,15 @@ impl Sending {
         }
     }
 
-    /// What its flows need of switches and receivers: what one of them needs.
+    /// Returns the requirements of the flows on switches and receivers: those of all their controls
+    /// together.
     #[must_use]
     pub fn needs(&self) -> Needs {
         let all = self.controls().iter().map(ControlConfig::needs);
         all.reduce(Needs::and).unwrap_or(Needs::NOTHING)
     }
 
-    /// Whether a control reads how many switches are on a flow's path.
+    /// Returns true if a control uses the number of switches on a flow's path.
     #[must_use]
     pub fn reads_hops(&self) -> bool {
         self.controls().iter().any(|control| control.needs().hops)
@@ -489,51 +500,52 @@ impl From<TransportConfig> for Sending {
     }
 }
 
-/// How a NIC finds the flow that sends next.
+/// Method by which a NIC finds the flow that sends next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arbiter {
     /// A ring of the flows that may send.
     #[default]
     Ring,
-    /// A scan over the list of all flows, with one alarm for the port, as the ns-3 simulator does.
+    /// A scan over the list of all flows, with one timer per port, as in the ns-3 simulator.
     Scan,
 }
 
-/// Which of a NIC's flows sends next.
+/// Order in which the flows of a NIC send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowOrder {
-    /// A packet of each in turn; one that may send again waits for all others.
+    /// Round robin: one packet of each flow. A flow that becomes able to send joins at the end.
     #[default]
     Ring,
-    /// The one with the least left to send.
+    /// The flow with the fewest remaining bytes first.
     ShortestFirst,
-    /// A packet of each in the order of numbers that they have by chance.
+    /// One packet of each flow, in the order of random numbers of the flows.
     Cyclic,
 }
 
-/// What hosts of different simulators do differently. The default is what `specs/nic.md` says.
+/// Differences between the hosts of simulators. The default follows `specs/nic.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostConfig {
-    /// How the next flow is found.
+    /// Method that finds the next flow.
     pub arbiter: Arbiter,
-    /// PFC holds ACKs, where they are of a class that it can pause, at the host too.
+    /// True if PFC also stops ACKs at the host, if their class is pausable.
     pub ack_pausable: bool,
-    /// An ACK whose packet was marked is a CNP too.
+    /// True if an ACK of a marked packet is also a CNP.
     pub cnp_on_ack: bool,
-    /// The intervals of CNPs run from a flow's first packet on, and a CNP tells of the one that is over.
+    /// True if the CNP intervals start at a flow's first packet and a CNP reports the interval that
+    /// has ended.
     pub cnp_cycle: bool,
-    /// `hash` of a packet holds its ports ([`crate::route::ports`]), and an ACK swaps them.
+    /// True if `hash` of a packet contains its ports ([`crate::route::ports`]), which an ACK swaps.
     pub ports_in_hash: bool,
-    /// Time that the host takes for each frame of a flow; `None`: none.
+    /// Processing time of the host for each frame of a flow; `None`: no processing time.
     pub processing: Option<Processing>,
 }
 
-/// Time that a host takes for each frame of a flow that arrives (NIC-40).
+/// Processing time of a host for each arriving frame of a flow (NIC-40).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Processing {
-    /// The same for each frame, in ps.
+    /// Fixed delay of each frame, in ps.
     pub delay_ps: Time,
-    /// Frames are processed one after another at this rate; `None`: all at once.
+    /// Rate at which frames are processed one after another; `None`: in parallel.
     pub rate: Option<Rate>,
 }
 
@@ -550,58 +562,58 @@ impl Default for HostConfig {
     }
 }
 
-/// A NIC: one choice per question.
+/// Configuration of a NIC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NicConfig {
-    /// Payload bytes of a full packet.
+    /// Payload of a full packet in bytes.
     pub mtu: u16,
-    /// Header bytes of a data packet, without INT.
+    /// Header of a data packet in bytes, without INT.
     pub header: u16,
-    /// INT bytes on data packets and their ACKs; 0: none.
+    /// INT bytes on data packets and their ACKs; 0 without INT.
     pub int: u16,
-    /// Bytes of an ACK or NAK, without INT.
+    /// Size of an ACK or NAK in bytes, without INT.
     pub ack: u16,
-    /// Bytes of a CNP.
+    /// Size of a CNP in bytes.
     pub cnp: u16,
-    /// Class of ACK and NAK.
+    /// Class of ACKs and NAKs.
     pub ack_class: u8,
-    /// Class of CNP.
+    /// Class of CNPs.
     pub cnp_class: u8,
-    /// Class of data whose traffic class is 0; traffic class k uses `data_class + k`.
+    /// Class of data of traffic class 0. Traffic class k uses `data_class + k`.
     pub data_class: u8,
-    /// An ACK for every this many packets (and for the last).
+    /// Number of packets per ACK. The last packet is always acknowledged.
     pub ack_every: u32,
-    /// The receiver sends CNPs, per flow at most one in this time, in ps; `None`: never.
+    /// Minimum time between two CNPs of a flow, in ps; `None`: the receiver sends no CNPs.
     pub cnp_interval_ps: Option<Time>,
-    /// Classes of data of which it does, as bits.
+    /// Data classes for which the receiver sends CNPs, as a bit set.
     pub cnp_classes: ClassSet,
-    /// What decides when packets are sent.
+    /// Scheme that decides when packets are sent.
     pub control: Sending,
     /// Loss recovery.
     pub recovery: Recovery,
-    /// The path policy of senders; `None`: the network chooses paths.
+    /// Path policy of senders; `None`: the network selects paths.
     pub spray: Option<SprayConfig>,
-    /// Packets of a flow take several paths, so the receiver counts those that a later one overtakes.
+    /// True if packets of a flow take several paths, so that the receiver counts overtaken packets.
     pub reorders: bool,
-    /// What else the host does in its own way.
+    /// Differences between the hosts of simulators.
     pub host: HostConfig,
-    /// Queues that the NIC tells apart towards its switch; flows beyond share them.
+    /// Number of queues of the NIC towards its switch. Further flows share them.
     pub queues: u16,
-    /// Which flow sends next.
+    /// Order in which flows send.
     pub order: FlowOrder,
-    /// The hop schemes whose frames it obeys.
+    /// Hop schemes whose frames the NIC applies.
     pub obeys: SchemeSet,
 }
 
 impl NicConfig {
-    /// Bytes on the wire of a data packet with this payload.
+    /// Returns the bytes on the wire of a data packet with this payload.
     #[inline]
     #[must_use]
     pub const fn data_bytes(&self, payload: u16) -> u16 {
         self.header + self.int + payload
     }
 
-    /// Bytes on the wire of an ACK or NAK; INT that came with the data goes back with it.
+    /// Returns the bytes on the wire of an ACK or NAK, including the INT of its data packet.
     #[inline]
     #[must_use]
     pub const fn ack_bytes(&self) -> u16 {
@@ -613,7 +625,7 @@ impl NicConfig {
 pub(crate) mod tests {
     use super::*;
 
-    /// A plain switch: hop control, priority control, one data class; nothing else switched on.
+    /// A plain switch: hop control, priority control, one data class, and no other function.
     pub fn config() -> SwitchConfig<()> {
         let control = ClassConfig {
             pausable: false,

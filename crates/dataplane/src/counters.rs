@@ -2,10 +2,10 @@
 
 use crate::packet::{Packet, flag};
 
-/// What the mechanisms of one NIC did.
+/// Counters of the functions of one NIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NicCounters {
-    /// Data packets sent, repeated ones included.
+    /// Data packets sent, including retransmissions.
     pub data_packets: u64,
     /// Payload bytes sent for the first time.
     pub payload_bytes: u64,
@@ -21,15 +21,16 @@ pub struct NicCounters {
     pub cnps: u64,
     /// Data packets received.
     pub received: u64,
-    /// Of them discarded: out of order, or had before.
+    /// Received data packets that were discarded: out of order, or received before.
     pub discarded: u64,
-    /// Data packets that came, for the first time, after one that was sent later.
+    /// New data packets that arrived after a packet that was sent later.
     pub overtaken: u64,
     /// Payload bytes delivered in order.
     pub delivered_bytes: u64,
-    /// Pauses of what was paused already and resumes of what was not: must stay 0.
+    /// Pauses of something that was paused already and resumes of something that was not. Must be
+    /// 0.
     pub repeated_pauses: u64,
-    /// Of receiver-driven transports.
+    /// Counters of receiver-driven transports.
     pub driven: DrivenCounters,
 }
 
@@ -46,16 +47,16 @@ impl NicCounters {
     }
 }
 
-/// What receiver-driven transports did at one NIC.
+/// Counters of receiver-driven transports at one NIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DrivenCounters {
-    /// Requests for credits, and for packets that are missing.
+    /// Requests for credits and for missing packets.
     pub requests: u64,
-    /// Wishes that no more credits be sent.
+    /// Requests to stop sending credits.
     pub stops: u64,
-    /// Credits made by receivers.
+    /// Credits created by receivers.
     pub credits: u64,
-    /// Of them those that let a packet go.
+    /// Received credits that permitted a packet.
     pub credits_used: u64,
     /// Received credits for which the sender had no data.
     pub credits_wasted: u64,
@@ -67,12 +68,12 @@ pub struct DrivenCounters {
     pub grants: u64,
     /// Headers of trimmed packets that arrived at their receiver.
     pub headers: u64,
-    /// Headers that came back to their sender.
+    /// Headers that returned to their sender.
     pub returned: u64,
 }
 
 impl DrivenCounters {
-    /// Adds what another NIC did.
+    /// Adds the counters of another NIC.
     pub const fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.stops += other.stops;

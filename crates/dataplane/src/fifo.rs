@@ -1,8 +1,8 @@
-//! A queue of packets that needs no memory of its own.
+//! A queue of packets without its own memory.
 
 use crate::packet::{Arena, NO_PACKET, PacketId};
 
-/// First in, first out, linked through the arena.
+/// First-in-first-out queue, linked through the packet records of the arena.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fifo {
     head: PacketId,

@@ -1,23 +1,23 @@
-//! How a flow is handed to a NIC, and what comes back when it is done.
+//! Start of a flow at a NIC, and its end.
 
 use crate::cc::PathInfo;
 use crate::units::Time;
 
-/// Most data packets of one flow. Packet numbers have 32 bits; half of their range leaves room for sums of two
-/// numbers.
+/// Maximum number of data packets of one flow. Packet numbers have 32 bits. Half of their range is
+/// used, so that sums of two numbers fit.
 // NIC-54: packet numbers limit a flow
 pub const MAX_FLOW_PACKETS: u64 = 1 << 31;
 
-/// What a sender's NIC says when the last acknowledgement of a flow is back.
+/// Report of a sender's NIC when the last acknowledgement of a flow has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowEnd {
     /// Number of the flow in its run.
     pub flow: u32,
-    /// What [`FlowStart::cookie`] said.
+    /// Value of [`FlowStart::cookie`].
     pub cookie: u32,
-    /// When the receiver had the last byte, in ps.
+    /// Time at which the receiver had the last byte, in ps.
     pub received_ps: Time,
-    /// When the sender had the last acknowledgement, in ps.
+    /// Time at which the sender had the last acknowledgement, in ps.
     pub acked_ps: Time,
     /// Data packets that were sent again.
     pub retransmitted: u32,
@@ -26,22 +26,22 @@ pub struct FlowEnd {
 /// A flow at its sender that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unfinished {
-    /// [`FlowStart::cookie`].
+    /// Value of [`FlowStart::cookie`].
     pub cookie: u32,
     /// Payload bytes that are known to have arrived.
     pub acked_bytes: u64,
     /// Data packets that were sent again so far.
     pub retransmitted: u32,
-    /// Why the flow does not send.
+    /// Reason why the flow does not send.
     pub why: &'static str,
 }
 
-/// A flow that begins.
+/// A flow that starts.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowStart {
     /// Number of the flow in its run.
     pub flow: u32,
-    /// Comes back with [`FlowEnd`].
+    /// Value that is returned in [`FlowEnd`].
     pub cookie: u32,
     /// Port of this NIC that the flow uses.
     pub port: u16,
@@ -55,16 +55,16 @@ pub struct FlowStart {
     pub hash: u32,
     /// Traffic class; the frames have class `data_class + class`.
     pub class: u8,
-    /// Belongs to an incast.
+    /// True if the flow belongs to an incast.
     pub incast: bool,
-    /// What the control knows of the path.
+    /// Properties of the path for the congestion control.
     pub path: PathInfo,
-    /// Equal-cost ways to the receiver, among which the sender chooses; 0: the network chooses.
+    /// Number of equal-cost paths among which the sender selects; 0: the network selects.
     pub ways: u32,
 }
 
 impl FlowStart {
-    /// Payload bytes of the packets below a number.
+    /// Returns the payload bytes of the packets below a number.
     // NIC-01
     #[inline]
     pub(crate) const fn bytes_below(&self, psn: u32, mtu: u16) -> u64 {
@@ -76,7 +76,7 @@ impl FlowStart {
         }
     }
 
-    /// The state of this flow while it has not ended.
+    /// Returns the state of this flow while it has not ended.
     pub(crate) const fn unfinished(
         &self,
         acked_bytes: u64,
@@ -91,7 +91,7 @@ impl FlowStart {
         }
     }
 
-    /// The end of this flow.
+    /// Returns the end of this flow.
     pub(crate) const fn end(
         &self,
         received_ps: Time,

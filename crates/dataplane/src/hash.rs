@@ -1,6 +1,6 @@
 //! Hash functions that are the same on every machine.
 
-/// A cheap hash with full avalanche (finaliser of MurmurHash3).
+/// Returns a fast hash with full avalanche (the finaliser of MurmurHash3).
 #[inline]
 #[must_use]
 pub const fn mix32(mut h: u32) -> u32 {
@@ -11,7 +11,7 @@ pub const fn mix32(mut h: u32) -> u32 {
     h ^ (h >> 16)
 }
 
-/// The 32-bit form of MurmurHash3 over three words, which are twelve bytes in little-endian order.
+/// Returns the 32-bit MurmurHash3 of three words, which are twelve bytes in little-endian order.
 // NS3-40
 #[must_use]
 pub const fn murmur3(words: [u32; 3], seed: u32) -> u32 {

@@ -1,6 +1,7 @@
-//! Identifiers that are indices, each with a type of its own, and arrays that they index.
+//! Index types, one for each kind of identifier, and arrays that they index.
 //!
-//! Ports (`u16`) and classes (`u8`) are plain integers: no other identifier has their width.
+//! Ports (`u16`) and classes (`u8`) are plain integers, because no other identifier has their
+//! width.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
@@ -11,7 +12,7 @@ pub trait Id: Copy {
     fn index(self) -> usize;
 }
 
-/// Defines an index of 32 bits. Its largest value means that there is none, and ends lists.
+/// Defines an index of 32 bits. Its largest value means "none" and marks the end of lists.
 #[macro_export]
 macro_rules! index {
     ($(#[$doc:meta])* $Name:ident) => {
@@ -21,7 +22,7 @@ macro_rules! index {
         pub struct $Name(u32);
 
         impl $Name {
-            /// No index; ends a list.
+            /// Value for "no index". It marks the end of a list.
             pub const NONE: Self = Self(u32::MAX);
 
             /// Returns the identifier with this index.
@@ -35,8 +36,8 @@ macro_rules! index {
                 Self(index as u32)
             }
 
-            /// Returns the identifier with these bits, as a frame or an event carries it. It may be invalid
-            /// at this node.
+            /// Returns the identifier with these bits, as encoded in a frame or an event. It may be
+            /// invalid at this node.
             #[inline]
             #[must_use]
             pub const fn from_bits(bits: u32) -> Self {
@@ -74,8 +75,8 @@ macro_rules! index {
 }
 
 index! {
-    /// Index of a queue among all queues of a switch. It is not the queue's number at its port, which
-    /// frames between neighbours name.
+    /// Index of a queue among all queues of a switch. It differs from the queue's number at its
+    /// port, which control frames between neighbours use.
     QueueId
 }
 
@@ -86,7 +87,7 @@ index! {
     FlowSlot
 }
 
-/// An array with one entry per identifier of type `I`. Other integers do not index it.
+/// Array with one entry per identifier of type `I`. Other integers cannot index it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexVec<I, T> {
     entries: Vec<T>,

@@ -1,8 +1,9 @@
-//! The papers: a switch and a NIC as state machines without input, output, clock or threads.
+//! Switch and NIC as state machines, without input, output, clock or threads. They implement the
+//! schemes of the papers.
 //!
-//! They are handed packets and the time, and answer with packets and the time at which they want
-//! to be called again. Their driver owns links, clock and files: the simulator in virtual
-//! time, the live switch in real time.
+//! A driver passes packets and the time to them. They return packets and the time of their next
+//! call. The driver owns links, clock and files. Drivers are the simulator, in virtual time, and
+//! the live switch, in real time.
 
 #[cfg(test)]
 extern crate self as dataplane;

@@ -1,9 +1,9 @@
-//! Maps that are the same on every machine.
+//! Hash maps whose hash is equal on every machine.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Hashes keys that are mixed already.
+/// Hasher for short integer keys.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mixed(u64);
 
@@ -28,5 +28,5 @@ impl Hasher for Mixed {
     }
 }
 
-/// A map whose hash is the same on every machine.
+/// Hash map whose hash is equal on every machine.
 pub type MixedMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixed>>;

@@ -1,5 +1,5 @@
-//! Pauses of PFC that last for a time: when those that a node has received run out, and when those that a
-//! switch has sent are sent again. The rules are in `specs/pfc-quanta.md`.
+//! PFC pauses with a duration: expiry of received pauses, and repetition of sent pauses. The rules
+//! are in `specs/pfc-quanta.md`.
 
 use crate::classes::{ClassSet, classes_of};
 use std::cmp::Reverse;
@@ -12,19 +12,19 @@ use crate::units::{NEVER, Rate, Time};
 // QNT-01
 pub const QUANTUM_BYTES: u64 = 64;
 
-/// For how long a pause of this many quanta lasts at a port of this rate.
+/// Returns the duration of a pause of this many quanta at a port of this rate.
 // QNT-01
 #[must_use]
 pub fn pause_ps(rate: Rate, quanta: u16) -> Time {
     rate.serialisation_ps(QUANTUM_BYTES * u64::from(quanta))
 }
 
-/// A time for each class of each port, and which of them is next.
+/// A deadline for each class of each port, and the earliest of them.
 #[derive(Clone, Debug, Default)]
 struct Deadlines {
-    /// Per port and class; empty while none was ever set.
+    /// Deadlines per port and class; empty before the first one is set.
     at: Vec<Time>,
-    /// All that were set, also those that have been moved or taken back since.
+    /// All deadlines that were set, including those that were changed or cleared later.
     queue: BinaryHeap<Reverse<(Time, u16, u8)>>,
 }
 
@@ -42,7 +42,7 @@ impl Deadlines {
         self.queue.push(Reverse((at, port, class)));
     }
 
-    /// Takes the deadlines of some classes of a port back.
+    /// Clears the deadlines of some classes of a port.
     fn clear(&mut self, port: u16, classes: ClassSet) {
         let first = Self::index(port, 0);
         let of_port = self.at.iter_mut().skip(first).take(MAX_CLASSES);
@@ -53,7 +53,8 @@ impl Deadlines {
         }
     }
 
-    /// The first that is due, which is taken back; of those of one instant, ports and classes in order.
+    /// Clears and returns the earliest expired deadline; ports and classes in ascending order at
+    /// one instant.
     fn due(&mut self, now: Time) -> Option<(u16, u8)> {
         let &Reverse((at, port, class)) = self.first()?;
         if at > now {
@@ -64,7 +65,7 @@ impl Deadlines {
         Some((port, class))
     }
 
-    /// When the first is due.
+    /// Returns the earliest deadline.
     fn next(&mut self) -> Option<Time> {
         self.first().map(|Reverse((at, ..))| *at)
     }
@@ -79,19 +80,19 @@ impl Deadlines {
     }
 }
 
-/// Pauses that neighbours of a node have sent, and that run out.
+/// Received pauses of a node that expire.
 // QNT-03
 #[derive(Clone, Debug)]
 pub(crate) struct TimedPauses {
-    /// Of each port.
+    /// Rate of each port.
     rates: Box<[Rate]>,
     until: Deadlines,
-    /// Pauses that ran out.
+    /// Number of pauses that have expired.
     expired: u64,
 }
 
 impl TimedPauses {
-    /// Of a node whose ports have these rates.
+    /// Creates the state for a node whose ports have these rates.
     pub fn new(rates: impl Iterator<Item = Rate>) -> Self {
         Self {
             rates: rates.collect(),
@@ -100,7 +101,7 @@ impl TimedPauses {
         }
     }
 
-    /// Classes of a port are paused from now on. Returns until when.
+    /// Pauses classes of a port from now on. Returns the expiry.
     // QNT-02
     pub fn pause(&mut self, now: Time, port: u16, classes: ClassSet, quanta: u16) -> Time {
         let until = now + pause_ps(self.rates[usize::from(port)], quanta);
@@ -110,36 +111,36 @@ impl TimedPauses {
         until
     }
 
-    /// Classes of a port are resumed, or paused without an end.
+    /// Clears the expiry of classes that are resumed, or paused without a duration.
     // QNT-04
     pub fn forget(&mut self, port: u16, classes: ClassSet) {
         self.until.clear(port, classes);
     }
 
-    /// A port and class whose pause has run out.
+    /// Returns a port and class whose pause has expired.
     pub fn expired(&mut self, now: Time) -> Option<(u16, u8)> {
         let due = self.until.due(now)?;
         self.expired += 1;
         Some(due)
     }
 
-    /// When the next pause runs out.
+    /// Returns the expiry of the next pause.
     pub fn next(&mut self) -> Option<Time> {
         self.until.next()
     }
 
-    /// Pauses that ran out so far.
+    /// Returns the number of pauses that have expired.
     pub const fn count(&self) -> u64 {
         self.expired
     }
 }
 
-/// When a switch repeats the pauses that it has sent and not taken back.
+/// Times at which a switch repeats the pauses that it has sent and not resumed.
 // QNT-05
 #[derive(Clone, Debug)]
 pub(crate) struct Refresh {
     pub quanta: u16,
-    /// Of each port, the time between two frames.
+    /// Time between two frames, for each port.
     periods: Box<[Time]>,
     due: Deadlines,
     /// Frames that repeated a pause.
@@ -147,7 +148,7 @@ pub(crate) struct Refresh {
 }
 
 impl Refresh {
-    /// Pauses of `quanta` are repeated after `refresh` quanta.
+    /// Creates the state for pauses of `quanta` that are repeated after `refresh` quanta.
     pub fn new(quanta: u16, refresh: u16, rates: impl Iterator<Item = Rate>) -> Self {
         Self {
             quanta,
@@ -157,24 +158,24 @@ impl Refresh {
         }
     }
 
-    /// A pause was sent at a port. Returns when it is to be repeated.
+    /// Records that a pause was sent at a port. Returns the time of its repetition.
     pub fn sent(&mut self, now: Time, port: u16, class: u8) -> Time {
         let at = now + self.periods[usize::from(port)];
         self.due.set(port, class, at);
         at
     }
 
-    /// Pauses of a port need not be repeated any more.
+    /// Stops the repetition of pauses of a port.
     pub fn stop(&mut self, port: u16, classes: ClassSet) {
         self.due.clear(port, classes);
     }
 
-    /// A port and class whose pause is to be repeated now.
+    /// Returns a port and class whose pause must be repeated now.
     pub fn due(&mut self, now: Time) -> Option<(u16, u8)> {
         self.due.due(now)
     }
 
-    /// When the next pause is to be repeated.
+    /// Returns the time of the next repetition.
     pub fn next(&mut self) -> Option<Time> {
         self.due.next()
     }
@@ -191,7 +192,7 @@ mod tests {
     fn a_quantum_is_512_bits_of_the_port() {
         assert_eq!(pause_ps(RATES[0], 1), 5_120);
         assert_eq!(pause_ps(RATES[1], 1), 51_200);
-        // The longest pause at 100 and at 400 Gb/s, as tables of vendors have it.
+        // The longest pause at 100 and at 400 Gb/s, as in tables of vendors.
         assert_eq!(pause_ps(RATES[0], u16::MAX) / 10_000, 33_553);
         assert_eq!(pause_ps(Rate::from_gbps(400), u16::MAX) / 10_000, 8_388);
     }

@@ -1,13 +1,13 @@
-//! Asks the processor for memory that will be needed soon, and the system for large pages. Has no
-//! effect on any result.
+//! Hints for performance: prefetching of memory that is needed soon, and large pages. They do not
+//! affect results.
 
-/// Arrays of at least this many bytes get large pages.
+/// Size in bytes from which arrays get large pages.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 1 << 20;
 
-/// Requests large pages under a large array, best before it is filled: a network of thousands of hosts
-/// touches its packets in no order, and each would cost a search of the tables of small pages. On
-/// other systems than Linux it does nothing.
+/// Requests large pages for a large array, best before it is filled. A network of thousands of
+/// hosts accesses its packets in random order, and each access would need a search in the tables of
+/// small pages. Has an effect on Linux only.
 pub fn large_pages<T>(array: &Vec<T>) {
     #[cfg(target_os = "linux")]
     {
@@ -19,9 +19,9 @@ pub fn large_pages<T>(array: &Vec<T>) {
             return;
         }
         let whole = (bytes - skipped) / PAGE * PAGE;
-        // SAFETY: `skipped + whole <= bytes`, so the range lies inside the allocation of `array`, which
-        // is borrowed and therefore live. MADV_HUGEPAGE changes neither content nor access rights. An
-        // error of the system is ignored: then the pages stay small.
+        // SAFETY: `skipped + whole <= bytes`, so the range is inside the allocation of `array`,
+        // which is borrowed and therefore live. MADV_HUGEPAGE changes neither content nor access
+        // rights. If the system returns an error, it is ignored and the pages stay small.
         #[allow(unsafe_code)]
         unsafe {
             libc::madvise(start.add(skipped).cast(), whole, libc::MADV_HUGEPAGE);
@@ -31,8 +31,8 @@ pub fn large_pages<T>(array: &Vec<T>) {
     let _ = array;
 }
 
-/// Makes room for `more` values. A large array moves to fresh memory with large pages: what the system
-/// moves by its tables keeps the pages that it has, small ones.
+/// Makes room for `more` values. A large array moves to new memory with large pages, because a
+/// reallocation by the system would keep its small pages.
 pub fn make_room<T>(array: &mut Vec<T>, more: usize) {
     let mut roomy = Vec::with_capacity(array.len() + more);
     large_pages(&roomy);
@@ -40,7 +40,7 @@ pub fn make_room<T>(array: &mut Vec<T>, more: usize) {
     *array = roomy;
 }
 
-/// Fetches all cache lines of a value.
+/// Prefetches all cache lines of a value.
 #[inline]
 pub fn prefetch_whole<T: ?Sized>(value: &T) {
     let at = std::ptr::from_ref(value).cast::<u8>();
@@ -49,7 +49,8 @@ pub fn prefetch_whole<T: ?Sized>(value: &T) {
     }
 }
 
-/// Fetches the cache line of `slice[index]`; out of bounds it fetches what is of no use.
+/// Prefetches the cache line of `slice[index]`. An index out of bounds is allowed and has no effect
+/// on results.
 #[inline]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     ask(slice.as_ptr().wrapping_add(index).cast());
@@ -60,8 +61,8 @@ fn ask(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch has no effect that the program can observe and does not fault, whatever the
-        // address is. Every x86-64 processor has SSE, to which the instruction belongs.
+        // SAFETY: a prefetch has no observable effect on the program and does not fault for any
+        // address. Every x86-64 processor has SSE, which includes the instruction.
         #[allow(unsafe_code)]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(at.cast::<i8>());

@@ -1,4 +1,4 @@
-//! Queues of replies (ACK, NAK, CNP and what else receivers send) at the ports of a NIC.
+//! Queues of replies (ACK, NAK, CNP and other frames of receivers) at the ports of a NIC.
 
 use crate::classes::ClassSet;
 use crate::fifo::Fifo;
@@ -6,12 +6,12 @@ use crate::packet::{Arena, PacketId};
 use crate::prefetch::prefetch;
 use crate::sink::Sink;
 
-/// Replies that wait, per port and class.
+/// Queued replies per port and class.
 #[derive(Debug)]
 pub(crate) struct Replies {
     queues: Vec<Fifo>,
     classes: usize,
-    /// Per port: classes with replies.
+    /// Classes with replies, per port.
     ready: Vec<ClassSet>,
 }
 
@@ -24,7 +24,7 @@ impl Replies {
         }
     }
 
-    /// Classes with replies, as bits.
+    /// Returns the classes with replies, as a bit set.
     #[inline]
     pub fn ready(&self, port: u16) -> ClassSet {
         self.ready[port as usize]
@@ -38,7 +38,7 @@ impl Replies {
         self.ready[port as usize] |= 1 << class;
     }
 
-    /// Enqueues a reply, which leaves as soon as the port may send it.
+    /// Enqueues a reply and requests a transmission.
     pub fn send<S: Sink>(&mut self, port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
         self.push(port, id, arena);
         sink.kick(port);
@@ -67,12 +67,12 @@ impl Replies {
         taken
     }
 
-    /// Number of replies.
+    /// Returns the number of queued replies.
     pub fn len(&self, arena: &Arena) -> u64 {
         self.queues.iter().map(|queue| queue.len(arena)).sum()
     }
 
-    /// Fetches the queues of a port. Changes nothing.
+    /// Prefetches the queues of a port. Changes no state.
     #[inline]
     pub fn prefetch(&self, port: u16) {
         prefetch(&self.queues, port as usize * self.classes);

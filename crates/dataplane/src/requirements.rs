@@ -1,23 +1,23 @@
-//! Answers of a switch that transports require: a shaped class, trimming.
+//! Functions of switches that transports require: a shaped class, trimming.
 
 use crate::units::{Rate, Time};
 
-/// The queue of credits at every port, of switches and NICs alike (`specs/expresspass.md`).
+/// Credit queue at every port of switches and NICs (`specs/expresspass.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditQueue {
-    /// Bytes of a credit.
+    /// Size of a credit in bytes.
     pub credit_bytes: u16,
-    /// Bytes of the largest frame that a credit lets go. Credits get
-    /// credit / (credit + frame) of the link.
+    /// Size in bytes of the largest frame that a credit permits. Credits get the share credit /
+    /// (credit + frame) of the link.
     pub frame_bytes: u16,
-    /// Credits that may wait; one more is dropped.
+    /// Maximum number of queued credits. Further credits are dropped.
     pub limit: u16,
-    /// Credits that may leave at once after a silence, at least 1.
+    /// Maximum number of credits sent back to back after an idle time, at least 1.
     pub burst: u16,
 }
 
 impl CreditQueue {
-    /// Mean time between two credits of a link, in ps.
+    /// Returns the mean time between two credits of a link, in ps.
     // XP-02
     #[must_use]
     pub fn gap_ps(&self, rate: Rate) -> Time {
@@ -25,29 +25,29 @@ impl CreditQueue {
     }
 }
 
-/// Trimming at a switch (`specs/ndp.md`).
+/// Trimming configuration of a switch (`specs/ndp.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrimConfig {
-    /// Data packets that may wait at a port and class.
+    /// Maximum number of queued data packets at a port and class.
     pub packets: u16,
-    /// Bytes of a header.
+    /// Size of a header in bytes.
     pub header_bytes: u16,
-    /// Bytes of headers and other control that may wait at a port.
+    /// Maximum bytes of queued headers and other control packets at a port.
     pub control_bytes: u64,
-    /// Control packets that go for each data packet while both wait.
+    /// Number of control packets sent per data packet while both are queued.
     pub weight: u16,
-    /// Of an arriving packet and the last in the queue one is trimmed by chance; else always the
-    /// arriving one.
+    /// True to trim, at random, either the arriving packet or the last one in the queue. False to
+    /// trim the arriving one.
     pub either: bool,
-    /// A header that finds no room goes back to its sender instead of being dropped.
+    /// True if a header that finds no room returns to its sender instead of being dropped.
     pub returns: bool,
 }
 
-/// Answers of a switch that a transport requires, beside those that a scenario chooses.
+/// Functions of a switch that a transport requires in addition to those that a scenario selects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchRequirements {
-    /// The control class is shaped.
+    /// Shaping of the control class.
     pub shaped: Option<CreditQueue>,
-    /// Data packets are trimmed.
+    /// Trimming of data packets.
     pub trim: Option<TrimConfig>,
 }

@@ -1,16 +1,16 @@
-//! Shaping of a class to a share of the link, in switches and NICs alike.
+//! Shaping of a class to a share of the link, in switches and NICs.
 
 use crate::requirements::CreditQueue;
 use crate::units::{Rate, Time};
 
-/// Lets one credit go per gap on average, and a few at once after a silence.
+/// Token bucket that permits one credit per gap on average, and a burst after an idle time.
 // XP-02
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     gap_ps: Time,
-    /// How far ahead of the mean pace credits may run.
+    /// Maximum time by which credits may be ahead of the mean pace.
     slack_ps: Time,
-    /// When the next credit is due by the mean pace.
+    /// Time at which the next credit is due at the mean pace.
     next_ps: Time,
 }
 
@@ -24,13 +24,13 @@ impl Bucket {
         }
     }
 
-    /// From when on the next credit may go.
+    /// Returns the earliest time of the next credit.
     #[inline]
     pub const fn opens_ps(&self) -> Time {
         self.next_ps.saturating_sub(self.slack_ps)
     }
 
-    /// A credit goes.
+    /// Records that a credit was sent.
     #[inline]
     pub fn take(&mut self, now: Time) {
         self.next_ps = self.next_ps.max(now) + self.gap_ps;

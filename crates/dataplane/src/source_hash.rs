@@ -1,7 +1,8 @@
 //! Hashes of flows by their source host, as in the simulator of BFC's authors.
 //!
-//! A packet carries one hash. Switches choose its path and its entry in the flow table by it. Here its upper part
-//! selects the entry, and its lower part is that of the flow, for the choice of paths.
+//! A packet has one hash. Switches use it to select its path and its entry in the flow table. Here
+//! its upper bits select the entry. Its lower bits are those of the flow's hash and select the
+//! path.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ impl SourceHashes {
     /// The first ephemeral port.
     const FIRST_PORT: u32 = 49_153;
 
-    /// Hashes for switches whose flow table has entries by source. `None`: other switches need no such hash.
+    /// Returns the hash generator for switches whose flow table has entries by source, else `None`.
     #[must_use]
     pub fn of<H>(config: &SwitchConfig<H>) -> Option<Self> {
         let Classify::Dynamic { table, .. } = config.classify else {
@@ -44,7 +45,7 @@ impl SourceHashes {
             .wrapping_add(port)
             .wrapping_add(packets.wrapping_mul(13))
             % self.entries;
-        // Hashes from `first` to below `first + width` name this entry.
+        // Hashes from `first` to below `first + width` select this entry.
         let entries = u64::from(self.entries);
         let (first, width) = (
             (u64::from(slot) << 32).div_ceil(entries),
@@ -54,8 +55,8 @@ impl SourceHashes {
     }
 }
 
-/// The IPv4 address of a host: each link of the topology has a network of 256 addresses, its switch the first
-/// and its host the second, and the hosts' links come first.
+/// Returns the IPv4 address of a host. Each link of the topology has a network of 256 addresses.
+/// Its switch has the first and its host the second address. The hosts' links are numbered first.
 const fn address(host: u32) -> u32 {
     (10 << 24) | ((host / 254 + 1) << 16) | ((host % 254 + 1) << 8) | 2
 }
@@ -71,7 +72,7 @@ mod tests {
         }
     }
 
-    /// The entry that a flow table of this many takes.
+    /// Returns the entry that a hash selects in a flow table of this size.
     fn entry(hash: u32, entries: u32) -> u64 {
         (u64::from(hash) * u64::from(entries)) >> 32
     }

@@ -1,9 +1,9 @@
-//! Where the buffer stores a packet, and how much an ingress has there.
+//! Space of a packet in the buffer, and bytes of an ingress there.
 
-/// Where an accepted packet is stored.
+/// Space that stores an accepted packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
-    /// The reserve of the ingress, and the shared pool for what does not fit there.
+    /// The reserve of the ingress, or the shared pool if the reserve is full.
     Pool,
     Headroom,
 }

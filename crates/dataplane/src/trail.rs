@@ -1,12 +1,13 @@
-//! The way on which a packet came: where ACKs go back by it (rule in `specs/floodgate-code.md`).
+//! Recorded paths of data packets, for ACKs that return on the same path (rule in
+//! `specs/floodgate-code.md`).
 //!
-//! Each switch writes down by which of its ports a data packet came in. The packet's record becomes
-//! the ACK, and on its way back each switch takes its own entry off again.
+//! Each switch records the ingress port of a data packet. The packet's record becomes the ACK. On
+//! the return path each switch removes its own entry and uses it as egress port.
 
-/// Switches on the longest way.
+/// Maximum number of switches on a recorded path.
 pub const LONGEST: usize = 15;
 
-/// Ports by which a packet came into the switches behind it.
+/// Ingress ports of a packet at the switches that it has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trail {
     ports: [u16; LONGEST],
@@ -14,13 +15,13 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// Begins anew, at the first switch.
+    /// Clears the path, at the first switch.
     pub const fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// The packet came in by `port`. What is beyond the longest way is not written down, and its ACKs go
-    /// their own way from there on.
+    /// Records that the packet arrived through `port`. Entries beyond the maximum are not recorded.
+    /// ACKs of such packets use their normal route there.
     // FGC-32
     pub fn push(&mut self, port: u16) {
         if let Some(place) = self.ports.get_mut(usize::from(self.count)) {
@@ -29,13 +30,13 @@ impl Trail {
         }
     }
 
-    /// The ports so far, in order.
+    /// Returns the recorded ports, in order.
     #[must_use]
     pub fn ports(&self) -> &[u16] {
         &self.ports[..self.count.into()]
     }
 
-    /// The port by which the packet had come in here, from the last switch on.
+    /// Removes and returns the last port: the ingress port of the packet at the current switch.
     // FGC-32
     pub fn pop(&mut self) -> Option<u16> {
         self.count = self.count.checked_sub(1)?;

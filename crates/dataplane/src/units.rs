@@ -1,9 +1,9 @@
-//! Time and rates. Time is an integer number of picoseconds; a byte at 100 Gbps is exactly 80.
+//! Time and rates. Time is an integer number of picoseconds. A byte at 100 Gbps takes exactly 80.
 
 /// Picoseconds since the start of the run.
 pub type Time = u64;
 
-/// Later than any instant of a run.
+/// A time later than any instant of a run.
 pub const NEVER: Time = u64::MAX;
 
 /// One nanosecond in picoseconds.
@@ -13,19 +13,19 @@ pub const US: Time = 1_000_000;
 /// One millisecond in picoseconds.
 pub const MS: Time = 1_000_000_000;
 
-/// The speed of a link, with what its serialisation times need.
+/// Rate of a link, with cached values for its serialisation times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     bps: u64,
-    /// Picoseconds per byte where that is a whole number, else 0.
+    /// Picoseconds per byte if that is a whole number, else 0.
     ps_per_byte: u64,
-    /// Serialisation times are cut to nanoseconds; `ps_per_byte` is 0 then.
+    /// True if serialisation times are rounded down to nanoseconds; `ps_per_byte` is 0 then.
     cut: bool,
 }
 
-/// A time in seconds as the ns-3 simulator turns it into its clock's nanoseconds: the fraction is cut to
-/// 64 binary places, and what those make is cut to whole ns. A caller that means a whole number of ns
-/// may lose one: 80 ns written as 8e-8 become 79.
+/// Returns a time in seconds as nanoseconds, rounded as in the ns-3 simulator: the fraction is
+/// rounded down to 64 binary places, and the result to whole ns. A whole number of ns may lose one:
+/// 80 ns written as 8e-8 become 79.
 // NS3-01
 #[must_use]
 pub fn cut_to_ns(seconds: f64) -> u64 {
@@ -35,7 +35,8 @@ pub fn cut_to_ns(seconds: f64) -> u64 {
     whole * GIGA as u64 + ((fraction * GIGA) >> 64) as u64
 }
 
-/// Time that `bytes` take at `bps` bits per second, cut to nanoseconds, in ps.
+/// Returns the serialisation time of `bytes` at `bps` bits per second, rounded down to nanoseconds,
+/// in ps.
 // NS3-01
 #[inline]
 #[must_use]
@@ -44,7 +45,8 @@ pub fn cut_serialisation_ps(bytes: u64, bps: u64) -> Time {
 }
 
 impl Rate {
-    /// A rate in bits per second. Panics at 0: the reader of the configuration refuses that first.
+    /// Creates a rate in bits per second. Panics at 0, which the reader of the configuration
+    /// refuses first.
     #[must_use]
     pub const fn from_bps(bps: u64) -> Self {
         assert!(bps > 0, "a link needs a rate above zero");
@@ -60,7 +62,8 @@ impl Rate {
         }
     }
 
-    /// The same rate, whose serialisation times are cut to nanoseconds (NS3-01).
+    /// Returns the same rate with serialisation times that are rounded down to nanoseconds
+    /// (NS3-01).
     #[must_use]
     pub const fn cut(self) -> Self {
         Self {
@@ -70,27 +73,28 @@ impl Rate {
         }
     }
 
-    /// A rate in units of 10⁹ bits per second.
+    /// Creates a rate in units of 10⁹ bits per second.
     #[must_use]
     pub const fn from_gbps(gbps: u64) -> Self {
         Self::from_bps(gbps * 1_000_000_000)
     }
 
-    /// Bits per second.
+    /// Returns the rate in bits per second.
     #[inline]
     #[must_use]
     pub const fn bps(self) -> u64 {
         self.bps
     }
 
-    /// Picoseconds per byte, where that is a whole number that fits and nothing is cut: then a
-    /// serialisation time is a product.
+    /// Returns the picoseconds per byte if that is a whole number of 32 bits and times are not
+    /// rounded. A serialisation time is then a product.
     #[must_use]
     pub fn whole_ps_per_byte(self) -> Option<u32> {
         u32::try_from(self.ps_per_byte).ok().filter(|ps| *ps > 0)
     }
 
-    /// Serialisation time of `bytes`, in picoseconds: ceil(bits · 10¹² / rate), unless it is cut.
+    /// Returns the serialisation time of `bytes`, in picoseconds: ceil(bits · 10¹² / rate), unless
+    /// it is rounded down.
     #[inline]
     #[must_use]
     pub fn serialisation_ps(self, bytes: u64) -> Time {
@@ -103,7 +107,7 @@ impl Rate {
         }
     }
 
-    /// Bytes that pass in `ps` picoseconds, rounded down.
+    /// Returns the bytes sent in `ps` picoseconds, rounded down.
     #[inline]
     #[must_use]
     pub const fn bytes_in(self, ps: Time) -> u64 {

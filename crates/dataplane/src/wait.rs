@@ -1,27 +1,27 @@
-//! What keeps a flow from sending, as its NIC tells a driver that keeps an account of it.
+//! Reasons why a flow does not send, reported by its NIC to a driver that records delay breakdowns.
 
 use crate::units::Time;
 
-/// What a flow waits for at its NIC. Rules in `specs/blame.md`.
+/// Reason for which a flow waits at its NIC. Rules in `specs/blame.md`.
 // BLM-11
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// It may send: others have the port, or its class may not use it.
+    /// The flow may send, but other flows use the port or its class may not send.
     Turn,
-    /// Its pace, until then; from then on its turn.
+    /// Pacing until this time, then the turn of the flow.
     Pace(Time),
-    /// Its window.
+    /// The window is full.
     Window,
-    /// Answers to what it has sent, which is everything: what it sends after that was lost.
+    /// All data are sent, and replies are outstanding. Data sent after this wait replace lost data.
     Answers,
-    /// A timeout has ended a wait, all of which was for something that was lost.
+    /// A timeout ended the wait, which was caused by a loss.
     TimedOut,
-    /// Its queue at the NIC, or it alone, is paused under this number.
+    /// Its queue at the NIC, or the flow itself, is paused. The number identifies the pause.
     Paused(u32),
     /// Its destination is paused.
     Destination,
-    /// Its receiver, which has to let it go on: by credits, grants or pulls.
+    /// The receiver must permit it to send, by credits, grants or pulls.
     Receiver,
-    /// Links that lead to its receiver.
+    /// The links to its receiver are down.
     Reach,
 }

@@ -1,6 +1,7 @@
-//! Guards: what ends a pause that lasts too long.
+//! Guards: they end pauses that last too long.
 //!
-//! To add one: a file with its configuration and its state (`impl Guard`), and a line in the list below.
+//! To add a guard, write a file with its configuration and its state (`impl Guard`), and add a line
+//! to the list below.
 
 mod watchdog;
 
@@ -9,52 +10,52 @@ use crate::param::{Param, Values};
 use crate::units::Time;
 pub use watchdog::{Action, WatchdogConfig};
 
-/// What a guard decides about a class of a port.
+/// Decision of a guard about a class of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// From now on pauses of the class are ignored.
+    /// A storm starts: pauses of the class are ignored.
     Storm { port: u16, class: u8 },
-    /// The storm has ended: the port obeys pauses of this class again.
+    /// A storm ends: pauses of the class are effective again.
     Restored { port: u16, class: u8 },
 }
 
-/// The state of a guard at a switch.
+/// State of a guard at a switch.
 pub(crate) trait Guard {
-    /// A frame of the neighbour at a port pauses or resumes a class, or a pause has expired.
+    /// Records that a frame of the neighbour paused or resumed a class, or that a pause expired.
     fn pause_changed(&mut self, now: Time, port: u16, class: u8, is_paused: bool);
-    /// Returns the next event that is due. `paused` has the classes that neighbours pause, per port;
-    /// `is_waiting` returns true if packets of a class wait at a port.
+    /// Returns the next event that is due. `paused` contains the classes that neighbours pause, per
+    /// port. `is_waiting` returns true if packets of a class are queued at a port.
     fn due(
         &mut self,
         now: Time,
         paused: &[ClassSet],
         is_waiting: impl Fn(u16, u8) -> bool,
     ) -> Option<Event>;
-    /// Returns when the guard is to be called next.
+    /// Returns the time of the next call of the guard.
     fn next(&self) -> Option<Time>;
-    /// Returns the classes of a port whose pauses are ignored, as bits.
+    /// Returns the classes of a port whose pauses are ignored, as a bit set.
     fn ignores(&self, port: u16) -> ClassSet;
-    /// True if packets of a class that are to leave by a port are dropped.
+    /// Returns true if packets of a class that leave by a port are dropped.
     fn drops(&self, port: u16, class: u8) -> bool;
-    /// The link at a port has failed or is back.
+    /// Resets the state of a port whose link failed or recovered.
     fn forget(&mut self, port: u16);
 }
 
-/// What a guard counted at one class of a port, or at all of a switch.
+/// Counters of a guard for one class of a port, or for a whole switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuardCounters {
-    /// Storms that were detected.
+    /// Storms detected.
     pub storms: u64,
     /// Storms that ended.
     pub restorations: u64,
-    /// Packets that were dropped in storms.
+    /// Packets dropped in storms.
     pub drops: u64,
-    /// Packets that were sent in storms.
+    /// Packets sent in storms.
     pub sent: u64,
 }
 
 impl GuardCounters {
-    /// Adds the counts of another class.
+    /// Adds the counters of another class.
     pub const fn add(&mut self, other: &Self) {
         self.storms += other.storms;
         self.restorations += other.restorations;
@@ -65,21 +66,22 @@ impl GuardCounters {
 
 macro_rules! guards {
     ($($(#[$doc:meta])* $word:literal: $Name:ident, $config:ty, $state:ty;)*) => {
-        /// The guard of a switch.
+        /// Configured guard of a switch.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum GuardConfig {
             $($(#[$doc])* $Name($config),)*
         }
 
         impl GuardConfig {
-            /// The words of the list, and the parameters of each.
+            /// Names of all guards in scenarios, and the parameters of each.
             pub const WORDS: &'static [(&'static str, &'static [Param])] =
                 &[$(($word, <$config>::PARAMS)),*];
 
-            /// The words of the answer.
+            /// Names of the guards that a scenario can select.
             pub const NAMES: &'static [&'static str] = &["none", $($word),*];
 
-            /// Reads the values of a word's parameters; `None`: the list has no such word.
+            /// Returns the guard with this name and these parameters, or `None` for an unknown
+            /// name.
             #[must_use]
             pub fn from_values(word: &str, values: &Values) -> Option<Self> {
                 match word {
@@ -88,7 +90,7 @@ macro_rules! guards {
                 }
             }
 
-            /// The longest time that the guard waits before it acts.
+            /// Returns the longest time that the guard waits before it acts.
             #[must_use]
             pub const fn patience_ps(&self) -> Time {
                 match self {
@@ -97,7 +99,7 @@ macro_rules! guards {
             }
         }
 
-        /// The state of the guard of a switch.
+        /// State of the configured guard of a switch.
         #[derive(Debug)]
         pub(crate) enum AnyGuard {
             $($Name($state),)*
@@ -111,7 +113,7 @@ macro_rules! guards {
             }
         }
 
-        /// Calls a hook of the guard of a switch.
+        /// Calls a method of the configured guard.
         macro_rules! guard_of {
             ($any:expr, $guard:ident => $call:expr) => {
                 match $any {
@@ -127,13 +129,14 @@ guards! {
     "watchdog": Watchdog, WatchdogConfig, watchdog::Watchdog;
 }
 
-/// The guard of a switch, and the pauses that it watches.
+/// Guard of a switch, and the pauses that it watches.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     guard: AnyGuard,
-    /// Per port: the classes that the neighbour pauses, as bits, whether the guard ignores that or not.
+    /// Classes that the neighbour pauses, as a bit set per port, including pauses that the guard
+    /// ignores.
     pub paused: Vec<ClassSet>,
-    /// Per port and class.
+    /// Counters per port and class.
     // PFCWD-08
     counters: Vec<GuardCounters>,
 }
@@ -147,7 +150,8 @@ impl Guarded {
         }
     }
 
-    /// The neighbour at a port pauses or resumes classes, each now or again. Returns the classes that it pauses.
+    /// Records that the neighbour at a port pauses or resumes classes. Returns the classes that it
+    /// pauses then.
     pub fn change(&mut self, now: Time, port: u16, classes: ClassSet, on: bool) -> ClassSet {
         for class in classes_of(classes) {
             guard_of!(&mut self.guard, guard => guard.pause_changed(now, port, class, on));
@@ -160,7 +164,8 @@ impl Guarded {
         *paused
     }
 
-    /// Returns the next event that is due, and counts it. `is_waiting` returns true if packets of a class wait at a port.
+    /// Returns and counts the next event that is due. `is_waiting` returns true if packets of a
+    /// class are queued at a port.
     pub fn due(&mut self, now: Time, is_waiting: impl Fn(u16, u8) -> bool) -> Option<Event> {
         let event = guard_of!(&mut self.guard, guard => guard.due(now, &self.paused, is_waiting))?;
         match event {
@@ -170,12 +175,12 @@ impl Guarded {
         Some(event)
     }
 
-    /// Returns the counts of a class of a port, to change.
+    /// Returns the counters of a class of a port for writing.
     pub fn counts(&mut self, port: u16, class: u8) -> &mut GuardCounters {
         &mut self.counters[usize::from(port) * MAX_CLASSES + usize::from(class)]
     }
 
-    /// Returns the counts of each class that had a storm, with its port.
+    /// Returns the port, class and counters of each class that had a storm.
     pub fn queues(&self) -> impl Iterator<Item = (u16, u8, &GuardCounters)> {
         let place = |at: usize| ((at / MAX_CLASSES) as u16, (at % MAX_CLASSES) as u8);
         let all = self.counters.iter().enumerate();
@@ -193,34 +198,35 @@ impl Guarded {
         }
     }
 
-    /// True if packets of a class that are to leave by a port are dropped. Counts the packet then.
+    /// Returns true and counts the packet if packets of a class that leave by a port are dropped.
     pub fn drops_packet(&mut self, port: u16, class: u8) -> bool {
         let drops = self.drops(port, class);
         self.counts(port, class).drops += u64::from(drops);
         drops
     }
 
-    /// The classes that are paused in effect: paused by the neighbour and not ignored by the guard.
+    /// Returns the classes that are effectively paused: paused by the neighbour and not ignored by
+    /// the guard.
     pub fn effective(&self, port: u16) -> ClassSet {
         self.paused[usize::from(port)] & !self.ignored(port)
     }
 
-    /// Returns the classes of a port whose pauses are ignored, as bits.
+    /// Returns the classes of a port whose pauses are ignored, as a bit set.
     fn ignored(&self, port: u16) -> ClassSet {
         guard_of!(&self.guard, guard => guard.ignores(port))
     }
 
-    /// True if packets of a class that are to leave by a port are dropped.
+    /// Returns true if packets of a class that leave by a port are dropped.
     pub fn drops(&self, port: u16, class: u8) -> bool {
         guard_of!(&self.guard, guard => guard.drops(port, class))
     }
 
-    /// Returns when the guard is to be called next.
+    /// Returns the time of the next call of the guard.
     pub fn next(&self) -> Option<Time> {
         guard_of!(&self.guard, guard => guard.next())
     }
 
-    /// The link at a port has failed or is back: nothing is paused.
+    /// Clears all pauses of a port whose link failed or recovered.
     // PFCWD-06
     pub fn forget(&mut self, port: u16) {
         guard_of!(&mut self.guard, guard => guard.forget(port));

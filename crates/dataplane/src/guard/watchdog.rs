@@ -1,5 +1,5 @@
-//! The PFC watchdog of SONiC: a class that stays paused for too long is drained. The rules are in
-//! `specs/pfc-watchdog.md`.
+//! PFC watchdog of SONiC: detects a class that stays paused too long (a storm), and drops or sends
+//! its packets. The rules are in `specs/pfc-watchdog.md`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,28 +9,28 @@ use crate::classes::{ClassSet, MAX_CLASSES};
 use crate::param::{Param, Values};
 use crate::units::{NEVER, Time, US};
 
-/// What happens to the packets of a class that is in a storm.
+/// Action on the packets of a class that is in a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Packets that wait, and packets that arrive, are dropped.
+    /// Queued and arriving packets are dropped.
     Drop,
-    /// Packets are sent though the neighbour pauses them.
+    /// Packets are sent although the neighbour pauses them.
     Forward,
 }
 
 /// Parameters of the watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchdogConfig {
-    /// A class that is paused for this long is in a storm, in ps.
+    /// Pause time in ps after which a class is in a storm.
     pub detection_ps: Time,
-    /// A storm ends when no pause has arrived for this long, in ps.
+    /// Time in ps without a pause frame after which a storm ends.
     pub restoration_ps: Time,
-    /// What happens to its packets.
+    /// Action on the packets.
     pub action: Action,
 }
 
 impl WatchdogConfig {
-    /// The parameters.
+    /// Parameters of the watchdog in scenarios.
     pub const PARAMS: &'static [Param] = &[
         Param::time("detection", US)
             .default("\"200ms\"", "PRE-221", "the default of SONiC")
@@ -43,7 +43,7 @@ impl WatchdogConfig {
             .about("Action on packets of a class in a storm: drop them, or send them although the class is paused."),
     ];
 
-    /// Reads the values of the parameters.
+    /// Returns the configuration for values of the parameters.
     #[must_use]
     pub fn from_values(values: &Values) -> Self {
         Self {
@@ -56,25 +56,25 @@ impl WatchdogConfig {
         }
     }
 
-    /// The longest time that the watchdog waits before it acts.
+    /// Returns the longest time that the watchdog waits before it acts.
     #[must_use]
     pub const fn patience_ps(&self) -> Time {
         self.detection_ps + self.restoration_ps
     }
 }
 
-/// One class of a port.
+/// State of one class of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Clear,
-    /// It is paused; a storm begins at this time.
+    /// The class is paused. A storm starts at this time.
     Watched(Time),
-    /// It is in a storm, which ends at this time.
+    /// The class is in a storm, which ends at this time.
     Storm(Time),
 }
 
 impl State {
-    /// When the state can change by itself.
+    /// Returns the time at which the state can change without a frame.
     const fn due(self) -> Time {
         match self {
             Self::Clear => NEVER,
@@ -83,11 +83,11 @@ impl State {
     }
 }
 
-/// The watchdog of a switch.
+/// Watchdog of a switch.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     config: WatchdogConfig,
-    /// Per port and class.
+    /// State per port and class.
     states: Vec<State>,
     timers: BinaryHeap<Reverse<(Time, usize)>>,
 }
@@ -139,7 +139,7 @@ impl Guard for Watchdog {
             self.timers.pop();
             let (port, class) = ((at / MAX_CLASSES) as u16, (at % MAX_CLASSES) as u8);
             match self.states[at] {
-                state if state.due() != due => {} // it has changed since
+                state if state.due() != due => {} // The state has changed since the timer was set.
                 State::Storm(_) => {
                     self.states[at] = State::Clear;
                     if paused[usize::from(port)] >> class & 1 != 0 {

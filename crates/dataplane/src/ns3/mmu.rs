@@ -1,15 +1,15 @@
-//! The books of the shared buffer as the ns-3 simulator of HPCC keeps them (rules in `specs/ns3.md`).
+//! Accounting of the shared buffer as in the ns-3 simulator of HPCC (rules in `specs/ns3.md`).
 //!
-//! They differ from `mmu.rs` in three things: a packet takes headroom when the pool's threshold
-//! is passed, paused or not; a port faster than the NICs has a larger share; an ingress is paused at
-//! its threshold, not above it.
+//! It differs from `switch/mmu.rs` in three rules. A packet uses headroom if the pool's threshold
+//! is exceeded, whether its ingress is paused or not. A port faster than the NICs has a larger
+//! share. An ingress is paused at its threshold, not above it.
 
 use crate::config::{Accounting, Pfc, PfcThreshold};
 use crate::sink::Level;
 use crate::space::{Excess, Space};
 use crate::units::{NS, Rate, Time};
 
-/// Headroom of a port: this many times what its link holds one way.
+/// Returns the headroom of a port: `delays` times the bytes in flight on its link in one direction.
 // NS3-10
 #[must_use]
 pub(crate) fn headroom_bytes(rate: Rate, delay_ps: Time, delays: u32) -> u64 {
@@ -17,7 +17,7 @@ pub(crate) fn headroom_bytes(rate: Rate, delay_ps: Time, delays: u32) -> u64 {
     in_flight as u64 * u64::from(delays)
 }
 
-/// How many times the free buffer is halved for a port's threshold.
+/// Returns how many times the free buffer is halved for a port's threshold.
 // NS3-11
 fn halvings(shift: u32, nic_bps: u64, port_bps: u64) -> u32 {
     let (mut shift, mut bps) = (shift, port_bps);
@@ -30,7 +30,7 @@ fn halvings(shift: u32, nic_bps: u64, port_bps: u64) -> u32 {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
-    /// Bytes in reserve and pool.
+    /// Bytes in the reserve and the pool.
     bytes: u64,
     headroom: u64,
 }
@@ -41,22 +41,23 @@ struct Port {
     halvings: u32,
 }
 
-/// Buffer of one switch.
+/// Buffer accounting of one switch.
 #[derive(Debug)]
 pub(crate) struct Books {
     ports: Vec<Port>,
-    /// Per (port, class).
+    /// State per port and class.
     ingress: Vec<Ingress>,
     classes: usize,
     reserved: u64,
-    /// What is neither reserve nor headroom.
+    /// Bytes of the buffer that are neither reserve nor headroom.
     shared_bytes: u64,
     shared_used: u64,
     xon_offset: u64,
 }
 
 impl Books {
-    /// Books of a switch whose PFC needs them; `shared_bytes` is what reserve and headroom leave.
+    /// Creates the accounting of a switch if its PFC uses it. `shared_bytes` excludes reserve and
+    /// headroom.
     pub fn new(
         pfc: &Pfc,
         links: &[(Rate, Time)],
@@ -106,7 +107,7 @@ impl Books {
         bytes.saturating_sub(self.reserved)
     }
 
-    /// NS3-12: `None` is a drop.
+    /// NS3-12: returns the space for a packet; `None` means that it is dropped.
     pub fn verdict(&self, port: u16, class: u8, size: u64) -> Option<Space> {
         let ingress = &self.ingress[self.at(port, class)];
         let threshold = self.threshold(port);
@@ -122,7 +123,7 @@ impl Books {
         }
     }
 
-    /// NS3-12: stores a packet. Returns what its ingress then has.
+    /// NS3-12: stores a packet. Returns the bytes of its ingress beyond the reserve.
     pub fn enter(&mut self, port: u16, class: u8, size: u64, space: Space) -> Excess {
         let at = self.at(port, class);
         let before = self.beyond(self.ingress[at].bytes);
@@ -136,7 +137,7 @@ impl Books {
         self.excess(port, class)
     }
 
-    /// Removes a packet. Returns what its ingress then has.
+    /// Removes a packet. Returns the bytes of its ingress beyond the reserve.
     pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Excess {
         let at = self.at(port, class);
         let before = self.beyond(self.ingress[at].bytes);
@@ -148,7 +149,7 @@ impl Books {
         self.excess(port, class)
     }
 
-    /// Bytes of an ingress beyond its reserve.
+    /// Returns the bytes of an ingress beyond its reserve.
     pub fn excess(&self, port: u16, class: u8) -> Excess {
         let ingress = &self.ingress[self.at(port, class)];
         Excess {
@@ -157,18 +158,18 @@ impl Books {
         }
     }
 
-    /// NS3-13: true if an ingress with this excess is to be paused.
+    /// NS3-13: returns true if an ingress with this excess must be paused.
     pub fn must_pause(&self, port: u16, excess: Excess) -> bool {
         excess.headroom > 0 || excess.pool >= self.threshold(port)
     }
 
-    /// NS3-14: true if an ingress with this excess may be resumed.
+    /// NS3-14: returns true if an ingress with this excess may be resumed.
     pub fn may_resume(&self, port: u16, excess: Excess) -> bool {
         let low = excess.pool == 0 || excess.pool + self.xon_offset <= self.threshold(port);
         excess.headroom == 0 && low
     }
 
-    /// What an ingress looks like.
+    /// Returns the bytes of an ingress and its threshold.
     // SPFC-40
     pub fn level(&self, port: u16, class: u8) -> Level {
         let ingress = &self.ingress[self.at(port, class)];
@@ -180,7 +181,7 @@ impl Books {
         }
     }
 
-    /// Compares the books with each other; `used` is what the buffer holds in all.
+    /// Checks that the counters agree. `used` is the number of bytes in the buffer.
     pub fn audit(&self, used: u64) -> Result<(), String> {
         let held: u64 = self.ingress.iter().map(|i| i.bytes + i.headroom).sum();
         let shared: u64 = self.ingress.iter().map(|i| self.beyond(i.bytes)).sum();
@@ -241,7 +242,8 @@ mod tests {
         const HOP: Time = 600_000;
         assert_eq!(headroom_bytes(PLAIN.0, HOP, 8), 60_000);
         assert_eq!(headroom_bytes(FAST.0, HOP, 8), 240_000);
-        // 33 ns at 10 Gbps hold 41.25 B one way: the fraction is lost before it is multiplied.
+        // 33 ns at 10 Gbps are 41.25 B in one direction. The fraction is dropped before the
+        // multiplication.
         assert_eq!(headroom_bytes(Rate::from_gbps(10), 33_000, 8), 8 * 41);
     }
 
@@ -258,9 +260,9 @@ mod tests {
                 break;
             }
         }
-        // used >= (80 000 - used) / 8 first holds at 8904 beyond the reserve.
+        // used >= (80 000 - used) / 8 is first true at 8904 beyond the reserve.
         assert_eq!(inside, 13_000);
-        // One more would be 9904 beyond the reserve and above the threshold of 8887.
+        // One more packet would be 9904 beyond the reserve and above the threshold of 8887.
         assert_eq!(b.verdict(0, 2, 1000), Some(Space::Headroom));
         for nth in 1..=37 {
             assert_eq!(b.verdict(0, 2, 1000), Some(Space::Headroom));
@@ -272,7 +274,7 @@ mod tests {
             let excess = b.leave(0, 2, 1000);
             assert!(!b.may_resume(0, excess), "headroom leaves first");
         }
-        // 7904, 6904, 5904 in the pool; the last is 3072 below (80 000 - 5904) / 8 = 9262.
+        // 7904, 6904, 5904 in the pool. The last is 3072 below (80 000 - 5904) / 8 = 9262.
         for may_resume in [false, false, true] {
             let excess = b.leave(0, 2, 1000);
             assert_eq!(b.may_resume(0, excess), may_resume);

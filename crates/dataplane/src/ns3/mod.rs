@@ -1,6 +1,6 @@
-//! The controls and the buffer accounting of the ns-3 simulator of HPCC (rules in `specs/ns3.md`). The controls
-//! compute with whole numbers; their parameters are those of the controls in `cc/`. The arbiter of that
-//! simulator is an arbiter of the NIC, `nic/scan.rs`.
+//! Congestion controls and buffer accounting of the ns-3 simulator of HPCC (rules in
+//! `specs/ns3.md`). The controls use integers, and the parameters of the controls in `cc/`. The
+//! arbiter of that simulator is an arbiter of the NIC, `nic/scan.rs`.
 
 pub(crate) mod integer;
 pub(crate) mod mmu;
@@ -11,7 +11,7 @@ use crate::cc::hpcc::{Division, Reaction};
 use crate::cc::timely::TimelyBand;
 use crate::param::Conflict;
 
-/// Whether that simulator has a control.
+/// Returns true if that simulator has this congestion control.
 // NS3-60
 #[must_use]
 pub const fn has(control: &ControlConfig) -> bool {
@@ -26,7 +26,8 @@ pub const fn has(control: &ControlConfig) -> bool {
     )
 }
 
-/// What of a control's parameters that simulator does not have; the key is that of the control's table.
+/// Returns an error for parameters of a control that this simulator does not have. Its keys are
+/// those of the control's table.
 // NS3-60
 #[must_use]
 pub fn conflict(control: &ControlConfig) -> Option<Conflict> {

@@ -1,5 +1,6 @@
-//! Bolt at a switch (Arslan et al., NSDI 2023): notices to senders, and tokens with which data packets keep the
-//! right to raise the window of their flow. The rules are in `specs/bolt.md`.
+//! Bolt at a switch (Arslan et al., NSDI 2023). The switch sends notices to senders. Data packets
+//! need tokens to keep the permission to raise the window of their flow. The rules are in
+//! `specs/bolt.md`.
 
 use super::{Joined, Notifier};
 use crate::packet::{Cold, Notice, Packet, ramp};
@@ -9,14 +10,14 @@ use crate::units::{Rate, Time};
 /// An amount of data: bytes, or full packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// This many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// This many of the largest data packets.
+    /// A number of largest data packets.
     Packets(u64),
 }
 
 impl Amount {
-    /// The kinds of its values in scenarios.
+    /// Kinds of values in scenarios.
     const KINDS: &'static [Kind] = &[
         Kind::Size {
             min: 0,
@@ -47,18 +48,18 @@ impl Amount {
 /// Parameters of Bolt at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoltConfig {
-    /// A packet that finds at least this much in its queue causes a notice.
+    /// Queue length from which a packet causes a notice.
     pub threshold: Amount,
     /// Maximum number of ramp-up tokens of a port.
     pub ramp_up_tokens: u16,
     /// Maximum spare capacity of a port.
     pub supply: Amount,
-    /// Bytes of a notice.
+    /// Size of a notice in bytes.
     pub notice_bytes: u16,
 }
 
 impl BoltConfig {
-    /// The parameters.
+    /// Parameters of Bolt in scenarios.
     pub const PARAMS: &'static [Param] = &[
         Param::either("threshold", Amount::KINDS)
             .default("\"62KB\"", "PRE-220", "the default of the authors' code")
@@ -78,7 +79,7 @@ impl BoltConfig {
             .about("Bytes of a notice."),
     ];
 
-    /// Reads the values of the parameters.
+    /// Returns the configuration for values of the parameters.
     #[must_use]
     pub fn from_values(values: &Values) -> Self {
         Self {
@@ -90,7 +91,7 @@ impl BoltConfig {
     }
 }
 
-/// One port.
+/// State of one port.
 #[derive(Clone, Copy, Debug)]
 struct Port {
     rate: Rate,
@@ -98,18 +99,18 @@ struct Port {
     ramp_up: u16,
     /// Spare capacity in bytes; negative while the port is overloaded.
     supply: i64,
-    /// When the last data packet joined a queue.
+    /// Time at which the last data packet joined a queue.
     last_ps: Time,
 }
 
-/// The ports of a switch.
+/// Bolt state of a switch.
 #[derive(Debug)]
 pub(crate) struct Bolt {
     config: BoltConfig,
     threshold_bytes: u64,
     /// Maximum spare capacity.
     supply_bytes: i64,
-    /// Bytes of a full packet, which takes one token of spare capacity.
+    /// Bytes of a full packet, which needs one token of spare capacity.
     packet_bytes: u16,
     ports: Vec<Port>,
 }
@@ -144,7 +145,8 @@ impl Port {
         self.last_ps = now;
     }
 
-    /// Uses a token, if there is one: first of ramp-up, then of spare capacity.
+    /// Uses a token, if there is one: first of ramp-up, then of spare capacity. Returns true if
+    /// there was one.
     // BOLT-05
     fn take_token(&mut self, packet_bytes: u16) -> bool {
         if self.ramp_up > 0 {
@@ -165,13 +167,13 @@ impl Notifier for Bolt {
         let port = &mut self.ports[usize::from(joined.port)];
         port.update_supply(joined.now, joined.packet.size, self.supply_bytes);
         if joined.queue_bytes >= self.threshold_bytes {
-            // BOLT-02: one notice for a packet, whatever other switches it meets
+            // BOLT-02: at most one notice for a packet over all switches.
             *marks &= !ramp::INCREASE;
             if *marks & ramp::DECREASE != 0 {
                 return None;
             }
             *marks |= ramp::DECREASE;
-            // BOLT-06: the time to send what waits before the packet
+            // BOLT-06: the time to send the packets queued before this one.
             let notice = Notice {
                 psn: joined.packet.psn,
                 sent_ps: joined.cold.sent_ps,
@@ -278,12 +280,12 @@ mod tests {
     #[test]
     fn spare_capacity_lets_windows_grow_by_as_many_packets() {
         let mut bench = Bench::new();
-        // 1 us at 100 Gb/s are 12 500 B; 3000 are remembered. Then 1000 B of each packet and token.
+        // 1 us at 100 Gb/s are 12 500 B, limited to 3000. Then 1000 B for each packet and token.
         assert_eq!(bench.join(US, 0, ramp::INCREASE).0, ramp::INCREASE);
         let left = bench.join(US, 0, ramp::INCREASE).0;
         assert_eq!(left, ramp::INCREASE, "2000 B less a packet");
         assert_eq!(bench.join(US, 0, ramp::INCREASE).0, 0);
-        // The port was overloaded by 1000 B: these have to be made good first.
+        // The port was overloaded by 1000 B, which must be compensated first.
         let full_ps = 80_000;
         assert_eq!(bench.join(US + 2 * full_ps, 0, ramp::INCREASE).0, 0);
         assert_eq!(

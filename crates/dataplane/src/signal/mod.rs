@@ -1,7 +1,7 @@
-//! Signals of switches to senders: notices, and bits on data packets.
+//! Signals of switches to senders: notices, and marks on data packets.
 //!
-//! To add one: a file with its configuration and its state (`impl Notifier`), and a line in the
-//! list below: its word, and the name of the table of its parameters.
+//! To add a signal, write a file with its configuration and its state (`impl Notifier`), and add a
+//! line to the list below with its name and the name of the table of its parameters.
 
 mod bolt;
 
@@ -16,36 +16,37 @@ pub(crate) struct Joined<'a> {
     pub now: Time,
     /// Port of the queue.
     pub port: u16,
-    /// Bytes that the queue had before the packet.
+    /// Bytes in the queue before the packet.
     pub queue_bytes: u64,
     pub packet: &'a Packet,
     pub cold: &'a Cold,
 }
 
-/// The state of a signal at a switch.
+/// State of a signal at a switch.
 pub(crate) trait Notifier {
-    /// A data packet joined a queue. Changes the marks of the packet
+    /// Handles a data packet that joined a queue. Changes the marks of the packet
     /// ([`Arena::marks`](crate::packet::Arena::marks)), and returns a notice for its sender.
     fn joined(&mut self, joined: &Joined<'_>, marks: &mut u8) -> Option<(Packet, Cold)>;
 }
 
 macro_rules! notifiers {
     ($($(#[$doc:meta])* $word:literal, $table:literal: $Name:ident, $config:ty, $state:ty;)*) => {
-        /// The signal of a switch to senders.
+        /// Configured signal of a switch to senders.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum NotifierConfig {
             $($(#[$doc])* $Name($config),)*
         }
 
         impl NotifierConfig {
-            /// The words of the list, and of each the table of its parameters.
+            /// Names of all signals in scenarios, and the table of parameters of each.
             pub const WORDS: &'static [(&'static str, (&'static str, &'static [Param]))] =
                 &[$(($word, ($table, <$config>::PARAMS))),*];
 
-            /// The words of the answer.
+            /// Names of the signals that a scenario can select.
             pub const NAMES: &'static [&'static str] = &["none", $($word),*];
 
-            /// Reads the values of a word's parameters; `None`: the list has no such word.
+            /// Returns the signal with this name and these parameters, or `None` for an unknown
+            /// name.
             #[must_use]
             pub fn from_values(word: &str, values: &Values) -> Option<Self> {
                 match word {
@@ -54,7 +55,7 @@ macro_rules! notifiers {
                 }
             }
 
-            /// Bytes of a notice.
+            /// Returns the size of a notice in bytes.
             #[must_use]
             pub const fn notice_bytes(&self) -> u16 {
                 match self {
@@ -63,14 +64,14 @@ macro_rules! notifiers {
             }
         }
 
-        /// The state of the signal of a switch.
+        /// State of the configured signal of a switch.
         #[derive(Debug)]
         pub(crate) enum Signal {
             $($Name($state),)*
         }
 
         impl Signal {
-            /// `packet_bytes`: bytes of the largest frame.
+            /// Creates the state. `packet_bytes` is the size of the largest frame.
             pub fn new(config: &NotifierConfig, packet_bytes: u16, ports: &[(Rate, Time)]) -> Self {
                 match config {
                     $(NotifierConfig::$Name(config) => {
@@ -91,6 +92,6 @@ macro_rules! notifiers {
 }
 
 notifiers! {
-    /// Bolt: notices of congestion, tokens for packets that may raise a window.
+    /// Bolt: congestion notices, and tokens for packets that may raise a window.
     "bolt", "bolt-switch": Bolt, BoltConfig, bolt::Bolt;
 }

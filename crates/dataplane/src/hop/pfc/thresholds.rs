@@ -1,5 +1,5 @@
 //! PFC thresholds of an ingress port: static, dynamic (a share of the free pool), or an equal share
-//! of the buffer. SPFC gives victim ports a larger threshold.
+//! of the buffer. Victim ports have a larger threshold.
 
 use super::Victims;
 use crate::classes::ClassSet;

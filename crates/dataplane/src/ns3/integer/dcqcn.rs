@@ -1,21 +1,22 @@
-//! DCQCN in the NIC vendor's form, with clocks that tick as events.
+//! DCQCN of the NIC vendor, with timers that expire as events.
 //!
-//! `cc/dcqcn.rs` replays ticks when its rate is queried. Here a CNP that arrives at the very
-//! nanosecond of a tick counts or does not, as the order of scheduling has it, so ticks are events.
+//! `cc/dcqcn.rs` computes expired timers when its rate is queried. Here a CNP can arrive in the
+//! same nanosecond in which a timer expires. The order of scheduling then decides whether it
+//! counts, so expiries are events.
 
 use super::{line_bps, times};
 use crate::cc::PathInfo;
 use crate::cc::dcqcn::DcqcnConfig;
 use crate::units::{NEVER, NS, Time};
 
-/// The clocks of a flow.
+/// Timers of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tick {
-    /// α decays, or rises if a CNP came.
+    /// Update of α, which rises if a CNP arrived and decays otherwise.
     Alpha,
-    /// The rate falls if a CNP came.
+    /// Rate reduction, if a CNP arrived.
     Decrease,
-    /// The rate rises.
+    /// Rate increase.
     Increase,
 }
 
@@ -25,11 +26,11 @@ pub(super) struct Dcqcn {
     alpha: f64,
     /// Increases since the last reduction.
     stage: u32,
-    /// A CNP came since the last tick of the clock.
+    /// `alpha_cnp`, `decrease_cnp`: a CNP arrived since the last expiry of the timer.
     alpha_cnp: bool,
     decrease_cnp: bool,
     started: bool,
-    /// When the rate rises next; earlier ticks were called off.
+    /// Time of the next increase. Earlier expiries are cancelled.
     increase_at_ps: Time,
 }
 
@@ -46,7 +47,7 @@ impl Dcqcn {
         }
     }
 
-    /// NS3-52
+    /// NS3-52: handles a CNP. Returns the timers to start.
     pub fn on_cnp(
         &mut self,
         rate_bps: u64,
@@ -61,7 +62,7 @@ impl Dcqcn {
         self.started = true;
         self.alpha_cnp = false;
         self.target_bps = rate_bps;
-        // One nanosecond apart, so that α is settled when the rate falls.
+        // One nanosecond later, so that α is updated before the rate is reduced.
         [
             Some((now + config.alpha_timer_ps, Tick::Alpha)),
             Some((now + config.decrease_interval_ps + NS, Tick::Decrease)),
@@ -98,7 +99,7 @@ impl Dcqcn {
         }
     }
 
-    /// NS3-54: one reduction at most per tick; the clock of increases starts over.
+    /// NS3-54: reduces the rate at most once per expiry, and restarts the increase timer.
     fn decrease(
         &mut self,
         rate_bps: &mut u64,
@@ -120,7 +121,7 @@ impl Dcqcn {
         Some(self.increase_at_ps)
     }
 
-    /// NS3-55
+    /// NS3-55: increases the rate.
     fn increase(&mut self, rate_bps: &mut u64, config: &DcqcnConfig, path: &PathInfo) {
         if self.stage >= config.fast_recovery {
             let step = if self.stage == config.fast_recovery {

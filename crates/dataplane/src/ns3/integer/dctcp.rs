@@ -1,4 +1,4 @@
-//! DCTCP over rates.
+//! DCTCP that controls a rate.
 
 use super::{increase_bps, line_bps, times};
 use crate::cc::dctcp::DctcpConfig;
@@ -9,10 +9,10 @@ pub(super) struct Dctcp {
     alpha: f64,
     /// Marked ACKs of this batch.
     marked: u64,
-    /// ACKs that this batch will have.
+    /// Number of ACKs that this batch will have.
     batch: u64,
     last_update_seq: u64,
-    /// No further reduction before an ACK beyond this byte, if `reduced`.
+    /// If `reduced`: byte number that an ACK must pass before the next reduction.
     reduced_until: u64,
     reduced: bool,
 }
@@ -29,7 +29,7 @@ impl Dctcp {
         }
     }
 
-    /// NS3-57
+    /// NS3-57: handles an ACK.
     pub fn on_ack(
         &mut self,
         rate_bps: &mut u64,

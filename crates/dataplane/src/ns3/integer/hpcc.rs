@@ -1,4 +1,4 @@
-//! HPCC over rates.
+//! HPCC that controls a rate.
 
 use super::{increase_bps, line_bps, ns};
 use crate::cc::hpcc::{HpccConfig, Reaction};
@@ -14,7 +14,7 @@ pub(super) struct Hpcc {
     /// Smoothed utilisation.
     utilisation: f64,
     stage: u32,
-    /// An ACK beyond this byte changes the reference; 0: no ACK has come.
+    /// Byte number that an ACK must pass to change the reference rate; 0 before the first ACK.
     last_update_seq: u64,
 }
 
@@ -29,7 +29,7 @@ impl Hpcc {
         }
     }
 
-    /// NS3-50. True if the rate was set.
+    /// NS3-50: handles an ACK. Returns true if the rate was set.
     pub fn on_ack(
         &mut self,
         rate_bps: &mut u64,
@@ -68,7 +68,7 @@ impl Hpcc {
         true
     }
 
-    /// NS3-51: the utilisation of the fullest hop, smoothed.
+    /// NS3-51: updates the smoothed utilisation with that of the most utilised hop.
     fn measure(&mut self, config: &HpccConfig, path: &PathInfo, stack: Telemetry<'_>, full: bool) {
         let base_ns = ns(path.base_rtt_ps) as f64;
         let (mut most, mut most_ns) = (0.0, 0.0);
@@ -89,7 +89,8 @@ impl Hpcc {
     }
 }
 
-/// NS3-51: how much of a hop is used, and over how many ns; `None` where no time has passed.
+/// NS3-51: returns the utilisation of a hop and the measured time in ns, or `None` if no time has
+/// passed.
 pub(super) fn utilisation(
     config: &HpccConfig,
     path: &PathInfo,

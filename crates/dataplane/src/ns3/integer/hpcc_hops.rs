@@ -1,11 +1,11 @@
-//! HPCC over rates, one for each hop of the way; the lowest counts (`MULTI_RATE 1`).
+//! HPCC with one rate for each hop of the path. The flow uses the lowest rate (`MULTI_RATE 1`).
 
 use super::{hpcc, increase_bps, line_bps, ns};
 use crate::cc::hpcc::{HpccConfig, Reaction};
 use crate::cc::{Ack, PathInfo};
 use crate::int::{IntHop, MAX_HOPS};
 
-/// What is kept for a hop.
+/// State of a hop.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     /// Telemetry of the last ACK.
@@ -19,7 +19,7 @@ struct Hop {
 #[derive(Clone, Debug)]
 pub(super) struct HpccHops {
     hops: [Hop; MAX_HOPS],
-    /// An ACK beyond this byte changes the references; 0: no ACK has come.
+    /// Byte number that an ACK must pass to change the reference rates; 0 before the first ACK.
     last_update_seq: u64,
 }
 
@@ -37,7 +37,7 @@ impl HpccHops {
         }
     }
 
-    /// True if the rate was set.
+    /// Handles an ACK. Returns true if the rate was set.
     // FGC-33
     pub fn on_ack(
         &mut self,
@@ -81,7 +81,7 @@ impl HpccHops {
 }
 
 impl Hop {
-    /// As NS3-51, but smoothed for itself.
+    /// Updates the smoothed utilisation of this hop, as NS3-51 does for the most utilised hop.
     fn measure(&mut self, config: &HpccConfig, path: &PathInfo, new: &IntHop) {
         let base_ns = ns(path.base_rtt_ps) as f64;
         let found = hpcc::utilisation(config, path, &self.last, new);
@@ -96,7 +96,8 @@ impl Hop {
         }
     }
 
-    /// As NS3-50: the rate of this hop, which a full round trip makes its reference.
+    /// Returns the rate of this hop as in NS3-50. After a full round trip it becomes the reference
+    /// rate.
     fn adjust(&mut self, config: &HpccConfig, path: &PathInfo, full: bool) -> u64 {
         let line = line_bps(path);
         let step = increase_bps(config.ai_bps, config.additive_bytes(path), path);
@@ -144,8 +145,8 @@ mod tests {
         }
     }
 
-    /// Two hops, `at_ns` after the start: the first at 40 % of 400 Gbps, the second with this many bytes
-    /// per microsecond at 100 Gbps; no queue.
+    /// Two hops, `at_ns` after the start: the first at 40 % of 400 Gbps, the second with this many
+    /// bytes per microsecond at 100 Gbps. No queue.
     fn stack(at_ns: u64, second_per_us: u64) -> IntStack {
         let mut stack = IntStack::default();
         let hop = |bytes_per_us: u64, gbps: u32| IntHop {
@@ -182,7 +183,7 @@ mod tests {
         // A whole base RTT later: 40 % on the first hop, 100 % on the second.
         let second = stack(6000, 12_500);
         assert!(control.on_ack(&mut rate, &config, &PATH, &ack(&second, 61_000, 120_000)));
-        // 100 Gbps / (1 / 0.95) + 50 Mbps; the first hop alone would stay at the line.
+        // 100 Gbps / (1 / 0.95) + 50 Mbps. The first hop alone would give the line rate.
         assert_eq!(rate, 95_050_000_000);
         assert_eq!(control.hops[0].reference_bps, 100_000_000_000);
         assert_eq!(control.hops[0].stage, 1);
@@ -190,7 +191,7 @@ mod tests {
             (control.hops[1].reference_bps, control.hops[1].stage),
             (rate, 0)
         );
-        // Not a round trip later the references stay, while the rate follows.
+        // Before the end of a round trip the references do not change, but the rate does.
         let third = stack(11_000, 9_000);
         assert!(control.on_ack(&mut rate, &config, &PATH, &ack(&third, 62_000, 130_000)));
         assert_eq!(control.hops[1].reference_bps, 95_050_000_000);

@@ -1,8 +1,9 @@
-//! The controls as the ns-3 simulator of HPCC computes them: a rate in whole bits per second, from
-//! which everything else follows, every product cut, times in nanoseconds (rules in `specs/ns3.md`).
+//! Congestion controls as computed by the ns-3 simulator of HPCC. Rates are whole bits per second,
+//! windows follow from rates, products are rounded down, and times are in nanoseconds (rules in
+//! `specs/ns3.md`).
 //!
-//! The papers' forms are one folder up. These differ in more than rounding: HPCC and DCTCP adjust
-//! a rate in the place of a window.
+//! The controls of the papers are in `cc/`. The controls here differ in more than rounding: HPCC
+//! and DCTCP adjust a rate instead of a window.
 
 mod dcqcn;
 mod dctcp;
@@ -14,7 +15,7 @@ use crate::cc::{Ack, ControlConfig, PathInfo};
 use crate::units::{NS, Time};
 pub(crate) use dcqcn::Tick;
 
-/// The state of one flow's control.
+/// Congestion control state of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     rate_bps: u64,
@@ -23,7 +24,7 @@ pub(crate) struct Control {
 
 #[derive(Clone, Debug)]
 enum Scheme {
-    /// The rate stays what it is.
+    /// The rate is constant.
     None,
     Hpcc(Box<hpcc::Hpcc>),
     HpccHops(Box<hpcc_hops::HpccHops>),
@@ -33,7 +34,7 @@ enum Scheme {
 }
 
 impl Control {
-    /// NS3-30: every flow starts at line rate.
+    /// NS3-30: creates the state of a flow, which starts at line rate.
     pub fn new(config: &ControlConfig, path: &PathInfo) -> Self {
         Self {
             rate_bps: line_bps(path),
@@ -45,18 +46,18 @@ impl Control {
                 ControlConfig::Dcqcn(_) => Scheme::Dcqcn(dcqcn::Dcqcn::new()),
                 ControlConfig::Timely(_) => Scheme::Timely(timely::Timely::new()),
                 ControlConfig::Dctcp(_) => Scheme::Dctcp(dctcp::Dctcp::new()),
-                // Of those without a state; the others are refused ([`super::has`]).
+                // Controls without state. The others are refused ([`super::has`]).
                 _ => Scheme::None,
             },
         }
     }
 
-    /// Bits per second.
+    /// Returns the rate in bits per second.
     pub fn rate_bps(&self) -> u64 {
         self.rate_bps
     }
 
-    /// Most payload bytes in flight; `u64::MAX`: no limit.
+    /// Returns the maximum of payload bytes in flight; `u64::MAX` without a limit.
     pub fn window(&self, config: &ControlConfig, path: &PathInfo) -> u64 {
         let bdp = path.bdp_bytes as u64;
         let scaled = || {
@@ -79,8 +80,8 @@ impl Control {
         }
     }
 
-    /// An acknowledgement came back. Says whether the scheme moves a start that is set already
-    /// when it sets the rate, and has set it (only HPCC does).
+    /// Handles an ACK. Returns true if the rate was set and the scheme reschedules an already
+    /// scheduled packet then (only HPCC does).
     pub fn on_ack(&mut self, config: &ControlConfig, path: &PathInfo, ack: &Ack<'_>) -> bool {
         let rate = &mut self.rate_bps;
         match (&mut self.scheme, config) {
@@ -95,7 +96,7 @@ impl Control {
         false
     }
 
-    /// A congestion notification came back. Says which clocks it starts, in order.
+    /// Handles a CNP. Returns the timers to start, in order.
     pub fn on_cnp(&mut self, config: &ControlConfig, now: Time) -> [Option<(Time, Tick)>; 2] {
         match (&mut self.scheme, config) {
             (Scheme::Dcqcn(x), ControlConfig::Dcqcn(c)) => x.on_cnp(self.rate_bps, c, now),
@@ -103,7 +104,7 @@ impl Control {
         }
     }
 
-    /// A clock of the scheme ticks. Says which ticks come next, in the order of scheduling.
+    /// Handles the expiry of a timer. Returns the timers to start, in the order of scheduling.
     pub fn tick(
         &mut self,
         config: &ControlConfig,
@@ -120,23 +121,23 @@ impl Control {
     }
 }
 
-/// Line rate in bits per second.
+/// Returns the line rate in bits per second.
 fn line_bps(path: &PathInfo) -> u64 {
     path.line_bps as u64
 }
 
-/// A time in whole nanoseconds.
+/// Returns a time in whole nanoseconds.
 fn ns(ps: Time) -> u64 {
     ps / NS
 }
 
-/// `rate · factor`, cut to whole bits per second.
+/// Returns `rate · factor`, rounded down to whole bits per second.
 // NS3-31
 fn times(rate_bps: u64, factor: f64) -> u64 {
     (rate_bps as f64 * factor) as u64
 }
 
-/// NS3-34: the additive increase, given as a rate or as bytes per round trip.
+/// NS3-34: returns the additive increase, given as a rate or as bytes per round trip.
 fn increase_bps(as_rate: Option<f64>, bytes: f64, path: &PathInfo) -> u64 {
     as_rate.unwrap_or_else(|| path.rate_of_bytes(bytes)) as u64
 }
@@ -213,7 +214,7 @@ mod tests {
             [None, None],
             "clocks run already"
         );
-        // The second CNP counts for α at 1 µs; then it decays three times.
+        // The second CNP counts for α at 1 µs. Then α decays three times.
         for nth in 1..=4 {
             let next = control.tick(&config, &PATH, nth * US, Tick::Alpha);
             assert_eq!(next, [Some(((nth + 1) * US, Tick::Alpha)), None]);
@@ -221,17 +222,18 @@ mod tests {
         let next = control.tick(&config, &PATH, decrease_ps, Tick::Decrease);
         let increase_ps = decrease_ps + 300 * US;
         assert_eq!(next[1], Some((increase_ps, Tick::Increase)));
-        // α = (255/256)³, so 10¹¹ · (1 - α/2) = 50 583 651 661.8…, cut.
+        // α = (255/256)³, so the rate is 10¹¹ · (1 - α/2) = 50 583 651 661.8…, rounded down.
         assert_eq!(control.rate_bps(), 50_583_651_661);
         let idle = control.tick(&config, &PATH, decrease_ps + 4 * US, Tick::Decrease);
         assert_eq!(idle[1], None, "no CNP, no reduction");
         let stale = control.tick(&config, &PATH, increase_ps - NS, Tick::Increase);
         assert_eq!(stale, [None, None], "called off");
         control.tick(&config, &PATH, increase_ps, Tick::Increase);
-        // Half of each, each cut: 25 291 825 830 + 50 000 000 000.
+        // Half of the rate and half of the target, each rounded down: 25 291 825 830 + 50 000 000
+        // 000.
         assert_eq!(control.rate_bps(), 75_291_825_830);
         control.tick(&config, &PATH, increase_ps + 300 * US, Tick::Increase);
-        // Stage 1 is F: the target would rise by AI, but is the line.
+        // Stage 1 is F: the target would rise by AI, but is limited to the line rate.
         assert_eq!(control.rate_bps(), 37_645_912_915 + LINE / 2);
     }
 
@@ -249,11 +251,13 @@ mod tests {
         };
         assert_eq!(rtt(1000, 10_000, 10), LINE, "only noted");
         assert_eq!(rtt(9000, 20_000, 90), LINE, "not beyond the mark");
-        // Up 50 µs: gradient 0.875 · 50 / 20, decrease by 0.8 of it: below the lowest rate.
+        // RTT up by 50 µs: gradient 0.875 · 50 / 20, decrease by 0.8 of it, limited to the lowest
+        // rate.
         assert_eq!(rtt(11_000, 30_000, 60), 1_000_000_000);
         assert_eq!(rtt(31_000, 40_000, 40), 1_100_000_000, "below Tlow");
         assert_eq!(rtt(41_000, 41_000, 40), 1_200_000_000);
-        // Up 20 µs: 0.125 · (0.125 · (0.125 · 43.75 - 17.5) + 0) + 17.5 = 17.31 µs, gradient 0.8656.
+        // RTT up by 20 µs: 0.125 · (0.125 · (0.125 · 43.75 - 17.5) + 0) + 17.5 = 17.31 µs, gradient
+        // 0.8656.
         assert_eq!(rtt(42_000, 50_000, 60), 1_000_000_000);
     }
 
@@ -313,17 +317,18 @@ mod tests {
             (set, control.rate_bps())
         };
         assert_eq!(on(1000, &stack(0, 0, 50_000)), (false, LINE), "only noted");
-        // 6250 bytes in 1 µs are half of the link, and of the two queues 25 000 bytes, a quarter of the
-        // BDP: 0.75 with weight 1/8, so U = 0.96875 and the rate 10¹¹ / (U / 0.95) + AI.
+        // 6250 bytes in 1 µs are half of the link rate. The smaller queue has 25 000 bytes, a
+        // quarter of the BDP. So 0.75 with weight 1/8, U = 0.96875, and the rate is 10¹¹ / (U /
+        // 0.95) + AI.
         let rate = (1e11 / (0.968_75 / 0.95)) as u64 + 50_000_000;
         assert_eq!(rate, 98_114_516_129);
         assert_eq!(on(2000, &stack(US, 6250, 25_000)), (true, rate));
-        // The same again: U falls below η, and from the same reference, since 51 000 is not passed,
-        // the rate would rise above the line.
+        // The same values again: U falls below η. The reference is unchanged, because 51 000 is not
+        // passed. The rate would exceed the line rate.
         assert_eq!(on(3000, &stack(2 * US, 12_500, 25_000)), (true, LINE));
-        // Nothing sent and no queue: no hop is above 0, and U stays.
+        // No bytes sent and no queue: no hop is above 0, and U is unchanged.
         assert_eq!(on(4000, &stack(3 * US, 12_500, 0)), (true, LINE));
-        // A full T at twice the rate: half of it, from the reference again.
+        // A full T at twice the rate: half the rate, from the reference again.
         let halved = (1e11 / (2.0 / 0.95)) as u64 + 50_000_000;
         assert_eq!(on(5000, &stack(11 * US, 212_500, 0)), (true, halved));
     }

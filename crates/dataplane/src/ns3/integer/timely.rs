@@ -1,4 +1,4 @@
-//! TIMELY with whole rates and round trips in nanoseconds.
+//! TIMELY with whole rates, and round trips in nanoseconds.
 
 use super::{line_bps, ns, times};
 use crate::cc::timely::TimelyConfig;
@@ -22,7 +22,7 @@ impl Timely {
         }
     }
 
-    /// NS3-56
+    /// NS3-56: handles an ACK.
     pub fn on_ack(
         &mut self,
         rate_bps: &mut u64,
@@ -37,7 +37,7 @@ impl Timely {
         if self.last_update_seq != 0 {
             self.update(rate_bps, config, path, rtt_ns);
         }
-        // After going back there may be nothing new under way: then the old mark stands.
+        // After going back there may be no new data in flight. Then the old mark is kept.
         if ack.snd_nxt > self.last_update_seq {
             self.last_update_seq = ack.snd_nxt;
             self.last_rtt_ns = rtt_ns;
