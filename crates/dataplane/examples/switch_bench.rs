@@ -1,5 +1,5 @@
-//! Cost of a packet's way through one switch, in ns, with one mechanism more in each line: buffer,
-//! queues, schedule, marks, telemetry, backpressure.
+//! Measures the cost of a packet in one switch, in ns. Each line of the result adds one function:
+//! buffer, queues, schedule, marks, telemetry, backpressure.
 //!
 //! `cargo run --release -p backwater-dataplane --example switch_bench`
 #![allow(clippy::print_stdout)]
@@ -27,7 +27,7 @@ const REPEATS: u32 = 5;
 const DATA: u8 = 2;
 const SIZE: u16 = 1048;
 
-/// Knows nothing, keeps nothing.
+/// A driver that ignores all calls of the switch.
 #[derive(Default)]
 struct Deaf {
     drawn: u64,
@@ -46,7 +46,7 @@ impl Sink for Deaf {
     fn finished(&mut self, _end: FlowEnd) {}
 }
 
-/// One data class, first in, first out, a buffer without end.
+/// Returns a switch configuration with one data class, FIFO queues and an unlimited buffer.
 fn plain() -> SwitchConfig {
     let class = |data| ClassConfig {
         pausable: data,
@@ -93,7 +93,7 @@ fn pfc() -> Admission {
     })
 }
 
-/// A switch with one endpoint at each port.
+/// Creates a switch with one endpoint at each port.
 fn switch(config: &SwitchConfig) -> Switch {
     let here = (0..PORTS).collect();
     let endpoints = Endpoints::new(1, vec![0; PORTS.into()], here, Vec::new());
@@ -108,7 +108,8 @@ fn switch(config: &SwitchConfig) -> Switch {
     Switch::new(1, config, &ports, routes)
 }
 
-/// ns per packet that enters and leaves a switch in which `waiting` packets stand at each port.
+/// Returns the ns per packet that enters and leaves a switch with `waiting` queued packets at each
+/// port.
 fn nanoseconds(config: &SwitchConfig, waiting: u32) -> f64 {
     let mut switch = switch(config);
     let mut arena = Arena::new();

@@ -1,4 +1,4 @@
-//! The tests of the dataplane against its rules, in one program.
+//! Tests of the dataplane against its rules, in one program.
 
 mod controls;
 mod nic;

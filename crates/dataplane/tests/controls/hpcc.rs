@@ -7,7 +7,7 @@ use dataplane::int::{IntHop, IntStack, MAX_HOPS, padding_bytes};
 
 const US: u64 = 1_000_000;
 
-/// A port of 100 Gb/s.
+/// Returns the telemetry record of a port of 100 Gb/s.
 pub(crate) fn port(ts_us: u64, tx_bytes: u64, qlen_bytes: u32) -> IntHop {
     IntHop {
         ts_ps: ts_us * US,
@@ -25,7 +25,7 @@ pub(crate) fn stack(hops: &[IntHop]) -> IntStack {
     stack
 }
 
-/// A flow of 100 Gb/s with T = 8 µs, hence W_init = 100 000, and the paper's parameters.
+/// A flow of 100 Gb/s with T = 8 µs, so W_init = 100 000, and the paper's parameters.
 pub(crate) struct Flow {
     pub config: HpccConfig,
     pub hpcc: Hpcc,
@@ -79,7 +79,7 @@ fn starts_at_line_rate() {
 #[test]
 fn worked_example_of_algorithm_1() {
     let mut flow = Flow::new();
-    // HPCC-09: recorded only.
+    // HPCC-09: the first ACK is only recorded.
     flow.ack(1_000, 100_000, &stack(&[port(1, 0, 50_000)]));
     assert_eq!(flow.window(), 100_000);
 
@@ -90,30 +90,31 @@ fn worked_example_of_algorithm_1() {
     close(flow.window_bytes(), 95_000.0 / 1.075 + 80.0);
     close(flow.rate_bps(), (95_000.0 / 1.075 + 80.0) * 1e6);
     assert_eq!(flow.window(), 88_452);
-    // Byte 2 000 was sent before lastUpdateSeq = 100 000: W^c stays.
+    // Byte 2 000 was sent before lastUpdateSeq = 100 000: W^c does not change.
     close(flow.hpcc.reference_bytes(), 100_000.0);
 
-    // The first packet sent after the update: 20 000 bytes in 2 µs (0.8) + 10 000 queued (0.1).
-    // U = 3/4 · 1.075 + 1/4 · 0.9 = 1.03125. From W^c, not from W.
+    // The first packet sent after the update: 20 000 bytes in 2 µs (0.8) + 10 000 queued (0.1). U =
+    // 3/4 · 1.075 + 1/4 · 0.9 = 1.03125. The window is computed from W^c, not from W.
     flow.ack(101_000, 190_000, &stack(&[port(5, 45_000, 10_000)]));
     close(flow.hpcc.utilisation(), 1.031_25);
     let reference = 95_000.0 / 1.031_25 + 80.0;
     close(flow.window_bytes(), reference);
     close(flow.hpcc.reference_bytes(), reference);
 
-    // 10 µs later: τ is cut to T, so U = u = 62 500 bytes / 10 µs / B = 0.5. Below η: one step
-    // up; byte 150 000 is not beyond 190 000, so that W^c stays.
+    // 10 µs later τ is limited to T, so U = u = 62 500 bytes / 10 µs / B = 0.5. U is below η: one
+    // additive step. Byte 150 000 is not beyond 190 000, so W^c does not change.
     flow.ack(150_000, 240_000, &stack(&[port(15, 107_500, 0)]));
     close(flow.hpcc.utilisation(), 0.5);
     close(flow.window_bytes(), reference + 80.0);
     close(flow.hpcc.reference_bytes(), reference);
 
-    // Again, within the same round trip: still one step above the same W^c.
+    // Another ACK within the same round trip: the window is still one step above the same W^c.
     flow.ack(160_000, 250_000, &stack(&[port(25, 170_000, 0)]));
     close(flow.window_bytes(), reference + 80.0);
 }
 
-/// HPCC-17, HPCC-16, HPCC-18: maxStage additive updates, then a multiplicative one, and again.
+/// HPCC-17, HPCC-16, HPCC-18: after maxStage additive updates a multiplicative one follows, and so
+/// on.
 #[test]
 fn after_max_stage_additive_updates_the_window_multiplies() {
     let mut flow = Flow::new();
@@ -130,7 +131,7 @@ fn after_max_stage_additive_updates_the_window_multiplies() {
         flow.hpcc.reference_bytes()
     };
     next(&mut flow, 0);
-    // u = 2 (the counter says so): W = 100 000 · 0.95 / 2 + 80.
+    // u = 2 according to the counter: W = 100 000 · 0.95 / 2 + 80.
     close(next(&mut flow, 250_000), 47_580.0);
     // U = 0.76: five steps of 80 bytes, then 0.95 / 0.76 = 1.25 times as much.
     for step in 1..=5 {
@@ -140,8 +141,8 @@ fn after_max_stage_additive_updates_the_window_multiplies() {
     close(next(&mut flow, 95_000), 47_980.0 * 1.25 + 160.0);
 }
 
-/// HPCC-16: at U = η exactly the multiplicative branch is taken. It gives the same window as the
-/// additive one, but sets incStage back to 0.
+/// HPCC-16: U = η selects the multiplicative branch. It gives the same window as the additive
+/// branch, but resets incStage to 0.
 #[test]
 fn utilisation_equal_to_the_target_multiplies() {
     let run = |eta, intervals: &[u64]| {
@@ -155,15 +156,15 @@ fn utilisation_equal_to_the_target_multiplies() {
         }
         flow.hpcc
     };
-    // η to the last bit as it is measured, about 0.5.
+    // η is equal to the measured U to the last bit, about 0.5.
     let eta = run(0.5, &[0, 125_000, 62_500]).utilisation();
-    // 100 000 → 50 080 (U = 1) → 50 160 (U = η) → 50 240 (U = 0.25): the last one is additive,
+    // 100 000 → 50 080 (U = 1) → 50 160 (U = η) → 50 240 (U = 0.25). The last update is additive,
     // because the one before did not count as a stage.
     let hpcc = run(eta, &[0, 125_000, 62_500, 31_250]);
     close(hpcc.reference_bytes(), 50_240.0);
 }
 
-/// HPCC-12: the smaller of two consecutive queue lengths, whichever came first.
+/// HPCC-12: the smaller of two consecutive queue lengths counts, in either order.
 #[test]
 fn a_passing_burst_is_filtered_out() {
     let mut flow = Flow::new();
@@ -182,12 +183,12 @@ fn the_reference_waits_for_a_packet_sent_after_it() {
     close(flow.hpcc.reference_bytes(), 100_000.0);
     flow.ack(6_000, 10_000, &stack(&[port(16, 400_000, 0)]));
     close(flow.hpcc.reference_bytes(), 47_580.0);
-    // And lastUpdateSeq has moved on to 10 000.
+    // lastUpdateSeq is 10 000 now.
     flow.ack(10_000, 14_000, &stack(&[port(24, 600_000, 0)]));
     close(flow.hpcc.reference_bytes(), 47_580.0);
 }
 
-/// HPCC-13: the fullest link counts, with the time between its own stamps as τ.
+/// HPCC-13: the most utilised link counts, and τ is the time between its own time stamps.
 #[test]
 fn the_fullest_link_decides() {
     let mut flow = Flow::new();
@@ -200,14 +201,14 @@ fn the_fullest_link_decides() {
         100_000,
         &stack(&[port(0, 0, 0), slow(0, 0), port(0, 0, 0)]),
     );
-    // 0.4, 0.8 and 0.5; τ of the second is 2 µs: U = 3/4 + 1/4 · 0.8.
+    // Utilisations 0.4, 0.8 and 0.5. τ of the second link is 2 µs: U = 3/4 + 1/4 · 0.8.
     flow.ack(
         2,
         100_000,
         &stack(&[port(8, 40_000, 0), slow(2, 5_000), port(4, 25_000, 0)]),
     );
     close(flow.hpcc.utilisation(), 0.95);
-    // Two equals: τ of the first one, 8 µs, hence U = u.
+    // Two links are equal: τ is that of the first one, 8 µs, so U = u.
     flow.ack(
         3,
         100_000,
@@ -216,7 +217,7 @@ fn the_fullest_link_decides() {
     close(flow.hpcc.utilisation(), 0.8);
 }
 
-/// HPCC-10: a new pathID, or another number of switches, is recorded and nothing else.
+/// HPCC-10: telemetry with a new pathID, or a new number of switches, is only recorded.
 #[test]
 fn a_new_path_discards_the_record() {
     let mut flow = Flow::new();
@@ -236,10 +237,10 @@ fn a_new_path_discards_the_record() {
     );
     close(flow.hpcc.utilisation(), 0.5);
     assert_eq!(flow.window(), window);
-    // Measured against the new record: 0.75.
+    // U is measured against the new record: 0.75.
     flow.ack(3, 300_000, &other_path(port(24, 1_000_075_000, 0)));
     close(flow.hpcc.utilisation(), 0.75);
-    // Two switches more whose identifiers cancel out.
+    // Two more switches whose identifiers cancel out.
     let mut longer = other_path(port(32, 1_000_075_000, 0));
     longer.push(5, port(32, 0, 0));
     longer.push(5, port(32, 0, 0));
@@ -248,7 +249,7 @@ fn a_new_path_discards_the_record() {
     close(flow.hpcc.utilisation(), 0.75);
 }
 
-/// HPCC-20: a link whose clock stands still or that names no rate is left out.
+/// HPCC-20: links with an unchanged time stamp or without a rate are ignored.
 #[test]
 fn a_clock_that_stands_still_says_nothing() {
     let mut flow = Flow::new();
@@ -258,7 +259,7 @@ fn a_clock_that_stands_still_says_nothing() {
         close(flow.hpcc.utilisation(), 1.0);
         close(flow.hpcc.reference_bytes(), 100_000.0);
     }
-    // The second link moves on, by 0.5 in T; the first keeps its record of 5 µs.
+    // The second link advances, with utilisation 0.5 over T. The first keeps its record of 5 µs.
     flow.ack(
         2,
         100_000,
@@ -273,21 +274,21 @@ fn a_clock_that_stands_still_says_nothing() {
     close(flow.hpcc.utilisation(), 0.75);
 }
 
-/// HPCC-11: a counter that goes backward counts as standing still.
+/// HPCC-11: a counter that goes backward counts as unchanged.
 #[test]
 fn a_counter_that_goes_backward_stands_still() {
     let mut flow = Flow::new();
     flow.ack(1, 100_000, &stack(&[port(0, 1_000_000, 0)]));
     flow.ack(2, 100_000, &stack(&[port(8, 0, 0)]));
     close(flow.hpcc.utilisation(), 0.0);
-    // HPCC-17 with U = 0; and HPCC-16 would divide by it, but HPCC-21 holds.
+    // HPCC-17 with U = 0. HPCC-16 would divide by U, but HPCC-21 limits the window.
     close(flow.window_bytes(), 100_000.0);
     flow.config.max_stage = 0;
     flow.ack(3, 100_000, &stack(&[port(16, 0, 0)]));
     close(flow.window_bytes(), 100_000.0);
 }
 
-/// HPCC-21: never above W_init, never below lowest rate · T.
+/// HPCC-21: the window is at most W_init and at least the lowest rate · T.
 #[test]
 fn window_and_rate_are_clipped() {
     let mut flow = Flow::new();
@@ -307,7 +308,7 @@ fn window_and_rate_are_clipped() {
     assert_eq!(flow.window(), 100_000);
 }
 
-/// HPCC-04: an ACK that carries no telemetry changes nothing.
+/// HPCC-04: an ACK without telemetry changes nothing.
 #[test]
 fn no_telemetry_no_change() {
     let mut flow = Flow::new();
@@ -315,12 +316,12 @@ fn no_telemetry_no_change() {
     flow.hpcc
         .on_feedback(&flow.config, &path(100.0), 0, &Feedback::Ack(ack(3, 4)));
     assert_eq!(flow.window(), 100_000);
-    // Neither of them was the first record.
+    // Neither of the two ACKs became the first record.
     flow.ack(5, 6, &stack(&[port(0, 0, 0)]));
     close(flow.hpcc.utilisation(), 1.0);
 }
 
-/// HPCC-25: HPCC does not look at losses.
+/// HPCC-25: HPCC does not react to losses.
 #[test]
 fn a_loss_changes_nothing() {
     let config = HpccConfig::paper(1e11);
@@ -341,15 +342,15 @@ fn parameters_and_rule_of_thumb() {
     assert!(HpccConfig::rule_of_thumb_wai(162_500.0, 0.95, 0).is_finite());
 }
 
-/// HPCC-24: two bytes, and eight for each switch.
+/// HPCC-24: telemetry has two bytes, plus eight for each switch.
 #[test]
 fn telemetry_of_five_switches_takes_42_bytes() {
     assert_eq!(padding_bytes(5), 42);
     assert_eq!(padding_bytes(0), 2);
 }
 
-/// HPCC-01, HPCC-02, HPCC-03: the stack keeps what each port wrote, in order of the path, and the
-/// XOR of the switches; past its size it stays as it is.
+/// HPCC-01, HPCC-02, HPCC-03: the stack contains the records of the ports in the order of the path,
+/// and the XOR of the switches. A full stack does not change.
 #[test]
 fn a_stack_keeps_what_the_switches_wrote() {
     let mut stack = IntStack::default();
@@ -365,7 +366,7 @@ fn a_stack_keeps_what_the_switches_wrote() {
     assert_eq!((stack.hops().len(), stack.path()), (0, 0));
 }
 
-/// HPCC-27: with a constant U the window settles at W_AI / (1 − η/U).
+/// HPCC-27: with a constant U the window converges to W_AI / (1 − η/U).
 #[test]
 fn equilibrium_of_a_constant_utilisation() {
     let mut flow = Flow::new();

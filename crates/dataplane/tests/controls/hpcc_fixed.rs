@@ -59,8 +59,8 @@ fn constants_by_hand() {
     assert_eq!(c.sent_factor(0), u64::from(u32::MAX));
 }
 
-/// One ACK by hand. 160 units of 128 bytes in 2048 ns are 10 bytes per ns, 0.8 of the line. 125 units of
-/// 80 bytes are 0.1 of B·T. The table has an entry for neither 2048 nor U/η.
+/// HPCC-41: one ACK computed by hand. 160 units of 128 bytes in 2048 ns are 10 bytes per ns, 0.8 of
+/// the line. 125 units of 80 bytes are 0.1 of B·T. The table has no entry for 2048 and for U/η.
 #[test]
 fn an_ack_by_hand() {
     let table = Reciprocals::new(0.01);
@@ -85,12 +85,12 @@ fn an_ack_by_hand() {
     assert_eq!(flow.window(), window / 64);
     let rate = (window * ((1u64 << 36) / 8_000)) >> 22;
     assert_eq!(flow.rate_bps(), rate as f64 / f64::from(1 << 20) * 8e9);
-    // The reference is of the circuit's own numbers; the real numbers are close.
+    // The reference is computed with the circuit's own numbers. The real numbers are close.
     assert!((flow.hpcc.utilisation() / (0.744 + 0.256 * 0.9) - 1.0).abs() < 0.01);
 }
 
-/// Corners: a stamp that is not later, wrap-around of stamp and counter, a time beyond the table, and a
-/// time of T or more.
+/// Special cases of a measurement: a time stamp that is not later, wrap-around of time stamp and
+/// counter, a time beyond the table, and a time of T or more.
 #[test]
 fn corners_of_a_measurement() {
     let (c, table) = (constants(), Reciprocals::new(0.01));
@@ -102,14 +102,14 @@ fn corners_of_a_measurement() {
     let wrapped = link(((1 << 24) - 1_000, (1 << 20) - 100, 7), (1_000, 100, 9));
     assert_eq!(wrapped, Some(plain));
     assert_eq!(plain.1, 2_000);
-    // 5 000 000 ns are looked up as 1 250 000.
+    // 5 000 000 ns use the table entry of 1 250 000.
     let long = link((0, 0, 0), (5_000_000, 400_000, 0)).unwrap();
     let exact = 400_000.0 * 128.0 / 5e6 / 12.5 * f64::from(1 << 20);
     assert!(
         (long.0 as f64 / exact - 1.0).abs() < 0.01,
         "{long:?} {exact}"
     );
-    // A counter that jumps fills U to its end.
+    // A counter that jumps saturates U.
     assert_eq!(
         link((0, 0, 0), (1, (1 << 20) - 1, 0)).unwrap().0,
         (1 << 30) - 1
@@ -120,7 +120,7 @@ fn corners_of_a_measurement() {
     assert!(c.smooth(17, 4_711, 7_999) < 4_711);
 }
 
-/// The circuit computes the table with integers; it is the same table.
+/// The circuit computes the table with integers, with the same result.
 #[test]
 fn integers_make_the_same_table() {
     for ppm in [1_000u64, 2_000, 5_000, 10_000, 20_000, 50_000] {
@@ -135,8 +135,8 @@ fn integers_make_the_same_table() {
 }
 
 proptest! {
-    /// With a fine table, fixed point follows real numbers on the same telemetry: U and W differ by
-    /// thousandths.
+    /// With a fine table, fixed point and real numbers agree on the same telemetry: U and W differ
+    /// by thousandths.
     #[test]
     fn fixed_point_follows_real_numbers(
         steps in prop::collection::vec((80u64..2_000, 0u64..14, 0u32..700, 1usize..5), 1..150)

@@ -1,9 +1,10 @@
-//! What the paper's appendix proves, and what of it holds.
+//! Statements of the HPCC paper's appendix: which of them hold.
 
 use crate::sets::controls::close;
 use proptest::prelude::*;
 
-/// Recursion (5)–(6): one step for all flows. `uses[i][j]`: flow j crosses link i.
+/// Returns the rates after one step of recursion (5)–(6). `uses[i][j]` is true if flow j crosses
+/// link i.
 fn step(uses: &[Vec<bool>], capacity: &[f64], rates: &[f64]) -> Vec<f64> {
     let load = loads(uses, rates);
     let relative: Vec<f64> = load
@@ -18,7 +19,7 @@ fn step(uses: &[Vec<bool>], capacity: &[f64], rates: &[f64]) -> Vec<f64> {
     (0..rates.len()).map(|j| rates[j] / most(j)).collect()
 }
 
-/// Load of each link.
+/// Returns the load of each link.
 fn loads(uses: &[Vec<bool>], rates: &[f64]) -> Vec<f64> {
     let of = |row: &Vec<bool>| {
         let crossing = rates.iter().zip(row).filter(|(_, on)| **on);
@@ -27,9 +28,9 @@ fn loads(uses: &[Vec<bool>], rates: &[f64]) -> Vec<f64> {
     uses.iter().map(of).collect()
 }
 
-/// HPCC-26: the paper's bound on the number of steps is too small. Links of 1 and 10, one flow
-/// over both and one over the second only, both at 1: the second flow should get 9, and after as
-/// many steps as there are links it has 8⅓.
+/// HPCC-26: the paper's bound on the number of steps is too small. Links of 1 and 10, one flow over
+/// both and one over the second only, both at 1. The second flow should get 9, but after two steps
+/// (the number of links) it has 8⅓.
 #[test]
 fn the_recursion_can_take_more_steps_than_links() {
     let uses = [vec![true, false], vec![true, true]];
@@ -44,7 +45,7 @@ fn the_recursion_can_take_more_steps_than_links() {
     close(rates[1], 9.0);
 }
 
-/// A random network: `uses`, capacities and rates to start with. Every flow crosses some link.
+/// Generates a random network: `uses`, capacities and initial rates. Every flow crosses a link.
 fn network(
     links: usize,
     flows: usize,
@@ -66,13 +67,13 @@ fn network(
     })
 }
 
-/// Largest load over capacity on the path of a flow.
+/// Returns the largest ratio of load to capacity on the path of a flow.
 fn fullest(uses: &[Vec<bool>], capacity: &[f64], load: &[f64], flow: usize) -> f64 {
     let links = (0..uses.len()).filter(|i| uses[*i][flow]);
     links.map(|i| load[i] / capacity[i]).fold(0.0, f64::max)
 }
 
-/// Equal but for rounding.
+/// Returns true if a link is full, except for rounding.
 fn full(load: f64, capacity: f64) -> bool {
     load >= capacity * (1.0 - 1e-11)
 }
@@ -81,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// HPCC-26: on random networks the recursion is feasible after one step, which fills the most
-    /// loaded link; rates never fall after it; and it tends to a Pareto optimum.
+    /// loaded link. Rates never fall after it. They converge to a Pareto optimum.
     #[test]
     fn recursion_tends_to_a_pareto_optimum((uses, capacity, start) in network(6, 9)) {
         let relative: Vec<f64> =
@@ -107,16 +108,16 @@ proptest! {
         }
     }
 
-    /// HPCC-26: from the first step on, of the links that are not full the one with the largest
-    /// share keeps that part of its slack which flows have of its load that a full link limits.
-    /// Where there are none, it is full after the step.
+    /// HPCC-26: among the links that are not full, consider the one with the highest utilisation.
+    /// From the first step on, each step multiplies its slack by a factor: the share of its load from
+    /// flows that a full link limits. Without such flows it is full after the step.
     #[test]
     fn limited_flows_say_how_fast_a_link_fills((uses, capacity, start) in network(6, 9)) {
         let mut rates = step(&uses, &capacity, &start);
         for _ in 0..30 {
             let load = loads(&uses, &rates);
             let open = |i: &usize| {
-                // Links that a flow still can fill, as it is not limited elsewhere.
+                // Links that a flow can still fill, because the flow is not limited elsewhere.
                 !full(load[*i], capacity[*i]) && (0..rates.len()).any(|j| {
                     uses[*i][j] && fullest(&uses, &capacity, &load, j) < 1.0 - 1e-11
                 })
@@ -136,8 +137,8 @@ proptest! {
         }
     }
 
-    /// HPCC-26: the paper's bound, at most as many steps as links, holds where no flow that a full
-    /// link limits crosses one that is yet to fill.
+    /// HPCC-26: the paper's bound (at most as many steps as links) holds if no flow that a full
+    /// link limits crosses a link that is still to be filled.
     #[test]
     fn the_bound_on_steps_holds_where_limited_flows_stay_apart((uses, capacity, start) in network(6, 9)) {
         let mut rates = step(&uses, &capacity, &start);
@@ -162,7 +163,8 @@ proptest! {
     }
 }
 
-/// One round trip of App. A.3 for all flows: the largest utilisation of the path, and `a`.
+/// Returns the rates after one round trip of App. A.3, with the largest utilisation of each path
+/// and `a`.
 fn additive_step(
     uses: &[Vec<bool>],
     capacity: &[f64],
@@ -175,7 +177,7 @@ fn additive_step(
     rates.iter().enumerate().map(next).collect()
 }
 
-/// Max-min fair rates, by filling all links at once.
+/// Returns the max-min fair rates, by filling all links in parallel.
 fn max_min(uses: &[Vec<bool>], capacity: &[f64], flows: usize) -> Vec<f64> {
     let mut rates: Vec<Option<f64>> = vec![None; flows];
     while rates.iter().any(Option::is_none) {
@@ -206,9 +208,9 @@ fn max_min(uses: &[Vec<bool>], capacity: &[f64], flows: usize) -> Vec<f64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// HPCC-27: with a small additive increase every flow settles at R = a / (1 − η/U) of the
-    /// fullest link of its path; U exceeds η by the factor 1 / (1 − a/R), so that it stays below
-    /// 1 where a < R (1 − η); and the rates are nearly max-min fair.
+    /// HPCC-27: with a small additive increase every flow converges to R = a / (1 − η/U) of the
+    /// most utilised link of its path. U exceeds η by the factor 1 / (1 − a/R), so it is below 1 if
+    /// a < R (1 − η). The rates are nearly max-min fair.
     #[test]
     fn equilibrium_of_the_additive_recursion((uses, capacity, start) in network(4, 7)) {
         let (eta, flows) = (0.95, start.len());
@@ -216,7 +218,7 @@ proptest! {
         let least = fair.iter().copied().fold(f64::INFINITY, f64::min);
         let a = least * 0.002;
         let mut rates = start;
-        // A flow that gets far more than `a` needs that many more round trips to settle.
+        // A flow whose rate is far above `a` needs more round trips to converge.
         let settled = (0..600_000).any(|_| {
             let next = additive_step(&uses, &capacity, &rates, eta, a);
             let still = |(new, old): (&f64, &f64)| (new / old - 1.0).abs() < 1e-10;
@@ -236,8 +238,7 @@ proptest! {
     }
 }
 
-/// Rates with a register per link (Eq. 7) after many round trips: registers per flow and link,
-/// and rates.
+/// Returns the registers per flow and link (Eq. 7) and the rates after many round trips.
 fn alpha_fair(
     uses: &[Vec<bool>],
     capacity: &[f64],
@@ -258,15 +259,16 @@ fn alpha_fair(
         for (i, row) in registers.iter_mut().enumerate() {
             for register in row {
                 let next = *register * eta * capacity[i] / load[i] + a;
-                *register = next.min(1e6); // that of a link that is never full grows on
+                *register = next.min(1e6); // grows without limit if the link is never full
             }
         }
     }
     (registers, rates)
 }
 
-/// HPCC-32, HPCC-39: on a parking lot of L links, one flow over all and one over each, the long flow gets
-/// L^(−1/α) of what a short one gets: 1/L at α = 1, the same for large α.
+/// HPCC-32, HPCC-39: a parking lot of L links has one flow over all links and one flow over each
+/// link. The long flow gets L^(−1/α) of the rate of a short one: 1/L at α = 1, and the same rate
+/// for large α.
 #[test]
 fn alpha_decides_what_the_long_flow_of_a_parking_lot_gets() {
     for links in [2usize, 4] {
@@ -291,9 +293,9 @@ fn alpha_decides_what_the_long_flow_of_a_parking_lot_gets() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// HPCC-32, HPCC-39: on random networks the rates meet the conditions of the α-fair optimum: each link
-    /// has one price for all its flows, which is 0 where the link is not full, and a flow's
-    /// rate to the power −α is the sum of the prices of its path.
+    /// HPCC-32, HPCC-39: on random networks the rates meet the conditions of the α-fair optimum.
+    /// Each link has one price for all its flows, which is 0 if the link is not full. A flow's rate
+    /// to the power −α is the sum of the prices of its path.
     #[test]
     fn registers_are_the_prices_of_the_alpha_fair_optimum(
         (uses, capacity, start) in network(4, 6), alpha in prop::sample::select(&[1.0, 2.0][..]),

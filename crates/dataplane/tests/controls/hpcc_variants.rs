@@ -1,4 +1,4 @@
-//! HPCC's variants, each by hand, and the table that stands for a division.
+//! Variants of HPCC, each computed by hand, and the table that replaces a division.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ fn paper() -> HpccConfig {
     HpccConfig::paper(1e11)
 }
 
-/// HPCC-33: two ACKs of packets that saw the same queue both count (Fig. 5); with the reference
-/// they count once.
+/// HPCC-33: two ACKs of packets that saw the same queue both count (Fig. 5). With the reference
+/// window they count once.
 #[test]
 fn per_ack_reacts_twice_to_the_same_queue() {
     let window_after_two = |reaction| {
@@ -34,7 +34,7 @@ fn per_ack_reacts_twice_to_the_same_queue() {
     close(window_after_two(Reaction::PerAck), 25_040.0 + 80.0);
 }
 
-/// HPCC-33: every ACK is a stage.
+/// HPCC-33: every ACK counts as a stage.
 #[test]
 fn per_ack_counts_every_ack_as_a_stage() {
     let mut flow = Flow::with(HpccConfig {
@@ -55,7 +55,7 @@ fn per_ack_counts_every_ack_as_a_stage() {
     }
 }
 
-/// HPCC-34: between the updates nothing is measured, nothing recorded.
+/// HPCC-34: between the updates no telemetry is measured or recorded.
 #[test]
 fn per_rtt_looks_at_one_ack_of_a_round_trip() {
     let mut flow = Flow::with(HpccConfig {
@@ -72,17 +72,17 @@ fn per_rtt_looks_at_one_ack_of_a_round_trip() {
     }
     assert_eq!(flow.window(), 100_000);
     close(flow.hpcc.utilisation(), 1.0);
-    // Over the 101 µs since the record: 1 262 500 bytes, line rate; 40 000 bytes of queue.
+    // 101 µs since the record: 1 262 500 bytes, line rate, and 40 000 bytes of queue.
     flow.ack(101_000, 200_000, &stack(&[port(101, 1_262_500, 40_000)]));
     close(flow.hpcc.utilisation(), 1.4);
     close(flow.window_bytes(), 95_000.0 / 1.4 + 80.0);
     close(flow.hpcc.reference_bytes(), flow.window_bytes());
-    // And lastUpdateSeq is 200 000.
+    // lastUpdateSeq is 200 000 now.
     flow.ack(200_000, 300_000, &stack(&[port(120, 0, 0)]));
     close(flow.hpcc.utilisation(), 1.4);
 }
 
-/// HPCC-10 holds for every reaction: another path is recorded at once.
+/// HPCC-10 applies to every reaction: telemetry of another path is recorded immediately.
 #[test]
 fn per_rtt_sees_a_new_path_at_once() {
     let mut flow = Flow::with(HpccConfig {
@@ -99,7 +99,7 @@ fn per_rtt_sees_a_new_path_at_once() {
     close(flow.hpcc.utilisation(), 0.5);
 }
 
-/// HPCC-38: between updates a link without a queue is passed over, record and all.
+/// HPCC-38: between updates a link without a queue is ignored, and its record does not change.
 #[test]
 fn sampled_feedback_passes_over_empty_links_between_updates() {
     let mut flow = Flow::with(HpccConfig {
@@ -109,15 +109,15 @@ fn sampled_feedback_passes_over_empty_links_between_updates() {
     flow.ack(1, 100_000, &stack(&[port(0, 0, 0)]));
     flow.ack(2, 100_000, &stack(&[port(8, 50_000, 0)]));
     close(flow.hpcc.utilisation(), 1.0);
-    // A queue is heard, from the record of 0 µs on: 100 000 bytes in 16 µs.
+    // A link with a queue counts, from its record of 0 µs: 100 000 bytes in 16 µs.
     flow.ack(3, 100_000, &stack(&[port(16, 100_000, 10)]));
     close(flow.hpcc.utilisation(), 0.5);
-    // The ACK of an update hears an empty link.
+    // The ACK of an update also measures a link without a queue.
     flow.ack(100_001, 200_000, &stack(&[port(24, 190_000, 0)]));
     close(flow.hpcc.utilisation(), 0.9);
 }
 
-/// HPCC-23: W_AI by the number of flows.
+/// HPCC-23: W_AI depends on the number of flows.
 #[test]
 fn additive_increase_by_the_rule_of_thumb() {
     let mut flow = Flow::with(HpccConfig {
@@ -136,7 +136,7 @@ fn registers(alpha: f64) -> Flow {
     })
 }
 
-/// HPCC-32: two links, α = 1: registers start at 200 000 each; U = 1.9 and 0.5.
+/// HPCC-32: two links, α = 1. The registers start at 200 000 each; U = 1.9 and 0.5.
 #[test]
 fn a_register_per_link() {
     let mut flow = registers(1.0);
@@ -151,7 +151,8 @@ fn a_register_per_link() {
     close(flow.window_bytes(), 1.0 / (1.0 / first + 1.0 / second));
     close(flow.hpcc.utilisation(), 1.9);
     close(flow.hpcc.reference_bytes(), flow.window_bytes());
-    // Within the round trip W follows, the registers' references do not: 1.0 of both links.
+    // Within the round trip W changes, but the references of the registers do not: 1.0 of both
+    // links.
     for _ in 0..2 {
         flow.ack(
             2,
@@ -163,7 +164,7 @@ fn a_register_per_link() {
     close(flow.window_bytes(), 1.0 / (1.0 / first + 1.0 / second));
 }
 
-/// HPCC-32: of an infinite α the smallest register is the window; with a single link both are
+/// HPCC-32: with infinite α the smallest register is the window. With a single link this is
 /// Algorithm 1.
 #[test]
 fn max_min_takes_the_smallest_register() {
@@ -189,8 +190,8 @@ fn max_min_takes_the_smallest_register() {
     }
 }
 
-/// HPCC-32: another path makes new registers, with which the window stays; and the ceiling
-/// of registers lets a flow have its line.
+/// HPCC-32: on another path the flow gets new registers that give the same window. The upper limit
+/// of the registers does not limit a flow below line rate.
 #[test]
 fn a_new_path_makes_new_registers_of_the_same_window() {
     let mut flow = registers(1.0);
@@ -200,7 +201,7 @@ fn a_new_path_makes_new_registers_of_the_same_window() {
     let hops = |us, sent| vec![port(us, sent, 0); 4];
     flow.ack(3, 200_000, &stack(&hops(0, 0)));
     close(flow.window_bytes(), 50_080.0);
-    // η of all links: nothing but the additive increase of four registers.
+    // All links are at η: only the additive increase of four registers changes the window.
     flow.ack(4, 200_000, &stack(&hops(8, 95_000)));
     close(flow.window_bytes(), (4.0 * 50_080.0 + 80.0) / 4.0);
     let mut sent = 95_000;
@@ -210,8 +211,8 @@ fn a_new_path_makes_new_registers_of_the_same_window() {
         flow.ack(seq, seq, &stack(&hops(8 * i, sent)));
     }
     assert_eq!(flow.window(), 100_000);
-    // Ten times four W_init is the most of each: after U = 1.9 of the first, 10·4/2 of it is
-    // still far from what limits the flow.
+    // The limit of each register is ten times four W_init. After U = 1.9 on the first link, half of
+    // it is still far from the limit of the flow.
     let heard = [
         port(8 * 400, sent + 190_000, 0),
         port(8 * 400, sent + 9_500, 0),
@@ -221,7 +222,7 @@ fn a_new_path_makes_new_registers_of_the_same_window() {
     assert_eq!(flow.window(), 100_000);
 }
 
-/// HPCC-35: the size of the table; that of ε = 1 % is about the paper's 10 KB.
+/// HPCC-35: size of the table. For ε = 1 % it is about the paper's 10 KB.
 #[test]
 fn size_of_the_table_by_its_error() {
     let sizes = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05].map(|epsilon| {
@@ -234,7 +235,7 @@ fn size_of_the_table_by_its_error() {
 
 const SIZES: [usize; 6] = [8_915, 4_802, 2_101, 1_117, 590, 251];
 
-/// HPCC-35: where the table has an entry for every n, 1/n is exact.
+/// HPCC-35: 1/n is exact if the table has an entry for every n.
 #[test]
 fn the_table_is_exact_where_it_has_an_entry() {
     let table = Reciprocals::new(0.01);
@@ -242,13 +243,13 @@ fn the_table_is_exact_where_it_has_an_entry() {
         assert_eq!(table.reciprocal(n), f64::from(1.0 / n as f32));
     }
     assert_eq!(table.reciprocal(1 << 22), table.reciprocal(u32::MAX));
-    // Beyond its range a ratio is taken for the nearest in it.
+    // Ratios beyond the range use the nearest ratio in it.
     close(table.inverse(1e9), table.inverse(1024.0));
     close(table.inverse(0.0), 4096.0);
     assert!(format!("{table:?}").len() < 100);
 }
 
-/// HPCC-35 in Eq. 4: U/η = 2 is 8192/4096, which takes the entry below 8192.
+/// HPCC-35 in Eq. 4: U/η = 2 is 8192/4096, which uses the entry below 8192.
 #[test]
 fn a_window_divided_by_the_table() {
     let table = Arc::new(Reciprocals::new(0.02));
@@ -267,14 +268,14 @@ fn a_window_divided_by_the_table() {
 }
 
 proptest! {
-    /// HPCC-35: a reciprocal is too large by less than ε of itself, never too small.
+    /// HPCC-35: a reciprocal is too large by a relative error below ε, and never too small.
     #[test]
     fn the_error_of_the_table_stays_below_epsilon(n in 1u32..=1 << 22, epsilon in 0.0005f64..0.2) {
         let error = 1.0 - 1.0 / (f64::from(n) * Reciprocals::new(epsilon).reciprocal(n));
         prop_assert!(error > -1e-7 && error < epsilon + 1e-7, "{} of {}: {}", n, epsilon, error);
     }
 
-    /// HPCC-21, whatever the options: the window stays between its bounds, and is a number.
+    /// HPCC-21: with any options the window is a number within its bounds.
     #[test]
     fn options_keep_the_window_within_its_bounds(
         reaction in prop::sample::select(&[Reaction::Combined, Reaction::PerAck, Reaction::PerRtt][..]),

@@ -19,7 +19,7 @@ use dataplane::int::{IntHop, IntStack};
 use dataplane::packet::Notice;
 use proptest::prelude::*;
 
-/// Every control that has a state, by number.
+/// Returns a congestion control with state, by number.
 fn control(kind: usize, line_bps: f64) -> (ControlConfig, f64) {
     let least_bps = line_bps / 1000.0;
     let config = match kind {
@@ -55,7 +55,7 @@ fn control(kind: usize, line_bps: f64) -> (ControlConfig, f64) {
     (config, least_bps)
 }
 
-/// Small numbers, so that equal ones and zeros are frequent, or anything.
+/// Generates small numbers, so that equal ones and zeros are frequent, or any number.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![3 => 0u64..4, 3 => 0u64..100_000_000, 1 => any::<u64>()]
 }
@@ -158,9 +158,9 @@ fn apply(control: &mut Mixed, config: &PerClass, path: &PathInfo, now: u64, op: 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// HPCC-20, HPCC-21, DCQCN-16, DCQCN-17, TIMELY-13, DCTCP-10, POWER-05: whatever the network says, the
-    /// rate is a number between the lowest and the line, and the window one between a byte and
-    /// the larger of BDP and packet.
+    /// HPCC-20, HPCC-21, DCQCN-16, DCQCN-17, TIMELY-13, DCTCP-10, POWER-05: for any feedback the
+    /// rate is a number between the lowest rate and the line rate. The window is between one byte
+    /// and the larger of BDP and packet.
     #[test]
     fn rate_and_window_stay_in_bounds(
         kind in 0usize..9,
@@ -176,7 +176,7 @@ proptest! {
         let config = PerClass::new(&[config]);
         let mut control = Mixed::new(&config, &path, 0);
         let most = (path.bdp_bytes.max(f64::from(path.mtu))) as u64;
-        // DCTCP has no lowest rate but a lowest window of one packet.
+        // DCTCP has a lowest window of one packet instead of a lowest rate.
         let least_bps = least_bps * (1.0 - 1e-9);
         let mut now = 0;
         for (gap, op) in ops {
@@ -193,8 +193,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// SWIFT-10, SWIFT-16: whatever the network says, the window lies between a packet and what the line
-    /// sends in the target, and the pace is a rate, or none.
+    /// SWIFT-10, SWIFT-16: for any feedback the window is between its lower bound and the line rate
+    /// times the target delay. The pace is a valid rate, or the flow is not paced.
     #[test]
     fn swifts_window_and_pace_stay_in_bounds(
         gbps in prop_oneof![Just(0.01), Just(1.0), Just(100.0), Just(800.0)],
@@ -207,7 +207,7 @@ proptest! {
         }
         let config = PerClass::new(&[ControlConfig::Swift(SwiftConfig::default())]);
         let mut control = Mixed::new(&config, &path, 0);
-        // A switch on the path: 22 µs.
+        // One switch on the path: 22 µs.
         let most = (gbps * 22_000.0 / 8.0).max(1_000.0) as u64;
         let mut now = 0;
         for (gap, op) in ops {
@@ -253,7 +253,7 @@ proptest! {
     }
 }
 
-/// The two plain controls: no pace of their own; a fixed window of a BDP or as given.
+/// The two controls without feedback have no pace. The fixed window is a BDP or the given size.
 #[test]
 fn line_rate_and_fixed_window() {
     let path = path(100.0);
@@ -268,7 +268,7 @@ fn line_rate_and_fixed_window() {
     }
 }
 
-/// Among several controls each flow has that of its class.
+/// With several controls each flow has the control of its class.
 #[test]
 fn the_class_of_a_flow_names_its_control() {
     let slow = ControlConfig::FixedWindow(FixedWindowConfig {
@@ -288,7 +288,8 @@ fn the_class_of_a_flow_names_its_control() {
     assert_eq!(windows, [u64::MAX, 5_000, 50_000, 50_000]);
 }
 
-/// A flow's control is small: a hundred thousand of them take some 25 MB, and simple ones far less.
+/// The state of a flow is small: a hundred thousand flows need about 25 MB, and less with simple
+/// controls.
 #[test]
 fn state_is_small() {
     assert!(size_of::<Mixed>() <= 264, "{}", size_of::<Mixed>());

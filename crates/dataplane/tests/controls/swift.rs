@@ -3,8 +3,8 @@ use dataplane::cc::swift::{FlowScaling, Swift, SwiftConfig};
 use dataplane::cc::{Ack, Control, Feedback, Loss, PathInfo};
 use dataplane::units::US;
 
-/// The defaults, for a path of three switches at 100 Gb/s: a base round trip of 8 µs, a target of 26 µs
-/// without flow scaling.
+/// A flow with the defaults on a path of three switches at 100 Gb/s: base round trip 8 µs, target
+/// 26 µs without flow scaling.
 #[derive(Clone)]
 struct Flow {
     config: SwiftConfig,
@@ -36,8 +36,8 @@ impl Flow {
         })
     }
 
-    /// The window after an ACK of `packets` packets, `after_us` later, with this round trip and the time
-    /// in hosts that it has in it, in µs.
+    /// Returns the window after an ACK of `packets` packets, `after_us` later, with this round trip
+    /// and the included time in hosts, in µs.
     fn ack_of(&mut self, packets: f64, after_us: f64, rtt_us: f64, hosts_us: f64) -> f64 {
         self.now += (after_us * US as f64) as u64;
         let newly = (packets * 1000.0) as u64;
@@ -56,7 +56,7 @@ impl Flow {
         self.swift.cwnd()
     }
 
-    /// An ACK of one packet, 100 µs after the last.
+    /// Returns the window after an ACK of one packet, 100 µs after the last ACK.
     fn ack(&mut self, rtt_us: f64, hosts_us: f64) -> f64 {
         self.ack_of(1.0, 100.0, rtt_us, hosts_us)
     }
@@ -80,8 +80,8 @@ fn unscaled() -> SwiftConfig {
     }
 }
 
-/// SWIFT-05, SWIFT-06, SWIFT-13, SWIFT-40: by hand. Below the target of 26 µs a packet adds 1/W, and from
-/// below one packet 1.
+/// SWIFT-05, SWIFT-06, SWIFT-13, SWIFT-40: computed by hand. Below the target of 26 µs a packet
+/// adds 1/W, or 1 if W is below one packet.
 #[test]
 fn a_window_grows_by_one_packet_per_round_trip() {
     let mut flow = Flow::with_cwnd(10.0);
@@ -89,25 +89,25 @@ fn a_window_grows_by_one_packet_per_round_trip() {
     close(flow.ack_of(2.0, 0.0, 8.0, 0.0), 10.1 + 2.0 / 10.1);
     let mut flow = Flow::with_cwnd(0.5);
     close(flow.ack(8.0, 0.0), 1.5);
-    // An ACK that acknowledges nothing new adds nothing.
+    // An ACK without newly acknowledged bytes does not change the window.
     close(flow.ack_of(0.0, 1.0, 8.0, 0.0), 1.5);
 }
 
-/// SWIFT-07: β times the excess as a share of the delay, at most max_mdf.
+/// SWIFT-07: the decrease is β times the relative excess of the delay, at most max_mdf.
 #[test]
 fn a_window_shrinks_with_the_excess() {
     let mut flow = Flow::with_cwnd(20.0);
     // (32.5 − 26)/32.5 = 0.2.
     close(flow.ack(32.5, 0.0), 20.0 * (1.0 - 0.8 * 0.2));
     let mut flow = Flow::with_cwnd(20.0);
-    // (260 − 26)/260 = 0.9: 0.28 would be left.
+    // (260 − 26)/260 = 0.9 would leave a factor of 0.28, below the limit of max_mdf.
     close(flow.ack(260.0, 0.0), 10.0);
-    // At the target itself nothing is taken and nothing added.
+    // At the target the window does not change.
     let mut flow = Flow::with_cwnd(20.0);
     close(flow.ack(26.0, 0.0), 20.0);
 }
 
-/// SWIFT-08, SWIFT-09: one decrease per round trip; growth is not held back, and an ACK at the target
+/// SWIFT-08, SWIFT-09: one decrease per round trip. Growth is not limited, and an ACK at the target
 /// does not count as a decrease.
 #[test]
 fn one_decrease_per_round_trip() {
@@ -117,26 +117,27 @@ fn one_decrease_per_round_trip() {
     close(flow.ack_of(1.0, 259.0, 260.0, 0.0), 8.0);
     close(flow.ack_of(1.0, 1.0, 260.0, 0.0), 4.0);
     close(flow.ack_of(1.0, 1.0, 8.0, 0.0), 4.25);
-    // The next round trip is shorter, and so is the wait.
+    // The next round trip is shorter, so the next decrease can follow earlier.
     close(flow.ack_of(1.0, 39.0, 52.0, 0.0), 4.25);
     close(flow.ack_of(1.0, 12.0, 52.0, 0.0), 4.25 * 0.6);
 }
 
-/// SWIFT-01, SWIFT-02, SWIFT-04, SWIFT-15: time in hosts does not count as delay of the network; above
-/// its own target it shrinks the other window, and the smaller one is in force.
+/// SWIFT-01, SWIFT-02, SWIFT-04, SWIFT-15: time in hosts does not count as network delay. Above its
+/// own target it reduces the endpoint window. The smaller window applies.
 #[test]
 fn hosts_and_network_are_told_apart() {
     let mut flow = Flow::with_cwnd(10.0);
     close(flow.ack(100.0, 80.0), 10.1);
-    // 125 µs in hosts against 100: 1 − 0.8 · 0.2. The network's share is 10 µs.
+    // 125 µs in hosts against a target of 100 µs: 1 − 0.8 · 0.2. The network delay is 10 µs.
     close(flow.ack(135.0, 125.0), 10.1 * 0.84);
-    // 40 µs in the network against 26: the fabric's window, which had grown, shrinks below the other.
+    // 40 µs in the network against 26 µs: the fabric window, which had grown, falls below the
+    // endpoint window.
     let fabric = 10.1 + 1.0 / 10.1;
     let cwnd = flow.ack_of(1.0, 200.0, 50.0, 10.0);
     close(cwnd, fabric * (1.0 - 0.8 * 14.0 / 40.0));
 }
 
-/// SWIFT-03: the first ACK counts as much as the last.
+/// SWIFT-03: the first ACK has the same effect as the last.
 #[test]
 fn delays_are_not_smoothed() {
     let mut flow = Flow::with_cwnd(10.0);
@@ -147,8 +148,9 @@ fn delays_are_not_smoothed() {
     close(flow.ack(260.0, 0.0), before / 2.0);
 }
 
-/// SWIFT-14: `fs_range` at `fs_min_cwnd`, 0 from `fs_max_cwnd` on, a/√W + b between. A window of a quarter
-/// packet has a/√0.25 + b: with bounds 0.1 and 100 a = 100 µs/(√10 − 0.1).
+/// SWIFT-14: the addition is `fs_range` at `fs_min_cwnd`, 0 from `fs_max_cwnd`, and a/√W + b
+/// between. A window of a quarter packet gives a/√0.25 + b: with bounds 0.1 and 100, a = 100
+/// µs/(√10 − 0.1).
 #[test]
 fn small_windows_have_higher_targets() {
     let scaling = FlowScaling {
@@ -182,8 +184,8 @@ fn small_windows_have_higher_targets() {
     near(target_of(4.0), 26.0 + a * 0.5 - a * 0.1);
 }
 
-/// SWIFT-10, SWIFT-11, SWIFT-41: 26 µs at 100 Gb/s are 325 packets of 1000 bytes; the smallest window is
-/// a hundredth of a packet.
+/// SWIFT-10, SWIFT-11, SWIFT-41: 26 µs at 100 Gb/s are 325 packets of 1000 bytes. The smallest
+/// window is 0.01 packets.
 #[test]
 fn windows_stay_between_their_bounds() {
     let mut flow = Flow::with_cwnd(324.5);
@@ -209,7 +211,8 @@ fn a_flow_starts_with_one_bdp() {
     close(flow.swift.cwnd(), 100.0);
 }
 
-/// SWIFT-16, SWIFT-17: below one packet a frame of 1048 bytes takes RTT / W; above it there is no pace.
+/// SWIFT-16, SWIFT-17: with a window below one packet a frame of 1048 bytes takes RTT / W. Larger
+/// windows are not paced.
 #[test]
 fn below_one_packet_the_flow_is_paced() {
     let mut flow = Flow::with_cwnd(1.0);
@@ -223,13 +226,13 @@ fn below_one_packet_the_flow_is_paced() {
     let bps = flow.swift.rate_bps(&flow.config, &flow.path, 0);
     close(1048.0 * 8.0 / bps * 1e6, 52.0 / 0.6);
     assert_eq!(flow.swift.window(&flow.config, &flow.path, 0), 1);
-    // The round trip of the last ACK counts, with the time in hosts.
+    // The round trip of the last ACK counts, including the time in hosts.
     flow.ack_of(0.0, 1.0, 90.0, 70.0);
     let bps = flow.swift.rate_bps(&flow.config, &flow.path, 0);
     close(1048.0 * 8.0 / bps * 1e6, 90.0 / 0.6);
 }
 
-/// SWIFT-17: the NIC lets a packet start while fewer bytes than the window are in flight.
+/// SWIFT-17: the NIC starts a packet if fewer bytes than the window are in flight.
 #[test]
 fn as_many_packets_are_in_flight_as_the_window_has_whole_ones() {
     for (cwnd, packets) in [(0.3, 1), (1.0, 1), (1.9, 1), (2.0, 2), (10.1, 10)] {
@@ -239,22 +242,23 @@ fn as_many_packets_are_in_flight_as_the_window_has_whole_ones() {
     }
 }
 
-/// SWIFT-18, SWIFT-19: a loss takes max_mdf of the fabric's window, once per round trip; the fifth timeout
-/// in a row leaves the smallest window.
+/// SWIFT-18, SWIFT-19: a loss reduces the fabric window by max_mdf, once per round trip. The fifth
+/// timeout in a row sets the smallest window.
 #[test]
 fn losses_and_timeouts() {
     let mut flow = Flow::with_cwnd(64.0);
     close(flow.lost(1, false), 32.0);
     close(flow.lost(7, false), 32.0);
     close(flow.lost(1, true), 16.0);
-    // The other window is still 64 packets: 1600 packets add 25 to it, and 100 to the fabric's.
+    // The endpoint window is still 64 packets: 1600 packets add 25 to it, and 100 to the fabric
+    // window.
     close(flow.clone().ack_of(1600.0, 1.0, 8.0, 0.0), 64.0 + 25.0);
     for _ in 0..3 {
         flow.lost(10, true);
     }
     close(flow.swift.cwnd(), 2.0);
     close(flow.lost(1, true), 0.01);
-    // Both windows are that small: a long time in hosts lets only the fabric's grow.
+    // Both windows have the minimum. A long time in hosts lets only the fabric window grow.
     close(flow.clone().ack(135.0, 125.0), 0.01);
 
     let mut flow = Flow::with_cwnd(64.0);
@@ -266,7 +270,7 @@ fn losses_and_timeouts() {
     close(flow.lost(9, true), before / 2.0);
 }
 
-/// SWIFT-20: every ACK above carried a mark.
+/// SWIFT-20: marks do not matter. Every ACK above had a mark.
 #[test]
 fn marks_and_notices_change_nothing() {
     let mut flow = Flow::with_cwnd(10.0);

@@ -6,7 +6,7 @@ use dataplane::cc::{Ack, Control, Feedback};
 
 const US: u64 = 1_000_000;
 
-/// A flow of 10 Gb/s with the paper's values; each ACK is a completion.
+/// A flow of 10 Gb/s with the paper's values. Each ACK is a completion.
 struct Flow {
     config: TimelyConfig,
     timely: Timely,
@@ -23,7 +23,7 @@ impl Flow {
         }
     }
 
-    /// Rate in Mb/s after a completion with a round trip of `rtt_us`.
+    /// Returns the rate in Mb/s after a completion with a round trip of `rtt_us`.
     fn rtt(&mut self, rtt_us: u64) -> f64 {
         self.seq += 1_000;
         let ack = Feedback::Ack(Ack {
@@ -43,7 +43,7 @@ impl Flow {
     }
 }
 
-/// TIMELY-01, TIMELY-04, TIMELY-05, TIMELY-06, TIMELY-09, TIMELY-10: by hand.
+/// TIMELY-01, TIMELY-04, TIMELY-05, TIMELY-06, TIMELY-09, TIMELY-10: computed by hand.
 #[test]
 fn gradient_between_the_thresholds() {
     let mut flow = Flow::new();
@@ -51,9 +51,9 @@ fn gradient_between_the_thresholds() {
     close(flow.rtt(60), 10_000.0);
     // d = 0.875 · 20 µs = 17.5 µs, gradient 0.875, factor 1 − 0.8 · 0.875 = 0.3.
     close(flow.rtt(80), 3_000.0);
-    // d = 0.125 · 17.5 − 0.875 · 10 = −6.5625 µs: up.
+    // d = 0.125 · 17.5 − 0.875 · 10 = −6.5625 µs: increase.
     close(flow.rtt(70), 3_010.0);
-    // d = −0.8203125 µs, still down with a constant round trip: up.
+    // d = −0.8203125 µs is still negative with a constant round trip: increase.
     close(flow.rtt(70), 3_020.0);
     // d = 0.125 · −0.8203125 + 0.875 · 2 = 1.6474609375 µs.
     close(flow.rtt(72), 3_020.0 * (1.0 - 0.8 * 1.647_460_937_5 / 20.0));
@@ -65,26 +65,26 @@ fn a_constant_round_trip_grows() {
     let mut flow = Flow::new();
     flow.rtt(1_000);
     close(flow.rtt(1_000), 6_000.0);
-    flow.config.t_high_ps = 2_000 * US; // from here on 1 000 µs lie between the thresholds
+    flow.config.t_high_ps = 2_000 * US; // now 1 000 µs is between the thresholds
     close(flow.rtt(1_000), 6_010.0);
 }
 
-/// TIMELY-07: below T_low the rate grows whatever the gradient, by AI only.
+/// TIMELY-07: below T_low the rate grows by AI for any gradient.
 #[test]
 fn below_t_low_it_grows() {
     let mut flow = Flow::new();
     flow.rtt(10);
-    flow.rtt(600); // to get away from the line: 1 − 0.8 · (1 − 500/600)
+    flow.rtt(600); // to fall below the line rate: 1 − 0.8 · (1 − 500/600)
     let start = 10_000.0 * (1.0 - 0.8 / 6.0);
     close(flow.rate_bps() / 1e6, start);
     for i in 1..=12 {
         close(flow.rtt(i), start + 10.0 * i as f64);
     }
-    // 50 µs is not below: with a steep gradient the rate falls.
+    // 50 µs is not below T_low: with a steep gradient the rate falls.
     assert!(flow.rtt(50) < start);
 }
 
-/// TIMELY-08: above T_high the rate falls whatever the gradient; 500 µs is not above.
+/// TIMELY-08: above T_high the rate falls for any gradient. 500 µs is not above.
 #[test]
 fn above_t_high_it_falls() {
     let mut flow = Flow::new();
@@ -95,8 +95,8 @@ fn above_t_high_it_falls() {
     close(flow.rtt(500), before + 10.0);
 }
 
-/// TIMELY-10, TIMELY-13: a gradient that would turn the rate negative takes it to the floor; and
-/// it never passes the line.
+/// TIMELY-10, TIMELY-13: a gradient that would make the rate negative sets the lowest rate. The
+/// rate never exceeds the line rate.
 #[test]
 fn the_rate_keeps_its_bounds() {
     let mut flow = Flow::new();
@@ -109,7 +109,7 @@ fn the_rate_keeps_its_bounds() {
     close(flow.rtt(2_000), 10_000.0);
 }
 
-/// TIMELY-11: five increases by AI, then HAI; a decrease starts over.
+/// TIMELY-11: five increases by AI, then HAI. A decrease resets the count.
 #[test]
 fn hyperactive_after_five() {
     let mut flow = Flow::new();
@@ -123,7 +123,7 @@ fn hyperactive_after_five() {
     close(flow.rtt(60), rate + 10.0);
 }
 
-/// TIMELY-12: with the option increases below T_low count too.
+/// TIMELY-12: with this option increases below T_low count too.
 #[test]
 fn hyperactive_below_t_low() {
     let mut flow = Flow::new();
@@ -136,7 +136,7 @@ fn hyperactive_below_t_low() {
     }
 }
 
-/// TIMELY-02, TIMELY-03: an update needs an ACK beyond what was next to be sent at the last one.
+/// TIMELY-02, TIMELY-03: an update needs an ACK beyond the next byte to send at the last update.
 #[test]
 fn once_per_round_trip() {
     let mut flow = Flow::new();
@@ -154,7 +154,7 @@ fn once_per_round_trip() {
     assert!(on(50_001, 99_000, 900) < 10e9);
 }
 
-/// TIMELY-14: the window is the share of the BDP that the rate is of the line.
+/// TIMELY-14: the window is the BDP times the ratio of the rate to the line rate.
 #[test]
 fn window_follows_the_rate() {
     let mut flow = Flow::new();
@@ -170,7 +170,7 @@ fn window_follows_the_rate() {
     assert_eq!(flow.window(), 10);
 }
 
-/// TIMELY-15, TIMELY-16.
+/// TIMELY-15, TIMELY-16: parameter sets.
 #[test]
 fn parameter_sets() {
     let paper = TimelyConfig::paper();
@@ -199,12 +199,12 @@ fn patched() -> Flow {
     flow
 }
 
-/// TIMELY-30, TIMELY-31: by hand. α = 0.875, smallest round trip 20 µs, reference 50 µs.
+/// TIMELY-30, TIMELY-31: computed by hand. α = 0.875, smallest round trip 20 µs, reference 50 µs.
 #[test]
 fn the_patched_band_weighs_growth_against_the_reference() {
     let mut flow = patched();
     flow.rtt(60);
-    // d = 17.5 µs, gradient 0.875 is beyond the range: weight 1, error 30/50.
+    // d = 17.5 µs. The gradient 0.875 is beyond the range: weight 1, error 30/50.
     let mut rate = 10_000.0 * (1.0 - 0.008 * 0.6);
     close(flow.rtt(80), rate);
     // d = 0.125 · 17.5 − 0.875 · 10 = −6.5625 µs, gradient below −1/4: weight 0.
@@ -216,8 +216,8 @@ fn the_patched_band_weighs_growth_against_the_reference() {
     close(flow.rtt(70), rate);
 }
 
-/// TIMELY-30: a steady round trip has one rate at which growth and pull are equal: at 75 µs weight
-/// 1/2 and error 1/2, so 5 Mb/s of growth meet 0.002 of the rate.
+/// TIMELY-30: for a constant round trip there is one rate at which increase and decrease are equal.
+/// At 75 µs weight and error are 1/2, so 5 Mb/s of increase equal 0.002 of the rate.
 #[test]
 fn the_patched_band_has_one_fixed_point() {
     for start_us in [60, 400] {
@@ -234,14 +234,15 @@ fn the_patched_band_has_one_fixed_point() {
     }
 }
 
-/// TIMELY-32: outside of the band all is as it was; inside there is no hyperactive increase.
+/// TIMELY-32: outside the band the patch changes nothing. Inside there is no hyperactive increase.
 #[test]
 fn the_patch_is_for_the_band_only() {
     let (mut old, mut new) = (Flow::new(), patched());
     for rtt_us in [600, 700, 20, 10, 49, 501, 30] {
         close(new.rtt(rtt_us), old.rtt(rtt_us));
     }
-    // Below T_low nothing counts, falling within the band neither: always the same step.
+    // Neither a step below T_low nor a decrease within the band counts: the step is always the
+    // same.
     let mut flow = patched();
     flow.config.hai_below_low = true;
     flow.rtt(2_000);
@@ -253,7 +254,7 @@ fn the_patch_is_for_the_band_only() {
         rate += 10.0;
         close(flow.rtt(rtt_us), rate);
     }
-    // The count of increases begins when it leaves the band.
+    // The count of increases starts when the flow leaves the band.
     for step in [10.0, 10.0, 10.0, 10.0, 10.0, 50.0] {
         rate += step;
         close(flow.rtt(20), rate);

@@ -1,4 +1,4 @@
-//! Telemetry to the bit: HPCC-30.
+//! HPCC-30: bit-exact telemetry.
 
 use crate::sets::HpccSets;
 use crate::sets::controls::{ack, close, path};
@@ -22,20 +22,21 @@ fn hop(ts_ps: u64, tx_bytes: u64, qlen_bytes: u32) -> IntHop {
     }
 }
 
-/// HPCC-30: rate 2 of the enumeration, 3 ns, 5 units of 128 bytes, 7 of 80, from the highest bit on.
+/// HPCC-30: rate 2 of the enumeration, 3 ns, 5 units of 128 bytes, 7 units of 80 bytes, from the
+/// highest bit.
 #[test]
 fn a_record_by_hand() {
     let exact = hop(3_999, 5 * 128 + 127, 7 * 80 + 79);
     let record = PAPER.encode(&exact);
     assert_eq!(record, 2 << 60 | 3 << 36 | 5 << 16 | 7);
     assert_eq!(PAPER.decode(record), hop(3_000, 5 * 128, 7 * 80));
-    // 17 bits of queue length leave 3 for the rate; units are four times as large.
+    // 17 bits of queue length leave 3 bits for the rate. Units are four times as large.
     let record = AUTHORS.encode(&exact);
     assert_eq!(record, 2 << 61 | 3 << 37 | 1 << 17 | 1);
     assert_eq!(AUTHORS.decode(record), hop(3_000, 512, 320));
 }
 
-/// HPCC-30: the ends of the fields.
+/// HPCC-30: limits of the fields.
 #[test]
 fn stamps_and_counters_wrap_and_queue_lengths_saturate() {
     let wrapped = hop((1 << 24) * 1_000 + 9_000, (128 << 20) + 128 * 3, u32::MAX);
@@ -50,7 +51,8 @@ fn stamps_and_counters_wrap_and_queue_lengths_saturate() {
     assert_eq!(format.since(&seen, &seen), (0, 0));
 }
 
-/// HPCC-30: a rate that is not in the enumeration cannot be told; a scenario with one is refused.
+/// HPCC-30: a rate that is not in the enumeration cannot be encoded. A scenario with such a rate is
+/// refused.
 #[test]
 fn an_unknown_rate_reads_as_none() {
     for layout in [PAPER, AUTHORS] {
@@ -60,7 +62,7 @@ fn an_unknown_rate_reads_as_none() {
         };
         assert_eq!(layout.decode(layout.encode(&odd)).rate_mbps, 0);
     }
-    // The authors' five come first, in 3 bits and in 4.
+    // The authors' five rates come first, with 3 bits and with 4.
     assert_eq!(
         AUTHORS.rates_mbps()[..5],
         [25_000, 50_000, 100_000, 200_000, 400_000]
@@ -109,7 +111,7 @@ fn any_hop() -> impl Strategy<Value = IntHop> {
 }
 
 proptest! {
-    /// Every record of 64 bits whose rate is known stands for one state of a port, and back.
+    /// Every record of 64 bits with a known rate encodes exactly one state of a port.
     #[test]
     fn records_and_states_are_one_to_one(layout in any_layout(), record in any::<u64>()) {
         let state = layout.decode(record);
@@ -133,7 +135,7 @@ proptest! {
         prop_assert_eq!(u64::from(seen.qlen_bytes), qlen);
     }
 
-    /// Differences across any number of wraps, as long as they are within the range themselves.
+    /// Differences are exact across wraps, as long as they are within the range.
     #[test]
     fn differences_are_right_within_the_range(
         layout in any_layout(), first in any_hop(), ns in 0u64..1 << 24, kilobytes in 0u64..130_000,
@@ -150,7 +152,7 @@ proptest! {
         prop_assert!(sent.abs_diff(exact) < 256 * 128, "{} for {}", sent, exact);
     }
 
-    /// What switches append is what a sender reads: the stack of the rounded records.
+    /// A sender decodes the records that switches appended: the stack of the rounded records.
     #[test]
     fn a_field_reads_as_the_stack_that_was_written(
         layout in any_layout(),
@@ -178,7 +180,8 @@ proptest! {
     }
 }
 
-/// HPCC-30: the sender's measure across a wrap of stamp and counter is that of exact numbers.
+/// HPCC-30: across a wrap of time stamp and counter the sender measures the same as with exact
+/// numbers.
 #[test]
 fn a_sender_measures_across_a_wrap() {
     let config = HpccConfig {
@@ -202,7 +205,7 @@ fn a_sender_measures_across_a_wrap() {
         flow.on_feedback(&config, &path(100.0), 0, &ack);
         flow.utilisation()
     };
-    // 8 µs before the wrap of the stamp; 62 720 bytes (490 units) in those 8 µs, 0.6272 of the link.
+    // 8 µs across the wrap of the time stamp, with 62 720 bytes (490 units): 0.6272 of the link.
     hear((1 << 24) - 4_000, (128 << 20) - 128 * 90);
     close(hear((1 << 24) + 4_000, (128 << 20) + 128 * 400), 0.6272);
 }

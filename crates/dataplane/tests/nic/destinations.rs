@@ -1,4 +1,4 @@
-//! Pauses that name a destination.
+//! Pauses of a destination.
 
 use super::*;
 
@@ -56,7 +56,7 @@ fn a_flow_may_end_while_it_waits() {
         b.start(flow, 1000);
     }
     assert_eq!(b.send_all().len(), 3);
-    // All go back to their only packet, and wait with it; then a late ACK ends one of them.
+    // All flows go back to their only packet and are paused. Then a late ACK ends one of them.
     for flow in 0..3 {
         b.answer(Kind::Nak, flow, flow, 0);
     }

@@ -1,4 +1,4 @@
-//! Hosts that take time for what arrives.
+//! Hosts with a processing time for arriving frames.
 
 use super::*;
 
@@ -31,8 +31,9 @@ fn data(psn: u32) -> (Packet, Cold) {
     (hot, cold)
 }
 
-/// NIC-40, NIC-41, NIC-42: at 50 Gb/s a frame of 1048 bytes takes 167 680 ps, and two that come at once are
-/// processed one after the other, each with 1 µs on top; each ACK says how long its packet was held.
+/// NIC-40, NIC-41, NIC-42: at 50 Gb/s a frame of 1048 bytes takes 167 680 ps. Two frames that
+/// arrive together are processed one after the other, each with 1 µs in addition. Each ACK contains
+/// the delay of its packet in the host.
 #[test]
 fn frames_are_processed_one_after_another_and_then_acted_on() {
     let mut b = Bench::new(&slow(US, Some(50)));
@@ -61,7 +62,7 @@ fn frames_are_processed_one_after_another_and_then_acted_on() {
     assert_eq!(b.nic.counters().delivered_bytes, 2000);
 }
 
-/// NIC-40: without a rate frames wait for nothing but the delay.
+/// NIC-40: without a rate frames are delayed by the fixed time only.
 #[test]
 fn without_a_rate_frames_are_processed_side_by_side() {
     let mut b = Bench::new(&slow(US, None));
@@ -74,8 +75,8 @@ fn without_a_rate_frames_are_processed_side_by_side() {
     assert_eq!(b.send_all().len(), 2);
 }
 
-/// NIC-41, NIC-42: an ACK takes the time of the sender's host, which the sender tells from that of the
-/// receiver's: Swift's windows show both.
+/// NIC-41, NIC-42: an ACK is delayed in the sender's host. The sender distinguishes this delay from
+/// that of the receiver's host, and both affect Swift's windows.
 #[test]
 fn a_sender_knows_the_time_of_both_hosts() {
     let swift = dataplane::cc::swift::SwiftConfig {
@@ -83,7 +84,7 @@ fn a_sender_knows_the_time_of_both_hosts() {
         initial_cwnd: Some(8.0),
         ..Default::default()
     };
-    // The endpoint's delay is 2 and 2 µs, or 2 and 4: below the target, or above it.
+    // The endpoint delay is 2 + 2 µs, below the target, or 2 + 4 µs, above it.
     for (remote_ps, packets) in [(2 * US, 8), (4 * US, 7)] {
         let mut b = Bench::new(&NicConfig {
             control: Sending::Control(ControlConfig::Swift(swift)),
@@ -111,7 +112,7 @@ fn a_sender_knows_the_time_of_both_hosts() {
     }
 }
 
-/// NIC-40: a pause is for the NIC and takes no time.
+/// NIC-40: the NIC processes a pause without delay.
 #[test]
 fn frames_between_neighbours_pass_the_host_by() {
     let mut b = Bench::new(&slow(US, None));

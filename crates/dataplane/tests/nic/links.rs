@@ -1,11 +1,11 @@
-//! Links that fail and come back, at one host. Rules of `specs/links.md`.
+//! Links of one host that fail and recover. Rules of `specs/links.md`.
 
 use std::sync::Arc;
 
 use super::*;
 use dataplane::nic::{CUT_OFF, OUT_OF_REACH};
 
-/// From endpoint 0 to another.
+/// Returns a flow from endpoint 0 to endpoint `dst`.
 fn to(dst: u32, start: FlowStart) -> FlowStart {
     FlowStart {
         src: 0,
@@ -121,7 +121,7 @@ fn a_flow_waits_while_its_receiver_is_out_of_reach() {
     b.reach(&[0, 0, 0]);
     assert_eq!(b.ears.kicks, [0]);
     assert_eq!(b.send_all().len(), 3);
-    // Its own link is what is missing.
+    // The host's own link is down.
     b.reach(&[CUT_OFF, 0, 0]);
     b.start_with(to(1, start(3, 1_000)));
     assert!(b.send_all().is_empty());

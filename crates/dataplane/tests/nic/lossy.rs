@@ -1,10 +1,11 @@
-//! Two NICs and a path between them that loses, delays and repeats nothing but what it is told to.
+//! Two NICs and a path between them that loses, delays and duplicates exactly the frames that a
+//! test selects.
 
 use super::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A generator for tests: a Weyl sequence, mixed.
+/// Random generator for tests: a mixed Weyl sequence.
 struct Dice(u64);
 
 impl Dice {
@@ -25,21 +26,22 @@ struct Path {
     data: u64,
     /// ACKs and NAKs lost, in thousandths.
     replies: u64,
-    /// Each frame takes this long and up to as long again, by chance, in ps; so they overtake.
+    /// Each frame takes between one and two times this delay, at random, in ps, so frames overtake
+    /// each other.
     jitter_ps: Time,
     delay_ps: Time,
 }
 
 enum Coming {
     Frame(usize, PacketId),
-    /// News of a loss for this NIC.
+    /// Notice of a loss for this NIC.
     News(usize, PacketId),
     Wake(usize),
-    /// A link is free.
+    /// The link becomes free.
     Free,
 }
 
-/// What IRN's sender is to do, as a naive model: sets and searches instead of pointers.
+/// Naive model of IRN's sender: sets and searches instead of pointers.
 #[derive(Default)]
 struct Model {
     packets: u32,
@@ -73,7 +75,7 @@ impl Model {
             self.next += 1;
             return;
         }
-        // Of what was to be sent again nothing below this is left out.
+        // All packets up to this one have been sent again.
         self.again.extend(self.acked..=psn);
         if self.head {
             self.head = false;
@@ -113,7 +115,7 @@ struct World {
     ideal: bool,
     model: Option<Model>,
     timeouts: u64,
-    /// Times that each packet number arrived at the receiver.
+    /// Number of times that each packet arrived at the receiver.
     copies: BTreeMap<u32, u32>,
     lost_data: u64,
 }
@@ -156,7 +158,7 @@ impl World {
         self.coming.insert((at, self.order), what);
     }
 
-    /// Everything that the NICs wish, and everything that they can send now.
+    /// Handles all requests of the NICs, and transmits all packets that they can send now.
     fn serve(&mut self) {
         for side in 0..2 {
             for at in std::mem::take(&mut self.ears[side].wakes) {
@@ -211,7 +213,7 @@ impl World {
         }
     }
 
-    /// Runs until the flow is finished and nothing is under way. Panics if that takes too long.
+    /// Runs until the flow is finished and no frame is in flight. Panics if that takes too long.
     fn run(&mut self) {
         let mut events = 0;
         while let Some(((at, _), what)) = self.coming.pop_first() {
@@ -255,7 +257,7 @@ impl World {
         self.nics[side].receive(self.now, 0, id, &mut self.arena, &mut self.ears[side]);
     }
 
-    /// Every byte was delivered once, whatever the path did.
+    /// Checks that every byte was delivered once.
     fn check(&self, bytes: u64) {
         let (sender, receiver) = (self.nics[0].counters(), self.nics[1].counters());
         assert_eq!(self.ears[0].ends.len(), 1);
@@ -324,7 +326,8 @@ fn every_flow_arrives_over_a_path_that_loses_data_and_acks() {
     }
 }
 
-/// What a loss costs: one packet under IRN and ideally, a flight under go-back-N.
+/// Cost of a loss: one packet under IRN and ideal retransmission, a window of packets under
+/// go-back-N.
 // REC-14, REC-30, NIC-20
 #[test]
 fn selective_repeat_sends_less_than_going_back() {
@@ -344,7 +347,7 @@ fn selective_repeat_sends_less_than_going_back() {
     let irn = again(Recovery::Irn(IrnConfig::paper()));
     assert!((1000..1100).contains(&irn), "{irn} thousandths of a packet");
     assert_eq!(again(IDEAL), 1000);
-    // About as many as are sent in a round trip of 4 µs: some 48.
+    // About the packets of a round trip of 4 µs: 48.
     let back = again(BACK);
     assert!((30_000..70_000).contains(&back), "{back} thousandths");
 }
@@ -352,8 +355,8 @@ fn selective_repeat_sends_less_than_going_back() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The sender's pointers do what a search through sets does, packet by packet; and the flow
-    /// arrives, whatever is lost and however packets overtake each other.
+    /// The sender's pointers and the search through sets select the same packets. The flow
+    /// completes for all losses and all orders of arrival.
     // REC-10, REC-11, REC-12, REC-13, REC-14, REC-16, REC-17, REC-18
     #[test]
     fn irn_is_its_naive_model(

@@ -1,4 +1,4 @@
-//! Marks of packets: a control sets them, the receiver returns them.
+//! Marks of packets: the congestion control sets them, and the receiver returns them.
 
 use super::*;
 use dataplane::cc::bolt::SenderConfig;
@@ -11,7 +11,7 @@ fn bolt() -> NicConfig {
     }
 }
 
-/// A flow whose window starts with this many packets.
+/// Returns a flow whose window starts with this number of packets.
 fn with_window(flow: u32, bytes: u64, packets: u32) -> FlowStart {
     let mut start = start(flow, bytes);
     start.path.bdp_bytes = f64::from(packets) * 1000.0;
@@ -19,7 +19,7 @@ fn with_window(flow: u32, bytes: u64, packets: u32) -> FlowStart {
 }
 
 impl Bench {
-    /// The marks of all packets that port 0 sends now.
+    /// Returns the marks of all packets that port 0 sends now.
     fn marks(&mut self) -> Vec<u8> {
         let mut marks = Vec::new();
         while let Some(id) = self.send_id() {
@@ -30,8 +30,7 @@ impl Bench {
         marks
     }
 
-    /// An ACK for everything below `psn` of a flow in slot `slot`, whose packet returned with these
-    /// marks.
+    /// Delivers an ACK for all packets below `psn` of a flow in slot `slot`, with these marks.
     fn ack_with(&mut self, (flow, slot): (u32, u32), psn: u32, marks: u8) {
         let packet = Packet {
             flow,
@@ -56,7 +55,7 @@ fn a_control_marks_packets_and_reads_the_marks_of_acks() {
     let mut b = Bench::new(&bolt());
     b.start_with(with_window(1, 6000, 2));
     assert_eq!(b.marks(), [FIRST | ADDITIVE, FIRST]);
-    // A packet for the one that is acknowledged, and one more.
+    // One packet for the acknowledged one, and one more.
     b.ack_with((1, 0), 1, INCREASE);
     assert_eq!(b.marks(), [INCREASE | ADDITIVE, LAST]);
     b.ack_with((1, 0), 2, 0);

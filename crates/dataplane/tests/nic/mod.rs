@@ -1,4 +1,4 @@
-//! The NIC against its rules, on a bench: frames in, frames out, wishes recorded.
+//! Tests of the NIC against its rules: frames in, frames out, recorded requests.
 
 mod destinations;
 mod host;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// A full frame: 1048 bytes, 83 840 ps at 100 Gbps.
 const FRAME_PS: Time = 83_840;
 
-/// Records what the NIC requests.
+/// Records the requests of the NIC.
 #[derive(Default)]
 struct Ears {
     kicks: Vec<u16>,
@@ -85,7 +85,7 @@ impl Bench {
         }
     }
 
-    /// A flow of `bytes` from port 0 of this NIC.
+    /// Starts a flow of `bytes` from port 0 of this NIC.
     fn start(&mut self, flow: u32, bytes: u64) {
         self.start_with(start(flow, bytes));
     }
@@ -107,7 +107,7 @@ impl Bench {
         Some(packet)
     }
 
-    /// All that port 0 sends now and after each frame, at the speed of the link.
+    /// Returns all packets that port 0 sends from now on, at the speed of the link.
     fn send_all(&mut self) -> Vec<Packet> {
         let mut sent = Vec::new();
         while let Some(packet) = self.send() {
@@ -123,7 +123,7 @@ impl Bench {
             .receive(self.now, 0, id, &mut self.arena, &mut self.ears);
     }
 
-    /// An ACK, NAK or CNP of a flow in the sender's slot `slot`.
+    /// Delivers an ACK, NAK or CNP of a flow in the sender's slot `slot`.
     fn answer(&mut self, kind: Kind, flow: u32, slot: u32, psn: u32) {
         let packet = Packet {
             flow,

@@ -1,4 +1,4 @@
-//! Queue pairs that messages share.
+//! Queue pairs that several messages share.
 
 use super::*;
 use crate::sets::DctcpSets;
@@ -12,7 +12,7 @@ fn shared(config: NicConfig) -> NicConfig {
 }
 
 impl Bench {
-    /// A message of `bytes` on queue pair 7.
+    /// Starts a message of `bytes` on queue pair 7.
     fn message(&mut self, flow: u32, bytes: u64) {
         (self.nic).start_on(self.now, &start(flow, bytes), Some(7), &mut self.ears);
     }
@@ -33,7 +33,7 @@ fn messages_of_a_queue_pair_follow_each_other_and_take_the_turns_of_one_flow() {
     assert_eq!(seen[2..], [(1001, behind), (1002, behind)]);
     let order: Vec<u32> = b.send_all().iter().map(|p| p.flow).collect();
     assert_eq!(order, [0, 9, 0, 9, 1, 9, 1, 2, 2]);
-    // The next one begins though nothing has been acknowledged.
+    // The next message starts although no packet has been acknowledged.
     b.message(3, 1000);
     assert_eq!(numbers(&b.send_all()), [(3, 0)]);
 }
@@ -57,7 +57,7 @@ fn messages_of_a_queue_pair_share_a_window() {
     assert_eq!(then, []);
 }
 
-// NIC-51: what one message learnt holds for the next.
+// NIC-51: the state learned from one message applies to the next.
 #[test]
 fn the_control_of_a_queue_pair_outlives_its_messages() {
     let gap = |config: NicConfig| {
@@ -67,7 +67,7 @@ fn the_control_of_a_queue_pair_outlives_its_messages() {
             assert!(b.send().is_some());
             b.now += FRAME_PS;
         }
-        // A loss halves the window, and the rate with it.
+        // A loss halves the window and the rate.
         b.answer(Kind::Nak, 0, 0, 9);
         b.now += FRAME_PS;
         assert_eq!(b.send().map(|p| p.psn), Some(9));
@@ -112,7 +112,7 @@ fn a_message_that_lost_packets_does_not_hold_up_the_next() {
     b.answer(Kind::Ack, 0, 0, 2);
     let ends: Vec<u32> = b.ears.ends.iter().map(|end| end.flow).collect();
     assert_eq!(ends, [1, 2, 0]);
-    // Slots and queue pair are free for more.
+    // The slots and the queue pair can be used again.
     b.message(3, 1000);
     assert_eq!(numbers(&b.send_all()), [(3, 0)]);
 }

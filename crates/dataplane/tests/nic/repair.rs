@@ -1,4 +1,4 @@
-//! IRN and ideal retransmission, rule by rule.
+//! Tests of IRN and ideal retransmission, rule by rule.
 
 use super::*;
 use crate::sets::{DcqcnSets, DctcpSets};
@@ -24,7 +24,7 @@ fn ideal() -> NicConfig {
     }
 }
 
-/// Data packet `psn` of a flow of `packets` full packets.
+/// Returns data packet `psn` of a flow of `packets` full packets.
 fn data(psn: u32, packets: u32) -> (Packet, Cold) {
     let hot = Packet {
         psn,
@@ -48,8 +48,8 @@ fn arrive(b: &mut Bench, psn: u32, packets: u32) -> Option<(Kind, u32)> {
 }
 
 impl Bench {
-    /// A NAK that expects `psn`, caused by packet `cause` that was sent at `sent_ps`, in a flow of
-    /// `packets` full packets.
+    /// Delivers a NAK that expects `psn`. Packet `cause`, which was sent at `sent_ps`, caused it.
+    /// The flow has `packets` full packets.
     fn nak(&mut self, psn: u32, cause: u32, packets: u32, sent_ps: Time) {
         self.tell(Kind::Nak, psn, cause, packets, sent_ps);
     }
@@ -111,7 +111,7 @@ fn the_receiver_takes_each_packet_once_and_names_it_beyond_a_gap() {
     assert_eq!((c.naks, c.acks), (3, 7));
 }
 
-/// The NAK carries the number of its packet in the bytes that are left behind it.
+/// A NAK identifies its packet by the remaining bytes of the flow.
 // REC-11
 #[test]
 fn a_nak_says_which_packet_caused_it() {
@@ -132,7 +132,7 @@ fn only_what_is_missing_is_sent_again_and_once() {
     for _ in 0..8 {
         b.send();
     }
-    // 0 is there; 1, 2 and 5 are lost.
+    // Packet 0 has arrived. Packets 1, 2 and 5 are lost.
     b.answer(Kind::Ack, 0, 0, 1);
     b.nak(1, 3, 12, 0);
     assert_eq!(
@@ -214,7 +214,7 @@ fn few_packets_in_flight_wait_for_a_shorter_time() {
     }
 }
 
-/// Ten packets are in flight; eight are acknowledged; from then on the time is the short one.
+/// Ten packets are in flight and eight are acknowledged. Then the short timeout applies.
 // REC-16
 #[test]
 fn the_time_shortens_as_the_flight_does() {
@@ -248,17 +248,17 @@ fn a_timeout_sends_one_packet_and_its_answer_condemns_the_rest() {
     );
     let probed_ps = b.now;
     assert_eq!(b.sent(), [0]);
-    // The first copy's ACK comes after all: nothing is said of the others.
+    // The ACK of the first copy arrives late. It has no information on the others.
     b.tell(Kind::Ack, 1, 0, 6, 7);
     assert_eq!(b.sent(), [0; 0]);
-    // The second copy is answered: what went before it and has not come is lost.
+    // The second copy is acknowledged: packets sent before it that have not arrived are lost.
     b.tell(Kind::Ack, 1, 0, 6, probed_ps);
     assert_eq!(b.sent(), [1, 2, 3, 4, 5]);
     b.tell(Kind::Ack, 1, 0, 6, probed_ps);
     assert_eq!(b.sent(), [0; 0], "once");
 }
 
-/// A packet that is lost again waits for the timeout, and then goes before all others.
+/// A packet that is lost again needs a timeout, and is then sent before all others.
 // REC-14, REC-17
 #[test]
 fn a_loss_of_the_second_copy_needs_a_timeout() {
@@ -281,7 +281,8 @@ fn a_loss_of_the_second_copy_needs_a_timeout() {
     );
 }
 
-/// While a gap is open, NAKs tell the control what ACKs would, and no byte counts twice.
+/// While a gap is open, NAKs give the congestion control the information of ACKs. No byte counts
+/// twice.
 // REC-12, REC-19, DCTCP-12
 #[test]
 fn naks_acknowledge_to_the_control() {
@@ -291,7 +292,7 @@ fn naks_acknowledge_to_the_control() {
         ..with_irn(irn())
     });
     b.start(0, 100_000);
-    // Slow start with ten packets; each acknowledged byte adds one.
+    // Slow start with ten packets: each acknowledged byte adds one.
     b.now = MS / 20;
     for _ in 0..10 {
         while b.send().is_none() {
@@ -300,8 +301,8 @@ fn naks_acknowledge_to_the_control() {
         }
     }
     b.nak(0, 1, 100, b.now);
-    // 1000 B more for the packet, then half for the loss: the loss comes first, then slow start is
-    // over and the window stays.
+    // 1000 B more for the packet, then half for the loss. The loss is applied first, then slow
+    // start has ended and the window is constant.
     let flight = |b: &mut Bench| {
         let mut n = 0;
         for _ in 0..200 {
@@ -396,7 +397,7 @@ fn the_published_values() {
     assert_eq!(paper.window, IrnWindow::Bdp);
 }
 
-/// A NIC whose flows have DCQCN with a window.
+/// Creates a NIC whose flows use DCQCN with a window.
 fn with_window(dcqcn: DcqcnConfig) -> Bench {
     Bench::new(&NicConfig {
         control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
@@ -407,7 +408,7 @@ fn with_window(dcqcn: DcqcnConfig) -> Bench {
     })
 }
 
-/// The window is closed until a tick of the increase timer opens it, and no ACK comes.
+/// The window is closed until the increase timer opens it, without an ACK.
 // NIC-08, DCQCN-24
 #[test]
 fn a_timer_that_opens_the_window_wakes_the_flow() {
@@ -430,7 +431,7 @@ fn a_timer_that_opens_the_window_wakes_the_flow() {
     assert_eq!(b.send().map(|p| p.psn), Some(100));
 }
 
-/// A window that stays one BDP is opened by ACKs alone: no tick of the timer, past ones least of all.
+/// A fixed window of one BDP is opened only by ACKs, never by a timer.
 // NIC-08, DCQCN-24
 #[test]
 fn no_timer_opens_a_window_that_stays() {
@@ -449,7 +450,8 @@ fn no_timer_opens_a_window_that_stays() {
     assert_eq!(b.send().map(|p| p.psn), Some(100));
 }
 
-/// A window below a packet, and below a byte, still lets one packet go when nothing is in flight.
+/// With a window below one packet, or below one byte, one packet may be sent if no packet is in
+/// flight.
 // NIC-04, DCQCN-20, DCQCN-24
 #[test]
 fn a_tiny_window_never_closes_for_good() {
@@ -476,7 +478,7 @@ fn a_tiny_window_never_closes_for_good() {
     for _ in 0..200 {
         b.answer(Kind::Cnp, 0, 0, 0);
     }
-    // The rate is next to nothing. Each ACK lets the next packet go, at its pace.
+    // The rate is almost 0. Each ACK permits the next packet, at its pace.
     b.answer(Kind::Ack, 0, 0, 1);
     let mut sent = 1;
     for _ in 0..4000 {

@@ -1,4 +1,4 @@
-//! The parameter sets that papers name, for tests. Scenarios have them as defaults and presets.
+//! Parameter sets of the papers, for tests. Scenarios have them as defaults and presets.
 #![allow(dead_code, reason = "each test uses some of them")]
 
 pub mod controls;
@@ -13,19 +13,19 @@ use dataplane::transport::expresspass::ExpressPassConfig;
 use dataplane::transport::ndp::NdpConfig;
 use dataplane::units::{Time, US};
 
-/// How far apart the CNPs of one flow are at least in the DCQCN paper, in ps.
+/// Minimum interval between the CNPs of a flow in the DCQCN paper, in ps.
 pub const PAPER_CNP_INTERVAL_PS: Time = 50 * US;
 
-/// Algorithm 1 of the BFC paper: 2.5 base RTTs; capped, by our choice.
+/// Algorithm 1 of the BFC paper: 2.5 base RTTs. The cap is our choice.
 pub const DELAY_WINDOW: DelayWindowConfig = DelayWindowConfig {
     target: 2.5,
     capped: true,
 };
 
-/// Of [`HpccConfig`].
+/// Parameter sets of [`HpccConfig`].
 pub trait HpccSets: Sized {
-    /// The paper's values for senders of `line_bps`: η = 0.95, maxStage = 5, W_AI = 80 bytes.
-    /// The lowest rate is a thousandth of the line, 100 Mb/s at 100 Gb/s.
+    /// Returns the paper's values for senders of `line_bps`: η = 0.95, maxStage = 5, W_AI = 80
+    /// bytes. The lowest rate is a thousandth of the line rate, 100 Mb/s at 100 Gb/s.
     fn paper(line_bps: f64) -> Self;
 }
 
@@ -49,14 +49,14 @@ impl HpccSets for HpccConfig {
     }
 }
 
-/// Of [`DcqcnConfig`].
+/// Parameter sets of [`DcqcnConfig`].
 pub trait DcqcnSets: Sized {
-    /// The NIC vendor's values as the HPCC paper's authors use them, for senders of `line_bps`:
-    /// meant for a receiver that sends a CNP for each marked packet, or at least one in each
-    /// period of the α timer.
+    /// Returns the NIC vendor's values as used by the HPCC paper's authors, for senders of
+    /// `line_bps`. They expect a receiver that sends a CNP for each marked packet, or at least one
+    /// in each period of the α timer.
     fn vendor(line_bps: f64) -> Self;
 
-    /// The DCQCN paper's values, which are for links of 40 Gb/s.
+    /// Returns the DCQCN paper's values, which are for links of 40 Gb/s.
     fn paper() -> Self;
 }
 
@@ -104,13 +104,14 @@ impl DcqcnSets for DcqcnConfig {
     }
 }
 
-/// Of [`TimelyConfig`].
+/// Parameter sets of [`TimelyConfig`].
 pub trait TimelySets: Sized {
-    /// The TIMELY paper's values, which are for links of 10 Gb/s.
+    /// Returns the TIMELY paper's values, which are for links of 10 Gb/s.
     fn paper() -> Self;
 
-    /// The values of the HPCC paper's comparison, for senders of `line_bps`: increases in
-    /// proportion to the line (100 and 500 Mb/s at 100 Gb/s), hyperactive also below `t_low_ps`.
+    /// Returns the values of the HPCC paper's comparison, for senders of `line_bps`. Increases are
+    /// proportional to the line rate (100 and 500 Mb/s at 100 Gb/s), and hyperactive also below
+    /// `t_low_ps`.
     fn hpcc_comparison(line_bps: f64) -> Self;
 }
 
@@ -153,13 +154,13 @@ pub const PATCHED: TimelyBand = TimelyBand::Patched {
     range: 0.25,
 }; // TIMELY-33
 
-/// Of [`DctcpConfig`].
+/// Parameter sets of [`DctcpConfig`].
 pub trait DctcpSets: Sized {
-    /// DCTCP as published: g = 1/16, slow start from ten packets.
+    /// Returns DCTCP as published: g = 1/16, slow start from ten packets.
     fn paper() -> Self;
 
-    /// DCTCP as the HPCC and BFC papers compare with it: no slow start, flows begin with a window
-    /// of one BDP.
+    /// Returns DCTCP as used in the comparisons of the HPCC and BFC papers: no slow start, and an
+    /// initial window of one BDP.
     fn line_rate_start() -> Self;
 }
 
@@ -183,7 +184,8 @@ impl DctcpSets for DctcpConfig {
     }
 }
 
-/// Feedback as in the BFC paper's comparison; 84-byte credits for frames of `frame_bytes`.
+/// Returns the feedback of the BFC paper's comparison, with 84-byte credits for frames of
+/// `frame_bytes`.
 #[must_use]
 pub const fn expresspass(frame_bytes: u16) -> ExpressPassConfig {
     // XP-10, XP-03
@@ -204,7 +206,7 @@ pub const fn expresspass(frame_bytes: u16) -> ExpressPassConfig {
     }
 }
 
-/// As published, for frames of `frame_bytes`.
+/// Returns NDP as published, for frames of `frame_bytes`.
 #[must_use]
 pub const fn ndp(frame_bytes: u16) -> NdpConfig {
     // NDP-01, NDP-02, NDP-03, NDP-12

@@ -1,5 +1,5 @@
-//! Floodgate at one switch in the middle: ports 0 and 1 come from switches below, 2 leads to the switch
-//! of endpoint 4, 3 to that of endpoint 5; endpoint 6 hangs on port 4.
+//! Floodgate at one switch in the middle. Ports 0 and 1 lead to switches below, port 2 to the
+//! switch of endpoint 4, and port 3 to that of endpoint 5. Endpoint 6 is attached to port 4.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use dataplane::packet::flag;
 
 const PORTS_HERE: usize = 5;
 
-/// Endpoint 4 is reached by this port.
+/// Returns routes that reach endpoint 4 through this port.
 fn routes(to_4: u16) -> Routes {
     let group = vec![1, 1, 1, 1, 1, 2, 0];
     let port = vec![0, 1, 2, 3, 0, 0, 4];
@@ -29,7 +29,7 @@ fn switch(config: &SwitchConfig) -> Bench {
     }
 }
 
-/// Windows of `packets`, credits per packet.
+/// Returns the ideal design with windows of `packets` and one credit per packet.
 fn ideal(packets: u64) -> FloodgateConfig {
     let mut windows = *FloodgateConfig::IDEAL.windows().expect("windows");
     windows.initial = Amount::Bytes(packets * 1500);
@@ -59,7 +59,7 @@ fn numbered(dst: u32, psn: u32, number: u32) -> Packet {
     }
 }
 
-/// Bytes in VOQs for an egress port.
+/// Returns the bytes in VOQs for an egress port.
 fn in_voqs(b: &Bench, port: u16) -> u64 {
     b.switch.held(port).expect("Floodgate has VOQs").0
 }
@@ -91,7 +91,7 @@ fn a_window_lets_so_many_go_and_credits_let_the_next() {
         "numbers count: this one gives two back"
     );
     assert_eq!(in_voqs(&b, 2), 0);
-    // The last hop has no window, and hosts get no credits.
+    // The last hop has no window, and hosts receive no credits.
     for psn in 0..9 {
         b.receive(4, data(2, 6, psn));
         b.receive(1, numbered(6, psn, psn + 1));
@@ -117,7 +117,7 @@ fn what_leaves_by_a_port_of_old_routes_is_over_and_lets_the_next_go() {
     assert_eq!(in_voqs(&b, 2), 3000, "one is queued, not sent");
     assert_eq!(psns(&b.all(2)), [0, 1, 2, 3], "they keep their port");
     b.sound();
-    // By the port that routes name, a packet is in flight until its credit comes.
+    // Through the current next hop, a packet is in flight until its credit arrives.
     for psn in 4..6 {
         b.receive(0, numbered(4, psn, psn + 1));
     }
@@ -167,7 +167,8 @@ fn a_host_is_paused_by_what_it_sent_itself() {
         ..ideal(1)
     };
     let mut b = switch(&with(by_ingress));
-    // Others have much held for the destination: it is no business of this host.
+    // Many packets of other senders are parked for the destination. They do not count for this
+    // host.
     for psn in 0..8 {
         b.receive(0, numbered(4, psn, psn + 1));
     }
@@ -175,7 +176,7 @@ fn a_host_is_paused_by_what_it_sent_itself() {
         let c = b.switch.hop_counters();
         (c["floodgate_dst_pauses"], c["floodgate_dst_resumes"])
     };
-    // 4096 bytes do not count: the pause comes with the eighth packet of 1000.
+    // 4096 bytes do not count: the pause is sent with the eighth packet of 1000 bytes.
     for psn in 0..7 {
         b.receive(4, data(2, 4, 10 + psn));
         b.sound();
@@ -184,7 +185,8 @@ fn a_host_is_paused_by_what_it_sent_itself() {
     b.receive(4, data(2, 4, 17));
     assert_eq!(paused(&b), (1, 0));
     assert!(PauseDestination::read(&b.all(4)[0]).is_some());
-    // It goes on from 1500 below that: with five of its packets here, when three left.
+    // The resume is sent 1500 bytes below that: when three of its packets have left and five are
+    // here.
     for number in 1..=10 {
         assert_eq!(b.all(2).len(), 1);
         b.receive(2, credit(4, 1, number));
@@ -231,18 +233,18 @@ fn behind_others_a_flow_keeps_its_order_and_others_go_first() {
         b.receive(0, numbered(4, psn, psn + 1));
     }
     assert_eq!(psns(&b.all(2)), [0, 1]);
-    b.receive(2, credit(4, 2, 2)); // releases 2 and 3 to the queue behind
+    b.receive(2, credit(4, 2, 2)); // releases 2 and 3 to the low-priority queue
     b.receive(0, numbered(0, 20, 1));
     b.receive(2, credit(4, 0, 2));
-    // Their VOQ is empty now, but 4 may not overtake them.
-    b.receive(2, credit(4, 9, 1)); // an old one
+    // Their VOQ is empty now, but packet 4 may not overtake them.
+    b.receive(2, credit(4, 9, 1)); // an outdated credit
     b.receive(0, numbered(4, 4, 5));
     let first = b.send(2).expect("something waits");
     assert_eq!(first.psn, 20, "what was not held goes first");
     assert_eq!(psns(&b.all(2)), [2, 3]);
     b.receive(2, credit(4, 2, 4));
     assert_eq!(psns(&b.all(2)), [4]);
-    // PFC holds both queues of the class.
+    // PFC pauses both queues of the class.
     let mut b = switch(&with(behind));
     for psn in 0..3 {
         b.receive(0, numbered(4, psn, psn + 1));
@@ -338,7 +340,7 @@ fn credits_wait_for_the_timer_and_while_too_much_is_held() {
         b.receive(0, numbered(4, psn, psn + 1));
     }
     assert_eq!(psns(&b.all(2)), [0]);
-    // 4000 B are held: the credit is withheld, and no timer is set for it.
+    // 4000 B are parked: the credit is withheld, and no timer is set for it.
     assert!(!b.ears.wakes.contains(&(10 * US)));
     b.now = 14 * US;
     b.receive(2, credit(4, 1, 1));
@@ -359,7 +361,7 @@ fn credits_wait_for_the_timer_and_while_too_much_is_held() {
 #[test]
 fn silence_is_asked_about_and_a_question_answered() {
     let mut b = switch(&with(ideal(4)));
-    b.receive(0, numbered(4, 0, 7)); // six units before it were lost
+    b.receive(0, numbered(4, 0, 7)); // the six previous units were lost
     b.all(2);
     let told = b.all(0);
     assert_eq!(
@@ -421,7 +423,7 @@ fn a_tag_holds_one_destination_and_releases_at_the_pace_of_the_port() {
     assert_eq!(psns(&b.all(2)), [1, 2, 3]);
     let resumed = b.all(0);
     assert_eq!((resumed[0].dst, resumed[0].psn, resumed.len()), (4, 0, 1));
-    // The last hop looks at its egress queue.
+    // The last hop checks its egress queue.
     for psn in 0..3 {
         b.receive(1, data(1, 6, psn));
     }

@@ -1,4 +1,4 @@
-//! Links that fail and come back, at one switch. Rules of `specs/links.md`.
+//! Links of one switch that fail and recover. Rules of `specs/links.md`.
 
 use super::*;
 use dataplane::packet::flag;
@@ -22,7 +22,7 @@ impl Bench {
         );
     }
 
-    /// Endpoint 4 is reached by these ports from now on.
+    /// Changes the routes: endpoint 4 is reached through these ports from now on.
     fn route(&mut self, ports: &[u16]) {
         let routes = routes(ports);
         self.switch
@@ -51,7 +51,7 @@ fn a_port_whose_link_fails_gives_up_what_waits_and_what_comes() {
     assert_eq!(b.ears.drops, lost);
     assert_eq!((b.buffered(2), b.switch.buffer_used()), (0, 0));
     b.sound();
-    // The ingress is below its threshold again, and its own link is well: it is told.
+    // The ingress is below its threshold again, and its own link is up: it gets a resume.
     let told: Vec<u32> = b.all(0).iter().map(|p| p.psn).collect();
     assert_eq!(told, [1, 0]);
     b.receive(0, data(1, 2, 9));
@@ -108,7 +108,7 @@ fn what_waits_and_has_no_way_is_dropped_and_live_ports_keep_theirs() {
 #[test]
 fn nobody_is_held_over_a_link_that_has_failed() {
     let mut b = Bench::new(&lossless(2_500));
-    // Port 2 is paused, and waits.
+    // Port 2 is paused, and its packets wait.
     b.receive(2, pause_classes(true, 1 << 2));
     for psn in 0..4 {
         b.receive(0, data(1, 2, psn));
@@ -118,7 +118,7 @@ fn nobody_is_held_over_a_link_that_has_failed() {
     b.link(2, false, Stranded::Wait);
     assert_eq!(b.ears.pauses, [(2, 0, 4), (2, 4, 0)]);
     b.link(2, true, Stranded::Wait);
-    // Ingress 0 fails with its XOFF told: its bytes stay, but nothing is told any more.
+    // Ingress 0 fails while it is paused: its bytes stay, but no further frame is sent to it.
     b.link(0, false, Stranded::Wait);
     assert_eq!(b.all(2).len(), 4);
     assert_eq!(b.switch.hop_counters()["pfc_resumes"], 0);
@@ -139,8 +139,8 @@ fn an_ingress_above_its_threshold_is_held_with_the_first_frame() {
     b.link(0, true, Stranded::Drop);
     let told = b.all(0);
     assert_eq!((told.len(), told[0].psn, told[0].hash), (1, 1, 1 << 2));
-    // Two packets of before are in the headroom of 5000 B, so only three fit: those beyond are lost with the link, which
-    // breaks no promise.
+    // Two earlier packets are in the headroom of 5000 B, so only three fit. Further packets are
+    // losses by the link, which do not violate losslessness.
     for psn in 5..9 {
         b.receive(0, data(1, 2, psn));
     }
@@ -184,7 +184,8 @@ fn packets_of_a_failed_ingress_hold_nothing_by_bfc() {
     }
     assert_eq!(b.switch.hop_counters()["bfc_resumes"], 0);
     b.sound();
-    // Paused from downstream: a new epoch begins with every queue free.
+    // Port 2 is paused by its neighbour. After the failure a new epoch starts with all queues
+    // resumed.
     b.receive(2, pause_queue(true, 2));
     b.receive(1, data(1, 2, 99));
     b.link(2, false, Stranded::Wait);

@@ -1,4 +1,5 @@
-//! The switch against its rules: a fuzz of operations against a naive model, and one test a rule.
+//! Tests of the switch against its rules: random operations compared with a naive model, and one
+//! test per rule.
 
 mod floodgate;
 mod links;
@@ -25,11 +26,11 @@ use dataplane::sink::{DropCause, Sink};
 use dataplane::switch::{Switch, SwitchConfig};
 use dataplane::units::{Rate, Time, US};
 
-/// Ports of the switch under test; endpoint n is behind port n.
+/// Ports of the switch under test. Endpoint n is attached to port n.
 const PORTS: u16 = 4;
 const LINK: (Rate, Time) = (Rate::from_gbps(100), US);
 
-/// Records what the switch requests.
+/// Records the requests of the switch.
 #[derive(Default)]
 struct Ears {
     drops: Vec<(u32, DropCause)>,
@@ -65,7 +66,7 @@ impl Sink for Ears {
     }
 }
 
-/// A switch on a bench.
+/// A switch under test, with its packets and recorded requests.
 struct Bench {
     switch: Switch,
     arena: Arena,
@@ -73,7 +74,7 @@ struct Bench {
     now: Time,
 }
 
-/// An ingress is paused above this many bytes, and resumed as soon as it has no more.
+/// Returns PFC that pauses an ingress above this many bytes, and resumes it at this many.
 fn pfc(threshold: u64, headroom: Option<u64>) -> Pfc {
     Pfc {
         accounting: Accounting::Pool,
@@ -89,7 +90,8 @@ fn pfc(threshold: u64, headroom: Option<u64>) -> Pfc {
     }
 }
 
-/// Endpoints 0 to 3 hang here; endpoint 4 is reached by these ports.
+/// Returns routes: endpoints 0 to 3 are attached here, and endpoint 4 is reached through these
+/// ports.
 fn routes(to_4: &[u16]) -> Routes {
     let group = vec![0, 0, 0, 0, 1];
     let port = vec![0, 1, 2, 3, 0];
@@ -164,7 +166,8 @@ fn pause_flow(on: bool, flow: u32) -> Packet {
     PauseFlow { on, flow, queue: 5 }.packet(64)
 }
 
-/// Hop control, priority control, two data classes of which PFC may pause the first.
+/// Returns a configuration with hop control, priority control, and two data classes of which PFC
+/// may pause the first.
 fn config() -> SwitchConfig {
     let control = ClassConfig {
         pausable: false,
@@ -207,7 +210,7 @@ fn config() -> SwitchConfig {
 }
 
 const BFC: BfcConfig = BfcConfig {
-    // The model has no flow table; the exemption has a test of its own.
+    // The model has no flow table. The exemption has its own test.
     first_exempt: false,
     upstream_queues: 32,
     ..BfcConfig::PAPER

@@ -1,5 +1,5 @@
-//! Random operations on the switch and on a naive model of it: lists instead of linked queues, sums over
-//! all packets instead of counters. They must agree after every step.
+//! Random operations on the switch and on a naive model of it. The model uses lists instead of
+//! linked queues, and sums over all packets instead of counters. Both must agree after every step.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -37,7 +37,7 @@ struct Item {
     buffered: bool,
 }
 
-/// An egress queue; `number` counts over all classes of a port.
+/// An egress queue. `number` counts over all classes of a port.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     class: u8,
@@ -49,9 +49,9 @@ struct Queue {
 #[derive(Clone, Debug, Default)]
 struct Port {
     queues: Vec<Queue>,
-    /// Per class, queue numbers in the order of service.
+    /// Queue numbers in the order of service, per class.
     rounds: Vec<VecDeque<u16>>,
-    /// The head of the round has its quantum.
+    /// True if the first queue of the round has its quantum.
     served: Vec<bool>,
     paused: ClassSet,
 }
@@ -79,10 +79,10 @@ struct Model {
     drops: Vec<(u32, DropCause)>,
     pool_bytes: u64,
     now: Time,
-    /// For SPFC, of each port: when which packet left that came in by it, and when it paused and
-    /// resumed its upstream.
+    /// For SPFC, per port: departures of packets that arrived through it (time, size).
     left: Vec<Vec<(Time, u64)>>,
-    /// With how many packets had left by then.
+    /// For SPFC, per port: pauses and resumes of its upstream (time, class, is a pause, number of
+    /// packets that had left before).
     told: Vec<Vec<(Time, u8, bool, usize)>>,
     spared: u64,
 }
@@ -154,7 +154,7 @@ impl Model {
         self.pool_bytes.saturating_sub(self.pool_used())
     }
 
-    /// Bytes of the pool and of what SPFC has beside it that nobody holds.
+    /// Returns the unused bytes of the pool and of SPFC's additional memory.
     fn free_for_victims(&self) -> u64 {
         let beside = match self.config.mmu.admission {
             Admission::Pfc(pfc) => pfc.victims.map(|victims| victims.beside),
@@ -177,7 +177,7 @@ impl Model {
         }
     }
 
-    /// One largest frame for each pausable ingress.
+    /// Returns the bytes of one largest frame for each pausable ingress.
     fn last_frames(&self) -> u64 {
         match self.config.mmu.admission {
             Admission::Pfc(_) => u64::from(PORTS) * u64::from(self.config.max_frame),
@@ -193,7 +193,7 @@ impl Model {
         }
     }
 
-    /// SPFC: the state of a port, from all that has ever happened at it.
+    /// SPFC: returns the state of a port, computed from its complete history.
     fn is_victim(&self, pfc: &Pfc, port: u16) -> bool {
         let Some(spfc) = pfc.victims else {
             return false;
@@ -290,13 +290,13 @@ impl Model {
         }
     }
 
-    /// Whether any queued packet that was over the threshold came from this queue upstream.
+    /// Returns true if a queued packet that was over the threshold came from this upstream queue.
     fn holds(&self, ingress: u16, upstream: u16) -> bool {
         self.items()
             .any(|i| i.over && (i.ingress, i.upstream) == (ingress, upstream))
     }
 
-    /// Queue number, flow-table key, and whether a queue was searched for.
+    /// Returns the queue number, the flow-table key, and true if a queue was searched for.
     fn place(&self, port: u16, packet: &Packet, draw: u64) -> (u16, Option<(u16, u32)>, bool) {
         let class = packet.class();
         let first = self.first_of(class);
@@ -400,7 +400,7 @@ impl Model {
         }
     }
 
-    /// A pause of PFC takes its resume back that has not left.
+    /// Sends a pause or resume. A PFC pause removes a resume that is still queued.
     fn tell(&mut self, port: u16, scheme: Scheme, on: bool, what: u32) {
         let frame = |on| Sent::Frame {
             scheme: Some(scheme.number()),
@@ -556,7 +556,8 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// SPFC with thresholds that ports pass, and intervals in which they are busy.
+/// Generates SPFC configurations with thresholds that ports exceed, and intervals in which they are
+/// busy.
 fn victims_config() -> impl Strategy<Value = SwitchConfig> {
     let threshold = prop_oneof![
         (0u64..3000).prop_map(PfcThreshold::Static),
@@ -604,7 +605,7 @@ fn victims_config() -> impl Strategy<Value = SwitchConfig> {
     )
 }
 
-/// Data that comes in bursts, and short waits.
+/// Generates bursts of data and short waits.
 fn busy_op() -> impl Strategy<Value = Op> {
     let port = 0..PORTS;
     prop_oneof![
@@ -705,7 +706,7 @@ fn any_config() -> impl Strategy<Value = SwitchConfig> {
                     reserved_bytes,
                     admission,
                 };
-                // What reserve and headroom need, and a pool.
+                // Reserve and headroom, plus a pool.
                 let ports = [LINK; PORTS as usize];
                 let (reserved, headroom, _) = dataplane::switch::division(&c, &ports);
                 c.mmu.buffer_bytes = reserved + headroom + pool;
@@ -717,7 +718,7 @@ fn any_config() -> impl Strategy<Value = SwitchConfig> {
         )
 }
 
-/// What was sent, as the model says it.
+/// Converts a packet that the switch sent to the model's form.
 fn as_sent(packet: &Packet) -> Sent {
     if packet.is_frame() {
         Sent::Frame {
@@ -733,7 +734,7 @@ fn as_sent(packet: &Packet) -> Sent {
     }
 }
 
-/// Does one thing to both.
+/// Applies one operation to both.
 fn step(bench: &mut Bench, model: &mut Model, psn: u32, op: Op) {
     match op {
         Op::Arrive {
@@ -820,7 +821,7 @@ proptest! {
             step(&mut bench, &mut model, psn, op);
             agree(&bench, &model);
         }
-        // Resumed and drained, nothing is left anywhere.
+        // After all resumes and departures no packet is left.
         for port in 0..PORTS {
             for class in 1..4 {
                 if model.ports[port as usize].paused >> class & 1 != 0 {

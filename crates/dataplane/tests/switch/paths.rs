@@ -7,7 +7,8 @@ use dataplane::hash::mix32;
 use dataplane::switch::Stranded;
 use proptest::prelude::*;
 
-/// Endpoint 4 is behind ports 1 to 3, endpoint 5 behind ports 2 and 3, endpoint 6 behind port 1.
+/// Creates a switch: endpoint 4 is behind ports 1 to 3, endpoint 5 behind ports 2 and 3, endpoint 6
+/// behind port 1.
 fn bench(path: PathChoice) -> Bench {
     let group = vec![0, 0, 0, 0, 1, 2, 3];
     let endpoints = Endpoints::new(4, group, vec![0, 1, 2, 3, 0, 0, 0], Vec::new());
@@ -28,7 +29,7 @@ impl Bench {
         std::array::from_fn(|port| self.switch.queued(port as u16).0)
     }
 
-    /// A packet arrives by port 0. Returns the port at which it waits.
+    /// Delivers a packet at port 0. Returns the port at which it is queued.
     fn port_of(&mut self, packet: Packet) -> u16 {
         let before = self.waiting();
         self.receive(0, packet);
@@ -48,7 +49,7 @@ const fn flowlets(gap_ps: Time, entries: u32) -> PathChoice {
 #[test]
 fn a_packet_takes_the_port_with_the_fewest_bytes_of_all_classes() {
     let mut b = bench(LEAST_LOADED);
-    // 3000 B wait at port 1, 2000 B at port 2, and 1000 B of the other class at port 3.
+    // 3000 B are queued at port 1, 2000 B at port 2, and 1000 B of the other class at port 3.
     for (dst, class, count) in [(1, 2, 3), (2, 2, 2), (3, 3, 1)] {
         for psn in 0..count {
             let packet = Packet {
@@ -141,13 +142,13 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Flows share entries, have different sets of ports, and ports send at any time.
+    /// Flows share table entries, have different sets of ports, and ports send at any time.
     // PTH-05, PTH-06
     #[test]
     fn packets_of_a_flowlet_leave_by_one_port_in_order(arrivals in arrivals(), entries in 1..20u32) {
         const GAP: Time = 5 * US;
         let mut b = bench(flowlets(GAP, entries));
-        // Per flow: its last arrival, its port, and the number of its flowlet.
+        // Last arrival, port, and number of the flowlet, per flow.
         let mut last: BTreeMap<u32, (Time, u16, u32)> = BTreeMap::new();
         let mut flowlet_of = Vec::new();
         let mut sent = Vec::new();

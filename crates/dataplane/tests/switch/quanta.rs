@@ -1,5 +1,5 @@
-//! Pauses of PFC that run out: one switch alone, and two of which the second pauses the first while frames
-//! between them get lost. The rules are in `specs/pfc-quanta.md`.
+//! PFC pauses that expire: at one switch alone, and at two switches of which the second pauses the
+//! first while frames between them are lost. The rules are in `specs/pfc-quanta.md`.
 
 use super::*;
 
@@ -12,7 +12,7 @@ use dataplane::pause_time::pause_ps;
 use dataplane::units::NEVER;
 use proptest::prelude::*;
 
-/// Half of the default of a vendor's driver would take a test long.
+/// Pause times for tests. Those of a vendor's driver would make the tests slow.
 const TIMES: PauseTime = PauseTime::Quanta {
     quanta: 100,
     refresh: 50,
@@ -84,7 +84,7 @@ fn the_last_frame_counts_and_one_at_the_last_instant_still_extends() {
     b.receive(1, pause_for(2, 4));
     b.timer(first + pause_ps(RATE, 2));
     assert!(b.send(1).is_some(), "made shorter");
-    // A resume, and a pause without an end, take the time back.
+    // A resume, and a pause without a duration, cancel the timed pause.
     b.receive(0, data(1, 1, 1));
     b.receive(1, pause_for(10, 4));
     b.receive(1, pause_classes(false, 4));
@@ -136,7 +136,7 @@ fn a_pause_whose_resume_is_taken_back_is_told_again() {
     fill(&mut b);
     assert_eq!(b.send(0).and_then(on), Some(true));
     b.all(1);
-    // The resume waits; a new time takes its place.
+    // The resume is queued. A new pause replaces it.
     let later = pause_ps(RATE, 20);
     b.now = later;
     fill(&mut b);
@@ -148,7 +148,7 @@ fn a_pause_whose_resume_is_taken_back_is_told_again() {
     let counters = b.switch.hop_counters();
     let seen = ["pfc_pauses", "pfc_refreshes", "pfc_resumes"].map(|name| counters[name]);
     assert_eq!(seen, [1, 1, 0]);
-    // A pause that waits itself says it already.
+    // A queued pause frame is sufficient.
     b.all(1);
     assert_eq!(b.send(0).and_then(on), Some(false));
     fill(&mut b);
@@ -173,7 +173,7 @@ fn a_link_that_fails_ends_pauses_and_their_repetition() {
     for up in [false, true] {
         b.switch.link(0, 0, up, stranded, &mut b.arena, &mut b.ears);
     }
-    // It is held anew at once (LNK-22), and repeated from now on.
+    // The class is paused again immediately (LNK-22), and the pause is repeated from now on.
     assert_eq!(b.all(0).len(), 1);
     b.timer(pause_ps(RATE, 50));
     assert_eq!(b.all(0).len(), 1);
@@ -181,10 +181,10 @@ fn a_link_that_fails_ends_pauses_and_their_repetition() {
     assert_eq!(b.switch.hop_counters()["pfc_expiries"], 0);
 }
 
-/// What happens in the network of two switches.
+/// Event in the network of two switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A packet comes to a switch by a port.
+    /// A packet arrives at a port of a switch.
     Arrival {
         at: usize,
         port: u16,
@@ -199,7 +199,8 @@ enum Event {
     },
 }
 
-/// Two switches in a row: packets wait in the first, the second has a slow way out and pauses the first.
+/// Two switches in a row. Packets are queued in the first. The second has a slow egress and pauses
+/// the first.
 struct Row {
     switches: [Switch; 2],
     arena: Arena,
@@ -207,17 +208,18 @@ struct Row {
     events: BinaryHeap<Reverse<(Time, Event)>>,
     busy: [[Time; 4]; 2],
     now: Time,
-    /// Which of the frames that pause or resume get lost, in their order; those beyond do not.
+    /// True for each pause or resume frame that is lost, in their order. Frames beyond the list are
+    /// not lost.
     lost: Vec<bool>,
     frames: usize,
-    /// Which of them were resumes.
+    /// Indices of the resumes among these frames.
     resumes: Vec<usize>,
     delivered: Vec<(Time, u32)>,
 }
 
-/// The first switch sends by this port, the second receives by it.
+/// Port of the first switch towards the second, and of the second towards the first.
 const BETWEEN: u16 = 1;
-/// By which the second sends on.
+/// Egress port of the second switch.
 const OUT: u16 = 2;
 const SLOW: Rate = Rate::from_gbps(10);
 
@@ -264,7 +266,7 @@ impl Row {
         self.follow(at);
     }
 
-    /// Does what a switch has requested.
+    /// Handles the requests of a switch.
     fn follow(&mut self, at: usize) {
         for wake in std::mem::take(&mut self.ears[at].wakes) {
             self.events.push(Reverse((wake, Event::Timer { at })));
@@ -313,7 +315,7 @@ impl Row {
         self.follow(at);
     }
 
-    /// Runs until nothing is left to do but to wait for ever.
+    /// Runs until no event is left that could change the state.
     fn run(&mut self) {
         let mut steps = 0;
         while let Some(Reverse((at_ps, event))) = self.events.pop() {
@@ -340,7 +342,7 @@ impl Row {
         self.ears[1].drops.len()
     }
 
-    /// When the last packet had left.
+    /// Returns the departure of the last packet.
     fn end(&self) -> Time {
         self.delivered.last().map_or(NEVER, |last| last.0)
     }
@@ -348,7 +350,7 @@ impl Row {
 
 const PACKETS: u32 = 400;
 
-// QNT-05: with headroom nothing is lost, and repetitions change no departure.
+// QNT-05: with headroom no packet is lost, and repetitions do not change departures.
 #[test]
 fn repeated_pauses_do_what_one_pause_does() {
     let mut timed = Row::new(TIMES, Vec::new(), PACKETS);
@@ -374,7 +376,8 @@ fn a_lost_xoff_heals_by_the_next_repetition() {
     };
     let mut row = Row::new(pause, vec![true], PACKETS);
     row.run();
-    // The upstream went on for one refresh: what the headroom could not take was dropped, the rest is there.
+    // The upstream sent for one refresh interval. Packets beyond the headroom were dropped, all
+    // others arrived.
     let went_on = RATE.bytes_in(pause_ps(RATE, 500)) as usize / 1000;
     let dropped = row.dropped();
     assert!((1..=went_on + 1).contains(&dropped), "{dropped}");
@@ -401,7 +404,7 @@ fn a_lost_xon_heals_when_the_pause_runs_out() {
         assert!(late <= pause_ps(RATE, 100) + 2 * LINK.1, "{late} ps late");
     }
     assert!(ran_out >= whole.resumes.len() as u64);
-    // Without times the upstream waits for ever, unless it has nothing left to send.
+    // Without a pause duration the upstream waits forever, unless it has no packets left to send.
     let resumes = run(PauseTime::UntilResumed, None).resumes;
     let stuck = resumes.iter().filter(|nth| {
         let row = run(PauseTime::UntilResumed, Some(**nth));

@@ -1,4 +1,4 @@
-//! One test a rule, for those that the model does not cover.
+//! One test per rule, for rules that the model does not cover.
 
 use super::*;
 use dataplane::config::{
@@ -212,12 +212,12 @@ fn marks_go_by_what_stays_behind_or_by_what_was_there() {
         assert_eq!(b.switch.port_counters(2).marked, count);
         marks
     };
-    // 4000, 3000, 2000, … bytes stay behind; more than 2000 mark.
+    // 4000, 3000, 2000, … bytes remain in the queue. Packets with more than 2000 are marked.
     assert_eq!(
         five(&marking(true, Scope::Port)),
         [true, true, false, false, false]
     );
-    // 1000, 2000, 3000, … bytes with itself as it joins.
+    // 1000, 2000, 3000, … bytes including the packet that joins.
     assert_eq!(
         five(&marking(false, Scope::Port)),
         [false, false, true, true, true]
@@ -244,7 +244,8 @@ fn only_data_of_the_classes_that_ecn_counts_is_marked() {
     }
     let sent = b.all(2);
     assert_eq!(psns(&sent), (0..9).collect::<Vec<_>>());
-    // Behind the ACK at the head are 4000 B, behind the data packet 3000 B of its class; class 3 counts not.
+    // 4000 B are behind the ACK at the head, 3000 B of its class behind the data packet. Class 3
+    // does not count.
     let marks: Vec<u32> = sent
         .iter()
         .filter(|p| p.has(flag::CE))
@@ -283,7 +284,7 @@ fn telemetry_tells_of_the_port_as_the_packet_leaves_it() {
         b.switch.receive(0, 0, id, &mut b.arena, &mut b.ears);
         ids.push(id);
     }
-    // Neither a control frame nor a class that INT does not count shows.
+    // Control frames and classes without INT do not appear in telemetry.
     b.receive(
         1,
         Packet {
@@ -318,14 +319,15 @@ fn telemetry_tells_of_the_port_as_the_packet_leaves_it() {
     assert_eq!(b.switch.counters().int_hops, 3);
 }
 
-/// What three packets of one flow to port 2, and a pause frame before them, say when they leave.
+/// Returns the telemetry of three packets of one flow to port 2 when they leave, after an optional
+/// pause frame.
 fn told(int: IntConfig, pauses: bool) -> Vec<IntHop> {
     let mut c = config();
     c.int = Some(int);
     c.classes[0].int = pauses;
     c.mmu.admission = Admission::Pfc(pfc(1, None));
     let mut b = Bench::new(&c);
-    // Its first packet holds the upstream behind port 2, so that a pause leaves there.
+    // The first packet pauses the upstream of port 2, so that a pause frame leaves there.
     b.receive(2, data(9, 3, 0));
     assert_eq!(
         b.send(2).and_then(|p| PauseClasses::read(&p)),
@@ -367,7 +369,7 @@ fn telemetry_to_the_bit_is_cut_to_whole_units() {
     );
 }
 
-// HPCC-31: as each packet leaves, all three have arrived.
+// HPCC-31: all three packets have arrived when each of them leaves.
 #[test]
 fn telemetry_of_arrivals_counts_what_joined_the_queue() {
     let arrived = IntConfig {
@@ -381,7 +383,7 @@ fn telemetry_of_arrivals_counts_what_joined_the_queue() {
     assert_eq!(seen, [(3_000, 2_000), (3_000, 1_000), (3_000, 0)]);
 }
 
-// HPCC-02: pause frames of the switch itself count only where they are told to.
+// HPCC-02: pause frames of the switch count only if class 0 counts.
 #[test]
 fn pause_frames_count_where_class_0_does() {
     let sent = |pauses| told(IntConfig::default(), pauses)[0].tx_bytes;
@@ -399,7 +401,7 @@ fn a_repeated_pause_is_noticed() {
     assert_eq!(b.switch.counters().repeated_pauses, 1);
     b.receive(0, pause_classes(false, 8));
     assert_eq!(b.switch.counters().repeated_pauses, 2);
-    // Whether that is an error says who knows whether links lose frames: the network's audit.
+    // The audit of the network decides whether this is an error, because links may lose frames.
     b.sound();
 }
 
@@ -430,7 +432,8 @@ fn a_pause_takes_its_resume_back_that_still_waits() {
         let counters = b.switch.hop_counters();
         ["pfc_pauses", "pfc_resumes"].map(|name| counters[name])
     };
-    // Port 0 sends nothing meanwhile: both frames wait, and of the next pause neither the resume nor a second pause.
+    // Port 0 sends nothing in between: both frames are queued. The next pause adds neither a resume
+    // nor a second pause.
     packets(&mut b, 3);
     b.all(2);
     assert_eq!(counted(&b), [1, 1]);
@@ -439,7 +442,7 @@ fn a_pause_takes_its_resume_back_that_still_waits() {
     packets(&mut b, 3);
     assert_eq!((counted(&b), b.switch.queued(0).0), ([1, 0], 64));
     assert_eq!(said(b.all(0)), [true]);
-    // Now the resume waits alone.
+    // Now only the resume is queued.
     b.all(2);
     assert_eq!((counted(&b), b.switch.queued(0).0), ([1, 1], 64));
     packets(&mut b, 3);
@@ -516,12 +519,12 @@ fn state_is_in_proportion_to_queues() {
         upstream_queues: 128,
         ..BFC
     });
-    // The paper: 128 queues upstream and 32 ports are 4096 counters.
+    // The paper: 128 upstream queues and 32 ports give 4096 counters.
     assert_eq!(state_entries(&c, 32), (32 * 3200, 4096));
 }
 
-/// What is marked, and how many numbers were drawn, with a queue that lies between the thresholds: three
-/// packets of data and three ACKs, and a pause and a resume of port 0.
+/// Returns the number of marked packets and of random numbers drawn, with a queue between the
+/// thresholds. Three data packets and three ACKs arrive, and port 0 sends a pause and a resume.
 fn drawn(replay: bool) -> (usize, u32) {
     let mut c = marking(true, Scope::Queue);
     if let Some(ecn) = &mut c.ecn {
@@ -547,14 +550,16 @@ fn drawn(replay: bool) -> (usize, u32) {
     (marked(&sent).iter().filter(|&&m| m).count(), b.ears.draws)
 }
 
-// NS3-15, NS3-16, NS3-17: of six packets the last leaves an empty queue behind and draws nothing.
+// NS3-15, NS3-16, NS3-17: of six packets the last one leaves an empty queue behind and needs no
+// random number.
 #[test]
 fn acks_and_pauses_draw_where_another_simulator_is_replayed() {
     assert_eq!(drawn(false), (3, 3), "data only");
     assert_eq!(drawn(true), (3, 5 + 2));
 }
 
-/// A switch with BFC over hashed queues, so that all is known: flow 1 of port 0 goes to port 2.
+/// Creates a switch with BFC and hashed queues, so that all queues are known. Flow 1 of port 0 goes
+/// to port 2.
 fn bfc_bench(bfc: BfcConfig) -> Bench {
     let mut c = config();
     c.classify = Classify::Hash { queues: 4 };
@@ -569,7 +574,7 @@ const BITMAP: BitmapConfig = BitmapConfig {
     edges: true,
 };
 
-/// Packets of a flow that came from queue `upstream` of the neighbour at port 0.
+/// Delivers packets of a flow that came from queue `upstream` of the neighbour at port 0.
 fn fill(b: &mut Bench, flow: u32, upstream: u16, packets: u32) {
     for psn in 0..packets {
         let packet = Packet {
@@ -580,14 +585,14 @@ fn fill(b: &mut Bench, flow: u32, upstream: u16, packets: u32) {
     }
 }
 
-/// A frame of BFC.
+/// A control frame of BFC.
 #[derive(Debug, PartialEq)]
 enum Told {
     Queue(bool, u16),
     Bitmap(Vec<u32>),
 }
 
-/// The frames of BFC that port 0 sends, and their sizes.
+/// Returns the BFC frames that port 0 sends, and their sizes.
 fn frames_back(b: &mut Bench) -> Vec<(Told, u16)> {
     let mut told = Vec::new();
     while let Some(id) = b.switch.transmit(b.now, 0, &mut b.arena, &mut b.ears) {
@@ -659,7 +664,7 @@ fn with_bitmaps_alone_a_pause_waits_for_the_next_and_a_resume_is_one_at_once() {
     b.sound();
 }
 
-/// The upstream half: what arrives is set against what is so.
+/// Upstream half of BFC: a bitmap replaces the paused state of all queues.
 // BFC-30, BFC-31
 #[test]
 fn a_bitmap_sets_all_queues_of_a_port_and_repairs_what_was_lost() {
@@ -676,15 +681,15 @@ fn a_bitmap_sets_all_queues_of_a_port_and_repairs_what_was_lost() {
         b.arena.set_list(id, queues);
         b.switch.receive(b.now, 2, id, &mut b.arena, &mut b.ears);
     };
-    // Numbers 0 and 1 are the queues of control; data of class 2 has 2 to 5.
+    // Numbers 0 and 1 are the control queues. Data of class 2 have queues 2 to 5.
     bitmap(&mut b, &[2, 3, 4, 5]);
     assert!(!b.switch.waiting(2));
     assert!(b.switch.is_stuck(2));
-    // A pause that is repeated, and a resume whose pause was lost, change nothing more.
+    // A repeated pause, and a resume whose pause was lost, change nothing.
     b.receive(2, pause_queue(true, 3));
     b.receive(2, pause_queue(true, 3));
     assert!(!b.switch.waiting(2));
-    // Resumes of all but queue 5 are lost; the next bitmap says it.
+    // The resumes of all queues except 5 are lost. The next bitmap resumes them.
     bitmap(&mut b, &[5]);
     let sent = b.all(2);
     assert!(sent.len() > 10 && sent.len() < 40);
@@ -721,7 +726,7 @@ fn a_pause_that_names_a_flow_holds_only_its_packets_at_the_head() {
     b.receive(0, alike(1, 4));
     hold(&mut b, 1, false);
     assert_eq!(psns(&b.all(2)), [2, 3, 4]);
-    // Held before its first packet comes.
+    // The flow is paused before its first packet arrives.
     hold(&mut b, 9, true);
     b.receive(0, alike(9, 5));
     assert!(!b.switch.waiting(2));
@@ -771,7 +776,7 @@ fn frames_and_acks_of_a_flow_leave_by_a_port_that_holds_it() {
     });
     let named = |on: bool| pause_flow(on, 1);
     b.receive(2, named(true));
-    // As new routes may want it: the flow's packets go back by the port by which they came.
+    // With new routes the flow's packets may leave through the port on which they arrived.
     for psn in 0..40 {
         b.receive(2, data(1, 2, psn));
     }
@@ -816,17 +821,18 @@ fn the_flow_with_the_least_left_goes_first() {
     put(2, 11, 4000);
     put(3, 20, 4500);
     let order = psns(&b.all(2));
-    // The first packet of a queue speaks for it: 20 (4500) before 10 (5000), then 11 (4000).
+    // The first packet of a queue determines its priority: 20 (4500) before 10 (5000), then 11
+    // (4000).
     assert_eq!(order, [20, 10, 11, 0, 1, 2]);
     b.sound();
 }
 
-/// A switch with a pool of 60 000 B whose normal ports are paused above 3000 B.
+/// Creates a switch with a pool of 60 000 B whose normal ports are paused above 3000 B.
 fn selective(xon_offset: u64) -> Bench {
     selective_with(xon_offset, Beside::Bytes(0))
 }
 
-/// The same with memory for victim ports beside the pool.
+/// Creates such a switch with additional memory for victim ports.
 fn selective_with(xon_offset: u64, beside: Beside) -> Bench {
     let mut c = config();
     c.mmu.admission = Admission::Pfc(Pfc {
@@ -834,7 +840,7 @@ fn selective_with(xon_offset: u64, beside: Beside) -> Bench {
         threshold: PfcThreshold::Static(3000),
         victims: Some(VictimConfig {
             interval_ps: US,
-            k: 10 << 16, // 12 500 B in 1 us: two packets make a victim
+            k: 10 << 16, // 12 500 B in 1 us: two packets make a port a victim
             count: Departures::Packets,
             unpaused_waits: false,
             resumes_at_once: false,
@@ -852,7 +858,7 @@ fn selective_with(xon_offset: u64, beside: Beside) -> Bench {
     Bench::new(&c)
 }
 
-/// Sends through a port what makes it a victim port, and lets its interval end.
+/// Sends enough packets through a port to make it a victim port, and ends its interval.
 fn make_victim(b: &mut Bench, port: u16) {
     for psn in 0..2 {
         b.receive(port, data(u32::from(port), 3, psn));
@@ -879,13 +885,13 @@ fn two_victim_ports_fill_the_pool_and_are_paused_before_it_overflows() {
         psn += 1;
     }
     assert!(b.ears.drops.is_empty());
-    // What is left are the last frames of the four ports.
+    // The rest is the last frames of the four ports.
     let used = b.switch.buffer_used();
     assert!((60_000 - 4 * 1048..=60_000).contains(&used), "{used}");
     let c = b.switch.hop_counters();
     let (spared, by_victims) = (c["spfc_spared"], c["spfc_victim_pauses"]);
     assert_eq!((spared, by_victims), (u64::from(psn) - 2 * 3 - 2, 2));
-    // A normal port has room for the frame that crosses, too.
+    // A normal port has room for the frames that are in flight, too.
     b.receive(2, data(8, 3, 0));
     assert!(b.ears.drops.is_empty());
     assert_eq!(b.switch.hop_counters()["pfc_pauses"], 3);
@@ -910,12 +916,12 @@ fn a_victim_port_keeps_its_own_bytes_in_a_full_pool_where_there_is_memory_beside
             b.sound();
             psn += 1;
         }
-        // Two ports of 60 000 B each are the bound where the memory is not.
+        // Without a memory limit the bound is 60 000 B for each of the two ports.
         let used = b.switch.buffer_used();
         assert!((most - 5 * 1048..=most + 1048).contains(&used), "{used}");
         let beyond = b.switch.hop_counters()["spfc_beside_bytes"];
         assert!((used - 60_000 - 1048..=used - 60_000).contains(&beyond));
-        // A normal port has no threshold left: its first packet pauses it, and nothing is lost.
+        // A normal port has a threshold of 0: its first packet pauses it, and no packet is lost.
         b.receive(2, data(8, 3, 0));
         assert_eq!(b.switch.hop_counters()["pfc_pauses"], 2);
         assert!(b.ears.drops.is_empty());
@@ -937,7 +943,7 @@ fn a_port_that_is_no_victim_any_more_is_paused_by_its_next_packet_and_resumed_as
         0,
         "10 000 B are no matter"
     );
-    b.now = 2 * US; // nothing has left in this interval
+    b.now = 2 * US; // no packet has left in this interval
     assert_eq!(b.switch.hop_counters()["pfc_pauses"], 0);
     b.receive(0, data(1, 3, 10));
     assert_eq!(b.switch.hop_counters()["pfc_pauses"], 1);
@@ -957,7 +963,7 @@ fn a_port_that_is_no_victim_any_more_is_paused_by_its_next_packet_and_resumed_as
     b.sound();
 }
 
-/// A frame of a scheme that this version does not know, as one from a later version.
+/// A frame of an unknown scheme, for example of a later version.
 #[derive(Debug)]
 struct Foreign;
 
