@@ -290,7 +290,8 @@ def _card(paper: str, path: Path) -> str:
     claims = figure["claims"]
     holding = sum(claim["verdict"] == "holds" for claim in claims)
     verdict = f"{holding} of {len(claims)} claims hold" if claims else "no claims"
-    anchor = _anchor(f"{figure['figure']}: {figure['title']}")
+    stated = any(claim["source"] == "paper" for claim in claims) or paper == "ai"
+    anchor = _anchor(figure["figure"]) if stated else paper
     return (
         f'<a class="figure" href="figures/claims.html#{anchor}">'
         f'<img src="figures/{paper}/{path.stem}.png" alt="" loading="lazy">'

@@ -24,7 +24,7 @@ _RULE = """\
 five seeds. A number of a paper has a tolerance of 15 %. "Up to" and "at least" have one side. A
 published number counts once. Parentheses contain the paper's value and ours, with the interval in
 square brackets. A cause is written once per paper. "Or" begins another interpretation with its
-number of statements that hold. Our own additions are not listed."""
+number of statements that hold. Claims that we added to a paper are not listed."""
 
 _ESTIMATED = """\
 {} figures were run before this rule and did not store the values of single seeds. Their intervals
@@ -76,7 +76,7 @@ SCORE = (
 """Columns of the score of a paper."""
 
 
-def score(entries: Iterable[dict[str, Any]]) -> list[int]:
+def score(entries: Sequence[dict[str, Any]]) -> list[int]:
     """Count the claims of a paper, in the order of ``SCORE``."""
     claims = [claim for _, own in _counted(entries) for claim in own]
     statements = [claim for claim in claims if not claim["curve"]]
@@ -91,26 +91,31 @@ def score(entries: Iterable[dict[str, Any]]) -> list[int]:
 
 
 def _counted(
-    entries: Iterable[dict[str, Any]],
+    entries: Sequence[dict[str, Any]],
 ) -> Iterable[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Yield each figure with its claims of the paper; a repeated point of a curve is left out."""
+    """Yield each figure with the claims that count; a repeated point of a curve is left out.
+
+    The statements of a paper count. If the figures have none, all their claims do.
+    """
+    stated = [c for entry in entries for c in entry["claims"] if not c["curve"]]
+    sources = {"paper"} & {c["source"] for c in stated} or {"ours"}
     seen: set[tuple[str, str]] = set()
     for entry in entries:
         claims = []
         for claim in entry["claims"]:
-            if claim["source"] != "paper":
-                continue
             if claim["curve"]:
                 point = (claim["curve"]["line"], claim["paper"])
                 if point in seen:
                     continue
                 seen.add(point)
+            elif claim["source"] not in sources:
+                continue
             claims.append(claim)
         yield entry, claims
 
 
 def _section(entry: dict[str, Any], claims: list[dict[str, Any]], causes: set[str]) -> list[str]:
-    lines = [f"### {entry['figure']}: {entry['title']}", ""]
+    lines = [f"### {entry['figure']}", ""]
     for claim in claims:
         if not claim["curve"]:
             lines += paragraph(_line(claim, causes), indent="  ")
@@ -131,7 +136,8 @@ def _line(claim: dict[str, Any], causes: set[str]) -> str:
     """Describe a claim. One that holds has numbers only if the paper gives some."""
     line = f"- {cell(claim['text'])}: "
     if claim["verdict"] == HOLDS:
-        return line + (f"holds ({_first_case(claim)})" if _is_numeric(claim) else HOLDS)
+        ours = _first_case(claim).partition(" [")[0]
+        return line + (f"holds ({ours})" if _is_numeric(claim) else HOLDS)
     line += f"**{claim['verdict']}** ({cell(claim['paper'])} / {_first_case(claim)})"
     cause = first_sentence(claim["cause"])
     if cause and cause not in causes:

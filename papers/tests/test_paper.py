@@ -410,7 +410,7 @@ def test_the_numbers_of_the_evidence_are_those_of_the_results(paper: str) -> Non
     page = (RESULTS.parent / f"evidence/{paper}.md").read_text(encoding="utf-8")
     names = files.wanted([paper])
     results = {n: json.loads((RESULTS / f"{n}.json").read_text("utf-8")) for n in names}
-    score = table.score(results.values())
+    score = table.score(list(results.values()))
     sentences = (
         f"Of {score[0]} statements {score[1]} hold, {score[2]} differ and {score[3]} are "
         f"inconclusive. {score[4]} bounds were changed after a result was known.",
