@@ -1,4 +1,4 @@
-//! A list of this crate, to which a program can add entries until the list is read.
+//! A list of schemes to which a program can add entries until the list is read.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 

@@ -7,10 +7,10 @@ use crate::packet::{Packet, PacketId};
 use crate::sink::{DropCause, Level, Sink};
 use crate::units::Time;
 
-/// Makes the methods of [`Sink`] that have plain arguments callable through a trait object.
+/// Makes the methods of [`Sink`] without generic arguments callable through a trait object.
 macro_rules! forward {
     ($($name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
-        /// The methods of [`Sink`] that a switch calls, without generic arguments.
+        /// Methods of [`Sink`] that a switch calls, without generic arguments.
         pub(super) trait DynSink {
             $(fn $name(&mut self, $($arg: $type),*) $(-> $result)?;)*
             fn pfc_sent(&mut self, port: u16, class: u8, frame: PacketId, level: &dyn Fn() -> Level);
@@ -39,7 +39,7 @@ macro_rules! forward {
     };
 }
 
-/// Any driver.
+/// A driver of any type.
 pub struct AnySink<'a>(pub(super) &'a mut dyn DynSink);
 
 forward! {

@@ -11,7 +11,7 @@ use crate::declaration::Declaration;
 use crate::packet::{Arena, Packet, PacketId, SchemeNumber};
 use crate::sink::Sink;
 
-/// The configuration of a hop scheme from another crate.
+/// Configuration of a hop scheme from another crate.
 #[derive(Clone, Debug)]
 pub struct OutsideHopConfig(Arc<dyn AnyConfig>);
 
@@ -26,7 +26,7 @@ impl OutsideHopConfig {
         Self(Arc::new(Own::<H>(config)))
     }
 
-    /// Returns what the scheme declares.
+    /// Returns the declaration of the scheme.
     #[must_use]
     pub fn declaration(&self) -> &dyn Declaration {
         self.0.declaration()
@@ -37,7 +37,7 @@ impl OutsideHopConfig {
     }
 }
 
-/// The configuration of any hop scheme.
+/// Configuration of any hop scheme, as a trait object.
 trait AnyConfig: Debug + Send + Sync {
     fn declaration(&self) -> &dyn Declaration;
     fn state(&self, site: &Site<'_>) -> Box<dyn AnyHop>;
@@ -45,7 +45,7 @@ trait AnyConfig: Debug + Send + Sync {
     fn is_equal(&self, other: &dyn Any) -> bool;
 }
 
-/// The configuration of one hop scheme.
+/// Configuration of one hop scheme.
 #[derive(Debug)]
 struct Own<H: HopScheme>(H::Config);
 
@@ -69,7 +69,7 @@ impl<H: HopScheme> AnyConfig for Own<H> {
     }
 }
 
-/// The methods of [`HopScheme`] for any driver.
+/// Methods of [`HopScheme`] for a driver of any type.
 pub(crate) trait AnyHop: Debug + Send {
     fn number(&self) -> SchemeNumber;
     fn watches(&self) -> Steps;
@@ -153,7 +153,7 @@ impl<H: HopScheme> AnyHop for H {
     }
 }
 
-/// The state of a hop scheme from another crate.
+/// State of a hop scheme from another crate.
 #[derive(Debug)]
 pub(crate) struct OutsideHop(Box<dyn AnyHop>);
 

@@ -34,7 +34,7 @@ pub struct Site<'a> {
     pub ports: &'a [(Rate, Time)],
     /// Size of the largest frame in bytes.
     pub max_frame: u16,
-    /// Its parts.
+    /// Shared parts of the switch: queues, buffer, routes.
     pub core: &'a Pipeline,
 }
 

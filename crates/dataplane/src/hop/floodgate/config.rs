@@ -1,21 +1,21 @@
-//! What Floodgate at a switch is: plain data, one choice per question (`specs/floodgate.md`).
+//! Configuration of Floodgate at a switch, with one field per design choice (`specs/floodgate.md`).
 
 use crate::classes::{DATA_CLASS, TRAFFIC_CLASSES};
 use crate::config::{Alpha, MAX_CLASSES};
 use crate::declaration::{Beside, Declaration, Finding, Needs, NetworkFacts, Queues};
 use crate::units::{Rate, Time};
 
-/// A number of bytes, or a multiple of what a link holds.
+/// A number of bytes, or a multiple of the bytes in flight on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// This many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// This many hop BDPs of the port in question.
+    /// A multiple of the hop BDP of a port.
     HopBdps(Alpha),
 }
 
 impl Amount {
-    /// In bytes, at a port with this rate and one-way propagation.
+    /// Returns the bytes at a port with this rate and one-way propagation delay.
     #[must_use]
     pub const fn bytes(self, (rate, delay_ps): (Rate, Time)) -> u64 {
         match self {
@@ -25,7 +25,7 @@ impl Amount {
     }
 }
 
-/// What a window counts.
+/// Unit of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowUnit {
     /// Packets.
@@ -34,135 +34,139 @@ pub enum WindowUnit {
     Bytes,
 }
 
-/// When a packet's credit is earned.
+/// Time at which a packet earns its credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreditAt {
-    /// When it leaves by its egress port.
+    /// When the packet leaves by its egress port.
     Departure,
-    /// When it joins its egress queue.
+    /// When the packet joins its egress queue.
     Forwarding,
-    /// When it leaves a VOQ, if it was held, else when it leaves by its egress port.
+    /// When the packet leaves a VOQ if it was parked, else when it leaves by its egress port.
     Voq,
 }
 
-/// Credits aggregated by a timer.
+/// Aggregation of credits by a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregation {
-    /// T: time between two frames of a port, ps.
+    /// T: time between two credit frames of a port, in ps.
     pub interval_ps: Time,
-    /// Credits of a port for this many bytes are sent at once.
+    /// Number of bytes whose credits are sent without waiting for the timer; `None`: always wait.
     pub byte_counter: Option<u64>,
-    /// Frames are made at multiples of this time only, ps.
+    /// Period of the packet generator that creates credit frames, in ps; `None`: frames at any
+    /// time.
     pub generator_ps: Option<Time>,
 }
 
-/// How credits go back.
+/// Configuration of credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditConfig {
-    /// Aggregated; `None`: a frame for each packet.
+    /// Aggregation of credits; `None`: one frame for each packet.
     pub aggregation: Option<Aggregation>,
-    /// When they are earned.
+    /// Time at which a credit is earned.
     pub at: CreditAt,
-    /// Withheld while a destination has more than this held (of the fastest port's BDP).
+    /// Parked bytes of a destination above which its credits are withheld (BDP of the fastest
+    /// port).
     pub delay: Option<Amount>,
-    /// Bytes of a frame without any credit.
+    /// Size of a credit frame without entries, in bytes.
     pub frame_bytes: u16,
-    /// Bytes for each destination in it.
+    /// Size of the entry of a destination, in bytes.
     pub entry_bytes: u16,
 }
 
-/// Windows by destination.
+/// Configuration of the windows by destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowConfig {
-    /// What is counted.
+    /// Unit of the windows.
     pub unit: WindowUnit,
-    /// Initial window; a multiple of the hop BDP gets C·T on top where credits are aggregated.
+    /// Initial window. For a multiple of the hop BDP, C·T is added if credits are aggregated.
     pub initial: Amount,
-    /// Entries that destinations are hashed to; `None`: one for each.
+    /// Number of table entries that destinations share by hash; `None`: one entry per destination.
     pub entries: Option<u32>,
-    /// Full windows are cleared from the table at this interval, ps.
+    /// Interval at which entries of full windows are removed from the table, in ps.
     pub clear_ps: Option<Time>,
-    /// How credits go back.
+    /// Configuration of credits.
     pub credit: CreditConfig,
-    /// Packets and credits are numbered, and silence of this length is asked about, ps.
+    /// Timeout after which the upstream switch sends a switchSYN, in ps; `None`: no sequence
+    /// numbers.
     pub numbers_timeout_ps: Option<Time>,
 }
 
-/// Thresholds of pauses that name a destination.
+/// Thresholds of pauses of a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseThresholds {
-    /// Paused above this.
+    /// Bytes above which the destination is paused.
     pub off: Amount,
-    /// Resumed below `off` less this many bytes.
+    /// The destination is resumed this many bytes below `off`.
     pub on_below_bytes: u64,
 }
 
-/// Which bytes pause a host for a destination.
+/// Bytes that pause a host for a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostPauseBy {
-    /// All that are held of the destination.
+    /// All parked bytes of the destination.
     Held,
-    /// Those that came from this very host for it, queued or held.
+    /// The bytes from this host for the destination, queued or parked.
     Ingress,
 }
 
-/// What decides whether a packet is held.
+/// Condition under which a packet is parked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldBy {
-    /// Floodgate: the destination's window.
+    /// Floodgate: the window of the destination has no room.
     Windows(WindowConfig),
-    /// PFC with tag: pauses from downstream that name the destination.
+    /// PFC with tag: a next hop has paused the destination.
     Tags(PauseThresholds),
 }
 
-/// The VOQs of a switch.
+/// Number of VOQs of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Voqs {
-    /// One for each destination that needs one.
+    /// One VOQ for each destination that needs one.
     PerDestination,
-    /// This many.
+    /// A fixed number of VOQs.
     Pool {
-        /// VOQs.
+        /// Number of VOQs.
         count: u16,
-        /// Switches that forward up and down have two groups.
+        /// True if switches that forward both up and down have two groups.
         groups: bool,
     },
 }
 
-/// Which egress queue a released packet joins.
+/// Egress queue of a released packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// That of all packets.
+    /// The ordinary egress queue.
     Shared,
-    /// One of its own, which sends when those of other packets are empty.
+    /// A separate queue, which sends only if the queues of other packets are empty.
     Behind,
 }
 
-/// Floodgate, or PFC with tag, at a switch.
+/// Configuration of Floodgate, or of PFC with tag, at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloodgateConfig {
-    /// What decides.
+    /// Condition under which packets are parked.
     pub by: HoldBy,
-    /// Where packets are held.
+    /// VOQs that store parked packets.
     pub voqs: Voqs,
-    /// Where they go afterwards.
+    /// Egress queue of released packets.
     pub release: Release,
-    /// ECN counts what is held for the egress port.
+    /// True if ECN counts the bytes that are parked for the egress port.
     pub ecn_sees_held: bool,
-    /// INT of a packet that was held tells the bytes of all VOQs.
+    /// True if INT of a parked packet contains the bytes of all VOQs.
     pub int_sees_held: bool,
-    /// Hosts are paused by destination.
+    /// Thresholds of pauses of hosts by destination; `None`: hosts are not paused.
     pub host_pause: Option<PauseThresholds>,
-    /// By what.
+    /// Bytes that pause a host.
     pub host_pause_by: HostPauseBy,
-    /// The ingress pipeline hears of VOQs at multiples of this time, ps.
+    /// Period at which the ingress pipeline learns of changes of the VOQs, in ps; `None`:
+    /// immediately.
     pub vup_ps: Option<Time>,
-    /// Bytes of a frame that pauses or resumes a destination, or requests credits.
+    /// Size of a frame that pauses or resumes a destination, or requests credits, in bytes.
     pub frame_bytes: u16,
 }
 
 impl FloodgateConfig {
-    /// The windows, if they decide.
+    /// Returns the configuration of the windows; `None` for PFC with tag.
     #[must_use]
     pub const fn windows(&self) -> Option<&WindowConfig> {
         match &self.by {
@@ -171,13 +175,13 @@ impl FloodgateConfig {
         }
     }
 
-    /// Whether hosts are paused by what they sent themselves.
+    /// Returns true if hosts are paused depending on the bytes that they sent themselves.
     #[must_use]
     pub fn pauses_by_ingress(&self) -> bool {
         self.host_pause.is_some() && self.host_pause_by == HostPauseBy::Ingress
     }
 
-    /// The practical design of §4 of the paper.
+    /// Practical design of §4 of the paper.
     // FG-02, FG-10, FG-23, FG-26
     pub const PRACTICAL: Self = Self {
         by: HoldBy::Windows(WindowConfig {
@@ -211,7 +215,7 @@ impl FloodgateConfig {
         frame_bytes: 64,
     };
 
-    /// The ideal design of §3.2, with the pauses of §4.3.
+    /// Ideal design of §3.2, with the pauses of §4.3.
     // FG-02, FG-22, FG-40, FG-41
     pub const IDEAL: Self = Self {
         by: HoldBy::Windows(WindowConfig {
@@ -236,7 +240,7 @@ impl FloodgateConfig {
         ..Self::PRACTICAL
     };
 
-    /// PFC with tag (Appendix B), over the VOQs of the practical design.
+    /// PFC with tag (Appendix B), with the VOQs of the practical design.
     // FG-45, FG-46
     pub const TAGS: Self = Self {
         by: HoldBy::Tags(PauseThresholds {
@@ -277,7 +281,7 @@ impl Declaration for FloodgateConfig {
     }
 
     fn network(&self, facts: &NetworkFacts, say: &mut dyn FnMut(Finding)) {
-        // FG-15: one class more for each of data.
+        // FG-15: each data class needs an additional class.
         let data = facts.classes - usize::from(DATA_CLASS);
         if self.release == Release::Behind && facts.classes + data > MAX_CLASSES {
             say(Finding::wrong(
@@ -317,7 +321,8 @@ impl Declaration for FloodgateConfig {
         }
     }
 
-    /// Windows outlive a link only if they know what was sent by it.
+    /// Reports an error without sequence numbers: only with them can windows be corrected after a
+    /// link failure.
     // LNK-06
     fn failing_links(&self, say: &mut dyn FnMut(Finding)) {
         let Some(windows) = self.windows() else {
@@ -341,7 +346,7 @@ impl Declaration for FloodgateConfig {
         }
     }
 
-    // Released packets that wait behind others have one queue.
+    // Released packets with low priority need a single queue.
     fn beside(&self, others: &Beside, say: &mut dyn FnMut(Finding)) {
         let plain = matches!(others.queues, Queues::One | Queues::Hashed);
         if self.release == Release::Behind && !plain {
