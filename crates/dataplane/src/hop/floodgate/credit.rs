@@ -12,7 +12,7 @@ const MOST_IN_FRAME: usize = 66;
 
 /// Credits of one ingress port for one destination.
 #[derive(Clone, Copy, Debug)]
-struct Debt {
+struct Pending {
     dst: u32,
     /// Units earned but not sent yet, and the bytes of their packets.
     units: u32,
@@ -41,7 +41,7 @@ struct Ingress {
 pub(super) struct Credits {
     config: CreditConfig,
     ports: Vec<Ingress>,
-    debts: Vec<Debt>,
+    pending: Vec<Pending>,
     index: MixedMap<u64, u32>,
     /// Units earned but not sent yet, over all ports.
     pub owed: u64,
@@ -81,7 +81,7 @@ impl Credits {
         Self {
             config,
             ports: vec![ingress; ports],
-            debts: Vec::new(),
+            pending: Vec::new(),
             index: MixedMap::default(),
             owed: 0,
             resident: 0,
@@ -91,11 +91,11 @@ impl Credits {
         }
     }
 
-    fn debt(&mut self, port: u16, dst: u32) -> u32 {
-        let next = self.debts.len() as u32;
+    fn entry(&mut self, port: u16, dst: u32) -> u32 {
+        let next = self.pending.len() as u32;
         let nth = *self.index.entry(at(port, dst)).or_insert(next);
         if nth == next {
-            self.debts.push(Debt {
+            self.pending.push(Pending {
                 dst,
                 units: 0,
                 bytes: 0,
@@ -114,20 +114,20 @@ impl Credits {
         self.arrived += u64::from(units);
         self.resident += u64::from(units);
         if let Some(number) = number {
-            let nth = self.debt(port, dst);
-            let debt = &mut self.debts[nth as usize];
-            debt.seen = number;
-            debt.resident += units;
+            let nth = self.entry(port, dst);
+            let entry = &mut self.pending[nth as usize];
+            entry.seen = number;
+            entry.resident += units;
         }
     }
 
     /// Records the number of a switchSYN: the upstream switch has sent all units up to it.
     // FG-33
     pub fn asked(&mut self, port: u16, dst: u32, number: u32) {
-        let nth = self.debt(port, dst);
-        let debt = &mut self.debts[nth as usize];
-        if number.wrapping_sub(debt.seen) as i32 > 0 {
-            debt.seen = number;
+        let nth = self.entry(port, dst);
+        let entry = &mut self.pending[nth as usize];
+        if number.wrapping_sub(entry.seen) as i32 > 0 {
+            entry.seen = number;
         }
     }
 
@@ -142,22 +142,22 @@ impl Credits {
         numbered: bool,
         withheld: bool,
     ) -> bool {
-        let nth = self.debt(port, dst);
-        let debt = &mut self.debts[nth as usize];
+        let nth = self.entry(port, dst);
+        let entry = &mut self.pending[nth as usize];
         if numbered {
             // FG-31: the number in a credit covers packets that have left this switch.
             debug_assert!(
-                debt.resident >= units,
+                entry.resident >= units,
                 "units of destination {dst} in this switch"
             );
-            debt.resident -= units;
+            entry.resident -= units;
         }
         let ingress = &mut self.ports[port as usize];
-        if debt.units == 0 {
+        if entry.units == 0 {
             ingress.due.push(nth);
         }
-        debt.units += units;
-        debt.bytes += u64::from(bytes);
+        entry.units += units;
+        entry.bytes += u64::from(bytes);
         debug_assert!(
             self.resident >= u64::from(units),
             "units of all destinations in this switch"
@@ -214,8 +214,8 @@ impl Credits {
             return self.config.aggregation.is_none();
         };
         let ingress = &mut self.ports[port as usize];
-        let debts = ingress.due.iter().map(|&nth| &self.debts[nth as usize]);
-        ingress.ready_bytes = debts.filter(|d| !withheld(d.dst)).map(|d| d.bytes).sum();
+        let pending = ingress.due.iter().map(|&nth| &self.pending[nth as usize]);
+        ingress.ready_bytes = pending.filter(|d| !withheld(d.dst)).map(|d| d.bytes).sum();
         ingress.ready_bytes >= enough
     }
 
@@ -230,31 +230,31 @@ impl Credits {
         out: &mut Vec<Credit>,
     ) {
         let ingress = &mut self.ports[port as usize];
-        let (debts, owed, told, kept) = (
-            &mut self.debts,
+        let (pending, owed, told, kept) = (
+            &mut self.pending,
             &mut self.owed,
             &mut self.told,
             &mut self.withheld,
         );
         ingress.due.retain(|&nth| {
-            let debt = &mut debts[nth as usize];
-            if withheld(debt.dst) {
+            let entry = &mut pending[nth as usize];
+            if withheld(entry.dst) {
                 *kept += 1;
                 return true;
             }
             out.push(Credit {
-                dst: debt.dst,
-                units: debt.units,
-                number: debt.seen.wrapping_sub(debt.resident),
+                dst: entry.dst,
+                units: entry.units,
+                number: entry.seen.wrapping_sub(entry.resident),
             });
             debug_assert!(
-                *owed >= u64::from(debt.units),
+                *owed >= u64::from(entry.units),
                 "units that no credit was sent for"
             );
-            *owed -= u64::from(debt.units);
-            *told += u64::from(debt.units);
-            debt.units = 0;
-            debt.bytes = 0;
+            *owed -= u64::from(entry.units);
+            *told += u64::from(entry.units);
+            entry.units = 0;
+            entry.bytes = 0;
             false
         });
         ingress.ready_bytes = 0;
@@ -268,18 +268,18 @@ impl Credits {
     /// Returns the credit that answers a switchSYN. It contains no units if they are withheld.
     // FG-33
     pub fn answer(&mut self, port: u16, dst: u32, withheld: bool) -> Credit {
-        let nth = self.debt(port, dst);
-        let debt = &mut self.debts[nth as usize];
-        let number = debt.seen.wrapping_sub(debt.resident);
+        let nth = self.entry(port, dst);
+        let entry = &mut self.pending[nth as usize];
+        let number = entry.seen.wrapping_sub(entry.resident);
         if withheld {
             return Credit {
                 dst,
                 units: 0,
-                number: number.wrapping_sub(debt.units),
+                number: number.wrapping_sub(entry.units),
             };
         }
-        let units = std::mem::take(&mut debt.units);
-        debt.bytes = 0;
+        let units = std::mem::take(&mut entry.units);
+        entry.bytes = 0;
         debug_assert!(
             self.owed >= u64::from(units),
             "units that no credit was sent for"
@@ -293,7 +293,7 @@ impl Credits {
     /// Returns true if a port has unsent credits for a destination.
     pub fn owes(&self, port: u16, dst: u32) -> bool {
         let nth = self.index.get(&at(port, dst));
-        nth.is_some_and(|&nth| self.debts[nth as usize].units > 0)
+        nth.is_some_and(|&nth| self.pending[nth as usize].units > 0)
     }
 
     /// Returns the size of a credit frame with this number of destinations, in bytes.
@@ -309,7 +309,7 @@ impl Credits {
 
     /// Returns the number of entries, for the report of memory.
     pub fn entries(&self) -> usize {
-        self.debts.len()
+        self.pending.len()
     }
 }
 

@@ -12,9 +12,9 @@ struct Stream {
     sent: u32,
     credited: u32,
     /// Time of the last credit or switchSYN, or of the start of sending.
-    heard_ps: Time,
+    credited_ps: Time,
     /// True if a timer is set for this stream.
-    watched: bool,
+    has_timer: bool,
 }
 
 /// Action when the timer of a stream expires.
@@ -67,18 +67,18 @@ impl Numbers {
                 dst,
                 sent: 0,
                 credited: 0,
-                heard_ps: now,
-                watched: false,
+                credited_ps: now,
+                has_timer: false,
             });
         }
         let stream = &mut self.streams[nth as usize];
         if stream.sent == stream.credited {
-            stream.heard_ps = now;
+            stream.credited_ps = now;
         }
         stream.sent = stream.sent.wrapping_add(units);
         self.in_flight += u64::from(units);
-        let alarm = (!stream.watched).then_some((now + self.timeout_ps, nth));
-        stream.watched = true;
+        let alarm = (!stream.has_timer).then_some((now + self.timeout_ps, nth));
+        stream.has_timer = true;
         (stream.sent, alarm)
     }
 
@@ -90,7 +90,7 @@ impl Numbers {
             return 0;
         };
         let stream = &mut self.streams[nth as usize];
-        stream.heard_ps = now;
+        stream.credited_ps = now;
         let units = number.wrapping_sub(stream.credited);
         if units > stream.sent.wrapping_sub(stream.credited) {
             return 0; // an outdated credit
@@ -126,14 +126,14 @@ impl Numbers {
     pub fn silence(&mut self, now: Time, nth: u32) -> Silence {
         let stream = &mut self.streams[nth as usize];
         if stream.sent == stream.credited {
-            stream.watched = false;
+            stream.has_timer = false;
             return Silence::Over;
         }
-        let until = stream.heard_ps + self.timeout_ps;
+        let until = stream.credited_ps + self.timeout_ps;
         if until > now {
             return Silence::Until(until);
         }
-        stream.heard_ps = now;
+        stream.credited_ps = now;
         Silence::Ask(stream.port, stream.dst, stream.sent, now + self.timeout_ps)
     }
 

@@ -141,7 +141,7 @@ impl Pool {
         from + ((u64::from(mix32(dst)) * u64::from(to - from)) >> 32) as u32
     }
 
-    fn join(&mut self, dst: u32, below: bool) -> u32 {
+    fn assign(&mut self, dst: u32, below: bool) -> u32 {
         let voq = self.choose(dst, below);
         let v = &mut self.voqs[voq as usize];
         if v.users == 0 {
@@ -166,7 +166,7 @@ impl Pool {
         hot.next = NO_PACKET;
         let (dst, size) = (hot.dst, u64::from(hot.size));
         if !self.held.contains_key(&dst) {
-            self.join(dst, below);
+            self.assign(dst, below);
         }
         let Some(held) = self.held.get_mut(&dst) else {
             return;

@@ -29,11 +29,11 @@ struct Port {
     /// Counting number: IRC's output is 1 from this number of departures.
     enough: u64,
     /// SH (state holder): true for a victim port.
-    held: bool,
+    is_victim: bool,
     /// Classes that the port pauses, as a bit set. SH stays reset while it is not empty.
     pausing: ClassSet,
     /// True until the first RESUME, if the port cannot become a victim before it.
-    waits: bool,
+    awaits_resume: bool,
 }
 
 /// Circuits of all ports of a switch.
@@ -62,9 +62,9 @@ impl Victims {
             departed: 0,
             was_enough: false,
             enough: counting_number(&config, rate, max_frame),
-            held: false,
+            is_victim: false,
             pausing: 0,
-            waits: config.unpaused_waits, // SPFC-16
+            awaits_resume: config.unpaused_waits, // SPFC-16
         };
         Self {
             config,
@@ -84,7 +84,7 @@ impl Victims {
         let whole = (now - p.ends_ps) / interval_ps;
         // If several intervals have ended, the last one had no departures.
         p.was_enough = whole == 0 && p.departed >= p.enough;
-        p.held = p.pausing == 0 && !p.waits && p.was_enough;
+        p.is_victim = p.pausing == 0 && !p.awaits_resume && p.was_enough;
         p.departed = 0;
         p.ends_ps += (whole + 1) * interval_ps;
     }
@@ -93,7 +93,7 @@ impl Victims {
     #[inline]
     pub fn is_victim(&mut self, now: Time, port: u16) -> bool {
         self.advance(now, port);
-        self.ports[port as usize].held
+        self.ports[port as usize].is_victim
     }
 
     /// Returns the same as `is_victim`, but changes no state. Used for reports.
@@ -101,10 +101,10 @@ impl Victims {
     pub fn looks_victim(&self, now: Time, port: u16) -> bool {
         let p = &self.ports[port as usize];
         match now.checked_sub(p.ends_ps) {
-            None => p.held,
+            None => p.is_victim,
             Some(over) => {
                 let enough = over < self.config.interval_ps && p.departed >= p.enough;
-                enough && p.pausing == 0 && !p.waits
+                enough && p.pausing == 0 && !p.awaits_resume
             }
         }
     }
@@ -126,7 +126,7 @@ impl Victims {
         self.advance(now, port);
         let p = &mut self.ports[port as usize];
         p.pausing |= 1 << class;
-        std::mem::take(&mut p.held)
+        std::mem::take(&mut p.is_victim)
     }
 
     /// Records a RESUME of a class.
@@ -136,16 +136,16 @@ impl Victims {
         let at_once = self.config.resumes_at_once;
         let p = &mut self.ports[port as usize];
         p.pausing &= !(1 << class);
-        p.waits = false;
+        p.awaits_resume = false;
         if at_once && p.pausing == 0 {
-            p.held = p.was_enough || p.departed >= p.enough;
+            p.is_victim = p.was_enough || p.departed >= p.enough;
         }
     }
 
     /// Compares the paused classes of the circuits with those of PFC, given as bit sets per port.
     // AUD-01
-    pub fn audit(&self, told: &[ClassSet]) -> Option<String> {
-        let ports = (0u16..).zip(told);
+    pub fn audit(&self, paused: &[ClassSet]) -> Option<String> {
+        let ports = (0u16..).zip(paused);
         let mut wrong = ports.filter(|&(port, &classes)| self.pausing(port) != classes);
         wrong.next().map(|(port, classes)| {
             format!(
@@ -221,9 +221,9 @@ mod tests {
             (true, true, true, false),
         ] {
             let mut v = three();
-            v.ports[0].held = before;
+            v.ports[0].is_victim = before;
             (0..if full { 3 } else { 2 }).for_each(|_| v.departed(10, 0, 1000));
-            assert_eq!(v.is_victim(20, 0), before, "held within the interval");
+            assert_eq!(v.is_victim(20, 0), before, "constant within the interval");
             if reset {
                 assert_eq!(v.paused(30, 0, 2), before);
                 assert!(!v.is_victim(30, 0), "a pause resets at once");
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    // SPFC-12: after a RESUME the state holder waits for the end of the interval.
+    // SPFC-12: after a RESUME the state holder awaits_resume for the end of the interval.
     #[test]
     fn a_resume_frees_the_state_holder_but_sets_nothing() {
         let mut v = three();
@@ -298,7 +298,7 @@ mod tests {
         let end = v.ports[0].ends_ps;
         assert!(v.is_victim(end, 0));
         let mut v = three();
-        v.ports[0].waits = true;
+        v.ports[0].awaits_resume = true;
         (0..3).for_each(|_| v.departed(1, 0, 1000));
         assert!(!v.is_victim(end, 0));
         v.paused(end + 1, 0, 2);
