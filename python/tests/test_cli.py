@@ -669,6 +669,39 @@ def test_examples_have_valid_options(name: str) -> None:
             group.make_context(group.name, words)
 
 
+def commands_of(group: click.Group) -> Iterator[tuple[str, click.Command]]:
+    """Yield all commands, also those in groups, with their names."""
+    context = click.Context(group)
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {inner}", one) for inner, one in commands_of(command))
+        else:
+            command.get_params(context)
+            yield name, command
+
+
+def test_every_command_prints_json(command: Backwater, comparison: Runs, tmp_path: Path) -> None:
+    lacking = {
+        name
+        for name, one in commands_of(app)
+        if not any("--json" in parameter.opts for parameter in one.params)
+    }
+    assert lacking == {"schema"}  # It prints nothing else.
+    (tmp_path / "ring.goal").write_text(
+        "num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 8b from 0 }"
+    )
+    run, out = comparison["bfc"].path, tmp_path / "out"
+    files = json.loads(command("export", "ns3", run, "-o", out, "--json").stdout)["files"]
+    assert sorted(map(Path, files)) == sorted(out.iterdir())
+    path = tmp_path / "first.toml"
+    init = json.loads(command("init", path, "--yes", "--json").stdout)
+    assert init == {"scenario": str(path), "schemes": init["schemes"], "problems": []}
+    said = command("import", "goal", tmp_path / "ring.goal", "-o", tmp_path / "goal.toml", "--json")
+    assert json.loads(said.stdout)["scenario"] == str(tmp_path / "goal.toml"), said.stderr
+    lua = json.loads(command("dissector", "--json").stdout)["dissector"]
+    assert Path(lua).is_file()
+
+
 def test_show_prints_the_table_of_existing_results(
     command: Backwater, comparison: Runs, tmp_path: Path
 ) -> None:

@@ -218,9 +218,9 @@ def test_explain_says_it_in_words(command: Backwater, fabric: Path) -> None:
 
 
 def said_of(fabric: Path, scheme: str, *overrides: str) -> str:
-    facts = backwater.Scenario(fabric, overrides, scheme=scheme).thresholds()
-    costs = backwater.Scenario(fabric, overrides, scheme=scheme).resources(packet_bytes=1000)
-    text = "\n".join(thresholds.lines(facts, costs))
+    given = backwater.Scenario(fabric, overrides, scheme=scheme)
+    facts, costs = given.thresholds(), given.resources(packet_bytes=1000)
+    text = "\n".join(thresholds.lines(facts, costs, given.values["scheme"]))
     assert max(map(len, text.splitlines())) <= thresholds.WIDTH
     return re.sub(r" {2,}|\n {2,}", " ", text)
 
@@ -256,6 +256,26 @@ def test_each_relation_of_the_thresholds_has_its_sentence(fabric: Path) -> None:
     assert "a queue that is alone at its port is paused at 25 KB" in bfc
     soon = said_of(fabric, "dcqcn", "scheme.go-back-n.timeout=100us")
     assert "a sender can time out although nothing is lost" in soon
+
+
+# SWIFT-13: base target and one switch; SWIFT-14: flow scaling; SWIFT-15: endpoint target.
+# BOLT-02: three packets of 1056 B; LLR-11: 25,000 B of 2 us, three frames of 1048 B, 2048 B and 8 B
+# of an acknowledgement; LLR-12: two round trips of 2 us and the last 5200 B.
+def test_targets_of_swift_thresholds_of_bolt_and_buffers_of_llr_are_shown(fabric: Path) -> None:
+    swift = said_of(fabric, "swift", "scheme.swift.hop=3us")
+    assert "23 µs on the longest path, with 1 of them, 5.5 times the base RTT" in swift
+    assert "flow scaling adds 100 µs" in swift
+    assert "the target of the delay in both hosts is 100 µs" in swift
+    late = said_of(fabric, "swift", "scheme.swift.base_target=1us", "scheme.swift.fs_range=off")
+    assert "below the base RTT" in late
+    assert "flow scaling" not in late
+    bolt = said_of(fabric, "bolt")
+    assert "3.17 KB or more in its queue (3 packets, 253 ns of 100 Gbps)" in bolt
+    assert "5 KB or more" in said_of(fabric, "bolt", "scheme.bolt-switch.threshold=5KB")
+    llr = said_of(fabric, "dcqcn", "scheme.link=llr")
+    assert "at 100 Gbps and 1 µs: a port keeps up to 30.2 KB" in llr
+    assert "after 4.83 µs without progress" in llr
+    assert "LLR" not in said_of(fabric, "dcqcn")
 
 
 def test_every_scheme_can_be_explained(fabric: Path) -> None:

@@ -14,6 +14,7 @@ from campaigns import SHORT, short
 import backwater
 from backwater import Results, Scenario
 from backwater.results import columns, ranking
+from conftest import Backwater
 
 
 @pytest.fixture
@@ -104,6 +105,34 @@ def test_a_wrong_argument_is_named(
     assert not Path("out/short-compare").exists()
 
 
+def test_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(backwater.ScenarioError) as error:
+        Scenario(tmp_path / "nope.toml")
+    assert [one["code"] for one in error.value.problems] == ["unreadable"]
+
+
+def test_one_word_stands_for_a_list_of_one(scenario: Path) -> None:
+    assert Scenario(scenario, ["scheme.link=llr"]).values["scheme"]["link"] == "llr"
+    for key, known in (("link", "llr"), ("control", "timely")):
+        (problem,) = Scenario(scenario, [f"scheme.{key}=foo"]).check()
+        assert (problem["code"], known in problem["hint"]) == ("unknown-name", True)
+
+
+def test_a_note_is_one_line_of_check_and_no_warning_of_a_run(
+    scenario: Path, command: Backwater
+) -> None:
+    fast = Scenario(scenario, {"topology.link.rate": "400Gbps"}, scheme="dcqcn")
+    notes = fast.check()
+    assert {note["severity"] for note in notes} == {"note"}
+    assert [note["key"] for note in notes] == ["scheme.mtu", "scheme.pfc.response"]
+    words = (scenario, "--scheme", "dcqcn", "--set", "topology.link.rate=400Gbps")
+    checked = command("check", *words)
+    assert (checked.returncode, checked.stdout) == (0, f"{scenario}: ok, 2 notes\n")
+    assert checked.stderr.splitlines() == [note["text"] for note in notes]
+    run = command("run", *words, "-o", scenario.with_name("fast"))
+    assert (run.returncode, "note: " in run.stderr) == (0, False)
+
+
 def test_errors_of_a_dict_name_no_temporary_file() -> None:
     (problem, *_) = Scenario({"nam": "x"}).check()
     assert problem["source"] == "<scenario>"
@@ -154,13 +183,36 @@ def test_frames_can_be_those_of_pandas(many: Results) -> None:
 
 def test_columns_have_units_and_earlier_names(many: Results) -> None:
     described = backwater.columns()
-    assert set(described["name"]) >= {*many.runs.columns[6:]}
+    counters = {name for name in many.runs.columns if name.startswith(columns.COUNTERS)}
+    assert set(described["name"]) >= {*many.runs.columns[6:]} - counters
     assert described["about"].str.ends_with(".").all()
     assert columns.column("slowdown_short_p99") is columns.column("fct.short.p99")
     assert columns.column("fct.short.slowdown.p99") is columns.column("fct.short.p99")
     with pytest.raises(backwater.InputError, match=r"did you mean `fct\.short\.p99`"):
         columns.column("fct.short.p98")
     assert len({one.name for one in columns.COLUMNS}) == len(columns.COLUMNS)
+
+
+def test_each_counter_of_the_summaries_has_a_column(many: Results, command: Backwater) -> None:
+    first = many.points[0]
+    counted = many.files(first.key).summary["counters"]
+    row = many.runs.row(0, named=True)
+    assert counted["acks"] > 0
+    assert {name: row[f"counters.{name}"] for name in counted} == counted
+    # Summaries omit some counters that are 0: if one run has it, the others have 0.
+    many.rows[first.key]["counters.seldom"] = 7
+    try:
+        values = many.values("counters.seldom").values()
+        assert sorted(v for by_seed in values for v in by_seed.values()) == [0] * 7 + [7]
+    finally:
+        del many.rows[first.key]["counters.seldom"]
+    ranked = ranking.rank(many, maximize="counters.acks", subject_to=["counters.timeouts=0"])
+    assert ranked is not None
+    assert ranked.column.name == "counters.acks"
+    shown = command("show", many.path, "--columns", "counters.acks,digest")
+    assert f"{row['counters.acks']:,}" in shown.stdout
+    wrong = command("show", many.path, "--columns", "counters.ack")
+    assert (wrong.returncode, "counters.acks" in wrong.stderr) == (2, True)
 
 
 def test_several_scenarios_have_a_coordinate(scenario: Path) -> None:
@@ -171,7 +223,9 @@ def test_several_scenarios_have_a_coordinate(scenario: Path) -> None:
     assert both.runs["run.flows"].to_list() == [4, 6]
 
 
-def test_results_of_several_directories_are_opened_together(scenario: Path) -> None:
+def test_results_of_several_directories_are_opened_together(
+    scenario: Path, command: Backwater
+) -> None:
     places = [scenario.with_name(name) for name in ("a", "b")]
     for seed, place in enumerate(places):
         backwater.run(Scenario(scenario, seed=seed), out=place)
@@ -179,6 +233,10 @@ def test_results_of_several_directories_are_opened_together(scenario: Path) -> N
     assert found.runs["results"].to_list() == [str(place) for place in places]
     page = found.report(scenario.with_name("both.html"))
     assert "Ranked by the mean" in page.read_text(encoding="utf-8")
+    shown = command("show", *places).stdout
+    for run in found.labelled().values():  # The table of both, and their ranking.
+        assert f"digest {run.digest}" in shown
+    assert "95 % interval" in shown
 
 
 def test_invalid_combinations_are_skipped_and_listed(scenario: Path) -> None:
@@ -195,11 +253,16 @@ def test_invalid_combinations_are_skipped_and_listed(scenario: Path) -> None:
 # --- The ranking -----------------------------------------------------------------------------
 
 
+class _Fake(Results):
+    def is_ideal(self, scheme: str) -> bool:
+        return scheme == "ideal"
+
+
 def fake(values: dict[str, list[float]], pauses: dict[str, int]) -> Results:
     """Return results of some schemes with a column per seed."""
     from backwater.results.results import Point
 
-    found = Results.__new__(Results)
+    found = _Fake.__new__(_Fake)
     found.path, found.keys, found.about = Path("fake"), [], {"name": "fake", "axes": []}
     found.points, found.rows, found.failed, found._partial, found._files = [], {}, {}, {}, {}
     for scheme, by_seed in values.items():
@@ -223,6 +286,16 @@ def test_the_ranking_marks_a_winner_only_if_the_seeds_decide_it() -> None:
     assert single is not None
     assert not single.decided
     assert "One seed" in ranking.sentence(one, single)
+
+
+def test_a_scheme_with_unlimited_buffers_is_ideal(scenario: Path) -> None:
+    out = scenario.with_name("ideal")
+    schemes = ["ideal-fq", "hpcc"]
+    found = backwater.run(scenario, schemes=schemes, out=out, report=False)
+    assert [found.is_ideal(name) for name in schemes] == [True, False]
+    changed = Scenario(scenario, ["scheme.admission=unlimited"], scheme="fixed-window")
+    alone = backwater.run(changed, out=scenario.with_name("alone"))
+    assert alone.is_ideal("fixed-window")
 
 
 def test_what_breaks_a_bound_comes_last() -> None:

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use scenario::estimate::{Failure, estimate_file, estimate_scenario};
 use scenario::resources::{RECIRCULATED_BYTES, RECIRCULATION_LIMIT};
-use scenario::{Changes, LinkEpoch, Options, Problem, RunError, Scenario, ScenarioError, Severity};
+use scenario::{Changes, LinkEpoch, Options, Problem, RunError, Scenario, ScenarioError};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn resolve(
     Ok((scenario.resolved, warnings))
 }
 
-/// Returns all errors and warnings of a scenario.
+/// Returns all errors, or all warnings and notes, of a scenario.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, seed=None, scheme=None, profile=None))]
 fn check<'py>(
@@ -84,7 +84,7 @@ fn check<'py>(
         profile,
     };
     let problems = match py.detach(|| Scenario::load(&path, &changes)) {
-        Ok(scenario) => scenario.warnings,
+        Ok(scenario) => [scenario.warnings, scenario.notes].concat(),
         Err(error) => error.problems,
     };
     problem_list(py, &problems)
@@ -601,7 +601,7 @@ fn problem_list<'py>(py: Python<'py>, problems: &[Problem]) -> PyResult<Bound<'p
     let list = PyList::empty(py);
     for problem in problems {
         let entry = PyDict::new(py);
-        entry.set_item("severity", severity(problem.severity))?;
+        entry.set_item("severity", problem.severity.name())?;
         entry.set_item("code", problem.code.name())?;
         entry.set_item("key", &problem.key)?;
         entry.set_item("message", &problem.message)?;
@@ -616,13 +616,6 @@ fn problem_list<'py>(py: Python<'py>, problems: &[Problem]) -> PyResult<Bound<'p
         list.append(entry)?;
     }
     Ok(list)
-}
-
-fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    }
 }
 
 fn scheme_entry(preset: &scenario::Preset) -> Value {

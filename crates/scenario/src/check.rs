@@ -17,6 +17,7 @@ use fabric::workload::can_share_queue_pairs;
 use traffic::Hosts;
 use traffic::operations::QueuePairs;
 
+use crate::check_defaults;
 use crate::check_flows;
 use crate::check_links;
 use crate::findings::Findings;
@@ -55,6 +56,7 @@ pub(crate) fn network(
         in_network::check(spec, graph, &context.noted.borrow(), facts, &mut findings);
     }
     pipelines(spec, &config, &mut findings);
+    check_defaults::defaults(spec, graph, &config, &mut findings);
     ingresses(spec, &config, &mut findings);
     let last_start = spec
         .traffic

@@ -42,6 +42,11 @@ impl Findings<'_> {
         }
     }
 
+    /// Adds a note about a value that is valid and unusual.
+    pub(crate) fn note(&mut self, keys: &[&str], message: String, hint: &str) {
+        self.add(Severity::Note, Code::Unusual, keys, message, hint);
+    }
+
     pub(crate) fn warn(&mut self, keys: &[&str], message: String, hint: &str) {
         self.add(Severity::Warning, Code::Doubtful, keys, message, hint);
     }

@@ -512,11 +512,15 @@ fn finish(
         problems.retain(|p| p.severity == Severity::Error);
         return Err(ScenarioError { problems });
     }
+    let (notes, warnings) = problems
+        .into_iter()
+        .partition(|p| p.severity == Severity::Note);
     match read {
         Some((spec, graph)) => Ok(Scenario {
             spec,
             graph,
-            warnings: problems,
+            warnings,
+            notes,
             resolved,
         }),
         // Every failure reports an error. This catches a failure that does not.

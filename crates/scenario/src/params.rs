@@ -281,6 +281,12 @@ fn word_or(node: &Node, param: &Param) -> Read<Value> {
     {
         return Ok(Value::Word(word));
     }
+    // A word may stand for a list of one, so that a wrong word is not reported as a missing list.
+    let is_text = matches!(node.value, document::Value::String(_));
+    if is_text && matches!(param.kind, Kind::List(Kind::Word(_))) && !param.words.is_empty() {
+        let words: Vec<_> = param.words.iter().map(|word| (*word, *word)).collect();
+        return choice(node, &words).map(Value::Word);
+    }
     value(node, &param.kind).map_err(|mut refusal| {
         let words = param.words.iter().map(|word| format!("\"{word}\""));
         let choices: Vec<String> = words.chain(refusal.hint).collect();

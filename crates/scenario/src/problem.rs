@@ -83,6 +83,20 @@ pub enum Severity {
     Error,
     /// The scenario can run, but perhaps not as intended.
     Warning,
+    /// A value is valid, and real networks of this kind have another. Runs do not show notes.
+    Note,
+}
+
+impl Severity {
+    /// Name of the severity for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
 }
 
 /// Code of a [`Problem`] for programs. Codes are stable; messages are for people and may change.
@@ -114,6 +128,8 @@ pub enum Code {
     LeftOut,
     /// The scenario can run, but perhaps not as intended.
     Doubtful,
+    /// A value is valid, and real networks of this kind have another.
+    Unusual,
 }
 
 impl Code {
@@ -132,6 +148,7 @@ impl Code {
         Self::ImpossibleSet,
         Self::LeftOut,
         Self::Doubtful,
+        Self::Unusual,
     ];
 
     /// Name of the code for programs.
@@ -182,14 +199,18 @@ impl Code {
                 "doubtful",
                 "The scenario can be run, but its results may not be what you intend.",
             ),
+            Self::Unusual => (
+                "unusual",
+                "A note: the value is valid, and real networks of this kind have another.",
+            ),
         }
     }
 }
 
-/// One error or warning.
+/// One error, warning or note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Error or warning.
+    /// Error, warning or note.
     pub severity: Severity,
     /// Kind of the problem, for programs.
     pub code: Code,
@@ -219,10 +240,12 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
+        if self.severity == Severity::Note {
+            // A note has one line, without its position.
+            let hint = self.hint.as_deref().map(|hint| format!("; {hint}"));
+            return write!(f, "note: {}{}", self.message, hint.unwrap_or_default());
+        }
+        let word = self.severity.name();
         write!(f, "{word}: {}", self.message)?;
         if let Some(at) = &self.at {
             let (line, column) = at.line_column();

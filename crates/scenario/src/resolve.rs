@@ -72,9 +72,11 @@ impl Writer<'_> {
     fn was_read(&self, path: &str) -> bool {
         let below = format!("{path}.");
         let origins = self.context.origins.borrow();
-        let mut from = origins.range(path.to_owned()..);
-        from.next()
-            .is_some_and(|(p, _)| p == path || p.starts_with(&below))
+        // The first path from `path` on can be that of another table, such as `scheme.pfc-tag.frame`
+        // for `scheme.pfc`.
+        let inside = origins.range(below.clone()..).next();
+        origins.contains_key(path)
+            || inside.is_some_and(|(p, _)| p.starts_with(&below))
             || self.context.computed.borrow().contains_key(path)
     }
 

@@ -72,6 +72,8 @@ pub struct Scenario {
     pub graph: Arc<Graph>,
     /// Warnings about the scenario.
     pub warnings: Vec<Problem>,
+    /// Notes about valid values that real networks of this kind do not have.
+    pub notes: Vec<Problem>,
     /// The scenario as TOML with all values and their origins.
     pub resolved: String,
 }

@@ -13,6 +13,7 @@ use fabric::paths::Paths;
 use fabric::topology::Graph;
 use serde_json::{Value, json};
 
+use crate::in_network::longest_path;
 use crate::scheme::SchemeConfig;
 use crate::spec::Scenario;
 
@@ -27,6 +28,8 @@ pub struct Thresholds {
     pub base_rtt_ps: Time,
     /// Round trip that the congestion controls use in ps, if it is the same for all.
     pub control_rtt_ps: Option<Time>,
+    /// Maximum number of switches on a shortest path between two hosts.
+    pub hops: usize,
     /// Bytes of the largest frame, with headers and INT.
     pub frame_bytes: u16,
     /// Bytes of an ACK.
@@ -81,6 +84,8 @@ pub struct PortThresholds {
     pub headroom_bytes: Option<u64>,
     /// ECN thresholds of the egress, if any.
     pub ecn: Option<Red>,
+    /// Bytes and timer (ps) of the replay buffer, if the link repeats lost frames.
+    pub replay: Option<(u64, Time)>,
 }
 
 impl Scenario {
@@ -102,6 +107,7 @@ impl Scenario {
                 BaseRtt::Network => Some(base_rtt_ps),
                 _ => None,
             },
+            hops: longest_path(graph, if graph.is_regular() { 1 } else { usize::MAX }),
             frame_bytes: config.switch.max_frame,
             ack_bytes: spec.scheme.ack_bytes,
             timeout_ps: spec.scheme.recovery.shortest_timeout_ps(),
@@ -119,7 +125,7 @@ impl Thresholds {
         json!({
             "hosts": self.hosts, "host_bps": self.host_bps,
             "base_rtt_ps": self.base_rtt_ps, "control_rtt_ps": self.control_rtt_ps,
-            "frame_bytes": self.frame_bytes, "ack_bytes": self.ack_bytes,
+            "hops": self.hops, "frame_bytes": self.frame_bytes, "ack_bytes": self.ack_bytes,
             "timeout_ps": self.timeout_ps,
             "admission": admission(&self.admission),
             "pausable_classes": self.pausable_classes,
@@ -142,9 +148,12 @@ fn port(p: &PortThresholds) -> Value {
     let ecn = p.ecn.map(|red| {
         json!({ "kmin_bytes": red.kmin_bytes, "kmax_bytes": red.kmax_bytes, "pmax": red.pmax })
     });
+    let replay = p
+        .replay
+        .map(|(bytes, timer_ps)| json!({ "bytes": bytes, "timer_ps": timer_ps }));
     json!({
         "count": p.count, "rate_bps": p.rate_bps, "delay_ps": p.delay_ps, "to_host": p.to_host,
-        "headroom_bytes": p.headroom_bytes, "ecn": ecn,
+        "headroom_bytes": p.headroom_bytes, "ecn": ecn, "replay": replay,
     })
 }
 
@@ -238,6 +247,12 @@ fn one(name: String, count: u32, kind: &[Kind], config: &SwitchConfig) -> Switch
             ecn: config.ecn.as_ref().and_then(|ecn| {
                 let of_rate = ecn.profiles.iter().find(|(rate, _)| *rate == link.0);
                 of_rate.map(|(_, red)| *red)
+            }),
+            // LLR-11, LLR-12
+            replay: config.link.replay.map(|llr| {
+                let frame = config.max_frame;
+                let bytes = llr.bytes_of(link.0, delay_ps, frame);
+                (bytes, llr.timer_of(link.0, delay_ps, frame))
             }),
         })
         .count += 1;

@@ -315,6 +315,24 @@ impl StepsSpec {
             })
         })
     }
+
+    /// Returns kind, algorithm and group of each collective; without a group all ranks take part.
+    pub(crate) fn collective_groups(
+        &self,
+    ) -> impl Iterator<Item = (CollectiveKind, Option<&str>, Option<&Group>)> {
+        self.steps.iter().flat_map(move |step| {
+            let found = match &step.work {
+                StepWork::Collective {
+                    kind, algorithm, ..
+                } => Some((*kind, algorithm.as_deref())),
+                _ => None,
+            };
+            found.into_iter().flat_map(move |(kind, algorithm)| {
+                of_groups(&step.groups)
+                    .map(move |group| (kind, algorithm, group.map(|g| &self.groups[g as usize])))
+            })
+        })
+    }
 }
 
 /// Returns the groups of a step in the form of the engine.

@@ -558,3 +558,61 @@ link = { rate = "400Gbps", delay = "1us" }
     let scenario = parse(&text).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(scenario.spec.workloads[0].relay, Some(4));
 }
+
+const RAILS: &str = r#"
+name = "rails"
+switch = { buffer = "128MB" }
+topology = { kind = "rail-optimised", servers = 4, gpus_per_server = 4, spines = 4, link = { rate = "400Gbps", delay = "1us" }, scale_up = { rate = "2400Gbps", delay = "500ns" } }
+scheme = { preset = "dcqcn", mtu = "4096B", pfc = { response = "500ns" } }
+[[workload]]
+name = "w"
+collective = "all-reduce"
+size = "1MB"
+"#;
+
+/// Returns the keys of the notes about a scenario.
+fn noted(text: &str) -> Vec<String> {
+    let scenario = parse(text).unwrap_or_else(|e| panic!("{text}\n{e}"));
+    assert_eq!(scenario.warnings, [], "{text}");
+    (scenario.notes.into_iter().map(|note| note.key)).collect()
+}
+
+#[test]
+fn a_note_names_each_value_that_fast_fabrics_do_not_have() {
+    let all_rails = "algorithm = \"ring:channels=4,server=4\"\nsize";
+    let good = RAILS.replace("size", all_rails);
+    assert_eq!(noted(&good), [""; 0]);
+    assert_eq!(noted(&good.replace("4096B", "1000B")), ["scheme.mtu"]);
+    let at_once = good.replace(", pfc = { response = \"500ns\" }", "");
+    assert_eq!(noted(&at_once), ["scheme.pfc.response"]);
+    // A scheme without PFC has no response time, and slow hosts have small packets.
+    assert_eq!(noted(&at_once.replace("dcqcn", "homa")), [""; 0]);
+    let slow = at_once
+        .replace("4096B", "1000B")
+        .replace("400Gbps", "200Gbps");
+    assert_eq!(noted(&slow), [""; 0]);
+}
+
+#[test]
+fn a_note_names_a_ring_that_leaves_nics_idle() {
+    let with = |line: &str| RAILS.replace("size", &format!("{line}\nsize"));
+    assert_eq!(noted(RAILS), ["workload.0.collective"]);
+    // Channels of equal rings send over the same NICs.
+    let equal = "algorithm = \"ring:channels=4\"";
+    assert_eq!(noted(&with(equal)), ["workload.0.algorithm"]);
+    let half = "algorithm = \"ring:channels=2,server=4\"";
+    assert_eq!(noted(&with(half)), ["workload.0.algorithm"]);
+    let steps = RAILS.replace(
+        "collective = \"all-reduce\"\nsize = \"1MB\"",
+        "steps = [{ collective = \"all-gather\", size = \"1MB\" }]",
+    );
+    assert_eq!(noted(&steps), ["workload.0.steps"]);
+    // No idle NIC: one rank per server, ranks of one server, no ring.
+    for line in [
+        "ranks = 4\nplacement = [0, 4, 8, 12]",
+        "ranks = 4",
+        "algorithm = \"halving-doubling\"",
+    ] {
+        assert_eq!(noted(&with(line)), [""; 0], "{line}");
+    }
+}

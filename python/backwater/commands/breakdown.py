@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from backwater.commands.common import one_run
-from backwater.commands.declare import App, Argument, Option
+from backwater.commands.common import Json, one_run
+from backwater.commands.declare import App, Argument
 
 
 def register(app: App) -> None:
@@ -17,7 +17,7 @@ def register(app: App) -> None:
 
 def breakdown(
     path: Annotated[Path, Argument(metavar="RUN", help="Directory of a run.")],
-    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show a run's flows by class (incast, its victims, others), and its ports by role."""
     from backwater.analysis.breakdown import by_class, by_role

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Annotated
 
 from backwater.commands.common import (
     BAD_INPUT,
     GOOD,
+    Json,
     Overrides,
     Profile,
     Scenario,
     Scheme,
     Seed,
     chosen,
-    say,
+    print_problems,
 )
 from backwater.commands.declare import App, Exit, Option
 from backwater.commands.inspect import print_thresholds
@@ -38,19 +40,16 @@ def check(
         Option("--explain", help="Like `backwater inspect --thresholds`."),
     ] = False,
     profile: Profile = None,
-    as_json: Annotated[
-        bool, Option("--json", help="Print the messages as JSON, each with its code.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
-    """Check a scenario for errors and warnings."""
+    """Check a scenario for errors, warnings, and values that real networks do not have (notes)."""
     given = chosen(scenario, scheme, overrides, seed, profile)
     problems = given.check()
     errors = sum(problem["severity"] == "error" for problem in problems)
     if as_json:
         print(json.dumps(problems, indent=2))
         raise Exit(BAD_INPUT if errors else GOOD)
-    for problem in problems:
-        say(problem["text"] + "\n")
+    print_problems(problems)
     if errors:
         raise Exit(BAD_INPUT)
     if resolved:
@@ -58,6 +57,6 @@ def check(
     if explain:
         print_thresholds(given)
     if not (resolved or explain):
-        count = len(problems)
-        warnings = f", {count} warning{'s' if count > 1 else ''}" if count else ""
-        print(f"{scenario}: ok{warnings}")
+        counts = Counter(problem["severity"] for problem in problems)
+        found = [f"{n} {kind}{'s' * (n > 1)}" for kind, n in counts.items()]
+        print(", ".join([f"{scenario}: ok", *found]))

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import one_run, with_account
+from backwater.commands.common import Json, one_run, with_account
 from backwater.commands.declare import App, Argument, Option
 from backwater.errors import InputError
 
@@ -54,9 +54,7 @@ def collectives(
         bool,
         Option("--record", help="Run it again with the account of links, where there is none."),
     ] = False,
-    as_json: Annotated[
-        bool, Option("--json", help="Print all collectives and repeats as JSON.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Show the collectives of workloads, and the sends and links that made them late."""
     from backwater.analysis import critical

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from backwater.commands.declare import INTERRUPTED, Argument, BadParameter, Option
 from backwater.commands.kinds import Kind, expecting
@@ -84,7 +84,7 @@ Force = Annotated[
     bool,
     Option("--force", help="Write into DIR even if it is not empty or has results of another run."),
 ]
-Json = Annotated[bool, Option("--json", help="Print the summary as JSON.")]
+Json = Annotated[bool, Option("--json", help="Print as JSON, for programs.")]
 
 
 def listed(text: str, option: str) -> list[str]:
@@ -182,6 +182,12 @@ def one_run(path: Path) -> RunFiles:
 def shown(result: Results | None) -> str:
     """Return the directory of results as text."""
     return "nowhere" if result is None else str(result.path)
+
+
+def print_problems(problems: Iterable[Mapping[str, Any]]) -> None:
+    """Print errors, warnings and notes of a scenario on standard error."""
+    for problem in problems:
+        say(problem["text"] + "\n" * (problem["severity"] != "note"))
 
 
 def say(text: str) -> None:

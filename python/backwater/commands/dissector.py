@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands.common import say
+from backwater.commands.common import Json, say
 from backwater.commands.declare import App, Option
 
 
@@ -19,17 +20,18 @@ def dissector(
     out: Annotated[
         Path | None, Option("-o", "--out", metavar="PATH", help="Copy it to this file or folder.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Print the path of the dissector with which Wireshark reads the frames of docs/wire.md."""
     from backwater.errors import RunError
     from backwater.wireshark import DISSECTOR
 
-    if out is None:
-        print(DISSECTOR)
-        return
-    try:
-        copy = Path(shutil.copy(DISSECTOR, out))
-    except OSError as error:
-        raise RunError(f"cannot write {out}: {error.strerror}") from error
-    print(copy)
-    say("Wireshark reads it with -X lua_script:PATH, or from the folder of personal Lua plugins.")
+    path = Path(DISSECTOR)
+    if out is not None:
+        try:
+            path = Path(shutil.copy(DISSECTOR, out))
+        except OSError as error:
+            raise RunError(f"cannot write {out}: {error.strerror}") from error
+    print(json.dumps({"dissector": str(path)}) if as_json else path)
+    if out is not None and not as_json:
+        say("Wireshark reads it with -X lua_script:PATH, or from its folder of Lua plugins.")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from backwater.commands.common import say
+from backwater.commands.common import Json, say
 from backwater.commands.declare import App, Argument, Option
 from backwater.commands.kinds import Kind, expecting
 
@@ -47,7 +47,7 @@ def estimate(
         Path | None,
         Option("-o", "--out", metavar="FILE", help="Write all operations: CSV, or *.parquet."),
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print the summary as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Estimate how long a workload takes in a network of whole messages, without packets."""
     from backwater.workloads import estimates

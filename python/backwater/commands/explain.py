@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from backwater.commands.common import (
     BAD_INPUT,
+    Json,
     say,
     with_account,
     with_accounts,
@@ -58,7 +59,7 @@ def explain(
         bool,
         Option("--record", help="Run again with `record.blame` if the run has no delay breakdown."),
     ] = False,
-    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Explain the completion times of flows: queues, pauses, and the ports where these begin."""
     from backwater.analysis import blame

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands.common import Force, say
+from backwater.commands.common import Force, Json, say
 from backwater.commands.declare import App, Argument, Option
 
 
@@ -24,15 +25,18 @@ def export_ns3(
         Option("-o", "--out", metavar="DIR", help="Where the files go.", show_default=False),
     ],
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Write fct.txt, pfc.txt and qlen.txt as HPCC's ns-3 simulator does."""
     from backwater.importers.ns3.export import export_ns3 as export
     from backwater.results.files import RunFiles
 
     result = export(RunFiles(run), out, force)
-    for note in result.notes:
+    for note in () if as_json else result.notes:
         say(f"note: {note}")
-    for path in result.files:
+    if as_json:
+        print(json.dumps({"files": [*map(str, result.files)], "notes": result.notes}))
+    for path in () if as_json else result.files:
         say(f"wrote {path}")
 
 
@@ -43,10 +47,14 @@ def export_operations(
         Option("-o", "--out", metavar="FILE", help="The table, CSV.", show_default=False),
     ],
     force: Annotated[bool, Option("--force", help="Write over FILE.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write when each operation of a workload started and ended, as CSV."""
     from backwater.importers.operations_csv import export_operations as export
     from backwater.results.files import RunFiles
 
     count = export(RunFiles(run), out, force)
-    say(f"wrote {out}: {count} operations")
+    if as_json:
+        print(json.dumps({"files": [str(out)], "operations": count}))
+    else:
+        say(f"wrote {out}: {count} operations")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed, chosen
+from backwater.commands.common import Json, Overrides, Profile, Scenario, Scheme, Seed, chosen
 from backwater.commands.declare import App, Option
 
 _LISTED = 20
@@ -26,7 +26,7 @@ def graph(
     dot: Annotated[
         bool, Option("--dot", help="Print the whole graph in the language of Graphviz.")
     ] = False,
-    as_json: Annotated[bool, Option("--json", help="Print as JSON, with all edges.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show the backpressure graph of egress ports and its cycles (deadlock risk)."""
     given = chosen(scenario, scheme, overrides, seed, profile)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import say
+from backwater.commands.common import Json, print_problems, say
 from backwater.commands.declare import App, Argument, Option
 from backwater.commands.quantities import in_units
 
@@ -54,6 +56,7 @@ def import_ns3(
     config: Annotated[Path, Argument(help="config.txt of HPCC's ns-3 simulator.")],
     out: Out = None,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Make a scenario of config.txt and the topology and flows that it names."""
     from backwater.importers.common.output import scenario_name
@@ -62,11 +65,9 @@ def import_ns3(
     if out is None:
         out = Path(f"{scenario_name(config.resolve().parent.name)}.toml")
     result = importing.write(config, out, force)
-    for problem in result.warnings:
-        say(problem["text"] + "\n")
-    say(f"scenario: {out}")
     run = f"backwater run {shlex.quote(str(out))}"
-    say(f"run it as ns-3 would with: {run} --profile ns3" if result.profile else f"run it: {run}")
+    hint = f"run it as ns-3 would with: {run} --profile ns3" if result.profile else f"run it: {run}"
+    _print(out, result.warnings, (), hint, as_json)
 
 
 def import_goal(
@@ -84,11 +85,12 @@ def import_goal(
         ),
     ] = "loggopsim",
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Make a scenario of a GOAL schedule (LogGOPSim, ATLAHS)."""
     from backwater.importers import importing
 
-    _finish(importing.import_goal(path, _wishes(topology, sets), host), out, force)
+    _finish(importing.import_goal(path, _wishes(topology, sets), host), out, force, as_json)
 
 
 def import_chakra(
@@ -118,13 +120,15 @@ def import_chakra(
     topology: Topology = None,
     sets: Sets = None,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Make a scenario of Chakra execution traces (ASTRA-sim)."""
     from backwater.importers import importing
 
     wishes = _wishes(topology, sets)
     _finish(
-        importing.import_chakra(path, wishes, system, network, comm_group, ctrl_deps), out, force
+        importing.import_chakra(path, wishes, system, network, comm_group, ctrl_deps),
+        *(out, force, as_json),
     )
 
 
@@ -143,11 +147,12 @@ def import_htsim(
         ),
     ] = None,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Make a scenario of a connection matrix of htsim."""
     from backwater.importers import importing
 
-    _finish(importing.import_htsim(path, _wishes(topology, sets), end), out, force)
+    _finish(importing.import_htsim(path, _wishes(topology, sets), end), out, force, as_json)
 
 
 def import_simai(
@@ -173,12 +178,13 @@ def import_simai(
         int, Option("--passes", min=1, max=1000, help="How often the layers are run.")
     ] = 1,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Make a scenario of a SimAI workload."""
     from backwater.importers import importing
 
     wishes = _wishes(topology, sets)
-    _finish(importing.import_simai(path, wishes, ranks, send_latency, passes), out, force)
+    _finish(importing.import_simai(path, wishes, ranks, send_latency, passes), out, force, as_json)
 
 
 def import_msccl(
@@ -207,6 +213,7 @@ def import_msccl(
     topology: Topology = None,
     sets: Sets = None,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Make a scenario of a collective algorithm in MSCCL's XML."""
     from backwater.importers import importing
@@ -214,7 +221,7 @@ def import_msccl(
     imported = importing.import_msccl(
         path, _wishes(topology, sets), None if size is None else int(size), reduction or 0
     )
-    _finish(imported, out, force)
+    _finish(imported, out, force, as_json)
 
 
 def _wishes(topology: Path | None, sets: list[str] | None) -> Wishes:
@@ -223,16 +230,26 @@ def _wishes(topology: Path | None, sets: list[str] | None) -> Wishes:
     return Wishes(topology, sets or [])
 
 
-def _finish(imported: Imported, out: Path | None, force: bool) -> None:
+def _finish(imported: Imported, out: Path | None, force: bool, as_json: bool) -> None:
     from backwater.importers import importing
     from backwater.importers.common.output import scenario_name
 
     if out is None:
         out = Path(f"{scenario_name(imported.source.stem)}.toml")
     notes = importing.write(imported, out, force)
-    for problem in imported.warnings:
-        say(problem["text"] + "\n")
+    hint = f"run it with: backwater run {shlex.quote(str(out))}"
+    _print(out, imported.warnings, notes, hint, as_json)
+
+
+def _print(
+    out: Path, warnings: list[dict[str, Any]], notes: Sequence[str], hint: str, as_json: bool
+) -> None:
+    if as_json:
+        about = {"scenario": str(out), "warnings": warnings, "notes": [*notes]}
+        print(json.dumps(about, indent=2, ensure_ascii=False))
+        return
+    print_problems(warnings)
     for note in notes:
         say(f"note: {note}")
     say(f"scenario: {out}")
-    say(f"run it with: backwater run {shlex.quote(str(out))}")
+    say(hint)

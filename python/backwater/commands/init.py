@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from backwater.commands.common import say
+from backwater.commands.common import Json, print_problems, say
 from backwater.commands.declare import App, Argument, Option
 from backwater.errors import ScenarioError
 
@@ -93,6 +94,7 @@ def init(
         bool, Option("--yes", help="Ask nothing: what is not given has its default.")
     ] = False,
     force: Annotated[bool, Option("--force", help="Write over the file.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write a first scenario: a leaf-spine or rail-optimised fabric, traffic, schemes to compare.
 
@@ -125,8 +127,12 @@ def init(
     if not yes and sys.stdin.isatty():
         answers = _ask(answers, given)
     write_whole(scenario, draft.text(answers, scenario), parents=True)
-    for problem in Scenario(scenario).check():
-        say(problem["text"] + "\n")
+    problems = Scenario(scenario).check()
+    if as_json:
+        about = {"scenario": str(scenario), "schemes": answers.names, "problems": problems}
+        print(json.dumps(about, indent=2, ensure_ascii=False))
+        return
+    print_problems(problems)
     name = shlex.quote(str(scenario))
     print(f"wrote {scenario}; next:")
     print(f"  backwater inspect {name}")

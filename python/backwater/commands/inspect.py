@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed, chosen
+from backwater.commands.common import Json, Overrides, Profile, Scenario, Scheme, Seed, chosen
 from backwater.commands.declare import App, Option
 from backwater.commands.graph import graph_dot, graph_lines
 from backwater.commands.links import link_lines
@@ -49,7 +49,7 @@ def inspect(
     overrides: Overrides = None,
     seed: Seed = None,
     profile: Profile = None,
-    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show links, switch state, backpressure graph or thresholds of a scenario, without a run.
 
@@ -93,4 +93,4 @@ def print_thresholds(scenario: Described) -> None:
 
     facts = scenario.thresholds()
     costs = scenario.resources(packet_bytes=facts["frame_bytes"])
-    print("\n".join(thresholds.lines(facts, costs)))
+    print("\n".join(thresholds.lines(facts, costs, scenario.values["scheme"])))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
-from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed, chosen
-from backwater.commands.declare import App, Option
+from backwater.commands.common import Json, Overrides, Profile, Scenario, Scheme, Seed, chosen
+from backwater.commands.declare import App
 
 _LISTED = 20
 """Maximum number of hosts that are listed."""
@@ -23,7 +23,7 @@ def links(
     overrides: Overrides = None,
     seed: Seed = None,
     profile: Profile = None,
-    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show when links fail, which hosts that cuts off, and where ports can deadlock."""
     epochs = chosen(scenario, scheme, overrides, seed, profile).links()

@@ -6,7 +6,8 @@ import json
 from enum import StrEnum
 from typing import Annotated, Any
 
-from backwater.commands.declare import App, Argument, Option
+from backwater.commands.common import Json
+from backwater.commands.declare import App, Argument
 
 
 def register(app: App) -> None:
@@ -24,7 +25,7 @@ class Catalogue(StrEnum):
 
 def list_(
     what: Annotated[Catalogue, Argument(help="What to list.")],
-    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List what is built in."""
     from backwater.scenario import catalogue

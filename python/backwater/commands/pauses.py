@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import one_run
+from backwater.commands.common import Json, one_run
 from backwater.commands.declare import App, Argument, Option
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def register(app: App) -> None:
 def pauses(
     path: Annotated[Path, Argument(metavar="RUN", help="Directory of a run.")],
     top: Annotated[int, Option("--top", metavar="N", min=1, help="Rows of each table.")] = 10,
-    as_json: Annotated[bool, Option("--json", help="Print all rows as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show PFC's pauses in a run: rates per port, trees of causes, and victim flows."""
     run = one_run(path)

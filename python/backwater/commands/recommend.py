@@ -7,7 +7,17 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import Jobs, Out, Overrides, Scenario, Scheme, Seed, chosen, say
+from backwater.commands.common import (
+    Jobs,
+    Json,
+    Out,
+    Overrides,
+    Scenario,
+    Scheme,
+    Seed,
+    chosen,
+    say,
+)
 from backwater.commands.declare import App, Option
 from backwater.commands.quantities import in_units
 
@@ -49,7 +59,7 @@ def recommend(
     seeds: Annotated[int, Option("--seeds", min=1, max=1000, help="Runs of each setting.")] = 1,
     out: Out = None,
     jobs: Jobs = None,
-    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Recommend PFC and ECN thresholds for a fabric.
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands.common import Maximize, Minimize, SubjectTo
+from backwater.commands.common import Json, Maximize, Minimize, SubjectTo
 from backwater.commands.declare import App, Argument, BadParameter, Option
 from backwater.commands.kinds import Kind, kind_of
 
@@ -33,7 +33,7 @@ def report(
         Path | None,
         Option("-o", "--out", metavar="FILE", help="The page.", show_default="DIR/report.html"),
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print the path as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write the report of results and print its path.
 

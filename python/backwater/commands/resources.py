@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from backwater.commands.common import Overrides, Profile, Scenario, Scheme, Seed, chosen
+from backwater.commands.common import Json, Overrides, Profile, Scenario, Scheme, Seed, chosen
 from backwater.commands.declare import App, Option
 
 
@@ -40,7 +40,7 @@ def resources(
             show_default="those of the network",
         ),
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show what BFC, Floodgate, SPFC and HPCC need in the switches: counters, registers, bits."""
     given = chosen(scenario, scheme, overrides, seed, profile)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands.common import Maximize, Minimize, SubjectTo
+from backwater.commands.common import Json, Maximize, Minimize, SubjectTo, listed
 from backwater.commands.declare import App, Argument, Option
 from backwater.commands.outcome import MOST
 
@@ -16,7 +16,8 @@ def register(app: App) -> None:
     app.add(
         show,
         example="backwater show out/demo\n"
-        "backwater show out/sweep --minimize fct.short.p99 --subject-to pfc.time=0",
+        "backwater show out/sweep --minimize fct.short.p99 --subject-to pfc.time=0\n"
+        "backwater show out/sweep --columns fct.short.p99,counters.timeouts",
     )
 
 
@@ -27,10 +28,17 @@ def show(
     minimize: Minimize = None,
     maximize: Maximize = None,
     subject_to: SubjectTo = None,
-    as_json: Annotated[bool, Option("--json", help="Print the runs as JSON.")] = False,
+    columns: Annotated[
+        str | None,
+        Option("--columns", metavar="A,B,…", help="Print only these, such as counters.timeouts."),
+    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """Print the table of existing results: a column for each run, or a ranking of many."""
-    from backwater.commands.terminal import print_audit, print_results
+    """Print the table of existing results: a column for each run, or a ranking of many.
+
+    With --columns it prints a row for each run. backwater.columns() lists the names.
+    """
+    from backwater.commands.terminal import print_audit, print_columns, print_results
     from backwater.results.results import load
 
     found = load(*directories)
@@ -39,6 +47,9 @@ def show(
         summaries = {name: run.summary for name, run in found.labelled().items()} if alone else None
         rows = summaries if alone else found.runs.to_dicts()
         print(json.dumps(rows, indent=2, ensure_ascii=False, default=str))
+        return
+    if columns is not None:
+        print_columns(found, listed(columns, "--columns"))
         return
     print_results(found, minimize, maximize, subject_to or [])
     if alone:

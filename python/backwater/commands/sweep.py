@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Out, Threads, say, shown
+from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Json, Out, Threads, say, shown
 from backwater.commands.declare import App, Argument, BadParameter, Exit, Option
 from backwater.commands.kinds import Kind, expecting
 from backwater.commands.quantities import seconds, size_bytes
@@ -59,7 +59,7 @@ def sweep(
         bool, Option("--retry-failed", help="Try again what failed before.")
     ] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Only print what would be run.")] = False,
-    as_json: Annotated[bool, Option("--json", help="Print how it ended as JSON.")] = False,
+    as_json: Json = False,
     force: Force = False,
     threads: Threads = 1,
 ) -> None:

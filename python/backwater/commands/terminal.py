@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from backwater.results.results import Results
 
 
+MOST = 6
+"""Maximum number of runs of several directories that have a column each."""
+
 TOP = 20
 """Maximum number of combinations of a ranking that are printed."""
 
@@ -26,14 +29,20 @@ def print_results(
     maximize: str | None = None,
     subject_to: Sequence[str] = (),
 ) -> None:
-    """Print a column per run, or a ranking if keys or seeds vary. Texts are never shortened."""
+    """Print a column per run, or a ranking if keys or seeds vary. Texts are never shortened.
+
+    Few results of several directories have both.
+    """
     from backwater.results.ranking import rank, sentence
 
     asked = minimize is not None or maximize is not None or bool(subject_to)
-    if not (asked or results.keys or len(results.seeds) > 1):
+    alone = not results.keys and len(results.seeds) == 1
+    together = results.keys == ["results"] and len(results.points) <= MOST
+    if (alone or together) and not asked:
         if runs := results.labelled():
             print_table(runs)
-        return
+        if alone:
+            return
     ranking = rank(results, minimize, maximize, subject_to) if results.rows else None
     if ranking is not None:
         print(sentence(results, ranking))
@@ -41,10 +50,8 @@ def print_results(
 
 
 def _print_ranking(results: Results, ranking: Ranking) -> None:
-    column = ranking.column
-    scale, unit = column.shown[1], column.shown[0]
-    shown = f"{column.name} ({unit})" if unit not in ("", "slowdown", "share") else column.name
-    lines = [["", *results.keys, "scheme", shown, "95 % interval", "seeds"]]
+    scale = ranking.column.shown[1]
+    lines = [["", *results.keys, "scheme", ranking.column.heading, "95 % interval", "seeds"]]
     for place, row in enumerate(ranking.rows[:TOP], 1):
         one = row.interval
         between = "–"
@@ -53,13 +60,36 @@ def _print_ranking(results: Results, ranking: Ranking) -> None:
         mean = f"{one.estimate / scale:.4g}"
         cells = [str(place), *map(str, row.values), row.scheme, mean, between, str(one.count)]
         lines.append([*cells, f"breaks {', '.join(row.broken)}"] if row.broken else cells)
+    _print_lines(lines)
+    if len(ranking.rows) > TOP:
+        print(f"… and {len(ranking.rows) - TOP:,} more")
+
+
+def print_columns(results: Results, names: Sequence[str]) -> None:
+    """Print a row per run with these columns."""
+    columns = [results.column(name) for name in names]
+    lines = [[*results.keys, "scheme", "seed", *(column.heading for column in columns)]]
+    for point in results.points:
+        row = results.rows.get(point.key, {})
+        values = [row.get(column.name, column.absent if row else None) for column in columns]
+        cells = [
+            "–" if value is None else value if isinstance(value, str) else f"{value / scale:,.6g}"
+            for value, scale in zip(values, (column.shown[1] for column in columns), strict=True)
+        ]
+        lines.append([*map(str, point.values), point.scheme, str(point.seed), *cells])
+    _print_lines(lines)
+
+
+def _print_lines(lines: Sequence[Sequence[str]]) -> None:
+    """Print cells in columns that are aligned right. A line may have one more cell than the first.
+
+    That cell is not aligned.
+    """
     widths = [max(len(line[i]) for line in lines if i < len(line)) for i in range(len(lines[0]))]
     for line in lines:
         print(
             "  ".join(f"{cell:>{width}}" for cell, width in zip(line, [*widths, 0], strict=False))
         )
-    if len(ranking.rows) > TOP:
-        print(f"… and {len(ranking.rows) - TOP:,} more")
 
 
 def print_table(runs: Mapping[str, RunFiles]) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands.common import one_run, say
+from backwater.commands.common import Json, one_run, say
 from backwater.commands.declare import App, Argument, BadParameter, Option
 
 
@@ -45,7 +45,7 @@ def timeline(
         Option("--to", metavar="TIME", help="Leave out what begins later.", parser=_time),
     ] = None,
     limit: Annotated[int, Option("--limit", min=1, metavar="N", help="Most events.")] = 500_000,
-    as_json: Annotated[bool, Option("--json", help="Print file, events and end as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write flows, pauses, buffers and ranks over time as a trace that ui.perfetto.dev opens."""
     from backwater._base.units import time_text

@@ -19,7 +19,7 @@ Summary = dict[str, Any]
 
 Unit = Literal["", "ps", "bytes", "bps", "share", "count", "text"]
 
-VERSION = 2
+VERSION = 3
 """Version of the columns. Rows of an index with another version are computed again."""
 
 SHORT_BYTES, LONG_BYTES = 10_000, 1_000_000
@@ -59,10 +59,19 @@ class Column:
     quiet: bool = False
     """Reports omit the column if all its values are zero."""
 
+    absent: float | None = None
+    """Value of a finished run whose summary lacks the column."""
+
     @property
     def least(self) -> float:
         """Lowest possible value: 1 for a slowdown, 0 for every other column."""
         return 1.0 if self.unit == "" and self.name.startswith("fct.") else 0.0
+
+    @property
+    def heading(self) -> str:
+        """Name of the column with the unit that is shown, such as ``buffer.max (MB)``."""
+        unit = self.shown[0]
+        return self.name if unit in ("", "slowdown", "share") else f"{self.name} ({unit})"
 
     @property
     def phrase(self) -> str:
@@ -518,18 +527,46 @@ BY_NAME: dict[str, Column] = {
 """Columns by their name and by their earlier names."""
 
 
+COUNTERS = "counters."
+"""Prefix of columns for the counters of schemes and network, such as ``counters.timeouts``."""
+
+
 def column(name: str) -> Column:
     """Return a column by its name or by an earlier one."""
     if name in BY_NAME:
         return BY_NAME[name]
-    near = difflib.get_close_matches(name, BY_NAME, 1)
-    hint = f"did you mean `{BY_NAME[near[0]].name}`?" if near else "backwater.columns() lists all"
-    raise InputError(f"there is no column `{name}`; {hint}")
+    if name.startswith(COUNTERS):
+        return _counter(name)
+    raise InputError(f"there is no column `{name}`; {near(name, [one.name for one in COLUMNS])}")
+
+
+def _counter(name: str) -> Column:
+    """Return the column of a counter. Summaries omit some counters that are 0."""
+    key = name.removeprefix(COUNTERS)
+    about = f"Counter `{key}`."
+    return Column(
+        *(name, "", key, about, "count", _within("counters", key), _count), quiet=True, absent=0
+    )
+
+
+def near(name: str, there: Collection[str]) -> str:
+    """Return a hint with the names that are most similar to a wrong one."""
+    group = [one for one in there if one.partition(".")[0] == name.partition(".")[0]]
+    similar = difflib.get_close_matches(name, there, 4) or group[:8]
+    listed = " or ".join(f"`{one}`" for one in similar)
+    return f"did you mean {listed}?" if listed else "backwater.columns() lists all"
+
+
+def known(names: Collection[str]) -> list[Column]:
+    """Return the columns with these names in the order of tables: counters are last."""
+    counters = sorted(name for name in names if name.startswith(COUNTERS))
+    return [*(one for one in COLUMNS if one.name in names), *map(_counter, counters)]
 
 
 def row(summary: Summary) -> dict[str, Any]:
     """Return the columns of a run that have a value."""
     found = {one.name: one.value(summary) for one in COLUMNS}
+    found |= {f"{COUNTERS}{key}": n for key, n in summary.get("counters", {}).items()}
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -51,6 +51,9 @@ class Ranked:
     broken: tuple[str, ...] = ()
     """Constraints that some of its runs violate. Such combinations are ranked last."""
 
+    ideal: bool = False
+    """True for a scheme that cannot be built. It is ranked after the others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -93,13 +96,6 @@ def constraints(results: Results, texts: Iterable[str]) -> tuple[Constraint, ...
     return tuple(found)
 
 
-def _bound(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return quantity.number(text)
-
-
 def objective(results: Results) -> Column | None:
     """Return the column to rank by; the first default objective with values if no name is given."""
     there = {name for row in results.rows.values() for name in row}
@@ -131,12 +127,13 @@ def rank(
             for bound, found in limits
             if not all(map(bound.holds, found.get((values, scheme), {}).values()))
         )
-        rows.append(Ranked(values, scheme, dict(by_seed), interval, broken))
+        ideal = results.is_ideal(scheme)
+        rows.append(Ranked(values, scheme, dict(by_seed), interval, broken, ideal))
     if len(rows) < 2:
         return None
     higher = maximize is not None
     sign = -1 if higher else 1
-    rows.sort(key=lambda row: (bool(row.broken), _ideal(row), sign * row.interval.estimate))
+    rows.sort(key=lambda row: (bool(row.broken), row.ideal, sign * row.interval.estimate))
     rivals = _rivals(rows)
     wins = sum(
         all(sign * value < sign * row.by_seed.get(seed, sign * float("inf")) for row in rivals)
@@ -148,12 +145,7 @@ def rank(
 
 def _rivals(rows: list[Ranked]) -> list[Ranked]:
     """Return the rows to compare the first with: they satisfy the bounds, and can be built."""
-    return [row for row in rows[1:] if not row.broken and not _ideal(row)]
-
-
-def _ideal(row: Ranked) -> bool:
-    """Return true for a scheme that cannot be built. Such a scheme is ranked after the others."""
-    return row.scheme.startswith("ideal")
+    return [row for row in rows[1:] if not row.broken and not row.ideal]
 
 
 def _differs(first: Ranked, other: Ranked) -> bool:

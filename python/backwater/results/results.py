@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -208,6 +209,15 @@ class Results:
             self._files[key] = run
         return self._files[key]
 
+    def is_ideal(self, scheme: str) -> bool:
+        """Return true if a scheme has unlimited buffers, so that no switch can have it."""
+        keys = (p.key for p in self.points if p.scheme == scheme and p.key in self.rows)
+        first = next(keys, None)
+        if first is None:
+            return False
+        resolved = tomllib.loads(self.files(first).resolved)
+        return bool(resolved["scheme"].get("admission") == "unlimited")
+
     def label(self, point: Point) -> str:
         """Return a short text for a run: the coordinates that differ between the runs."""
         parts = [point.scheme] if len(self.schemes) > 1 or not self.keys else []
@@ -287,7 +297,8 @@ class Results:
 
         The coordinates are the varied keys (as they were written, such as ``"12MB"``), ``scheme``
         and ``seed``. ``state`` is ``done``, ``partial``, ``failed`` or ``missing``; ``path`` is the
-        directory. :func:`backwater.columns` describes the other columns and their units.
+        directory. :func:`backwater.columns` describes the other columns and their units. Each
+        counter of the summaries has a column, such as ``counters.timeouts``.
         """
         import polars as pl
 
@@ -306,14 +317,15 @@ class Results:
         rows = [self._row(point.key) for point in points]
         there = {name for row in rows for name in row}
         types: dict[str, Any] = {"seed": pl.UInt64, "error": pl.String, "path": pl.String}
-        for column in columns.COLUMNS:
-            if column.name in there:
-                found[column.name] = [row.get(column.name) for row in rows]
-                kinds = {"text": pl.String, "count": pl.Int64, "ps": pl.Float64}
-                types[column.name] = kinds.get(column.unit, pl.Float64)
-                if column.unit in ("ps", "bytes"):
-                    whole = all(isinstance(v, int | None) for v in found[column.name])
-                    types[column.name] = pl.Int64 if whole else pl.Float64
+        for column in columns.known(there):
+            found[column.name] = [
+                row.get(column.name, column.absent if row else None) for row in rows
+            ]
+            kinds = {"text": pl.String, "count": pl.Int64, "ps": pl.Float64}
+            types[column.name] = kinds.get(column.unit, pl.Float64)
+            if column.unit in ("ps", "bytes"):
+                whole = all(isinstance(v, int | None) for v in found[column.name])
+                types[column.name] = pl.Int64 if whole else pl.Float64
         return pl.DataFrame(
             [pl.Series(n, v, dtype=types.get(n), strict=False) for n, v in found.items()]
         )
@@ -374,18 +386,19 @@ class Results:
         """Return a column of :attr:`runs` by its name or an earlier one."""
         found = columns.column(name)
         if self.rows and not any(found.name in row for row in self.rows.values()):
-            there = {one for row in self.rows.values() for one in row}
-            named = ", ".join(one.name for one in columns.COLUMNS if one.name in there)
-            raise InputError(f"no run has a value of `{found.name}`; there are {named}")
+            there = sorted({one for row in self.rows.values() for one in row} - {found.name})
+            hint = columns.near(found.name, there)
+            raise InputError(f"no run has a value of `{found.name}`; {hint}")
         return found
 
     def values(self, name: str) -> dict[tuple[Group, str], dict[int, float]]:
         """Collect the values of a column by varied values and scheme, and then by seed."""
-        column = self.column(name).name
+        column = self.column(name)
         found: dict[tuple[Group, str], dict[int, float]] = {}
         for point in self.points:
             group = found.setdefault((point.values, point.scheme), {})
-            value = self.rows.get(point.key, {}).get(column)
+            row = self.rows.get(point.key)
+            value = None if row is None else row.get(column.name, column.absent)
             if value is not None:
                 group[point.seed] = value
         return found

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 def columns() -> polars.DataFrame:
     """Return all columns of ``Results.runs`` with units and descriptions.
 
+    Counters of ``summary.json`` have further columns, such as ``counters.timeouts``.
+
     Returns
     -------
     polars.DataFrame

@@ -64,7 +64,7 @@ def claim_many(path: Path, name: str, force: bool) -> None:
     if force:
         return
     links = {entry.name for entry in entries if entry.is_symlink() or _is_run(entry)}
-    _refuse_foreign("set of results", path, entries, {RESULTS, REPORT, STORE, *links})
+    _refuse_foreign("results", path, entries, {RESULTS, REPORT, STORE, *links})
     if links and not (path / RESULTS).exists() and any(not e.is_symlink() for e in entries):
         raise RunError(f"{path}: holds single runs; {_ALTERNATIVES}")
     there = _text_of(path / RESULTS, "name")
@@ -76,20 +76,20 @@ def claim_export(path: Path, files: Sequence[str], force: bool) -> None:
     """Refuse a directory with files other than these, and remove these."""
     entries = _entries(path)
     if not force:
-        _refuse_foreign("export", path, entries, files)
+        _refuse_foreign("an export", path, entries, files)
     _remove(path, files)
 
 
 def _refuse_foreign(what: str, path: Path, entries: Iterable[Path], ours: Iterable[str]) -> None:
-    """Refuse a directory with entries that an earlier ``what`` does not write."""
+    """Refuse a directory with entries that ``what`` does not consist of."""
     kept = set(ours)
     names = sorted(entry.name for entry in entries)
     # Unfinished files have a temporary name.
     foreign = next((n for n in names if n not in kept and not n.endswith(".part")), None)
     if foreign is not None:
         raise RunError(
-            f"{path}: holds something else than an earlier {what} (`{foreign}`); "
-            "choose an empty or new directory, or use --force to write beside it"
+            f"{path}: is not empty, and `{foreign}` is not a file of {what} of this version; "
+            "choose a new directory, delete this one, or use --force to write beside it"
         )
 
 

@@ -79,7 +79,8 @@ def simulated(
         If a run fails, or if no run has the column.
 
     """
-    objective = columns.column(minimize).name
+    column = columns.column(minimize)
+    objective = column.name
 
     def evaluate(points: Sequence[Steps]) -> dict[Steps, float]:
         wanted: dict[Steps, list[Scenario]] = {}
@@ -101,13 +102,12 @@ def simulated(
         for point, several in wanted.items():
             runs = [outcome.runs[one] for one in several]
             rows = [columns.row(run.summary) for run in runs]
-            measured = [float(row[objective]) for row in rows if row.get(objective) is not None]
+            of_runs = [row.get(objective, column.absent) for row in rows]
+            measured = [float(value) for value in of_runs if value is not None]
             if not measured:
-                near = sorted({name for row in rows for name in row if name.startswith("fct.")})
-                raise RunError(
-                    f"no run has a value for `{minimize}`: choose another with --minimize; "
-                    f"there are {', '.join(near)}"
-                )
+                there = sorted({name for row in rows for name in row} - {objective})
+                hint = columns.near(minimize, there)
+                raise RunError(f"no run has a value of `{minimize}` (--minimize); {hint}")
             if all(run.ok and row["drops"] == 0 for run, row in zip(runs, rows, strict=True)):
                 found[point] = sum(measured) / len(measured)
         return found

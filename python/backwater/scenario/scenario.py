@@ -112,6 +112,9 @@ class Scenario:
             self._write(source)
         elif isinstance(source, str | PathLike):
             self.path = Path(fspath(source))
+            if not self.path.exists():
+                problems = self.check()
+                raise ScenarioError("\n\n".join(one["text"] for one in problems), problems)
         else:
             raise ScenarioError(
                 f"a {type(source).__name__} is not a scenario; expected the path of a TOML file, "
@@ -210,13 +213,15 @@ class Scenario:
     # --- What is in it -----------------------------------------------------------------------
 
     def check(self) -> list[dict[str, Any]]:
-        """Return all errors and warnings; an empty list if there are none.
+        """Return all errors, or all warnings and notes; an empty list if there are none.
+
+        A note is about a valid value that real networks do not have. Runs do not report notes.
 
         Returns
         -------
         list of dict
-            Each has the keys ``severity`` (``"error"`` or ``"warning"``), ``code``, ``key``,
-            ``message``, ``hint``, ``source``, ``line``, ``column`` and ``text``.
+            Each has the keys ``severity`` (``"error"``, ``"warning"`` or ``"note"``), ``code``,
+            ``key``, ``message``, ``hint``, ``source``, ``line``, ``column`` and ``text``.
 
         """
         return [self._renamed(one) for one in self._call(_core.check)]

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from backwater._base import quantity
 from backwater._base.units import bytes_text, time_text
 
 Facts = dict[str, Any]
@@ -18,17 +19,21 @@ WIDTH = 100
 _INDENT = 17
 
 
-def lines(facts: Facts, costs: Facts) -> Iterator[str]:
+def lines(facts: Facts, costs: Facts, scheme: Facts) -> Iterator[str]:
     """Explain the thresholds of a scenario, line by line.
 
     ``facts`` is the result of :meth:`Scenario.thresholds`. ``costs`` is the result of
-    :meth:`Scenario.resources`, which has the thresholds of BFC.
+    :meth:`Scenario.resources`, which has the thresholds of BFC. ``scheme`` is the table of the
+    resolved scenario.
     """
     yield from _fabric(facts)
+    yield from _swift(facts, scheme)
     of_switch = {switch["name"]: switch for switch in costs["switches"]}
     for switch in facts["switches"]:
         yield ""
         yield from _switch(switch, facts)
+        yield from _bolt(switch, facts, scheme)
+        yield from _llr(switch)
         yield from _bfc(of_switch.get(switch["name"], {"thresholds": []}))
 
 
@@ -249,6 +254,73 @@ def _bfc(costs: Facts) -> Iterator[str]:
             f"{bytes_text(threshold['bytes'])}, what the link carries in a 1-hop RTT of "
             f"{time_text(costs['hrtt_ps'])}; n active queues at an n-th of it each",
         )
+
+
+def _swift(facts: Facts, scheme: Facts) -> Iterator[str]:
+    """Explain the delay targets of Swift (SWIFT-13, SWIFT-14, SWIFT-15)."""
+    swift = scheme.get("swift")
+    if swift is None:
+        return
+    base, hop, hosts = (_ps(swift[key]) for key in ("base_target", "hop", "endpoint_target"))
+    total = base + facts["hops"] * hop
+    rtt = facts["base_rtt_ps"]
+    yield from _entry(
+        "Swift",
+        f"the target of the delay in the network is {time_text(base)} and {time_text(hop)} for "
+        f"each switch: {time_text(total)} on the longest path, with {facts['hops']} of them, "
+        f"{total / rtt:.2g} times the base RTT",
+    )
+    if total <= rtt:
+        yield from _entry("", "this is below the base RTT: a flow slows down even if it is alone")
+    if swift["fs_range"] != "off":
+        yield from _entry(
+            "",
+            f"flow scaling adds {time_text(_ps(swift['fs_range']))} up to a window of "
+            f"{swift['fs_min_cwnd']:g} packets, and nothing from {swift['fs_max_cwnd']:g} on",
+        )
+    yield from _entry("", f"the target of the delay in both hosts is {time_text(hosts)}")
+
+
+def _ps(time: str) -> float:
+    """Return a time of a resolved scenario in ps."""
+    return quantity.number(time) or 0.0
+
+
+def _bolt(switch: Facts, facts: Facts, scheme: Facts) -> Iterator[str]:
+    """Explain at which queues switches of Bolt send notices (BOLT-02)."""
+    bolt = scheme.get("bolt-switch")
+    if bolt is None:
+        return
+    threshold = _amount(bolt["threshold"], facts)
+    for bps in sorted({port["rate_bps"] for port in switch["ports"]}):
+        yield from _entry(
+            "Bolt",
+            f"at {_rate(bps)}: a packet that finds {bytes_text(threshold)} or more in its queue "
+            f"({bolt['threshold']}, {_at(threshold, bps)}) causes a notice to its sender",
+        )
+    yield from _entry(
+        "",
+        f"a port has at most {bolt['ramp_up_tokens']} ramp-up tokens and spare capacity of "
+        f"{bytes_text(_amount(bolt['supply'], facts))} ({bolt['supply']})",
+    )
+
+
+def _amount(text: str, facts: Facts) -> float:
+    """Return an amount of data in bytes: a size, or a number of full packets."""
+    size = quantity.number(text)
+    return float(text.split()[0]) * facts["frame_bytes"] if size is None else size
+
+
+def _llr(switch: Facts) -> Iterator[str]:
+    """Explain the replay buffers of the links (LLR-11, LLR-12)."""
+    for port in switch["ports"]:
+        if port["replay"] is not None:
+            yield from _entry(
+                "LLR",
+                f"at {_rate(port['rate_bps'])} and {time_text(port['delay_ps'])}: a port keeps up "
+                f"to {bytes_text(port['replay']['bytes'])} until they are acknowledged, and "
+                f"repeats them after {time_text(port['replay']['timer_ps'])} without progress",
+            )
 
 
 def _ecn(switch: Facts, facts: Facts, ports: int) -> Iterator[str]:
