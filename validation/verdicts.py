@@ -366,11 +366,13 @@ def _write(path: Path, data: bytes) -> None:
 
 def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
     """Draw slowdown over flow size, one panel per statistic; lines are ours, markers theirs."""
-    from backwater.plots import figures as plots
+    from backwater.plots import drawing as plots
+    from backwater.plots.curves import styles
 
     shown = next(iter(verdicts.values())).statistics
-    figure, panels = plots._figure(len(shown), "FCT slowdown", height=3.7)
-    look = plots.styles(list(verdicts))
+    figure, panels = plots.new_figure((1, len(shown)), height=3.7)
+    panels[0].set_ylabel("FCT slowdown")
+    look = styles(list(verdicts))
     ends: list[list[tuple[float, str, str]]] = [[] for _ in panels]
     highest = 1.0
     for i, (panel, what) in enumerate(zip(panels, shown, strict=True)):
@@ -386,7 +388,7 @@ def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
                 panel.fill_between(
                     sizes, least, most, color=look[name].colour, alpha=0.2, linewidth=0
                 )
-            plots._draw(panel, sizes, ours, look[name])
+            plots.draw_line(panel, sizes, ours, look[name])
             _circles(panel, sizes, theirs, look[name].colour)
             ends[i].append((ours[-1], name, look[name].colour))
             highest = max(highest, *most, *theirs)
@@ -399,22 +401,24 @@ def slowdown_figure(verdicts: Mapping[str, Verdict]) -> Figure:
         panel.set_yscale("log")
         panel.set_ylim(0.97, highest * 1.1)
         panel.set_xlabel("flow size (B)")
-        plots._plain_log_ticks(panel)
-        plots._name_line_ends(panel, names)
+        plots.plain_log_ticks(panel)
+        plots.name_line_ends(panel, names)
     _explain(figure, verdicts, bands=any(v.seeds > 1 for v in verdicts.values()))
     return figure
 
 
 def fct_figure(verdicts: Mapping[str, Verdict]) -> Figure:
     """Draw sorted completion times, one panel per case; the line is ours, markers are theirs."""
-    from backwater.plots import figures as plots
+    from backwater.plots import drawing as plots
+    from backwater.plots.curves import styles
 
-    figure, panels = plots._figure(len(verdicts), "share of flows", height=3.0)
-    look = plots.styles(list(verdicts))
+    figure, panels = plots.new_figure((1, len(verdicts)), height=3.0)
+    panels[0].set_ylabel("share of flows")
+    look = styles(list(verdicts))
     for panel, (name, verdict) in zip(panels, verdicts.items(), strict=True):
         theirs, ours = ([ns / 1000 for ns in side] for side in verdict.fcts)
         share = [(i + 1) / len(ours) for i in range(len(ours))]
-        plots._draw(panel, ours, share, look[name], drawstyle="steps-post")
+        plots.draw_line(panel, ours, share, look[name], drawstyle="steps-post")
         _circles(
             panel, theirs, [(i + 1) / len(theirs) for i in range(len(theirs))], look[name].colour
         )
@@ -427,13 +431,17 @@ def fct_figure(verdicts: Mapping[str, Verdict]) -> Figure:
 
 def buffer_figure(verdicts: Mapping[str, Verdict]) -> Figure:
     """Draw the complementary CDF of buffer samples per case; the line is ours, markers theirs."""
-    from backwater.plots import figures as plots
+    from backwater.plots import drawing as plots
+    from backwater.plots.curves import styles
 
-    figure, panels = plots._figure(len(verdicts), "share of samples above", height=3.3)
-    look = plots.styles(list(verdicts))
+    figure, panels = plots.new_figure((1, len(verdicts)), height=3.3)
+    panels[0].set_ylabel("share of samples above")
+    for panel in panels[1:]:
+        panel.sharey(panels[0])
+    look = styles(list(verdicts))
     for panel, (name, verdict) in zip(panels, verdicts.items(), strict=True):
         theirs, ours = verdict.buffers or ([], [])
-        plots._draw(panel, *_above(ours, _STEPS * 8), look[name])
+        plots.draw_line(panel, *_above(ours, _STEPS * 8), look[name])
         _circles(panel, *_above(theirs, _STEPS), look[name].colour)
         panel.set_yscale("log")
         panel.set_xlim(left=0)

@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from backwater._base.units import bytes_text
 from backwater.analysis.blame import COLOURS
 from backwater.plots.curves import Line, Style, styles
-from backwater.plots.figures import GRID, INK, MUTED
+from backwater.plots.drawing import GRID, INK, MUTED
 from backwater_papers.bootstrap import quantile
 from backwater_papers.figure import (
     Axis,

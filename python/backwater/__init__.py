@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 PROVIDED |= {
-    "plot": "backwater.plots.figures:Plots",
+    "plot": "backwater.plots.drawing:Plots",
     "report": "backwater.report:write_report",
     "html": "backwater.report.notebook:table",
 }

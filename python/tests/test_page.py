@@ -16,7 +16,7 @@ from sources import ROOT
 
 import backwater
 from backwater.analysis import blame
-from backwater.results.files import RunFiles
+from backwater.results.results import Results
 from backwater.workloads import Workload
 from conftest import TINY
 from tools import Runs
@@ -35,6 +35,34 @@ SLOWEST = (
     ".map(cell => cell.innerText)"
 )
 """The schemes of the slowest flows that are shown."""
+
+
+LABELS = (
+    "[...document.querySelectorAll('figure .panel .picture')].flatMap(p => {"
+    "  const within = (node) => [...node.querySelectorAll('*')].flatMap(e =>"
+    "    e.shadowRoot ? within(e.shadowRoot) : e.tagName === 'text' ? [e] : []);"
+    "  const frame = p.getBoundingClientRect();"
+    "  const found = within(p).filter(t => t.textContent.trim() &&"
+    "    !/rotate|matrix\\((?!1)/.test(t.getAttribute('transform') ?? ''));"
+    # Bokeh writes each text twice, at the same place.
+    "  const boxes = [...new Map(found.map(t => [t.textContent, t.getBoundingClientRect()])"
+    "    .map(([t, b]) => [`${t} ${b.left} ${b.top}`, [t, b]])).values()];"
+    "  const out = boxes.filter(([, b]) => b.left < frame.left || b.right > frame.right);"
+    "  return [...out.map(([t]) => `${t} is cut`), ...boxes.flatMap(([t, a], i) =>"
+    "    boxes.slice(i + 1).filter(([, b]) => a.left < b.right && b.left < a.right"
+    "      && a.top < b.bottom && b.top < a.bottom).map(([u]) => `${t} meets ${u}`))];"
+    "})"
+)
+"""Labels that overlap or are cut off."""
+
+EMPTY = (
+    "[...document.querySelectorAll('main > section, main > figure')].filter(e =>"
+    "  e.getBoundingClientRect().height < 30 || !e.innerText.trim()).map(e => e.id || e.outerHTML)"
+)
+"""Parts of the page without contents."""
+
+WIDE = "document.documentElement.scrollWidth"
+"""Width of the page with what is beyond the right edge of the window."""
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +96,19 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     text = TINY.replace('"200KB"', '"2MB"') + '[switch]\nbuffer = "500KB"\n' + record
     (folder / "recorded.toml").write_text(text, encoding="utf-8")
     return Runs(backwater.compare(folder / "recorded.toml", ["dcqcn", "bfc"], out=folder / "out"))
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """A sweep with two numeric axes and one of words."""
+    folder = tmp_path_factory.mktemp("swept")
+    vary = {
+        "switch.buffer": ["4MB", "8MB"],
+        "traffic.web.size": ["2KB", "4KB", "8KB"],
+        "run.fct": ["received", "acked"],
+    }
+    schemes = ["hpcc", "dcqcn"]
+    return backwater.run(short(folder), schemes=schemes, vary=vary, out=folder / "out")
 
 
 @pytest.fixture
@@ -285,31 +326,24 @@ def test_a_narrow_window_has_room_for_two_schemes(narrow: Tab) -> None:
     assert narrow.errors == []
 
 
-@pytest.mark.parametrize("kind", ["comparison", "recorded", "trained"])
-def test_labels_of_narrow_figures_do_not_overlap(
-    narrow: Tab, kind: str, request: pytest.FixtureRequest
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("kind", ["comparison", "recorded", "trained", "swept"])
+def test_labels_do_not_overlap_and_no_card_is_empty(
+    page: Tab, kind: str, width: int, request: pytest.FixtureRequest
 ) -> None:
-    """What is written around each figure, as rectangles: no two that stand upright meet."""
-    compared: dict[str, RunFiles] = request.getfixturevalue(kind)
-    narrow.open(compared.path / "report.html")
-    narrow.wait_for(READY)
-    met = narrow.run(
-        "[...document.querySelectorAll('figure .panel .picture')].flatMap(p => {"
-        "  const within = (node) => [...node.querySelectorAll('*')].flatMap(e =>"
-        "    e.shadowRoot ? within(e.shadowRoot) : e.tagName === 'text' ? [e] : []);"
-        "  const frame = p.getBoundingClientRect();"
-        "  const found = within(p).filter(t => t.textContent.trim() &&"
-        "    !/rotate|matrix\\((?!1)/.test(t.getAttribute('transform') ?? ''));"
-        # Bokeh writes each text twice, at the same place.
-        "  const boxes = [...new Map(found.map(t => [t.textContent, t.getBoundingClientRect()])"
-        "    .map(([t, b]) => [`${t} ${b.left} ${b.top}`, [t, b]])).values()];"
-        "  const out = boxes.filter(([, b]) => b.left < frame.left || b.right > frame.right);"
-        "  return [...out.map(([t]) => `${t} is cut`), ...boxes.flatMap(([t, a], i) =>"
-        "    boxes.slice(i + 1).filter(([, b]) => a.left < b.right && b.left < a.right"
-        "      && a.top < b.bottom && b.top < a.bottom).map(([u]) => `${t} meets ${u}`))];"
-        "})"
-    )
+    """Labels of each figure are rectangles: no two horizontal ones overlap, and none is cut off."""
+    results: Results | Runs = request.getfixturevalue(kind)
+    size = {"height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.call("Emulation.setDeviceMetricsOverride", width=width, **size)
+    try:
+        page.open(results.path / "report.html")
+        page.wait_for(READY)
+        met, empty, wide = page.run(LABELS), page.run(EMPTY), page.run(WIDE)
+    finally:
+        page.call("Emulation.clearDeviceMetricsOverride")
     assert met == []
+    assert empty == []
+    assert wide <= width
 
 
 def test_edges_behind_which_there_is_more_are_shaded(narrow: Tab, tmp_path: Path) -> None:
@@ -602,18 +636,10 @@ def test_a_campaign_has_the_same_kind_of_page(tab: Tab, tiny: Path, tmp_path: Pa
     assert tab.errors == []
 
 
-def test_a_sweep_with_two_numeric_axes_has_a_heat_map(tab: Tab, tmp_path: Path) -> None:
-    vary = {
-        "switch.buffer": ["4MB", "8MB"],
-        "traffic.web.size": ["2KB", "4KB", "8KB"],
-        "run.fct": ["received", "acked"],
-    }
-    out = tmp_path / "out"
-    found = backwater.run(short(tmp_path), schemes=["hpcc", "dcqcn"], vary=vary, out=out)
+def test_a_sweep_with_two_numeric_axes_has_a_heat_map(tab: Tab, swept: Results) -> None:
     tab.errors.clear()
-    tab.open(found.path / "report.html")
+    tab.open(swept.path / "report.html")
     tab.wait_for(READY)
-    assert tab.run("document.documentElement.scrollWidth <= innerWidth")
     assert tab.run("document.querySelectorAll('#heat .panel').length") > 1
     tab.choose("#heat select", "1")
     assert tab.errors == []

@@ -16,8 +16,9 @@ import polars as pl
 import pytest
 
 import backwater
+from backwater.plots import figures
 from backwater.plots.curves import divided
-from backwater.report import figures, network, render, workloads, write_report
+from backwater.report import network, render, workloads, write_report
 from backwater.report.document import _json
 from backwater.results.files import RunFiles
 from backwater.results.results import Point, Results

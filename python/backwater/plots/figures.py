@@ -1,387 +1,467 @@
-"""The standard figures of this field's papers.
-
-Every function takes runs by scheme and returns a matplotlib figure. A scheme has the same colour
-and line style in every figure. Lines are labelled with their names. If there is no data, the figure
-has a sentence instead. A notebook shows the figure without further calls.
-"""
+"""The standard figures of this field's papers, as charts of one or several runs."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from matplotlib import patheffects
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from backwater._base.units import bytes_text
 from backwater.plots import curves
-from backwater.plots.curves import STATISTICS, Array, Runs, Style, styles
+from backwater.plots.charts import Axis, Chart, Line, Panel, Table, View
+from backwater.plots.curves import STATISTICS, Array, Runs
+from backwater.results.columns import LONG_BYTES, SHORT_BYTES
 
-__all__ = ["Plots", "Style", "styles"]
+if TYPE_CHECKING:
+    import polars
 
-INK = "#1f2933"
-MUTED = "#6b7785"
-GRID = "#e4e8ed"
+    from backwater.results.files import RunFiles
 
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 
-class Picture(Figure):
-    """A figure that a notebook displays without further calls."""
+POINTS = 260
+"""Number of points of a distribution. Ranges with few values have more points."""
 
-    def _repr_png_(self) -> bytes:
-        file = io.BytesIO()
-        self.savefig(file, format="png", dpi=100)
-        return file.getvalue()
+MOMENTS = 400
+"""Number of points of a line over time."""
 
+SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
+"""Quantiles in the tables below distributions."""
 
-class Plots:
-    """Figures of one or several runs: ``run.plot.slowdown()`` and so on."""
-
-    def __init__(self, runs: Runs) -> None:
-        self._runs = dict(runs)
-
-    def slowdown(self) -> Figure:
-        """Plot FCT slowdown against flow size: mean, 95th and 99th percentile."""
-        return slowdown(self._runs)
-
-    def buffer(self) -> Figure:
-        """Plot the distribution of the switches' buffer occupancy."""
-        return buffer(self._runs)
-
-    def pauses(self) -> Figure:
-        """Plot the fraction of time for which PFC paused the links."""
-        return pauses(self._runs)
-
-    def active(self) -> Figure:
-        """Plot the distribution of the number of active flows at a switch port."""
-        return active(self._runs)
-
-    def incast(self) -> Figure:
-        """Plot the distribution of the completion times of incast flows."""
-        return incast(self._runs)
-
-    def blame(self, percentile: float = 99) -> Figure:
-        """Plot the delay breakdown of slow flows, by class and scheme (``[record] blame = {}``)."""
-        return blame(self._runs, percentile)
+SLOWEST = 25
+"""Number of flows of each scheme that the page lists."""
 
 
-# --- The figures -----------------------------------------------------------------------------
+class Flows:
+    """Data about the flows of a run that a page needs, read once.
+
+    All attributes but ``in_flight`` cover measured flows only. Flows of incasts are separate.
+    """
+
+    def __init__(self, run: RunFiles, step_ps: int) -> None:
+        import polars as pl
+
+        # Single precision has seven digits, which is enough for a page and halves the time of
+        # sorting.
+        self.until = run.fct_until
+        ended, slowdown = run.flow_ends
+        slowdown = slowdown.cast(pl.Float32)
+        columns = "bytes", "start_ps", "received_ps", "incast", "finished"
+        table = run.select_flows([*columns, ended, slowdown])
+        self.in_flight = _in_flight(run, table, step_ps)
+        """Number of flows in flight after each step of the run."""
+
+        rest, incast = _measured(run, table, ~pl.col("incast")), _measured(run, table, "incast")
+        self.by_size = curves.by_size(rest["bytes"].to_numpy(), rest["slowdown"].to_numpy())
+        fct_ps = (incast["ended_ps"] - incast["start_ps"]).to_numpy()
+        self.incast_fct_us: Array = np.sort(fct_ps / 1e6)
+        self.classes = _classes(self.by_size, incast["slowdown"].to_numpy())
+        """Sorted slowdowns by class of flows."""
+
+        worst = [self.classes[name][-SLOWEST:] for name in ("all but incasts", "incast")]
+        least = np.sort(np.concatenate(worst))[-SLOWEST:]
+        self.slowest: list[dict[str, Any]] = []
+        if len(least):
+            about = "id", "source", "src", "dst", "bytes", "start_ps"
+            slow = run.measured_flows([*about, *run.flow_ends], slowdown >= float(least[0]))
+            slow = slow.sort("slowdown", "id", descending=[True, False])
+            self.slowest = slow.head(SLOWEST).to_dicts()
 
 
-def slowdown(runs: Runs) -> Figure:
-    """Plot FCT slowdown against flow size: mean, 95th and 99th percentile, without incast flows."""
+def _measured(run: RunFiles, flows: polars.DataFrame, of: str | polars.Expr) -> polars.DataFrame:
     import polars as pl
 
-    flows = {
-        name: run.measured_flows(["bytes", *run.flow_ends], ~pl.col("incast"))
-        for name, run in runs.items()
-    }
-    ordered = {
-        name: curves.by_size(table["bytes"].to_numpy(), table["slowdown"].to_numpy())
-        for name, table in flows.items()
-    }
-    edges = curves.equal_count_edges(list(ordered.values()))
-    if len(edges) < 2:
-        return _sentence("No flow outside an incast finished in the measured time.", height=1.6)
-    titles = ["average", "95th percentile", "99th percentile"]
-    figure, panels = _figure(len(titles), "FCT slowdown", height=3.7)
-    look = styles(list(runs))
-    ends: list[list[tuple[float, str, str]]] = [[] for _ in panels]
-    highest = 1.0
-    for name, sample in ordered.items():
-        bins = curves.in_bins(sample, edges)
-        x = [size for size, _ in bins]
-        for panel, title, names in zip(panels, titles, ends, strict=True):
-            y = [STATISTICS[title](values) for _, values in bins]
-            if y:
-                _draw(panel, x, y, look[name])
-                names.append((y[-1], name, look[name].colour))
-                highest = max(highest, *y)
-    for panel, title, names in zip(panels, titles, ends, strict=True):
-        panel.set_xscale("log")
-        panel.set_yscale("log")
-        panel.set_title(title)
-        panel.set_xlabel("flow size")
-        panel.xaxis.set_major_formatter(FuncFormatter(lambda v, _: bytes_text(v)))
-        panel.set_ylim(1, max(2.0, highest * 1.1))
-        _plain_log_ticks(panel)
-        _name_line_ends(panel, names)
-    return figure
+    first = run.summary["measure_from_ps"]
+    return flows.filter(pl.col("finished") & (pl.col("start_ps") >= first), of)
 
 
-def buffer(runs: Runs) -> Figure:
-    """Plot the distribution of the switches' buffer occupancy over probes, for each tier."""
-    samples = curves.buffer_samples(runs)
-    if not samples:
-        return _sentence("No buffer was probed in the measured time.", height=1.6)
-    figure, panels = _figure(len(samples), "share of probes with at most this", height=3.4)
-    look = styles(list(runs))
-    for panel, (tier, by_run) in zip(panels, samples.items(), strict=True):
-        lines = [(name, *curves.cdf(values / 1e6)) for name, values in by_run.items()]
-        _draw_cdfs(panel, lines, look)
-        panel.set_title(f"{curves.switch_of(tier)}es")
-        panel.set_xlabel("buffer occupancy of a switch (MB)")
-    return figure
+def _in_flight(run: RunFiles, flows: polars.DataFrame, step_ps: int) -> Array:
+    steps = _steps(run, step_ps)
+
+    def after_steps(times: Array) -> Array:
+        return np.bincount(times // step_ps, minlength=steps)[:steps].cumsum()
+
+    ended = flows["received_ps"].drop_nulls().to_numpy()
+    return after_steps(flows["start_ps"].to_numpy()) - after_steps(ended)
 
 
-def pauses(runs: Runs) -> Figure:
-    """Plot the fraction of port-time for which PFC paused the links, by tier and direction."""
-    groups, fraction = curves.pause_groups(runs)
-    if not any(value for by_group in fraction.values() for value in by_group.values()):
-        return _sentence("PFC paused no port in any of these runs.", height=1.6)
-    figure, (panel,) = _figure(1, "share of time paused by PFC", height=3.4)
-    look = styles(list(runs))
-    width = 0.8 / len(runs)
-    for i, name in enumerate(runs):
-        x = np.arange(len(groups)) + (i - (len(runs) - 1) / 2) * width
-        heights = [fraction[name].get(group, 0.0) for group in groups]
-        panel.bar(x, heights, width * 0.9, color=look[name].colour)
-        for at, height in zip(x, heights, strict=True):
-            panel.annotate(
-                f"{name}  {_percent(height)}",
-                (at, height),
-                xytext=(0, 4),
-                textcoords="offset points",
-                rotation=90,
-                ha="center",
-                va="bottom",
-                fontsize=7.5,
-                color=look[name].colour,
-            )
-    panel.set_xticks(range(len(groups)), [f"{a} → {b}" for a, b in groups])
-    panel.tick_params(axis="x", length=0)
-    panel.grid(visible=False, axis="x")
-    panel.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v * 100:.4g} %"))
-    panel.margins(y=0.45)
-    panel.set_ylim(bottom=0)
-    panel.set_xlabel("links, from the port that has to wait")
-    return figure
+def _classes(flows: curves.BySize, incast: Array) -> dict[str, Array]:
+    limits = np.searchsorted(flows.sizes, [SHORT_BYTES, LONG_BYTES], side="right")
+    parts = [np.sort(part) for part in np.split(flows.values, limits)]
+    # Merging sorted parts is faster than sorting all of them.
+    everything = np.sort(np.concatenate(parts), kind="stable")
+    names = ("short, up to 10 KB", "medium", "long, above 1 MB")
+    sizes = dict(zip(names, parts, strict=True))
+    return {"all but incasts": everything, **sizes, "incast": np.sort(incast)}
 
 
-def active(runs: Runs) -> Figure:
-    """Plot the distribution of the number of active flows at a switch port, weighted by time."""
-    lines = [(name, *curves.active_flows(run)) for name, run in runs.items()]
-    lines = [line for line in lines if len(line[1])]
-    if not lines:
-        return _sentence("No switch port was probed.", height=1.6)
-    figure, (panel,) = _figure(1, "share of probes with at most this", height=3.4)
-    panel.set_xscale("symlog", linthresh=1, linscale=0.35)
-    _draw_cdfs(panel, lines, styles(list(runs)))
-    panel.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    panel.xaxis.set_minor_formatter(NullFormatter())
-    panel.set_xlabel("active flows at a switch port (with at least one packet queued)")
-    return figure
+def read(runs: Runs) -> dict[str, Flows]:
+    """Read the flows of several runs in parallel, because sorting them takes most of the time."""
+    step_ps = _step_ps(runs)
+    return _at_once(lambda run: Flows(run, step_ps), runs)
 
 
-def incast(runs: Runs) -> Figure:
+def _step_ps(runs: Runs) -> int:
+    """Return the time step of lines over time, common to all runs."""
+    end_ps = max(int(run.summary["end_ps"]) for run in runs.values())
+    return max(-(-end_ps // MOMENTS), 1)
+
+
+def _steps(run: RunFiles, step_ps: int) -> int:
+    return max(-(-int(run.summary["end_ps"]) // step_ps), 1)
+
+
+def _at_once(work: Callable[[_In], _Out], items: Mapping[str, _In]) -> dict[str, _Out]:
+    """Apply a function to two items at a time. More items would need too much memory."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(items, pool.map(work, items.values()), strict=True))
+
+
+def charts(runs: Runs, flows: Mapping[str, Flows]) -> list[Chart]:
+    """Return all figures about flows, switches and links, including empty ones."""
+    recorded = [chart for chart in [blame(runs)] if chart.views]
+    of_finished = [slowdown(flows), classes(flows), *recorded, incast(flows)]
+    cut = _cut(runs)
+    return [
+        *(replace(chart, caption=chart.caption + cut) for chart in of_finished),
+        buffer(runs),
+        timeline(runs, flows),
+        pauses(runs),
+        active(runs),
+    ]
+
+
+def _cut(runs: Runs) -> str:
+    """Return a sentence about flows that the figures omit because the run ended before them."""
+    counts = {name: run.summary["flows"] for name, run in runs.items()}
+    left_out = [
+        f"{of['unfinished']:,} of {of['started']:,} with {name}"
+        for name, of in counts.items()
+        if of["unfinished"]
+    ]
+    if not left_out:
+        return ""
+    return (
+        f" Flows that had not finished when their run ended are not in it: {'; '.join(left_out)}."
+    )
+
+
+def _until(flows: Mapping[str, Flows]) -> str:
+    return curves.until(one.until for one in flows.values())
+
+
+def slowdown(flows: Mapping[str, Flows]) -> Chart:
+    """Plot FCT slowdown against flow size, by several statistics, without incast flows."""
+    edges = curves.equal_count_edges([one.by_size for one in flows.values()])
+    found: dict[str, list[Line]] = {statistic: [] for statistic in STATISTICS}
+    cells: dict[int, dict[str, str]] = {}
+
+    def in_bins(one: Flows) -> list[tuple[float, dict[str, float]]]:
+        return [
+            (size, {statistic: take(values) for statistic, take in STATISTICS.items()})
+            for size, values in curves.in_bins(one.by_size, edges)
+        ]
+
+    for name, bins in _at_once(in_bins, flows).items():
+        for statistic, lines in found.items():
+            lines.append(Line(name, [size for size, _ in bins], [of[statistic] for _, of in bins]))
+        for size, of in bins:
+            at = cells.setdefault(int(np.searchsorted(edges, size)), {})
+            at[name] = f"{of['median']:.4g}, {of['99th percentile']:.4g}"
+
+    def panel(statistic: str, highest: float) -> Panel:
+        y = Axis("FCT slowdown", "log", start=1, end=max(2.0, highest * 1.1))
+        return Panel(statistic, Axis("flow size", "log", "bytes"), y, found[statistic])
+
+    def top(statistics: Sequence[str]) -> float:
+        return max(max(line.y) for s in statistics for line in found[s] if len(line.y))
+
+    usual = ("average", "95th percentile", "99th percentile")
+    views = []
+    if len(edges) > 1:
+        together = View("average, 95th and 99th", [panel(s, top(usual)) for s in usual])
+        views = [together, *(View(s, [panel(s, top([s]))]) for s in STATISTICS)]
+    return Chart(
+        "slowdown",
+        "FCT slowdown against flow size",
+        f"Time of a flow from its start {_until(flows)}, divided by that of the same flow alone in "
+        "the network (base headers, no INT). Each point stands for a bin of flow sizes with about "
+        "the same number of flows, of which the last is split further. Flows of an incast are left "
+        "out.",
+        views=views,
+        choice="Percentile",
+        table=Table(
+            ("flows up to", *(f"{name}: median, p99" for name in flows)),
+            [
+                [bytes_text(edges[i]), *(cells[i].get(name, "–") for name in flows)]
+                for i in sorted(cells)
+            ],
+        ),
+        nothing="No flow outside an incast finished in the measured time.",
+    )
+
+
+def classes(flows: Mapping[str, Flows]) -> Chart:
+    """Plot the distribution of the slowdown of each class of flows."""
+    found: dict[str, list[Line]] = {}
+    quantiles: dict[str, dict[str, Array]] = {}
+    for name, one in flows.items():
+        for label, values in one.classes.items():
+            found.setdefault(label, []).append(Line(name, *_distribution(values)))
+            quantiles.setdefault(label, {})[name] = values
+    views = [
+        View(label, [Panel("", Axis("FCT slowdown", "log"), _share_axis(lines, "flows"), lines)])
+        for label, lines in found.items()
+        if any(len(line.x) for line in lines)
+    ]
+    return Chart(
+        "classes",
+        "Slowdown by class of flows",
+        "Share of flows whose FCT slowdown is at most this.",
+        "step",
+        views,
+        "Size class",
+        _quantile_table(
+            {(v.label, name): quantiles[v.label][name] for v in views for name in flows},
+            ("size class", "scheme"),
+            lambda v: f"{v:.4g}",
+        ),
+        "No flow finished in the measured time.",
+    )
+
+
+def incast(flows: Mapping[str, Flows]) -> Chart:
     """Plot the distribution of the completion times of incast flows."""
+    samples = {name: one.incast_fct_us for name, one in flows.items()}
+    lines = [Line(name, *_distribution(values)) for name, values in samples.items() if len(values)]
+    x = Axis("FCT of an incast flow (µs)", "log", "µs")
+    return Chart(
+        "incast",
+        "Completion of incast flows",
+        f"From the start of a flow {_until(flows)}.",
+        "step",
+        [View("", [Panel("", x, _share_axis(lines, "incast flows"), lines)])] if lines else [],
+        table=_quantile_table(samples, ("scheme",), lambda v: f"{v:.4g} µs"),
+        nothing="No flow of an incast finished in the measured time, or the scenario has none.",
+    )
+
+
+def buffer(runs: Runs) -> Chart:
+    """Plot the distribution of the switches' buffer occupancy over probes, for each tier."""
+    samples = {
+        (tier, name): np.sort(values)
+        for tier, by_run in curves.buffer_samples(runs).items()
+        for name, values in by_run.items()
+    }
+    panels = []
+    for tier in dict.fromkeys(tier for tier, _ in samples):
+        lines = [Line(name, *_distribution(samples[tier, name] / 1e6)) for name in runs]
+        x = Axis("buffer occupancy of a switch (MB)", unit="MB", start=0)
+        panels.append(Panel(f"{curves.switch_of(tier)}es", x, _share_axis(lines, "probes"), lines))
+    return Chart(
+        "buffer",
+        "Buffer occupancy",
+        "Bytes in the shared buffer of a switch, over all probes of the measured time.",
+        "step",
+        [View("", panels)] if panels else [],
+        table=_quantile_table(samples, ("tier", "scheme"), bytes_text),
+        nothing="No buffer was probed in the measured time.",
+    )
+
+
+def timeline(runs: Runs, flows: Mapping[str, Flows]) -> Chart:
+    """Plot flows in flight, active pauses, and the fullest switch of each tier over time."""
+    step_ps = _step_ps(runs)
+    end_ps = max(run.summary["end_ps"] for run in runs.values())
+    panels: dict[str, Panel] = {}
+    rows = []
+    x = Axis("time (ms)", unit="ms", start=0, end=end_ps / 1e9)
+    for name, run in runs.items():
+        courses = _courses(run, flows[name].in_flight, step_ps)
+        for title, (y, at_ms, values) in courses.items():
+            lines = panels.setdefault(title, Panel(title, x, y, [])).lines
+            panels[title] = Panel(title, x, y, [*lines, Line(name, at_ms, values)])
+            most = int(values.argmax())
+            rows.append([title, name, f"{values[most]:.4g} {y.unit}", f"{at_ms[most]:.4g} ms"])
+    shown = [p for p in panels.values() if any(np.any(line.y) for line in p.lines)]
+    return Chart(
+        "timeline",
+        "The run over time",
+        "Flows that have started and whose last byte has not arrived; pauses of PFC in force (a "
+        "port and class each); and the fullest switch of a tier, as probes saw it. Over the whole "
+        "run, with the time after the last arrival in which what is left is sent.",
+        views=[View("", shown)] if shown else [],
+        table=Table(("", "scheme", "most", "first at"), rows),
+        nothing="Nothing happened.",
+        column=True,
+    )
+
+
+_Course = tuple[Axis, Array, Array]
+"""A quantity over time: its axis, times in milliseconds, and values."""
+
+
+def _courses(run: RunFiles, in_flight: Array, step_ps: int) -> dict[str, _Course]:
+    """Return the quantities over time of a run, in steps of this length."""
     import polars as pl
 
-    lines = []
-    for name, run in runs.items():
-        flows = run.measured_flows(["start_ps", *run.flow_ends], pl.col("incast"))
-        fct = (flows["ended_ps"] - flows["start_ps"]).to_numpy() / 1e6
-        if len(fct):
-            lines.append((name, *curves.cdf(fct)))
-    if not lines:
-        words = "No flow of an incast finished in the measured time, or the scenario has none."
-        return _sentence(words, height=1.6)
-    figure, (panel,) = _figure(1, "share of incast flows", height=3.4)
-    panel.set_xscale("log")
-    _draw_cdfs(panel, lines, styles(list(runs)))
-    ended = curves.until(run.fct_until for run in runs.values())
-    panel.set_xlabel(f"FCT of an incast flow, {ended} (µs)")
-    _plain_log_ticks(panel, "x")
-    return figure
+    steps = _steps(run, step_ps)
+    ends_ms = np.arange(1, steps + 1) * step_ps / 1e9
+    found: dict[str, _Course] = {"flows under way": (Axis("flows", start=0), ends_ms, in_flight)}
+    held = run.table("pauses").select(pl.col("from_ps", "to_ps").cast(pl.Int64))
+    pieces = curves.divided(held["from_ps"].to_numpy(), held["to_ps"].to_numpy(), steps, step_ps)
+    in_force = np.bincount(pieces.frame, pieces.share, steps)
+    found["pauses of PFC"] = (Axis("in force", start=0), ends_ms, in_force)
+    probed = (
+        run.table("queues")
+        .group_by(pl.col("tier").cast(pl.String), pl.col("at_ps") // step_ps * step_ps)
+        .agg(pl.col("used_bytes").max())
+        .sort("at_ps")
+        .partition_by("tier", as_dict=True)
+    )
+    for tier in run.summary["tiers"]:
+        if (tier,) in probed:
+            table = probed[(tier,)]
+            y = Axis("MB", unit="MB", start=0)
+            used = table["used_bytes"].to_numpy() / 1e6
+            found[f"fullest {curves.switch_of(tier)}"] = (y, table["at_ps"].to_numpy() / 1e9, used)
+    return found
 
 
-def blame(runs: Runs, percentile: float = 99) -> Figure:
+def pauses(runs: Runs) -> Chart:
+    """Plot the fraction of port-time during which PFC paused the links, by tier and direction."""
+    groups, shares = curves.pause_groups(runs)
+    any_pause = any(value for by_group in shares.values() for value in by_group.values())
+    names = [f"{a} → {b}" for a, b in groups]
+    lines = [
+        Line(name, list(range(len(groups))), [by_group.get(g, 0.0) for g in groups])
+        for name, by_group in shares.items()
+    ]
+    x = Axis("links, from the port that has to wait", ticks=list(enumerate(names)))
+    y = Axis("share of time paused by PFC", unit="share", start=0)
+    return Chart(
+        "pauses",
+        "Time paused by PFC",
+        "Share of the run during which ports were held by PFC, by the tier that has to wait and "
+        "the tier it sends to.",
+        "bars",
+        [View("", [Panel("", x, y, lines)])] if any_pause else [],
+        table=Table(
+            ("links", *shares),
+            [
+                [words, *(f"{by.get(group, 0.0):.2%}" for by in shares.values())]
+                for words, group in zip(names, groups, strict=True)
+            ],
+        ),
+        nothing="PFC paused no port in any of these runs.",
+    )
+
+
+def active(runs: Runs) -> Chart:
+    """Plot the distribution of the number of active flows at a switch port, weighted by time."""
+    found = {name: curves.active_flows(run) for name, run in runs.items()}
+    lines = [Line(name, *curves.thinned(*xy, POINTS)) for name, xy in found.items() if len(xy[0])]
+    x = Axis("active flows at a switch port (with at least one packet queued)", "log1p")
+    rows = [
+        [name, *(f"{at[np.searchsorted(share, s * (1 - 1e-12))]:g}" for s in SHARES)]
+        for name, (at, share) in found.items()
+        if len(at)
+    ]
+    return Chart(
+        "active",
+        "Active flows per port",
+        "Flows with at least one packet queued at a switch port, over all probes.",
+        "step",
+        [View("", [Panel("", x, _share_axis(lines, "probes"), lines)])] if lines else [],
+        table=Table(("scheme", *_share_names()), rows),
+        nothing="No switch port was probed.",
+    )
+
+
+def blame(runs: Runs, percentile: float = 99) -> Chart:
     """Plot the mean delay breakdown of the slow flows of each class, from this percentile on."""
-    from backwater.analysis.blame import COLOURS, is_recorded, named, slow_by_class
+    from backwater.analysis.blame import GROUPS, is_recorded, named, slow_by_class
 
     recorded = {name: run for name, run in runs.items() if is_recorded(run)}
     found = slow_by_class(recorded, percentile)
-    if not found:
-        return _sentence("No run recorded where time went: add [record] blame = {}.", height=1.6)
-    figure, panels = _figure(len(found), "", height=1.5 + 0.34 * len(recorded))
-    for panel, (size_class, rows) in zip(panels, found.items(), strict=True):
-        for place, row in ((place, rows.get(name)) for place, name in enumerate(recorded)):
-            left = 0.0
-            for group, colour in COLOURS.items():
-                width = row[group] / 1e6 if row else 0.0
-                panel.barh(place, width, left=left, height=0.72, color=colour)
-                left += width
-        panel.set_title(f"{size_class} flows")
-        panel.set_xlabel("time of slow flows (µs)")
-        panel.grid(visible=False, axis="y")
-        panel.margins(x=0.02)
-    panels[0].set_yticks(range(len(recorded)), list(recorded))
-    panels[0].invert_yaxis()
-    for panel in panels:
-        panel.tick_params(axis="y", length=0, labelleft=panel is panels[0])
-    order = named(found)
-    figure.legend(
-        handles=[Patch(color=COLOURS[group], label=group) for group in order],
-        loc="outside lower center",
-        ncols=min(len(order), 7),
-        frameon=False,
-        fontsize=8,
+    parts = named(found)
+    panels = [_spent(f"{size_class} flows", rows, parts) for size_class, rows in found.items()]
+    views = [View(panel.title, [panel]) for panel in panels]
+    if len(views) > 1:
+        views.insert(0, View("all", panels))
+    table = [
+        [f"{size_class} flows", name, f"{row['fct_ps'] / 1e6:.4g} µs"]
+        + [f"{row[g] / 1e6:.4g}" for g in GROUPS]
+        for size_class, rows in found.items()
+        for name, row in rows.items()
+    ]
+    nothing = "No flow finished in the measured time."
+    if not recorded:
+        nothing = "No run recorded where time went: add [record] blame = {}."
+    return Chart(
+        "blame",
+        "Where the slow flows' time went",
+        f"Flows at or above the {percentile:g}th percentile of the slowdown of their class: what "
+        "their time to the last byte at the receiver consisted of, on average. The parts of a bar "
+        "add up to the mean time of these flows.",
+        "stack",
+        views,
+        "Size class",
+        Table(("flows", "scheme", "mean time", *(f"{g} (µs)" for g in GROUPS)), table),
+        nothing,
     )
-    return figure
 
 
-# --- Drawing ---------------------------------------------------------------------------------
+def _spent(title: str, rows: Mapping[str, Mapping[str, float]], named: Sequence[str]) -> Panel:
+    """Stack the delay breakdown of the slow flows of a class: named parts, and the rest."""
+    from backwater.analysis.blame import COLOURS
+
+    places = list(range(len(rows)))
+    us = {group: np.array([row[group] / 1e6 for row in rows.values()]) for group in COLOURS}
+    lines = [Line(group, places, us[group], colour=COLOURS[group]) for group in named]
+    rest = np.sum([spent for group, spent in us.items() if group not in named], axis=0)
+    lines.append(Line("the rest", places, rest, colour="#e4e8ed"))
+    x = Axis("scheme", ticks=list(enumerate(rows)))
+    return Panel(title, x, Axis("mean time of slow flows (µs)", unit="µs", start=0), lines)
 
 
-def _figure(panels: int, y_label: str, height: float) -> tuple[Figure, list[Axes]]:
-    figure = Picture(figsize=(10.2, height))
-    figure.set_layout_engine("constrained", w_pad=0.08)
-    axes = [figure.add_subplot(1, panels, 1)]
-    axes += [figure.add_subplot(1, panels, i + 1, sharey=axes[0]) for i in range(1, panels)]
-    for panel in axes:
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.spines[["left", "bottom"]].set_color(MUTED)
-        panel.grid(visible=True, color=GRID, linewidth=0.8)
-        panel.set_axisbelow(True)
-        panel.tick_params(colors=MUTED, labelcolor=INK, labelsize=8.5)
-        panel.xaxis.label.set(color=INK, fontsize=9.5)
-        panel.yaxis.label.set(color=INK, fontsize=9.5)
-        panel.title.set(color=INK, fontsize=10)
-    axes[0].set_ylabel(y_label)
-    return figure, axes
+def _distribution(ordered: Array) -> tuple[Array, Array]:
+    """Return points of a distribution from sorted values, with more points in the tail."""
+    n = len(ordered)
+    if not n:
+        return np.array([]), np.array([])
+    shares = np.concatenate([np.linspace(0, 1, POINTS), 1 - np.logspace(-2, -6, 40)])
+    x = np.unique(ordered[np.ceil(shares * n).astype(int).clip(1, n) - 1])
+    return x, np.searchsorted(ordered, x, side="right") / n
 
 
-def _sentence(sentence: str, height: float) -> Figure:
-    figure = Picture(figsize=(10.2, height))
-    figure.text(0.5, 0.5, sentence, ha="center", va="center", color=MUTED, fontsize=11)
-    return figure
+def _share_axis(lines: Sequence[Line], of: str) -> Axis:
+    """Return an axis of shares.
+
+    It starts at one half if more than about half of each distribution is at its first value.
+    """
+    first = min((float(line.y[0]) for line in lines if len(line.y)), default=0.0)
+    start = 0.5 if first > 0.55 else 0.0
+    return Axis(f"share of {of}", unit="share", start=start, end=1 + 0.02 * (1 - start))
 
 
-def _draw(panel: Axes, x: Any, y: Any, style: Style, **more: Any) -> None:
-    alone = "o" if len(x) == 1 else ""  # A line through one point would be invisible.
-    look: dict[str, Any] = {"color": style.colour, "linestyle": style.line, "marker": alone}
-    panel.plot(x, y, linewidth=1.7, markersize=4, **look, **more)
+def _share_names() -> list[str]:
+    return ["max" if share == 1 else f"p{100 * share:g}" for share in SHARES]
 
 
-def _draw_cdfs(
-    panel: Axes, lines: Sequence[tuple[str, Array, Array]], look: Mapping[str, Style]
-) -> None:
-    """Draw distributions as steps, each with its name. The caller sets the scale of x before."""
-    lines = [line for line in lines if len(line[1])]
-    for name, x, share in lines:
-        _draw(
-            panel,
-            np.concatenate([[x[0]], x]),
-            np.concatenate([[0.0], share]),
-            look[name],
-            drawstyle="steps-post",
-        )
-    panel.margins(x=0.08)
-    panel.autoscale_view()
-    if panel.get_xscale() != "log":
-        panel.set_xlim(left=0)
-    # If most of every distribution is at its first value, show only the upper half.
-    first = min((float(share[0]) for _, _, share in lines), default=0.0)
-    bottom = 0.5 if first > 0.55 else 0.0
-    panel.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
-    tracks = {name: _track(panel, x, share) for name, x, share in lines}
-    _name_tracks(panel, tracks, look)
-
-
-def _track(panel: Axes, x: Array, share: Array) -> Array:
-    """Return closely spaced points along a drawn step line, as fractions of the panel."""
-    corners = np.column_stack([np.repeat(x, 2), np.concatenate([[0.0], np.repeat(share, 2)[:-1]])])
-    ends = panel.transAxes.inverted().transform(panel.transData.transform(corners))
-    length = np.concatenate([[0.0], np.abs(np.diff(ends, axis=0)).sum(axis=1).cumsum()])
-    marks = np.arange(0, length[-1] + 0.01, 0.01)
-    return np.column_stack([np.interp(marks, length, ends[:, i]) for i in (0, 1)])
-
-
-def _name_tracks(panel: Axes, tracks: Mapping[str, Array], look: Mapping[str, Style]) -> None:
-    """Write each name to the right of its line, at the place with the fewest obstacles."""
-    figure = panel.get_figure(root=True)
-    if figure is None or not tracks:
-        return
-    inches = figure.get_size_inches() * [1 / len(figure.axes), 1]
-    height, letter, space = 0.16 / inches[1], 0.075 / inches[0], 0.06 / inches[0]
-    lines = np.concatenate(list(tracks.values()))
-    names = np.empty((0, 2))
-    for name, track in tracks.items():
-        width = letter * len(name)
-        fits = (track[:, 0] > 0.01) & (track[:, 0] < 0.99 - width - space)
-        fits &= (track[:, 1] > 0.06) & (track[:, 1] < 0.95)
-        candidates = track[fits] if fits.any() else track[len(track) // 2 :][:1]
-        left = candidates[:, 0] + space
-        size = (width + space, height * 1.5)
-        middles = np.column_stack([left + width / 2, candidates[:, 1]])
-        # Names do not overlap other names if there is room, and overlap lines as little as
-        # possible. Higher places are preferred, because the lines are farther apart there.
-        score = _clearance(middles, lines, size).clip(max=1.0) + 0.02 * candidates[:, 1]
-        score[_clearance(middles, names, size) < 1.5] -= 10
-        best = int(np.argmax(score))
-        at = (left[best], candidates[best, 1])
-        text = panel.annotate(
-            name,
-            at,
-            xycoords="axes fraction",
-            va="center",
-            fontsize=8.5,
-            color=look[name].colour,
-        )
-        text.set_path_effects([patheffects.withStroke(linewidth=3, foreground="white")])
-        written = np.column_stack([at[0] + np.linspace(0, width, 12), np.full(12, at[1])])
-        names = np.concatenate([names, written])
-
-
-def _clearance(middles: Array, obstacles: Array, size: tuple[float, float]) -> Array:
-    """Return the distance from the middle of a text to the nearest obstacle, in half text sizes."""
-    away = np.abs(obstacles[None, :, :] - middles[:, None, :]) / (np.array(size) / 2)
-    nearest: Array = away.max(axis=2).min(axis=1, initial=np.inf)
-    return nearest
-
-
-def _name_line_ends(panel: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
-    """Write names of lines at their right ends, shifted so that they do not overlap."""
-    if not ends:
-        return
-    low, high = np.log10(panel.get_ylim())
-    gap = 0.058
-    placed: list[float] = []
-    in_order = sorted(ends)
-    for value, _, _ in in_order:
-        wish = (np.log10(value) - low) / max(high - low, 1e-9)
-        placed.append(max(wish, placed[-1] + gap) if placed else wish)
-    excess = max(0.0, placed[-1] - 1.0)
-    for i in range(len(placed) - 1, -1, -1):
-        limit = placed[i + 1] - gap if i + 1 < len(placed) else placed[i] - excess
-        placed[i] = min(placed[i], limit)
-    for (_, name, colour), y in zip(in_order, placed, strict=True):
-        panel.annotate(
-            name,
-            (1.01, y),
-            xycoords="axes fraction",
-            va="center",
-            fontsize=8.5,
-            color=colour,
-            annotation_clip=False,
-        )
-
-
-def _plain_log_ticks(panel: Axes, axis: str = "y") -> None:
-    """Label the ticks with numbers instead of powers, and add ticks to a short axis."""
-    low, high = panel.get_ylim() if axis == "y" else panel.get_xlim()
-    target = panel.yaxis if axis == "y" else panel.xaxis
-    if high / max(low, 1e-12) < 100:
-        target.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    target.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    target.set_minor_formatter(NullFormatter())
-
-
-def _percent(value: float) -> str:
-    if value == 0:
-        return "0"
-    return f"{value * 100:.2g} %" if value < 0.1 else f"{value * 100:.0f} %"
+def _quantile_table(
+    samples: Mapping[Any, Array], keys: Sequence[str], words: Callable[[float], str]
+) -> Table:
+    """Return a table with the quantiles of sorted samples, one row per sample."""
+    rows = []
+    for key, ordered in samples.items():
+        if len(ordered):
+            named = [key] if isinstance(key, str) else list(key)
+            values = [words(curves.nearest_rank(share)(ordered)) for share in SHARES]
+            rows.append([*named, *values])
+    return Table((*keys, *_share_names()), rows)

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from backwater.errors import RunError
+from backwater.plots.charts import Chart
 from backwater.plots.curves import styles
-from backwater.report.charts import Chart, legend
+from backwater.report.charts import legend
 
 SCRIPTS = ("charts.js", "network.js", "page.js")
 """Our own scripts, in the order in which they run."""

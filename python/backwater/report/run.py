@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from backwater._base.units import bytes_text, time_text
 from backwater.analysis.pauses import has_trees
 from backwater.errors import RunError
+from backwater.plots import figures
+from backwater.plots.charts import Table
 from backwater.plots.curves import styles, until
-from backwater.report import facts, figures, network, workloads
-from backwater.report.charts import Table, table_html
+from backwater.report import facts, network, workloads
+from backwater.report.charts import chart_html, table_html
 from backwater.report.document import document, header, not_modelled
 from backwater.results.columns import audit, one_seed, rows_of, text, without_flows
 from backwater.results.ranking import rank, sentence
@@ -32,14 +34,15 @@ def render(results: Results) -> str:
         raise RunError(f"{results.path}: no run is finished, so there is nothing to report on")
     first = next(iter(runs.values()))
     flows = figures.read(runs)
-    drawn = [chart for chart in figures.charts(runs, flows) if chart.views]
+    all_charts = [*workloads.charts(runs), *figures.charts(runs, flows)]
+    drawn = [chart for chart in all_charts if chart.views]
     picture = network.gather(runs)
     sections = [
         _header(first, runs, results),
         _answer(results),
         _notices(runs, results),
         _table(runs),
-        *(chart.html() for chart in drawn),
+        *(chart_html(chart) for chart in drawn),
         _network(runs, picture),
         _late_collectives(runs),
         _slowest(flows),

@@ -10,9 +10,10 @@ from typing import Any
 
 from backwater._base import quantity
 from backwater.errors import RunError
+from backwater.plots.charts import Axis, Chart, Line, Panel, Scale, View
 from backwater.plots.curves import styles
 from backwater.report import facts
-from backwater.report.charts import LONG, Axis, Chart, Line, Panel, Scale, View
+from backwater.report.charts import LONG, chart_html
 from backwater.report.document import document, header, not_modelled
 from backwater.results import statistics
 from backwater.results.columns import Column, column
@@ -50,7 +51,7 @@ def render(
         _header(results),
         _answer(results, ranking),
         _notices(results),
-        *(chart.html() for chart in drawn),
+        *(chart_html(chart) for chart in drawn),
         _values(results, metrics),
         _repeat(results),
         f"<footer>{_not_modelled(results)}"
@@ -93,9 +94,8 @@ def _answer(results: Results, ranking: Ranking | None) -> str:
     if ranking is None:
         return ""
     one = ranking.column
-    unit = f" ({one.shown[0]})" if one.shown[0] not in ("", "slowdown", "share") else ""
     goal = f"{'highest' if ranking.higher else 'lowest'} first"
-    heads = [*results.keys, "scheme", f"{one.name}{unit}", "seeds"]
+    heads = [*results.keys, "scheme", one.heading, "seeds"]
     if ranking.constraints:
         heads.append("breaks")
     rows = []

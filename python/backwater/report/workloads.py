@@ -10,8 +10,8 @@ import numpy as np
 
 from backwater._base.units import bytes_text, time_text
 from backwater.analysis import critical
+from backwater.plots.charts import Axis, Chart, Line, Panel, Table, View
 from backwater.plots.curves import Array, Runs, divided
-from backwater.report.charts import Axis, Chart, Line, Panel, Table, View
 
 if TYPE_CHECKING:
     import polars
