@@ -14,6 +14,8 @@ __all__ = [
     "estimate",
     "flow_paths",
     "link_epochs",
+    "locate_values",
+    "parse_quantity",
     "resolve",
     "resources",
     "run",
@@ -157,5 +159,7 @@ def thresholds(
     scheme: str | None = None,
     profile: str | None = None,
 ) -> str: ...
+def locate_values(text: str) -> list[tuple[tuple[str | int, ...], int, int, int]]: ...
+def parse_quantity(text: str) -> tuple[str, int, str, int] | None: ...
 def flow_paths(path: str) -> tuple[bytes, bytes, bytes] | None: ...
 def catalogue(what: str) -> str: ...

@@ -9,6 +9,7 @@ mod host;
 mod live;
 #[cfg(target_os = "linux")]
 mod switch;
+mod texts;
 #[cfg(target_os = "linux")]
 mod wall;
 
@@ -647,6 +648,9 @@ mod _core {
         Interrupt, backpressure_graph, catalogue, check, estimate, flow_paths, link_epochs,
         resolve, resources, run, schema, thresholds,
     };
+
+    #[pymodule_export]
+    use super::texts::{locate_values, parse_quantity};
 
     #[cfg(target_os = "linux")]
     #[pymodule_export]

@@ -25,6 +25,7 @@ mod layers;
 mod link_failures;
 mod load;
 mod loads;
+pub mod locate;
 mod messages;
 mod names;
 mod not_modelled;

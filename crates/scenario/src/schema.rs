@@ -48,6 +48,7 @@ pub fn schema() -> Value {
     top["required"] = json!(["name", "topology"]);
     top["anyOf"] = json!([{ "required": ["traffic"] }, { "required": ["workload"] }]);
     top["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    top["$id"] = json!("urn:backwater:scenario");
     top["title"] = json!("Scenario of Backwater");
     top
 }

@@ -1,4 +1,4 @@
-"""Numbers with units, as in scenarios, and steps between two of them."""
+"""Numbers with units, which the core parses as in scenarios, and steps between two of them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-_UNITS = {
-    "rate": {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
-    "time": {"ps": 1, "ns": 10**3, "us": 10**6, "µs": 10**6, "ms": 10**9, "s": 10**12},
-    "size": {
-        "B": 1,
-        **{f"{p}B": 10 ** (3 * n) for n, p in enumerate("KMGT", 1)},
-        **{f"{p}iB": 2 ** (10 * n) for n, p in enumerate("KMGT", 1)},
-    },
-}
-_WRITTEN = re.compile(r"\s*([+-]?\d+(?:\.\d*)?)\s*(%|[A-Za-zµ]+)\s*")
+from backwater import _core
+
+_BASE = {"rate": "bps", "time": "ps", "size": "B"}
+"""Base units of the kinds that have units."""
+
+_PERCENT = re.compile(r"\s*([+-]?\d+(?:\.\d*)?)\s*%\s*")
 _DIGITS = 6
 """Maximum number of digits of a value between the ends of a range."""
 
@@ -30,13 +26,8 @@ class Quantity:
 
     kind: str
     unit: str
-
-    @property
-    def scale(self) -> Fraction:
-        """Number of base units in the written unit."""
-        if self.unit == "%":
-            return Fraction(1, 100)
-        return Fraction(_UNITS[self.kind][self.unit]) if self.unit else Fraction(1)
+    scale: Fraction = Fraction(1)
+    """Number of base units in the written unit."""
 
 
 def parse(value: object) -> Quantity | None:
@@ -45,15 +36,16 @@ def parse(value: object) -> Quantity | None:
         return None
     if isinstance(value, int | float | Decimal):
         return Quantity(Fraction(str(value)), "number", "")
-    if not isinstance(value, str) or (match := _WRITTEN.fullmatch(value)) is None:
+    if not isinstance(value, str):
         return None
-    number, unit = Fraction(match[1]), match[2]
-    if unit == "%":
-        return Quantity(number / 100, "fraction", "%")
-    for kind, units in _UNITS.items():
-        if unit in units:
-            return Quantity(number * units[unit], kind, unit)
-    return None
+    if match := _PERCENT.fullmatch(value):
+        percent = Fraction(1, 100)
+        return Quantity(Fraction(match[1]) * percent, "fraction", "%", percent)
+    found = _core.parse_quantity(value)
+    if found is None:
+        return None
+    kind, whole, unit, scale = found
+    return Quantity(Fraction(whole), kind, unit, Fraction(scale))
 
 
 def number(value: object) -> float | None:
@@ -89,7 +81,7 @@ def by_distance(first: Quantity, last: Quantity, distance: Quantity) -> list[obj
 def _whole(value: Fraction, first: Quantity, last: Quantity) -> Fraction:
     """Round a value if both ends are whole, or if its unit has no fractions (bits, bytes, ps)."""
     counts = first.kind == "number" and first.value.denominator == last.value.denominator == 1
-    return Fraction(round(value)) if counts or first.kind in _UNITS else value
+    return Fraction(round(value)) if counts or first.kind in _BASE else value
 
 
 def written(value: Fraction, like: Quantity) -> object:
@@ -102,8 +94,7 @@ def written(value: Fraction, like: Quantity) -> object:
         return f"{text}{like.unit}"
     if like.unit == "%":
         return float(value)
-    base = next(unit for unit, scale in _UNITS[like.kind].items() if scale == 1)
-    return f"{int(value)}{base}"
+    return f"{int(value)}{_BASE[like.kind]}"
 
 
 def decimal(value: Fraction) -> str | None:

@@ -16,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backwater._base import quantity
 from backwater.errors import InputError, RunError
-from backwater.importers.common.source import time_ps
 from backwater.importers.ns3.flows import DATA_GROUP, DEFAULT_PORT, INCAST_PORT, MAX_SIZE
 from backwater.importers.ns3.topology import MAX_HOST
 from backwater.running.directories import claim_export
@@ -81,8 +81,8 @@ class Network:
 
     def __init__(self, run: RunFiles) -> None:
         self.resolved: dict[str, Any] = _toml(run)
-        self.epoch_ps = _time(self.resolved.get("run", {}).get("epoch", "0us"))
-        self.mtu = _bytes(self.resolved["scheme"]["mtu"])
+        self.epoch_ps = _quantity(self.resolved.get("run", {}).get("epoch", "0us"))
+        self.mtu = _quantity(self.resolved["scheme"]["mtu"])
         names: dict[int, str] = {}
         self._ports: dict[int, list[tuple[int, int, int, int]]] = defaultdict(list)
         hosts = set()
@@ -193,20 +193,12 @@ def _numbers(names: dict[int, str]) -> dict[int, int]:
     return {node: node for node in names}
 
 
-def _time(text: str) -> int:
-    value = time_ps(text.replace(" ", "").replace("µ", "u").replace("μ", "u"))
+def _quantity(text: str) -> int:
+    """Return a time in ps or a size in bytes."""
+    value = quantity.number(text)
     if value is None:
-        raise InputError(f"resolved.toml has a time that cannot be read: {text}")
+        raise InputError(f"resolved.toml has a quantity that cannot be read: {text}")
     return int(value)
-
-
-def _bytes(text: str) -> int:
-    units = {"B": 1, "KB": 10**3, "kB": 10**3, "MB": 10**6, "KiB": 2**10, "MiB": 2**20}
-    number = text.rstrip("BKkMi").strip()
-    scale = units.get(text[len(text.rstrip("BKkMi")) :])
-    if scale is None or not number.isdigit():
-        raise InputError(f"resolved.toml has a size that cannot be read: {text}")
-    return int(number) * scale
 
 
 # --- fct.txt ---------------------------------------------------------------------------------
@@ -315,7 +307,7 @@ def _qlen(run: RunFiles, network: Network, path: Path, result: Exported) -> None
             '[record] histogram = { every = "100ns", bin = "1KB", window = ["0us", "100ms"] }'
         )
         return
-    bin_bytes = _bytes(spec["bin"])
+    bin_bytes = _quantity(spec["bin"])
     if 1000 % bin_bytes:
         result.notes.append(f"no qlen.txt: its bins are of 1 KB, and the run's of {spec['bin']}")
         return
@@ -326,8 +318,8 @@ def _qlen_lines(run: RunFiles, network: Network, spec: dict[str, Any]) -> Iterat
     import polars as pl
 
     window = spec.get("window", ["0ps", f"{run.summary['end_ps']}ps"])
-    first, last = (_time(text) for text in window)
-    every = _time(spec["every"])
+    first, last = (_quantity(text) for text in window)
+    every = _quantity(spec["every"])
     counts: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
     bins = pl.read_parquet(run.path / HISTOGRAM)
     for node, port, edge, samples in bins.select(
