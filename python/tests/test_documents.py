@@ -230,7 +230,8 @@ def test_scenarios_in_guides_are_good(path: Path, tmp_path: Path) -> None:
             continue
         scenario = tmp_path / "shown.toml"
         scenario.write_text(text, encoding="utf-8")
-        assert backwater.Scenario(scenario).check() == []
+        found = backwater.Scenario(scenario).check()
+        assert [problem for problem in found if problem["severity"] != "note"] == []
 
 
 @cache

@@ -249,10 +249,10 @@ fn one(name: String, count: u32, kind: &[Kind], config: &SwitchConfig) -> Switch
                 of_rate.map(|(_, red)| *red)
             }),
             // LLR-11, LLR-12
-            replay: config.link.replay.map(|llr| {
+            replay: config.link.replay.map(|replay| {
                 let frame = config.max_frame;
-                let bytes = llr.bytes_of(link.0, delay_ps, frame);
-                (bytes, llr.timer_of(link.0, delay_ps, frame))
+                let bytes = replay.bytes_of(link.0, delay_ps, frame);
+                (bytes, replay.timer_of(link.0, delay_ps, frame))
             }),
         })
         .count += 1;
