@@ -112,6 +112,7 @@ TESTS = {
 
 EQUAL_VALUES = "at equality both sides have the same value"
 EQUIVALENT = {
+    "fg_held_table": {"assign listed = 1'b1": "no output depends on it without VUPs"},
     "hpcc_int_egress": {"units >= QLEN_MAX": EQUAL_VALUES},
     "hpcc_reciprocal": {"far >= key": EQUAL_VALUES, "nth >> SEGMENT >= 1": EQUAL_VALUES},
     "hpcc_window": dict.fromkeys(

@@ -118,7 +118,9 @@ async def pipeline(dut: Any) -> None:
                 return Credit(dst, rng.choice(back), dst % 2 == 0)
             return None
 
-        steps = [(one(nth), rng.random() < 0.2) for nth in range(count)]
+        # With few VUPs a VOQ drains several times before the next one.
+        vups = rng.choice((0.2, 0.02))
+        steps = [(one(nth), rng.random() < vups) for nth in range(count)]
         return rng.choice(windows), rng.choice(windows), steps
 
     await follow_long(follow, drawn)
