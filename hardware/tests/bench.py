@@ -64,13 +64,14 @@ class Bench:
         await Timer(1, "step")
         await self.edge()
 
-    async def quiet(self, values: Values, outputs: Iterable[str]) -> None:
-        """Run the first cycles after a reset and check that these outputs are 0."""
+    async def quiet(self, values: Values, outputs: Iterable[str], high: Iterable[str] = ()) -> None:
+        """Run the first cycles after a reset and check that these outputs are 0 or `high`."""
+        expected = {**dict.fromkeys(outputs, 0), **dict.fromkeys(high, 1)}
         for _ in range(QUIET_CYCLES):
             self.set(values)
             await Timer(1, "step")
-            for name in outputs:
-                assert int(getattr(self.dut, name).value) == 0, f"{name} after a reset"
+            for name, value in expected.items():
+                assert int(getattr(self.dut, name).value) == value, f"{name} after a reset"
             await self.edge()
 
     async def clear(self, values: Values) -> int:

@@ -53,7 +53,8 @@ async def pipeline(dut: Any) -> None:
         model = Pipeline(voqs, split, initial_below, initial_above, in_bytes, with_vup, hashed)
         initial = {"initial_below": initial_below, "initial_above": initial_above}
         await bench.reset({**IDLE, **UNUSED, **HEAD, **initial})
-        await bench.quiet(IDLE, ("passes", "joins", "hashed", "releases", "changes"))
+        nothing = ("passes", "joins", "hashed", "releases", "changes")
+        await bench.quiet(IDLE, nothing, high=("idle",))
         assert await bench.clear(IDLE) == destinations - QUIET_CYCLES
         for _ in range(2):
             await bench.advance(IDLE)

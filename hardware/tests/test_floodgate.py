@@ -19,6 +19,8 @@ PIPELINES = {
     "packets": {},
     "bytes-one-group": {"IN_BYTES": 1, "SPLIT": 0},
     "vup": {"WITH_VUP": 1},
+    # The list of drained VOQs wraps around.
+    "vup-few": {"WITH_VUP": 1, "DESTINATIONS": 3, "DST": 2},
     # The number of VOQs needs a bit more than a VOQ.
     "four-voqs": {"VOQS": 4, "VOQ": 2, "SPLIT": 0},
     "hashed": {"HASHED": 3},
