@@ -193,6 +193,8 @@ def reword(figure: Figure, out: Path) -> None:
 def outdated(figure: Figure, about: dict[str, Any]) -> str | None:
     """Describe how results differ from the figure file, texts excepted; ``None``: no difference."""
     size = next((size for size in (Size.QUICK, Size.FULL) if about.get(size)), Size.USUAL)
+    if "interpretations" not in about:
+        return "an earlier version made them"
     found = [(entry["text"], entry["expected"]) for entry in about["claims"]]
     if found != [(claim.text, claim.expected) for claim in figure.claims]:
         return "claims or their bounds are not those of the figure file"

@@ -33,8 +33,12 @@ are estimated from the range of the seeds, and their comparisons of schemes keep
 
 
 def write_table(folder: Path, order: Sequence[str]) -> Path | None:
-    """Write ``claims.md`` of all results in a folder; return its path if there are results."""
+    """Write ``claims.md`` of all results in a folder; return its path if there are results.
+
+    Results of earlier versions, which have no interpretations, are left out.
+    """
     entries = [_read(path) for name in order if (path := folder / f"{name}.json").is_file()]
+    entries = [entry for entry in entries if "interpretations" in entry]
     if not entries:
         return None
     table = folder / "claims.md"

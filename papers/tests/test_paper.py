@@ -210,6 +210,22 @@ def test_a_plan_says_what_is_missing(
     assert done.stdout == "mine/fig1: 8 runs, 8 cached, 0 to run\n"
 
 
+def test_results_of_an_earlier_version_are_left_out(
+    figure: Path, reproduced: tuple[CompletedProcess[str], Path], tmp_path: Path
+) -> None:
+    _, out = reproduced
+    found = files.load(str(figure))
+    state, counts = reproduce.state(found, out)
+    assert (state, counts["differs"] >= 1) == ("current", True)
+    assert reproduce.state(found, tmp_path) == ("not run", {})
+    about = json.loads((out / "mine/fig1.json").read_text(encoding="utf-8"))
+    del about["interpretations"]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/fig1.json").write_text(json.dumps(about), encoding="utf-8")
+    assert reproduce.state(found, tmp_path)[0] == "outdated"
+    assert table.write_table(tmp_path, ["mine/fig1"]) is None
+
+
 def test_runs_are_kept_and_pictures_repeat(
     command: Command, figure: Path, reproduced: tuple[CompletedProcess[str], Path]
 ) -> None:
