@@ -163,8 +163,8 @@ def _first_case(claim: dict[str, Any]) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text."""
-    return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0]
+    """Return the first sentence of a text. The dot of "Fig." does not end it."""
+    return re.split(r"(?<=[.!?])(?<!Fig\.)(?<!Figs\.)\s", " ".join(text.split()), maxsplit=1)[0]
 
 
 def size_text(entry: dict[str, Any]) -> str:

@@ -197,6 +197,7 @@ def test_a_cause_and_a_point_of_a_curve_are_listed_once() -> None:
         for n, own in (("f", first), ("g", second))
     ]
     assert table.score(entries) == [2, 0, 2, 0, 1, 1, 0, 1, 0]
+    assert table.first_sentence("As in Fig. 3 (Figs. 4). And\nmore.") == "As in Fig. 3 (Figs. 4)."
 
 
 def test_a_plan_says_what_is_missing(
