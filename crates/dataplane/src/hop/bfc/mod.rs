@@ -67,7 +67,8 @@ pub struct Bfc {
     /// Pairs of ingress and egress ports that may pause the upstream; `None`: all pairs.
     allowed: Option<Pairs>,
     counted: Counted,
-    /// Buffer for the list of paused queues. It is reused, so that sending a bitmap does not allocate.
+    /// Buffer for the list of paused queues. It is reused, so that sending a bitmap does not
+    /// allocate.
     listed: Vec<Held>,
 }
 
@@ -432,7 +433,7 @@ impl HopScheme for Bfc {
         self.list(0..u16::MAX, &mut listed);
         for held in listed {
             say(format!(
-                "port {} holds {what} {} of its upstream by BFC",
+                "port {} pauses {what} {} of its upstream by BFC",
                 held.ingress, held.what
             ));
         }

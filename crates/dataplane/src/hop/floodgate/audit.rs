@@ -46,25 +46,28 @@ impl Floodgate {
         let counts = &self.pool.counts;
         if (packets, bytes) != (counts.packets, counts.bytes) {
             broken.push(format!(
-                "VOQs hold {packets} packets of {bytes} B, {} of {} B are counted",
+                "VOQs contain {packets} packets of {bytes} B, but the counters have {} of {} B",
                 counts.packets, counts.bytes
             ));
         }
         if self.counters.held != self.counters.released + packets {
             broken.push(format!(
-                "{} packets were held, {} released, {packets} wait",
+                "{} packets were parked and {} released, but {packets} are in VOQs",
                 self.counters.held, self.counters.released
             ));
         }
         let by_port: u64 = self.ports.iter().map(|p| p.held_bytes).sum();
         if by_port != bytes {
-            broken.push(format!("{bytes} B are held, {by_port} B of them for ports"));
+            broken.push(format!(
+                "VOQs contain {bytes} B, but the counters of ports have {by_port} B"
+            ));
         }
         if let Some(c) = &self.credits
             && (c.resident != resident || c.arrived != resident + c.owed + c.told)
         {
             broken.push(format!(
-                "of {} units that came in {resident} are here ({} counted), {} are owed, {} told",
+                "of {} units that arrived, {resident} are here (counter: {}), {} have an unsent \
+                 credit, {} a sent one",
                 c.arrived, c.resident, c.owed, c.told
             ));
         }
@@ -72,7 +75,8 @@ impl Floodgate {
             let in_flight = unsent + self.sent;
             if w.in_flight != w.sum() || w.in_flight + self.taken != in_flight {
                 broken.push(format!(
-                    "windows have {} units in flight ({} in the table): {unsent} wait, {} were sent, {} came back",
+                    "windows have {} units in flight ({} in the table), but {unsent} wait here, \
+                     {} were sent, {} refunded",
                     w.in_flight,
                     w.sum(),
                     self.sent,
@@ -83,7 +87,8 @@ impl Floodgate {
                 && n.in_flight + unsent != w.in_flight
             {
                 broken.push(format!(
-                    "by numbers {} units are in flight, and {unsent} wait; windows say {}",
+                    "by sequence numbers {} units are in flight and {unsent} wait here, but \
+                     windows have {}",
                     n.in_flight, w.in_flight
                 ));
             }
@@ -98,7 +103,7 @@ impl Floodgate {
             queued(&mut add);
             if from_hosts != senders.total_bytes {
                 broken.push(format!(
-                    "{from_hosts} B of this switch's hosts wait, {} are counted",
+                    "{from_hosts} B of this switch's hosts are here, but the counter has {}",
                     senders.total_bytes
                 ));
             }
@@ -107,8 +112,7 @@ impl Floodgate {
             let mut queued_any = false;
             queued(&mut |_| queued_any = true);
             if !queued_any {
-                broken
-                    .push("nothing waits here, but a destination is still paused upstream".into());
+                broken.push("no packet is here, but a destination is still paused upstream".into());
             }
         }
         broken

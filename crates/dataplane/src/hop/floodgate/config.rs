@@ -291,7 +291,8 @@ impl Declaration for FloodgateConfig {
                     "traffic",
                 ],
                 &format!(
-                    "`release` = \"behind\" serves at most {} traffic classes, and there are {data}",
+                    "`release` = \"behind\" serves at most {} traffic classes, and there are \
+                     {data}",
                     TRAFFIC_CLASSES / 2
                 ),
                 "set release = \"shared\", or use fewer classes",
@@ -301,28 +302,29 @@ impl Declaration for FloodgateConfig {
         if facts.lossy && windows.is_some_and(|w| w.numbers_timeout_ps.is_none()) {
             say(Finding::doubtful(
                 &["scheme.floodgate.loss"],
-                "links lose data and credits, and without numbers windows shrink with each",
+                "links lose data and credits, and without numbers each loss reduces a window",
                 "set floodgate.loss = \"numbers\"",
             ));
         }
         if facts.lossy && windows.is_none() {
             say(Finding::doubtful(
                 &["topology"],
-                "links also lose pauses and resumes of destinations, and nothing repeats them",
-                "a destination whose resume is lost is held until the next one",
+                "links also lose pauses and resumes of destinations, which are not repeated",
+                "a destination whose resume is lost stays paused until the next resume",
             ));
         }
         if facts.racks < 2 {
             say(Finding::doubtful(
                 &["scheme.backpressure", "scheme.preset"],
-                "there is one switch with hosts, so nothing goes from switch to switch and nothing is held",
-                "take a network with several racks, or another scheme",
+                "all hosts are at one switch, so no packet goes from switch to switch and none \
+                 is parked",
+                "use a network with several racks, or another scheme",
             ));
         }
     }
 
-    /// Reports an error without sequence numbers: only with them can windows be corrected after a
-    /// link failure.
+    /// Reports windows that cannot be corrected after a link failure: without sequence numbers, or
+    /// with entries that destinations share.
     // LNK-06
     fn failing_links(&self, say: &mut dyn FnMut(Finding)) {
         let Some(windows) = self.windows() else {
@@ -331,16 +333,16 @@ impl Declaration for FloodgateConfig {
         if windows.numbers_timeout_ps.is_none() {
             say(Finding::wrong(
                 &["scheme.floodgate.loss", "topology.failures"],
-                "links fail during the run, and without numbers Floodgate's windows never get back what was \
-                 lost with them",
+                "links fail during the run, but without numbers Floodgate's windows never regain \
+                 the units that were lost",
                 "set scheme.floodgate.loss = \"numbers\"",
             ));
         }
         if windows.entries.is_some() {
             say(Finding::wrong(
                 &["scheme.floodgate.table", "topology.failures"],
-                "links fail during the run, and entries of windows that destinations share cannot follow new \
-                 routes",
+                "links fail during the run, but window entries that destinations share cannot \
+                 follow new routes",
                 "set scheme.floodgate.table = \"exact\"",
             ));
         }
@@ -352,7 +354,8 @@ impl Declaration for FloodgateConfig {
         if self.release == Release::Behind && !plain {
             say(Finding::wrong(
                 &["floodgate", "pfc-tag", "classify"],
-                "`release` = \"behind\" has one queue for all released packets, and `classify` gives queues to flows",
+                "`release` = \"behind\" needs one queue for all released packets, but `classify` \
+                 assigns queues to flows",
                 "set release = \"shared\", or classify to \"fifo\" or \"hash\"",
             ));
         }
@@ -360,13 +363,14 @@ impl Declaration for FloodgateConfig {
 
     fn against_transport(&self, name: &str) -> Option<String> {
         Some(format!(
-            "Floodgate holds packets by destination, and so do the receivers of {name}, each without the other's knowledge"
+            "Floodgate and the receivers of {name} both limit the packets to a destination, \
+             without coordination"
         ))
     }
 
     fn idle(&self, counted: &dyn Fn(&str) -> u64, say: &mut dyn FnMut(&'static str)) {
         if counted("floodgate_held") == 0 {
-            say("no packet was held for its destination");
+            say("no packet was parked for its destination");
         }
         if self.host_pause.is_some() && counted("floodgate_dst_pauses") == 0 {
             say("no destination was paused at a host");

@@ -556,17 +556,17 @@ impl HopScheme for Floodgate {
         for (dst, held) in self.pool.destinations() {
             if held.packets > 0 {
                 let why = match &self.windows {
-                    Some(_) => "their window is used up, or they stand behind such packets",
+                    Some(_) => "their window is full, or they are behind such packets",
                     None => "a next hop has paused them",
                 };
                 say(format!(
-                    "VOQ {} holds {} packets for endpoint {dst}: {why}",
+                    "VOQ {} contains {} packets for endpoint {dst}: {why}",
                     held.voq, held.packets
                 ));
             }
         }
         for (port, dst) in self.told.all() {
-            say(format!("port {port} holds endpoint {dst} of its upstream"));
+            say(format!("port {port} pauses endpoint {dst} at its upstream"));
         }
     }
 
