@@ -58,21 +58,21 @@ pub(crate) struct Irn {
     /// Packets that have arrived after the first gap.
     sacked: Numbers,
     /// Highest number that has arrived after a gap, plus one.
-    top: u32,
+    sacked_end: u32,
     lost_after: u32,
     /// Maximum payload bytes in flight.
     cap_bytes: u64,
     /// The flow is in recovery until all packets below this number are acknowledged.
-    until: u32,
+    recovery_end: u32,
     /// Lost packets below this number have been sent again since the last timeout.
-    looked: u32,
+    resent_below: u32,
     /// True after a timeout: the next packet to send is the first unacknowledged one.
-    head: bool,
+    repeats_first: bool,
     /// Sending time of the packet that was repeated after a timeout; [`NEVER`] if none is in
     /// flight.
-    probe_ps: Time,
+    repeated_ps: Time,
     /// First packet number that had not been sent at the last timeout.
-    probed: u32,
+    timeout_next: u32,
     /// Packets below this number that have not arrived are lost, because a packet sent later was
     /// acknowledged.
     overtaken: u32,
@@ -179,7 +179,7 @@ impl Reliability for Irn {
     fn new(config: &IrnConfig, path: &PathInfo) -> Self {
         Self {
             sacked: Numbers::default(),
-            top: 0,
+            sacked_end: 0,
             lost_after: config.lost_after.max(1),
             // REC-15
             cap_bytes: match config.window {
@@ -187,22 +187,25 @@ impl Reliability for Irn {
                 IrnWindow::Bytes(bytes) => bytes,
                 IrnWindow::Off => u64::MAX,
             },
-            until: 0,
-            looked: 0,
-            head: false,
-            probe_ps: NEVER,
-            probed: 0,
+            recovery_end: 0,
+            resent_below: 0,
+            repeats_first: false,
+            repeated_ps: NEVER,
+            timeout_next: 0,
             overtaken: 0,
         }
     }
 
     fn next_lost(&self, acked: u32) -> Option<u32> {
-        if self.head {
+        if self.repeats_first {
             return Some(acked); // REC-17
         }
         // REC-13, REC-18
-        let limit = self.top.saturating_sub(self.lost_after).max(self.overtaken);
-        let from = self.looked.max(acked);
+        let limit = self
+            .sacked_end
+            .saturating_sub(self.lost_after)
+            .max(self.overtaken);
+        let from = self.resent_below.max(acked);
         if from >= limit {
             return None;
         }
@@ -210,10 +213,10 @@ impl Reliability for Irn {
     }
 
     fn sent_again(&mut self, now: Time, psn: u32) {
-        self.looked = psn + 1; // REC-14
-        if self.head {
-            self.head = false;
-            self.probe_ps = now;
+        self.resent_below = psn + 1; // REC-14
+        if self.repeats_first {
+            self.repeats_first = false;
+            self.repeated_ps = now;
         }
     }
 
@@ -225,18 +228,18 @@ impl Reliability for Irn {
         let psn = at.packets - left;
         if reply.nak && psn >= at.acked && self.sacked.insert(psn) {
             debug_assert!(psn < at.next, "packet {psn} was not sent"); // REC-11
-            self.top = self.top.max(psn + 1);
+            self.sacked_end = self.sacked_end.max(psn + 1);
             newly += u64::from(at.mtu);
         }
         // REC-18
-        if reply.sent_ps >= self.probe_ps {
-            self.probe_ps = NEVER;
-            self.overtaken = self.probed;
+        if reply.sent_ps >= self.repeated_ps {
+            self.repeated_ps = NEVER;
+            self.overtaken = self.timeout_next;
         }
         // REC-12
-        let loss = at.acked >= self.until && self.next_lost(at.acked).is_some();
+        let loss = at.acked >= self.recovery_end && self.next_lost(at.acked).is_some();
         if loss {
-            self.until = at.next;
+            self.recovery_end = at.next;
         }
         News {
             newly,
@@ -247,11 +250,11 @@ impl Reliability for Irn {
 
     // REC-17
     fn on_timeout(&mut self, at: &Progress) -> Lost {
-        self.head = true;
-        self.looked = at.acked;
-        self.until = at.next;
-        self.probed = at.next;
-        self.probe_ps = NEVER;
+        self.repeats_first = true;
+        self.resent_below = at.acked;
+        self.recovery_end = at.next;
+        self.timeout_next = at.next;
+        self.repeated_ps = NEVER;
         Lost::Some
     }
 
