@@ -30,8 +30,8 @@ impl Replies {
         self.ready[port as usize]
     }
 
-    /// Appends a reply to the queue of its port and class. Does not request a transmission, because the caller
-    /// transmits immediately.
+    /// Appends a reply to the queue of its port and class. Does not request a transmission, because
+    /// the caller transmits immediately.
     pub fn push(&mut self, port: u16, id: PacketId, arena: &mut Arena) {
         let class = arena.hot(id).class();
         self.queues[port as usize * self.classes + class as usize].push(id, arena);

@@ -34,8 +34,8 @@ impl SourceHashes {
         })
     }
 
-    /// Returns the hash of the next flow of host `src`. `port` is its source port, if it is known, and `hash` its
-    /// own hash.
+    /// Returns the hash of the next flow of host `src`. `port` is its source port, if it is known,
+    /// and `hash` its own hash.
     pub fn next(&mut self, src: u32, port: Option<u16>, packets: u32, hash: u32) -> u32 {
         let started = self.started.entry(src).or_default();
         let port = port.map_or(Self::FIRST_PORT.wrapping_add(*started), u32::from);

@@ -1,9 +1,9 @@
 //! Priority flow control (IEEE 802.1Qbb). If the packets of an ingress port and class fill too much
 //! buffer, the switch pauses this class at the upstream neighbour.
 //!
-//! The buffer (`switch/mmu.rs`) reports the bytes of an ingress. `thresholds.rs` decides, and `spfc.rs` gives
-//! some ports a larger threshold. `act.rs` sends the frames. The rules are in `specs/switch.md` and
-//! `specs/spfc.md`.
+//! The buffer (`switch/mmu.rs`) reports the bytes of an ingress. `thresholds.rs` decides, and
+//! `spfc.rs` gives some ports a larger threshold. `act.rs` sends the frames. The rules are in
+//! `specs/switch.md` and `specs/spfc.md`.
 
 mod act;
 mod frames;
