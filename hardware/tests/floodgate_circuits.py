@@ -44,13 +44,14 @@ def inputs_of(external: Packet | Credit | None) -> dict[str, int]:
 async def pipeline(dut: Any) -> None:
     """Check windows, VOQs and the order of released packets for random packets and credits."""
     destinations, voqs, split, unit_bits = values(dut, "DESTINATIONS", "VOQS", "SPLIT", "UNITS")
-    in_bytes, with_vup = map(bool, values(dut, "IN_BYTES", "WITH_VUP"))
+    in_bytes, with_vup, both_ways = map(bool, values(dut, "IN_BYTES", "WITH_VUP", "BOTH_WAYS"))
     [hashed] = values(dut, "HASHED")
+    options = (in_bytes, with_vup, hashed, both_ways)
     bench = Bench(dut, [*OUTPUTS, "turn", "idle"])
 
     async def follow(example: Any) -> None:
         initial_below, initial_above, steps = example
-        model = Pipeline(voqs, split, initial_below, initial_above, in_bytes, with_vup, hashed)
+        model = Pipeline(voqs, split, initial_below, initial_above, *options)
         initial = {"initial_below": initial_below, "initial_above": initial_above}
         await bench.reset({**IDLE, **UNUSED, **HEAD, **initial})
         nothing = ("passes", "joins", "hashed", "releases", "changes")
@@ -84,7 +85,7 @@ async def pipeline(dut: Any) -> None:
         for dst in range(destinations):
             held = int(dut.held_table.memory.entries[dst].value) >> len(dut.held_table.next) - 1
             assert held == (dst in model.voq_of)
-        for key in range(2 * hashed or destinations):
+        for key in range(hashed * (1 + both_ways) or destinations):
             assert int(dut.windows.memory.entries[key].value) == model.in_flight.get(key, 0)
         if model.second is None:
             assert values(dut.scheduler, "last_served") == [model.last_served]

@@ -59,6 +59,7 @@ class Pipeline:
     in_bytes: bool = False
     with_vup: bool = False
     hashed: int = 0
+    both_ways: bool = True
     in_flight: dict[int, int] = field(default_factory=dict)
     voq_of: dict[int, int] = field(default_factory=dict)
     queues: dict[int, deque[Packet]] = field(default_factory=dict)
@@ -146,7 +147,8 @@ class Pipeline:
         """Return the entry of the window of a packet or credit."""
         if not self.hashed:
             return what.dst
-        return 2 * (mixed(what.dst) * self.hashed >> 32) + what.below
+        number = mixed(what.dst) * self.hashed >> 32
+        return 2 * number + what.below if self.both_ways else number
 
     def has_room(self, packet: Packet) -> bool:
         """Return whether the window has room for a packet."""

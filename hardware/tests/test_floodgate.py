@@ -24,6 +24,7 @@ PIPELINES = {
     # The number of VOQs needs a bit more than a VOQ.
     "four-voqs": {"VOQS": 4, "VOQ": 2, "SPLIT": 0},
     "hashed": {"HASHED": 3},
+    "hashed-one-way": {"HASHED": 3, "BOTH_WAYS": 0},
 }
 
 
