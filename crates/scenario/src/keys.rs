@@ -1,22 +1,28 @@
 //! The keys of a scenario outside of `[scheme]`. The readers ([`crate::params`]), the JSON Schema and
 //! the tables of docs/scenario.md use these declarations.
 
+use dataplane::classes::TRAFFIC_CLASSES;
 use dataplane::param::{Kind, MAX_RATE_BPS, Param};
 use dataplane::units::NS;
+use traffic::MAX_CLASS;
 use traffic::operations::CollectiveKind;
+use traffic::sizes::MAX_FLOW_BYTES;
 
 use crate::scheme::MAX_BUFFER_BYTES;
-use crate::traffic_spec::{MAX_TRAFFIC_CLASS, MAX_WINDOW_PS};
 use crate::units::MAX_TIME_PS;
-use traffic::sizes::MAX_FLOW_BYTES;
 
 /// Most hosts of a scenario.
 pub const MAX_HOSTS: u64 = 262_144;
 /// Most ports of a switch.
 pub const MAX_PORTS: u64 = 65_535;
-/// Slowest link: slower ones are not of this world, and their times would overflow.
+/// Highest traffic class.
+pub const MAX_TRAFFIC_CLASS: u64 = MAX_CLASS as u64;
+const _: () = assert!(MAX_TRAFFIC_CLASS as usize + 1 == TRAFFIC_CLASSES);
+/// Latest time of a window: a thousand seconds of simulated time.
+const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;
+/// Slowest link. Times of slower links would overflow.
 pub(crate) const MIN_RATE_BPS: u64 = 1_000_000;
-/// Longest delay of a link: a second, three times to the moon.
+/// Longest delay of a link: a second.
 pub(crate) const MAX_DELAY_PS: u64 = 1_000_000_000_000;
 
 /// Tables of one kind; the value of a key selects one of them.

@@ -54,6 +54,7 @@ mod workload_steps;
 pub use build::{BuildError, Built};
 pub use check_links::LinkEpoch;
 pub use key_tables::{key_tables, with_key_tables};
+pub use keys::MAX_TRAFFIC_CLASS;
 pub use layers::{common, default_text};
 pub use load::Changes;
 pub use loads::{AskedLoad, asked_loads};
@@ -65,7 +66,7 @@ pub use schema::schema;
 pub use scheme::{SchemeConfig, SchemeSpec, Surroundings};
 pub use spec::{RunSpec, Scenario, Spec};
 pub use surroundings::surroundings;
-pub use traffic_spec::{Frequency, MAX_TRAFFIC_CLASS, TrafficSpec};
+pub use traffic_spec::{Frequency, TrafficSpec};
 pub use workload_spec::{CollectiveSpec, FileSpec, WorkSpec, WorkloadSpec};
 pub use workload_steps::{Step, StepWork, StepsSpec};
 

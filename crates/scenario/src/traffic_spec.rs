@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use dataplane::classes::TRAFFIC_CLASSES;
 use dataplane::param::{Value, Values};
 use fabric::topology::CapacityOf;
 use traffic::{
-    ArrivalKind, Between, DEFAULT_PORT, Incast, ListedFlow, MAX_CLASS, Pattern, Receiver, Scope,
-    Sizes,
+    ArrivalKind, Between, DEFAULT_PORT, Incast, ListedFlow, Pattern, Receiver, Scope, Sizes,
 };
 
 use crate::hosts::Hosts;
@@ -16,17 +14,11 @@ use crate::keys::TRAFFIC;
 use crate::params::{self, text};
 use crate::problem::Code;
 use crate::reader::{Section, choice};
-use crate::units::MAX_TIME_PS;
 
 mod files;
 
-/// Highest traffic class.
-pub const MAX_TRAFFIC_CLASS: u64 = MAX_CLASS as u64;
-const _: () = assert!(MAX_TRAFFIC_CLASS as usize + 1 == TRAFFIC_CLASSES);
 /// Maximum number of entries of `[[traffic]]`.
 const MAX_SOURCES: usize = 256;
-/// Latest time of a window: a thousand seconds of simulated time.
-pub(crate) const MAX_WINDOW_PS: u64 = MAX_TIME_PS / 1_000;
 
 /// The links to which a load refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use dataplane::param::Values;
 use traffic::sizes::utf8;
 use traffic::{Distribution, Interpolation, KnownHosts, ListedFlow};
 
-use super::{Around, MAX_TRAFFIC_CLASS};
+use super::Around;
+use crate::keys::MAX_TRAFFIC_CLASS;
 use crate::params::text;
 use crate::problem::Code;
 use crate::reader::Section;

@@ -1,7 +1,7 @@
 //! The columns of a workload file, and the conversion of rows to operations.
 
+use crate::keys::MAX_TRAFFIC_CLASS;
 use crate::problem::nearest;
-use crate::traffic_spec::MAX_TRAFFIC_CLASS;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
