@@ -20,7 +20,7 @@ mod counters;
 pub mod declaration;
 mod fifo;
 mod flow;
-
+mod gate;
 pub mod guard;
 pub mod hash;
 pub mod hop;

@@ -80,51 +80,38 @@ impl Deadlines {
     }
 }
 
-/// Received pauses of a node that expire.
+/// Ends of the timed pauses that the neighbours of a node have sent.
 // QNT-03
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct TimedPauses {
-    /// Rate of each port.
-    rates: Box<[Rate]>,
     until: Deadlines,
     /// Number of pauses that have expired.
     expired: u64,
 }
 
 impl TimedPauses {
-    /// Creates the state for a node whose ports have these rates.
-    pub fn new(rates: impl Iterator<Item = Rate>) -> Self {
-        Self {
-            rates: rates.collect(),
-            until: Deadlines::default(),
-            expired: 0,
-        }
-    }
-
-    /// Pauses classes of a port from now on. Returns the expiry.
+    /// Pauses classes of a port until a time.
     // QNT-02
-    pub fn pause(&mut self, now: Time, port: u16, classes: ClassSet, quanta: u16) -> Time {
-        let until = now + pause_ps(self.rates[usize::from(port)], quanta);
+    pub fn pause(&mut self, until: Time, port: u16, classes: ClassSet) {
         for class in classes_of(classes) {
             self.until.set(port, class, until);
         }
-        until
     }
 
-    /// Clears the expiry of classes that are resumed, or paused without a duration.
+    /// Removes the ends of the pauses of some classes of a port.
     // QNT-04
     pub fn forget(&mut self, port: u16, classes: ClassSet) {
         self.until.clear(port, classes);
     }
 
-    /// Returns a port and class whose pause has expired.
+    /// Returns a port and a class whose pause has expired.
     pub fn expired(&mut self, now: Time) -> Option<(u16, u8)> {
         let due = self.until.due(now)?;
         self.expired += 1;
         Some(due)
     }
 
-    /// Returns the expiry of the next pause.
+    /// Returns when the next pause expires.
     pub fn next(&mut self) -> Option<Time> {
         self.until.next()
     }
@@ -200,13 +187,13 @@ mod tests {
     // QNT-02, QNT-03, QNT-04
     #[test]
     fn the_last_frame_of_a_class_says_until_when_it_is_held() {
-        let mut pauses = TimedPauses::new(RATES.into_iter());
-        assert_eq!(pauses.pause(0, 1, 0b1100, 10), 512_000);
-        assert_eq!(pauses.pause(0, 0, 0b100, 10), 51_200);
+        let mut pauses = TimedPauses::default();
+        pauses.pause(512_000, 1, 0b1100);
+        pauses.pause(51_200, 0, 0b100);
         assert_eq!(pauses.next(), Some(51_200));
-        assert_eq!(pauses.pause(40_000, 0, 0b100, 20), 142_400, "longer");
+        pauses.pause(142_400, 0, 0b100); // longer
         assert_eq!(pauses.expired(51_200), None);
-        assert_eq!(pauses.pause(50_000, 0, 0b100, 5), 75_600, "and shorter");
+        pauses.pause(75_600, 0, 0b100); // shorter
         assert_eq!(pauses.expired(75_600), Some((0, 2)));
         assert_eq!(pauses.expired(200_000), None);
         pauses.forget(1, 0b100);

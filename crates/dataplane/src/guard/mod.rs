@@ -23,20 +23,18 @@ pub(crate) enum Event {
 pub(crate) trait Guard {
     /// Records that a frame of the neighbour paused or resumed a class, or that a pause expired.
     fn pause_changed(&mut self, now: Time, port: u16, class: u8, is_paused: bool);
-    /// Returns the next event that is due. `paused` contains the classes that neighbours pause, per
-    /// port. `is_waiting` returns true if packets of a class are queued at a port.
+    /// Returns the next event that is due. `is_paused` returns true if the neighbour pauses a class
+    /// of a port, and `is_waiting` if packets of the class are queued there.
     fn due(
         &mut self,
         now: Time,
-        paused: &[ClassSet],
+        is_paused: impl Fn(u16, u8) -> bool,
         is_waiting: impl Fn(u16, u8) -> bool,
     ) -> Option<Event>;
     /// Returns the time of the next call of the guard.
     fn next(&self) -> Option<Time>;
-    /// Returns the classes of a port whose pauses are ignored, as a bit set.
-    fn ignores(&self, port: u16) -> ClassSet;
-    /// Returns true if packets of a class that leave by a port are dropped.
-    fn drops(&self, port: u16, class: u8) -> bool;
+    /// Returns true if packets of a class in a storm are dropped.
+    fn drops(&self) -> bool;
     /// Resets the state of a port whose link failed or recovered.
     fn forget(&mut self, port: u16);
 }
@@ -129,13 +127,10 @@ guards! {
     "watchdog": Watchdog, WatchdogConfig, watchdog::Watchdog;
 }
 
-/// Guard of a switch, and the pauses that it watches.
+/// Guard of a switch, and its counters.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     guard: AnyGuard,
-    /// Classes that the neighbour pauses, as a bit set per port, including pauses that the guard
-    /// ignores.
-    pub paused: Vec<ClassSet>,
     /// Counters per port and class.
     // PFCWD-08
     counters: Vec<GuardCounters>,
@@ -145,29 +140,26 @@ impl Guarded {
     pub fn new(config: &GuardConfig, ports: usize) -> Self {
         Self {
             guard: AnyGuard::new(config, ports),
-            paused: vec![0; ports],
             counters: vec![GuardCounters::default(); ports * MAX_CLASSES],
         }
     }
 
-    /// Records that the neighbour at a port pauses or resumes classes. Returns the classes that it
-    /// pauses then.
-    pub fn change(&mut self, now: Time, port: u16, classes: ClassSet, on: bool) -> ClassSet {
+    /// Records that the neighbour at a port pauses or resumes classes, also if it repeats that.
+    pub fn pause_changed(&mut self, now: Time, port: u16, classes: ClassSet, on: bool) {
         for class in classes_of(classes) {
             guard_of!(&mut self.guard, guard => guard.pause_changed(now, port, class, on));
         }
-        let paused = &mut self.paused[usize::from(port)];
-        *paused = match on {
-            true => *paused | classes,
-            false => *paused & !classes,
-        };
-        *paused
     }
 
-    /// Returns and counts the next event that is due. `is_waiting` returns true if packets of a
-    /// class are queued at a port.
-    pub fn due(&mut self, now: Time, is_waiting: impl Fn(u16, u8) -> bool) -> Option<Event> {
-        let event = guard_of!(&mut self.guard, guard => guard.due(now, &self.paused, is_waiting))?;
+    /// Returns and counts the next event that is due. `is_paused` and `is_waiting` are those of
+    /// [`Guard::due`].
+    pub fn due(
+        &mut self,
+        now: Time,
+        is_paused: impl Fn(u16, u8) -> bool,
+        is_waiting: impl Fn(u16, u8) -> bool,
+    ) -> Option<Event> {
+        let event = guard_of!(&mut self.guard, guard => guard.due(now, is_paused, is_waiting))?;
         match event {
             Event::Storm { port, class } => self.counts(port, class).storms += 1,
             Event::Restored { port, class } => self.counts(port, class).restorations += 1,
@@ -191,34 +183,16 @@ impl Guarded {
             })
     }
 
-    /// Counts a packet that leaves by a port if its class is in a storm.
-    pub fn count_sent(&mut self, port: u16, class: u8) {
-        if self.ignored(port) >> class & 1 != 0 {
-            self.counts(port, class).sent += 1;
-        }
-    }
-
-    /// Returns true and counts the packet if packets of a class that leave by a port are dropped.
+    /// Returns true and counts the packet if packets of a class in a storm are dropped.
     pub fn drops_packet(&mut self, port: u16, class: u8) -> bool {
-        let drops = self.drops(port, class);
+        let drops = self.drops();
         self.counts(port, class).drops += u64::from(drops);
         drops
     }
 
-    /// Returns the classes that are effectively paused: paused by the neighbour and not ignored by
-    /// the guard.
-    pub fn effective(&self, port: u16) -> ClassSet {
-        self.paused[usize::from(port)] & !self.ignored(port)
-    }
-
-    /// Returns the classes of a port whose pauses are ignored, as a bit set.
-    fn ignored(&self, port: u16) -> ClassSet {
-        guard_of!(&self.guard, guard => guard.ignores(port))
-    }
-
-    /// Returns true if packets of a class that leave by a port are dropped.
-    pub fn drops(&self, port: u16, class: u8) -> bool {
-        guard_of!(&self.guard, guard => guard.drops(port, class))
+    /// Returns true if packets of a class in a storm are dropped.
+    pub fn drops(&self) -> bool {
+        guard_of!(&self.guard, guard => guard.drops())
     }
 
     /// Returns the time of the next call of the guard.
@@ -230,6 +204,5 @@ impl Guarded {
     // PFCWD-06
     pub fn forget(&mut self, port: u16) {
         guard_of!(&mut self.guard, guard => guard.forget(port));
-        self.paused[usize::from(port)] = 0;
     }
 }

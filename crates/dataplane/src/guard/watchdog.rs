@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{Event, Guard};
-use crate::classes::{ClassSet, MAX_CLASSES};
+use crate::classes::MAX_CLASSES;
 use crate::param::{Param, Values};
 use crate::units::{NEVER, Time, US};
 
@@ -129,7 +129,7 @@ impl Guard for Watchdog {
     fn due(
         &mut self,
         now: Time,
-        paused: &[ClassSet],
+        is_paused: impl Fn(u16, u8) -> bool,
         is_waiting: impl Fn(u16, u8) -> bool,
     ) -> Option<Event> {
         while let Some(&Reverse((due, at))) = self.timers.peek() {
@@ -142,7 +142,7 @@ impl Guard for Watchdog {
                 state if state.due() != due => {} // The state has changed since the timer was set.
                 State::Storm(_) => {
                     self.states[at] = State::Clear;
-                    if paused[usize::from(port)] >> class & 1 != 0 {
+                    if is_paused(port, class) {
                         self.set(at, State::Watched(now + self.config.detection_ps));
                     }
                     return Some(Event::Restored { port, class });
@@ -161,19 +161,9 @@ impl Guard for Watchdog {
         self.timers.peek().map(|&Reverse((at, _))| at)
     }
 
-    // PFCWD-02, PFCWD-03
-    fn ignores(&self, port: u16) -> ClassSet {
-        let first = Self::at(port, 0);
-        let states = self.states[first..first + MAX_CLASSES].iter().enumerate();
-        states.fold(0, |set, (class, state)| {
-            set | ClassSet::from(matches!(state, State::Storm(_))) << class
-        })
-    }
-
     // PFCWD-02
-    fn drops(&self, port: u16, class: u8) -> bool {
-        let is_storm = matches!(self.states[Self::at(port, class)], State::Storm(_));
-        is_storm && self.config.action == Action::Drop
+    fn drops(&self) -> bool {
+        self.config.action == Action::Drop
     }
 
     // PFCWD-06

@@ -23,7 +23,7 @@ impl HopCounters {
     pub(crate) fn of(hop: &Hop, core: &Pipeline) -> Self {
         let mut counters = Self::default();
         let (own, others) = counters.0.split_at_mut(Pfc::COUNTERS.len());
-        core.pfc.count(core.timed.count(), own);
+        core.pfc.count(core.queueing.gate.expired_pauses(), own);
         hop.count_all(core, others);
         let of_links = core.links.iter().flat_map(|links| links.counted(false));
         of_links.for_each(|(name, count)| counters.add_to(name, count));

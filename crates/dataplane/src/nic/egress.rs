@@ -1,7 +1,6 @@
 //! The sending side of a NIC without its congestion control: flows, and the order in which they send.
-//! `flow.rs` has the states of a flow, `pauses.rs` what pauses flows, `timers.rs` their timers.
+//! `flow.rs` has the states of a flow, `pauses.rs` parks flows and resumes them, `timers.rs` has their timers.
 
-use super::destinations::Destinations;
 use super::flow::{Flow, State};
 use super::order::Ordered;
 use super::reach::{OUT_OF_REACH, Reach};
@@ -9,10 +8,9 @@ use super::timers::{Alarm, AlarmKind, Timers};
 use crate::classes::ClassSet;
 use crate::config::NicConfig;
 use crate::flow::{FlowStart, Unfinished};
+use crate::gate::Gate;
 use crate::ids::FlowSlot;
-use crate::mixed::MixedMap;
 use crate::paths::Spray;
-use crate::pause_time::TimedPauses;
 use crate::prefetch::{prefetch, prefetch_whole};
 use crate::reliability::Repair;
 use crate::replies::Replies;
@@ -32,12 +30,8 @@ pub(super) struct Port {
     pub rate: Rate,
     /// Classes with flows in the ring.
     ring_mask: ClassSet,
-    /// Classes that may not send: both of the following sets.
-    pub paused: ClassSet,
-    /// Classes that the neighbour has paused.
-    pub paused_by_frames: ClassSet,
-    /// Classes for which the neighbour has given no credit.
-    pub held_classes: ClassSet,
+    /// Classes that may not send: a copy of [`Gate::closed`].
+    pub closed: ClassSet,
     rings: Vec<Ring>,
     /// In the place of the rings, where flows have another order.
     ordered: Vec<Ordered>,
@@ -68,16 +62,12 @@ pub(crate) struct Egress {
     free: FlowSlot,
     pub(super) ports: Vec<Port>,
     timers: Timers,
-    /// Flows that are held by their number (BFC-37).
-    pub(super) held: MixedMap<u32, ()>,
-    /// Destinations that are paused (FG-42).
-    pub destinations: Destinations,
+    /// Why the ports do not send.
+    pub gate: Gate,
     /// Which receivers can be reached; `None`: all.
     pub(super) reach: Option<Reach>,
     /// ACKs, NAKs and CNPs that wait.
     pub replies: Replies,
-    /// Pauses of neighbours that run out, once there are any.
-    pub(super) timed: Option<Box<TimedPauses>>,
 }
 
 impl Egress {
@@ -90,9 +80,7 @@ impl Egress {
         let port = |&rate: &Rate| Port {
             rate,
             ring_mask: 0,
-            paused: 0,
-            paused_by_frames: 0,
-            held_classes: 0,
+            closed: 0,
             rings: vec![ring; classes],
             ordered: Ordered::new(config.order).map_or_else(Vec::new, |order| vec![order; classes]),
             queues: Vec::new(),
@@ -103,11 +91,9 @@ impl Egress {
             free: FlowSlot::NONE,
             ports,
             timers: Timers::new(),
-            held: MixedMap::default(),
-            destinations: Destinations::default(),
+            gate: Gate::new(rates.iter().copied()),
             reach: None,
             replies: Replies::new(rates.len(), classes),
-            timed: None,
         }
     }
 
@@ -118,7 +104,7 @@ impl Egress {
         let p = &self.ports[port as usize];
         let replies = self.replies.ready(port);
         let free = if config.host.ack_pausable { 0 } else { replies }; // NS3-21
-        let ready = (p.ring_mask | replies) & !p.paused | free;
+        let ready = (p.ring_mask | replies) & !p.closed | free;
         (ready != 0).then(|| ready.trailing_zeros() as u8)
     }
 
@@ -354,7 +340,7 @@ impl Egress {
             }
             State::Waiting => {
                 let (link, start) = (flow.link, flow.start);
-                if let Some(first) = self.destinations.first_mut(start.port, start.dst) {
+                if let Some(first) = self.gate.first_waiting(start.port, start.dst) {
                     if *first == slot {
                         *first = link;
                     } else {

@@ -1,16 +1,14 @@
 //! Links that fail and come back, as the host at one end sees it. The rules are in
 //! `specs/links.md`.
 
-use crate::classes::ClassSet;
 use std::sync::Arc;
 
 use super::Nic;
-use super::egress::Egress;
 use super::half::SendingHalf;
 use super::halves::each;
 use super::reach::Reach;
-use crate::config::NicConfig;
 use crate::packet::{Arena, PacketId};
+use crate::ports::Ports;
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
@@ -28,7 +26,7 @@ impl Nic {
         sink: &mut S,
     ) -> u64 {
         let common = &mut self.common;
-        common.egress.forget_neighbour(&common.config, port, sink);
+        common.ports(now, arena, sink).forget_neighbour(port);
         let mut lost = each!(&mut self.half, half => half.link(now, common, port, arena, sink));
         lost.extend(common.egress.replies.take_all(port, arena));
         self.reset_link(now, port, arena, sink);
@@ -58,29 +56,5 @@ fn lose<S: Sink>(port: u16, id: PacketId, arena: &mut Arena, sink: &mut S) {
     sink.dropped(arena.hot(id), Some(port), DropCause::Link);
     if !sink.keep(id, DropCause::Link) {
         arena.free(id);
-    }
-}
-
-impl Egress {
-    /// Lets everything go that the neighbour at a port holds. What a host keeps about its switch is
-    /// forgotten here, and only here.
-    // LNK-21
-    fn forget_neighbour<S: Sink>(&mut self, config: &NicConfig, port: u16, sink: &mut S) {
-        self.forget_times(port, ClassSet::MAX);
-        let (before, _) = self.pause_classes(port, ClassSet::MAX, false);
-        if before != 0 {
-            sink.pfc_received(port, before, 0);
-        }
-        if !self.held.is_empty() {
-            let flows = self.flows.iter().filter(|flow| flow.start.port == port);
-            for flow in flows {
-                self.held.remove(&flow.start.flow);
-            }
-            self.unpark(port, sink);
-        }
-        for dst in self.destinations.paused_at(port) {
-            self.pause_destination(port, dst, false, sink);
-        }
-        self.pause_exactly(config, port, &[], sink);
     }
 }

@@ -1,12 +1,11 @@
 //! The NIC: which flow sends next, how fast, and what happens when something is lost.
 //!
-//! `egress.rs` holds ports, flows and their schedule, `pauses.rs` what pauses them. `receiver.rs`
+//! `egress.rs` holds ports, flows and their schedule, `pauses.rs` applies pauses to them. `receiver.rs`
 //! receives data and sends the replies. A sending half (`half.rs`) decides when packets are sent and handles the replies: one for
 //! each control of senders (`sender.rs`, with `cc/` and `reliability/`), and that of the ns-3 simulator
 //! (`scan.rs`, with `ns3/`). Each receiver-driven transport has a sending half that also receives (`driven.rs`, with
 //! `transport/`). The rules are in `specs/nic.md`.
 
-pub(crate) mod destinations;
 mod driven;
 pub(crate) mod egress;
 mod flow;
@@ -34,6 +33,7 @@ pub use crate::flow::{FlowEnd, FlowStart, MAX_FLOW_PACKETS, Unfinished};
 use crate::hop::SwitchConfig;
 use crate::link::{LinkSite, Links, Traffic, Turn};
 use crate::packet::{Arena, Kind, PacketId};
+use crate::ports::Ports;
 use crate::prefetch::prefetch_whole;
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
@@ -277,7 +277,9 @@ impl Nic {
         if self.host.is_some() {
             self.process(now, arena, sink);
         }
-        self.common.egress.end_pauses(now, sink);
+        if self.common.egress.gate.has_timed_pauses() {
+            self.common.ports(now, arena, sink).end_pauses();
+        }
         each!(&mut self.half, half => half.timer(now, &mut self.common, arena, sink));
         if self.links.is_some() {
             self.serve_links(now, arena, sink);
@@ -346,7 +348,8 @@ impl Nic {
     /// Classes of a port that may not send, as bits: paused by the neighbour, and without room there.
     #[must_use]
     pub fn held_classes(&self, port: u16) -> (ClassSet, ClassSet) {
-        self.common.egress.held_classes(port)
+        let gate = &self.common.egress.gate;
+        (gate.paused(port), gate.blocked(port))
     }
 
     /// What the mechanisms did.
@@ -358,7 +361,7 @@ impl Nic {
     /// Pauses of the neighbours that ran out.
     #[must_use]
     pub fn expired_pauses(&self) -> u64 {
-        self.common.egress.expired_pauses()
+        self.common.egress.gate.expired_pauses()
     }
 
     /// Calls `visit` with every flow that this NIC sends and that has not ended.

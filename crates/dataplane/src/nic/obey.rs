@@ -1,12 +1,10 @@
-//! Frames between a NIC and its neighbour: those that pause something, and the schemes of the link.
+//! Frames between a NIC and its neighbour: pauses and resumes, and the schemes of the link.
 
 use super::Nic;
-use super::half::Common;
-use crate::classes::ClassSet;
+use super::pauses::HostPorts;
 use crate::hop;
 use crate::link::{Links, Turn};
-use crate::packet::{Arena, Cold, Packet, PacketId};
-use crate::ports::Ports;
+use crate::packet::{Arena, PacketId};
 use crate::sink::Sink;
 use crate::units::Time;
 
@@ -25,13 +23,7 @@ impl Nic {
         let scheme = frame.scheme();
         if scheme.is_some_and(|scheme| nic.config.obeys.contains(scheme)) {
             let list = arena.take_list(id);
-            let mut ports = HostPorts {
-                now,
-                nic,
-                arena,
-                sink,
-            };
-            hop::obey(&mut ports, port, &frame, &list);
+            hop::obey(&mut nic.ports(now, arena, sink), port, &frame, &list);
             arena.put_list(id, list);
         }
         arena.free(id);
@@ -45,12 +37,7 @@ impl Nic {
         sink: &mut S,
         call: impl FnOnce(&mut Links, &mut HostPorts<'_, S>) -> R,
     ) -> Option<R> {
-        let ports = &mut HostPorts {
-            now,
-            nic: &mut self.common,
-            arena,
-            sink,
-        };
+        let ports = &mut self.common.ports(now, arena, sink);
         self.links.as_mut().map(|links| call(links, ports))
     }
 
@@ -145,102 +132,5 @@ impl Nic {
         sink: &mut S,
     ) {
         self.with_links(now, arena, sink, |links, ports| links.reset(ports, port));
-    }
-}
-
-/// The ports of a NIC as a hop scheme acts on them.
-struct HostPorts<'a, S> {
-    now: Time,
-    nic: &'a mut Common,
-    arena: &'a mut Arena,
-    sink: &'a mut S,
-}
-
-impl<S> HostPorts<'_, S> {
-    /// Counts a pause or resume that changed nothing.
-    fn note(&mut self, changed: bool) {
-        self.nic.counters.repeated_pauses += u64::from(!changed);
-    }
-}
-
-impl<S: Sink> Ports for HostPorts<'_, S> {
-    fn now(&self) -> Time {
-        self.now
-    }
-
-    fn emit(&mut self, port: u16, frame: Packet) {
-        let id = self.arena.alloc(frame, Cold::default());
-        let egress = &mut self.nic.egress;
-        egress.replies.send(port, id, self.arena, self.sink);
-    }
-
-    fn wake(&mut self, at: Time) {
-        self.sink.wake(at);
-    }
-
-    fn kick(&mut self, port: u16) {
-        self.sink.kick(port);
-    }
-
-    fn arena(&mut self) -> &mut Arena {
-        self.arena
-    }
-
-    fn block_class(&mut self, port: u16, class: u8, on: bool) {
-        self.nic.egress.hold_class(port, class, on);
-        if !on {
-            self.sink.kick(port);
-        }
-    }
-
-    // NIC-07
-    fn pause_classes(&mut self, port: u16, classes: ClassSet, on: bool) {
-        self.sink.pfc_frame_received(port, on); // QNT-13: count messages
-        self.nic.egress.forget_times(port, classes);
-        let (before, after) = self.nic.egress.pause_classes(port, classes, on);
-        self.note(before != after);
-        self.sink.pfc_received(port, before, after);
-        if !on {
-            self.sink.kick(port);
-        }
-    }
-
-    // QNT-02
-    fn pause_classes_for(&mut self, port: u16, classes: ClassSet, quanta: u16) {
-        self.sink.pfc_frame_received(port, true); // QNT-13: count messages
-        let egress = &mut self.nic.egress;
-        let (before, after, until) = egress.pause_classes_for(self.now, port, classes, quanta);
-        self.sink.wake(until);
-        self.sink.pfc_received(port, before, after);
-    }
-
-    // BFC-10, BFC-11
-    fn pause_queue(&mut self, port: u16, queue: u16, on: bool) {
-        let Common { config, egress, .. } = &mut *self.nic;
-        let changed = egress.pause_queue(config, port, queue, on, self.sink);
-        self.note(changed);
-    }
-
-    // BFC-30
-    fn pause_exactly(&mut self, port: u16, queues: &[u32]) {
-        let Common { config, egress, .. } = &mut *self.nic;
-        egress.pause_exactly(config, port, queues, self.sink);
-    }
-
-    // BFC-37
-    fn pause_flow(&mut self, port: u16, flow: u32, queue: u16, on: bool) {
-        let egress = &mut self.nic.egress;
-        let changed = egress.pause_flow(port, (flow, queue), on, self.sink);
-        self.note(changed);
-    }
-
-    // FG-42: each NIC that gets one has requested it.
-    fn pause_destination(&mut self, port: u16, dst: u32, on: bool) {
-        let egress = &mut self.nic.egress;
-        let changed = egress.pause_destination(port, dst, on, self.sink);
-        self.note(changed);
-        if !on {
-            self.sink.kick(port);
-        }
     }
 }

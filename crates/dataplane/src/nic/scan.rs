@@ -74,7 +74,7 @@ impl Pair {
             Wait::Answers
         } else if self.held_by_window(config) {
             Wait::Window
-        } else if egress.destinations.is_paused(0, self.start.dst) {
+        } else if egress.gate.is_destination_paused(0, self.start.dst) {
             Wait::Destination
         } else {
             Wait::Pace(self.next_ps)
@@ -123,15 +123,15 @@ impl Scan {
     /// may send. Finished ones met on the way make it drop all finished ones from the first of them
     /// on; the place of the last sender is not corrected for that.
     fn scan(&mut self, now: Time, config: &NicConfig, egress: &Egress) -> Option<usize> {
-        let paused = egress.paused_classes(0);
+        let paused = egress.closed_classes(0);
         let count = self.list.len();
         let mut found = None;
         let mut first_finished = count;
         for step in 1..=count {
             let place = (self.last + step) % count;
             let pair = &self.pairs[self.list[place].index()];
-            let open =
-                paused >> pair.class & 1 == 0 && !egress.destinations.is_paused(0, pair.start.dst); // FG-42
+            let open = paused >> pair.class & 1 == 0
+                && !egress.gate.is_destination_paused(0, pair.start.dst); // FG-42
             if open && pair.unsent() && !pair.held_by_window(config) {
                 if pair.next_ps <= now {
                     found = Some(place);
@@ -418,7 +418,7 @@ impl SendingHalf for Scan {
         sink: &mut S,
     ) -> Option<PacketId> {
         let (config, egress) = (&*nic.config, &nic.egress);
-        let paused = egress.paused_classes(0) >> self.reply_class & 1 != 0;
+        let paused = egress.closed_classes(0) >> self.reply_class & 1 != 0;
         // NS3-21
         if !(config.host.ack_pausable && paused)
             && let Some(id) = self.replies.pop(arena)
@@ -471,7 +471,7 @@ impl SendingHalf for Scan {
 
     fn for_each_flow(&self, nic: &Common, visit: &mut dyn FnMut(&Unfinished)) {
         let (config, egress) = (&*nic.config, &nic.egress);
-        let paused = egress.paused_classes(0);
+        let paused = egress.closed_classes(0);
         for pair in self.list.iter().map(|&slot| &self.pairs[slot.index()]) {
             let why = if pair.finished() {
                 continue;
@@ -479,7 +479,7 @@ impl SendingHalf for Scan {
                 "waits for an acknowledgement"
             } else if paused >> pair.class & 1 != 0 {
                 "is held by PFC"
-            } else if egress.destinations.is_paused(0, pair.start.dst) {
+            } else if egress.gate.is_destination_paused(0, pair.start.dst) {
                 "its destination is paused"
             } else {
                 "waits for its pace"

@@ -175,13 +175,11 @@ impl<C: Chosen> Sender<C> {
             } else if cut {
                 flow.state = State::Cut; // LNK-13
                 sink.flow_waits(&flow.start, Wait::Reach);
-            } else if egress.destinations.is_paused(port, flow.start.dst) {
+            } else if egress.gate.is_destination_paused(port, flow.start.dst) {
                 flow.state = State::Waiting;
                 sink.flow_waits(&flow.start, Wait::Destination);
-                flow.link = egress.destinations.wait(port, flow.start.dst, slot);
-            } else if queue.paused
-                || !egress.held.is_empty() && egress.held.contains_key(&flow.start.flow)
-            {
+                flow.link = egress.gate.wait_for_destination(port, flow.start.dst, slot);
+            } else if queue.paused || egress.gate.is_flow_paused(port, flow.start.flow) {
                 flow.state = State::Parked;
                 let by_queue = queue.paused.then_some(flow.queue.into());
                 let number = by_queue.unwrap_or(flow.start.flow);

@@ -17,7 +17,7 @@ impl Switch {
                 say(format!(
                     "port {port} has {} B queued, paused by PFC: {}",
                     p.bytes,
-                    class_labels(core.queueing.held_classes(port).0)
+                    class_labels(core.queueing.gate.paused(port))
                 ));
             }
         }

@@ -65,7 +65,8 @@ impl Switch {
     /// Classes of a port that may not send, as bits: paused by the neighbour, and without room there.
     #[must_use]
     pub fn held_classes(&self, port: u16) -> (ClassSet, ClassSet) {
-        self.core.queueing.held_classes(port)
+        let gate = &self.core.queueing.gate;
+        (gate.paused(port), gate.blocked(port))
     }
 
     /// Whether the first packet of a queue can hold it, by its flow.
@@ -85,7 +86,7 @@ impl Switch {
     // LNK-41
     pub fn for_each_stuck(&self, port: u16, arena: &Arena, mut visit: impl FnMut(StuckQueue)) {
         let queueing = &self.core.queueing;
-        let paused = queueing.waits_for_neighbour(port);
+        let paused = queueing.gate.waits_for_neighbour(port);
         queueing.for_each_queue(port, |state| {
             let q = queueing.get(state.queue);
             let by_class = paused >> q.class & 1 != 0;

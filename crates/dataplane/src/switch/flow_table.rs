@@ -442,7 +442,7 @@ mod tests {
     use crate::declaration::Needs;
     use crate::packet::{Arena, Cold, Kind};
     use crate::switch::queueing::Taken;
-    use crate::units::{NS, US};
+    use crate::units::{NS, Rate, US};
 
     fn table(queues: u16) -> (FlowTable, Queueing, Arena) {
         table_with(queues, AssignConfig::PAPER)
@@ -456,7 +456,7 @@ mod tests {
             table: entries,
             sticky_ps: 4 * US,
         };
-        let queueing = Queueing::new(&c, &Needs::default(), 2);
+        let queueing = Queueing::new(&c, &Needs::default(), &[(Rate::from_gbps(100), 0); 2]);
         let table = FlowTable::new(2, queues, entries, 4 * US, assign, &queueing);
         (table, queueing, Arena::new())
     }

@@ -8,10 +8,10 @@ use super::queueing::Taken;
 use super::shaper::SHAPED_CLASS;
 use super::steps::{Step, Steps};
 use super::{Pairs, Switch, cx};
-use crate::classes::ClassSet;
 use crate::hop::{HopScheme, Topology, dispatch};
 use crate::ids::QueueId;
 use crate::packet::{Arena, PacketId, flag};
+use crate::ports::Ports;
 use crate::route::Routes;
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
@@ -46,24 +46,15 @@ impl Switch {
     /// neighbour forget it here, and only here.
     // LNK-21
     fn forget_neighbour<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
-        // What the neighbour held of us.
+        // What the neighbour paused here.
+        cx!(self, now, arena, sink).forget_neighbour(port);
+        // Frames for the neighbour that have not left.
         let core = &mut self.core;
-        let before = core.queueing.pause_classes(port, 0);
-        if before != 0 {
-            sink.pfc_received(port, before, 0);
-        }
-        core.timed.forget(port, ClassSet::MAX);
-        // PFCWD-06
-        if let Some(guarded) = &mut core.guarded {
-            guarded.forget(port);
-        }
-        core.queueing.let_go(port, arena);
-        // Frames for it that have not left.
         while let Some(id) = core.queueing.pop_control(port, arena) {
             core.frame_withdrawn(port, arena.hot(id));
             arena.free(id);
         }
-        // What we held of the neighbour.
+        // What this switch paused at the neighbour.
         let cx = cx!(self, now, arena, sink);
         dispatch!(&mut self.hop, scheme => scheme.link(cx, port), ());
         cx.with_links(|links, cx| links.reset(cx, port));

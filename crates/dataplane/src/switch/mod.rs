@@ -33,6 +33,7 @@ use crate::config::Classify;
 use crate::hop::{self, CreditSums, Hop, HopCounters, HopScheme, Site, Topology, dispatch};
 use crate::link::{Traffic, Turn};
 use crate::packet::{Arena, Packet, PacketId, flag};
+use crate::ports::Ports;
 use crate::route::Routes;
 use crate::sink::Sink;
 use crate::units::{NEVER, Rate, Time};
@@ -216,7 +217,9 @@ impl Switch {
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         let cx = cx!(self, now, arena, sink);
         cx.open_shaped();
-        cx.end_pauses();
+        if cx.core.queueing.gate.has_timed_pauses() {
+            cx.end_pauses();
+        }
         cx.repeat_pauses();
         if cx.steps.has(Steps::GUARD) {
             self.serve_guard(now, arena, sink);

@@ -12,13 +12,11 @@ use super::trim_counts::TrimCounts;
 use crate::classes::ClassSet;
 use crate::config::{Classify, IntConfig, SwitchConfig};
 use crate::declaration::Needs;
-use crate::guard::Guarded;
 use crate::hop::pfc::Pfc;
 use crate::int::{IntFormat, wire};
 use crate::link::{LinkSite, Links};
 use crate::packet::Packet;
 use crate::paths::switch::{ByLoad, Context};
-use crate::pause_time::TimedPauses;
 use crate::route::Routes;
 use crate::signal::Signal;
 use crate::sink::DROP_CAUSES;
@@ -138,15 +136,11 @@ pub struct Pipeline {
     pub(crate) port_counters: Vec<SwitchPortCounters>,
     /// Which packets the flow table counts.
     pub(crate) sampling: Sampling,
-    /// Pauses of neighbours that expire.
-    pub(crate) timed: Box<TimedPauses>,
     pub(crate) clock: Option<Box<Clock>>,
     pub(crate) shaper: Option<Box<Shaper>>,
     pub(crate) trimmer: Option<Box<TrimCounts>>,
     /// The state of a path policy that reads the loads of ports.
     by_load: Option<Box<ByLoad>>,
-    /// The guard of the switch.
-    pub(crate) guarded: Option<Box<Guarded>>,
     /// The signal of the switch to senders.
     pub(crate) signal: Option<Box<Signal>>,
     /// The schemes of the links.
@@ -161,7 +155,7 @@ impl Pipeline {
         ports: &[(Rate, Time)],
         routes: Routes,
     ) -> Self {
-        let mut queueing = Queueing::new(config, needs, ports.len());
+        let mut queueing = Queueing::new(config, needs, ports);
         let marker = config
             .ecn
             .as_ref()
@@ -194,11 +188,8 @@ impl Pipeline {
             port_counters: vec![SwitchPortCounters::default(); ports.len()],
             dead: None,
             sampling: Sampling::new(needs.sampling, id),
-            timed: Box::new(TimedPauses::new(ports.iter().map(|link| link.0))),
             clock: Clock::new(read_ps, needs.period_ps).map(Box::new),
             shaper: (config.shaped.as_ref()).map(|queue| Box::new(Shaper::new(queue, ports))),
-            guarded: (config.guard.as_ref())
-                .map(|config| Box::new(Guarded::new(config, ports.len()))),
             signal: (config.notifier.as_ref())
                 .map(|notifier| Box::new(Signal::new(notifier, config.max_frame, ports))),
             trimmer: config.trim.map(|trim| {
@@ -222,7 +213,7 @@ impl Pipeline {
             .with_if(core.shaper.is_some(), Steps::SHAPE)
             .with_if(core.trimmer.is_some(), Steps::TRIM)
             .with_if(core.signal.is_some(), Steps::NOTIFY)
-            .with_if(core.guarded.is_some(), Steps::GUARD)
+            .with_if(config.guard.is_some(), Steps::GUARD)
             .with_if(core.links.is_some(), Steps::LINK_SCHEMES)
             .with_if(needs.queues_behind, Steps::VOQS)
             .with_if(

@@ -5,6 +5,7 @@ use super::context::Cx;
 use super::queueing::Taken;
 use crate::guard::{Event, GuardCounters};
 use crate::packet::{Arena, PacketId};
+use crate::ports::Ports;
 use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
@@ -12,28 +13,27 @@ impl<S: Sink> Cx<'_, S> {
     /// True if the guard drops packets of a class at a port. Counts the packet.
     #[inline(never)]
     pub(super) fn guard_drops(&mut self, port: u16, class: u8) -> bool {
-        let guarded = self.core.guarded.as_mut();
-        guarded.is_some_and(|guarded| guarded.drops_packet(port, class))
+        let guard = self.core.queueing.gate.guard_ignoring(port, class);
+        guard.is_some_and(|guard| guard.drops_packet(port, class))
     }
 
     /// Counts a packet that leaves by a port if its class is in a storm.
     #[inline(never)]
     pub(super) fn guard_sent(&mut self, port: u16, id: PacketId) {
         let class = self.arena.hot(id).class();
-        if let Some(guarded) = &mut self.core.guarded {
-            guarded.count_sent(port, class);
+        if let Some(guard) = self.core.queueing.gate.guard_ignoring(port, class) {
+            guard.counts(port, class).sent += 1;
         }
     }
 
     /// Returns the next event of the guard that is due, and plans the next call.
     fn next_guard_event(&mut self) -> Option<Event> {
-        let core = &mut *self.core;
-        let guarded = core.guarded.as_mut()?;
-        let queueing = &core.queueing;
-        let is_waiting = |port: u16, class: u8| queueing.waiting_classes(port) >> class & 1 != 0;
-        let event = guarded.due(self.now, is_waiting);
+        let queueing = &mut self.core.queueing;
+        let ports = &queueing.ports;
+        let is_waiting = |port: u16, class: u8| ports[usize::from(port)].ready >> class & 1 != 0;
+        let event = queueing.gate.guard_event(self.now, is_waiting);
         if event.is_none()
-            && let Some(next) = guarded.next()
+            && let Some(next) = queueing.gate.guard_call()
         {
             self.sink.wake(next);
         }
@@ -51,11 +51,9 @@ impl Switch {
                 return;
             };
             let (Event::Storm { port, class } | Event::Restored { port, class }) = event;
-            let guarded = cx.core.guarded.as_ref();
-            let effective = guarded.map_or(0, |guarded| guarded.effective(port));
-            let drops = guarded.is_some_and(|guarded| guarded.drops(port, class));
-            cx.set_effective_pauses(port, effective);
-            if drops {
+            cx.obey(port);
+            let guard = cx.core.queueing.gate.guard_ignoring(port, class);
+            if guard.is_some_and(|guard| guard.drops()) {
                 self.drop_class(now, port, class, arena, sink);
             }
             sink.kick(port);
@@ -72,8 +70,8 @@ impl Switch {
         sink: &mut S,
     ) {
         while let Some(Taken { queue, id, .. }) = self.core.queueing.pop_class(port, class, arena) {
-            if let Some(guarded) = &mut self.core.guarded {
-                guarded.counts(port, class).drops += 1;
+            if let Some(guard) = &mut self.core.queueing.gate.guard {
+                guard.counts(port, class).drops += 1;
             }
             self.withdraw(now, port, queue, id, arena, sink);
             self.give_up(now, port, id, DropCause::Link, arena, sink);
@@ -83,9 +81,7 @@ impl Switch {
     /// Returns what the guard counted at each class of a port that had a storm.
     // PFCWD-08
     pub fn storms(&self) -> impl Iterator<Item = (u16, u8, &GuardCounters)> {
-        self.core
-            .guarded
-            .iter()
-            .flat_map(|guarded| guarded.queues())
+        let guard = self.core.queueing.gate.guard.iter();
+        guard.flat_map(|guard| guard.queues())
     }
 }

@@ -2,6 +2,8 @@ use super::*;
 use crate::config::tests::config;
 use crate::packet::{Cold, Kind, Packet};
 
+const LINKS: [(Rate, Time); 2] = [(Rate::from_gbps(100), 0); 2];
+
 fn packet(arena: &mut Arena, flow: u32, class: u8, size: u16) -> PacketId {
     let p = Packet {
         flow,
@@ -14,7 +16,7 @@ fn hashed(schedule: Schedule) -> Queueing {
     let mut c = config();
     c.classify = Classify::Hash { queues: 4 };
     c.schedule = schedule;
-    Queueing::new(&c, &Needs::default(), 2)
+    Queueing::new(&c, &Needs::default(), &LINKS)
 }
 
 /// Flows in the order in which a port sends them.
@@ -53,7 +55,7 @@ fn a_queue_made_for_another_flow_goes_on_counting_what_was_taken() {
     let mut arena = Arena::new();
     let mut c = config();
     c.classify = Classify::PerFlow;
-    let mut queueing = Queueing::new(&c, &Needs::default(), 1);
+    let mut queueing = Queueing::new(&c, &Needs::default(), &LINKS[..1]);
     let mut taken = Vec::new();
     for flow in 0..3 {
         let queue = queueing.make(0, 2);
@@ -110,7 +112,7 @@ fn cyclic_round_robin_goes_by_number() {
 
 // SW-22
 #[test]
-fn lower_classes_go_strictly_first_and_paused_classes_wait() {
+fn lower_classes_go_strictly_first_and_closed_classes_wait() {
     let mut arena = Arena::new();
     let mut queueing = hashed(Schedule::RoundRobin);
     for class in [2, 1, 0] {
@@ -118,10 +120,11 @@ fn lower_classes_go_strictly_first_and_paused_classes_wait() {
         let q = queueing.queue_of(0, class, 0);
         queueing.push(q, id, &mut arena);
     }
-    assert_eq!(queueing.pause_classes(0, 1 << 2), 0);
+    let data = 1 << 2;
+    queueing.ports[0].closed = queueing.gate.block(0, data, true);
     assert_eq!(drain(&mut queueing, 0, &arena), [0, 1]);
     assert!(!queueing.waiting(0));
-    assert_eq!(queueing.pause_classes(0, 0), 1 << 2);
+    queueing.ports[0].closed = queueing.gate.block(0, data, false);
     assert!(queueing.waiting(0));
     assert_eq!(drain(&mut queueing, 0, &arena), [2]);
 }

@@ -1,0 +1,360 @@
+//! The gate of a node: the reasons why its ports do not send.
+//!
+//! Switches and NICs have the same type. For each port it holds the classes that the neighbour pauses and the ends of
+//! timed pauses, the classes whose pauses a guard ignores, and the blocked classes (no credit, or shaped). It also
+//! holds the flows and destinations that the neighbour pauses, by port and number.
+//!
+//! Frames and schemes of links change the gate only through the default methods of [`Ports`](crate::ports::Ports).
+//! These methods count and report the changes too. The gate is not on the path of a packet. Each port keeps a copy of
+//! its closed classes beside the state that it reads to send ([`Gate::closed`]), and each queue has a bit that is set
+//! while it is paused. The two kinds of nodes differ only in how a pause reaches their queues: a switch closes the
+//! queue, and a NIC parks a flow when its turn comes.
+
+use crate::classes::{CONTROL_CLASS, ClassSet};
+use crate::guard::{Event, GuardConfig, Guarded};
+use crate::ids::FlowSlot;
+use crate::mixed::MixedMap;
+use crate::pause_time::{TimedPauses, pause_ps};
+use crate::units::{Rate, Time};
+
+/// The classes of one port, by reason.
+#[derive(Clone, Copy, Debug)]
+struct PortGate {
+    rate: Rate,
+    /// Classes that the neighbour pauses.
+    paused: ClassSet,
+    /// Classes whose pauses the guard ignores.
+    ignored: ClassSet,
+    /// Paused classes that the port obeys, as last reported.
+    obeyed: ClassSet,
+    /// Classes without credit, and classes that a shaper delays.
+    blocked: ClassSet,
+}
+
+/// The gate of a switch or of a NIC.
+#[derive(Debug)]
+pub struct Gate {
+    ports: Box<[PortGate]>,
+    /// A pause of class c also closes class c + `behind` (FG-15). 0: there is no such class.
+    behind: u8,
+    /// Ends of timed pauses, from the first timed pause on.
+    times: Option<Box<TimedPauses>>,
+    pub(crate) guard: Option<Box<Guarded>>,
+    /// Paused flows, by port and number (BFC-37).
+    flows: MixedMap<u64, ()>,
+    /// Paused destinations, by port and number, with the first slot of the flows that wait for each (FG-42). The
+    /// owner of the slots links them.
+    destinations: MixedMap<u64, FlowSlot>,
+}
+
+/// Key of a flow or a destination at a port.
+#[inline]
+const fn at(port: u16, number: u32) -> u64 {
+    (port as u64) << 32 | number as u64
+}
+
+/// Adds classes to a set, or removes them.
+const fn with(set: ClassSet, classes: ClassSet, on: bool) -> ClassSet {
+    match on {
+        true => set | classes,
+        false => set & !classes,
+    }
+}
+
+impl Gate {
+    /// Creates an open gate for ports of these rates.
+    pub(crate) fn new(rates: impl Iterator<Item = Rate>) -> Self {
+        let port = |rate| PortGate {
+            rate,
+            paused: 0,
+            ignored: 0,
+            obeyed: 0,
+            blocked: 0,
+        };
+        Self {
+            ports: rates.map(port).collect(),
+            behind: 0,
+            times: None,
+            guard: None,
+            flows: MixedMap::default(),
+            destinations: MixedMap::default(),
+        }
+    }
+
+    /// Adds the classes behind those of data, and the guard.
+    pub(crate) fn with_switch(mut self, behind: u8, guard: Option<&GuardConfig>) -> Self {
+        self.behind = behind;
+        self.guard = guard.map(|config| Box::new(Guarded::new(config, self.ports.len())));
+        self
+    }
+
+    /// Returns the classes of a port that may not send, as bits.
+    #[inline]
+    pub(crate) fn closed(&self, port: u16) -> ClassSet {
+        let p = &self.ports[usize::from(port)];
+        p.obeyed | p.obeyed << self.behind | p.blocked
+    }
+
+    /// Returns the classes of a port that the neighbour pauses in effect.
+    #[inline]
+    pub(crate) fn paused(&self, port: u16) -> ClassSet {
+        self.ports[usize::from(port)].obeyed
+    }
+
+    /// Returns the classes of a port that have no credit or that a shaper delays.
+    #[inline]
+    pub(crate) fn blocked(&self, port: u16) -> ClassSet {
+        self.ports[usize::from(port)].blocked
+    }
+
+    /// Returns the classes of a port that wait for the neighbour: paused, or without credit.
+    #[inline]
+    pub(crate) fn waits_for_neighbour(&self, port: u16) -> ClassSet {
+        self.paused(port) | self.blocked(port) & !(1 << CONTROL_CLASS)
+    }
+
+    /// Pauses or resumes classes of a port. Returns true if that changed the classes that the neighbour pauses.
+    pub(crate) fn pause_classes(
+        &mut self,
+        now: Time,
+        port: u16,
+        classes: ClassSet,
+        on: bool,
+    ) -> bool {
+        if let Some(guard) = &mut self.guard {
+            guard.pause_changed(now, port, classes, on);
+        }
+        let paused = &mut self.ports[usize::from(port)].paused;
+        let before = std::mem::replace(paused, with(*paused, classes, on));
+        *paused != before
+    }
+
+    /// Returns the paused classes that a port has obeyed until now, and those that it obeys from now on.
+    pub(crate) fn obey(&mut self, port: u16) -> (ClassSet, ClassSet) {
+        let p = &mut self.ports[usize::from(port)];
+        let before = std::mem::replace(&mut p.obeyed, p.paused & !p.ignored);
+        (before, p.obeyed)
+    }
+
+    /// Blocks or unblocks classes of a port. Returns the closed classes of the port.
+    // CBFC-36, XP-02
+    #[inline]
+    pub(crate) fn block(&mut self, port: u16, classes: ClassSet, on: bool) -> ClassSet {
+        let blocked = &mut self.ports[usize::from(port)].blocked;
+        *blocked = with(*blocked, classes, on);
+        self.closed(port)
+    }
+
+    /// Blocks or unblocks a class of a port and the class behind it. Returns the closed classes of the port.
+    pub(crate) fn block_class(&mut self, port: u16, class: u8, on: bool) -> ClassSet {
+        self.block(port, 1 << class | 1 << (class + self.behind), on)
+    }
+
+    /// Sets the end of the pause of some classes of a port: this many quanta after `now`. Returns the end.
+    // QNT-02
+    pub(crate) fn set_end(&mut self, now: Time, port: u16, classes: ClassSet, quanta: u16) -> Time {
+        let end = now + pause_ps(self.ports[usize::from(port)].rate, quanta);
+        self.times.get_or_insert_default().pause(end, port, classes);
+        end
+    }
+
+    /// Removes the ends of the pauses of some classes of a port.
+    // QNT-04
+    pub(crate) fn forget_ends(&mut self, port: u16, classes: ClassSet) {
+        if let Some(times) = &mut self.times {
+            times.forget(port, classes);
+        }
+    }
+
+    /// True if the node has received a timed pause.
+    #[inline]
+    pub(crate) const fn has_timed_pauses(&self) -> bool {
+        self.times.is_some()
+    }
+
+    /// Returns a port and a class whose pause has expired.
+    // QNT-03
+    pub(crate) fn expired(&mut self, now: Time) -> Option<(u16, u8)> {
+        self.times.as_mut()?.expired(now)
+    }
+
+    /// Returns when the next pause expires.
+    pub(crate) fn next_end(&mut self) -> Option<Time> {
+        self.times.as_mut()?.next()
+    }
+
+    /// Returns the number of pauses that have expired.
+    // QNT-09
+    pub(crate) fn expired_pauses(&self) -> u64 {
+        self.times.as_ref().map_or(0, |times| times.count())
+    }
+
+    /// Returns the next event of the guard that is due, after it has taken effect on the gate. `is_waiting` returns
+    /// true if packets of a class wait at a port.
+    // PFCWD-02, PFCWD-03
+    pub(crate) fn guard_event(
+        &mut self,
+        now: Time,
+        is_waiting: impl Fn(u16, u8) -> bool,
+    ) -> Option<Event> {
+        let ports = &mut self.ports;
+        let is_paused = |port: u16, class: u8| ports[usize::from(port)].paused >> class & 1 != 0;
+        let event = self.guard.as_mut()?.due(now, is_paused, is_waiting)?;
+        let (Event::Storm { port, class } | Event::Restored { port, class }) = event;
+        let is_storm = matches!(event, Event::Storm { .. });
+        let ignored = &mut ports[usize::from(port)].ignored;
+        *ignored = with(*ignored, 1 << class, is_storm);
+        Some(event)
+    }
+
+    /// Returns when the guard is to be called next.
+    pub(crate) fn guard_call(&self) -> Option<Time> {
+        self.guard.as_ref()?.next()
+    }
+
+    /// Returns the guard if it ignores pauses of a class of a port.
+    pub(crate) fn guard_ignoring(&mut self, port: u16, class: u8) -> Option<&mut Guarded> {
+        let is_ignored = self.ports[usize::from(port)].ignored >> class & 1 != 0;
+        self.guard.as_deref_mut().filter(|_| is_ignored)
+    }
+
+    /// Pauses or resumes a flow at a port. Returns true if that changed something.
+    // BFC-37
+    pub(crate) fn pause_flow(&mut self, port: u16, flow: u32, on: bool) -> bool {
+        match on {
+            true => self.flows.insert(at(port, flow), ()).is_none(),
+            false => self.flows.remove(&at(port, flow)).is_some(),
+        }
+    }
+
+    /// True if a flow is paused at a port.
+    #[inline]
+    pub(crate) fn is_flow_paused(&self, port: u16, flow: u32) -> bool {
+        !self.flows.is_empty() && self.flows.contains_key(&at(port, flow))
+    }
+
+    /// Pauses a destination at a port. Returns true if that changed something.
+    // FG-42
+    pub(crate) fn pause_destination(&mut self, port: u16, dst: u32) -> bool {
+        let paused = self.destinations.len();
+        self.destinations
+            .entry(at(port, dst))
+            .or_insert(FlowSlot::NONE);
+        self.destinations.len() > paused
+    }
+
+    /// Resumes a destination at a port. Returns the first slot that waits for it, or `None` if it was not paused.
+    pub(crate) fn resume_destination(&mut self, port: u16, dst: u32) -> Option<FlowSlot> {
+        self.destinations.remove(&at(port, dst))
+    }
+
+    /// True if a destination is paused at a port.
+    #[inline]
+    pub(crate) fn is_destination_paused(&self, port: u16, dst: u32) -> bool {
+        !self.destinations.is_empty() && self.destinations.contains_key(&at(port, dst))
+    }
+
+    /// Puts a slot before those that wait for a paused destination. Returns the slot that follows it.
+    pub(crate) fn wait_for_destination(&mut self, port: u16, dst: u32, slot: FlowSlot) -> FlowSlot {
+        let first = self.destinations.insert(at(port, dst), slot);
+        first.unwrap_or(FlowSlot::NONE)
+    }
+
+    /// Returns the first slot that waits for a destination, to take it out of the list.
+    pub(crate) fn first_waiting(&mut self, port: u16, dst: u32) -> Option<&mut FlowSlot> {
+        self.destinations.get_mut(&at(port, dst))
+    }
+
+    /// Forgets every pause of the neighbour at a port but those of queues and destinations. Blocked classes stay
+    /// blocked.
+    // LNK-21, PFCWD-06
+    pub(crate) fn forget_pauses(&mut self, port: u16) {
+        let p = &mut self.ports[usize::from(port)];
+        (p.paused, p.ignored) = (0, 0);
+        self.forget_ends(port, ClassSet::MAX);
+        if let Some(guard) = &mut self.guard {
+            guard.forget(port);
+        }
+        self.flows.retain(|&key, ()| (key >> 32) as u16 != port);
+    }
+
+    /// Resumes all destinations at a port. Returns the first slots that wait, in the order of the destinations.
+    // LNK-27
+    pub(crate) fn resume_all_destinations(&mut self, port: u16) -> Vec<FlowSlot> {
+        let mut all: Vec<(u64, FlowSlot)> = self
+            .destinations
+            .extract_if(|&key, _| (key >> 32) as u16 == port)
+            .collect();
+        all.sort_unstable_by_key(|&(key, _)| key);
+        all.into_iter().map(|(_, first)| first).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATA: ClassSet = 1 << 2;
+
+    fn gate() -> Gate {
+        Gate::new([Rate::from_gbps(100), Rate::from_gbps(10)].into_iter())
+    }
+
+    // SW-40, CBFC-36, FG-15
+    #[test]
+    fn a_class_is_closed_until_it_is_neither_paused_nor_blocked() {
+        let mut gate = gate().with_switch(1, None);
+        assert!(gate.pause_classes(0, 0, DATA, true) && !gate.pause_classes(0, 0, DATA, true));
+        assert_eq!(gate.obey(0), (0, DATA));
+        assert_eq!(gate.closed(0), DATA | DATA << 1, "and the class behind it");
+        assert_eq!(gate.block_class(0, 2, true), DATA | DATA << 1);
+        assert!(gate.pause_classes(0, 0, DATA, false));
+        assert_eq!(gate.obey(0), (DATA, 0));
+        assert_eq!(gate.closed(0), DATA | DATA << 1);
+        assert_eq!(gate.waits_for_neighbour(0), DATA | DATA << 1);
+        assert_eq!(gate.block_class(0, 2, false), 0);
+        assert_eq!(gate.closed(1), 0, "the other port is open all the time");
+    }
+
+    // QNT-01, QNT-02, QNT-03
+    #[test]
+    fn the_end_of_a_timed_pause_depends_on_the_rate_of_the_port() {
+        let mut gate = gate();
+        assert_eq!(gate.set_end(1_000, 0, DATA, 10), 52_200);
+        assert_eq!(gate.set_end(1_000, 1, DATA, 10), 513_000);
+        assert_eq!(gate.expired(52_199), None);
+        assert_eq!(gate.expired(52_200), Some((0, 2)));
+        gate.forget_ends(1, DATA);
+        assert_eq!((gate.next_end(), gate.expired_pauses()), (None, 1));
+    }
+
+    // BFC-37, LNK-21
+    #[test]
+    fn flows_are_paused_at_their_port_until_its_link_changes() {
+        let mut gate = gate();
+        assert!(gate.pause_flow(0, 7, true) && !gate.pause_flow(0, 7, true));
+        assert!(gate.pause_flow(1, 8, true));
+        assert!(gate.is_flow_paused(0, 7) && !gate.is_flow_paused(1, 7));
+        gate.forget_pauses(0);
+        assert!(!gate.pause_flow(0, 7, false) && gate.pause_flow(1, 8, false));
+    }
+
+    // FG-42, LNK-27
+    #[test]
+    fn flows_wait_for_their_own_destination_and_port() {
+        let (mut gate, slot) = (gate(), FlowSlot::new);
+        assert!(gate.pause_destination(0, 7) && !gate.pause_destination(0, 7));
+        assert!(gate.is_destination_paused(0, 7));
+        assert!(!gate.is_destination_paused(1, 7) && !gate.is_destination_paused(0, 8));
+        assert_eq!(gate.wait_for_destination(0, 7, slot(3)), FlowSlot::NONE);
+        assert_eq!(gate.wait_for_destination(0, 7, slot(5)), slot(3));
+        assert_eq!(gate.resume_destination(0, 7), Some(slot(5)));
+        assert_eq!(gate.resume_destination(0, 7), None);
+        for (port, dst, waits) in [(0, 9, 1), (1, 6, 2), (0, 8, 3)] {
+            gate.pause_destination(port, dst);
+            gate.wait_for_destination(port, dst, slot(waits));
+        }
+        assert_eq!(gate.resume_all_destinations(0), [slot(3), slot(1)]);
+        assert!(gate.is_destination_paused(1, 6));
+    }
+}
