@@ -184,7 +184,7 @@ impl Transport for ExpressPass {
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished)) {
         for flow in self.outgoing.iter() {
             let acked = flow.start.bytes_below(flow.acked, frames.mtu);
-            let why = if flow.next < flow.packets {
+            let why = if flow.unsent.next < flow.packets {
                 "waits for credits"
             } else {
                 "waits for its acknowledgement"

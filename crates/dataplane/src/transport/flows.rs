@@ -1,5 +1,7 @@
 //! Flows of receiver-driven transports at both ends, and the order in which they send.
 
+use std::collections::VecDeque;
+
 use super::Frames;
 use crate::classes::ClassSet;
 use crate::counters::NicCounters;
@@ -84,6 +86,42 @@ impl<L: Clone + Default> Turns<L> {
         (frames.data_class as usize..self.classes)
             .filter(|class| !is_empty(&self.lists[first + class]))
             .fold(0, |bits, class| bits | 1 << class)
+    }
+}
+
+/// The packets that a sender still has to send: lost packets first, then new ones in order.
+#[derive(Debug, Default)]
+pub(crate) struct Unsent {
+    /// Number of the next new packet.
+    pub next: u32,
+    /// Packets to be sent again.
+    pub lost: VecDeque<u32>,
+}
+
+impl Unsent {
+    /// True if there is a lost packet, or a new one below `end`.
+    pub fn is_left(&self, end: u32) -> bool {
+        !self.lost.is_empty() || self.next < end
+    }
+
+    /// Takes the number of the packet that is sent now. Returns true beside it if the packet was lost. New packets
+    /// have numbers below `end`.
+    pub fn take(&mut self, end: u32) -> Option<(u32, bool)> {
+        if let Some(psn) = self.lost.pop_front() {
+            return Some((psn, true));
+        }
+        if self.next >= end {
+            return None;
+        }
+        self.next += 1;
+        Some((self.next - 1, false))
+    }
+
+    /// Adds a packet that has been sent and that the receiver misses, once.
+    pub fn add_lost(&mut self, psn: u32) {
+        if psn < self.next && !self.lost.contains(&psn) {
+            self.lost.push_back(psn);
+        }
     }
 }
 

@@ -145,10 +145,10 @@ impl Transport for Homa {
 
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished)) {
         for flow in self.outgoing.iter() {
-            let sent = flow.start.bytes_below(flow.next, frames.mtu);
+            let sent = flow.start.bytes_below(flow.unsent.next, frames.mtu);
             let why = if flow.waits {
                 "ready to send"
-            } else if flow.next < flow.packets {
+            } else if flow.unsent.next < flow.packets {
                 "waits for grants"
             } else {
                 "waits for its acknowledgement"

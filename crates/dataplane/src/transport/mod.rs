@@ -20,7 +20,7 @@ use crate::replies::Replies;
 use crate::requirements::SwitchRequirements;
 use crate::sink::Sink;
 use crate::units::{Rate, Time, US};
-pub(crate) use flows::{Incomings, Peer, Slots, Turns};
+pub(crate) use flows::{Incomings, Peer, Slots, Turns, Unsent};
 
 /// Calls the macro `$then` with its earlier arguments and the list of all transports. Each entry is
 /// the name of the type and its module. A new transport needs a module and a line here.

@@ -3,7 +3,6 @@
 
 use super::feedback::Incoming;
 use super::{Context, ExpressPass};
-use crate::ids::FlowSlot;
 use crate::packet::{Arena, Kind, Packet, PacketId};
 use crate::sink::Sink;
 use crate::transport::{Peer, packets_of};
@@ -60,31 +59,8 @@ impl ExpressPass {
         } else {
             let missing = flow.expected;
             flow.seen = flow.seen.max(missing + 1);
-            self.complain(cx, port, slot, packet.flow, missing, arena);
+            complain(cx, port, &flow.peer, missing, arena);
         }
-    }
-
-    /// Reports a packet of a flow as missing.
-    // XP-20
-    fn complain<S: Sink>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        port: u16,
-        slot: FlowSlot,
-        flow: u32,
-        psn: u32,
-        arena: &mut Arena,
-    ) {
-        let Some(flow) = self.incoming.open.get_mut(slot, flow) else {
-            return;
-        };
-        let (hot, cold) = flow.peer.address(Packet {
-            psn,
-            ..Packet::new(Kind::Nak, cx.frames.ack_class, cx.frames.ack)
-        });
-        let id = arena.alloc(hot, cold);
-        cx.counters.naks += 1;
-        cx.replies.send(port, id, arena, cx.sink);
     }
 
     /// Handles a data packet.
@@ -99,7 +75,7 @@ impl ExpressPass {
         cx.counters.received += 1;
         let known = self.incoming.slot(packet.flow);
         let flow = known.and_then(|slot| self.incoming.open.get_mut(slot, packet.flow));
-        let (Some(slot), Some(flow)) = (known, flow) else {
+        let Some(flow) = flow else {
             cx.counters.discarded += 1;
             let packets = packet.psn + packets_of(cold.remaining, cx.frames.mtu);
             return match self.incoming.done_ps(packet.flow) {
@@ -111,7 +87,7 @@ impl ExpressPass {
         flow.echo(cx.now, &cold, cx.config, gap_ps);
         let arrivals = &mut self.incoming.arrivals;
         arrivals.record(cx.counters, &packet, &cold, &mut flow.expected);
-        let (expected, packets) = (flow.expected, flow.packets);
+        let (expected, packets, peer) = (flow.expected, flow.packets, flow.peer);
         let missing = flow.seen..packet.psn.max(flow.seen);
         flow.seen = flow.seen.max(packet.psn + 1);
         if expected == packets {
@@ -126,9 +102,21 @@ impl ExpressPass {
         }
         // XP-20: data of a flow arrive in order, so skipped packets are lost.
         for psn in missing {
-            self.complain(cx, port, slot, packet.flow, psn, arena);
+            complain(cx, port, &peer, psn, arena);
         }
     }
+}
+
+/// Reports a packet of a flow as missing.
+// XP-20
+fn complain<S: Sink>(cx: &mut Context<'_, S>, port: u16, peer: &Peer, psn: u32, arena: &mut Arena) {
+    let (hot, cold) = peer.address(Packet {
+        psn,
+        ..Packet::new(Kind::Nak, cx.frames.ack_class, cx.frames.ack)
+    });
+    let id = arena.alloc(hot, cold);
+    cx.counters.naks += 1;
+    cx.replies.send(port, id, arena, cx.sink);
 }
 
 /// Sends an arrived packet back as the ACK of a complete flow with `packets` packets.

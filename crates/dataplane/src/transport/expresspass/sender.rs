@@ -1,13 +1,11 @@
 //! The ExpressPass sender: it requests credits, and sends one packet for each credit.
 
-use std::collections::VecDeque;
-
 use super::{Alarm, AlarmKind, Context, ExpressPass};
 use crate::flow::FlowStart;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::sink::Sink;
-use crate::transport::{count_sent, data_packet, packets_of, turn};
+use crate::transport::{Unsent, count_sent, data_packet, packets_of, turn};
 use crate::units::Time;
 use crate::wait::Wait;
 
@@ -16,13 +14,11 @@ use crate::wait::Wait;
 pub(super) struct Outgoing {
     pub start: FlowStart,
     pub packets: u32,
-    pub next: u32,
+    pub unsent: Unsent,
     /// All packets below this number have been sent at least once.
     reached: u32,
     /// All packets below this number have arrived, according to the credits.
     pub acked: u32,
-    /// Packets that the receiver reported as missing.
-    lost: VecDeque<u32>,
     pub retransmitted: u32,
     /// Packets that credits permit and that have not been sent yet.
     let_go: u32,
@@ -56,10 +52,9 @@ impl ExpressPass {
         let flow = Outgoing {
             start: *start,
             packets: packets_of(start.bytes, cx.frames.mtu),
-            next: 0,
+            unsent: Unsent::default(),
             reached: 0,
             acked: 0,
-            lost: VecDeque::new(),
             retransmitted: 0,
             let_go: 0,
             asks: true,
@@ -127,13 +122,7 @@ impl ExpressPass {
         flow.heard_ps = cx.now;
         flow.acked = flow.acked.max(cold.arrived_below);
         let start = flow.start;
-        let psn = flow.lost.pop_front().or_else(|| {
-            (flow.next < flow.packets).then(|| {
-                flow.next += 1;
-                flow.next - 1
-            })
-        });
-        let Some(psn) = psn else {
+        let Some((psn, _)) = flow.unsent.take(flow.packets) else {
             cx.counters.driven.credits_wasted += 1;
             // XP-16
             let long_ago = |at: Time| cx.now - at >= 2 * start.path.base_rtt_ps;
@@ -151,7 +140,7 @@ impl ExpressPass {
             credit: packet.psn,
             credit_ps: cold.sent_ps,
         };
-        let over = flow.lost.is_empty() && flow.next == flow.packets;
+        let over = !flow.unsent.is_left(flow.packets);
         flow.stopped_ps = over.then_some(cx.now);
         self.do_later(cx, &start, cold.slot, job);
         if over {
@@ -169,9 +158,7 @@ impl ExpressPass {
     ) {
         if let Some(flow) = self.outgoing.get_mut(slot, packet.flow) {
             flow.heard_ps = cx.now;
-            if packet.psn < flow.next && !flow.lost.contains(&packet.psn) {
-                flow.lost.push_back(packet.psn);
-            }
+            flow.unsent.add_lost(packet.psn);
         }
     }
 
@@ -261,8 +248,8 @@ impl ExpressPass {
             cx.counters.timeouts += 1;
             cx.sink.flow_waits(&flow.start, Wait::TimedOut);
             flow.heard_ps = cx.now;
-            flow.next = flow.acked;
-            flow.lost.clear();
+            flow.unsent.next = flow.acked;
+            flow.unsent.lost.clear();
             flow.stopped_ps = None;
         }
         let (at, start) = (flow.heard_ps + timeout_ps, flow.start);

@@ -2,7 +2,6 @@
 //! grant.
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
 
 use super::{Alarm, Context, Homa, Next};
 use crate::flow::FlowStart;
@@ -10,7 +9,7 @@ use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::sink::Sink;
 use crate::switch::DATA_CLASS;
-use crate::transport::{count_sent, data_packet, packets_of, window_packets};
+use crate::transport::{Unsent, count_sent, data_packet, packets_of, window_packets};
 use crate::units::Time;
 use crate::wait::Wait;
 
@@ -21,11 +20,9 @@ pub(super) struct Outgoing {
     pub packets: u32,
     /// Packets that may be sent without a grant.
     window: u32,
-    pub next: u32,
+    pub unsent: Unsent,
     /// Packets that may be sent, in total.
     granted: u32,
-    /// Packets that the receiver requested again.
-    lost: VecDeque<u32>,
     /// Priority level of its unscheduled packets.
     first_level: u16,
     /// Priority level of the last grant.
@@ -38,12 +35,12 @@ pub(super) struct Outgoing {
 
 impl Outgoing {
     fn has_something(&self) -> bool {
-        !self.lost.is_empty() || self.next < self.granted
+        self.unsent.is_left(self.granted)
     }
 
     /// Returns the payload bytes that have not been sent yet.
     fn remaining(&self, mtu: u16) -> u64 {
-        self.start.bytes - self.start.bytes_below(self.next, mtu)
+        self.start.bytes - self.start.bytes_below(self.unsent.next, mtu)
     }
 }
 
@@ -58,9 +55,8 @@ impl Homa {
             start: *start,
             packets,
             window,
-            next: 0,
             granted: window.min(packets),
-            lost: VecDeque::new(),
+            unsent: Unsent::default(),
             first_level: settings.level_of(start.bytes),
             level: settings.levels.into(),
             waits: false,
@@ -111,10 +107,8 @@ impl Homa {
             Kind::Grant => packet.psn,
             _ => {
                 let end = packet.psn.saturating_add(cold.credit).min(flow.packets);
-                for psn in packet.psn..end.min(flow.next) {
-                    if !flow.lost.contains(&psn) {
-                        flow.lost.push_back(psn);
-                    }
+                for psn in packet.psn..end.min(flow.unsent.next) {
+                    flow.unsent.add_lost(psn);
                 }
                 end
             }
@@ -151,17 +145,11 @@ impl Homa {
             };
             flow.waits = false;
             cx.sink.flow_waits(&flow.start, Wait::Receiver);
-            let again = flow.lost.pop_front();
-            let psn = match again {
-                Some(psn) => psn,
-                None if flow.next < flow.granted => {
-                    flow.next += 1;
-                    flow.next - 1
-                }
-                None => continue,
+            let Some((psn, again)) = flow.unsent.take(flow.granted) else {
+                continue;
             };
             let (mut hot, mut cold) = data_packet(cx.now, cx.frames, &flow.start, next.slot, psn);
-            let unscheduled = psn < flow.window && (again.is_none() || flow.level >= levels);
+            let unscheduled = psn < flow.window && (!again || flow.level >= levels);
             let level = if unscheduled {
                 flow.first_level
             } else {
@@ -170,8 +158,8 @@ impl Homa {
             hot.upstream_queue =
                 u16::from(DATA_CLASS) + u16::from(class - DATA_CLASS) * levels + level;
             cold.credit = flow.window;
-            flow.retransmitted += u32::from(again.is_some());
-            count_sent(cx.counters, &mut hot, cold.payload, again.is_some());
+            flow.retransmitted += u32::from(again);
+            count_sent(cx.counters, &mut hot, cold.payload, again);
             self.revive(cx, next.slot, next.flow);
             return Some(arena.alloc(hot, cold));
         }
@@ -187,7 +175,7 @@ impl Homa {
         {
             cx.counters.timeouts += 1;
             cx.sink.flow_waits(&flow.start, Wait::TimedOut);
-            flow.lost.push_back(0);
+            flow.unsent.lost.push_back(0);
         }
         self.revive(cx, slot, number);
     }

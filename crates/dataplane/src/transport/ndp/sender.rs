@@ -8,7 +8,7 @@ use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::paths::permutation::Permutation;
 use crate::sink::Sink;
-use crate::transport::{count_sent, data_packet, packets_of, window_packets};
+use crate::transport::{Unsent, count_sent, data_packet, packets_of, window_packets};
 use crate::units::Time;
 use crate::wait::Wait;
 
@@ -17,11 +17,9 @@ use crate::wait::Wait;
 pub(super) struct Outgoing {
     pub start: FlowStart,
     packets: u32,
-    next: u32,
+    unsent: Unsent,
     /// All packets below this number have arrived.
     pub acked: u32,
-    /// Packets to send again.
-    lost: VecDeque<u32>,
     /// Packets in flight without a reply and their sending times, oldest first.
     flight: VecDeque<(u32, Time)>,
     /// Number of packets that the flow may send now.
@@ -42,7 +40,7 @@ pub(super) struct Outgoing {
 impl Outgoing {
     /// Returns true if packets remain to be sent, for the first time or again.
     pub fn has_something(&self) -> bool {
-        !self.lost.is_empty() || self.next < self.packets
+        self.unsent.is_left(self.packets)
     }
 
     /// Removes a packet that was answered from the packets in flight. Returns false if it was not
@@ -82,9 +80,8 @@ impl Ndp {
         let flow = Outgoing {
             start: *start,
             packets: packets_of(start.bytes, cx.frames.mtu),
-            next: 0,
             acked: 0,
-            lost: VecDeque::new(),
+            unsent: Unsent::default(),
             flight: VecDeque::new(),
             allowance: 0,
             answered: 0,
@@ -137,7 +134,7 @@ impl Ndp {
                 flow.answered += 1;
                 flow.acked = flow.acked.max(cold.arrived_below);
                 if !flow.landed(packet.psn) {
-                    flow.lost.retain(|&psn| psn != packet.psn);
+                    flow.unsent.lost.retain(|&psn| psn != packet.psn);
                 }
                 if cold.stamp != Stamp::INCOMPLETE {
                     if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
@@ -149,13 +146,13 @@ impl Ndp {
             Kind::Nak => {
                 flow.answered += 1;
                 if flow.landed(packet.psn) {
-                    flow.lost.push_back(packet.psn);
+                    flow.unsent.lost.push_back(packet.psn);
                 }
             }
             Kind::Returned => {
                 cx.counters.driven.returned += 1;
                 if flow.landed(packet.psn) {
-                    flow.lost.push_back(packet.psn);
+                    flow.unsent.lost.push_back(packet.psn);
                 }
                 more = u32::from(flow.expects_nothing() && flow.allowance == 0);
             }
@@ -182,19 +179,11 @@ impl Ndp {
                 continue;
             };
             // NDP-13: retransmissions first.
-            let again = flow.lost.pop_front();
-            let psn = match again {
-                Some(psn) => psn,
-                None if flow.next < flow.packets => {
-                    flow.next += 1;
-                    flow.next - 1
-                }
-                None => {
-                    flow.allowance = 0;
-                    flow.waits = false;
-                    cx.sink.flow_waits(&flow.start, Wait::Receiver);
-                    continue;
-                }
+            let Some((psn, again)) = flow.unsent.take(flow.packets) else {
+                flow.allowance = 0;
+                flow.waits = false;
+                cx.sink.flow_waits(&flow.start, Wait::Receiver);
+                continue;
             };
             debug_assert!(flow.allowance > 0, "no packet is allowed");
             flow.allowance -= 1;
@@ -208,8 +197,8 @@ impl Ndp {
             }
             let (mut hot, cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
             hot.hash = flow.path(&mut || cx.sink.draw());
-            flow.retransmitted += u32::from(again.is_some());
-            count_sent(cx.counters, &mut hot, cold.payload, again.is_some());
+            flow.retransmitted += u32::from(again);
+            count_sent(cx.counters, &mut hot, cold.payload, again);
             return Some(arena.alloc(hot, cold));
         }
         None
@@ -236,14 +225,14 @@ impl Ndp {
                 && sent_ps + timeout_ps <= cx.now
             {
                 flow.flight.pop_front();
-                flow.lost.push_back(psn);
+                flow.unsent.lost.push_back(psn);
                 more += 1;
             }
             if more == 0 && flow.allowance == 0 {
                 // Pulls, or the last ACK, were lost.
                 more = 1;
                 if !flow.has_something() {
-                    flow.lost.push_back(flow.acked.min(flow.packets - 1));
+                    flow.unsent.lost.push_back(flow.acked.min(flow.packets - 1));
                 }
             }
         }
