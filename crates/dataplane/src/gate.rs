@@ -5,10 +5,10 @@
 //! holds the flows and destinations that the neighbour pauses, by port and number.
 //!
 //! Frames and schemes of links change the gate only through the default methods of [`Ports`](crate::ports::Ports).
-//! These methods count and report the changes too. The gate is not on the path of a packet. Each port keeps a copy of
-//! its closed classes beside the state that it reads to send ([`Gate::closed`]), and each queue has a bit that is set
-//! while it is paused. The two kinds of nodes differ only in how a pause reaches their queues: a switch closes the
-//! queue, and a NIC parks a flow when its turn comes.
+//! These methods count and report the changes too. To send, a port reads a copy of its closed classes beside its other
+//! state ([`Gate::closed`]), and each queue has a bit that is set while it is paused. Only a NIC looks up flows and
+//! destinations here, when a flow has its turn. The two kinds of nodes differ only in how a pause reaches their
+//! queues: a switch closes the queue, and a NIC parks a flow when its turn comes.
 
 use crate::classes::{CONTROL_CLASS, ClassSet};
 use crate::guard::{Event, GuardConfig, Guarded};

@@ -90,14 +90,6 @@ pub(crate) trait Link: Sized {
         is_damaged: bool,
     ) -> bool;
 
-    /// Returns the decision on the next frame of a port whose link is free.
-    fn turn<P: Ports>(&mut self, _ports: &mut P, _port: u16) -> Turn {
-        Turn::Free
-    }
-
-    /// Handles a packet that arrived at `port` and leaves the buffer of the node.
-    fn left<P: Ports>(&mut self, _ports: &mut P, _port: u16, _packet: &Packet) {}
-
     /// Handles a frame whose transmission at `port` starts.
     fn sent<P: Ports>(&mut self, ports: &mut P, port: u16, id: PacketId);
 
@@ -275,18 +267,18 @@ impl Links {
         true
     }
 
-    /// Returns the decision on the next frame of a port.
+    /// Returns the decision on the next frame of a port. Replay can send its own frame, or block the
+    /// port.
     pub fn turn<P: Ports>(&mut self, ports: &mut P, port: u16) -> Turn {
-        each!(mut self, link => match link.turn(ports, port) {
-            Turn::Free => {}
-            turn => return turn,
-        });
-        Turn::Free
+        let replay = self.replay.as_mut();
+        replay.map_or(Turn::Free, |replay| replay.turn(ports, port))
     }
 
-    /// Handles a packet that arrived at `port` and leaves the buffer.
+    /// Handles a packet that arrived at `port` and leaves the buffer. Its credits can return.
     pub fn left<P: Ports>(&mut self, ports: &mut P, port: u16, packet: &Packet) {
-        each!(mut self, link => link.left(ports, port, packet));
+        if let Some(credit) = &mut self.credit {
+            credit.left(ports, port, packet);
+        }
     }
 
     /// Handles a frame whose transmission at `port` starts.

@@ -5,7 +5,7 @@ use crate::config::{Classify, SwitchConfig};
 use crate::ids::QueueId;
 use crate::mixed::MixedMap;
 use crate::packet::{Kind, Packet};
-use crate::switch::flow_table::{FlowTable, Sampling, sticky_ps};
+use crate::switch::flow_table::{FlowTable, sticky_ps};
 use crate::switch::place::{Place, hashed};
 use crate::switch::queueing::Queueing;
 use crate::units::{Rate, Time};
@@ -26,8 +26,9 @@ const fn flow_at(port: u16, flow: u32) -> u64 {
     flow as u64 | (port as u64) << 32
 }
 
+/// Key of a flow and its direction at a port.
 #[inline]
-fn flow_key(port: u16, packet: &Packet) -> u64 {
+pub(super) fn flow_key(port: u16, packet: &Packet) -> u64 {
     // The two directions of a flow share its number.
     let backward = u64::from(packet.kind() != Kind::Data);
     flow_at(port, packet.flow) | backward << 48
@@ -115,34 +116,6 @@ impl Classifier {
         }
     }
 
-    /// The packet was accepted: keeps what `place` chose and returns the queue, and whether the
-    /// flow table knows of no other packet of its flow here. The table counts the packets of `sampling`.
-    #[inline(always)]
-    pub fn commit(
-        &mut self,
-        now: Time,
-        port: u16,
-        packet: &Packet,
-        place: Place,
-        sampling: &Sampling,
-        queueing: &mut Queueing,
-    ) -> (QueueId, bool) {
-        match self {
-            Self::Fifo => (place.queue, false),
-            Self::Dynamic(table) if packet.class() >= DATA_CLASS => {
-                let counted = sampling.counts(packet);
-                let alone = table.commit(now, packet, place, counted, queueing);
-                (place.queue, alone)
-            }
-            Self::PerFlow(flows) if place.queue == QueueId::NONE => {
-                let queue = queueing.make(port, packet.class());
-                flows.insert(flow_key(port, packet), queue);
-                (queue, false)
-            }
-            _ => (place.queue, false),
-        }
-    }
-
     /// Flows that got a queue which the bitmap wrongly called empty, flows that had to share a queue, and
     /// collisions in the flow table.
     pub const fn assignments(&self) -> (u64, u64, u64) {
@@ -157,30 +130,6 @@ impl Classifier {
         match self {
             Self::PerFlow(flows) => flows.get(&flow_at(port, flow)).copied(),
             _ => None,
-        }
-    }
-
-    /// The packet left `queue`.
-    #[inline(always)]
-    pub fn departed(
-        &mut self,
-        now: Time,
-        port: u16,
-        packet: &Packet,
-        queue: QueueId,
-        sampling: &Sampling,
-        queueing: &mut Queueing,
-    ) {
-        if matches!(self, Self::Fifo) || packet.class() < DATA_CLASS {
-            return;
-        }
-        match self {
-            Self::Dynamic(table) if sampling.counts(packet) => table.departed(now, port, packet),
-            Self::PerFlow(flows) if queueing.get(queue).is_empty() => {
-                flows.remove(&flow_key(port, packet));
-                queueing.release(queue);
-            }
-            _ => {}
         }
     }
 }

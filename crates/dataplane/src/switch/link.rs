@@ -8,8 +8,7 @@ use super::queueing::Taken;
 use super::shaper::SHAPED_CLASS;
 use super::steps::{Step, Steps};
 use super::{Pairs, Switch, cx};
-use crate::hop::{HopScheme, Topology, dispatch};
-use crate::ids::QueueId;
+use crate::hop::{Hop, HopScheme, Topology, dispatch};
 use crate::packet::{Arena, PacketId, flag};
 use crate::ports::Ports;
 use crate::route::Routes;
@@ -17,33 +16,34 @@ use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
 impl Switch {
-    /// The link at a port has failed (`up` is false) or is back. Both ends hear of it at the same instant
-    /// and begin anew: nobody is held, and frames that were on the link are lost. The driver does not call
-    /// a dead port.
+    /// The link at a port has failed, or is back. `failed` says what becomes of the packets for a link that has
+    /// failed; `None`: it is back. Both ends detect the change at the same instant and start again: nothing is
+    /// paused, and frames that were on the link are lost. The driver does not call a dead port.
     // LNK-20
     pub fn link<S: Sink>(
         &mut self,
         now: Time,
         port: u16,
-        up: bool,
-        stranded: Stranded,
+        failed: Option<Stranded>,
         arena: &mut Arena,
         sink: &mut S,
     ) {
-        self.core.set_dead(port, !up, stranded);
+        self.core.set_dead(port, failed);
         self.forget_neighbour(now, port, arena, sink);
-        if up {
-            let cx = cx!(self, now, arena, sink);
-            cx.pause_again(port); // LNK-22
-            cx.shape_again(port);
-            sink.kick(port);
-        } else if stranded == Stranded::Drop {
-            self.flush(now, port, arena, sink);
+        match failed {
+            None => {
+                let cx = cx!(self, now, arena, sink);
+                cx.pause_again(port); // LNK-22
+                cx.shape_again(port);
+                sink.kick(port);
+            }
+            Some(Stranded::Drop) => self.flush(now, port, arena, sink),
+            Some(Stranded::Wait) => {}
         }
     }
 
-    /// Neither side of the link holds the other any more. Mechanisms that keep state about a
-    /// neighbour forget it here, and only here.
+    /// Ends all pauses across a link. Mechanisms that keep state about a neighbour forget it here, and only
+    /// here.
     // LNK-21
     fn forget_neighbour<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
         // What the neighbour paused here.
@@ -64,14 +64,15 @@ impl Switch {
     /// Drops everything that waits at a port.
     // LNK-23
     fn flush<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
-        while let Some(Taken { queue, id, .. }) = self.pop_any(port, arena) {
-            self.withdraw(now, port, queue, id, arena, sink);
-            self.give_up(now, port, id, DropCause::Link, arena, sink);
+        while let Some(taken) = self.pop_any(port, arena) {
+            let cx = cx!(self, now, arena, sink);
+            withdraw(&mut self.hop, cx, port, taken);
+            give_up(&mut self.hop, cx, port, taken.id, DropCause::Link);
         }
         self.hop.step(cx!(self, now, arena, sink), Step::Emptied);
     }
 
-    /// Takes the packet that a dead port would send next; no shaper holds it.
+    /// Removes the packet that a dead port would send next. No shaper delays it.
     // LNK-28
     fn pop_any(&mut self, port: u16, arena: &Arena) -> Option<Taken> {
         if self.core.steps.has(Steps::SHAPE) {
@@ -80,42 +81,8 @@ impl Switch {
         self.core.queueing.pop(port, arena)
     }
 
-    /// Drops a packet that stood in an egress queue until now.
-    pub(super) fn give_up<S: Sink>(
-        &mut self,
-        now: Time,
-        port: u16,
-        id: PacketId,
-        cause: DropCause,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) {
-        let packet = *arena.hot(id);
-        let cx = cx!(self, now, arena, sink);
-        let packet = &packet;
-        self.hop.step(cx, Step::GiveUp { port, packet });
-        cx.arena.hot_mut(id).flags &= !(flag::HOP_A | flag::PARKED);
-        cx.discard(port, id, cause);
-    }
-
-    /// Removes a packet that was taken out of its queue from all tables but those of the buffer, in which it stays.
-    pub(super) fn withdraw<S: Sink>(
-        &mut self,
-        now: Time,
-        port: u16,
-        queue: QueueId,
-        id: PacketId,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) {
-        let packet = &{ *arena.hot(id) };
-        let cx = cx!(self, now, arena, sink);
-        self.hop.step(cx, Step::Withdraw { id, packet });
-        cx.withdraw(port, queue, packet);
-    }
-
-    /// New routes. What waits at dead ports goes where they lead. `allowed`: the pairs of ports that
-    /// may hold their upstream; `None`: all may.
+    /// Sets new routes, and moves the packets at dead ports to the ports of these routes. `allowed`: the pairs of
+    /// ports that may pause their upstream; `None`: all may.
     // LNK-12, LNK-24, LNK-25
     pub fn reroute<S: Sink>(
         &mut self,
@@ -134,9 +101,9 @@ impl Switch {
             if !self.core.is_dead(port) {
                 continue;
             }
-            while let Some(Taken { queue, id, .. }) = self.pop_any(port, arena) {
-                self.withdraw(now, port, queue, id, arena, sink);
-                moved.push((port, id));
+            while let Some(taken) = self.pop_any(port, arena) {
+                withdraw(&mut self.hop, cx!(self, now, arena, sink), port, taken);
+                moved.push((port, taken.id));
             }
         }
         for (port, id) in moved {
@@ -145,7 +112,7 @@ impl Switch {
         self.hop.step(cx!(self, now, arena, sink), Step::Emptied);
     }
 
-    /// Places a packet, which is in the buffer already, again.
+    /// Puts a packet that is in the buffer into a queue again.
     fn move_on<S: Sink>(
         &mut self,
         now: Time,
@@ -156,7 +123,8 @@ impl Switch {
     ) {
         let packet = *arena.hot(id);
         let Some(port) = self.core.routes.port(&packet, || arena.cold(id).src) else {
-            return self.give_up(now, from, id, DropCause::NoRoute, arena, sink);
+            let cx = cx!(self, now, arena, sink);
+            return give_up(&mut self.hop, cx, from, id, DropCause::NoRoute);
         };
         self.core.counters.rerouted += u64::from(port != from);
         let cx = cx!(self, now, arena, sink);
@@ -175,6 +143,29 @@ impl Switch {
         self.hop.step(cx, step);
         cx.sink.kick(port);
     }
+}
+
+/// Removes a packet that was taken out of its queue at a port from all counts but those of the buffer, in which it
+/// stays.
+pub(super) fn withdraw<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, taken: Taken) {
+    let Taken { queue, id, .. } = taken;
+    let packet = &{ *cx.arena.hot(id) };
+    hop.step(cx, Step::Withdraw { id, packet });
+    cx.withdraw(port, queue, packet);
+}
+
+/// Drops a packet that was taken out of its queue at a port.
+pub(super) fn give_up<S: Sink>(
+    hop: &mut Hop,
+    cx: &mut Cx<'_, S>,
+    port: u16,
+    id: PacketId,
+    cause: DropCause,
+) {
+    let packet = &{ *cx.arena.hot(id) };
+    hop.step(cx, Step::GiveUp { port, packet });
+    cx.arena.hot_mut(id).flags &= !(flag::HOP_A | flag::PARKED);
+    cx.discard(port, id, cause);
 }
 
 impl<S: Sink> Cx<'_, S> {

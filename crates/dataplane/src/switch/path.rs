@@ -174,11 +174,7 @@ impl<S: Sink> Cx<'_, S> {
         let (queue, alone) =
             match self.steps.has(Steps::VOQS) && core.queueing.is_behind(place.queue) {
                 true => (place.queue, false),
-                false => {
-                    let queueing = &mut core.queueing;
-                    core.classifier
-                        .commit(self.now, port, packet, place, &core.sampling, queueing)
-                }
+                false => core.commit(self.now, port, packet, place),
             };
         let bytes = core.queueing.get(queue).bytes();
         core.queueing.push(queue, id, self.arena);
@@ -345,9 +341,7 @@ impl<S: Sink> Cx<'_, S> {
     fn unplace(&mut self, port: u16, queue: QueueId, packet: &Packet) {
         let core = &mut *self.core;
         if !(self.steps.has(Steps::VOQS) && core.queueing.is_behind(queue)) {
-            let queueing = &mut core.queueing;
-            core.classifier
-                .departed(self.now, port, packet, queue, &core.sampling, queueing);
+            core.departed(self.now, port, packet, queue);
         }
     }
 

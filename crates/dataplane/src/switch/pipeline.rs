@@ -1,18 +1,20 @@
 //! The parts of a switch without its hop scheme: routes, classifier, buffer, PFC, queues, signals, counters.
 
-use super::classify::Classifier;
+use super::classify::{Classifier, flow_key};
 use super::clock::Clock;
 use super::flow_table::Sampling;
 use super::mmu::Mmu;
+use super::place::Place;
 use super::queueing::Queueing;
 use super::shaper::Shaper;
 use super::signal::Marker;
 use super::steps::Steps;
 use super::trim_counts::TrimCounts;
-use crate::classes::ClassSet;
+use crate::classes::{ClassSet, DATA_CLASS};
 use crate::config::{Classify, IntConfig, SwitchConfig};
 use crate::declaration::Needs;
 use crate::hop::pfc::Pfc;
+use crate::ids::QueueId;
 use crate::int::{IntFormat, wire};
 use crate::link::{LinkSite, Links};
 use crate::packet::Packet;
@@ -240,6 +242,50 @@ impl Pipeline {
         Some(policy.choose(&cx, packet, ports))
     }
 
+    /// Keeps the choice of [`Classifier::place`] for an accepted packet. Returns the queue, and true if the flow table
+    /// has no other packet of its flow here.
+    #[inline(always)]
+    pub(crate) fn commit(
+        &mut self,
+        now: Time,
+        port: u16,
+        packet: &Packet,
+        place: Place,
+    ) -> (QueueId, bool) {
+        match &mut self.classifier {
+            Classifier::Fifo => (place.queue, false),
+            Classifier::Dynamic(table) if packet.class() >= DATA_CLASS => {
+                let counted = self.sampling.counts(packet);
+                let alone = table.commit(now, packet, place, counted, &self.queueing);
+                (place.queue, alone)
+            }
+            Classifier::PerFlow(flows) if place.queue == QueueId::NONE => {
+                let queue = self.queueing.make(port, packet.class());
+                flows.insert(flow_key(port, packet), queue);
+                (queue, false)
+            }
+            _ => (place.queue, false),
+        }
+    }
+
+    /// Removes a packet that has left a queue from the classifier.
+    #[inline(always)]
+    pub(crate) fn departed(&mut self, now: Time, port: u16, packet: &Packet, queue: QueueId) {
+        if matches!(self.classifier, Classifier::Fifo) || packet.class() < DATA_CLASS {
+            return;
+        }
+        match &mut self.classifier {
+            Classifier::Dynamic(table) if self.sampling.counts(packet) => {
+                table.departed(now, port, packet);
+            }
+            Classifier::PerFlow(flows) if self.queueing.get(queue).is_empty() => {
+                flows.remove(&flow_key(port, packet));
+                self.queueing.release(queue);
+            }
+            _ => {}
+        }
+    }
+
     /// Checks the guarantees of the driver.
     #[inline(always)]
     pub(crate) fn check_arrival(&self, in_port: u16, packet: &Packet) {
@@ -281,11 +327,11 @@ impl Pipeline {
     }
 
     /// The link at a port has failed, or is back.
-    pub(crate) fn set_dead(&mut self, port: u16, is_dead: bool, stranded: Stranded) {
+    pub(crate) fn set_dead(&mut self, port: u16, failed: Option<Stranded>) {
         self.note_change();
         if let Some(dead) = &mut self.dead {
-            dead.dead[port as usize] = is_dead;
-            dead.stranded = stranded;
+            dead.dead[port as usize] = failed.is_some();
+            dead.stranded = failed.unwrap_or(dead.stranded);
         }
     }
 

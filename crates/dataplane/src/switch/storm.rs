@@ -2,8 +2,9 @@
 
 use super::Switch;
 use super::context::Cx;
-use super::queueing::Taken;
+use super::link::{give_up, withdraw};
 use crate::guard::{Event, GuardCounters};
+use crate::hop::Hop;
 use crate::packet::{Arena, PacketId};
 use crate::ports::Ports;
 use crate::sink::{DropCause, Sink};
@@ -54,27 +55,9 @@ impl Switch {
             cx.obey(port);
             let guard = cx.core.queueing.gate.guard_ignoring(port, class);
             if guard.is_some_and(|guard| guard.drops()) {
-                self.drop_class(now, port, class, arena, sink);
+                drop_class(&mut self.hop, cx, port, class);
             }
             sink.kick(port);
-        }
-    }
-
-    /// Drops the packets of a class that wait at a port.
-    fn drop_class<S: Sink>(
-        &mut self,
-        now: Time,
-        port: u16,
-        class: u8,
-        arena: &mut Arena,
-        sink: &mut S,
-    ) {
-        while let Some(Taken { queue, id, .. }) = self.core.queueing.pop_class(port, class, arena) {
-            if let Some(guard) = &mut self.core.queueing.gate.guard {
-                guard.counts(port, class).drops += 1;
-            }
-            self.withdraw(now, port, queue, id, arena, sink);
-            self.give_up(now, port, id, DropCause::Link, arena, sink);
         }
     }
 
@@ -83,5 +66,16 @@ impl Switch {
     pub fn storms(&self) -> impl Iterator<Item = (u16, u8, &GuardCounters)> {
         let guard = self.core.queueing.gate.guard.iter();
         guard.flat_map(|guard| guard.queues())
+    }
+}
+
+/// Drops the packets of a class that wait at a port.
+fn drop_class<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, class: u8) {
+    while let Some(taken) = cx.core.queueing.pop_class(port, class, cx.arena) {
+        if let Some(guard) = &mut cx.core.queueing.gate.guard {
+            guard.counts(port, class).drops += 1;
+        }
+        withdraw(hop, cx, port, taken);
+        give_up(hop, cx, port, taken.id, DropCause::Link);
     }
 }

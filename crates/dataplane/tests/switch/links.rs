@@ -15,8 +15,7 @@ impl Bench {
         self.switch.link(
             self.now,
             port,
-            up,
-            stranded,
+            (!up).then_some(stranded),
             &mut self.arena,
             &mut self.ears,
         );

@@ -41,9 +41,8 @@ fn a_notice_goes_to_the_port_of_the_sender_before_data() {
 #[test]
 fn a_notice_whose_link_failed_is_dropped_and_counted() {
     let mut b = bench(0);
-    let down = dataplane::switch::Stranded::Drop;
-    b.switch
-        .link(b.now, 0, false, down, &mut b.arena, &mut b.ears);
+    let down = Some(dataplane::switch::Stranded::Drop);
+    b.switch.link(b.now, 0, down, &mut b.arena, &mut b.ears);
     b.receive(2, data(1, 3, 7));
     assert_eq!(b.ears.drops, [(7, DropCause::Link)]);
     assert_eq!(b.switch.counters().created, 1);

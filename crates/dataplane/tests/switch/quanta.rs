@@ -171,7 +171,8 @@ fn a_link_that_fails_ends_pauses_and_their_repetition() {
     b.receive(0, pause_for(100, 4));
     let stranded = dataplane::switch::Stranded::Wait;
     for up in [false, true] {
-        b.switch.link(0, 0, up, stranded, &mut b.arena, &mut b.ears);
+        b.switch
+            .link(0, 0, (!up).then_some(stranded), &mut b.arena, &mut b.ears);
     }
     // The class is paused again immediately (LNK-22), and the pause is repeated from now on.
     assert_eq!(b.all(0).len(), 1);

@@ -112,8 +112,13 @@ fn a_link_that_fails_ends_a_storm() {
     b.receive(3, pause_classes(true, 1 << 2));
     b.timer_at(DETECTION);
     for up in [false, true] {
-        b.switch
-            .link(b.now, 3, up, Stranded::Wait, &mut b.arena, &mut b.ears);
+        b.switch.link(
+            b.now,
+            3,
+            (!up).then_some(Stranded::Wait),
+            &mut b.arena,
+            &mut b.ears,
+        );
     }
     b.receive(3, pause_classes(true, 1 << 2));
     assert!(b.all(3).is_empty(), "the class is paused again");

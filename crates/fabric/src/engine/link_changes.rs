@@ -101,7 +101,13 @@ impl<C: Calendar> Partition<C> {
         let sink = &mut NodeSink::of(&mut self.core, node);
         match node.switch(self.nics.len()) {
             Some(switch) => {
-                self.switches[switch].link(now, port, up, stranded, &mut self.arena, sink);
+                self.switches[switch].link(
+                    now,
+                    port,
+                    (!up).then_some(stranded),
+                    &mut self.arena,
+                    sink,
+                );
             }
             None => {
                 let lost = self.nics[node.index()].link(now, port, up, &mut self.arena, sink);

@@ -467,7 +467,7 @@ impl Machine for Node {
         }
         let (arena, sink) = (&mut self.arena, &mut self.requests);
         self.switch
-            .link(self.now, port, up, Stranded::Drop, arena, sink);
+            .link(self.now, port, (!up).then_some(Stranded::Drop), arena, sink);
         self.serve(out);
     }
 }

@@ -226,6 +226,28 @@ impl Cbfc {
         channel.must_report = true;
         self.report_freed(ports, at);
     }
+
+    /// Handles a packet that arrived at `port` and leaves the buffer of the node.
+    // CBFC-05
+    pub fn left<P: Ports>(&mut self, ports: &mut P, port: u16, packet: &Packet) {
+        let Some(at) = self.at(port, packet.class()) else {
+            return;
+        };
+        let credits = self.config.credits(packet.size);
+        let channel = &mut self.channels[at];
+        // CBFC-16: frames from before the link failed return no credits.
+        let stale = channel.stale.min(credits);
+        channel.stale -= stale;
+        // CBFC-05: only credits that a frame has consumed are returned.
+        debug_assert!(
+            channel.held() >= credits - stale,
+            "port {port} returns unused credits"
+        );
+        channel.returned = advance(channel.returned, credits - stale);
+        if credits > stale {
+            self.report_freed(ports, at);
+        }
+    }
 }
 
 impl Link for Cbfc {
@@ -284,27 +306,6 @@ impl Link for Cbfc {
         }
         ports.arena().free(id);
         false
-    }
-
-    // CBFC-05
-    fn left<P: Ports>(&mut self, ports: &mut P, port: u16, packet: &Packet) {
-        let Some(at) = self.at(port, packet.class()) else {
-            return;
-        };
-        let credits = self.config.credits(packet.size);
-        let channel = &mut self.channels[at];
-        // CBFC-16: frames from before the link failed return no credits.
-        let stale = channel.stale.min(credits);
-        channel.stale -= stale;
-        // CBFC-05: only credits that a frame has consumed are returned.
-        debug_assert!(
-            channel.held() >= credits - stale,
-            "port {port} returns unused credits"
-        );
-        channel.returned = advance(channel.returned, credits - stale);
-        if credits > stale {
-            self.report_freed(ports, at);
-        }
     }
 
     // CBFC-03

@@ -226,6 +226,35 @@ impl Llr {
         }
         ahead == 0
     }
+
+    /// Returns the decision on the next frame of a port whose link is free.
+    // LLR-06, LLR-08, LLR-10
+    pub fn turn<P: Ports>(&mut self, ports: &mut P, port: u16) -> Turn {
+        if let Some(id) = self.reply(ports, port) {
+            return Turn::Own(id);
+        }
+        let sender = &mut self.senders[usize::from(port)];
+        if sender.is_flushed {
+            return match self.config.flush {
+                Flush::BestEffort => Turn::Free,
+                Flush::Block => Turn::Blocked,
+            };
+        }
+        if let Some(&id) = sender.frames.get(sender.replay) {
+            sender.replay += 1;
+            self.counted.replayed_frames += 1;
+            self.traffic[usize::from(port)].replayed += 1;
+            return Turn::Own(ports.arena().duplicate(id));
+        }
+        let is_full = sender.frames.len() >= sender.most_frames
+            || sender.bytes + self.max_frame > sender.most_bytes;
+        self.counted.waits += u64::from(is_full && !sender.is_full);
+        sender.is_full = is_full;
+        match is_full {
+            true => Turn::Blocked,
+            false => Turn::Free,
+        }
+    }
 }
 
 /// A number that is ahead by less than this is later; otherwise it is earlier.
@@ -343,34 +372,6 @@ impl Link for Llr {
         if sender.deadline_ps == NEVER {
             sender.deadline_ps = now + sender.timer_ps;
             ports.wake(sender.deadline_ps);
-        }
-    }
-
-    // LLR-06, LLR-08, LLR-10
-    fn turn<P: Ports>(&mut self, ports: &mut P, port: u16) -> Turn {
-        if let Some(id) = self.reply(ports, port) {
-            return Turn::Own(id);
-        }
-        let sender = &mut self.senders[usize::from(port)];
-        if sender.is_flushed {
-            return match self.config.flush {
-                Flush::BestEffort => Turn::Free,
-                Flush::Block => Turn::Blocked,
-            };
-        }
-        if let Some(&id) = sender.frames.get(sender.replay) {
-            sender.replay += 1;
-            self.counted.replayed_frames += 1;
-            self.traffic[usize::from(port)].replayed += 1;
-            return Turn::Own(ports.arena().duplicate(id));
-        }
-        let is_full = sender.frames.len() >= sender.most_frames
-            || sender.bytes + self.max_frame > sender.most_bytes;
-        self.counted.waits += u64::from(is_full && !sender.is_full);
-        sender.is_full = is_full;
-        match is_full {
-            true => Turn::Blocked,
-            false => Turn::Free,
         }
     }
 
