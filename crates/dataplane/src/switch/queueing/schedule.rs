@@ -147,6 +147,7 @@ impl Queueing {
     }
 
     /// Counts a queue that became empty or paused as not open.
+    #[inline(always)]
     pub(super) fn close(&mut self, queue: QueueId) {
         let q = &self.queues[queue.index()];
         let at = self.at(q.port, q.class);
@@ -162,6 +163,7 @@ impl Queueing {
     }
 
     /// Removes the queue at the head from its round.
+    #[inline(always)]
     fn leave_round(&mut self, at: usize) {
         let queue = self.rounds[at].head;
         let q = &mut self.queues[queue.index()];
