@@ -133,7 +133,8 @@ fn same(setup: &Setup, counts: &[u32]) -> Outcome {
 // PAR-03, PAR-05, PAR-09
 #[test]
 fn all_controls_give_the_same_on_any_number_of_threads() {
-    for (name, preset) in PRESETS.into_iter().chain(DRIVEN) {
+    let bolt: [(&str, Preset); 1] = [("bolt", bolt)];
+    for (name, preset) in PRESETS.into_iter().chain(DRIVEN).chain(bolt) {
         let setup = preset(leaf_spine(8, 4, 4), flows(3, 32, 300));
         let outcome = same_with(&setup, &[2, 4, 8]);
         assert_eq!(outcome.violations, [], "{name}");

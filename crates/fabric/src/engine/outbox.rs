@@ -25,6 +25,7 @@ struct CrossingFrame {
     link: LinkId,
     packet: Packet,
     cold: Cold,
+    marks: u8,
 }
 
 /// Frames from one partition to another, in the order in which they were sent.
@@ -72,10 +73,11 @@ impl FrameBatch {
             link,
             packet,
             cold: *arena.cold(id),
+            marks: arena.marks(id),
         });
     }
 
-    /// Gives every frame a record, and calls `arrives` with its time, link and record, and what was recorded of it.
+    /// Gives every frame a record, and calls `arrives` with its time, link, record and journey.
     pub fn unpack(
         &mut self,
         arena: &mut Arena,
@@ -87,6 +89,7 @@ impl FrameBatch {
         for frame in &self.frames {
             arena.prefetch_free(AHEAD);
             let id = arena.alloc(frame.packet, frame.cold);
+            arena.set_marks(id, frame.marks);
             if frame.packet.has(flag::INT)
                 && let Some(&(path, length)) = stacks.next()
             {
@@ -243,6 +246,7 @@ mod tests {
     fn made(arena: &mut Arena, like: Packet, psn: u32, hops: u32) -> PacketId {
         let (packet, cold) = frame(like, psn);
         let id = arena.alloc(packet, cold);
+        arena.set_marks(id, (psn % 2 * psn) as u8);
         if like.has_list() {
             arena.set_list(id, &(0..hops).map(|n| n * psn).collect::<Vec<_>>());
         } else if hops > 0 {
@@ -297,6 +301,7 @@ mod tests {
             let (packet, cold) = (there.hot(id), there.cold(id));
             assert_eq!((packet.tag, packet.psn, packet.flow), (like.tag, psn, 7));
             assert_eq!(packet.upstream_queue, like.upstream_queue);
+            assert_eq!(u32::from(there.marks(id)), psn % 2 * psn);
             assert_eq!(
                 (cold.sent_ps, cold.slot),
                 (1000 + u64::from(psn), FlowSlot::from_bits(psn))
