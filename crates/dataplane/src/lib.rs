@@ -18,6 +18,7 @@ pub mod classes;
 pub mod config;
 mod counters;
 pub mod declaration;
+pub mod event;
 mod fifo;
 mod flow;
 mod gate;

@@ -30,7 +30,7 @@ pub trait Ports {
     /// Reports the paused classes of a port before and after a change.
     fn pfc_received(&mut self, port: u16, before: ClassSet, after: ClassSet);
     /// Reports a frame that pauses or resumes a queue or a flow of a port by its number.
-    fn hold_received(&mut self, port: u16, number: u32, on: bool);
+    fn queue_pause_received(&mut self, port: u16, number: u32, on: bool);
     /// Stores the closed classes of a port where sending reads them.
     fn set_closed(&mut self, port: u16, classes: ClassSet);
     /// Pauses or resumes a queue by its number at the port, reports the frame, and kicks the port if the queue may
@@ -101,7 +101,7 @@ pub trait Ports {
     /// Pauses or resumes a flow; `queue` is where its packets wait at a NIC.
     // BFC-37
     fn pause_flow(&mut self, port: u16, flow: u32, queue: u16, on: bool) {
-        self.hold_received(port, flow, on);
+        self.queue_pause_received(port, flow, on);
         let changed = self.gate().pause_flow(port, flow, on);
         self.set_flow(port, flow, queue, on, changed);
         self.count(changed);

@@ -1,24 +1,11 @@
 //! Calls of a state machine (switch or NIC) to its driver.
 
 use crate::classes::ClassSet;
+use crate::event::{EventSet, NodeEvent};
 use crate::flow::{FlowEnd, FlowStart};
-use crate::ids::QueueId;
 use crate::packet::{Packet, PacketId};
 use crate::units::Time;
 use crate::wait::Wait;
-
-/// Buffer state of an ingress and class when it is paused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
-    /// Bytes of the ingress and class, in reserve, pool and headroom.
-    pub held_bytes: u64,
-    /// Threshold to which its bytes in the pool are compared.
-    pub threshold_bytes: u64,
-    /// Bytes of the pool in use by all ingress ports.
-    pub pool_bytes: u64,
-    /// True if the ingress was a victim port with a larger threshold.
-    pub victim: bool,
-}
 
 /// Reason for the drop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,35 +56,25 @@ pub trait Sink {
     /// Reports a PFC frame that arrived at `port`. `on` is true if it pauses or continues to pause
     /// at least one class, false if it resumes.
     fn pfc_frame_received(&mut self, _port: u16, _on: bool) {}
-    /// Reports that a switch has queued a PFC pause for the upstream of `port`. The driver may use
-    /// the cold part of `frame` to follow the pause. `level` returns the buffer state.
-    fn pfc_sent(
-        &mut self,
-        _port: u16,
-        _class: u8,
-        _frame: PacketId,
-        _level: impl FnOnce() -> Level,
-    ) {
-    }
-    /// Reports that a switch has queued a PFC pause for the upstream of `port` that repeats the
-    /// last one.
-    fn pfc_refresh_sent(&mut self, _port: u16, _class: u8, _frame: PacketId) {}
-    /// Reports that a switch has queued a PFC resume for the upstream of `port`.
-    fn pfc_resume_sent(&mut self, _port: u16, _class: u8, _frame: PacketId) {}
-    /// Reports that a switch has queued a pause of an upstream queue or flow because `queue` of its
-    /// port `egress` is too long. The driver may use the cold part of `frame` to follow the pause.
-    fn hold_sent(&mut self, _frame: PacketId, _egress: u16, _queue: QueueId) {}
-    /// Reports a frame that pauses (`on`) or resumes the queue or flow with this number at `port`.
-    fn hold_received(&mut self, _port: u16, _number: u32, _on: bool) {}
-    /// Reports a packet of a hop scheme that left its VOQ and joined a queue.
-    fn released(&mut self, _id: PacketId) {}
-    /// Returns true if the driver uses [`Sink::flow_waits`].
-    fn follows_flows(&self) -> bool {
+    /// Returns true if the driver observes events of one of these kinds. A node checks this before
+    /// it creates an event that takes time to create.
+    fn wants(&self, _kinds: EventSet) -> bool {
         false
     }
+    /// Reports an event to the observers of the driver. A driver without observers ignores it.
+    fn event(&mut self, _event: NodeEvent) {}
     /// Reports the reason for which a flow waits from now on (NICs only). It may be the same as
     /// before.
-    fn flow_waits(&mut self, _flow: &FlowStart, _wait: Wait) {}
+    #[inline]
+    fn flow_waits(&mut self, flow: &FlowStart, wait: Wait) {
+        if self.wants(NodeEvent::FLOW_WAITS) {
+            self.event(NodeEvent::FlowWaits {
+                flow: flow.flow,
+                cookie: flow.cookie,
+                wait,
+            });
+        }
+    }
     /// Reports that the last missing byte of a flow has arrived at its receiver (NICs only).
     fn delivered(&mut self, _flow: u32) {}
     /// Reports that the last acknowledgement of a flow has arrived at its sender (NICs only).

@@ -3,6 +3,7 @@
 use super::egress::{Egress, NicQueue};
 use super::half::Common;
 use crate::classes::ClassSet;
+use crate::event::NodeEvent;
 use crate::gate::Gate;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Packet};
@@ -74,8 +75,9 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
         self.sink.pfc_received(port, before, after);
     }
 
-    fn hold_received(&mut self, port: u16, number: u32, on: bool) {
-        self.sink.hold_received(port, number, on);
+    fn queue_pause_received(&mut self, port: u16, number: u32, on: bool) {
+        self.sink
+            .event(NodeEvent::QueuePauseReceived { port, number, on });
     }
 
     fn set_closed(&mut self, port: u16, classes: ClassSet) {
@@ -93,7 +95,9 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
             return false;
         };
         q.paused = on;
-        self.sink.hold_received(port, queue.into(), on);
+        let number = queue.into();
+        self.sink
+            .event(NodeEvent::QueuePauseReceived { port, number, on });
         if !on {
             egress.unpark(port, nth, self.sink);
             self.sink.kick(port);

@@ -10,6 +10,7 @@ use super::half::{Common, SendingHalf};
 use crate::cc::{Ack, ControlConfig};
 use crate::config::{NicConfig, Sending};
 use crate::counters::NicCounters;
+use crate::event::NodeEvent;
 use crate::fifo::Fifo;
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
@@ -189,10 +190,10 @@ impl Scan {
         }
     }
 
-    /// Says what each flow waits for, where somebody listens.
+    /// Reports what each flow waits for, if the driver observes that.
     // BLM-11
     fn note_waits<S: Sink>(&self, nic: &Common, sink: &mut S) {
-        if sink.follows_flows() {
+        if sink.wants(NodeEvent::FLOW_WAITS) {
             for pair in self.list.iter().map(|&slot| &self.pairs[slot.index()]) {
                 sink.flow_waits(&pair.start, pair.wait(&nic.config, &nic.egress));
             }

@@ -5,7 +5,7 @@
 //! share. An ingress is paused at its threshold, not above it.
 
 use crate::config::{Accounting, Pfc, PfcThreshold};
-use crate::sink::Level;
+use crate::event::Level;
 use crate::space::{Excess, Space};
 use crate::units::{NS, Rate, Time};
 

@@ -2,6 +2,7 @@
 
 use super::context::Cx;
 use crate::classes::ClassSet;
+use crate::event::NodeEvent;
 use crate::gate::Gate;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Packet};
@@ -55,8 +56,9 @@ impl<S: Sink> Ports for Cx<'_, S> {
         self.sink.pfc_received(port, before, after);
     }
 
-    fn hold_received(&mut self, port: u16, number: u32, on: bool) {
-        self.sink.hold_received(port, number, on);
+    fn queue_pause_received(&mut self, port: u16, number: u32, on: bool) {
+        self.sink
+            .event(NodeEvent::QueuePauseReceived { port, number, on });
     }
 
     fn set_closed(&mut self, port: u16, classes: ClassSet) {
@@ -67,7 +69,9 @@ impl<S: Sink> Ports for Cx<'_, S> {
         let queueing = &mut self.core.queueing;
         let mut changed = true;
         if let Some(id) = queueing.by_number(port, queue) {
-            self.sink.hold_received(port, queue.into(), on);
+            let number = queue.into();
+            self.sink
+                .event(NodeEvent::QueuePauseReceived { port, number, on });
             changed = queueing.get(id).paused != on;
             queueing.set_paused(id, on, self.arena);
         }

@@ -6,9 +6,10 @@
 
 use crate::classes::ClassSet;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, SwitchConfig};
+use crate::event::Level;
 use crate::ns3::mmu::{self as ns3, Books};
 use crate::prefetch::prefetch;
-use crate::sink::{DropCause, Level};
+use crate::sink::DropCause;
 use crate::space::{Excess, Space};
 use crate::units::{Rate, Time};
 

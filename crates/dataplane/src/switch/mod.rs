@@ -46,9 +46,9 @@ use queueing::Taken;
 use steps::{Found, Outcome, Step, Steps};
 
 pub use crate::declaration::Needs;
+pub use crate::event::Level;
 pub use crate::hop::SwitchConfig;
 pub use crate::mixed::MixedMap;
-pub use crate::sink::Level;
 pub use blocked::{Holds, StuckQueue};
 pub use mmu::{division, headroom_bytes, headroom_of, pausable_classes};
 pub use pairs::Pairs;

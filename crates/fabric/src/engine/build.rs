@@ -26,7 +26,7 @@ use super::lanes::Lanes;
 use super::link_ends::Links;
 use super::link_state::LinkStates;
 use super::loss::Losses;
-use super::measure::{Recording, Setup};
+use super::measure::{self, Measures, Reply, Setup};
 use super::merge::Merged;
 use super::network::Network;
 use super::node::{Core, Node};
@@ -276,6 +276,7 @@ fn core<C: Calendar>(plan: &Plan, places: &Places, part: u32, calendar: Lanes<C>
     let graph = &plan.graph;
     let links_lose = graph.link_ids().any(|link| graph.loss(link) != Loss::NONE);
     let links_fail = LinkStates::fail(plan);
+    let wants = plan.record.wants();
     Core {
         now: 0,
         calendar,
@@ -291,20 +292,16 @@ fn core<C: Calendar>(plan: &Plan, places: &Places, part: u32, calendar: Lanes<C>
         late_frames: 0,
         flows_changed: false,
         ends: Vec::new(),
-        hears: !plan.jobs.jobs.is_empty() || plan.record.follows_flows(),
+        lists_deliveries: !plan.jobs.jobs.is_empty()
+            || wants.intersects(measure::Event::FLOW_DELIVERED),
         delivered: Vec::new(),
         notices: Notices::new(&plan.nic),
         paused: MixedMap::default(),
         pauses: Vec::new(),
-        follows: plan.record.follows_pauses(),
-        pauses_sent: Vec::new(),
+        wants,
+        reported: Vec::new(),
         reading: None,
-        listens: plan.record.follows_flows(),
-        sending_holds: links_fail || holds_itself(plan),
-        heard: Vec::new(),
-        reading_root: None,
         events: 0,
-        watched: plan.record.watches_queues(),
         replayed: ns3::draws(&plan.switch, graph),
     }
 }
@@ -326,9 +323,10 @@ fn partition<C: Calendar>(
         nic: &plan.nic,
         one_path: plan.switch.path.is_predictable(),
         links_fail: link_states.is_some(),
+        pauses_without_frames: LinkStates::fail(plan) || holds_itself(plan),
         network: wire_network(plan),
     };
-    let recording = Recording::new(&plan.record, &setup);
+    let measures = Measures::new(&plan.record, &setup);
     let core = core(plan, places, part, calendar);
     let switches: Vec<_> = (places.switches(part).iter())
         .filter_map(|&n| switch(plan, tables, n))
@@ -353,7 +351,8 @@ fn partition<C: Calendar>(
             states: link_states,
         },
         outbox: Outbox::new(places.parts()),
-        recording,
+        measures,
+        reply: Reply::default(),
         round: Vec::new(),
         progress_ps: 0,
         flows: FlowState::new(places.lanes(part)),

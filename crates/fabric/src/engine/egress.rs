@@ -5,6 +5,7 @@ use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::small_sort::{FEW, order_few};
 
+use super::measure::{self, Sending};
 use super::node::NodeSink;
 use super::outbox::Leaving;
 use super::partition::Partition;
@@ -54,11 +55,8 @@ impl<C: Calendar> Partition<C> {
         let near = &mut self.core.links.near[link];
         near.kicked = false;
         let (node, port, busy_ps) = (near.node, near.port, near.busy_ps);
-        if MORE
-            && self.core.watched
-            && let Some(recording) = &mut self.recording
-        {
-            recording.queue_touched(link);
+        if MORE {
+            self.emit(measure::Event::QueueTouched { link });
         }
         if busy_ps <= self.core.now {
             return true;
@@ -86,6 +84,17 @@ impl<C: Calendar> Partition<C> {
     // ENG-02, ENG-05
     #[inline(always)]
     fn decide<const MORE: bool>(&mut self, link: LinkId) {
+        let (sent, more) = self.choose::<MORE>(link);
+        let Some(id) = sent else { return };
+        self.put_on_link::<MORE>(link, id);
+        if more || !self.settings.elide {
+            self.arm(link);
+        }
+    }
+
+    /// A free port chooses a frame. Returns the frame, and true if more packets wait.
+    #[inline(always)]
+    pub(super) fn choose<const MORE: bool>(&mut self, link: LinkId) -> (Option<PacketId>, bool) {
         let now = self.core.now;
         let near = &self.core.links.near[link];
         let (node, port) = (near.node, near.port);
@@ -95,7 +104,7 @@ impl<C: Calendar> Partition<C> {
             node,
             base: link.first_link(port),
         };
-        let (sent, more) = match node.switch(self.nics.len()) {
+        let chosen = match node.switch(self.nics.len()) {
             Some(switch) => {
                 let switch = &mut self.switches[switch];
                 let sent = switch.transmit(now, port, arena, sink);
@@ -107,17 +116,13 @@ impl<C: Calendar> Partition<C> {
                 (sent, nic.waiting(port))
             }
         };
-        if MORE && !self.core.pauses_sent.is_empty() {
-            self.follow_pauses_sent();
+        if MORE && self.core.wants.intersects(measure::Event::CHOICE) {
+            if !self.core.reported.is_empty() {
+                self.emit_reported();
+            }
+            self.emit(measure::Event::Chosen { link });
         }
-        if MORE && self.core.listens {
-            self.follow_choice(link);
-        }
-        let Some(id) = sent else { return };
-        self.put_on_link::<MORE>(link, id);
-        if more || !self.settings.elide {
-            self.arm(link);
-        }
+        chosen
     }
 
     /// Counts a frame that a port begins to send, and schedules its arrival.
@@ -128,16 +133,22 @@ impl<C: Calendar> Partition<C> {
         let (size, data) = (u64::from(packet.size), packet.kind() == Kind::Data);
         let links = &mut self.core.links;
         let (arrival, near) = links.send(now, link, size, data);
-        if MORE && let Some(recording) = &mut self.recording {
-            let from_host = near.node.switch(self.nics.len()).is_none();
-            recording.sends(now, (link, near), from_host, id, &self.arena);
+        let (leaves, lane, to_host) = (near.leaves, near.lane, near.to_host);
+        if MORE && self.core.wants.intersects(measure::Event::SENDING) {
+            let sending = Sending {
+                link,
+                from_host: near.node.switch(self.nics.len()).is_none(),
+                id,
+                takes_ps: near.busy_ps - now,
+                delay_ps: near.delay_ps,
+            };
+            self.emit(measure::Event::Sending(sending));
         }
-        if near.leaves {
+        if leaves {
             return self.leave::<MORE>(link, arrival, id);
         }
-        let lane = near.lane;
         if !MORE || !self.prefetching.on {
-            self.arena.prefetch_if(near.to_host, id);
+            self.arena.prefetch_if(to_host, id);
         }
         if C::IN_ORDER_OF_SCHEDULING {
             self.arm(link); // NS3-04: the end of sending is scheduled before the arrival.
@@ -151,11 +162,7 @@ impl<C: Calendar> Partition<C> {
     #[inline(never)]
     fn leave<const MORE: bool>(&mut self, link: LinkId, at: Time, id: PacketId) {
         let to = self.core.links.far[link].part;
-        if MORE
-            && let Some(recording) = &mut self.recording
-            && let Some(journey) = recording.hand_over(id)
-            && self.arena.hot(id).kind() == Kind::Data
-        {
+        if MORE && let Some(journey) = self.emit_leaving(id) {
             self.outbox.to[to as usize].follow(at, link, journey);
         }
         let leaving = Leaving { to, link, at, id };

@@ -8,9 +8,9 @@ use kernel::calendar::{Calendar, Event, phase};
 use kernel::digest::fold;
 
 use super::link_changes::Lost;
+use super::measure;
 use super::node::{Core, NodeSink};
 use super::partition::Partition;
-use super::recording::Came;
 use crate::ids::{LinkId, LocalNode};
 
 impl<C: Calendar> Partition<C> {
@@ -42,16 +42,11 @@ impl<C: Calendar> Partition<C> {
 
     /// Handles every event before `limit` of the current lane.
     fn run_lane(&mut self, limit: Time) {
-        if self.watched() || self.prefetching.on || self.settings.pause_response_ps > 0 {
+        if self.measures.is_some() || self.prefetching.on || self.settings.pause_response_ps > 0 {
             self.run_instants::<true>(limit);
         } else {
             self.run_instants::<false>(limit);
         }
-    }
-
-    /// Returns true if a measure is enabled.
-    fn watched(&self) -> bool {
-        self.recording.is_some()
     }
 
     /// [`Partition::run_before`], with or without `MORE`: prefetching, recording, and late responses
@@ -59,8 +54,7 @@ impl<C: Calendar> Partition<C> {
     #[inline(never)]
     fn run_instants<const MORE: bool>(&mut self, limit: Time) {
         while let Some(first) = self.core.calendar.here.pop_before(limit) {
-            let now = first.time;
-            self.core.now = now;
+            self.core.now = first.time;
             let mut event = first;
             'instant: loop {
                 self.handle::<MORE>(event);
@@ -75,11 +69,8 @@ impl<C: Calendar> Partition<C> {
                     self.serve_round::<MORE>();
                 };
             }
-            if MORE
-                && self.core.watched
-                && let Some(recording) = &mut self.recording
-            {
-                recording.instant_over(now, &self.switches);
+            if MORE {
+                self.emit(measure::Event::InstantOver);
             }
         }
     }
@@ -90,8 +81,8 @@ impl<C: Calendar> Partition<C> {
             self.prefetch();
         } else if let &[.., next] = self.core.calendar.here.upcoming() {
             self.arena.prefetch(next.arg());
-            if MORE && let Some(recording) = &self.recording {
-                recording.prefetch(next.arg());
+            if MORE {
+                self.emit(measure::Event::Upcoming { id: next.arg() });
             }
         }
         self.core.events += 1;
@@ -108,8 +99,8 @@ impl<C: Calendar> Partition<C> {
                 self.core.links.kick(link);
             }
         }
-        if MORE && !self.core.heard.is_empty() {
-            self.tell_measures();
+        if MORE && !self.core.reported.is_empty() {
+            self.emit_reported();
         }
     }
 
@@ -181,17 +172,30 @@ impl<C: Calendar> Partition<C> {
     #[inline(always)]
     fn hand_over<const MORE: bool>(
         &mut self,
-        (node, port, base): (LocalNode, u16, LinkId),
+        at: (LocalNode, u16, LinkId),
         id: PacketId,
         is_frame: bool,
     ) {
-        let now = self.core.now;
-        if MORE
-            && let Some(recording) = &self.recording
-            && (is_frame || recording.sees_arrival(id))
-        {
-            return self.arrive_recorded((node, port, base), id);
+        match MORE && self.wants_arrival(id, is_frame) {
+            true => self.hand_over_observed(at, id),
+            false => self.receive(at, id),
         }
+    }
+
+    /// Gives a frame to its node, and reports it to the measures. It is a separate function to keep the common case
+    /// fast.
+    #[inline(never)]
+    fn hand_over_observed(&mut self, at: (LocalNode, u16, LinkId), id: PacketId) {
+        let (node, port, base) = at;
+        let packet = self.emit_arriving(node, base.at_port(port), id);
+        self.receive(at, id);
+        self.emit_arrived(node, base.at_port(port), id, &packet);
+    }
+
+    /// A node receives a frame.
+    #[inline(always)]
+    fn receive(&mut self, (node, port, base): (LocalNode, u16, LinkId), id: PacketId) {
+        let now = self.core.now;
         let sink = &mut NodeSink {
             core: &mut self.core,
             node,
@@ -200,69 +204,12 @@ impl<C: Calendar> Partition<C> {
         match node.switch(self.nics.len()) {
             Some(switch) => {
                 self.switches[switch].receive(now, port, id, &mut self.arena, sink);
-                if MORE && !self.core.pauses_sent.is_empty() {
-                    self.follow_pauses_sent();
-                }
                 if !self.core.notices.dropped.is_empty() {
                     self.send_notices();
                 }
             }
             None => {
                 self.nics[node.index()].receive(now, port, id, &mut self.arena, sink);
-                self.note_flows();
-            }
-        }
-    }
-
-    /// Handles the arrival of a frame that a measure may follow. It is a separate function to keep the common case
-    /// fast.
-    #[inline(never)]
-    fn arrive_recorded(&mut self, (node, port, base): (LocalNode, u16, LinkId), id: PacketId) {
-        let now = self.core.now;
-        if self.core.follows && self.arena.hot(id).is_frame() {
-            self.read_pause(node, port, id);
-        }
-        let came = match &self.recording {
-            Some(recording) if self.core.listens => {
-                let link = base.at_port(port);
-                Came::of(&self.arena, id, link, recording)
-            }
-            _ => None,
-        };
-        let sink = &mut NodeSink {
-            core: &mut self.core,
-            node,
-            base,
-        };
-        match node.switch(self.nics.len()) {
-            Some(switch) => {
-                if let Some(recording) = &mut self.recording {
-                    recording.packet_arrived(now, base.at_port(port), id);
-                }
-                self.switches[switch].receive(now, port, id, &mut self.arena, sink);
-                if !self.core.pauses_sent.is_empty() {
-                    self.follow_pauses_sent();
-                }
-                if let Some(came) = came {
-                    self.follow_to_switch(node, came);
-                }
-                if !self.core.notices.dropped.is_empty() {
-                    self.send_notices();
-                }
-            }
-            None => {
-                let nic = &mut self.nics[node.index()];
-                let received = match &mut self.recording {
-                    Some(recording) => recording.before_receive(now, id, &self.arena, nic),
-                    None => None,
-                };
-                nic.receive(now, port, id, &mut self.arena, sink);
-                if let (Some(received), Some(recording)) = (received, &mut self.recording) {
-                    recording.after_receive(now, received, nic);
-                }
-                if let Some(Came::Frame { link }) = came {
-                    self.follow_holds(link, false);
-                }
                 self.note_flows();
             }
         }
@@ -370,12 +317,14 @@ impl<C: Calendar> Partition<C> {
             Some(switch) => self.switches[switch].timer(now, &mut self.arena, sink),
             None => {
                 self.nics[node.index()].timer(now, &mut self.arena, sink);
-                // NIC-41: what completes a flow may have arrived before.
+                // NIC-41: a host may complete a flow later than its last packet arrives
                 self.note_flows();
             }
         }
-        if self.core.follows && self.core.pauses.len() > over {
-            self.follow_expired(node, over);
+        if self.core.wants.intersects(measure::Event::PAUSE_EXPIRED)
+            && self.core.pauses.len() > over
+        {
+            self.emit_expired(node, over);
         }
     }
 

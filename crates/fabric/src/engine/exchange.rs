@@ -7,6 +7,7 @@ use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::{Barrier, Broken};
 
+use super::measure;
 use super::outbox::FrameBatch;
 use super::partition::Partition;
 
@@ -31,14 +32,19 @@ impl<C: Calendar> Partition<C> {
     // PAR-05
     fn take_in(&mut self, batch: &mut FrameBatch) {
         let (calendar, links) = (&mut self.core.calendar, &self.core.links);
-        let recording = &mut self.recording;
+        let is_observed = self.core.wants.intersects(measure::Event::ENTERING);
+        let mut entering = Vec::new();
         batch.unpack(&mut self.arena, |at, link, id, journey| {
-            if let Some(recording) = recording {
-                recording.take_over(id, journey);
+            if is_observed {
+                entering.push((id, journey));
             }
             let lane = links.near[link].lane;
             calendar.push_to(lane, Event::new(at, phase::ARRIVAL, link.bits(), id));
         });
+        for (id, journey) in entering {
+            self.reply.journey.set(journey);
+            self.emit(measure::Event::Entering { id });
+        }
         for (flow, carried) in batch.messages.drain(..) {
             self.expect_message(flow, carried);
         }

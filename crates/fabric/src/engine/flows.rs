@@ -5,6 +5,7 @@ use kernel::calendar::{Calendar, Event, phase};
 use traffic::Flow;
 
 use super::flow_parameters::Way;
+use super::measure;
 use super::node::NodeSink;
 use super::partition::Partition;
 use crate::ids::hosts_of;
@@ -63,10 +64,11 @@ impl<C: Calendar> Partition<C> {
         let cookie = self.flows.live.insert(flow, ends);
         let start = self.parameters.start(&flow, way, ends, cookie);
         self.flows.started += 1;
-        if let Some(recording) = &mut self.recording {
-            let links = (ends.src, self.graph.reverse(ends.dst));
-            recording.flow_started(now, &flow, start.cookie, links);
-        }
+        self.emit(measure::Event::FlowStarted {
+            flow: &flow,
+            cookie: start.cookie,
+            links: (ends.src, self.graph.reverse(ends.dst)),
+        });
         let sink = &mut NodeSink::of(&mut self.core, node);
         self.nics[node.index()].start_on(now, &start, way.pair, sink);
     }

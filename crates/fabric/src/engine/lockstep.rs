@@ -23,6 +23,7 @@ use super::build::wire_network;
 use super::cut::{Cut, cut_all};
 use super::division::{needs_order, smallest_frame};
 use super::exchange::Alone;
+use super::measure;
 use super::partition::Partition;
 use super::workers::{Work, WorkerPool};
 use super::{Clock, Plan, Simulation};
@@ -185,7 +186,7 @@ pub fn refusal(plan: &Plan) -> Option<&'static str> {
     if let Some(why) = plan.switch.link.not_carried() {
         return Some(why);
     }
-    if plan.record.follows_flows() {
+    if plan.record.wants().intersects(measure::Event::LEAVING) {
         return Some("what is recorded follows packets from node to node, and no frame says it");
     }
     if !plan.jobs.jobs.is_empty() {

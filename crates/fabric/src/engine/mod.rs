@@ -38,7 +38,6 @@ mod flow_parameters;
 mod flow_paths;
 mod flow_state;
 mod flows;
-mod heard;
 mod lanes;
 mod link_changes;
 mod link_ends;

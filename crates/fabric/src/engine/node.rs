@@ -2,45 +2,24 @@
 //! partition.
 
 use dataplane::classes::{ClassSet, MAX_CLASSES, classes_of};
-use dataplane::ids::{IndexVec, QueueId};
-use dataplane::nic::{FlowEnd, FlowStart, Wait};
+use dataplane::event::{EventSet, NodeEvent};
+use dataplane::ids::IndexVec;
+use dataplane::nic::FlowEnd;
 use dataplane::packet::{Kind, Packet, PacketId};
 use dataplane::sink::{DROP_CAUSES, DropCause, Sink};
-use dataplane::switch::{Level, MixedMap};
+use dataplane::switch::MixedMap;
 use dataplane::units::{NEVER, Time};
 use kernel::StreamHeads;
 use kernel::calendar::{Calendar, Event, phase};
 use kernel::digest::fold;
 use kernel::random::Stream;
 
-use super::heard::Heard;
 use super::lanes::Lanes;
 use super::link_ends::Links;
+use super::measure::{self, Dropped};
 use super::notices::Notices;
 use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::record::PauseRecord;
-
-/// A pause or resume of PFC that a switch has queued.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PauseSent {
-    /// The switch, and the port whose upstream it pauses or resumes.
-    pub node: LocalNode,
-    pub port: u16,
-    pub class: u8,
-    pub frame: PacketId,
-    pub what: PauseFrame,
-}
-
-/// Kind of a PFC frame.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum PauseFrame {
-    /// Pauses a class, with the buffer level at that time.
-    Xoff(Level),
-    /// Repeats the last pause.
-    Refresh,
-    /// Resumes a class.
-    Xon,
-}
 
 /// Key of a class at a port, in the order of ports and then classes.
 pub(super) const fn class_at(link: LinkId, class: u8) -> u32 {
@@ -87,29 +66,20 @@ pub(super) struct Core<C> {
     /// One of the next two lists has entries.
     pub flows_changed: bool,
     pub ends: Vec<FlowEnd>,
-    /// Ranks wait for messages, or flows are followed: flows that have arrived whole are noted, with their hosts.
-    pub hears: bool,
+    /// Deliveries of flows are listed in `delivered`, because ranks wait for messages or a measure wants them.
+    pub lists_deliveries: bool,
     pub delivered: Vec<(LocalNode, u32)>,
     pub notices: Notices,
     /// Open pauses: (link, class) → since, and number.
     pub paused: MixedMap<u32, (Time, Option<u32>)>,
     pub pauses: Vec<PauseRecord>,
-    /// Single pauses are followed: those that switches have sent in this event, and the number of the pause
-    /// that is being read.
-    pub follows: bool,
-    pub pauses_sent: Vec<PauseSent>,
+    /// Events that the measures of the run want.
+    pub wants: EventSet,
+    /// Events that nodes have reported and measures have not received.
+    pub reported: Vec<measure::Event<'static>>,
+    /// Number of the pause whose frame was read last, if a measure follows pauses.
     pub reading: Option<u32>,
-    /// Flows and packets are followed, so the events of nodes are recorded.
-    pub listens: bool,
-    /// True if a port can be paused or resumed without receiving a frame (spent credits, pause timers).
-    pub sending_holds: bool,
-    /// Events that nodes have reported in the current engine event.
-    pub heard: Vec<Heard>,
-    /// Congested port in the pause frame that is being processed, if it carries one.
-    pub reading_root: Option<LinkId>,
     pub events: u64,
-    /// True if a measure watches queues, which needs every kick.
-    pub watched: bool,
     /// One common sequence of random numbers, instead of a stream per node.
     pub replayed: Option<StreamHeads>,
 }
@@ -138,18 +108,18 @@ impl<C: Calendar> Core<C> {
         }
     }
 
-    /// Records an event of a node, if events are recorded.
+    /// Adds an event for the measures, if one of them wants it.
     #[inline(always)]
-    fn hear(&mut self, heard: Heard) {
-        if self.listens {
-            self.keep_heard(heard);
+    fn report(&mut self, event: measure::Event<'static>) {
+        if self.wants.intersects(event.kind()) {
+            self.add_reported(event);
         }
     }
 
-    // Not inlined, because most runs do not record events.
+    // Not inlined, because most runs have no measures.
     #[inline(never)]
-    fn keep_heard(&mut self, heard: Heard) {
-        self.heard.push(heard);
+    fn add_reported(&mut self, event: measure::Event<'static>) {
+        self.reported.push(event);
     }
 
     /// The run ends: pauses that are open end with it.
@@ -205,18 +175,6 @@ impl<'a, C> NodeSink<'a, C> {
         let base = core.nodes[node].base;
         Self { core, node, base }
     }
-
-    /// Notes a pause or resume that the switch has sent upstream.
-    #[cold]
-    fn note_pause_sent(&mut self, port: u16, class: u8, frame: PacketId, what: PauseFrame) {
-        self.core.pauses_sent.push(PauseSent {
-            node: self.node,
-            port,
-            class,
-            frame,
-            what,
-        });
-    }
 }
 
 impl<C: Calendar> NodeSink<'_, C> {
@@ -228,14 +186,15 @@ impl<C: Calendar> NodeSink<'_, C> {
             self.core.broken_promises += u64::from(self.core.lossless >> packet.class() & 1);
         }
         if !packet.is_frame() {
-            self.core.hear(Heard::Dropped {
+            let node = self.core.nodes[self.node].number;
+            self.core.report(measure::Event::Dropped(Dropped {
                 flow: packet.flow,
                 psn: packet.psn,
                 is_data: matches!(packet.kind(), Kind::Data | Kind::Header | Kind::Returned),
                 cause,
-                node: self.core.nodes[self.node].number,
+                node,
                 link,
-            });
+            }));
         }
         let node = &mut self.core.nodes[self.node];
         let what = u64::from(packet.flow) << 32 | u64::from(packet.psn);
@@ -250,7 +209,8 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         let link = self.base.at_port(port);
         // A port whose link is busy would only schedule its event in the round that follows.
         let busy = core.links.near[link].busy_ps > core.now;
-        if busy && !core.watched && !C::IN_ORDER_OF_SCHEDULING {
+        let watched = core.wants.intersects(measure::Event::QUEUE_TOUCHED);
+        if busy && !watched && !C::IN_ORDER_OF_SCHEDULING {
             core.links.arm(link, &mut core.calendar.here);
         } else {
             core.links.kick(link);
@@ -298,39 +258,14 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         announced
     }
 
-    fn hold_sent(&mut self, frame: PacketId, egress: u16, queue: QueueId) {
+    fn wants(&self, kinds: EventSet) -> bool {
+        self.core.wants.intersects(kinds)
+    }
+
+    #[inline(always)]
+    fn event(&mut self, what: NodeEvent) {
         let node = self.node;
-        self.core.hear(Heard::HoldSent {
-            node,
-            frame,
-            egress,
-            queue,
-        });
-    }
-
-    fn hold_received(&mut self, port: u16, number: u32, on: bool) {
-        let (link, root) = (self.base.at_port(port), self.core.reading_root);
-        self.core.hear(Heard::HoldReceived {
-            link,
-            number,
-            on,
-            root,
-        });
-    }
-
-    fn released(&mut self, id: PacketId) {
-        let node = self.node;
-        self.core.hear(Heard::Released { node, id });
-    }
-
-    fn follows_flows(&self) -> bool {
-        self.core.listens
-    }
-
-    #[inline]
-    fn flow_waits(&mut self, flow: &FlowStart, wait: Wait) {
-        let (flow, cookie) = (flow.flow, flow.cookie);
-        self.core.hear(Heard::Waits { flow, cookie, wait });
+        self.core.report(measure::Event::Node { node, what });
     }
 
     fn draw(&mut self) -> u64 {
@@ -352,26 +287,8 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         }
     }
 
-    fn pfc_sent(&mut self, port: u16, class: u8, frame: PacketId, level: impl FnOnce() -> Level) {
-        if self.core.follows {
-            self.note_pause_sent(port, class, frame, PauseFrame::Xoff(level()));
-        }
-    }
-
-    fn pfc_refresh_sent(&mut self, port: u16, class: u8, frame: PacketId) {
-        if self.core.follows {
-            self.note_pause_sent(port, class, frame, PauseFrame::Refresh);
-        }
-    }
-
-    fn pfc_resume_sent(&mut self, port: u16, class: u8, frame: PacketId) {
-        if self.core.follows {
-            self.note_pause_sent(port, class, frame, PauseFrame::Xon);
-        }
-    }
-
     fn delivered(&mut self, flow: u32) {
-        if self.core.hears {
+        if self.core.lists_deliveries {
             self.core.delivered.push((self.node, flow));
             self.core.flows_changed = true;
         }

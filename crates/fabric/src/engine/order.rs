@@ -4,7 +4,7 @@
 use dataplane::units::Time;
 use kernel::calendar::{Calendar, Event, phase};
 
-use super::node::NodeSink;
+use super::measure;
 use super::partition::Partition;
 
 /// Steps of a flow's start, each an event.
@@ -18,8 +18,7 @@ impl<C: Calendar> Partition<C> {
     // NS3-04
     pub(super) fn run_in_order(&mut self, limit: Time) {
         while let Some(event) = self.core.calendar.here.pop_before(limit) {
-            let now = event.time;
-            self.core.now = now;
+            self.core.now = event.time;
             if self.settings.starts_first {
                 self.start_before_others();
             }
@@ -29,9 +28,7 @@ impl<C: Calendar> Partition<C> {
                 self.handle::<true>(event);
                 self.serve_in_order(0);
             }
-            if let Some(recording) = &mut self.recording {
-                recording.instant_over(now, &self.switches);
-            }
+            self.emit(measure::Event::InstantOver);
         }
     }
 
@@ -53,27 +50,15 @@ impl<C: Calendar> Partition<C> {
         let mut at = from;
         while let Some(&link) = self.core.links.kicks.get(at) {
             at += 1;
-            if self.core.watched
-                && let Some(recording) = &mut self.recording
-            {
-                recording.queue_touched(link);
-            }
+            self.emit(measure::Event::QueueTouched { link });
             let l = &mut self.core.links.near[link];
             l.kicked = false;
             // The port is busy until its port-free event, including the instant of that event.
             if l.armed {
                 continue;
             }
-            let (node, port, now) = (l.node, l.port, self.core.now);
             let before = self.core.links.kicks.len();
-            let sink = &mut NodeSink::of(&mut self.core, node);
-            let sent = match node.switch(self.nics.len()) {
-                Some(switch) => self.switches[switch].transmit(now, port, &mut self.arena, sink),
-                None => self.nics[node.index()].transmit(now, port, &mut self.arena, sink),
-            };
-            if self.core.listens {
-                self.follow_choice(link);
-            }
+            let (sent, _) = self.choose::<true>(link);
             self.serve_in_order(before);
             if let Some(id) = sent {
                 self.put_on_link::<true>(link, id);

@@ -16,7 +16,7 @@ use super::flow_parameters::FlowParameters;
 use super::flow_state::FlowState;
 use super::link_state::LinkStates;
 use super::loss::Losses;
-use super::measure::Recording;
+use super::measure::{Measures, Reply};
 use super::node::Core;
 use super::outbox::Outbox;
 use super::places::Places;
@@ -37,7 +37,8 @@ pub(super) struct Partition<C> {
     /// Frames for other partitions.
     pub outbox: Outbox,
     /// `None`: no measure is enabled.
-    pub recording: Option<Box<Recording>>,
+    pub measures: Option<Box<Measures>>,
+    pub reply: Reply,
     /// Ports of the current round.
     pub round: Vec<LinkId>,
     /// Last time that anything arrived or started.

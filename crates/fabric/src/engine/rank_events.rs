@@ -47,9 +47,7 @@ impl<C: Calendar> Partition<C> {
     pub(super) fn note_delivered(&mut self) {
         let mut delivered = std::mem::take(&mut self.core.delivered);
         for (node, flow) in delivered.drain(..) {
-            if self.core.listens {
-                self.close_account(flow);
-            }
+            self.emit_delivered(flow);
             let Some(ranks) = &mut self.ranks else {
                 continue;
             };

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use dataplane::classes::ClassSet;
+use dataplane::event::NodeEvent;
 use dataplane::nic::FlowEnd;
 use dataplane::packet::{Packet, PacketId};
 use dataplane::sink::{DropCause, Sink};
@@ -81,8 +82,10 @@ impl Sink for Requests {
         self.pauses += u64::from((after & !before).count_ones());
     }
 
-    fn hold_received(&mut self, _port: u16, _number: u32, on: bool) {
-        self.pauses += u64::from(on);
+    fn event(&mut self, event: NodeEvent) {
+        if let NodeEvent::QueuePauseReceived { on, .. } = event {
+            self.pauses += u64::from(on);
+        }
     }
 
     fn finished(&mut self, end: FlowEnd) {

@@ -7,10 +7,10 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use dataplane::classes::ClassSet;
-use dataplane::ids::QueueId;
+use dataplane::event::{EventSet, NodeEvent, PauseFrame};
 use dataplane::nic::{FlowEnd, FlowStart, Nic};
 use dataplane::packet::{Arena, Packet, PacketId};
-use dataplane::sink::{DropCause, Level, Sink};
+use dataplane::sink::{DropCause, Sink};
 use dataplane::switch::Switch;
 use dataplane::units::{NEVER, Time};
 use fabric::engine::{Plan, SingleHost, upward};
@@ -62,17 +62,20 @@ impl Sink for Requests {
     fn pfc_received(&mut self, _port: u16, before: ClassSet, after: ClassSet) {
         self.paused = Some((before, after));
     }
-    fn pfc_sent(&mut self, _: u16, _: u8, _: PacketId, _: impl FnOnce() -> Level) {
-        self.xoff = true;
+    fn wants(&self, kinds: EventSet) -> bool {
+        kinds.intersects(NodeEvent::PAUSE_SENT)
     }
-    fn pfc_resume_sent(&mut self, _: u16, _: u8, _: PacketId) {
-        self.xon = true;
-    }
-    fn hold_sent(&mut self, _frame: PacketId, _egress: u16, _queue: QueueId) {
-        self.pauses = true;
-    }
-    fn released(&mut self, id: PacketId) {
-        self.released.push(id);
+    fn event(&mut self, event: NodeEvent) {
+        match event {
+            NodeEvent::PauseSent(sent) => match sent.pause {
+                PauseFrame::Xoff(_) => self.xoff = true,
+                PauseFrame::Xon => self.xon = true,
+                PauseFrame::Refresh => {}
+            },
+            NodeEvent::QueuePauseSent { .. } => self.pauses = true,
+            NodeEvent::Released { id } => self.released.push(id),
+            _ => {}
+        }
     }
     fn finished(&mut self, _end: FlowEnd) {}
 }

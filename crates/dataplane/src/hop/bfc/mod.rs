@@ -13,6 +13,7 @@ use std::ops::Range;
 use super::{HopScheme, Site, Topology};
 use crate::config::{Classify, SwitchConfig};
 use crate::declaration::{Counter, Scheme};
+use crate::event::NodeEvent;
 use crate::mixed::MixedMap;
 use crate::packet::{Frame, Packet, PacketId, SchemeNumber, flag};
 use crate::ports::Ports;
@@ -260,7 +261,11 @@ impl Bfc {
         if let Some(id) = pause {
             let queue = cx.arena.hot(id).location.queue();
             let egress = cx.core.queueing.get(queue).port;
-            cx.sink.hold_sent(frame, egress, queue);
+            cx.sink.event(NodeEvent::QueuePauseSent {
+                frame,
+                egress,
+                queue,
+            });
         }
     }
 

@@ -6,6 +6,7 @@ use super::frames::{Credit, Credits as CreditsFrame, PauseDestination, SwitchSyn
 use super::link::port_of_held;
 use super::numbers::Silence;
 use super::{Alarm, Floodgate};
+use crate::event::NodeEvent;
 use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId, flag};
 use crate::sink::Sink;
 use crate::switch::context::Cx;
@@ -183,7 +184,7 @@ impl Floodgate {
             _ => cx.classify(port, &packet),
         };
         cx.enqueue(port, place, id, &packet);
-        cx.sink.released(id);
+        cx.sink.event(NodeEvent::Released { id });
         if self.departing != Some(port) {
             cx.sink.kick(port);
         }

@@ -3,10 +3,12 @@
 
 use super::said;
 use crate::classes::classes_of;
+use crate::event::{NodeEvent, PauseFrame, PauseSent};
 use crate::packet::{Packet, PacketId, flag};
 use crate::sink::{DropCause, Sink};
 use crate::space::Excess;
 use crate::switch::context::Cx;
+use crate::switch::pipeline::Pipeline;
 
 impl<S: Sink> Cx<'_, S> {
     /// Pauses the upstream of a packet that entered the buffer if its ingress exceeds the
@@ -69,14 +71,10 @@ impl<S: Sink> Cx<'_, S> {
             }
         }
         let frame = self.emit(port, frame);
-        // SPFC-40
-        if xoff {
-            let core = &*self.core;
-            let level = || core.pfc.thresholds.level(&core.mmu, port, class);
-            self.sink.pfc_sent(port, class, frame, level);
-        } else {
-            self.sink.pfc_resume_sent(port, class, frame);
-        }
+        self.report_frame(port, class, frame, |core| match xoff {
+            true => PauseFrame::Xoff(core.pfc.thresholds.level(&core.mmu, port, class)),
+            false => PauseFrame::Xon,
+        });
     }
 
     /// Removes a resume of this class that is still queued at the port, so that the earlier pause
@@ -121,7 +119,28 @@ impl<S: Sink> Cx<'_, S> {
     fn repeat_pause(&mut self, port: u16, class: u8) {
         let frame = self.core.pfc.frame(class, true);
         let frame = self.emit(port, frame);
-        self.sink.pfc_refresh_sent(port, class, frame);
+        self.report_frame(port, class, frame, |_| PauseFrame::Refresh);
+    }
+
+    /// Reports a PFC frame for the upstream node of a port, if the driver observes these frames.
+    // SPFC-40: buffer level at the pause
+    #[inline]
+    fn report_frame(
+        &mut self,
+        port: u16,
+        class: u8,
+        frame: PacketId,
+        pause: impl FnOnce(&Pipeline) -> PauseFrame,
+    ) {
+        if self.sink.wants(NodeEvent::PAUSE_SENT) {
+            let pause = pause(self.core);
+            self.sink.event(NodeEvent::PauseSent(PauseSent {
+                port,
+                class,
+                frame,
+                pause,
+            }));
+        }
     }
 
     /// Repeats the pauses that are due, and schedules the next call.

@@ -4,7 +4,7 @@
 use super::Victims;
 use crate::classes::ClassSet;
 use crate::config::{Admission, Pfc as Config, PfcThreshold, SwitchConfig};
-use crate::sink::Level;
+use crate::event::Level;
 use crate::space::Excess;
 use crate::switch::mmu::Mmu;
 use crate::units::{Rate, Time};

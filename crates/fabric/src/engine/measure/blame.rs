@@ -6,257 +6,55 @@
 //!   spent so far and adds its own times on the path.
 //! - `ports.rs` keeps a clock of the frames that each port sends.
 //! - `arrivals.rs` finds the packet that completes the flow at the receiver; that packet gives the row.
+//! - `roots.rs` has the congested ports that caused the current pauses.
+//! - `losses.rs` counts the packets that were dropped.
 //!
 //! The packet carries all times with it, so no node looks up state of another node.
 
 mod account;
 mod arrivals;
 mod journey;
+mod losses;
 mod part;
 mod ports;
-
-use std::collections::BTreeMap;
+mod roots;
+mod rows;
 
 use dataplane::classes::ClassSet;
-use dataplane::ids::{IndexVec, QueueId};
+use dataplane::event::{EventSet, NodeEvent};
+use dataplane::ids::IndexVec;
 use dataplane::nic::Wait;
-use dataplane::packet::{Cold, Kind, PacketId, flag};
+use dataplane::packet::{Arena, Kind, PacketId, flag};
 use dataplane::param::{Param, Values};
-use dataplane::switch::{HeldBy, MixedMap};
+use dataplane::switch::Switch;
 use dataplane::units::Time;
 use traffic::Flow;
 
 use super::super::flow_state::FlowAt;
-use super::super::heard::Heard;
 use super::super::merge::Merged;
-use super::super::node::PauseSent;
 use super::pause_tree::PauseTree;
-use super::{Measure, Passing, Sending, Setup, View};
-use crate::ids::{LinkId, LocalNode, NodeId};
-use crate::record::table::{Column, Row, Value, column};
-use crate::record::{DROP_NAMES, Table};
-use crate::topology::Graph;
+use super::{Event, Measure, Sending, Setup, View};
+use crate::ids::{LinkId, LocalNode};
+use crate::record::Table;
+use crate::record::table::Row;
 use account::Accounts;
 use arrivals::Arrivals;
 pub(in crate::engine) use journey::Journey;
 use journey::{Journeys, Obstacle, Place};
-use part::{NEXT_ROOT, NO_ROOT, Piece};
+pub use losses::BlameLossRecord;
+use losses::Losses;
+use part::NO_ROOT;
 pub use part::{Part, Parts};
 use ports::Port;
+use roots::Roots;
+use rows::hops;
+pub use rows::{BlameHopRecord, BlameRecord};
 
 /// Configuration of the delay breakdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Also record the parts by port.
     pub hops: bool,
-}
-
-/// Delay breakdown of a flow.
-// BLM-01
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlameRecord {
-    /// Time at which the receiver had its last byte, ps.
-    pub received_ps: Time,
-    /// Number of the flow.
-    pub flow: u32,
-    /// From its start to its last byte at the receiver, ps.
-    pub fct_ps: Time,
-    /// Parts of `fct_ps`.
-    pub parts: Parts,
-}
-
-/// Time that a flow spent on one part at one port.
-// BLM-03
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlameHopRecord {
-    /// When the flow's last byte came to the receiver, ps.
-    pub received_ps: Time,
-    /// Number of the flow.
-    pub flow: u32,
-    /// Index of the port on the path; the NIC is 0.
-    pub hop: u16,
-    /// The node that sends.
-    pub node: NodeId,
-    /// Port of that node.
-    pub port: u16,
-    /// The node that the port leads to.
-    pub peer: NodeId,
-    /// Part of the delay breakdown.
-    pub part: Part,
-    /// Time spent, ps.
-    pub spent_ps: Time,
-    /// Congested port that caused the pause: the node, its port, and the peer. `None` if the part is not a pause.
-    pub root: Option<(NodeId, u16, NodeId)>,
-}
-
-/// The column of a part.
-macro_rules! of {
-    ($part:ident) => {
-        column(
-            Part::$part.column(),
-            Value::U64(|r| r.parts.get(Part::$part)),
-            Part::$part.about(),
-        )
-    };
-}
-
-impl Row for BlameRecord {
-    const TABLE: &'static str = "blame";
-    const ABOUT: &'static str =
-        "Where the time of a finished flow went. The parts add up to `fct_ps`.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
-        column(
-            "fct_ps",
-            Value::U64(|r| r.fct_ps),
-            "From its start to its last byte at the receiver.",
-        ),
-        of!(Sending),
-        of!(Turn),
-        of!(Pace),
-        of!(Window),
-        of!(NicClassPause),
-        of!(NicQueuePause),
-        of!(NicDestinationPause),
-        of!(NicNoRoom),
-        of!(Receiver),
-        of!(Recovery),
-        of!(NoLink),
-        of!(Propagation),
-        of!(Serialisation),
-        of!(BehindOwn),
-        of!(BehindOther),
-        of!(BehindIncast),
-        of!(BehindControl),
-        of!(ClassPause),
-        of!(QueuePause),
-        of!(NoRoom),
-        of!(Held),
-        of!(LinkDown),
-        of!(Host),
-    ];
-
-    /// By the time at which the receiver had the last byte.
-    fn order(rows: &mut Vec<Self>) {
-        rows.sort_unstable_by_key(|row| (row.received_ps, row.flow));
-    }
-}
-
-impl Row for BlameHopRecord {
-    const TABLE: &'static str = "blame_hops";
-    const ABOUT: &'static str = "What a finished flow waited for at one port: at its NIC, or at a port by which the \
-                                 packet left that completed it.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
-        column(
-            "hop",
-            Value::U16(|r| r.hop),
-            "Which port of the way, from 0 for the NIC.",
-        ),
-        column(
-            "node",
-            Value::U32(|r| r.node.bits()),
-            "The node that sends.",
-        ),
-        column("port", Value::U16(|r| r.port), "Its port."),
-        column(
-            "peer",
-            Value::U32(|r| r.peer.bits()),
-            "The node that the port leads to.",
-        ),
-        column(
-            "part",
-            Value::Word(|r| r.part.word()),
-            "What the time was spent on: a column of `blame` without its unit.",
-        ),
-        column("spent_ps", Value::U64(|r| r.spent_ps), "How long."),
-        column(
-            "root_node",
-            Value::OptionU32(|r| r.root.map(|(node, ..)| node.bits())),
-            "Of a pause the node with the port that it goes back to.",
-        ),
-        column(
-            "root_port",
-            Value::OptionU32(|r| r.root.map(|(_, port, _)| port.into())),
-            "That port.",
-        ),
-        column(
-            "root_peer",
-            Value::OptionU32(|r| r.root.map(|(.., peer)| peer.bits())),
-            "The node that it leads to.",
-        ),
-    ];
-
-    /// By time of completion and flow; the sort is stable, so rows of a flow keep their order.
-    fn order(rows: &mut Vec<Self>) {
-        rows.sort_by_key(|row| (row.received_ps, row.flow));
-    }
-}
-
-/// Packets of a flow that were dropped at one port for one cause.
-// BLM-14
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlameLossRecord {
-    /// Number of the flow.
-    pub flow: u32,
-    /// The node that sent them on the link that lost them, or that dropped them.
-    pub node: NodeId,
-    /// The port by which they left, or were to leave; `None`: no route led on.
-    pub port: Option<u16>,
-    /// Why.
-    pub cause: &'static str,
-    /// Data packets, whole or trimmed.
-    pub packets: u64,
-    /// ACKs, NAKs and other answers.
-    pub answers: u64,
-}
-
-impl Row for BlameLossRecord {
-    const TABLE: &'static str = "blame_losses";
-    const ABOUT: &'static str = "Packets of a flow that were dropped at one port for one cause.";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
-        column(
-            "node",
-            Value::U32(|r| r.node.bits()),
-            "The node that sent them on the link that lost them, or that dropped them.",
-        ),
-        column("name", Value::NodeName(|r| r.node), "Its name."),
-        column(
-            "port",
-            Value::OptionU32(|r| r.port.map(u32::from)),
-            "The port by which they left, or were to leave; null: no route led on.",
-        ),
-        column(
-            "cause",
-            Value::Word(|r| r.cause),
-            "`buffer`, `egress_threshold`, `no_route`, `link` or `credit_limit`.",
-        ),
-        column(
-            "packets",
-            Value::U64(|r| r.packets),
-            "Data packets, whole or trimmed.",
-        ),
-        column(
-            "answers",
-            Value::U64(|r| r.answers),
-            "ACKs, NAKs and other answers.",
-        ),
-    ];
-
-    /// By flow, node and port. Two partitions can drop packets of one flow on one link.
-    fn order(rows: &mut Vec<Self>) {
-        rows.sort_unstable_by_key(|row| (row.flow, row.node, row.port, row.cause));
-        rows.dedup_by(|row, before| {
-            let key = |row: &Self| (row.flow, row.node, row.port, row.cause);
-            let is_same = key(row) == key(before);
-            if is_same {
-                before.packets += row.packets;
-                before.answers += row.answers;
-            }
-            is_same
-        });
-    }
 }
 
 /// The accounts of a run.
@@ -267,9 +65,13 @@ pub(super) struct Blame {
     arrivals: Arrivals,
     /// Per port of the network.
     ports: IndexVec<LinkId, Port>,
-    /// Per port of a host: classes that are paused, and those that the neighbour has no room for.
+    /// Per port, at the last check: classes that are paused, and classes for which the neighbour has no room.
     held: IndexVec<LinkId, (ClassSet, ClassSet)>,
     roots: Roots,
+    /// Number, flow and sequence number of the followed packet that a switch is processing. `None`: the switch has
+    /// dropped it.
+    arriving: Option<(PacketId, u32, u32)>,
+    pauses_without_frames: bool,
     /// Class of data whose traffic class is 0.
     data_class: u8,
     /// Any packet of a flow can be the one that completes it.
@@ -277,67 +79,33 @@ pub(super) struct Blame {
     rows: Vec<BlameRecord>,
     /// `None`: the parts are not recorded by port.
     hops: Option<Vec<BlameHopRecord>>,
-    /// Data packets and answers that were dropped, by flow, port, node and cause.
-    losses: BTreeMap<LossKey, (u64, u64)>,
-}
-
-/// A flow, the port at which packets of it were lost, the node that dropped them, and the cause.
-type LossKey = (u32, Option<LinkId>, NodeId, u8);
-
-/// A number that a pause names, at a port.
-const fn name_at(link: LinkId, number: u32) -> u64 {
-    (link.bits() as u64) << 32 | number as u64
-}
-
-/// Congested ports that caused the current pauses.
-#[derive(Debug, Default)]
-struct Roots {
-    tree: PauseTree,
-    /// Per port and number that a pause names.
-    named: MixedMap<u64, LinkId>,
-}
-
-impl Roots {
-    /// Congested port that caused a pause at `link`, if the pause frame carried it.
-    // BLM-30, BLM-31, BLM-32
-    fn of(&self, link: LinkId, class: u8, by: HeldBy) -> Option<LinkId> {
-        match by {
-            HeldBy::Class => self.tree.root(link, class),
-            HeldBy::Named(number) => self.named(link, number),
-            HeldBy::Room => None,
-        }
-    }
-
-    fn named(&self, link: LinkId, number: u32) -> Option<LinkId> {
-        self.named.get(&name_at(link, number)).copied()
-    }
-
-    /// Returns why a queue at a port cannot send, and the congested port that caused it.
-    fn obstacle(&self, link: LinkId, queue: QueueId, view: &View<'_>) -> Obstacle {
-        let Some(switch) = view.switch(view.links.near[link].node) else {
-            return Obstacle::NONE;
-        };
-        let Some(by) = switch.held_by(queue, view.arena) else {
-            return Obstacle::NONE;
-        };
-        let part = match by {
-            HeldBy::Class => Part::ClassPause,
-            HeldBy::Room => Part::NoRoom,
-            HeldBy::Named(_) => Part::QueuePause,
-        };
-        let root = self.of(link, switch.class_of(queue), by);
-        Obstacle {
-            part: Some(part),
-            root: root.unwrap_or(NEXT_ROOT),
-        }
-    }
+    losses: Losses,
 }
 
 impl Blame {
+    /// A node has reported an event other than a wait.
+    #[inline(never)]
+    fn on_node(&mut self, node: LocalNode, what: NodeEvent, view: &View<'_>) {
+        match what {
+            NodeEvent::FlowWaits { .. } => {}
+            NodeEvent::Released { id } => self.released(node, id, view),
+            NodeEvent::PauseSent(sent) => {
+                self.roots.tree.sent(node, &sent, view);
+            }
+            NodeEvent::QueuePauseSent { egress, queue, .. } => {
+                let cold = self.roots.queue_pause_sent(node, egress, queue, view);
+                view.reply.cold.set(cold);
+            }
+            NodeEvent::QueuePauseReceived { port, number, on } => {
+                self.roots.queue_paused(view.link(node, port), number, on);
+            }
+        }
+    }
+
     /// Updates the classes of a NIC's port that are paused or have no room, and the causes.
-    // BLM-12
-    fn hold_flows(&mut self, now: Time, link: LinkId, (paused, full): (ClassSet, ClassSet)) {
-        let tree = &self.roots.tree;
+    // BLM-12: class pauses at a NIC
+    fn hold_flows(&mut self, now: Time, link: LinkId) {
+        let (tree, (paused, full)) = (&self.roots.tree, self.held[link]);
         self.accounts.hold_classes(now, link, |class| match () {
             () if paused >> class & 1 != 0 => {
                 let root = tree.root(link, class).unwrap_or(NO_ROOT);
@@ -348,65 +116,197 @@ impl Blame {
         });
     }
 
-    /// A port of a switch sends a frame.
-    // BLM-21
-    #[inline]
-    fn count(&mut self, p: Passing<'_>, is_data: bool) {
-        let port = &mut self.ports[p.link];
-        port.sends(p.now, p.packet, p.takes_ps);
-        if is_data && port.not_alone > 0 {
-            self.journeys.own_sent(p.link, p.packet.flow, p.takes_ps);
+    /// The pauses of a port may have changed, because a frame arrived, a timer expired, or the port `chose` a frame.
+    // BLM-12, BLM-22: cause that blocks a flow or a queue
+    #[inline(never)]
+    fn check_port(&mut self, link: LinkId, chose: bool, view: &View<'_>) {
+        let classes = view.held_classes(link);
+        let changed = std::mem::replace(&mut self.held[link], classes) != classes;
+        if changed && link.index() < view.graph.endpoints() as usize {
+            self.hold_flows(view.now, link);
+        }
+        let node = view.links.near[link].node;
+        if changed || !chose || view.switch(node).is_some_and(Switch::holds_flows) {
+            let obstacle = |queue| self.roots.obstacle(link, queue, view);
+            // A packet that was dropped from a queue stays followed until its record is reused.
+            let is_there = |id| !self.all || view.arena.hot(id).kind() == Kind::Data;
+            let port = &self.ports[link];
+            self.journeys
+                .look_again(view.now, link, port, obstacle, is_there);
         }
     }
 
-    /// A packet of a flow leaves its host.
-    // BLM-10, BLM-20
-    fn leaves_host(&mut self, s: &Sending<'_>) {
-        let p = &s.passing;
+    fn flow_started(&mut self, now: Time, flow: &Flow, cookie: u32, links: (LinkId, LinkId)) {
+        if self.held[links.0] != (0, 0) {
+            self.hold_flows(now, links.0);
+        }
+        let class = self.data_class + flow.class;
+        self.accounts.open(now, (flow, cookie), class, links);
+    }
+
+    // BLM-11, BLM-32: reason and root of a wait at the NIC
+    fn flow_waits(&mut self, now: Time, flow: FlowAt, wait: Wait) {
+        let Some(account) = self.accounts.get_mut(flow) else {
+            return;
+        };
+        let root = match wait {
+            Wait::Paused(number) => self.roots.named(account.link, number),
+            Wait::Destination => Some(account.last_link), // BLM-33: the last port of the path
+            _ => None,
+        };
+        account.waits(now, wait, root.unwrap_or(NO_ROOT));
+    }
+
+    /// A port starts to send a frame.
+    #[inline]
+    fn sends(&mut self, sending: &Sending, view: &View<'_>) {
+        let packet = view.arena.hot(sending.id);
+        let is_data = packet.kind() == Kind::Data;
+        if sending.from_host {
+            if is_data {
+                self.leaves_host(view.now, sending, view.arena);
+            }
+            return;
+        }
+        if is_data && self.journeys.follows(sending.id) {
+            self.journeys.leaves(view.now, sending, &mut self.ports);
+        }
+        // BLM-21: transmission time of the port
+        let port = &mut self.ports[sending.link];
+        port.sends(view.now, packet, sending.takes_ps);
+        if is_data && port.not_alone > 0 {
+            self.journeys
+                .own_sent(sending.link, packet.flow, sending.takes_ps);
+        }
+    }
+
+    /// A data packet leaves its host.
+    // BLM-10, BLM-20: transmission at the NIC, then the path
+    #[inline(never)]
+    fn leaves_host(&mut self, now: Time, sending: &Sending, arena: &Arena) {
+        let id = sending.id;
+        let (packet, cold) = (arena.hot(id), arena.cold(id));
         let Some(account) = self.accounts.get_mut(FlowAt {
-            flow: p.packet.flow,
-            cookie: s.cold.cookie,
+            flow: packet.flow,
+            cookie: cold.cookie,
         }) else {
             return;
         };
-        let again = p.packet.has(flag::RETRANSMITTED);
-        account.sends(p.now, p.takes_ps, again);
-        self.journeys.end(p.id, &mut self.ports);
-        if self.all || s.cold.is_last() {
-            self.journeys.leaves_host(s, account);
+        let again = packet.has(flag::RETRANSMITTED);
+        account.sends(now, sending.takes_ps, again);
+        self.journeys.end(id, &mut self.ports);
+        if self.all || cold.is_last() {
+            self.journeys.leaves_host(sending, arena, account);
         }
     }
-}
 
-/// The node that sends on a link, its port, and the node that the link leads to.
-fn place(graph: &Graph, link: LinkId) -> (NodeId, u16, NodeId) {
-    let far = graph.port(link);
-    let near = graph.port(graph.reverse(link));
-    (near.peer, near.peer_port, far.peer)
-}
-
-/// The rows of the waits of a flow.
-// BLM-03
-fn hops<'a>(
-    row: &'a BlameRecord,
-    waits: &'a [Piece],
-    graph: &'a Graph,
-) -> impl Iterator<Item = BlameHopRecord> + 'a {
-    let place = |link: LinkId| place(graph, link);
-    waits.iter().map(move |wait| {
-        let (node, port, peer) = place(wait.link);
-        BlameHopRecord {
-            received_ps: row.received_ps,
-            flow: row.flow,
-            hop: wait.hop,
-            node,
-            port,
-            peer,
-            part: wait.part,
-            spent_ps: wait.spent_ps,
-            root: (wait.root != NO_ROOT).then(|| place(wait.root)),
+    /// A followed packet arrives at a node.
+    #[inline(never)]
+    fn packet_arrives(&mut self, id: PacketId, to_host: bool, view: &View<'_>) {
+        if !to_host {
+            let packet = view.arena.hot(id);
+            self.arriving = Some((id, packet.flow, packet.psn));
+            return;
         }
-    })
+        let journeys = &mut self.journeys;
+        if let Some(at) = journeys.arrives(id, &mut self.ports) {
+            let journey = journeys.get_mut(at);
+            let flow = journey.flow;
+            for nth in [0, 2, 4] {
+                dataplane::prefetch::prefetch(&journey.spent.waits, nth);
+            }
+            self.arrivals.add(view.now, flow, at, journeys);
+        }
+    }
+
+    /// A switch has processed a followed packet: it has queued or parked it, converted it to another kind, or dropped
+    /// it.
+    // BLM-20, BLM-22: what the packet waits for
+    #[inline(never)]
+    fn packet_processed(&mut self, node: LocalNode, id: PacketId, view: &View<'_>) {
+        let packet = view.arena.hot(id);
+        if self.arriving.take().is_none() || packet.kind() != Kind::Data {
+            return self.journeys.end(id, &mut self.ports);
+        }
+        let Some((link, parked)) = view.waits_at(node, id) else {
+            return;
+        };
+        let obstacle = match parked {
+            true => Obstacle {
+                part: Some(Part::Held),
+                root: view.last_port(LinkId::from_bits(packet.dst)), // BLM-33: the last port of the path
+            },
+            false => self.roots.obstacle(link, packet.location.queue(), view),
+        };
+        let place = Place {
+            link,
+            queue: packet.location.queue(),
+            obstacle,
+        };
+        self.journeys.comes(view.now, id, place, &mut self.ports);
+    }
+
+    /// A hop scheme has moved a parked packet to a queue. A packet that is still being processed has no place yet.
+    // BLM-24: the end of parking
+    fn released(&mut self, node: LocalNode, id: PacketId, view: &View<'_>) {
+        let is_arriving = self.arriving.is_some_and(|of| of.0 == id);
+        if is_arriving || !self.journeys.follows(id) {
+            return;
+        }
+        let Some(link) = view.queued_at(node, id) else {
+            return;
+        };
+        let queue = view.arena.hot(id).location.queue();
+        let place = Place {
+            link,
+            queue,
+            obstacle: self.roots.obstacle(link, queue, view),
+        };
+        self.journeys
+            .is_released(view.now, id, place, &mut self.ports);
+    }
+
+    // BLM-01, BLM-02: the row of a flow, whose parts add up
+    fn flow_delivered(&mut self, flow: u32, view: &View<'_>) -> Result<(), String> {
+        let now = view.now;
+        let Some(journey) = self.arrivals.complete(now, flow, &mut self.journeys) else {
+            return Err(format!(
+                "flow {flow}: the packet that completed it was not followed"
+            ));
+        };
+        let row = BlameRecord {
+            received_ps: now,
+            flow,
+            fct_ps: now - journey.start_ps,
+            parts: journey.spent.parts(),
+        };
+        if let Some(all) = &mut self.hops {
+            all.extend(hops(&row, &journey.spent.waits, view.graph));
+        }
+        let (fct_ps, sum_ps) = (row.fct_ps, row.parts.sum());
+        let idle = self.journeys.idle(row.parts.get(Part::LinkDown));
+        self.rows.push(row);
+        if sum_ps != fct_ps {
+            return Err(format!(
+                "flow {flow} took {fct_ps} ps, its parts make {sum_ps} ps"
+            ));
+        }
+        match idle {
+            None => Ok(()),
+            Some(ps) => Err(format!(
+                "flow {flow}: its last packet waited {ps} ps at a port that sent nothing, and nothing held it"
+            )),
+        }
+    }
+
+    /// Returns the journey of a packet that leaves for another partition, if it is followed.
+    // BLM-04: the journey goes with the packet
+    fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
+        let journeys = &mut self.journeys;
+        let at = journeys.arrives(id, &mut self.ports)?;
+        journeys.release(at);
+        Some(std::mem::take(journeys.get_mut(at)))
+    }
 }
 
 impl Measure for Blame {
@@ -418,8 +318,22 @@ impl Measure for Blame {
     const PARAMS: &'static [Param] = &[Param::flag("hops")
         .default("true", "BLM-03", "our choice")
         .about("Also tell the parts by port: `blame_hops.parquet`.")];
-    const FOLLOWS_PAUSES: bool = true;
-    const FOLLOWS_FLOWS: bool = true;
+    const WANTS: EventSet = EventSet::of(&[
+        PauseTree::WANTS,
+        NodeEvent::FLOW_WAITS,
+        NodeEvent::RELEASED,
+        NodeEvent::QUEUE_PAUSE_SENT,
+        NodeEvent::QUEUE_PAUSE_RECEIVED,
+        Event::DROPPED,
+        Event::FLOW_STARTED,
+        Event::FLOW_DELIVERED,
+        Event::ARRIVED,
+        Event::CHOSEN,
+        Event::SENDING,
+        Event::UPCOMING,
+        Event::LEAVING,
+        Event::ENTERING,
+    ]);
 
     fn tables() -> Vec<Table> {
         vec![
@@ -448,264 +362,89 @@ impl Measure for Blame {
             journeys: Journeys::new(ports, !setup.links_fail),
             arrivals: Arrivals::new(setup.nic.host.processing.map(|host| host.delay_ps)),
             ports: vec![Port::default(); ports].into(),
-            held: vec![(0, 0); setup.graph.endpoints() as usize].into(),
+            held: vec![(0, 0); ports].into(),
             roots: Roots::default(),
+            arriving: None,
+            pauses_without_frames: setup.pauses_without_frames,
             data_class: setup.nic.data_class,
             all: !setup.one_path || setup.links_fail || !in_order,
             rows: Vec::new(),
             hops: spec.hops.then(Vec::new),
-            losses: BTreeMap::new(),
+            losses: Losses::default(),
         }
     }
 
-    fn flow_started(
-        &mut self,
-        now: Time,
-        flow: &Flow,
-        at: u32,
-        (link, last_link): (LinkId, LinkId),
-    ) {
-        let held = self.held[link];
-        if held != (0, 0) {
-            self.hold_flows(now, link, held);
-        }
-        let class = self.data_class + flow.class;
-        self.accounts
-            .open(now, (flow, at), class, (link, last_link));
-    }
-
-    // BLM-11, BLM-32
-    fn flow_waits(&mut self, now: Time, flow: FlowAt, wait: Wait) {
-        let Some(account) = self.accounts.get_mut(flow) else {
-            return;
-        };
-        let root = match wait {
-            Wait::Paused(number) => self.roots.named(account.link, number),
-            Wait::Destination => Some(account.last_link), // BLM-33
-            _ => None,
-        };
-        account.waits(now, wait, root.unwrap_or(NO_ROOT));
-    }
-
-    // BLM-24, BLM-32
-    fn heard(&mut self, now: Time, heard: Heard, view: &View<'_>) -> Option<Cold> {
-        match heard {
-            Heard::Released { node, id } => {
-                if self.journeys.follows(id) {
-                    let (link, queue) = (
-                        view.queued_at(node, id)?,
-                        view.arena.hot(id).location.queue(),
-                    );
-                    let place = Place {
-                        link,
-                        queue,
-                        obstacle: self.roots.obstacle(link, queue, view),
-                    };
-                    let ports = &mut self.ports;
-                    self.journeys.is_released(now, id, place, ports);
-                }
+    #[inline(always)]
+    fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
+        match *event {
+            Event::Node {
+                what: NodeEvent::FlowWaits { flow, cookie, wait },
+                ..
+            } => self.flow_waits(view.now, FlowAt { flow, cookie }, wait),
+            Event::Node { node, what } => self.on_node(node, what, view),
+            // BLM-14: drops by flow, port and cause
+            Event::Dropped(drop) => {
+                // The packet that is being processed is gone.
+                self.arriving
+                    .take_if(|of| (of.1, of.2) == (drop.flow, drop.psn));
+                self.losses.add(&drop);
             }
-            Heard::Waits { .. } => {}
-            // BLM-14
-            Heard::Dropped {
+            Event::FlowStarted {
                 flow,
-                is_data,
-                cause,
-                node,
-                link,
-                ..
+                cookie,
+                links,
+            } => self.flow_started(view.now, flow, cookie, links),
+            Event::FlowDelivered { flow } => {
+                let checked = self.flow_delivered(flow, view);
+                view.reply.error.set(checked.err());
+            }
+            Event::Arriving {
+                link, to_host, id, ..
             } => {
-                let of = self
-                    .losses
-                    .entry((flow, link, node, cause as u8))
-                    .or_default();
-                match is_data {
-                    true => of.0 += 1,
-                    false => of.1 += 1,
+                let packet = view.arena.hot(id);
+                if packet.is_frame() {
+                    self.roots.frame_arrives(link, id, view);
+                } else if packet.kind() == Kind::Data && self.follows(id) {
+                    self.packet_arrives(id, to_host, view);
                 }
             }
-            Heard::HoldReceived {
-                link,
-                number,
-                on,
-                root,
-            } => {
-                match root.filter(|_| on) {
-                    Some(root) => self.roots.named.insert(name_at(link, number), root),
-                    None => self.roots.named.remove(&name_at(link, number)),
-                };
-            }
-            Heard::HoldSent {
+            Event::Arrived {
                 node,
-                egress,
-                queue,
-                ..
+                link,
+                to_host,
+                id,
+                packet,
             } => {
-                let link = view.link(node, egress);
-                let switch = view.switch(node)?;
-                let by = switch.held_by(queue, view.arena);
-                let class = switch.class_of(queue);
-                let root = by.and_then(|by| self.roots.of(link, class, by));
-                return Some(Cold {
-                    credit: 1,
-                    src: root.unwrap_or(link).bits(),
-                    ..Cold::default()
-                });
+                if packet.is_frame() {
+                    self.check_port(link, false, view);
+                } else if !to_host && packet.kind() == Kind::Data && self.follows(id) {
+                    self.packet_processed(node, id, view);
+                }
             }
-        }
-        None
-    }
-
-    #[inline]
-    fn passes(&mut self, p: Passing<'_>) -> bool {
-        let is_data = p.packet.kind() == Kind::Data;
-        if p.from_host || is_data && self.journeys.follows(p.id) {
-            return is_data;
-        }
-        self.count(p, is_data);
-        false
-    }
-
-    fn sends(&mut self, s: &Sending<'_>) {
-        let p = &s.passing;
-        if p.packet.kind() != Kind::Data {
-            return;
-        }
-        if p.from_host {
-            self.leaves_host(s);
-        } else if self.journeys.follows(p.id) {
-            self.journeys.leaves(s, &mut self.ports);
-            self.count(*p, true);
-        }
-    }
-
-    // BLM-20, BLM-22
-    fn came_to_switch(&mut self, now: Time, node: LocalNode, id: PacketId, view: &View<'_>) {
-        let Some((link, held_back)) = view.waits_at(node, id) else {
-            return;
-        };
-        let packet = view.arena.hot(id);
-        let obstacle = match held_back {
-            true => Obstacle {
-                part: Some(Part::Held),
-                root: view.last_port(LinkId::from_bits(packet.dst)), // BLM-33
-            },
-            false => self.roots.obstacle(link, packet.location.queue(), view),
-        };
-        let place = Place {
-            link,
-            queue: packet.location.queue(),
-            obstacle,
-        };
-        self.journeys.comes(now, id, place, &mut self.ports);
-    }
-
-    fn packet_gone(&mut self, id: PacketId) {
-        self.journeys.end(id, &mut self.ports);
-    }
-
-    fn came_to_host(&mut self, now: Time, id: PacketId) {
-        let journeys = &mut self.journeys;
-        if let Some(at) = journeys.arrives(id, &mut self.ports) {
-            let journey = journeys.get_mut(at);
-            let flow = journey.flow;
-            for nth in [0, 2, 4] {
-                dataplane::prefetch::prefetch(&journey.spent.waits, nth);
+            // QNT-08, BLM-22: the timer ends the pause
+            Event::PauseExpired { link, class } => {
+                self.roots.tree.end((link, class), view);
+                self.check_port(link, false, view);
             }
-            self.arrivals.add(now, flow, at, journeys);
+            Event::Chosen { link } if self.pauses_without_frames => {
+                self.check_port(link, true, view);
+            }
+            Event::Sending(sending) => self.sends(&sending, view),
+            Event::Upcoming { id } => self.journeys.prefetch(id),
+            Event::Leaving { id } => view.reply.journey.set(self.hand_over(id)),
+            Event::Entering { id } => {
+                self.journeys.end(id, &mut self.ports);
+                if let Some(journey) = view.reply.journey.take() {
+                    self.journeys.take_over(id, journey);
+                }
+            }
+            _ => {}
         }
     }
 
-    // BLM-04
-    fn hand_over(&mut self, id: PacketId) -> Option<Journey> {
-        let journeys = &mut self.journeys;
-        let at = journeys.arrives(id, &mut self.ports)?;
-        journeys.release(at);
-        Some(std::mem::take(journeys.get_mut(at)))
-    }
-
-    fn take_over(&mut self, id: PacketId, journey: Option<Journey>) {
-        self.journeys.end(id, &mut self.ports);
-        if let Some(journey) = journey {
-            self.journeys.take_over(id, journey);
-        }
-    }
-
-    fn holds_change(&mut self, now: Time, link: LinkId, classes: (ClassSet, ClassSet)) {
-        if let Some(held) = self.held.get_mut(link.index()) {
-            *held = classes;
-            self.hold_flows(now, link, classes);
-        }
-    }
-
-    // BLM-22
-    fn look_again(&mut self, now: Time, link: LinkId, view: &View<'_>) {
-        let obstacle = |queue| self.roots.obstacle(link, queue, view);
-        // A packet that was dropped from a queue stays followed until its record is reused.
-        let is_there = |id| !self.all || view.arena.hot(id).kind() == Kind::Data;
-        let port = &self.ports[link];
-        self.journeys
-            .look_again(now, link, port, obstacle, is_there);
-    }
-
-    #[inline]
-    fn prefetch(&self, id: PacketId) {
-        self.journeys.prefetch(id);
-    }
-
+    #[inline(always)]
     fn follows(&self, id: PacketId) -> bool {
         self.journeys.follows(id)
-    }
-
-    // SPFC-40, SPFC-41, SPFC-42
-    fn pfc_sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> Option<Cold> {
-        Some(self.roots.tree.sent(now, sent, view).0)
-    }
-
-    fn pfc_arrives(
-        &mut self,
-        now: Time,
-        at: (LocalNode, u16),
-        frame: PacketId,
-        view: &View<'_>,
-    ) -> Option<u32> {
-        Some(self.roots.tree.arrived(now, at, frame, view).number)
-    }
-
-    // QNT-08
-    fn pause_expires(&mut self, now: Time, at: (LinkId, u8), view: &View<'_>) {
-        self.roots.tree.end(now, at, view);
-    }
-
-    // BLM-01, BLM-02
-    fn flow_delivered(&mut self, now: Time, flow: u32, graph: &Graph) -> Option<String> {
-        let Some(journey) = self.arrivals.complete(now, flow, &mut self.journeys) else {
-            return Some(format!(
-                "flow {flow}: the packet that completed it was not followed"
-            ));
-        };
-        let row = BlameRecord {
-            received_ps: now,
-            flow,
-            fct_ps: now - journey.start_ps,
-            parts: journey.spent.parts(),
-        };
-        if let Some(all) = &mut self.hops {
-            all.extend(hops(&row, &journey.spent.waits, graph));
-        }
-        let (fct_ps, sum_ps) = (row.fct_ps, row.parts.sum());
-        let idle = self.journeys.idle(row.parts.get(Part::LinkDown));
-        self.rows.push(row);
-        if sum_ps != fct_ps {
-            return Some(format!(
-                "flow {flow} took {fct_ps} ps, its parts make {sum_ps} ps"
-            ));
-        }
-        idle.map(|ps| {
-            format!(
-                "flow {flow}: its last packet waited {ps} ps at a port that sent nothing, and nothing held it"
-            )
-        })
     }
 
     fn probe(&mut self, _: Time, out: &mut Merged) {
@@ -717,21 +456,6 @@ impl Measure for Blame {
 
     fn finish(&mut self, end_ps: Time, view: &View<'_>, out: &mut Merged) {
         self.probe(end_ps, out);
-        let losses = std::mem::take(&mut self.losses);
-        out.add(
-            losses
-                .into_iter()
-                .map(|((flow, link, dropped_by, cause), (packets, answers))| {
-                    let at = link.map(|link| place(view.graph, link));
-                    BlameLossRecord {
-                        flow,
-                        node: at.map_or(dropped_by, |(node, ..)| node),
-                        port: at.map(|(_, port, _)| port),
-                        cause: DROP_NAMES[usize::from(cause)],
-                        packets,
-                        answers,
-                    }
-                }),
-        );
+        out.add(self.losses.rows(view.graph));
     }
 }

@@ -1,6 +1,7 @@
 //! Frames on links as their bytes, for programs that read captures (rules RCD-30 to RCD-33 of
 //! `specs/record.md`).
 
+use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
 use dataplane::param::{Kind, Param, Value as Given, Values};
 use dataplane::units::Time;
@@ -8,7 +9,7 @@ use wire::frame::{MOST_BYTES, mac};
 use wire::{Link, Network, encode};
 
 use super::super::merge::Merged;
-use super::{LARGEST_BYTES, Measure, Passing, Sending, Setup, View, time};
+use super::{Event, LARGEST_BYTES, Measure, Sending, Setup, View, time};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Format, Row};
@@ -81,6 +82,29 @@ impl std::fmt::Debug for Capture {
     }
 }
 
+impl Capture {
+    /// Adds a frame between two addresses.
+    // RCD-31: the first bytes of each frame
+    fn add(&mut self, sending: &Sending, [from, to]: [[u8; 6]; 2], view: &View<'_>) {
+        let link = sending.link;
+        let direction = Link {
+            network: &self.network,
+            from,
+            to,
+        };
+        let bytes = match encode(&direction, view.arena, sending.id, &mut self.place) {
+            Ok(bytes) => bytes,
+            Err(error) => panic!("a packet on link {link} fits no frame: {error}"),
+        };
+        self.frames.push(CapturedFrame {
+            at_ps: view.now,
+            link,
+            bytes: bytes as u32,
+            kept: self.place[..bytes.min(self.snaplen)].into(),
+        });
+    }
+}
+
 impl Measure for Capture {
     type Spec = Spec;
     const KEY: &'static str = "capture";
@@ -111,6 +135,8 @@ impl Measure for Capture {
             .default("1", "RCD-32", "the beginning, our choice")
             .about("With one file frames are left out once it is full; of several the oldest is written over."),
     ];
+
+    const WANTS: EventSet = Event::SENDING;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<CapturedFrame>()]
@@ -152,37 +178,15 @@ impl Measure for Capture {
         }
     }
 
-    // RCD-30
-    #[inline]
-    fn passes(&mut self, passing: Passing<'_>) -> bool {
-        let (from_ps, until_ps) = self.window_ps;
-        (from_ps..until_ps).contains(&passing.now) && self.ends[passing.link].is_some()
-    }
-
-    // RCD-30, RCD-31
-    fn sends(&mut self, sending: &Sending<'_>) {
-        let Passing { now, link, id, .. } = sending.passing;
-        let Some([from, to]) = self.ends[link] else {
-            return;
-        };
-        if !self.passes(sending.passing) {
-            return;
+    // RCD-30: chosen links and times
+    #[inline(always)]
+    fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
+        if let Event::Sending(sending) = event
+            && (self.window_ps.0..self.window_ps.1).contains(&view.now)
+            && let Some(ends) = self.ends[sending.link]
+        {
+            self.add(sending, ends, view);
         }
-        let direction = Link {
-            network: &self.network,
-            from,
-            to,
-        };
-        let bytes = match encode(&direction, sending.arena, id, &mut self.place) {
-            Ok(bytes) => bytes,
-            Err(error) => panic!("a packet on link {link} fits no frame: {error}"),
-        };
-        self.frames.push(CapturedFrame {
-            at_ps: now,
-            link,
-            bytes: bytes as u32,
-            kept: self.place[..bytes.min(self.snaplen)].into(),
-        });
     }
 
     fn probe(&mut self, _: Time, out: &mut Merged) {

@@ -1,6 +1,7 @@
 //! Queueing delay of data packets at switch ports: a histogram per port. Packets that their receiver granted and
 //! packets that were sent without a grant are counted separately (RCD-20 of `specs/record.md`).
 
+use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
 use dataplane::packet::Kind;
 use dataplane::param::{Param, Values};
@@ -8,7 +9,8 @@ use dataplane::units::Time;
 
 use super::super::merge::Merged;
 use super::bins::Bins;
-use super::{BIN_TIME, Departure, Measure, Setup, View, WINDOW};
+use super::stays::{Departure, Stays};
+use super::{BIN_TIME, Event, Measure, Setup, View, WINDOW};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
@@ -80,8 +82,24 @@ pub(super) struct Delays {
     spec: Spec,
     /// The scheme has grants: the record of a packet gives the number of packets of its message that need no grant.
     grants: bool,
+    stays: Stays,
     /// Per port of the network; those of other nodes stay empty.
     ports: IndexVec<LinkId, PortBins>,
+}
+
+impl Delays {
+    /// A packet leaves a switch.
+    // RCD-20: scheduled packets apart
+    fn leaves(&mut self, departure: &Departure, view: &View<'_>) {
+        let packet = view.arena.hot(departure.id);
+        let (from_ps, to_ps) = self.spec.window_ps;
+        if packet.kind() != Kind::Data || !(from_ps..to_ps).contains(&view.now) {
+            return;
+        }
+        let scheduled = !self.grants || packet.psn >= view.arena.cold(departure.id).credit;
+        let bin = departure.waited_ps / self.spec.bin_ps.max(1);
+        self.ports[departure.link][usize::from(scheduled)].add(bin, 1);
+    }
 }
 
 impl Measure for Delays {
@@ -91,7 +109,7 @@ impl Measure for Delays {
     const ABOUT: &'static str =
         "How long data packets waited at each switch port: `delay_histogram.parquet`.";
     const PARAMS: &'static [Param] = &[BIN_TIME, WINDOW];
-    const TIMES_WAITING: bool = true;
+    const WANTS: EventSet = Stays::WANTS;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<DelayBin>()]
@@ -112,20 +130,16 @@ impl Measure for Delays {
                 .control
                 .transport()
                 .is_some_and(|t| t.needs().grants),
+            stays: Stays::default(),
             ports: vec![PortBins::default(); setup.graph.port_count() as usize].into(),
         }
     }
 
-    // RCD-20
-    fn packet_leaves(&mut self, departure: &Departure<'_>) {
-        let packet = departure.packet;
-        let (from_ps, to_ps) = self.spec.window_ps;
-        if packet.kind() != Kind::Data || !(from_ps..to_ps).contains(&departure.now) {
-            return;
+    #[inline(always)]
+    fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
+        if let Some(departure) = self.stays.observe(event, view) {
+            self.leaves(&departure, view);
         }
-        let scheduled = !self.grants || packet.psn >= departure.cold.credit;
-        let bin = departure.waited_ps / self.spec.bin_ps.max(1);
-        self.ports[departure.link][usize::from(scheduled)].add(bin, 1);
     }
 
     fn finish(&mut self, _: Time, view: &View<'_>, out: &mut Merged) {

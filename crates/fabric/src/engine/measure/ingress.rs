@@ -2,6 +2,7 @@
 //! `specs/record.md`).
 
 use dataplane::classes::classes_of;
+use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
 use dataplane::param::{Kind, Param, Values};
 use dataplane::switch::Switch;
@@ -10,7 +11,7 @@ use dataplane::units::Time;
 use super::super::merge::Merged;
 pub use super::port_queues::Spec;
 use super::watch::Grid;
-use super::{EVERY, Measure, Setup, View};
+use super::{EVERY, Event, Measure, Setup, View};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column, traffic_class};
@@ -180,6 +181,29 @@ pub(super) struct IngressSeries {
     samples: Vec<IngressSample>,
 }
 
+impl IngressSeries {
+    /// The levels of the switch of this port may have changed.
+    #[inline]
+    fn touch(&mut self, link: LinkId) {
+        if let Some(place) = self.switch_of[link] {
+            let touched = &mut self.switches[place as usize].touched;
+            if !std::mem::replace(touched, true) {
+                self.touched.push(place);
+            }
+        }
+    }
+
+    /// Reads the levels that may have changed in the instant `now`, which is over.
+    #[inline]
+    fn look(&mut self, now: Time, switches: &[Switch]) {
+        for place in self.touched.drain(..) {
+            let watched = &mut self.switches[place as usize];
+            watched.touched = false;
+            watched.look(now, &switches[watched.index], self.grid, &mut self.samples);
+        }
+    }
+}
+
 impl Measure for IngressSeries {
     type Spec = Spec;
     const KEY: &'static str = "ingress";
@@ -192,8 +216,8 @@ impl Measure for IngressSeries {
             .needed("\"switches\"")
             .about("Ports of switches by which packets come, by both ends of their links, or all of them."),
     ];
-    const WATCHES_QUEUES: bool = true;
-    const SEES_SWITCHES: bool = true;
+    const WANTS: EventSet =
+        EventSet::of(&[Event::QUEUE_TOUCHED, Event::ARRIVING, Event::INSTANT_OVER]);
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<IngressSample>()]
@@ -235,27 +259,13 @@ impl Measure for IngressSeries {
         }
     }
 
-    /// A hop scheme may hold it, so that no queue changes.
-    fn packet_came(&mut self, link: LinkId) {
-        self.queue_touched(link);
-    }
-
-    #[inline]
-    fn queue_touched(&mut self, link: LinkId) {
-        if let Some(place) = self.switch_of[link] {
-            let touched = &mut self.switches[place as usize].touched;
-            if !std::mem::replace(touched, true) {
-                self.touched.push(place);
-            }
-        }
-    }
-
-    #[inline]
-    fn instant_over(&mut self, now: Time, switches: &[Switch]) {
-        for place in self.touched.drain(..) {
-            let watched = &mut self.switches[place as usize];
-            watched.touched = false;
-            watched.look(now, &switches[watched.index], self.grid, &mut self.samples);
+    #[inline(always)]
+    fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
+        match *event {
+            // A hop scheme may park a packet that arrives, so that no queue changes.
+            Event::QueueTouched { link } | Event::Arriving { link, .. } => self.touch(link),
+            Event::InstantOver => self.look(view.now, view.switches),
+            _ => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! Causes of PFC pauses: the chain of pauses from a pause back to the congested port. The rules are SPFC-40 to SPFC-42
 //! of `specs/spfc.md`.
 
+use dataplane::event::{EventSet, NodeEvent, PauseFrame, PauseSent};
 use dataplane::hop::pfc;
 use dataplane::packet::{Cold, PacketId};
 use dataplane::switch::MixedMap;
@@ -8,8 +9,8 @@ use dataplane::units::Time;
 
 use super::super::link_ends::Links;
 use super::super::long_queues::{FromIngress, LongQueues};
-use super::super::node::{PauseFrame, PauseSent, class_at, link_and_class};
-use super::View;
+use super::super::node::{class_at, link_and_class};
+use super::{Event, View};
 use crate::ids::{LinkId, LocalNode};
 
 /// For queues of at least this length, the count of bytes by ingress is kept between pauses.
@@ -42,15 +43,6 @@ pub(super) struct Cause {
     pub root: LinkId,
 }
 
-/// A pause or resume that arrived.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Arrived {
-    /// Number of the pause.
-    pub number: u32,
-    /// The port and class that it resumes, and the pause that has ended.
-    pub over: Option<(LinkId, u8, Held)>,
-}
-
 /// The current pauses of a network, and which pause caused which.
 #[derive(Debug, Default)]
 pub(super) struct PauseTree {
@@ -63,6 +55,10 @@ pub(super) struct PauseTree {
 }
 
 impl PauseTree {
+    /// Events that the tree needs.
+    pub const WANTS: EventSet =
+        EventSet::of(&[NodeEvent::PAUSE_SENT, Event::ARRIVING, Event::PAUSE_EXPIRED]);
+
     /// Congested port that caused the last pause of a port and class.
     pub fn root(&self, link: LinkId, class: u8) -> Option<LinkId> {
         self.held.get(&class_at(link, class)).map(|held| held.root)
@@ -78,13 +74,24 @@ impl PauseTree {
             .collect()
     }
 
-    /// A switch has queued a pause frame, or a frame that repeats or ends a pause. Returns the cold part of the frame
-    /// and, for a new pause, its cause.
-    // SPFC-40, SPFC-41, SPFC-42, QNT-08
-    pub fn sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> (Cold, Option<Cause>) {
-        let link = view.link(sent.node, sent.port);
+    /// A switch has queued a pause frame, or a frame that repeats or ends a pause. Sets the cold part of the frame.
+    /// Returns the cause of a new pause.
+    // SPFC-40, SPFC-41, SPFC-42: number, egress and root; QNT-08: a refresh repeats them
+    pub fn sent(&mut self, node: LocalNode, sent: &PauseSent, view: &View<'_>) -> Option<Cause> {
+        let (cold, cause) = self.describe(node, sent, view);
+        view.reply.cold.set(Some(cold));
+        cause
+    }
+
+    fn describe(
+        &mut self,
+        node: LocalNode,
+        sent: &PauseSent,
+        view: &View<'_>,
+    ) -> (Cold, Option<Cause>) {
+        let link = view.link(node, sent.port);
         let last = self.sent.entry(class_at(link, sent.class)).or_default();
-        match sent.what {
+        match sent.pause {
             PauseFrame::Xoff(_) => {}
             PauseFrame::Refresh => return (*last, None),
             PauseFrame::Xon => {
@@ -94,12 +101,12 @@ impl PauseTree {
             }
         }
         let number = last.credit + 1;
-        let (egress, egress_bytes) = self.fullest(sent, view);
-        let egress_link = view.link(sent.node, egress);
+        let (egress, egress_bytes) = self.fullest(node, sent, view);
+        let egress_link = view.link(node, egress);
         let parent = self
             .held
             .get(&class_at(egress_link, sent.class))
-            .filter(|held| still_felt(held, now, egress_link, view.links));
+            .filter(|held| still_felt(held, view.now, egress_link, view.links));
         let (root, depth) = parent.map_or((egress_link, 1), |p| (p.root, p.depth + 1));
         let cause = Cause {
             number,
@@ -121,8 +128,8 @@ impl PauseTree {
 
     /// Egress port at which most of the bytes of the paused ingress and class wait, and the number of these bytes.
     // SPFC-41
-    fn fullest(&mut self, sent: &PauseSent, view: &View<'_>) -> (u16, u64) {
-        let Some(switch) = view.switch(sent.node) else {
+    fn fullest(&mut self, node: LocalNode, sent: &PauseSent, view: &View<'_>) -> (u16, u64) {
+        let Some(switch) = view.switch(node) else {
             return (0, 0);
         };
         let from = FromIngress(sent.port, sent.class);
@@ -131,7 +138,7 @@ impl PauseTree {
             if switch.queued(egress).0 <= most.1 {
                 continue;
             }
-            let (link, mut bytes) = (view.link(sent.node, egress), 0);
+            let (link, mut bytes) = (view.link(node, egress), 0);
             switch.for_each_queue(egress, |queue| {
                 let queues = &mut self.queues;
                 queues.visit(link.bits(), queue, LONG_BYTES, view.arena, |of, count| {
@@ -145,50 +152,45 @@ impl PauseTree {
         most
     }
 
-    /// A pause or resume frame arrives at a port. The node has not processed it yet.
-    pub fn arrived(
+    /// A frame arrives at a port, which has not processed it. If it ends a pause, returns the port and class, and the
+    /// pause.
+    pub fn arrives(
         &mut self,
-        now: Time,
-        (node, port): (LocalNode, u16),
+        link: LinkId,
         frame: PacketId,
         view: &View<'_>,
-    ) -> Arrived {
-        let (packet, cold) = (view.arena.hot(frame), view.arena.cold(frame));
-        let number = cold.credit;
-        let mut over = None;
-        if let Some((on, classes)) = pfc::said(packet) {
-            let class = classes.trailing_zeros() as u8;
-            let link = view.link(node, port);
-            let at = class_at(link, class);
-            if on {
-                let held = Held {
-                    number,
-                    root: LinkId::from_bits(cold.src),
-                    depth: cold.payload,
-                    from_ps: now,
-                    ended: None,
-                };
-                let same = |of: &&Held| of.number == number && of.ended.is_none();
-                if self.held.get(&at).filter(same).is_none() {
-                    self.held.insert(at, held);
-                }
-            } else {
-                let ended = self.end(now, (link, class), view);
-                over = ended.map(|held| (link, class, held));
-            }
+    ) -> Option<((LinkId, u8), Held)> {
+        let cold = view.arena.cold(frame);
+        let (on, classes) = pfc::said(view.arena.hot(frame))?;
+        let at = (link, classes.trailing_zeros() as u8);
+        if !on {
+            return self.end(at, view);
         }
-        Arrived { number, over }
+        let held = Held {
+            number: cold.credit,
+            root: LinkId::from_bits(cold.src),
+            depth: cold.payload,
+            from_ps: view.now,
+            ended: None,
+        };
+        let same = |of: &&Held| of.number == held.number && of.ended.is_none();
+        let key = class_at(at.0, at.1);
+        if self.held.get(&key).filter(same).is_none() {
+            self.held.insert(key, held);
+        }
+        None
     }
 
-    /// The pause of a port and class ends, by a resume frame or a timer. Returns the pause, if there was one.
-    pub fn end(&mut self, now: Time, (link, class): (LinkId, u8), view: &View<'_>) -> Option<Held> {
-        let held = self.held.get_mut(&class_at(link, class))?;
+    /// The pause of a port and class ends, by a resume frame or a timer. Returns the port and class, and the pause, if
+    /// there was one.
+    pub fn end(&mut self, at: (LinkId, u8), view: &View<'_>) -> Option<((LinkId, u8), Held)> {
+        let held = self.held.get_mut(&class_at(at.0, at.1))?;
         if held.ended.is_some() {
             return None;
         }
-        let was = *held;
-        held.ended = Some((now, view.links.near[link].bytes));
-        Some(was)
+        let before = *held;
+        held.ended = Some((view.now, view.links.near[at.0].bytes));
+        Some((at, before))
     }
 }
 

@@ -12,15 +12,15 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::packet::{Cold, PacketId};
+use dataplane::event::{EventSet, NodeEvent, PauseFrame, PauseSent};
+use dataplane::packet::PacketId;
 use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
 use super::super::long_queues::{LongQueues, OnWay};
 use super::super::merge::Merged;
-use super::super::node::{PauseFrame, PauseSent};
 use super::pause_tree::{Held, LONG_BYTES, PauseTree};
-use super::{Measure, Setup, View};
+use super::{Event, Measure, Setup, View};
 use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column, traffic_class};
@@ -276,7 +276,46 @@ pub(super) struct PauseCauses {
 }
 
 impl PauseCauses {
-    /// A pause has ended: adds its time to the flows that waited for it.
+    /// A switch has queued a PFC frame: adds a row if it is a new pause.
+    // SPFC-40, SPFC-41, SPFC-42: buffer level, egress, parent and root
+    fn sent(&mut self, node: LocalNode, sent: &PauseSent, view: &View<'_>) {
+        let cause = self.tree.sent(node, sent, view);
+        let (PauseFrame::Xoff(level), Some(cause)) = (sent.pause, cause) else {
+            return;
+        };
+        let (link, root) = (view.link(node, sent.port), cause.root);
+        self.records.push(CauseRecord {
+            at_ps: view.now,
+            node: view.sender(link),
+            port: sent.port,
+            peer: view.receiver(link),
+            peer_port: view.links.far[link].port,
+            class: sent.class,
+            number: cause.number,
+            held_bytes: level.held_bytes,
+            threshold_bytes: level.threshold_bytes,
+            pool_bytes: level.pool_bytes,
+            victim: level.victim,
+            egress: cause.egress,
+            egress_peer: view.receiver(view.link(node, cause.egress)),
+            egress_bytes: cause.egress_bytes,
+            parent: cause.parent,
+            depth: cause.depth,
+            root_node: view.sender(root),
+            root_port: view.links.near[root].port,
+            root_peer: view.receiver(root),
+        });
+    }
+
+    /// Adds the time of a pause to the flows that waited for it, if a pause has ended.
+    // SPFC-44; QNT-08: also by its timer
+    fn note_ended(&mut self, ended: Option<((LinkId, u8), Held)>, view: &View<'_>) {
+        if let Some((at, held)) = ended {
+            self.note_flows(view.now, at, &held, view);
+        }
+    }
+
+    /// Adds the time of a pause up to `now` to the flows that waited for it.
     // SPFC-44
     fn note_flows(&mut self, now: Time, (link, class): (LinkId, u8), held: &Held, view: &View<'_>) {
         let mut seen = BTreeMap::new();
@@ -341,7 +380,7 @@ impl Measure for PauseCauses {
     const PARAMS: &'static [Param] = &[Param::flag("flows")
         .needed("true")
         .about("Also name the flows that PFC held.")];
-    const FOLLOWS_PAUSES: bool = true;
+    const WANTS: EventSet = PauseTree::WANTS;
     // SPFC-44
     const ONE_THREAD: Option<&'static str> =
         Some("a run that follows pauses looks at the whole path of a flow");
@@ -372,57 +411,29 @@ impl Measure for PauseCauses {
         }
     }
 
-    // SPFC-40, SPFC-41, SPFC-42
-    fn pfc_sent(&mut self, now: Time, sent: &PauseSent, view: &View<'_>) -> Option<Cold> {
-        let (cold, cause) = self.tree.sent(now, sent, view);
-        let (PauseFrame::Xoff(level), Some(cause)) = (sent.what, cause) else {
-            return Some(cold);
-        };
-        let (link, root) = (view.link(sent.node, sent.port), cause.root);
-        self.records.push(CauseRecord {
-            at_ps: now,
-            node: view.sender(link),
-            port: sent.port,
-            peer: view.receiver(link),
-            peer_port: view.links.far[link].port,
-            class: sent.class,
-            number: cause.number,
-            held_bytes: level.held_bytes,
-            threshold_bytes: level.threshold_bytes,
-            pool_bytes: level.pool_bytes,
-            victim: level.victim,
-            egress: cause.egress,
-            egress_peer: view.receiver(view.link(sent.node, cause.egress)),
-            egress_bytes: cause.egress_bytes,
-            parent: cause.parent,
-            depth: cause.depth,
-            root_node: view.sender(root),
-            root_port: view.links.near[root].port,
-            root_peer: view.receiver(root),
-        });
-        Some(cold)
+    #[inline(always)]
+    fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
+        match *event {
+            Event::Node {
+                node,
+                what: NodeEvent::PauseSent(sent),
+            } => self.sent(node, &sent, view),
+            Event::Arriving { link, id, .. } if view.arena.hot(id).is_frame() => {
+                let ended = self.tree.arrives(link, id, view);
+                self.note_ended(ended, view);
+            }
+            Event::PauseExpired { link, class } => {
+                let ended = self.tree.end((link, class), view);
+                self.note_ended(ended, view);
+            }
+            _ => {}
+        }
     }
 
-    // SPFC-44
-    fn pfc_arrives(
-        &mut self,
-        now: Time,
-        at: (LocalNode, u16),
-        frame: PacketId,
-        view: &View<'_>,
-    ) -> Option<u32> {
-        let arrived = self.tree.arrived(now, at, frame, view);
-        if let Some((link, class, held)) = arrived.over {
-            self.note_flows(now, (link, class), &held, view);
-        }
-        Some(arrived.number)
-    }
-
-    // QNT-08
-    fn pause_expires(&mut self, now: Time, at: (LinkId, u8), view: &View<'_>) {
-        if let Some(held) = self.tree.end(now, at, view) {
-            self.note_flows(now, at, &held, view);
-        }
+    /// Packets do not matter.
+    #[inline(always)]
+    fn follows(&self, _: PacketId) -> bool {
+        false
     }
 
     fn probe(&mut self, _: Time, out: &mut Merged) {

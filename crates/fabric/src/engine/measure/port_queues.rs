@@ -1,13 +1,13 @@
 //! Queues of chosen ports over time (rules RCD-03 and RCD-04 of `specs/record.md`).
 
+use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
 use dataplane::param::{Kind, Param, Value as Given, Values};
-use dataplane::switch::Switch;
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
 use super::watch::{Grid, Watch, WatchedQueues};
-use super::{EVERY, Measure, Setup, View};
+use super::{EVERY, Event, Measure, Setup, View};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
@@ -152,7 +152,7 @@ impl Measure for QueueSeries {
             .needed("\"switches\"")
             .about("Ports of switches by both ends of their links, or all of them."),
     ];
-    const WATCHES_QUEUES: bool = true;
+    const WANTS: EventSet = WatchedQueues::<()>::WANTS;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<QueueSample>()]
@@ -183,15 +183,10 @@ impl Measure for QueueSeries {
         }
     }
 
-    #[inline]
-    fn queue_touched(&mut self, link: LinkId) {
-        self.queues.touch(link);
-    }
-
-    #[inline]
-    fn instant_over(&mut self, now: Time, switches: &[Switch]) {
+    #[inline(always)]
+    fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
         let stayed = sample(self.grid, &mut self.samples);
-        self.queues.settle(now, switches, stayed);
+        self.queues.observe(event, view, stayed);
     }
 
     fn probe(&mut self, at_ps: Time, out: &mut Merged) {

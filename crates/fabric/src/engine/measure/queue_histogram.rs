@@ -1,14 +1,14 @@
 //! How often the queues of switch ports had which length (rules RCD-03, RCD-05 and RCD-06 of `specs/record.md`).
 
+use dataplane::event::EventSet;
 use dataplane::param::{Param, Values};
-use dataplane::switch::Switch;
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
 use super::bins::Bins;
 use super::watch::{Grid, Watch, WatchedQueues};
-use super::{EVERY, LARGEST_BYTES, Measure, Setup, View, WINDOW};
-use crate::ids::{LinkId, NodeId};
+use super::{EVERY, Event, LARGEST_BYTES, Measure, Setup, View, WINDOW};
+use crate::ids::NodeId;
 use crate::record::Table;
 use crate::record::table::{Column, Row, Summarised, Value, column};
 
@@ -107,7 +107,7 @@ impl Measure for QueueHistogram {
             .about("Width of a bin."),
         WINDOW,
     ];
-    const WATCHES_QUEUES: bool = true;
+    const WANTS: EventSet = WatchedQueues::<()>::WANTS;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<QueueBin>()]
@@ -129,15 +129,10 @@ impl Measure for QueueHistogram {
         }
     }
 
-    #[inline]
-    fn queue_touched(&mut self, link: LinkId) {
-        self.queues.touch(link);
-    }
-
-    #[inline]
-    fn instant_over(&mut self, now: Time, switches: &[Switch]) {
+    #[inline(always)]
+    fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
         let stayed = count(self.grid, self.bin_bytes);
-        self.queues.settle(now, switches, stayed);
+        self.queues.observe(event, view, stayed);
     }
 
     fn finish(&mut self, end_ps: Time, _: &View<'_>, out: &mut Merged) {

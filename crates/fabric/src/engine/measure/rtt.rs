@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use dataplane::event::EventSet;
+use dataplane::packet::Kind;
 use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
 use super::bins::Bins;
-use super::{BIN_TIME, Measure, Setup, View, WINDOW};
+use super::{BIN_TIME, Event, Measure, Setup, View, WINDOW};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Summarised, Value, column};
 
@@ -68,7 +70,7 @@ impl Measure for RoundTrips {
     const EXAMPLE: &'static str = "rtt = { bin = \"100ns\" }";
     const ABOUT: &'static str = "Round trips of all ACKs: `rtt.parquet`.";
     const PARAMS: &'static [Param] = &[BIN_TIME, WINDOW];
-    const SEES_HOSTS: bool = true;
+    const WANTS: EventSet = Event::ARRIVING;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<RttBin>()]
@@ -88,11 +90,19 @@ impl Measure for RoundTrips {
         }
     }
 
-    // RCD-07
-    fn ack_arrived(&mut self, now: Time, rtt_ps: Time) {
-        let (from_ps, to_ps) = self.spec.window_ps;
-        if (from_ps..to_ps).contains(&now) {
-            self.bins.add(rtt_ps / self.spec.bin_ps.max(1), 1);
+    // RCD-07: from the start of a packet's transmission to its ACK
+    #[inline(always)]
+    fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
+        if let Event::Arriving {
+            to_host: true, id, ..
+        } = *event
+            && view.arena.hot(id).kind() == Kind::Ack
+        {
+            let (from_ps, to_ps) = self.spec.window_ps;
+            if (from_ps..to_ps).contains(&view.now) {
+                let rtt_ps = view.now - view.arena.cold(id).sent_ps;
+                self.bins.add(rtt_ps / self.spec.bin_ps.max(1), 1);
+            }
         }
     }
 

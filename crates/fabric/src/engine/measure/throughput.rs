@@ -1,11 +1,14 @@
 //! Payload that each flow's receiver got, interval by interval (rule RCD-02 of `specs/record.md`).
 
+use dataplane::event::EventSet;
+use dataplane::packet::Kind;
 use dataplane::param::{Param, Values};
 use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
-use super::{EVERY, Measure, Setup, View};
+use super::{EVERY, Event, Measure, Setup, View};
+use crate::ids::LocalNode;
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
 
@@ -53,11 +56,23 @@ pub(super) struct Throughput {
     /// End of the current interval.
     end_ps: Time,
     bytes: MixedMap<u32, u64>,
+    /// Bytes that the NIC had delivered before the packet that it is processing.
+    before_bytes: u64,
     /// Rows of completed intervals.
     records: Vec<ThroughputRecord>,
 }
 
 impl Throughput {
+    /// Adds payload that a receiver got in order.
+    // RCD-02: by interval
+    fn add(&mut self, now: Time, flow: u32, bytes: u64) {
+        if now >= self.end_ps {
+            self.end_interval();
+            self.end_ps = (now / self.every_ps + 1) * self.every_ps;
+        }
+        *self.bytes.entry(flow).or_default() += bytes;
+    }
+
     fn end_interval(&mut self) {
         let at_ps = self.end_ps;
         let ended = self.bytes.drain();
@@ -73,7 +88,7 @@ impl Measure for Throughput {
     const ABOUT: &'static str =
         "Payload that each flow received in order in each interval: `throughput.parquet`.";
     const PARAMS: &'static [Param] = &[EVERY.needed("\"10us\"")];
-    const SEES_HOSTS: bool = true;
+    const WANTS: EventSet = EventSet::of(&[Event::ARRIVING, Event::ARRIVED]);
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<ThroughputRecord>()]
@@ -91,17 +106,33 @@ impl Measure for Throughput {
             every_ps,
             end_ps: every_ps,
             bytes: MixedMap::default(),
+            before_bytes: 0,
             records: Vec::new(),
         }
     }
 
-    // RCD-02
-    fn data_delivered(&mut self, now: Time, flow: u32, bytes: u64) {
-        if now >= self.end_ps {
-            self.end_interval();
-            self.end_ps = (now / self.every_ps + 1) * self.every_ps;
+    #[inline(always)]
+    fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
+        let delivered = |node: LocalNode| view.nics[node.index()].counters().delivered_bytes;
+        match *event {
+            Event::Arriving {
+                to_host: true,
+                node,
+                ..
+            } => self.before_bytes = delivered(node),
+            Event::Arrived {
+                to_host: true,
+                node,
+                packet,
+                ..
+            } if packet.kind() == Kind::Data => {
+                let bytes = delivered(node) - self.before_bytes;
+                if bytes > 0 {
+                    self.add(view.now, packet.flow, bytes);
+                }
+            }
+            _ => {}
         }
-        *self.bytes.entry(flow).or_default() += bytes;
     }
 
     fn probe(&mut self, at_ps: Time, out: &mut Merged) {

@@ -1,11 +1,12 @@
 //! Bytes that each port sent per interval (RCD-12 of `specs/record.md`).
 
+use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
 use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
-use super::{EVERY, Measure, Passing, Setup, View};
+use super::{EVERY, Event, Measure, Sending, Setup, View};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
@@ -113,6 +114,22 @@ impl Utilisation {
         }
     }
 
+    /// Adds a frame of `size` bytes.
+    // RCD-12: bytes and busy time by interval
+    #[inline(never)]
+    fn add(&mut self, now: Time, sending: &Sending, size: u16) {
+        if now >= self.end_ps {
+            self.end_intervals(now);
+        }
+        let port = &mut self.ports[sending.link];
+        if port.takes_ps == 0 {
+            self.active.push(sending.link);
+        }
+        port.bytes += u64::from(size);
+        port.takes_ps += sending.takes_ps;
+        port.until_ps = now + sending.takes_ps;
+    }
+
     // RCD-12
     fn end_interval(&mut self) {
         let at_ps = self.end_ps;
@@ -140,6 +157,7 @@ impl Measure for Utilisation {
     const EXAMPLE: &'static str = "utilisation = { every = \"10us\" }";
     const ABOUT: &'static str = "What each port sent in each interval: `utilisation.parquet`.";
     const PARAMS: &'static [Param] = &[EVERY.needed("\"10us\"")];
+    const WANTS: EventSet = Event::SENDING;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<UtilisationRecord>()]
@@ -174,20 +192,11 @@ impl Measure for Utilisation {
         }
     }
 
-    // RCD-12
-    #[inline(never)]
-    fn passes(&mut self, passing: Passing<'_>) -> bool {
-        if passing.now >= self.end_ps {
-            self.end_intervals(passing.now);
+    #[inline(always)]
+    fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
+        if let Event::Sending(sending) = event {
+            self.add(view.now, sending, view.arena.hot(sending.id).size);
         }
-        let port = &mut self.ports[passing.link];
-        if port.takes_ps == 0 {
-            self.active.push(passing.link);
-        }
-        port.bytes += u64::from(passing.packet.size);
-        port.takes_ps += passing.takes_ps;
-        port.until_ps = passing.now + passing.takes_ps;
-        false
     }
 
     fn probe(&mut self, at_ps: Time, out: &mut Merged) {

@@ -1,22 +1,41 @@
 //! Read access to the state machines of a partition.
 
+use std::cell::Cell;
+
+use dataplane::classes::ClassSet;
 use dataplane::ids::IndexVec;
 use dataplane::nic::Nic;
-use dataplane::packet::{Arena, Kind, Packet, PacketId};
+use dataplane::packet::{Arena, Cold, Kind, Packet, PacketId};
 use dataplane::switch::Switch;
+use dataplane::units::Time;
 
 use super::super::flow_state::LiveFlows;
 use super::super::link_ends::Links;
 use super::super::long_queues::OnWay;
 use super::super::node::Node;
+use super::Journey;
 use crate::ids::{LinkId, LocalNode, NodeId};
 use crate::topology::Graph;
 
 /// Largest number of hops of a path that is followed.
 const MOST_HOPS: usize = 64;
 
-/// State that a measure may read in addition to the arguments of its hooks.
+/// Results that measures return to the engine, which takes them after the event.
+#[derive(Default)]
+pub(in crate::engine) struct Reply {
+    /// Cold part for the frame of a [`NodeEvent`](dataplane::event::NodeEvent).
+    pub cold: Cell<Option<Cold>>,
+    /// Description of an error that a measure found, for the audit.
+    pub error: Cell<Option<String>>,
+    /// Journey of a packet that leaves for another partition or arrives from there.
+    pub journey: Cell<Option<Journey>>,
+}
+
+/// State of a partition that a measure may read, at the time of an event.
+#[derive(Clone, Copy)]
 pub(in crate::engine) struct View<'a> {
+    pub now: Time,
+    pub reply: &'a Reply,
     pub graph: &'a Graph,
     pub links: &'a Links,
     pub nodes: &'a IndexVec<LocalNode, Node>,
@@ -34,6 +53,15 @@ impl View<'_> {
     pub fn switch(&self, node: LocalNode) -> Option<&Switch> {
         let index = node.switch(self.nics.len())?;
         self.switches.get(index)
+    }
+
+    /// Classes of a port that are paused, and those for which the neighbour has no room.
+    pub fn held_classes(&self, link: LinkId) -> (ClassSet, ClassSet) {
+        let near = &self.links.near[link];
+        match self.switch(near.node) {
+            Some(switch) => switch.held_classes(near.port),
+            None => self.nics[near.node.index()].held_classes(near.port),
+        }
     }
 
     /// Number in the network of the node that sends on a link.

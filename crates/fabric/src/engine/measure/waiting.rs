@@ -1,12 +1,14 @@
 //! Waiting time of data in switches, per port, with separate rows for incasts (RCD-11 of `specs/record.md`).
 
+use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
 use dataplane::packet::{Kind, flag};
 use dataplane::param::{Param, Values};
 use dataplane::units::Time;
 
 use super::super::merge::Merged;
-use super::{Departure, Measure, Setup, View, WINDOW};
+use super::stays::{Departure, Stays};
+use super::{Event, Measure, Setup, View, WINDOW};
 use crate::ids::{LinkId, NodeId};
 use crate::record::Table;
 use crate::record::table::{Column, Row, Value, column};
@@ -99,8 +101,26 @@ struct Sum {
 #[derive(Debug)]
 pub(super) struct Waiting {
     window_ps: (Time, Time),
+    stays: Stays,
     /// Per port of the network: flows of no incast, and of incasts.
     sums: IndexVec<LinkId, [Sum; 2]>,
+}
+
+impl Waiting {
+    /// A packet leaves a switch.
+    // RCD-11: those of incasts apart
+    fn leaves(&mut self, departure: &Departure, view: &View<'_>) {
+        let packet = view.arena.hot(departure.id);
+        let (from_ps, to_ps) = self.window_ps;
+        if packet.kind() != Kind::Data || !(from_ps..to_ps).contains(&view.now) {
+            return;
+        }
+        let waited_ps = departure.waited_ps;
+        let sum = &mut self.sums[departure.link][usize::from(packet.has(flag::INCAST))];
+        sum.packets += 1;
+        sum.total_ps += u128::from(waited_ps);
+        sum.max_ps = sum.max_ps.max(waited_ps);
+    }
 }
 
 impl Measure for Waiting {
@@ -110,7 +130,7 @@ impl Measure for Waiting {
     const ABOUT: &'static str =
         "How long data packets were in a switch, those of incasts apart: `waiting.parquet`.";
     const PARAMS: &'static [Param] = &[WINDOW];
-    const TIMES_WAITING: bool = true;
+    const WANTS: EventSet = Stays::WANTS;
 
     fn tables() -> Vec<Table> {
         vec![Table::of::<WaitingRecord>()]
@@ -125,22 +145,16 @@ impl Measure for Waiting {
     fn new(spec: &Spec, setup: &Setup<'_>) -> Self {
         Self {
             window_ps: spec.window_ps,
+            stays: Stays::default(),
             sums: vec![Default::default(); setup.graph.port_count() as usize].into(),
         }
     }
 
-    // RCD-11
-    fn packet_leaves(&mut self, departure: &Departure<'_>) {
-        let packet = departure.packet;
-        let (from_ps, to_ps) = self.window_ps;
-        if packet.kind() != Kind::Data || !(from_ps..to_ps).contains(&departure.now) {
-            return;
+    #[inline(always)]
+    fn on(&mut self, event: &Event<'_>, view: &View<'_>) {
+        if let Some(departure) = self.stays.observe(event, view) {
+            self.leaves(&departure, view);
         }
-        let waited_ps = departure.waited_ps;
-        let sum = &mut self.sums[departure.link][usize::from(packet.has(flag::INCAST))];
-        sum.packets += 1;
-        sum.total_ps += u128::from(waited_ps);
-        sum.max_ps = sum.max_ps.max(waited_ps);
     }
 
     fn finish(&mut self, _: Time, view: &View<'_>, out: &mut Merged) {

@@ -3,10 +3,12 @@
 //! The code does not visit all ports at every sample. The length of a queue before a change applies to all samples
 //! since the previous change.
 
+use dataplane::event::EventSet;
 use dataplane::ids::IndexVec;
 use dataplane::switch::Switch;
 use dataplane::units::Time;
 
+use super::{Event, View};
 use crate::ids::{LinkId, NodeId};
 use crate::topology::Graph;
 
@@ -81,6 +83,11 @@ pub(super) struct WatchedQueues<T> {
     touched: Vec<u32>,
 }
 
+impl<T> WatchedQueues<T> {
+    /// Events that [`observe`](Self::observe) needs.
+    pub const WANTS: EventSet = EventSet::of(&[Event::QUEUE_TOUCHED, Event::INSTANT_OVER]);
+}
+
 impl<T: Default> WatchedQueues<T> {
     /// Watches the links of these switches for which `is_watched` returns true.
     pub fn new(graph: &Graph, switches: &[NodeId], is_watched: impl Fn(LinkId) -> bool) -> Self {
@@ -110,10 +117,26 @@ impl<T: Default> WatchedQueues<T> {
         }
     }
 
+    /// Observes an event. Calls `stayed` with each queue whose length has changed, and with the time until which it
+    /// kept its length.
+    #[inline(always)]
+    pub fn observe(
+        &mut self,
+        event: &Event<'_>,
+        view: &View<'_>,
+        stayed: impl FnMut(&mut Watch<T>, Time),
+    ) {
+        match *event {
+            Event::QueueTouched { link } => self.touch(link),
+            Event::InstantOver => self.settle(view.now, view.switches, stayed),
+            _ => {}
+        }
+    }
+
     /// The queue of this port may have changed. No change is missed: a packet that joins a queue kicks the port, and
     /// only a kicked port sends.
     #[inline]
-    pub fn touch(&mut self, link: LinkId) {
+    fn touch(&mut self, link: LinkId) {
         let watch = self.watch_of[link];
         if watch != NONE {
             self.touched.push(watch);
@@ -123,7 +146,7 @@ impl<T: Default> WatchedQueues<T> {
     /// The instant `now` is over: visits the queues that may have changed in it.
     // RCD-03
     #[inline]
-    pub fn settle(
+    fn settle(
         &mut self,
         now: Time,
         switches: &[Switch],

@@ -6,12 +6,12 @@
 use std::collections::VecDeque;
 
 use dataplane::ids::{IndexVec, QueueId};
-use dataplane::packet::{PacketId, flag};
+use dataplane::packet::{Arena, PacketId, flag};
 use dataplane::prefetch::prefetch_whole;
 use dataplane::switch::MixedMap;
 use dataplane::units::Time;
 
-use super::super::{Passing, Sending};
+use super::super::Sending;
 use super::account::Account;
 use super::part::{NO_ROOT, Part, Spent};
 use super::ports::{Port, SORTS, Sort};
@@ -298,11 +298,10 @@ impl Journeys {
 
     /// A packet leaves its host: it is followed from now on.
     // BLM-20
-    pub fn leaves_host(&mut self, sending: &Sending<'_>, account: &Account) {
-        let Passing {
-            id, packet, link, ..
-        } = sending.passing;
-        let is_last = sending.cold.is_last();
+    pub fn leaves_host(&mut self, sending: &Sending, arena: &Arena, account: &Account) {
+        let Sending { id, link, .. } = *sending;
+        let packet = arena.hot(id);
+        let is_last = arena.cold(id).is_last();
         let journey = self.begin(id);
         (journey.id, journey.flow) = (id, packet.flow);
         journey.incast = packet.has(flag::INCAST);
@@ -461,8 +460,8 @@ impl Journeys {
 
     /// A packet leaves its switch.
     // BLM-20
-    pub fn leaves(&mut self, sending: &Sending<'_>, ports: &mut IndexVec<LinkId, Port>) {
-        let Passing { now, link, id, .. } = sending.passing;
+    pub fn leaves(&mut self, now: Time, sending: &Sending, ports: &mut IndexVec<LinkId, Port>) {
+        let Sending { link, id, .. } = *sending;
         let Some(at) = self.of(id) else {
             return;
         };
@@ -477,7 +476,7 @@ impl Journeys {
             let here = (journey.hop, link);
             journey.spent.add(here, Part::LinkDown, NO_ROOT, waited_ps);
         }
-        journey.spent.serialisation_ps += sending.passing.takes_ps;
+        journey.spent.serialisation_ps += sending.takes_ps;
         journey.spent.propagation_ps += sending.delay_ps;
         self.settle(now, at, &ports[link]);
         self.leave_list(at, ports);

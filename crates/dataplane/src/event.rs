@@ -1,0 +1,155 @@
+//! Events that a switch or NIC reports to the observers of its driver. Observers do not change what the node does.
+//!
+//! A node reports an event with [`Sink::event`](crate::sink::Sink::event). The driver adds events of its own, such as
+//! the transmission of a frame on a link. Both kinds share one [`EventSet`].
+
+use crate::ids::QueueId;
+use crate::packet::PacketId;
+use crate::wait::Wait;
+
+/// A set of kinds of events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventSet(u32);
+
+impl EventSet {
+    /// No event.
+    pub const NONE: Self = Self(0);
+    /// Lowest number of the kinds that a driver adds.
+    pub const FIRST_OF_DRIVER: u32 = 8;
+
+    /// Returns the set of one kind of events. `number` is below 32.
+    #[must_use]
+    pub const fn kind(number: u32) -> Self {
+        Self(1 << number)
+    }
+
+    /// Returns the union of several sets.
+    #[must_use]
+    pub const fn of(sets: &[Self]) -> Self {
+        let (mut all, mut nth) = (0, 0);
+        while nth < sets.len() {
+            all |= sets[nth].0;
+            nth += 1;
+        }
+        Self(all)
+    }
+
+    /// Returns true if the two sets have a kind in common.
+    #[inline]
+    #[must_use]
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// Buffer level of an ingress and class at the moment of its pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Bytes of the ingress and class, in reserve, pool and headroom.
+    pub held_bytes: u64,
+    /// Threshold for its bytes in the pool.
+    pub threshold_bytes: u64,
+    /// Bytes of the pool in use, by all.
+    pub pool_bytes: u64,
+    /// True if its threshold was larger than that of others until now.
+    pub victim: bool,
+}
+
+/// Kind of a PFC frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseFrame {
+    /// Pauses a class, with the buffer level at that time.
+    Xoff(Level),
+    /// Repeats the last pause.
+    Refresh,
+    /// Resumes a class.
+    Xon,
+}
+
+/// A PFC frame that a switch has queued for the upstream node of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseSent {
+    /// The port.
+    pub port: u16,
+    /// The class that the frame pauses or resumes.
+    pub class: u8,
+    /// The frame.
+    pub frame: PacketId,
+    /// Kind of the frame.
+    pub pause: PauseFrame,
+}
+
+/// An event of a switch or NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeEvent {
+    /// The reason for which a flow waits at its NIC. It can be the same as before.
+    FlowWaits {
+        /// Number of the flow.
+        flow: u32,
+        /// Number that the driver gave to the flow.
+        cookie: u32,
+        /// The reason.
+        wait: Wait,
+    },
+    /// A hop scheme has moved a parked packet to a queue.
+    Released {
+        /// The packet.
+        id: PacketId,
+    },
+    /// A switch has queued a PFC frame. The cold part of the frame is free for the driver.
+    PauseSent(PauseSent),
+    /// A switch has queued a frame that pauses a queue or flow of the upstream node. The cold part of the frame is free
+    /// for the driver.
+    QueuePauseSent {
+        /// The frame.
+        frame: PacketId,
+        /// Port of the queue that is too long.
+        egress: u16,
+        /// The queue that is too long.
+        queue: QueueId,
+    },
+    /// A frame pauses or resumes a queue or flow of a port.
+    QueuePauseReceived {
+        /// The port.
+        port: u16,
+        /// Number of the queue or flow in the frame.
+        number: u32,
+        /// True if the frame pauses it.
+        on: bool,
+    },
+}
+
+impl NodeEvent {
+    /// [`NodeEvent::FlowWaits`].
+    pub const FLOW_WAITS: EventSet = EventSet::kind(0);
+    /// [`NodeEvent::Released`].
+    pub const RELEASED: EventSet = EventSet::kind(1);
+    /// [`NodeEvent::PauseSent`].
+    pub const PAUSE_SENT: EventSet = EventSet::kind(2);
+    /// [`NodeEvent::QueuePauseSent`].
+    pub const QUEUE_PAUSE_SENT: EventSet = EventSet::kind(3);
+    /// [`NodeEvent::QueuePauseReceived`].
+    pub const QUEUE_PAUSE_RECEIVED: EventSet = EventSet::kind(4);
+
+    /// All kinds of events of nodes.
+    pub const ALL: EventSet = EventSet::of(&[
+        Self::FLOW_WAITS,
+        Self::RELEASED,
+        Self::PAUSE_SENT,
+        Self::QUEUE_PAUSE_SENT,
+        Self::QUEUE_PAUSE_RECEIVED,
+    ]);
+
+    /// Returns the kind of the event.
+    #[inline]
+    #[must_use]
+    pub const fn kind(&self) -> EventSet {
+        match self {
+            Self::FlowWaits { .. } => Self::FLOW_WAITS,
+            Self::Released { .. } => Self::RELEASED,
+            Self::PauseSent(_) => Self::PAUSE_SENT,
+            Self::QueuePauseSent { .. } => Self::QUEUE_PAUSE_SENT,
+            Self::QueuePauseReceived { .. } => Self::QUEUE_PAUSE_RECEIVED,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Packets that were dropped, by flow, port and cause.
+
+use std::collections::BTreeMap;
+
+use super::super::Dropped;
+use super::rows::place;
+use crate::ids::{LinkId, NodeId};
+use crate::record::DROP_NAMES;
+use crate::record::table::{Column, Row, Value, column};
+use crate::topology::Graph;
+
+/// Packets of a flow that were dropped at one port for one cause.
+// BLM-14
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlameLossRecord {
+    /// Number of the flow.
+    pub flow: u32,
+    /// The node that sent them on the link that lost them, or that dropped them.
+    pub node: NodeId,
+    /// The port by which they left, or were to leave; `None`: no route led on.
+    pub port: Option<u16>,
+    /// Why.
+    pub cause: &'static str,
+    /// Data packets, whole or trimmed.
+    pub packets: u64,
+    /// ACKs, NAKs and other answers.
+    pub answers: u64,
+}
+
+impl Row for BlameLossRecord {
+    const TABLE: &'static str = "blame_losses";
+    const ABOUT: &'static str = "Packets of a flow that were dropped at one port for one cause.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
+        column(
+            "node",
+            Value::U32(|r| r.node.bits()),
+            "The node that sent them on the link that lost them, or that dropped them.",
+        ),
+        column("name", Value::NodeName(|r| r.node), "Its name."),
+        column(
+            "port",
+            Value::OptionU32(|r| r.port.map(u32::from)),
+            "The port by which they left, or were to leave; null: no route led on.",
+        ),
+        column(
+            "cause",
+            Value::Word(|r| r.cause),
+            "`buffer`, `egress_threshold`, `no_route`, `link` or `credit_limit`.",
+        ),
+        column(
+            "packets",
+            Value::U64(|r| r.packets),
+            "Data packets, whole or trimmed.",
+        ),
+        column(
+            "answers",
+            Value::U64(|r| r.answers),
+            "ACKs, NAKs and other answers.",
+        ),
+    ];
+
+    /// By flow, node and port. Two partitions can drop packets of one flow on one link.
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|row| (row.flow, row.node, row.port, row.cause));
+        rows.dedup_by(|row, before| {
+            let key = |row: &Self| (row.flow, row.node, row.port, row.cause);
+            let is_same = key(row) == key(before);
+            if is_same {
+                before.packets += row.packets;
+                before.answers += row.answers;
+            }
+            is_same
+        });
+    }
+}
+
+/// A flow, the port at which packets of it were lost, the node that dropped them, and the cause.
+type LossKey = (u32, Option<LinkId>, NodeId, u8);
+
+/// Data packets and answers that were dropped.
+#[derive(Debug, Default)]
+pub(super) struct Losses(BTreeMap<LossKey, (u64, u64)>);
+
+impl Losses {
+    // BLM-14: data packets and answers apart
+    pub fn add(&mut self, drop: &Dropped) {
+        let key = (drop.flow, drop.link, drop.node, drop.cause as u8);
+        let of = self.0.entry(key).or_default();
+        match drop.is_data {
+            true => of.0 += 1,
+            false => of.1 += 1,
+        }
+    }
+
+    /// Returns the rows, and forgets them.
+    pub fn rows(&mut self, graph: &Graph) -> impl Iterator<Item = BlameLossRecord> {
+        let losses = std::mem::take(&mut self.0).into_iter();
+        losses.map(|((flow, link, dropped_by, cause), (packets, answers))| {
+            let at = link.map(|link| place(graph, link));
+            BlameLossRecord {
+                flow,
+                node: at.map_or(dropped_by, |(node, ..)| node),
+                port: at.map(|(_, port, _)| port),
+                cause: DROP_NAMES[usize::from(cause)],
+                packets,
+                answers,
+            }
+        })
+    }
+}

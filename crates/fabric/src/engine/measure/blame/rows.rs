@@ -1,0 +1,181 @@
+//! Rows of the delay breakdown.
+
+use dataplane::units::Time;
+
+use super::part::{NO_ROOT, Part, Parts, Piece};
+use crate::ids::{LinkId, NodeId};
+use crate::record::table::{Column, Row, Value, column};
+use crate::topology::Graph;
+
+/// Delay breakdown of a flow.
+// BLM-01
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlameRecord {
+    /// Time at which the receiver had its last byte, ps.
+    pub received_ps: Time,
+    /// Number of the flow.
+    pub flow: u32,
+    /// From its start to its last byte at the receiver, ps.
+    pub fct_ps: Time,
+    /// Parts of `fct_ps`.
+    pub parts: Parts,
+}
+
+/// Time that a flow spent on one part at one port.
+// BLM-03
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlameHopRecord {
+    /// When the flow's last byte came to the receiver, ps.
+    pub received_ps: Time,
+    /// Number of the flow.
+    pub flow: u32,
+    /// Index of the port on the path; the NIC is 0.
+    pub hop: u16,
+    /// The node that sends.
+    pub node: NodeId,
+    /// Port of that node.
+    pub port: u16,
+    /// The node that the port leads to.
+    pub peer: NodeId,
+    /// Part of the delay breakdown.
+    pub part: Part,
+    /// Time spent, ps.
+    pub spent_ps: Time,
+    /// Congested port that caused the pause: the node, its port, and the peer. `None` if the part is not a pause.
+    pub root: Option<(NodeId, u16, NodeId)>,
+}
+
+/// The column of a part.
+macro_rules! of {
+    ($part:ident) => {
+        column(
+            Part::$part.column(),
+            Value::U64(|r| r.parts.get(Part::$part)),
+            Part::$part.about(),
+        )
+    };
+}
+
+impl Row for BlameRecord {
+    const TABLE: &'static str = "blame";
+    const ABOUT: &'static str =
+        "Where the time of a finished flow went. The parts add up to `fct_ps`.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
+        column(
+            "fct_ps",
+            Value::U64(|r| r.fct_ps),
+            "From its start to its last byte at the receiver.",
+        ),
+        of!(Sending),
+        of!(Turn),
+        of!(Pace),
+        of!(Window),
+        of!(NicClassPause),
+        of!(NicQueuePause),
+        of!(NicDestinationPause),
+        of!(NicNoRoom),
+        of!(Receiver),
+        of!(Recovery),
+        of!(NoLink),
+        of!(Propagation),
+        of!(Serialisation),
+        of!(BehindOwn),
+        of!(BehindOther),
+        of!(BehindIncast),
+        of!(BehindControl),
+        of!(ClassPause),
+        of!(QueuePause),
+        of!(NoRoom),
+        of!(Held),
+        of!(LinkDown),
+        of!(Host),
+    ];
+
+    /// By the time at which the receiver had the last byte.
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_unstable_by_key(|row| (row.received_ps, row.flow));
+    }
+}
+
+impl Row for BlameHopRecord {
+    const TABLE: &'static str = "blame_hops";
+    const ABOUT: &'static str = "What a finished flow waited for at one port: at its NIC, or at a port by which the \
+                                 packet left that completed it.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("flow", Value::U32(|r| r.flow), "Number of the flow."),
+        column(
+            "hop",
+            Value::U16(|r| r.hop),
+            "Which port of the way, from 0 for the NIC.",
+        ),
+        column(
+            "node",
+            Value::U32(|r| r.node.bits()),
+            "The node that sends.",
+        ),
+        column("port", Value::U16(|r| r.port), "Its port."),
+        column(
+            "peer",
+            Value::U32(|r| r.peer.bits()),
+            "The node that the port leads to.",
+        ),
+        column(
+            "part",
+            Value::Word(|r| r.part.word()),
+            "What the time was spent on: a column of `blame` without its unit.",
+        ),
+        column("spent_ps", Value::U64(|r| r.spent_ps), "How long."),
+        column(
+            "root_node",
+            Value::OptionU32(|r| r.root.map(|(node, ..)| node.bits())),
+            "Of a pause the node with the port that it goes back to.",
+        ),
+        column(
+            "root_port",
+            Value::OptionU32(|r| r.root.map(|(_, port, _)| port.into())),
+            "That port.",
+        ),
+        column(
+            "root_peer",
+            Value::OptionU32(|r| r.root.map(|(.., peer)| peer.bits())),
+            "The node that it leads to.",
+        ),
+    ];
+
+    /// By time of completion and flow; the sort is stable, so rows of a flow keep their order.
+    fn order(rows: &mut Vec<Self>) {
+        rows.sort_by_key(|row| (row.received_ps, row.flow));
+    }
+}
+
+/// The node that sends on a link, its port, and the node that the link leads to.
+pub(super) fn place(graph: &Graph, link: LinkId) -> (NodeId, u16, NodeId) {
+    let far = graph.port(link);
+    let near = graph.port(graph.reverse(link));
+    (near.peer, near.peer_port, far.peer)
+}
+
+/// The rows of the waits of a flow.
+// BLM-03
+pub(super) fn hops<'a>(
+    row: &'a BlameRecord,
+    waits: &'a [Piece],
+    graph: &'a Graph,
+) -> impl Iterator<Item = BlameHopRecord> + 'a {
+    let place = |link: LinkId| place(graph, link);
+    waits.iter().map(move |wait| {
+        let (node, port, peer) = place(wait.link);
+        BlameHopRecord {
+            received_ps: row.received_ps,
+            flow: row.flow,
+            hop: wait.hop,
+            node,
+            port,
+            peer,
+            part: wait.part,
+            spent_ps: wait.spent_ps,
+            root: (wait.root != NO_ROOT).then(|| place(wait.root)),
+        }
+    })
+}
