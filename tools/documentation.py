@@ -5,7 +5,8 @@ commands, tables and built-in names are generated from the program. Documents li
 folders of the repository, so that these links work without the site, too. Here they become links
 between pages; a link to a file without a page becomes its text.
 
-The site also has each page as Markdown, and ``llms.txt`` with links to all of them.
+The site also has each page as Markdown, ``llms.txt`` with links to all of them, and
+``backwater.schema.json``, the JSON Schema of scenarios.
 """
 
 from __future__ import annotations
@@ -102,9 +103,14 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Write ``llms.txt``: the Markdown of all pages, in the order of the navigation."""
+    """Write ``llms.txt``, the Markdown of all pages in order, and the JSON Schema of scenarios."""
+    from backwater.scenario import schema
+
+    site = Path(config["site_dir"])
     text = contents(_navigation, config["site_name"], config["site_description"])
-    Path(config["site_dir"], "llms.txt").write_text(text, encoding="utf-8")
+    (site / "llms.txt").write_text(text, encoding="utf-8")
+    described = json.dumps(schema(), ensure_ascii=False, indent=2)
+    (site / "backwater.schema.json").write_text(described, encoding="utf-8")
 
 
 def contents(navigation: Any, name: str, description: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 import shlex
@@ -94,6 +95,15 @@ def test_the_contents_list_the_pages_of_nested_sections() -> None:
     assert site()["contents"](navigation, "Name", "About.") == (
         "# Name\n\n> About.\n\n## Model\n\n- [Parts](parts.md)\n- [BFC](specs/bfc.md)\n"
     )
+
+
+def test_the_site_has_the_schema_of_scenarios(tmp_path: Path) -> None:
+    hooks = site()
+    hooks["on_nav"](SimpleNamespace(items=[]), {}, None)
+    config = {"site_name": "Name", "site_description": "About.", "site_dir": str(tmp_path)}
+    hooks["on_post_build"](config)
+    assert json.loads((tmp_path / "backwater.schema.json").read_text()) == backwater.schema()
+    assert (tmp_path / "llms.txt").read_text().startswith("# Name\n")
 
 
 @cache

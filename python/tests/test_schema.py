@@ -44,6 +44,7 @@ def mistakes(scenario: dict[str, Any]) -> list[str]:
 
 def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["$id"] == "urn:backwater:scenario"  # Editors and caches refer to it.
     assert len(SCENARIOS) > 30
     assert mistakes(tomllib.loads(GOOD)) == []
 
