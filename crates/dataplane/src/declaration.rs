@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use crate::packet::SchemeNumber;
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Params};
 use crate::units::{Rate, Time};
 
 /// The schemes that send frames between neighbours. The number stands on each frame, so a new scheme gets the
@@ -63,16 +63,16 @@ pub struct Needs {
 pub trait Spec {
     /// Its word in scenarios, and the name of the table.
     const NAME: &'static str;
-    /// Its parameters.
-    const PARAMS: &'static [Param];
+    /// Its parameters ([`params!`](crate::params)); often they are the configuration.
+    type Params: Params;
     /// The configuration of a node.
     type Config: Declaration + Clone + PartialEq + 'static;
 
-    /// Returns the configuration for values of [`Self::PARAMS`] in a network.
+    /// Returns the configuration for values of its parameters in a network.
     ///
     /// # Errors
     /// Values that contradict each other, in any network.
-    fn configure(values: &Values, around: &Around) -> Result<Self::Config, Conflict>;
+    fn configure(params: Self::Params, around: &Around) -> Result<Self::Config, Conflict>;
 }
 
 /// What the configuration of a scheme declares to code that does not know the scheme.

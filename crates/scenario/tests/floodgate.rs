@@ -1,5 +1,6 @@
 //! Floodgate in scenarios: what presets and the authors' profile say, what is refused, what it costs.
 
+use dataplane::cc::Limit;
 use dataplane::hop::HopConfig;
 use dataplane::hop::floodgate::{
     Aggregation, Amount, CreditAt, FloodgateConfig, HoldBy, HostPauseBy, PauseThresholds, Release,
@@ -59,8 +60,8 @@ fn presets_are_the_designs_of_the_paper_over_pfc() {
         );
         assert!(matches!(practical.switch.mmu.admission, Admission::Pfc(_)));
         match practical.nic.control {
-            Sending::Control(ControlConfig::Dcqcn(c)) => assert!(c.window),
-            Sending::Control(ControlConfig::Timely(c)) => assert!(c.window),
+            Sending::Control(ControlConfig::Dcqcn(c)) => assert_eq!(c.window, Limit::Rate),
+            Sending::Control(ControlConfig::Timely(c)) => assert_eq!(c.window, Limit::Rate),
             Sending::Control(ControlConfig::Hpcc(_)) => {}
             other => panic!("{other:?}"),
         }
@@ -300,7 +301,7 @@ fn the_profile_of_the_authors_code() {
         (d.increase_timer_ps, d.ai_bps, d.hai_bps),
         (900 * US, 5e7, 1e8)
     );
-    assert!(d.window && !d.fixed_window && d.min_rate_bps == 1e8);
+    assert!(d.window == Limit::Rate && d.min_rate_bps == 1e8);
     let f = c.switch.hop.floodgate().copied().expect("it is on");
     let w = windows(f);
     assert_eq!(
@@ -427,5 +428,5 @@ fn options_of_the_authors_simulator_elsewhere() {
     let Sending::Control(ControlConfig::Hpcc(hpcc)) = spec.control else {
         panic!("no HPCC")
     };
-    assert_eq!(hpcc.alpha, Some(f64::INFINITY), "the lowest of all hops");
+    assert_eq!(hpcc.alpha.0, Some(f64::INFINITY), "the lowest of all hops");
 }

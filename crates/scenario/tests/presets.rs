@@ -1,7 +1,8 @@
 //! What every preset is, pinned; and that each value has its rule.
 
-use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcpConfig};
+use dataplane::cc::powertcp::{PowerConfig, PowerTcpConfig};
 use dataplane::cc::swift::SwiftConfig;
+use dataplane::cc::{self, Increase};
 use dataplane::hop::bfc::{BfcConfig, BitmapConfig, PauseBy};
 use dataplane::hop::{HopConfig, Scheme};
 use dataplane::link::cbfc::{CbfcConfig, Limit};
@@ -12,11 +13,10 @@ use crate::sets::{
     DELAY_WINDOW, DcqcnSets, DctcpSets, HpccSets, PAPER_CNP_INTERVAL_PS, PATCHED, TimelySets,
 };
 use dataplane::cc::bolt::SenderConfig;
-use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
+use dataplane::cc::dcqcn::{CnpClass, CnpReaction, DcqcnConfig};
 use dataplane::cc::fixed_window::FixedWindowConfig;
-use dataplane::cc::hpcc::{Arithmetic, Division, HpccConfig, Reaction};
+use dataplane::cc::hpcc::{Arithmetic, Counted, Division, Fairness, HpccConfig, Reaction};
 use dataplane::cc::line_rate::LineRateConfig;
-use dataplane::cc::timely::TimelyBand;
 use dataplane::config::{
     Accounting, Admission, Alpha, AssignBy, BaseRtt, Beside, Classify, ControlConfig, Departures,
     FlowOrder, HostConfig, IntConfig, IrnConfig, IrnWindow, PathChoice, Pfc, PfcThreshold,
@@ -349,8 +349,8 @@ fn hpcc() {
         panic!()
     };
     assert_eq!(
-        (hpcc.eta, hpcc.max_stage, hpcc.wai_bytes, hpcc.min_rate_bps),
-        (0.95, 5, 80.0, 1e8)
+        (hpcc.eta, hpcc.max_stage, hpcc.wai, hpcc.min_rate_bps),
+        (0.95, 5, Increase::Bytes(80.0), 1e8)
     );
     assert!(c.switch.int.is_some());
     assert_eq!(
@@ -390,7 +390,7 @@ fn telemetry() {
             panic!()
         };
         let int = c.switch.int.expect("INT is on");
-        assert_eq!(hpcc.telemetry, int, "written and read alike");
+        assert_eq!(hpcc.format, int.format, "written and read alike");
         (int, c.switch.classes.iter().map(|c| c.int).collect())
     };
     assert_eq!(both(&[]), (IntConfig::default(), vec![false, true, true]));
@@ -417,14 +417,17 @@ fn variants_of_hpcc() {
     let one = |set: &str| hpcc(&[&format!("scheme.hpcc.{set}")]);
     assert_eq!(one("reaction=per-ack").reaction, Reaction::PerAck);
     assert_eq!(one("reaction=per-rtt").reaction, Reaction::PerRtt);
-    assert_eq!(one("rate=rx").telemetry.counter, Counter::Arrived);
+    assert_eq!(one("rate=rx").counted, Counted::Arrived);
     let c = config("hpcc", &["scheme.hpcc.rate=rx"]);
     assert_eq!(c.switch.int.unwrap().counter, Counter::Arrived);
-    assert_eq!(one("alpha_fair=2").alpha, Some(2.0));
-    assert_eq!(one("alpha_fair=max-min").alpha, Some(f64::INFINITY));
+    assert_eq!(one("alpha_fair=2").alpha, Fairness(Some(2.0)));
+    assert_eq!(
+        one("alpha_fair=max-min").alpha,
+        Fairness(Some(f64::INFINITY))
+    );
     assert!(one("sample_feedback=true").sample_feedback);
     let flows = one("wai=100 flows");
-    assert_eq!(flows.wai_flows, Some(100));
+    assert_eq!(flows.wai, Increase::Flows(100));
     let Division::Table(table) = one("division=table").division else {
         panic!()
     };
@@ -490,7 +493,7 @@ fn dcqcn() {
     let Sending::Control(ControlConfig::Dcqcn(d)) = config("dcqcn+win", &[]).nic.control else {
         panic!()
     };
-    assert!(d.window);
+    assert_eq!(d.window, cc::Limit::Rate);
 }
 
 // PRE-36, PRE-34.
@@ -506,7 +509,7 @@ fn timely() {
     let Sending::Control(ControlConfig::Timely(t)) = config("timely+win", &[]).nic.control else {
         panic!()
     };
-    assert!(t.window);
+    assert_eq!(t.window, cc::Limit::Rate);
 }
 
 // PRE-37, PRE-40.
@@ -758,8 +761,9 @@ fn dcqcn_of_the_bfc_paper_is_that_of_its_authors_with_a_window() {
         hai_bps: 2e8,
         min_rate_bps: 1e8,
         clamp_target: true,
-        window: true,
-        fixed_window: true,
+        window: cc::Limit::Bdp,
+        cnp_cycle: true,
+        cnp_class: CnpClass::Control,
         ..DcqcnConfig::paper()
     };
     assert_eq!(dcqcn, expected);
@@ -783,8 +787,7 @@ fn hpcc_and_dctcp_of_the_bfc_papers_curves_are_those_of_a_fork() {
         };
         let expected = HpccConfig {
             max_stage: 0,
-            wai_bytes: 0.0,
-            ai_bps: Some(5e7),
+            wai: Increase::Rate(5e7),
             ..HpccConfig::paper(1e11)
         };
         assert_eq!(hpcc, expected);
@@ -960,7 +963,7 @@ fn variants_of_the_rivals() {
     else {
         panic!()
     };
-    assert_eq!(t.band, PATCHED);
+    assert_eq!(t.patched, Some(PATCHED));
     let set = [
         "scheme.timely.gradient=patched",
         "scheme.timely.patched.beta=0.1",
@@ -968,7 +971,7 @@ fn variants_of_the_rivals() {
     let Sending::Control(ControlConfig::Timely(t)) = config("timely", &set).nic.control else {
         panic!()
     };
-    assert!(matches!(t.band, TimelyBand::Patched { beta: 0.1, .. }));
+    assert!(t.patched.is_some_and(|patched| patched.beta == 0.1));
     let Sending::Control(ControlConfig::Dctcp(d)) =
         config("dctcp", &["scheme.dctcp.window=false"]).nic.control
     else {
@@ -1067,9 +1070,9 @@ fn no_profile() {
         }
         assert!(c.switch.ecn.is_none_or(|ecn| !ecn.replay));
         let real = match c.nic.control {
-            Sending::Control(ControlConfig::Hpcc(c)) => c.ai_bps.is_none(),
-            Sending::Control(ControlConfig::Dcqcn(c)) => !c.fixed_window,
-            Sending::Control(ControlConfig::Timely(c)) => !c.fixed_window,
+            Sending::Control(ControlConfig::Hpcc(c)) => c.wai.rate_bps().is_none(),
+            Sending::Control(ControlConfig::Dcqcn(c)) => c.window != cc::Limit::Bdp,
+            Sending::Control(ControlConfig::Timely(c)) => c.window != cc::Limit::Bdp,
             Sending::Control(ControlConfig::Dctcp(c)) => {
                 c.ai_bps.is_none() && c.min_rate_bps.is_none()
             }
@@ -1103,7 +1106,7 @@ fn swift() {
     let Sending::Control(ControlConfig::Swift(plain)) = plain.nic.control else {
         panic!("{:?}", plain.nic.control);
     };
-    assert_eq!(plain.scaling, None);
+    assert_eq!(plain.fs_range_ps, None);
 }
 
 // PRE-210, PRE-211, PRE-212, SPR-10, SPR-13, SPR-20, SPR-30, SPR-31
@@ -1162,7 +1165,7 @@ fn hosts_take_no_time() {
 fn powertcp() {
     let power = PowerConfig {
         gamma: 0.9,
-        beta: Beta::Rate(6e8),
+        beta: Increase::Rate(6e8),
         eta: 1.0,
         floor: 0.5,
         min_rate_bps: 1e8,
@@ -1186,7 +1189,7 @@ fn powertcp() {
     let Sending::Control(ControlConfig::PowerTcp(flows)) = flows.nic.control else {
         panic!("{:?}", flows.nic.control);
     };
-    assert_eq!(flows.power.beta, Beta::Flows(10));
+    assert_eq!(flows.power.beta, Increase::Flows(10));
 }
 
 /// PRE-220, PRE-222, PRE-223.

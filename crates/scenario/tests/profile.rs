@@ -95,9 +95,12 @@ fn what_it_sets() {
     let Sending::Control(ControlConfig::Hpcc(c)) = &hpcc.nic.control else {
         panic!("{:?}", hpcc.nic.control)
     };
-    assert_eq!((c.max_stage, c.ai_bps, c.min_rate_bps), (0, Some(5e7), 1e9));
+    assert_eq!(
+        (c.max_stage, c.wai.rate_bps(), c.min_rate_bps),
+        (0, Some(5e7), 1e9)
+    );
     // NS3-19
-    assert_eq!(c.telemetry.format, IntFormat::Wire(Layout::new(4, 17)));
+    assert_eq!(c.format, IntFormat::Wire(Layout::new(4, 17)));
     assert!(hpcc.switch.classes[0].int, "pause frames count");
     assert_eq!(
         (hpcc.nic.data_bytes(1000), hpcc.nic.ack_bytes()),

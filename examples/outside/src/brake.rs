@@ -7,31 +7,31 @@ use dataplane::classes::{ClassSet, DATA_CLASS};
 use dataplane::declaration::{Around, Declaration, Spec};
 use dataplane::hop::{Counter, Cx, HopScheme, Outcome, Pipeline, Ports, Site, Step, Steps};
 use dataplane::packet::{Frame, Packet, SchemeNumber, Words};
-use dataplane::param::{Conflict, Param, Values};
+use dataplane::param::{Conflict, Param};
+use dataplane::params;
 use dataplane::sink::Sink;
 
 const FRAME_BYTES: u16 = 64;
 /// All classes of data, as bits.
 const DATA: ClassSet = ClassSet::MAX << DATA_CLASS;
 
-/// The parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Brake {
-    stop_bytes: u64,
+params! {
+    /// The parameters.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Brake {
+        /// Bytes of an ingress above which the neighbour must stop.
+        stop_bytes: u64 = Param::size("stop", 1_000, 1_000_000_000)
+            .default("\"50KB\"", "", "an example"),
+    }
 }
 
-/// The table `[scheme.brake]`.
 impl Spec for Brake {
     const NAME: &'static str = "brake";
-    const PARAMS: &'static [Param] = &[Param::size("stop", 1_000, 1_000_000_000)
-        .default("\"50KB\"", "", "an example")
-        .about("Bytes of an ingress above which the neighbour must stop.")];
+    type Params = Self;
     type Config = Self;
 
-    fn configure(values: &Values, _around: &Around) -> Result<Self, Conflict> {
-        Ok(Self {
-            stop_bytes: values.size("stop"),
-        })
+    fn configure(params: Self, _around: &Around) -> Result<Self, Conflict> {
+        Ok(params)
     }
 }
 

@@ -5,15 +5,21 @@
 //! once per round trip.
 
 use dataplane::cc::{Control, Feedback, Needs, PathInfo, Scheme, floor_window};
-use dataplane::param::{Conflict, Param, Values};
+use dataplane::param::{Conflict, Param};
+use dataplane::params;
 use dataplane::units::{NS, Time};
 
-/// The parameters, the same for all flows.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    target_ps: Time,
-    step_bytes: u64,
-    keep: f64,
+params! {
+    /// The parameters, the same for all flows.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Config {
+        /// Time in queues above which the window shrinks.
+        target_ps: Time = Param::time("target", NS).needed("\"4us\""),
+        /// Bytes by which the window grows in a round trip.
+        step_bytes: u64 = Param::size("step", 1, 1_000_000).default("\"1000B\"", "", "one packet"),
+        /// Part of the window that a decrease keeps.
+        keep: f64 = Param::fraction("keep", 0.01, 0.99).default("0.7", "", "an example"),
+    }
 }
 
 /// The state of one flow. It is small because a network may have a hundred thousand flows.
@@ -25,31 +31,17 @@ pub struct DelayAimd {
 }
 
 /// What the rest of Backwater knows of the scheme. The table `[scheme.delay-aimd]`, its checks and its documentation
-/// follow from `PARAMS`.
+/// follow from the parameters.
 impl Scheme for DelayAimd {
     const NAME: &'static str = "delay-aimd";
     const TITLE: &'static str = "Delay AIMD";
     const ABOUT: &'static str = "A window follows the time that packets spend in queues.";
-    const PARAMS: &'static [Param] = &[
-        Param::time("target", NS)
-            .needed("\"4us\"")
-            .about("Time in queues above which the window shrinks."),
-        Param::size("step", 1, 1_000_000)
-            .default("\"1000B\"", "", "one packet")
-            .about("Bytes by which the window grows in a round trip."),
-        Param::fraction("keep", 0.01, 0.99)
-            .default("0.7", "", "an example")
-            .about("Part of the window that a decrease keeps."),
-    ];
+    type Params = Config;
     /// It needs no ECN marks and no telemetry.
     const NEEDS: Needs = Needs::NOTHING;
 
-    fn configure(values: &Values) -> Result<Config, Conflict> {
-        Ok(Config {
-            target_ps: values.time("target"),
-            step_bytes: values.size("step"),
-            keep: values.number("keep"),
-        })
+    fn configure(params: Config) -> Result<Config, Conflict> {
+        Ok(params)
     }
 }
 

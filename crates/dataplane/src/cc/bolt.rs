@@ -4,22 +4,29 @@
 
 use super::{Ack, Control, Feedback, Needs, PathInfo, Scheme, Sent};
 use crate::packet::{Notice, ramp};
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Param};
 use crate::units::Time;
 
-/// Parameters of Bolt's sender.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SenderConfig {
-    /// Packets by which a window grows in a round trip without tokens of switches.
-    pub ai: f64,
-    /// Share of a window that a loss takes, and a notice if the window is at most one packet.
-    pub md: f64,
-    /// Bytes of a queue that cause no decrease.
-    pub target_queue_bytes: u64,
-    /// Smallest window in bytes.
-    pub min_window_bytes: u64,
-    /// Largest window in bytes. One BDP is always permitted.
-    pub max_window_bytes: u64,
+crate::params! {
+    /// Parameters of Bolt's sender.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct SenderConfig {
+        /// Packets by which a window grows in a round trip without tokens of switches.
+        pub ai: f64 = Param::number("ai", 0.0, 1e3)
+            .default("1.0", "PRE-222", "a packet per round trip (authors' code)"),
+        /// Share that a loss takes, and a notice to a window of at most a packet.
+        pub md: f64 = Param::fraction("md", 0.01, 0.99)
+            .default("0.5", "PRE-222", "(authors' code)"),
+        /// Bytes of a queue that cause no decrease.
+        pub target_queue_bytes: u64 = Param::size("target_queue", 0, 1_000_000_000)
+            .default("\"0B\"", "PRE-222", "an empty queue (authors' code)"),
+        /// Smallest window; below one packet a flow is paced.
+        pub min_window_bytes: u64 = Param::size("min_window", 1, 1_000_000)
+            .default("\"15B\"", "PRE-222", "(authors' code)"),
+        /// Largest window; one BDP is always permitted.
+        pub max_window_bytes: u64 = Param::size("max_window", 1, 1_000_000_000)
+            .default("\"373760B\"", "PRE-222", "256 packets of 1460 B (authors' code)"),
+    }
 }
 
 impl Default for SenderConfig {
@@ -52,40 +59,13 @@ impl Scheme for Bolt {
     const TITLE: &'static str = "Bolt";
     const ABOUT: &'static str =
         "Switches permit increases of a window by packets, and their notices decrease it.";
-    const PARAMS: &'static [Param] = &[
-        Param::number("ai", 0.0, 1e3)
-            .default("1.0", "PRE-222", "a packet per round trip (authors' code)")
-            .about("Packets by which a window grows in a round trip without tokens of switches."),
-        Param::fraction("md", 0.01, 0.99)
-            .default("0.5", "PRE-222", "(authors' code)")
-            .about("Share that a loss takes, and a notice to a window of at most a packet."),
-        Param::size("target_queue", 0, 1_000_000_000)
-            .default("\"0B\"", "PRE-222", "an empty queue (authors' code)")
-            .about("Bytes of a queue that cause no decrease."),
-        Param::size("min_window", 1, 1_000_000)
-            .default("\"15B\"", "PRE-222", "(authors' code)")
-            .about("Smallest window; below one packet a flow is paced."),
-        Param::size("max_window", 1, 1_000_000_000)
-            .default(
-                "\"373760B\"",
-                "PRE-222",
-                "256 packets of 1460 B (authors' code)",
-            )
-            .about("Largest window; one BDP is always permitted."),
-    ];
+    type Params = SenderConfig;
     const NEEDS: Needs = Needs {
         notices: true,
         ..Needs::NOTHING
     };
 
-    fn configure(values: &Values) -> Result<SenderConfig, Conflict> {
-        let config = SenderConfig {
-            ai: values.number("ai"),
-            md: values.number("md"),
-            target_queue_bytes: values.size("target_queue"),
-            min_window_bytes: values.size("min_window"),
-            max_window_bytes: values.size("max_window"),
-        };
+    fn configure(config: SenderConfig) -> Result<SenderConfig, Conflict> {
         if config.min_window_bytes > config.max_window_bytes {
             return Err(Conflict::new(
                 &["min_window", "max_window"],

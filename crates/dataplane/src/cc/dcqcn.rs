@@ -7,54 +7,100 @@
 //! early once they change nothing, so a long silence costs no more than the way back to line rate.
 
 use super::{
-    ARITHMETIC, Control, Feedback, Needs, Notification, PathInfo, Scheme, WINDOW, floor_window,
+    ARITHMETIC, Arithmetic, Control, Feedback, Limit, Needs, Notification, PathInfo, Scheme,
+    WINDOW, floor_window,
 };
-use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param};
 use crate::units::{NEVER, Time};
 
-/// When a DCQCN sender looks at a CNP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CnpReaction {
-    /// The moment it arrives (DCQCN paper).
-    Immediate,
-    /// Timers that sample whether one has arrived since their last tick (a NIC vendor's way).
-    Sampled,
+crate::words! {
+    /// When a DCQCN sender looks at a CNP.
+    pub enum CnpReaction {
+        /// Timers that sample whether one has arrived since their last tick (a NIC vendor's way).
+        Sampled = "sampled",
+        /// The moment it arrives (DCQCN paper).
+        Immediate = "immediate",
+    }
 }
 
-/// DCQCN's parameters (`specs/dcqcn.md`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DcqcnConfig {
-    /// When a CNP acts.
-    pub reaction: CnpReaction,
-    /// α before the first CNP.
-    pub alpha_start: f64,
-    /// With [`CnpReaction::Immediate`]: α rises before the cut, so that the cut knows of it.
-    pub alpha_first: bool,
-    /// Gain of the α estimate.
-    pub g: f64,
-    /// Period of the α timer in ps.
-    pub alpha_timer_ps: Time,
-    /// Period of the rate increase in ps.
-    pub increase_timer_ps: Time,
-    /// Bytes per increase event of the byte counter; `None`: no byte counter.
-    pub byte_counter: Option<u64>,
-    /// Fast-recovery stages F.
-    pub fast_recovery: u32,
-    /// Additive increase in bits per second.
-    pub ai_bps: f64,
-    /// Hyper increase in bits per second.
-    pub hai_bps: f64,
-    /// Lowest rate in bits per second.
-    pub min_rate_bps: f64,
-    /// The sender reduces its rate at most once in this time, in ps. With
-    /// [`CnpReaction::Sampled`] it is the period of the timer that looks for CNPs.
-    pub decrease_interval_ps: Time,
-    /// Set the target to the current rate on every reduction, also on consecutive ones.
-    pub clamp_target: bool,
-    /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
-    pub window: bool,
-    /// With `window`: the limit stays one BDP.
-    pub fixed_window: bool,
+crate::words! {
+    /// The class of CNPs.
+    pub enum CnpClass {
+        /// That of data.
+        Data = "data",
+        /// That of control.
+        Control = "control",
+    }
+}
+
+crate::params! {
+    /// DCQCN's parameters (`specs/dcqcn.md`).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct DcqcnConfig {
+        /// When a CNP acts: at the next tick of the timers, or as it arrives.
+        pub reaction: CnpReaction = Param::word("reaction", CnpReaction::WORDS)
+            .default("\"sampled\"", "PRE-33", "timers look for CNPs (authors' code of HPCC)"),
+        /// α before the first CNP.
+        pub alpha_start: f64 = Param::number("alpha_start", 0.0, 1.0)
+            .default("1.0", "PRE-33", AUTHORS_CODE),
+        /// A CNP raises α before it cuts the rate, not after.
+        pub alpha_first: bool = Param::flag("alpha_first")
+            .default("false", "PRE-33", "known of the DCQCN paper")
+            .without("reaction", &["sampled"], SAMPLED),
+        /// Gain of the α estimate.
+        pub g: f64 = Param::number("g", 1e-6, 1.0)
+            .default("0.00390625", "PRE-33", "1/256 (authors' code of HPCC)"),
+        /// Period of the α timer.
+        pub alpha_timer_ps: Time = Param::time("alpha_timer", 1_000)
+            .default("\"1us\"", "PRE-33", AUTHORS_CODE).in_network(InNetwork::Period),
+        /// Period of the rate increase.
+        pub increase_timer_ps: Time = Param::time("increase_timer", 1_000)
+            .default("\"300us\"", "PRE-33", AUTHORS_CODE).in_network(InNetwork::Period),
+        /// Bytes for each increase event of the byte counter.
+        pub byte_counter: Option<u64> = Param::size("byte_counter", 1, MAX_SIZE_BYTES).or(&["off"])
+            .default("\"off\"", "PRE-33", AUTHORS_CODE),
+        /// Fast-recovery stages F.
+        pub fast_recovery: u32 = Param::count("fast_recovery", 0, 1_000)
+            .default("1", "PRE-33", AUTHORS_CODE),
+        /// Additive increase.
+        pub ai_bps: f64 = Param::rate("ai")
+            .default("\"20Mbps\"", "PRE-33", "at 100 Gbps (authors' code of HPCC)")
+            .in_network(InNetwork::AtRate(100_000_000_000)),
+        /// Hyper increase.
+        pub hai_bps: f64 = Param::rate("hai")
+            .default("\"200Mbps\"", "PRE-33", "at 100 Gbps (authors' code of HPCC)")
+            .in_network(InNetwork::AtRate(100_000_000_000)),
+        /// Lowest rate.
+        pub min_rate_bps: f64 = Param::rate("min_rate")
+            .default("\"100Mbps\"", "PRE-32", AUTHORS_CODE),
+        /// The rate is cut at most once in this time; sampled: the period of the timer that looks
+        /// for CNPs.
+        pub decrease_interval_ps: Time = Param::time("decrease_interval", 0)
+            .default("\"4us\"", "PRE-33", AUTHORS_CODE).in_network(InNetwork::Period),
+        /// Every cut sets the target to the current rate, also the second in a row.
+        pub clamp_target: bool = Param::flag("clamp_target")
+            .default("false", "PRE-33", AUTHORS_CODE),
+        /// Limits bytes in flight to BDP × rate / line rate; `"bdp"`: to one BDP.
+        pub window: Limit = WINDOW,
+        /// Bytes of a CNP; `"on-ack"`: a flag of the ACK instead.
+        pub cnp_bytes: Option<u16> = Param::size("cnp", 1, 1_518).or(&["on-ack"])
+            .default("\"60B\"", "PRE-35", "as an ACK, our choice"),
+        /// Least time between two CNPs of a flow.
+        pub cnp_interval_ps: Time = Param::time("cnp_interval", 0)
+            .default("\"1us\"", "PRE-35", "one per period of the alpha timer, our choice")
+            .in_network(InNetwork::Period).without("cnp", &["on-ack"], ON_ACK),
+        /// Intervals run from a flow's first packet on, and a CNP tells of the marks of the one
+        /// that is over.
+        pub cnp_cycle: bool = Param::flag("cnp_cycle")
+            .default("false", "PRE-35", "the interval begins with a CNP, our choice")
+            .without("cnp", &["on-ack"], ON_ACK),
+        /// Class of CNPs.
+        pub cnp_class: CnpClass = Param::word("cnp_class", CnpClass::WORDS)
+            .default("\"data\"", "PRE-35", "as an ACK (authors' code of HPCC carries it on the ACK)")
+            .without("cnp", &["on-ack"], ON_ACK),
+        /// Real numbers, or whole bits per second as in the ns-3 simulator.
+        pub arithmetic: Arithmetic = ARITHMETIC,
+    }
 }
 
 /// State of one flow.
@@ -95,132 +141,31 @@ impl Scheme for Dcqcn {
     const TITLE: &'static str = "DCQCN";
     const ABOUT: &'static str =
         "A rate that notifications of marked packets cut, and timers raise again.";
+    type Params = DcqcnConfig;
     // DCQCN-21, DCQCN-22
-    const PARAMS: &'static [Param] = &[
-        Param::word("reaction", &["sampled", "immediate"])
-            .default(
-                "\"sampled\"",
-                "PRE-33",
-                "timers look for CNPs (authors' code of HPCC)",
-            )
-            .about("When a CNP acts: at the next tick of the timers, or as it arrives."),
-        Param::number("alpha_start", 0.0, 1.0)
-            .default("1.0", "PRE-33", AUTHORS_CODE)
-            .about("α before the first CNP."),
-        Param::flag("alpha_first")
-            .default("false", "PRE-33", "known of the DCQCN paper")
-            .about("A CNP raises α before it cuts the rate, not after.")
-            .without("reaction", &["sampled"], SAMPLED),
-        Param::number("g", 1e-6, 1.0)
-            .default("0.00390625", "PRE-33", "1/256 (authors' code of HPCC)")
-            .about("Gain of the α estimate."),
-        Param::time("alpha_timer", 1_000)
-            .default("\"1us\"", "PRE-33", AUTHORS_CODE)
-            .about("Period of the α timer.")
-            .in_network(InNetwork::Period),
-        Param::time("increase_timer", 1_000)
-            .default("\"300us\"", "PRE-33", AUTHORS_CODE)
-            .about("Period of the rate increase.")
-            .in_network(InNetwork::Period),
-        Param::size("byte_counter", 1, MAX_SIZE_BYTES)
-            .or(&["off"])
-            .default("\"off\"", "PRE-33", AUTHORS_CODE)
-            .about("Bytes for each increase event of the byte counter."),
-        Param::count("fast_recovery", 0, 1_000)
-            .default("1", "PRE-33", AUTHORS_CODE)
-            .about("Fast-recovery stages F."),
-        Param::rate("ai")
-            .default(
-                "\"20Mbps\"",
-                "PRE-33",
-                "at 100 Gbps (authors' code of HPCC)",
-            )
-            .about("Additive increase.")
-            .in_network(InNetwork::AtRate(100_000_000_000)),
-        Param::rate("hai")
-            .default(
-                "\"200Mbps\"",
-                "PRE-33",
-                "at 100 Gbps (authors' code of HPCC)",
-            )
-            .about("Hyper increase.")
-            .in_network(InNetwork::AtRate(100_000_000_000)),
-        Param::rate("min_rate")
-            .default("\"100Mbps\"", "PRE-32", AUTHORS_CODE)
-            .about("Lowest rate."),
-        Param::time("decrease_interval", 0)
-            .default("\"4us\"", "PRE-33", AUTHORS_CODE)
-            .about("The rate is cut at most once in this time; sampled: the period of the timer that looks for CNPs.")
-            .in_network(InNetwork::Period),
-        Param::flag("clamp_target")
-            .default("false", "PRE-33", AUTHORS_CODE)
-            .about("Every cut sets the target to the current rate, also the second in a row."),
-        WINDOW,
-        Param::size("cnp", 1, 1_518)
-            .or(&["on-ack"])
-            .default("\"60B\"", "PRE-35", "as an ACK, our choice")
-            .about("Bytes of a CNP; `\"on-ack\"`: a flag of the ACK instead."),
-        Param::time("cnp_interval", 0)
-            .default(
-                "\"1us\"",
-                "PRE-35",
-                "one per period of the alpha timer, our choice",
-            )
-            .about("Least time between two CNPs of a flow.")
-            .in_network(InNetwork::Period)
-            .without("cnp", &["on-ack"], ON_ACK),
-        Param::flag("cnp_cycle")
-            .default("false", "PRE-35", "the interval begins with a CNP, our choice")
-            .about("Intervals run from a flow's first packet on, and a CNP tells of the marks of the one that is over.")
-            .without("cnp", &["on-ack"], ON_ACK),
-        Param::word("cnp_class", &["data", "control"])
-            .default(
-                "\"data\"",
-                "PRE-35",
-                "as an ACK (authors' code of HPCC carries it on the ACK)",
-            )
-            .about("Class of CNPs.")
-            .without("cnp", &["on-ack"], ON_ACK),
-        ARITHMETIC,
-    ];
     const NEEDS: Needs = Needs {
         ecn: true,
         cnp: true,
         ..Needs::NOTHING
     };
 
-    fn configure(values: &Values) -> Result<DcqcnConfig, Conflict> {
-        Ok(DcqcnConfig {
-            reaction: match values.word("reaction") {
-                "immediate" => CnpReaction::Immediate,
-                _ => CnpReaction::Sampled,
-            },
-            alpha_start: values.number("alpha_start"),
-            alpha_first: values.some_flag("alpha_first").unwrap_or(false),
-            g: values.number("g"),
-            alpha_timer_ps: values.time("alpha_timer"),
-            increase_timer_ps: values.time("increase_timer"),
-            byte_counter: values.some_size("byte_counter"),
-            fast_recovery: values.count("fast_recovery") as u32,
-            ai_bps: values.rate("ai") as f64,
-            hai_bps: values.rate("hai") as f64,
-            min_rate_bps: values.rate("min_rate") as f64,
-            decrease_interval_ps: values.time("decrease_interval"),
-            clamp_target: values.flag("clamp_target"),
-            window: values.some_flag("window").unwrap_or(true),
-            fixed_window: values.is("window", "bdp"),
-        })
+    fn configure(config: DcqcnConfig) -> Result<DcqcnConfig, Conflict> {
+        Ok(config)
+    }
+
+    fn whole_rates(config: &DcqcnConfig) -> Option<bool> {
+        Some(config.arithmetic == Arithmetic::Integer)
     }
 
     // NS3-23
-    fn notification(values: &Values) -> Option<Notification> {
-        Some(match values.some_size("cnp") {
+    fn notification(config: &DcqcnConfig) -> Option<Notification> {
+        Some(match config.cnp_bytes {
             None => Notification::OnAck,
             Some(bytes) => Notification::Frames {
-                interval_ps: values.time("cnp_interval"),
-                bytes: bytes as u16,
-                cycle: values.flag("cnp_cycle"),
-                control: values.is("cnp_class", "control"),
+                interval_ps: config.cnp_interval_ps,
+                bytes,
+                cycle: config.cnp_cycle,
+                control: config.cnp_class == CnpClass::Control,
             },
         })
     }
@@ -291,14 +236,14 @@ impl Control for Dcqcn {
 
     #[inline]
     fn window(&mut self, config: &DcqcnConfig, path: &PathInfo, now: Time) -> u64 {
-        if !config.window {
-            return u64::MAX;
+        match config.window {
+            Limit::None => u64::MAX,
+            Limit::Bdp => floor_window(path.initial_window_bytes()), // NS3-33
+            Limit::Rate => {
+                self.advance(config, path, now);
+                floor_window(path.initial_window_bytes() * (self.rate_bps / path.line_bps)) // DCQCN-20
+            }
         }
-        if config.fixed_window {
-            return floor_window(path.initial_window_bytes()); // NS3-33
-        }
-        self.advance(config, path, now);
-        floor_window(path.initial_window_bytes() * (self.rate_bps / path.line_bps)) // DCQCN-20
     }
 
     /// The next tick that may open the window; [`NEVER`]: none will.
@@ -307,7 +252,7 @@ impl Control for Dcqcn {
     fn rises_ps(&self, config: &DcqcnConfig, path: &PathInfo) -> Time {
         let target_grows =
             self.target_bps < path.line_bps && (config.ai_bps > 0.0 || config.hai_bps > 0.0);
-        let follows = config.window && !config.fixed_window;
+        let follows = config.window == Limit::Rate;
         if follows && (target_grows || self.rate_bps < self.target_bps) {
             self.increase_at_ps
         } else {

@@ -2,26 +2,36 @@
 //! `specs/dctcp.md`).
 
 use super::{
-    ARITHMETIC_OF_A_WINDOW, Ack, Control, Feedback, Needs, PathInfo, Scheme, floor_window,
+    ARITHMETIC, Ack, Arithmetic, Control, Feedback, Needs, PathInfo, Scheme, floor_window,
 };
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Param};
 use crate::units::Time;
 
-/// DCTCP's parameters (`specs/dctcp.md`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DctcpConfig {
-    /// Gain of the α estimate.
-    pub g: f64,
-    /// Start with one BDP (false) or in slow start from `initial_packets` (true).
-    pub slow_start: bool,
-    /// Initial window in packets when slow start is on.
-    pub initial_packets: u32,
-    /// Additive increase per round trip as a rate in bits per second; `None`: one packet.
-    pub ai_bps: Option<f64>,
-    /// Lowest rate in bits per second; `None`: one packet per round trip.
-    pub min_rate_bps: Option<f64>,
-    /// Limit the bytes in flight to the window; false: it only sets the rate.
-    pub window: bool,
+crate::params! {
+    /// DCTCP's parameters (`specs/dctcp.md`).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct DctcpConfig {
+        /// Gain of the α estimate.
+        pub g: f64 = Param::number("g", 1e-6, 1.0)
+            .default("0.0625", "PRE-37", "1/16 (authors' code of HPCC)"),
+        /// Flows begin in slow start from `initial_packets`, else with one BDP.
+        pub slow_start: bool = Param::flag("slow_start")
+            .default("false", "PRE-37", "flows start with one BDP (BFC paper 6.2.1)"),
+        /// Packets of the first window of slow start.
+        pub initial_packets: u32 = Param::count("initial_packets", 1, 100_000)
+            .default("10", "PRE-37", "of slow start (BFC paper A.6)"),
+        /// Additive increase per round trip: a rate, or one packet.
+        pub ai_bps: Option<f64> = Param::rate("ai").or(&["packet"])
+            .default("\"packet\"", "PRE-84", "one packet more per round trip (DCTCP paper)"),
+        /// Lowest rate; `"packet"`: one packet per round trip.
+        pub min_rate_bps: Option<f64> = Param::rate("min_rate").or(&["packet"])
+            .default("\"packet\"", "PRE-84", "one packet per round trip (DCTCP paper)"),
+        /// Real numbers, or whole bits per second as in the ns-3 simulator.
+        pub arithmetic: Arithmetic =
+            ARITHMETIC.default("\"real\"", "PRE-83", "real numbers, a window"),
+        /// The window limits bytes in flight; `false`: it only sets the rate.
+        pub window: bool = Param::flag("window").default("true", "PRE-63", "DCTCP is a window"),
+    }
 }
 
 /// State of one flow.
@@ -49,57 +59,19 @@ impl Scheme for Dctcp {
     const NAME: &'static str = "dctcp";
     const TITLE: &'static str = "DCTCP";
     const ABOUT: &'static str = "A window that shrinks by half of the share of marked bytes.";
+    type Params = DctcpConfig;
     // DCTCP-13, DCTCP-14
-    const PARAMS: &'static [Param] = &[
-        Param::number("g", 1e-6, 1.0)
-            .default("0.0625", "PRE-37", "1/16 (authors' code of HPCC)")
-            .about("Gain of the α estimate."),
-        Param::flag("slow_start")
-            .default(
-                "false",
-                "PRE-37",
-                "flows start with one BDP (BFC paper 6.2.1)",
-            )
-            .about("Flows begin in slow start from `initial_packets`, else with one BDP."),
-        Param::count("initial_packets", 1, 100_000)
-            .default("10", "PRE-37", "of slow start (BFC paper A.6)")
-            .about("Packets of the first window of slow start."),
-        Param::rate("ai")
-            .or(&["packet"])
-            .default(
-                "\"packet\"",
-                "PRE-84",
-                "one packet more per round trip (DCTCP paper)",
-            )
-            .about("Additive increase per round trip: a rate, or one packet."),
-        Param::rate("min_rate")
-            .or(&["packet"])
-            .default(
-                "\"packet\"",
-                "PRE-84",
-                "one packet per round trip (DCTCP paper)",
-            )
-            .about("Lowest rate; `\"packet\"`: one packet per round trip."),
-        ARITHMETIC_OF_A_WINDOW,
-        Param::flag("window")
-            .default("true", "PRE-63", "DCTCP is a window")
-            .about("The window limits bytes in flight; `false`: it only sets the rate."),
-    ];
     const NEEDS: Needs = Needs {
         ecn: true,
         ..Needs::NOTHING
     };
 
-    fn configure(values: &Values) -> Result<DctcpConfig, Conflict> {
-        let rate = |key| values.some_rate(key).map(|bps| bps as f64);
-        Ok(DctcpConfig {
-            g: values.number("g"),
-            slow_start: values.flag("slow_start"),
-            initial_packets: values.count("initial_packets") as u32,
-            ai_bps: rate("ai"),
-            min_rate_bps: rate("min_rate"),
-            window: values.flag("window"),
-        })
+    fn configure(config: DctcpConfig) -> Result<DctcpConfig, Conflict> {
+        Ok(config)
+    }
+
+    fn whole_rates(config: &DctcpConfig) -> Option<bool> {
+        Some(config.arithmetic == Arithmetic::Integer)
     }
 }
 

@@ -5,16 +5,20 @@
 //! The rules are in `specs/bfc.md`.
 
 use super::{Control, Feedback, Needs, PathInfo, Scheme, floor_window};
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Param};
 use crate::units::Time;
 
-/// Parameters of the delay window (`specs/bfc.md`, BFC-34).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DelayWindowConfig {
-    /// Target in base RTTs.
-    pub target: f64,
-    /// The window never exceeds what the line sends in the target.
-    pub capped: bool,
+crate::params! {
+    /// Parameters of the delay window (`specs/bfc.md`, BFC-34).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct DelayWindowConfig {
+        /// The round trip that the window is steered to, in base round trips.
+        pub target: f64 = Param::number("target", 1.0, 1e6)
+            .default("2.5", "PRE-55", "in base RTTs (BFC paper A.1)"),
+        /// The window never exceeds what the line sends in the target.
+        pub capped: bool = Param::flag("capped")
+            .default("true", "PRE-55", "at what the line sends in the target, our choice"),
+    }
 }
 
 /// The window of one flow.
@@ -30,25 +34,11 @@ impl Scheme for DelayWindow {
     const TITLE: &'static str = "the delay window";
     const ABOUT: &'static str =
         "A window that keeps the round trip near a target far above the base.";
-    const PARAMS: &'static [Param] = &[
-        Param::number("target", 1.0, 1e6)
-            .default("2.5", "PRE-55", "in base RTTs (BFC paper A.1)")
-            .about("The round trip that the window is steered to, in base round trips."),
-        Param::flag("capped")
-            .default(
-                "true",
-                "PRE-55",
-                "at what the line sends in the target, our choice",
-            )
-            .about("The window never exceeds what the line sends in the target."),
-    ];
+    type Params = DelayWindowConfig;
     const NEEDS: Needs = Needs::NOTHING;
 
-    fn configure(values: &Values) -> Result<DelayWindowConfig, Conflict> {
-        Ok(DelayWindowConfig {
-            target: values.number("target"),
-            capped: values.flag("capped"),
-        })
+    fn configure(config: DelayWindowConfig) -> Result<DelayWindowConfig, Conflict> {
+        Ok(config)
     }
 }
 

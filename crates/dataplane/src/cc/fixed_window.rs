@@ -2,14 +2,17 @@
 //! flight.
 
 use super::{Control, Feedback, Needs, PathInfo, Scheme};
-use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Conflict, MAX_SIZE_BYTES, Param};
 use crate::units::Time;
 
-/// Parameters of the fixed window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FixedWindowConfig {
-    /// Bytes in flight; `None`: BDP of the path.
-    pub window: Option<u64>,
+crate::params! {
+    /// Parameters of the fixed window.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct FixedWindowConfig {
+        /// Bytes in flight; `"bdp"`: one BDP of the path.
+        pub window: Option<u64> = Param::size("window", 1, MAX_SIZE_BYTES).or(&["bdp"])
+            .default("\"bdp\"", "PRE-30", "one BDP of the base RTT (BFC paper 6.2.1, Ideal-FQ)"),
+    }
 }
 
 /// The window of one flow.
@@ -23,20 +26,11 @@ impl Scheme for FixedWindow {
     const TITLE: &'static str = "a fixed window";
     const ABOUT: &'static str =
         "A flow sends as fast as its port while fewer bytes than a fixed window are in flight.";
-    const PARAMS: &'static [Param] = &[Param::size("window", 1, MAX_SIZE_BYTES)
-        .or(&["bdp"])
-        .default(
-            "\"bdp\"",
-            "PRE-30",
-            "one BDP of the base RTT (BFC paper 6.2.1, Ideal-FQ)",
-        )
-        .about("Bytes in flight; `\"bdp\"`: one BDP of the path.")];
+    type Params = FixedWindowConfig;
     const NEEDS: Needs = Needs::NOTHING;
 
-    fn configure(values: &Values) -> Result<FixedWindowConfig, Conflict> {
-        Ok(FixedWindowConfig {
-            window: values.some_size("window"),
-        })
+    fn configure(config: FixedWindowConfig) -> Result<FixedWindowConfig, Conflict> {
+        Ok(config)
     }
 }
 

@@ -14,28 +14,40 @@ mod registers;
 
 use std::sync::Arc;
 
-use super::{ADDITIVE_INCREASE, Ack, Control, Feedback, Needs, PathInfo, Scheme, floor_window};
-use crate::int::{Counter, IntConfig, IntFormat, IntHop, MAX_HOPS, Telemetry};
-use crate::param::{Conflict, Param, Values};
+use super::{
+    ADDITIVE_INCREASE, Ack, Control, Feedback, Increase, Needs, PathInfo, Scheme, floor_window,
+};
+use crate::int::{Counter, IntFormat, IntHop, MAX_HOPS, Telemetry};
+use crate::param::{Conflict, Field, Param, Value};
 use crate::units::Time;
 use registers::Registers;
 
 pub use fixed::Constants;
 pub use reciprocals::Reciprocals;
 
-/// When HPCC changes its window, and from what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reaction {
-    /// On every ACK, from a reference that changes once per round trip (Algorithm 1).
-    #[default]
-    Combined,
-    /// On every ACK, from the last window.
-    PerAck,
-    /// On the ACK of the first packet sent after the last change only.
-    PerRtt,
+crate::words! {
+    /// When HPCC changes its window, and from what.
+    pub enum Reaction {
+        /// On every ACK, from a reference that changes once per round trip (Algorithm 1).
+        Combined = "combined",
+        /// On every ACK, from the last window.
+        PerAck = "per-ack",
+        /// On the ACK of the first packet sent after the last change only.
+        PerRtt = "per-rtt",
+    }
 }
 
-/// How HPCC divides by U/η.
+crate::words! {
+    /// How HPCC divides by U/η.
+    pub enum DivisionBy {
+        /// Exactly.
+        Number = "exact",
+        /// By a table of reciprocals.
+        Table = "table",
+    }
+}
+
+/// How HPCC divides by U/η, with the table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Division {
     /// As numbers are divided.
@@ -45,44 +57,99 @@ pub enum Division {
     Table(Arc<Reciprocals>),
 }
 
-/// The numbers that HPCC computes with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// Real numbers.
-    #[default]
-    Real,
-    /// Fixed point, as in the circuits of `hardware/hpcc` (HPCC-41). It needs the telemetry of
-    /// [`IntFormat::Wire`] and a [`Division::Table`].
-    Fixed,
+/// The table for this largest error; exact without it.
+impl Field for Division {
+    fn of(value: Option<&Value>) -> Self {
+        Option::of(value).map_or(Self::Exact, |epsilon| {
+            Self::Table(Arc::new(Reciprocals::new(epsilon)))
+        })
+    }
 }
 
-/// HPCC's parameters (`specs/hpcc.md`).
-#[derive(Clone, Debug, PartialEq)]
-pub struct HpccConfig {
-    /// Target utilisation η.
-    pub eta: f64,
-    /// Additive-increase stages before a multiplicative step (maxStage).
-    pub max_stage: u32,
-    /// Additive increase in bytes (W_AI).
-    pub wai_bytes: f64,
-    /// The same as a rate in bits per second, W_AI / T; where given it replaces `wai_bytes`.
-    pub ai_bps: Option<f64>,
-    /// W_AI by the rule of thumb for this many flows on a link, in the place of `wai_bytes`.
-    pub wai_flows: Option<u32>,
-    /// Lowest rate in bits per second.
-    pub min_rate_bps: f64,
-    /// How the switches write telemetry, and of which bytes.
-    pub telemetry: IntConfig,
-    /// When the window changes.
-    pub reaction: Reaction,
-    /// A window per link, and the flow's window as their α-mean; infinity: as the smallest.
-    pub alpha: Option<f64>,
-    /// How the window is divided.
-    pub division: Division,
-    /// Links without a queue are left out, but once per round trip.
-    pub sample_feedback: bool,
-    /// Real numbers or fixed point.
-    pub arithmetic: Arithmetic,
+crate::words! {
+    /// The numbers that HPCC computes with.
+    pub enum Arithmetic {
+        /// Real numbers.
+        Real = "real",
+        /// Whole bits per second, as in the ns-3 simulator.
+        Integer = "integer",
+        /// Fixed point, as in the circuits of `hardware/hpcc` (HPCC-41). It needs the telemetry of
+        /// [`IntFormat::Wire`] and a [`Division::Table`].
+        Fixed = "fixed",
+    }
+}
+
+crate::words! {
+    /// Which bytes switches count in telemetry.
+    pub enum Counted {
+        /// Those that leave.
+        Sent = "tx",
+        /// Those that join the queue.
+        Arrived = "rx",
+    }
+}
+
+/// A window per link, and the flow's window as their α-mean; infinity: as the smallest. `None`: one window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fairness(pub Option<f64>);
+
+impl Field for Fairness {
+    fn of(value: Option<&Value>) -> Self {
+        match value {
+            Some(Value::Word("max-min")) => Self(Some(f64::INFINITY)),
+            other => Self(Option::of(other)),
+        }
+    }
+}
+
+crate::params! {
+    /// HPCC's parameters (`specs/hpcc.md`).
+    // HPCC-21, HPCC-22
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct HpccConfig {
+        /// Target utilisation η of a link.
+        pub eta: f64 = Param::fraction("eta", 0.01, 1.0).default("0.95", "PRE-31", "(HPCC paper 5.1)"),
+        /// Additive-increase stages before a multiplicative step.
+        pub max_stage: u32 = Param::count("max_stage", 0, 1_000)
+            .default("5", "PRE-31", "(HPCC paper 5.1)"),
+        /// Additive increase: a size, the rate that sends it in T, or the flows on a link of the
+        /// rule of thumb.
+        pub wai: Increase = Param::either("wai", ADDITIVE_INCREASE)
+            .default("\"80B\"", "PRE-31", "(HPCC paper 5.1)"),
+        /// Real numbers, whole bits per second as in the ns-3 simulator, or the fixed point of a
+        /// NIC's circuit.
+        pub arithmetic: Arithmetic = Param::word("arithmetic", Arithmetic::WORDS)
+            .default("\"real\"", "PRE-83", "real numbers, a window"),
+        /// Lowest rate.
+        pub min_rate_bps: f64 = Param::rate("min_rate")
+            .default("\"100Mbps\"", "PRE-32", "(authors' code of HPCC)"),
+        /// When the window changes, and from what.
+        pub reaction: Reaction = Param::word("reaction", Reaction::WORDS)
+            .default(
+                "\"combined\"",
+                "PRE-71",
+                "per ACK from a reference of the round trip (HPCC paper 3.2)",
+            ),
+        /// Which bytes switches count in telemetry: those that leave, or those that join the queue.
+        pub counted: Counted = Param::word("rate", Counted::WORDS)
+            .default("\"tx\"", "PRE-71", "what a port sends, not what it gets (HPCC paper 3.4)"),
+        /// A window for each link, and the flow's as their α-mean; `"max-min"`: the smallest.
+        pub alpha: Fairness = Param::number("alpha_fair", 0.05, 100.0).or(&["off", "max-min"])
+            .default("\"off\"", "PRE-71", "one window, of the fullest link (HPCC paper 3.2)"),
+        /// How the window is divided: exactly, or by a table of reciprocals.
+        pub division_by: DivisionBy = Param::word("division", DivisionBy::WORDS)
+            .default("\"exact\"", "PRE-71", "no look-up table, our choice"),
+        /// Error of the table.
+        pub division: Division = Param::fraction("epsilon", 0.0001, 0.5)
+            .default("0.01", "PRE-71", "of the \"table\"; it then takes 9 KB (HPCC paper 4.3)")
+            .with("division", &["table"], "`division` is not \"table\""),
+        /// Links without a queue are left out, but once per round trip.
+        pub sample_feedback: bool = Param::flag("sample_feedback")
+            .default("false", "PRE-71", "every ACK counts for every link (HPCC paper 3.2)"),
+    } + {
+        /// How switches write telemetry.
+        pub format: IntFormat = IntFormat::Exact,
+    }
 }
 
 impl HpccConfig {
@@ -90,17 +157,16 @@ impl HpccConfig {
     #[inline]
     #[must_use]
     pub fn additive_bytes(&self, path: &PathInfo) -> f64 {
-        match (self.ai_bps, self.wai_flows) {
-            (Some(bps), _) => path.bytes_per_rtt(bps), // NS3-34
-            (None, None) => self.wai_bytes,
-            (None, Some(n)) => Self::rule_of_thumb_wai(path.initial_window_bytes(), self.eta, n),
+        match self.wai {
+            Increase::Flows(n) => Self::rule_of_thumb_wai(path.initial_window_bytes(), self.eta, n),
+            other => other.bytes(path), // NS3-34
         }
     }
 
     /// The constants of fixed point on this path and its table of reciprocals; `None`: real numbers.
     #[inline]
     fn fixed(&self, path: &PathInfo) -> Option<(Constants, &Reciprocals)> {
-        match (self.arithmetic, &self.division, self.telemetry.format) {
+        match (self.arithmetic, &self.division, self.format) {
             (Arithmetic::Fixed, Division::Table(table), IntFormat::Wire(layout)) => {
                 Some((Constants::new(self, path, layout), table))
             }
@@ -115,13 +181,6 @@ impl HpccConfig {
         initial_window_bytes * (1.0 - eta) / f64::from(flows.max(1)) // HPCC-23
     }
 }
-
-/// Real numbers, the whole numbers of ns-3, or the fixed point of the circuits.
-const ARITHMETIC: Param = Param::word("arithmetic", &["real", "integer", "fixed"])
-    .default("\"real\"", "PRE-83", "real numbers, a window")
-    .about(
-        "Real numbers, whole bits per second as in the ns-3 simulator, or the fixed point of a NIC's circuit.",
-    );
 
 /// State of one flow.
 #[derive(Clone, Debug)]
@@ -161,108 +220,15 @@ impl Scheme for Hpcc {
     const ABOUT: &'static str =
         "A window from the telemetry of the fullest link of the path (Algorithm 1).";
     // HPCC-21, HPCC-22
-    const PARAMS: &'static [Param] = &[
-        Param::fraction("eta", 0.01, 1.0)
-            .default("0.95", "PRE-31", "(HPCC paper 5.1)")
-            .about("Target utilisation η of a link."),
-        Param::count("max_stage", 0, 1_000)
-            .default("5", "PRE-31", "(HPCC paper 5.1)")
-            .about("Additive-increase stages before a multiplicative step."),
-        Param::either(
-            "wai",
-            ADDITIVE_INCREASE,
-        )
-        .default("\"80B\"", "PRE-31", "(HPCC paper 5.1)")
-        .about(
-            "Additive increase: a size, the rate that sends it in T, or the flows on a link of the rule of thumb.",
-        ),
-        ARITHMETIC,
-        Param::rate("min_rate")
-            .default("\"100Mbps\"", "PRE-32", "(authors' code of HPCC)")
-            .about("Lowest rate."),
-        Param::word("reaction", &["combined", "per-ack", "per-rtt"])
-            .default(
-                "\"combined\"",
-                "PRE-71",
-                "per ACK from a reference of the round trip (HPCC paper 3.2)",
-            )
-            .about("When the window changes, and from what."),
-        Param::word("rate", &["tx", "rx"])
-            .default(
-                "\"tx\"",
-                "PRE-71",
-                "what a port sends, not what it gets (HPCC paper 3.4)",
-            )
-            .about("Which bytes switches count in telemetry: those that leave, or those that join the queue."),
-        Param::number("alpha_fair", 0.05, 100.0)
-            .or(&["off", "max-min"])
-            .default(
-                "\"off\"",
-                "PRE-71",
-                "one window, of the fullest link (HPCC paper 3.2)",
-            )
-            .about("A window for each link, and the flow's as their α-mean; `\"max-min\"`: the smallest."),
-        Param::word("division", &["exact", "table"])
-            .default("\"exact\"", "PRE-71", "no look-up table, our choice")
-            .about("How the window is divided: exactly, or by a table of reciprocals."),
-        Param::fraction("epsilon", 0.0001, 0.5)
-            .default(
-                "0.01",
-                "PRE-71",
-                "of the \"table\"; it then takes 9 KB (HPCC paper 4.3)",
-            )
-            .about("Error of the table.")
-            .with("division", &["table"], "`division` is not \"table\""),
-        Param::flag("sample_feedback")
-            .default(
-                "false",
-                "PRE-71",
-                "every ACK counts for every link (HPCC paper 3.2)",
-            )
-            .about("Links without a queue are left out, but once per round trip."),
-    ];
+    type Params = HpccConfig;
     const NEEDS: Needs = Needs {
         int: true,
         ..Needs::NOTHING
     };
 
-    fn configure(values: &Values) -> Result<HpccConfig, Conflict> {
-        let config = HpccConfig {
-            eta: values.number("eta"),
-            max_stage: values.count("max_stage") as u32,
-            wai_bytes: values.some_size("wai").unwrap_or(0) as f64,
-            ai_bps: values.some_rate("wai").map(|bps| bps as f64), // NS3-34
-            wai_flows: values.some_counted("wai").map(|flows| flows as u32),
-            min_rate_bps: values.rate("min_rate") as f64,
-            telemetry: IntConfig {
-                format: IntFormat::Exact,
-                counter: match values.word("rate") {
-                    "rx" => Counter::Arrived,
-                    _ => Counter::Sent,
-                },
-            },
-            reaction: match values.word("reaction") {
-                "per-ack" => Reaction::PerAck,
-                "per-rtt" => Reaction::PerRtt,
-                _ => Reaction::Combined,
-            },
-            alpha: match values.some_word("alpha_fair") {
-                Some("max-min") => Some(f64::INFINITY),
-                Some(_) => None,
-                None => values.some_number("alpha_fair"),
-            },
-            division: match values.some_number("epsilon") {
-                Some(epsilon) => Division::Table(Arc::new(Reciprocals::new(epsilon))),
-                None => Division::Exact,
-            },
-            sample_feedback: values.flag("sample_feedback"),
-            arithmetic: match values.word("arithmetic") {
-                "fixed" => Arithmetic::Fixed,
-                _ => Arithmetic::Real,
-            },
-        };
+    fn configure(config: HpccConfig) -> Result<HpccConfig, Conflict> {
         let is_plain = config.reaction == Reaction::Combined
-            && config.alpha.is_none()
+            && config.alpha == Fairness(None)
             && !config.sample_feedback;
         if config.arithmetic == Arithmetic::Fixed
             && !(is_plain && matches!(config.division, Division::Table(_)))
@@ -276,12 +242,19 @@ impl Scheme for Hpcc {
         Ok(config)
     }
 
+    fn whole_rates(config: &HpccConfig) -> Option<bool> {
+        Some(config.arithmetic == Arithmetic::Integer)
+    }
+
     fn counter(config: &HpccConfig) -> Counter {
-        config.telemetry.counter
+        match config.counted {
+            Counted::Sent => Counter::Sent,
+            Counted::Arrived => Counter::Arrived,
+        }
     }
 
     fn with_telemetry(mut config: HpccConfig, format: IntFormat) -> HpccConfig {
-        config.telemetry.format = format;
+        config.format = format;
         config
     }
 
@@ -385,7 +358,7 @@ impl Hpcc {
         self.links[..hops.len()].copy_from_slice(hops);
         self.hops = hops.len() as u8;
         self.path = stack.path;
-        if let Some(alpha) = config.alpha {
+        if let Fairness(Some(alpha)) = config.alpha {
             // HPCC-32
             let registers = Registers::new(alpha, hops.len(), self.window_bytes);
             match &mut self.registers {
@@ -564,7 +537,7 @@ impl Reading {
     #[inline]
     fn new(config: &HpccConfig, path: &PathInfo, newer: bool) -> Self {
         Self {
-            format: config.telemetry.format,
+            format: config.format,
             skip_empty: config.sample_feedback && !newer, // HPCC-38
             base_rtt_ps: path.base_rtt_ps.max(1) as f64,  // HPCC-08
         }

@@ -1,12 +1,14 @@
 //! No congestion control: a flow sends as fast as its port, without a window.
 
 use super::{Control, Feedback, Needs, PathInfo, Scheme};
-use crate::param::{Conflict, Param, Values};
+use crate::param::Conflict;
 use crate::units::Time;
 
-/// It has no parameters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LineRateConfig;
+crate::params! {
+    /// It has no parameters.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct LineRateConfig;
+}
 
 /// A flow has no state.
 #[derive(Clone, Copy, Debug)]
@@ -16,15 +18,15 @@ impl Scheme for LineRate {
     const NAME: &'static str = "line-rate";
     const TITLE: &'static str = "line rate";
     const ABOUT: &'static str = "A flow sends as fast as its port, without a window.";
-    const PARAMS: &'static [Param] = &[];
+    type Params = LineRateConfig;
     const NEEDS: Needs = Needs {
         path: false,
         limits: false,
         ..Needs::NOTHING
     };
 
-    fn configure(_values: &Values) -> Result<LineRateConfig, Conflict> {
-        Ok(LineRateConfig)
+    fn configure(config: LineRateConfig) -> Result<LineRateConfig, Conflict> {
+        Ok(config)
     }
 }
 

@@ -24,7 +24,7 @@ use std::fmt::Debug;
 
 use crate::added::List;
 use crate::int::{Counter, IntFormat};
-use crate::param::{Conflict, Kind, MAX_RATE_BPS, Param, Values};
+use crate::param::{Conflict, Field, Kind, MAX_RATE_BPS, Param, Params, Value, Values};
 use crate::units::{NEVER, Time};
 pub use feedback::{Ack, Feedback, Loss, Sent};
 pub use mixed::{Mixed, PerClass};
@@ -109,19 +109,24 @@ pub trait Scheme: Control {
     const TITLE: &'static str;
     /// What it does, in one sentence.
     const ABOUT: &'static str;
-    /// Its parameters.
-    const PARAMS: &'static [Param];
+    /// Its parameters ([`params!`](crate::params)); often they are the configuration.
+    type Params: Params;
     /// What it needs of switches and receivers.
     const NEEDS: Needs;
 
-    /// The configuration that values of [`Self::PARAMS`] make.
+    /// Returns the configuration for values of its parameters.
     ///
     /// # Errors
-    /// Values that cannot go together.
-    fn configure(values: &Values) -> Result<Self::Config, Conflict>;
+    /// Values that contradict each other.
+    fn configure(params: Self::Params) -> Result<Self::Config, Conflict>;
 
-    /// How receivers notify its flows of marks, where they do.
-    fn notification(_values: &Values) -> Option<Notification> {
+    /// Returns how receivers notify its flows of marks, if they do.
+    fn notification(_config: &Self::Config) -> Option<Notification> {
+        None
+    }
+
+    /// Returns true if it computes with integer rates; `None`: it has no such option.
+    fn whole_rates(_config: &Self::Config) -> Option<bool> {
         None
     }
 
@@ -141,13 +146,91 @@ pub trait Scheme: Control {
     }
 }
 
-/// Whether whole numbers take the place of real ones, as in the ns-3 simulator ([`crate::ns3`]).
-pub(crate) const ARITHMETIC: Param = Param::word("arithmetic", &["real", "integer"])
-    .default("\"real\"", "PRE-83", "real numbers")
-    .about("Real numbers, or whole bits per second as in the ns-3 simulator.");
+crate::words! {
+    /// Whether whole numbers take the place of real ones, as in the ns-3 simulator ([`crate::ns3`]).
+    pub enum Arithmetic {
+        /// Real numbers.
+        Real = "real",
+        /// Whole bits per second.
+        Integer = "integer",
+    }
+}
 
-/// The values of an additive increase: the flows on a link of a rule of thumb, what a rate sends in a round
-/// trip, or a size.
+/// The parameter of this type.
+pub(crate) const ARITHMETIC: Param =
+    Param::word("arithmetic", Arithmetic::WORDS).default("\"real\"", "PRE-83", "real numbers");
+
+/// The limit of the bytes in flight of a scheme that sets a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// There is none.
+    None,
+    /// BDP × rate / line rate.
+    Rate,
+    /// One BDP.
+    Bdp,
+}
+
+impl Field for Limit {
+    fn of(value: Option<&Value>) -> Self {
+        match value {
+            Some(Value::Word(_)) => Self::Bdp,
+            Some(Value::Flag(true)) => Self::Rate,
+            _ => Self::None,
+        }
+    }
+}
+
+/// The parameter of this type.
+pub(crate) const WINDOW: Param =
+    Param::flag("window")
+        .or(&["bdp"])
+        .default("false", "PRE-34", "the +win presets set it");
+
+/// An additive increase of a window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Increase {
+    /// This many bytes.
+    Bytes(f64),
+    /// What this rate in bits per second sends in a base round trip.
+    Rate(f64),
+    /// By a rule for this many flows on a link.
+    Flows(u32),
+}
+
+impl Increase {
+    /// Returns it in bytes, for a flow on this path; for flows the initial window is divided by their number.
+    // POWER-06
+    #[must_use]
+    pub fn bytes(self, path: &PathInfo) -> f64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Rate(bps) => path.bytes_per_rtt(bps),
+            Self::Flows(flows) => path.initial_window_bytes() / f64::from(flows.max(1)),
+        }
+    }
+
+    /// Returns the rate in bits per second, if it is one.
+    #[must_use]
+    pub const fn rate_bps(self) -> Option<f64> {
+        match self {
+            Self::Rate(bps) => Some(bps),
+            _ => None,
+        }
+    }
+}
+
+impl Field for Increase {
+    fn of(value: Option<&Value>) -> Self {
+        match value {
+            Some(Value::Rate(bps)) => Self::Rate(*bps as f64),
+            Some(Value::Counted(flows)) => Self::Flows(*flows as u32),
+            bytes => Self::Bytes(f64::of(bytes)),
+        }
+    }
+}
+
+/// The values of an [`Increase`].
 const ADDITIVE_INCREASE: &[Kind] = &[
     Kind::Counted {
         noun: "flows",
@@ -163,16 +246,6 @@ const ADDITIVE_INCREASE: &[Kind] = &[
         max: 10_000_000,
     },
 ];
-
-/// The same of a scheme whose real form is a window.
-pub(crate) const ARITHMETIC_OF_A_WINDOW: Param =
-    ARITHMETIC.default("\"real\"", "PRE-83", "real numbers, a window");
-
-/// Whether what is in flight is limited too, of a scheme that sets a rate.
-pub(crate) const WINDOW: Param = Param::flag("window")
-    .or(&["bdp"])
-    .default("false", "PRE-34", "the +win presets set it")
-    .about("Limits bytes in flight to BDP × rate / line rate; `\"bdp\"`: to one BDP.");
 
 /// What a control needs of switches and receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,10 +324,8 @@ pub struct Declaration {
     pub params: &'static [Param],
     /// What it needs of switches and receivers.
     pub needs: Needs,
-    /// Makes its configuration from values.
+    /// Returns its configuration for values.
     pub configure: fn(&Values) -> Result<ControlConfig, Conflict>,
-    /// How receivers notify its flows of marks, where they do.
-    pub notification: fn(&Values) -> Option<Notification>,
 }
 
 impl Declaration {
@@ -266,10 +337,9 @@ impl Declaration {
             name: C::NAME,
             title: C::TITLE,
             about: C::ABOUT,
-            params: C::PARAMS,
+            params: C::Params::PARAMS,
             needs: C::NEEDS,
             configure,
-            notification: C::notification,
         }
     }
 }
@@ -374,50 +444,26 @@ macro_rules! define {
         /// All controls of this crate, in the order of the list.
         pub const CONTROLS: &[Declaration] = &[$(
             Declaration::of::<$module::$name>(|values| {
-                $module::$name::configure(values).map(ControlConfig::$name)
+                let params = <$module::$name as Scheme>::Params::read(values);
+                $module::$name::configure(params).map(ControlConfig::$name)
             }),
         )*];
 
-        impl ControlConfig {
-            /// What the control needs of switches and receivers.
-            #[must_use]
-            pub const fn needs(&self) -> Needs {
-                match self {
-                    $(Self::$name(_) => $module::$name::NEEDS,)*
-                    Self::Outside(config) => config.needs,
-                }
-            }
-
-            /// The name of the control in sentences.
-            #[must_use]
-            pub const fn title(&self) -> &'static str {
-                match self {
-                    $(Self::$name(_) => $module::$name::TITLE,)*
-                    Self::Outside(config) => config.title,
-                }
-            }
-
-            /// Which bytes switches count in the telemetry that the control reads.
-            #[must_use]
-            pub fn counter(&self) -> Counter {
-                match self {
-                    $(Self::$name(config) => $module::$name::counter(config),)*
-                    Self::Outside(config) => config.counter(),
-                }
-            }
-
-            /// Returns what of the configuration does not work with telemetry of this format.
-            #[must_use]
-            pub fn telemetry_conflict(&self, format: IntFormat) -> Option<Conflict> {
-                match self {
-                    $(Self::$name(config) => {
-                        $module::$name::telemetry_conflict(config, format)
+        /// Calls a function of the scheme of a configuration.
+        macro_rules! scheme_of {
+            ($of:expr, $Scheme:ident($config:ident) => $call:expr, $outside:expr) => {
+                match $of {
+                    $(ControlConfig::$name($config) => {
+                        type $Scheme = $module::$name;
+                        $call
                     })*
-                    Self::Outside(config) => config.telemetry_conflict(format),
+                    ControlConfig::Outside($config) => $outside,
                 }
-            }
+            };
+        }
 
-            /// The same where switches write telemetry in this format.
+        impl ControlConfig {
+            /// Returns the same configuration for telemetry of this format.
             #[must_use]
             pub fn with_telemetry(self, format: IntFormat) -> Self {
                 match self {
@@ -444,6 +490,48 @@ macro_rules! define {
 }
 controls!(define);
 
+impl ControlConfig {
+    /// Returns what the control needs of switches and receivers.
+    #[must_use]
+    pub fn needs(&self) -> Needs {
+        scheme_of!(self, Of(config) => { let _ = config; Of::NEEDS }, config.needs)
+    }
+
+    /// Returns the name of the control in sentences.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        scheme_of!(self, Of(config) => { let _ = config; Of::TITLE }, config.title)
+    }
+
+    /// Returns how receivers notify its flows of marks, if they do.
+    #[must_use]
+    pub fn notification(&self) -> Option<Notification> {
+        scheme_of!(self, Of(config) => Of::notification(config), config.notification)
+    }
+
+    /// Returns true if it computes with integer rates; `None`: it has no such option.
+    #[must_use]
+    pub fn whole_rates(&self) -> Option<bool> {
+        scheme_of!(self, Of(config) => Of::whole_rates(config), config.whole_rates)
+    }
+
+    /// Returns which bytes switches count in the telemetry that the control reads.
+    #[must_use]
+    pub fn counter(&self) -> Counter {
+        scheme_of!(self, Of(config) => Of::counter(config), config.counter())
+    }
+
+    /// Returns what of the configuration does not work with telemetry of this format.
+    #[must_use]
+    pub fn telemetry_conflict(&self, format: IntFormat) -> Option<Conflict> {
+        scheme_of!(
+            self,
+            Of(config) => Of::telemetry_conflict(config, format),
+            config.telemetry_conflict(format)
+        )
+    }
+}
+
 /// A control for which a NIC can be compiled.
 pub(crate) trait Listed: Control {
     /// Its parameters.
@@ -458,7 +546,8 @@ static LIST: List<Declaration> = List::new(CONTROLS);
 /// If a scenario was read before, or if another control has this name.
 pub fn add<C: Scheme>() {
     let declared = Declaration::of::<C>(|values| {
-        C::configure(values).map(|own| ControlConfig::Outside(OutsideControl::new::<C>(own)))
+        let own = C::configure(C::Params::read(values))?;
+        Ok(ControlConfig::Outside(OutsideControl::new::<C>(own)))
     });
     LIST.add(declared, |other| other.name == C::NAME, C::NAME);
 }

@@ -4,7 +4,9 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::{Control, ControlConfig, Feedback, Listed, Needs, PathInfo, Scheme, Sent};
+use super::{
+    Control, ControlConfig, Feedback, Listed, Needs, Notification, PathInfo, Scheme, Sent,
+};
 use crate::int::{Counter, IntFormat};
 use crate::param::Conflict;
 use crate::units::Time;
@@ -16,6 +18,10 @@ pub struct OutsideControl {
     pub title: &'static str,
     /// What it needs of switches and receivers.
     pub needs: Needs,
+    /// How receivers notify its flows of marks, if they do.
+    pub notification: Option<Notification>,
+    /// True if it computes with integer rates; `None`: it has no such option.
+    pub whole_rates: Option<bool>,
     own: Arc<dyn AnyConfig>,
 }
 
@@ -30,6 +36,8 @@ impl OutsideControl {
         Self {
             title: C::TITLE,
             needs: C::NEEDS,
+            notification: C::notification(&config),
+            whole_rates: C::whole_rates(&config),
             own: Arc::new(Own::<C>(Arc::new(config))),
         }
     }

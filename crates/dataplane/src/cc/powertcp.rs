@@ -2,75 +2,35 @@
 //! arrives there and of what it holds (rules in `specs/powertcp.md`). What it shares with θ-PowerTCP,
 //! which takes the power from round trips (`theta_powertcp.rs`), stands first.
 
-use super::{ADDITIVE_INCREASE, Control, Feedback, Needs, PathInfo, Scheme, floor_window};
+use super::{
+    ADDITIVE_INCREASE, Control, Feedback, Increase, Needs, PathInfo, Scheme, floor_window,
+};
 use crate::int::{IntFormat, IntHop, MAX_HOPS, Telemetry};
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Param};
 use crate::units::Time;
 
-/// Parameters of both forms (`specs/powertcp.md`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PowerConfig {
-    /// Weight of the new window (γ).
-    pub gamma: f64,
-    /// Additive increase (β).
-    pub beta: Beta,
-    /// Power that flows aim at, as a share of that of a full link without a queue (η).
-    pub eta: f64,
-    /// Least share of the link's rate that counts as its current.
-    pub floor: f64,
-    /// Lowest rate in bits per second.
-    pub min_rate_bps: f64,
-}
-
-/// The additive increase of a window.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Beta {
-    /// This many bytes.
-    Bytes(f64),
-    /// What this rate in bits per second sends in a base round trip.
-    Rate(f64),
-    /// The initial window over this many flows.
-    Flows(u32),
-}
-
-impl Beta {
-    /// In bytes, for a flow on this path.
-    // POWER-06
-    #[must_use]
-    pub fn bytes(self, path: &PathInfo) -> f64 {
-        match self {
-            Self::Bytes(bytes) => bytes,
-            Self::Rate(bps) => path.bytes_per_rtt(bps),
-            Self::Flows(flows) => path.initial_window_bytes() / f64::from(flows.max(1)),
-        }
+crate::params! {
+    /// Parameters of both forms (`specs/powertcp.md`).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PowerConfig {
+        /// Weight of the new window.
+        pub gamma: f64 = Param::fraction("gamma", 0.01, 1.0)
+            .default("0.9", "PRE-206", "(PowerTCP paper 3.3)"),
+        /// Added to the window: a size, what a rate sends in a base round trip, or the BDP over a
+        /// number of flows.
+        pub beta: Increase = Param::either("beta", ADDITIVE_INCREASE)
+            .default("\"600Mbps\"", "PRE-207", "150 Mbps at 25 Gbps (authors' code of PowerTCP)"),
+        /// The share of a full link's power that flows aim at.
+        pub eta: f64 = Param::fraction("eta", 0.5, 1.0)
+            .default("1.0", "PRE-206", "the whole link (PowerTCP paper, Alg. 1)"),
+        /// The least share of the link's rate that counts as its current.
+        pub floor: f64 = Param::fraction("floor", 0.0, 1.0)
+            .default("0.5", "PRE-207", "(authors' code of PowerTCP)"),
+        /// No flow is slowed below it.
+        pub min_rate_bps: f64 = Param::rate("min_rate")
+            .default("\"100Mbps\"", "PRE-207", "(authors' code of PowerTCP)"),
     }
 }
-
-/// The declarations of [`PowerConfig`].
-pub(super) const GAMMA: Param = Param::fraction("gamma", 0.01, 1.0)
-    .default("0.9", "PRE-206", "(PowerTCP paper 3.3)")
-    .about("Weight of the new window.");
-pub(super) const BETA: Param = Param::either(
-    "beta",
-    ADDITIVE_INCREASE,
-)
-.default(
-    "\"600Mbps\"",
-    "PRE-207",
-    "150 Mbps at 25 Gbps (authors' code of PowerTCP)",
-)
-.about(
-    "Added to the window: a size, what a rate sends in a base round trip, or the BDP over a number of flows.",
-);
-pub(super) const ETA: Param = Param::fraction("eta", 0.5, 1.0)
-    .default("1.0", "PRE-206", "the whole link (PowerTCP paper, Alg. 1)")
-    .about("The share of a full link's power that flows aim at.");
-pub(super) const FLOOR: Param = Param::fraction("floor", 0.0, 1.0)
-    .default("0.5", "PRE-207", "(authors' code of PowerTCP)")
-    .about("The least share of the link's rate that counts as its current.");
-pub(super) const MIN_RATE: Param = Param::rate("min_rate")
-    .default("\"100Mbps\"", "PRE-207", "(authors' code of PowerTCP)")
-    .about("No flow is slowed below it.");
 
 impl PowerConfig {
     /// The paper's values, and the authors' rate of increase and floor, for senders of `line_bps`.
@@ -79,25 +39,10 @@ impl PowerConfig {
         // POWER-30, POWER-31
         Self {
             gamma: 0.9,
-            beta: Beta::Rate(line_bps * 0.006),
+            beta: Increase::Rate(line_bps * 0.006),
             eta: 1.0,
             floor: 0.5,
             min_rate_bps: line_bps / 1000.0,
-        }
-    }
-
-    pub(super) fn from_values(values: &Values) -> Self {
-        let beta = match (values.some_counted("beta"), values.some_rate("beta")) {
-            (Some(flows), _) => Beta::Flows(flows as u32),
-            (None, Some(bps)) => Beta::Rate(bps as f64),
-            (None, None) => Beta::Bytes(values.size("beta") as f64),
-        };
-        Self {
-            gamma: values.number("gamma"),
-            beta,
-            eta: values.number("eta"),
-            floor: values.number("floor"),
-            min_rate_bps: values.rate("min_rate") as f64,
         }
     }
 }
@@ -146,16 +91,30 @@ impl PowerWindow {
     }
 }
 
-/// PowerTCP's parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PowerTcpConfig {
-    /// Those of both forms.
-    pub power: PowerConfig,
-    /// The reference is one window of each round trip, instead of the window that the acknowledged
-    /// packet was sent under.
-    pub per_round_trip: bool,
-    /// How switches write telemetry.
-    pub format: IntFormat,
+crate::words! {
+    /// The window that the power divides.
+    pub enum Reference {
+        /// The window that the acknowledged packet was sent under.
+        Packet = "packet",
+        /// One window of each round trip.
+        RoundTrip = "round-trip",
+    }
+}
+
+crate::params! {
+    /// Parameters of PowerTCP.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PowerTcpConfig {
+        ..
+        /// Those of both forms.
+        pub power: PowerConfig,
+        /// Which window the power divides: that of the packet, or one of each round trip.
+        pub reference: Reference = Param::word("reference", Reference::WORDS)
+            .default("\"packet\"", "PRE-206", "the window that the packet was sent under (PowerTCP paper, Alg. 1)"),
+    } + {
+        /// How switches write telemetry.
+        pub format: IntFormat = IntFormat::Exact,
+    }
 }
 
 impl PowerTcpConfig {
@@ -164,7 +123,7 @@ impl PowerTcpConfig {
     pub fn paper(line_bps: f64) -> Self {
         Self {
             power: PowerConfig::paper(line_bps),
-            per_round_trip: false,
+            reference: Reference::Packet,
             format: IntFormat::Exact,
         }
     }
@@ -290,33 +249,14 @@ impl Scheme for PowerTcp {
     const TITLE: &'static str = "PowerTCP";
     const ABOUT: &'static str =
         "A window that follows the power of the path's fullest link, read from telemetry.";
-    const PARAMS: &'static [Param] = &[
-        GAMMA,
-        BETA,
-        ETA,
-        FLOOR,
-        MIN_RATE,
-        Param::word("reference", &["packet", "round-trip"])
-            .default(
-                "\"packet\"",
-                "PRE-206",
-                "the window that the packet was sent under (PowerTCP paper, Alg. 1)",
-            )
-            .about(
-                "Which window the power divides: that of the packet, or one of each round trip.",
-            ),
-    ];
+    type Params = Self::Config;
     const NEEDS: Needs = Needs {
         int: true,
         ..Needs::NOTHING
     };
 
-    fn configure(values: &Values) -> Result<PowerTcpConfig, Conflict> {
-        Ok(PowerTcpConfig {
-            power: PowerConfig::from_values(values),
-            per_round_trip: values.is("reference", "round-trip"),
-            format: IntFormat::Exact,
-        })
+    fn configure(config: PowerTcpConfig) -> Result<PowerTcpConfig, Conflict> {
+        Ok(config)
     }
 
     fn with_telemetry(config: PowerTcpConfig, format: IntFormat) -> PowerTcpConfig {
@@ -362,7 +302,7 @@ impl Control for PowerTcp {
         };
         self.window.smooth(path, measured);
         // POWER-12
-        if !config.per_round_trip {
+        if config.reference == Reference::Packet {
             self.reference_bytes = links.past.at(ack.seq);
         }
         self.window
@@ -370,7 +310,7 @@ impl Control for PowerTcp {
         links.past.record(now, ack.snd_nxt, self.window.bytes);
         if ack.seq > self.round_end {
             self.round_end = ack.snd_nxt;
-            if config.per_round_trip {
+            if config.reference == Reference::RoundTrip {
                 self.reference_bytes = self.window.bytes;
             }
         }

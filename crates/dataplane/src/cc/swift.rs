@@ -2,34 +2,56 @@
 //! the delay in hosts; below one packet the flow is paced (rules in `specs/swift.md`).
 
 use super::{Ack, Control, Feedback, Loss, Needs, PathInfo, Scheme};
-use crate::param::{Conflict, InNetwork, Param, Values};
+use crate::param::{Conflict, InNetwork, Param};
 use crate::units::{Time, US};
 
-/// Swift's parameters (`specs/swift.md`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SwiftConfig {
-    /// Additive increment in packets per round trip (ai).
-    pub ai: f64,
-    /// How strongly a window falls with the excess of the delay (β).
-    pub beta: f64,
-    /// Largest share that one decrease takes (max_mdf).
-    pub max_mdf: f64,
-    /// Target of the fabric delay without hops and flow scaling, in ps.
-    pub base_target_ps: Time,
-    /// Added to the target for each switch on the path, in ps.
-    pub hop_ps: Time,
-    /// How the target depends on the window; `None`: it does not.
-    pub scaling: Option<FlowScaling>,
-    /// Target of the endpoint delay, in ps.
-    pub endpoint_target_ps: Time,
-    /// First window in packets; `None`: one BDP.
-    pub initial_cwnd: Option<f64>,
-    /// Smallest window in packets.
-    pub min_cwnd: f64,
-    /// Largest window in packets; `None`: what the line sends within the target.
-    pub max_cwnd: Option<f64>,
-    /// From this timeout in a row on the windows are the smallest ones.
-    pub retransmit_reset: u32,
+crate::params! {
+    /// Swift's parameters (`specs/swift.md`).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct SwiftConfig {
+        /// Packets that a window grows by in a round trip below its target.
+        pub ai: f64 = Param::number("ai", 1e-3, 1e3)
+            .default("1.0", "PRE-204", "a packet per round trip (csg-htsim)"),
+        /// How strongly a window falls with the share of the delay that is above the target.
+        pub beta: f64 = Param::number("beta", 0.0, 1.0).default("0.8", "PRE-204", "(csg-htsim)"),
+        /// The largest share of a window that one decrease takes.
+        pub max_mdf: f64 = Param::fraction("max_mdf", 0.01, 0.99)
+            .default("0.5", "PRE-204", "(csg-htsim)"),
+        /// Target of the delay in the network, without hops and flow scaling.
+        pub base_target_ps: Time = Param::time("base_target", 1_000)
+            .default("\"20us\"", "PRE-204", "(csg-htsim)")
+            .in_network(InNetwork::Target { with_hosts: false }),
+        /// What each switch on the path adds to that target.
+        pub hop_ps: Time = Param::time("hop", 0)
+            .default("\"2us\"", "PRE-205", "a link of 1 us, there and back, our choice")
+            .in_network(InNetwork::PerHop("base_target")),
+        /// The most that flow scaling adds to that target, for the smallest windows.
+        pub fs_range_ps: Option<Time> = Param::time("fs_range", 1).or(&["off"])
+            .default("\"100us\"", "PRE-204", "five base targets (csg-htsim)"),
+        /// The window in packets up to which flow scaling adds its most.
+        pub fs_min_cwnd: f64 = Param::number("fs_min_cwnd", 1e-3, 1e6)
+            .default("0.1", "PRE-204", "(csg-htsim)")
+            .without("fs_range", &["off"], "`fs_range` is \"off\""),
+        /// The window in packets from which on flow scaling adds nothing.
+        pub fs_max_cwnd: f64 = Param::number("fs_max_cwnd", 1e-3, 1e6)
+            .default("100.0", "PRE-204", "(csg-htsim)")
+            .without("fs_range", &["off"], "`fs_range` is \"off\""),
+        /// Target of the delay in both hosts together.
+        pub endpoint_target_ps: Time = Param::time("endpoint_target", 1_000)
+            .default("\"100us\"", "PRE-205", "our choice").in_network(InNetwork::HostTarget),
+        /// The first window in packets.
+        pub initial_cwnd: Option<f64> = Param::number("initial_cwnd", 1e-6, 1e6).or(&["bdp"])
+            .default("\"bdp\"", "PRE-205", "as the other controls, our choice"),
+        /// The smallest window in packets; below 1 a flow is paced.
+        pub min_cwnd: f64 = Param::number("min_cwnd", 1e-6, 1e6)
+            .default("0.01", "PRE-205", "our choice"),
+        /// The largest window in packets.
+        pub max_cwnd: Option<f64> = Param::number("max_cwnd", 1e-6, 1e6).or(&["target"])
+            .default("\"target\"", "PRE-205", "what the line sends in the target, our choice"),
+        /// Timeouts in a row after which the windows are the smallest ones.
+        pub retransmit_reset: u32 = Param::count("retransmit_reset", 1, 1_000)
+            .default("5", "PRE-204", "(csg-htsim)"),
+    }
 }
 
 impl Default for SwiftConfig {
@@ -41,11 +63,9 @@ impl Default for SwiftConfig {
             max_mdf: 0.5,
             base_target_ps: 20 * US,
             hop_ps: 2 * US,
-            scaling: Some(FlowScaling {
-                range_ps: 100 * US,
-                min_cwnd: 0.1,
-                max_cwnd: 100.0,
-            }),
+            fs_range_ps: Some(100 * US),
+            fs_min_cwnd: 0.1,
+            fs_max_cwnd: 100.0,
             endpoint_target_ps: 100 * US,
             initial_cwnd: None,
             min_cwnd: 0.01,
@@ -55,25 +75,18 @@ impl Default for SwiftConfig {
     }
 }
 
-/// The part of the fabric's target that grows as the window shrinks: a/√W + b within bounds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlowScaling {
-    /// Its largest value (fs_range), in ps.
-    pub range_ps: Time,
-    /// The window in packets at which it is largest.
-    pub min_cwnd: f64,
-    /// The window in packets from which on it is 0.
-    pub max_cwnd: f64,
-}
-
-impl FlowScaling {
-    /// Its value in ps for a window of this many packets.
+impl SwiftConfig {
+    /// Returns what flow scaling adds to the target of the fabric, for a window of this many packets, in ps: a/√W + b
+    /// within bounds.
     // SWIFT-14
     #[inline]
-    fn delay_ps(&self, cwnd: f64) -> f64 {
-        let range_ps = self.range_ps as f64;
-        let least = 1.0 / self.max_cwnd.sqrt();
-        let a = range_ps / (1.0 / self.min_cwnd.sqrt() - least);
+    fn scaling_ps(&self, cwnd: f64) -> f64 {
+        let Some(range_ps) = self.fs_range_ps else {
+            return 0.0;
+        };
+        let range_ps = range_ps as f64;
+        let least = 1.0 / self.fs_max_cwnd.sqrt();
+        let a = range_ps / (1.0 / self.fs_min_cwnd.sqrt() - least);
         (a * (1.0 / cwnd.sqrt() - least)).clamp(0.0, range_ps)
     }
 }
@@ -149,89 +162,14 @@ impl Scheme for Swift {
     const NAME: &'static str = "swift";
     const TITLE: &'static str = "Swift";
     const ABOUT: &'static str = "Two windows, for the delays in the network and in hosts; below one packet flows are paced.";
-    const PARAMS: &'static [Param] = &[
-        Param::number("ai", 1e-3, 1e3)
-            .default("1.0", "PRE-204", "a packet per round trip (csg-htsim)")
-            .about("Packets that a window grows by in a round trip below its target."),
-        Param::number("beta", 0.0, 1.0)
-            .default("0.8", "PRE-204", "(csg-htsim)")
-            .about(
-                "How strongly a window falls with the share of the delay that is above the target.",
-            ),
-        Param::fraction("max_mdf", 0.01, 0.99)
-            .default("0.5", "PRE-204", "(csg-htsim)")
-            .about("The largest share of a window that one decrease takes."),
-        Param::time("base_target", 1_000)
-            .default("\"20us\"", "PRE-204", "(csg-htsim)")
-            .about("Target of the delay in the network, without hops and flow scaling.")
-            .in_network(InNetwork::Target { with_hosts: false }),
-        Param::time("hop", 0)
-            .default(
-                "\"2us\"",
-                "PRE-205",
-                "a link of 1 us, there and back, our choice",
-            )
-            .about("What each switch on the path adds to that target.")
-            .in_network(InNetwork::PerHop("base_target")),
-        Param::time("fs_range", 1)
-            .or(&["off"])
-            .default("\"100us\"", "PRE-204", "five base targets (csg-htsim)")
-            .about("The most that flow scaling adds to that target, for the smallest windows."),
-        Param::number("fs_min_cwnd", 1e-3, 1e6)
-            .default("0.1", "PRE-204", "(csg-htsim)")
-            .about("The window in packets up to which flow scaling adds its most.")
-            .without("fs_range", &["off"], "`fs_range` is \"off\""),
-        Param::number("fs_max_cwnd", 1e-3, 1e6)
-            .default("100.0", "PRE-204", "(csg-htsim)")
-            .about("The window in packets from which on flow scaling adds nothing.")
-            .without("fs_range", &["off"], "`fs_range` is \"off\""),
-        Param::time("endpoint_target", 1_000)
-            .default("\"100us\"", "PRE-205", "our choice")
-            .about("Target of the delay in both hosts together.")
-            .in_network(InNetwork::HostTarget),
-        Param::number("initial_cwnd", 1e-6, 1e6)
-            .or(&["bdp"])
-            .default("\"bdp\"", "PRE-205", "as the other controls, our choice")
-            .about("The first window in packets."),
-        Param::number("min_cwnd", 1e-6, 1e6)
-            .default("0.01", "PRE-205", "our choice")
-            .about("The smallest window in packets; below 1 a flow is paced."),
-        Param::number("max_cwnd", 1e-6, 1e6)
-            .or(&["target"])
-            .default(
-                "\"target\"",
-                "PRE-205",
-                "what the line sends in the target, our choice",
-            )
-            .about("The largest window in packets."),
-        Param::count("retransmit_reset", 1, 1_000)
-            .default("5", "PRE-204", "(csg-htsim)")
-            .about("Timeouts in a row after which the windows are the smallest ones."),
-    ];
+    type Params = SwiftConfig;
     const NEEDS: Needs = Needs {
         hops: true,
         ..Needs::NOTHING
     };
 
-    fn configure(values: &Values) -> Result<SwiftConfig, Conflict> {
-        let config = SwiftConfig {
-            ai: values.number("ai"),
-            beta: values.number("beta"),
-            max_mdf: values.number("max_mdf"),
-            base_target_ps: values.time("base_target"),
-            hop_ps: values.time("hop"),
-            scaling: values.some_time("fs_range").map(|range_ps| FlowScaling {
-                range_ps,
-                min_cwnd: values.number("fs_min_cwnd"),
-                max_cwnd: values.number("fs_max_cwnd"),
-            }),
-            endpoint_target_ps: values.time("endpoint_target"),
-            initial_cwnd: values.some_number("initial_cwnd"),
-            min_cwnd: values.number("min_cwnd"),
-            max_cwnd: values.some_number("max_cwnd"),
-            retransmit_reset: values.count("retransmit_reset") as u32,
-        };
-        if config.scaling.is_some_and(|fs| fs.min_cwnd >= fs.max_cwnd) {
+    fn configure(config: SwiftConfig) -> Result<SwiftConfig, Conflict> {
+        if config.fs_range_ps.is_some() && config.fs_min_cwnd >= config.fs_max_cwnd {
             return Err(Conflict::new(
                 &["fs_min_cwnd", "fs_max_cwnd"],
                 "fs_min_cwnd is not below fs_max_cwnd",
@@ -345,8 +283,7 @@ fn unscaled_target_ps(config: &SwiftConfig, path: &PathInfo) -> f64 {
 /// Target of the fabric delay in ps.
 // SWIFT-13
 fn fabric_target_ps(config: &SwiftConfig, path: &PathInfo, cwnd: f64) -> f64 {
-    let scaled = config.scaling.map_or(0.0, |fs| fs.delay_ps(cwnd));
-    unscaled_target_ps(config, path) + scaled
+    unscaled_target_ps(config, path) + config.scaling_ps(cwnd)
 }
 
 /// The largest window in packets.

@@ -1,9 +1,9 @@
 //! θ-PowerTCP's sender: PowerTCP without telemetry, with the power of the path from round trips and their
 //! gradient (rules in `specs/powertcp.md`).
 
-use super::powertcp::{BETA, ETA, FLOOR, GAMMA, MIN_RATE, Measured, PowerConfig, PowerWindow};
+use super::powertcp::{Measured, PowerConfig, PowerWindow};
 use super::{Ack, Control, Feedback, Needs, PathInfo, Scheme, floor_window};
-use crate::param::{Conflict, Param, Values};
+use crate::param::Conflict;
 use crate::units::Time;
 
 /// State of one flow.
@@ -29,11 +29,11 @@ impl Scheme for ThetaPowerTcp {
     const TITLE: &'static str = "θ-PowerTCP";
     const ABOUT: &'static str =
         "A window that follows the power of the path, taken from round trips and their gradient.";
-    const PARAMS: &'static [Param] = &[GAMMA, BETA, ETA, FLOOR, MIN_RATE];
+    type Params = PowerConfig;
     const NEEDS: Needs = Needs::NOTHING;
 
-    fn configure(values: &Values) -> Result<PowerConfig, Conflict> {
-        Ok(PowerConfig::from_values(values))
+    fn configure(config: PowerConfig) -> Result<PowerConfig, Conflict> {
+        Ok(config)
     }
 }
 

@@ -1,57 +1,84 @@
 //! TIMELY's sender: the rate follows the slope of the round-trip time (rules in
 //! `specs/timely.md`).
 
-use super::{ARITHMETIC, Control, Feedback, Needs, PathInfo, Scheme, WINDOW, floor_window};
-use crate::param::{Conflict, InNetwork, Param, Values};
+use super::{
+    ARITHMETIC, Arithmetic, Control, Feedback, Limit, Needs, PathInfo, Scheme, WINDOW, floor_window,
+};
+use crate::param::{Conflict, InNetwork, Param};
 use crate::units::{Time, US};
 
-/// TIMELY's parameters (`specs/timely.md`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TimelyConfig {
-    /// Weight of the newest RTT difference in the EWMA.
-    pub alpha: f64,
-    /// Multiplicative decrease factor.
-    pub beta: f64,
-    /// Below this RTT always increase, in ps.
-    pub t_low_ps: Time,
-    /// Above this RTT always decrease, in ps.
-    pub t_high_ps: Time,
-    /// RTT that normalises the gradient, in ps.
-    pub min_rtt_ps: Time,
-    /// Additive increase in bits per second.
-    pub ai_bps: f64,
-    /// Increase in hyperactive mode, in bits per second.
-    pub hai_bps: f64,
-    /// Increases in a row before hyperactive increase (N in the paper).
-    pub hai_after: u32,
-    /// Increases below `t_low_ps` count and grow as those by gradient do (authors' code of the
-    /// HPCC paper) instead of always growing by `ai_bps` (TIMELY paper).
-    pub hai_below_low: bool,
-    /// Lowest rate in bits per second.
-    pub min_rate_bps: f64,
-    /// Limit the bytes in flight to BDP · rate / line rate (the "+win" form).
-    pub window: bool,
-    /// With `window`: the limit stays one BDP.
-    pub fixed_window: bool,
-    /// What happens between `t_low_ps` and `t_high_ps`.
-    pub band: TimelyBand,
+crate::params! {
+    /// TIMELY's parameters (`specs/timely.md`).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct TimelyConfig {
+        /// Weight of the newest difference of round trips.
+        pub alpha: f64 = Param::number("alpha", 0.0, 1.0).default("0.875", "PRE-36", AUTHORS_CODE),
+        /// Decrease factor.
+        pub beta: f64 = Param::number("beta", 0.0, 1.0).default("0.8", "PRE-36", AUTHORS_CODE),
+        /// Below this round trip the rate always rises.
+        pub t_low_ps: Time = Param::time("t_low", 1).default("\"50us\"", "PRE-36", AUTHORS_CODE),
+        /// Above this round trip the rate always falls.
+        pub t_high_ps: Time = Param::time("t_high", 1).default("\"500us\"", "PRE-36", AUTHORS_CODE)
+            .in_network(InNetwork::Target { with_hosts: true }),
+        /// The round trip that normalises the gradient.
+        pub min_rtt_ps: Time = Param::time("min_rtt", 1)
+            .default("\"20us\"", "PRE-36", AUTHORS_CODE),
+        /// Additive increase.
+        pub ai_bps: f64 = Param::rate("ai")
+            .default("\"100Mbps\"", "PRE-36", "at 100 Gbps (authors' code of HPCC)")
+            .in_network(InNetwork::AtRate(100_000_000_000)),
+        /// Hyperactive increase.
+        pub hai_bps: f64 = Param::rate("hai")
+            .default("\"500Mbps\"", "PRE-36", "at 100 Gbps (authors' code of HPCC)")
+            .in_network(InNetwork::AtRate(100_000_000_000)),
+        /// Increases in a row before hyperactive ones.
+        pub hai_after: u32 = Param::count("hai_after", 0, 1_000)
+            .default("5", "PRE-36", AUTHORS_CODE),
+        /// Increases below `t_low` count and grow as those by gradient do.
+        pub hai_below_low: bool = Param::flag("hai_below_low")
+            .default("true", "PRE-36", AUTHORS_CODE),
+        /// Lowest rate.
+        pub min_rate_bps: f64 = Param::rate("min_rate")
+            .default("\"100Mbps\"", "PRE-32", AUTHORS_CODE),
+        /// Limits bytes in flight to BDP × rate / line rate; `"bdp"`: to one BDP.
+        pub window: Limit = WINDOW,
+        /// Real numbers, or whole bits per second as in the ns-3 simulator.
+        pub arithmetic: Arithmetic = ARITHMETIC,
+        /// What happens between the two thresholds.
+        pub gradient: Gradient = Param::word("gradient", Gradient::WORDS)
+            .default("\"original\"", "PRE-62", "between t_low and t_high (TIMELY paper, Algorithm 1)"),
+        /// The patched band.
+        pub patched: Option<Patched> = Param::table("patched", Patched::PARAMS)
+            .with("gradient", &["patched"], "`gradient` is not \"patched\""),
+    }
 }
 
-/// What TIMELY does between its two thresholds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum TimelyBand {
-    /// It follows the sign and size of the gradient (TIMELY paper).
-    #[default]
-    Gradient,
-    /// The gradient only weighs an increase against a pull towards a round trip ("ECN or Delay").
-    Patched {
+crate::words! {
+    /// What TIMELY does between its two thresholds.
+    pub enum Gradient {
+        /// It follows the sign and size of the gradient (TIMELY paper).
+        Original = "original",
+        /// The gradient only weighs an increase against a pull towards a round trip ("ECN or Delay").
+        Patched = "patched",
+    }
+}
+
+crate::params! {
+    /// Parameters of the patched band.
+    // TIMELY-33
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Patched {
         /// Decrease factor in the band.
-        beta: f64,
-        /// The round trip that rates are pulled to, in ps.
-        reference_ps: Time,
+        pub beta: f64 = Param::number("beta", 0.0, 1.0)
+            .default("0.008", "PRE-62", "of the patched band (ECN-or-delay paper, 4.3)"),
+        /// The round trip that rates are pulled to.
+        pub reference_ps: Time = Param::time("reference", 1)
+            .default("\"50us\"", "PRE-62", "rates are pulled to this round trip (ECN-or-delay paper, 4.3)")
+            .in_network(InNetwork::Target { with_hosts: true }),
         /// Gradients from minus this to plus this are weighed; beyond, one of the two acts alone.
-        range: f64,
-    },
+        pub range: f64 = Param::number("range", 1e-6, 1e6)
+            .default("0.25", "PRE-62", "of gradients that are weighed (ECN-or-delay paper, 4.3)"),
+    }
 }
 
 /// State of one flow.
@@ -77,97 +104,16 @@ fn micros(ps: Time) -> f64 {
     ps as f64 / US as f64
 }
 
-/// Parameters of the patched band.
-// TIMELY-33
-const PATCHED: &[Param] = &[
-    Param::number("beta", 0.0, 1.0)
-        .default(
-            "0.008",
-            "PRE-62",
-            "of the patched band (ECN-or-delay paper, 4.3)",
-        )
-        .about("Decrease factor in the band."),
-    Param::time("reference", 1)
-        .default(
-            "\"50us\"",
-            "PRE-62",
-            "rates are pulled to this round trip (ECN-or-delay paper, 4.3)",
-        )
-        .about("The round trip that rates are pulled to.")
-        .in_network(InNetwork::Target { with_hosts: true }),
-    Param::number("range", 1e-6, 1e6)
-        .default(
-            "0.25",
-            "PRE-62",
-            "of gradients that are weighed (ECN-or-delay paper, 4.3)",
-        )
-        .about("Gradients from minus this to plus this are weighed; beyond, one of the two acts alone."),
-];
-
 impl Scheme for Timely {
     const NAME: &'static str = "timely";
     const TITLE: &'static str = "TIMELY";
     const ABOUT: &'static str = "A rate that follows the slope of the round-trip time.";
+    type Params = TimelyConfig;
     // TIMELY-15, TIMELY-16
-    const PARAMS: &'static [Param] = &[
-        Param::number("alpha", 0.0, 1.0)
-            .default("0.875", "PRE-36", AUTHORS_CODE)
-            .about("Weight of the newest difference of round trips."),
-        Param::number("beta", 0.0, 1.0)
-            .default("0.8", "PRE-36", AUTHORS_CODE)
-            .about("Decrease factor."),
-        Param::time("t_low", 1)
-            .default("\"50us\"", "PRE-36", AUTHORS_CODE)
-            .about("Below this round trip the rate always rises."),
-        Param::time("t_high", 1)
-            .default("\"500us\"", "PRE-36", AUTHORS_CODE)
-            .about("Above this round trip the rate always falls.")
-            .in_network(InNetwork::Target { with_hosts: true }),
-        Param::time("min_rtt", 1)
-            .default("\"20us\"", "PRE-36", AUTHORS_CODE)
-            .about("The round trip that normalises the gradient."),
-        Param::rate("ai")
-            .default(
-                "\"100Mbps\"",
-                "PRE-36",
-                "at 100 Gbps (authors' code of HPCC)",
-            )
-            .about("Additive increase.")
-            .in_network(InNetwork::AtRate(100_000_000_000)),
-        Param::rate("hai")
-            .default(
-                "\"500Mbps\"",
-                "PRE-36",
-                "at 100 Gbps (authors' code of HPCC)",
-            )
-            .about("Hyperactive increase.")
-            .in_network(InNetwork::AtRate(100_000_000_000)),
-        Param::count("hai_after", 0, 1_000)
-            .default("5", "PRE-36", AUTHORS_CODE)
-            .about("Increases in a row before hyperactive ones."),
-        Param::flag("hai_below_low")
-            .default("true", "PRE-36", AUTHORS_CODE)
-            .about("Increases below `t_low` count and grow as those by gradient do."),
-        Param::rate("min_rate")
-            .default("\"100Mbps\"", "PRE-32", AUTHORS_CODE)
-            .about("Lowest rate."),
-        WINDOW,
-        ARITHMETIC,
-        Param::word("gradient", &["original", "patched"])
-            .default(
-                "\"original\"",
-                "PRE-62",
-                "between t_low and t_high (TIMELY paper, Algorithm 1)",
-            )
-            .about("What happens between the two thresholds."),
-        Param::table("patched", PATCHED)
-            .about("The patched band.")
-            .with("gradient", &["patched"], "`gradient` is not \"patched\""),
-    ];
     const NEEDS: Needs = Needs::NOTHING;
 
-    fn configure(values: &Values) -> Result<TimelyConfig, Conflict> {
-        let (low, high) = (values.time("t_low"), values.time("t_high"));
+    fn configure(config: TimelyConfig) -> Result<TimelyConfig, Conflict> {
+        let (low, high) = (config.t_low_ps, config.t_high_ps);
         if low > high {
             return Err(Conflict::new(
                 &["t_low", "t_high"],
@@ -175,28 +121,11 @@ impl Scheme for Timely {
                 "below t_low rates rise, above t_high they fall",
             ));
         }
-        Ok(TimelyConfig {
-            alpha: values.number("alpha"),
-            beta: values.number("beta"),
-            t_low_ps: low,
-            t_high_ps: high,
-            min_rtt_ps: values.time("min_rtt"),
-            ai_bps: values.rate("ai") as f64,
-            hai_bps: values.rate("hai") as f64,
-            hai_after: values.count("hai_after") as u32,
-            hai_below_low: values.flag("hai_below_low"),
-            min_rate_bps: values.rate("min_rate") as f64,
-            window: values.some_flag("window").unwrap_or(true),
-            fixed_window: values.is("window", "bdp"),
-            band: match values.some_table("patched") {
-                None => TimelyBand::Gradient,
-                Some(patched) => TimelyBand::Patched {
-                    beta: patched.number("beta"),
-                    reference_ps: patched.time("reference"),
-                    range: patched.number("range"),
-                },
-            },
-        })
+        Ok(config)
+    }
+
+    fn whole_rates(config: &TimelyConfig) -> Option<bool> {
+        Some(config.arithmetic == Arithmetic::Integer)
     }
 }
 
@@ -244,13 +173,13 @@ impl Control for Timely {
 
     #[inline]
     fn window(&mut self, config: &TimelyConfig, path: &PathInfo, _now: Time) -> u64 {
-        if !config.window {
-            return u64::MAX;
+        match config.window {
+            Limit::None => u64::MAX,
+            Limit::Bdp => floor_window(path.initial_window_bytes()), // NS3-33
+            Limit::Rate => {
+                floor_window(path.initial_window_bytes() * (self.rate_bps / path.line_bps)) // TIMELY-14
+            }
         }
-        if config.fixed_window {
-            return floor_window(path.initial_window_bytes()); // NS3-33
-        }
-        floor_window(path.initial_window_bytes() * (self.rate_bps / path.line_bps)) // TIMELY-14
     }
 }
 
@@ -265,13 +194,8 @@ impl Timely {
         } else if rtt_ps > config.t_high_ps as f64 {
             // TIMELY-08
             self.decrease(1.0 - config.beta * (1.0 - config.t_high_ps as f64 / rtt_ps));
-        } else if let TimelyBand::Patched {
-            beta,
-            reference_ps,
-            range,
-        } = config.band
-        {
-            self.balance(config.ai_bps, beta, reference_ps, range, gradient, rtt_ps);
+        } else if let Some(patched) = &config.patched {
+            self.balance(config.ai_bps, patched, gradient, rtt_ps);
         } else if gradient <= 0.0 {
             self.increase(config); // TIMELY-09
         } else {
@@ -299,19 +223,12 @@ impl Timely {
 
     /// The patched band: with a falling round trip the rate grows, with a rising one it is pulled
     /// towards the reference, and between the two it does both in part.
-    fn balance(
-        &mut self,
-        step_bps: f64,
-        beta: f64,
-        reference_ps: Time,
-        range: f64,
-        gradient: f64,
-        rtt_ps: f64,
-    ) {
-        let weight = (0.5 + gradient / (2.0 * range)).clamp(0.0, 1.0); // TIMELY-31
-        let error = (rtt_ps - reference_ps as f64) / reference_ps as f64;
+    fn balance(&mut self, step_bps: f64, patched: &Patched, gradient: f64, rtt_ps: f64) {
+        let weight = (0.5 + gradient / (2.0 * patched.range)).clamp(0.0, 1.0); // TIMELY-31
+        let reference_ps = patched.reference_ps as f64;
+        let error = (rtt_ps - reference_ps) / reference_ps;
         // TIMELY-30
-        let factor = (1.0 - beta * weight * error).max(0.0);
+        let factor = (1.0 - patched.beta * weight * error).max(0.0);
         self.rate_bps = step_bps * (1.0 - weight) + self.rate_bps * factor;
         self.increases = 0; // TIMELY-32
     }

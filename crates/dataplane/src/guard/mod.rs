@@ -6,7 +6,7 @@
 mod watchdog;
 
 use crate::classes::{ClassSet, MAX_CLASSES, classes_of};
-use crate::param::{Param, Values};
+use crate::param::{Param, Params, Values};
 use crate::units::Time;
 pub use watchdog::{Action, WatchdogConfig};
 
@@ -73,7 +73,7 @@ macro_rules! guards {
         impl GuardConfig {
             /// Names of all guards in scenarios, and the parameters of each.
             pub const WORDS: &'static [(&'static str, &'static [Param])] =
-                &[$(($word, <$config>::PARAMS)),*];
+                &[$(($word, <$config as Params>::PARAMS)),*];
 
             /// Names of the guards that a scenario can select.
             pub const NAMES: &'static [&'static str] = &["none", $($word),*];
@@ -83,7 +83,7 @@ macro_rules! guards {
             #[must_use]
             pub fn from_values(word: &str, values: &Values) -> Option<Self> {
                 match word {
-                    $($word => Some(Self::$Name(<$config>::from_values(values))),)*
+                    $($word => Some(Self::$Name(Params::read(values))),)*
                     _ => None,
                 }
             }

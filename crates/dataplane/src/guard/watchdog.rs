@@ -6,56 +6,37 @@ use std::collections::BinaryHeap;
 
 use super::{Event, Guard};
 use crate::classes::MAX_CLASSES;
-use crate::param::{Param, Values};
+use crate::param::Param;
 use crate::units::{NEVER, Time, US};
 
-/// Action on the packets of a class that is in a storm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Queued and arriving packets are dropped.
-    Drop,
-    /// Packets are sent although the neighbour pauses them.
-    Forward,
+crate::words! {
+    /// Action on the packets of a class that is in a storm.
+    pub enum Action {
+        /// Queued and arriving packets are dropped.
+        Drop = "drop",
+        /// Packets are sent although the neighbour pauses them.
+        Forward = "forward",
+    }
 }
 
-/// Parameters of the watchdog.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WatchdogConfig {
-    /// Pause time in ps after which a class is in a storm.
-    pub detection_ps: Time,
-    /// Time in ps without a pause frame after which a storm ends.
-    pub restoration_ps: Time,
-    /// Action on the packets.
-    pub action: Action,
+crate::params! {
+    /// Parameters of the watchdog.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct WatchdogConfig {
+        /// A class of a port that is paused for this long, with packets that wait, is in a storm.
+        pub detection_ps: Time = Param::time("detection", US)
+            .default("\"200ms\"", "PRE-221", "the default of SONiC"),
+        /// A storm ends when no pause frame of the class has arrived for this long.
+        pub restoration_ps: Time = Param::time("restoration", US)
+            .default("\"200ms\"", "PRE-221", "the default of SONiC"),
+        /// Action on packets of a class in a storm: drop them, or send them although the class is
+        /// paused.
+        pub action: Action = Param::word("action", Action::WORDS)
+            .default("\"drop\"", "PRE-221", "the default of SONiC"),
+    }
 }
 
 impl WatchdogConfig {
-    /// Parameters of the watchdog in scenarios.
-    pub const PARAMS: &'static [Param] = &[
-        Param::time("detection", US)
-            .default("\"200ms\"", "PRE-221", "the default of SONiC")
-            .about("A class of a port that is paused for this long, with packets that wait, is in a storm."),
-        Param::time("restoration", US)
-            .default("\"200ms\"", "PRE-221", "the default of SONiC")
-            .about("A storm ends when no pause frame of the class has arrived for this long."),
-        Param::word("action", &["drop", "forward"])
-            .default("\"drop\"", "PRE-221", "the default of SONiC")
-            .about("Action on packets of a class in a storm: drop them, or send them although the class is paused."),
-    ];
-
-    /// Returns the configuration for values of the parameters.
-    #[must_use]
-    pub fn from_values(values: &Values) -> Self {
-        Self {
-            detection_ps: values.time("detection"),
-            restoration_ps: values.time("restoration"),
-            action: match values.is("action", "forward") {
-                true => Action::Forward,
-                false => Action::Drop,
-            },
-        }
-    }
-
     /// Returns the longest time that the watchdog waits before it acts.
     #[must_use]
     pub const fn patience_ps(&self) -> Time {

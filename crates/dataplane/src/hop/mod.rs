@@ -31,7 +31,7 @@ use crate::added::List;
 use crate::declaration::Spec;
 pub use crate::declaration::{Counter, Declaration, Scheme};
 use crate::packet::{Packet, PacketId, SchemeNumber};
-use crate::param::{Kind, Param};
+use crate::param::{Kind, Param, Params};
 pub use crate::ports::Ports;
 use crate::sink::{DropCause, Sink};
 pub use crate::switch::context::Cx;
@@ -62,7 +62,8 @@ macro_rules! hop_words {
     ($($spec:ty => $Name:ident($state:ty);)*) => {
         /// The words of the slot for the schemes of this crate.
         pub const HOPS: &[HopWord] = &[$(HopWord::of::<$spec, $state>(|values, around| {
-            <$spec>::configure(values, around).map(HopConfig::$Name)
+            let params = <$spec as Spec>::Params::read(values);
+            <$spec>::configure(params, around).map(HopConfig::$Name)
         })),*];
     };
 }
@@ -220,7 +221,7 @@ pub fn add<S: Spec, H: HopScheme<Config = S::Config>>() {
         H::NUMBER
     );
     let word = HopWord::of::<S, H>(|values, around| {
-        let own = S::configure(values, around)?;
+        let own = S::configure(S::Params::read(values), around)?;
         Ok(HopConfig::Outside(OutsideHopConfig::new::<H>(own)))
     });
     let is_same = |other: &HopWord| other.name == S::NAME || other.number == H::NUMBER;

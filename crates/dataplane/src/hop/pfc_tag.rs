@@ -3,11 +3,11 @@
 //! replace windows.
 
 use super::floodgate::params::{
-    AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, holds, thresholds,
+    AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, checked, holds, thresholds,
 };
 use super::floodgate::{FloodgateConfig, HoldBy};
 use crate::declaration::{Around, Spec};
-use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Params, Values};
 
 const PARAMS: &[Param] = &[
     Param::either("threshold", AMOUNT)
@@ -38,20 +38,27 @@ const PARAMS: &[Param] = &[
 
 /// The scheme `pfc-tag` of scenarios, which is a configuration of Floodgate.
 #[derive(Clone, Copy, Debug)]
-pub struct PfcTag;
+pub struct PfcTag(FloodgateConfig);
+
+impl Params for PfcTag {
+    const PARAMS: &'static [Param] = PARAMS;
+
+    fn read(values: &Values) -> Self {
+        let thresholds =
+            thresholds(values, "threshold", "resume_below").expect("it has no other words");
+        Self(FloodgateConfig {
+            host_pause: values.flag("hosts").then_some(thresholds),
+            ..holds(values, HoldBy::Tags(thresholds))
+        })
+    }
+}
 
 impl Spec for PfcTag {
     const NAME: &'static str = "pfc-tag";
-    const PARAMS: &'static [Param] = PARAMS;
+    type Params = Self;
     type Config = FloodgateConfig;
 
-    fn configure(values: &Values, _around: &Around) -> Result<FloodgateConfig, Conflict> {
-        let thresholds =
-            thresholds(values, "threshold", "resume_below").expect("it has no other words");
-        let config = holds(values, HoldBy::Tags(thresholds))?;
-        Ok(FloodgateConfig {
-            host_pause: values.flag("hosts").then_some(thresholds),
-            ..config
-        })
+    fn configure(params: Self, _around: &Around) -> Result<FloodgateConfig, Conflict> {
+        checked(params.0)
     }
 }

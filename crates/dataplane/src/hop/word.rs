@@ -5,7 +5,7 @@ use std::fmt::{self, Debug, Formatter};
 use super::{HopConfig, HopScheme};
 use crate::declaration::{Around, Counter, Declaration, Spec};
 use crate::packet::{Packet, SchemeNumber};
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Param, Params, Values};
 use crate::ports::Ports;
 
 /// A value of `scheme.backpressure`, as data.
@@ -33,7 +33,7 @@ impl HopWord {
     ) -> Self {
         Self {
             name: S::NAME,
-            params: S::PARAMS,
+            params: S::Params::PARAMS,
             number: H::NUMBER,
             counters: H::COUNTERS,
             configure,

@@ -14,7 +14,7 @@ pub mod llr;
 
 use crate::declaration::{Around, Counter, Declaration, Scheme, Spec};
 use crate::packet::{Packet, PacketId};
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Param, Params, Values};
 use crate::ports::Ports;
 use crate::units::{Rate, Time};
 
@@ -155,7 +155,7 @@ macro_rules! make_config {
         impl LinkConfig {
             /// Names of all schemes in scenarios, and the parameters of each.
             pub const WORDS: &'static [(&'static str, &'static [Param])] =
-                &[$((<$config as Spec>::NAME, <$config as Spec>::PARAMS)),*];
+                &[$((<$config as Spec>::NAME, <$config as Params>::PARAMS)),*];
 
             /// Names of all schemes in scenarios.
             pub const NAMES: &'static [&'static str] = &[$(<$config as Spec>::NAME),*];
@@ -169,7 +169,7 @@ macro_rules! make_config {
             /// Values that are not compatible with each other.
             pub fn with(mut self, word: &str, values: &Values) -> Result<Self, Conflict> {
                 $(if word == <$config as Spec>::NAME {
-                    self.$question = Some(<$config>::configure(values, &Around::default())?);
+                    self.$question = Some(<$config>::configure(Params::read(values), &Around::default())?);
                 })*
                 Ok(self)
             }

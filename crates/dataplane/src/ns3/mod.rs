@@ -8,7 +8,7 @@ pub(crate) mod mmu;
 use crate::cc::ControlConfig;
 use crate::cc::dcqcn::CnpReaction;
 use crate::cc::hpcc::{Division, Reaction};
-use crate::cc::timely::TimelyBand;
+use crate::cc::timely::Gradient;
 use crate::param::Conflict;
 
 /// Returns true if that simulator has this congestion control.
@@ -43,14 +43,14 @@ pub fn conflict(control: &ControlConfig) -> Option<Conflict> {
                 "set dcqcn.reaction = \"sampled\", dcqcn.byte_counter = \"off\" and dcqcn.alpha_start = 1",
             ))
         }
-        ControlConfig::Timely(c) if c.band != TimelyBand::Gradient => Some(Conflict::new(
+        ControlConfig::Timely(c) if c.gradient != Gradient::Original => Some(Conflict::new(
             &["timely"],
             "TIMELY with whole rates has the original band",
             "set timely.gradient = \"original\"",
         )),
         ControlConfig::Hpcc(c)
             if c.reaction == Reaction::PerAck
-                || c.alpha.is_some_and(f64::is_finite)
+                || c.alpha.0.is_some_and(f64::is_finite)
                 || c.division != Division::Exact =>
         {
             Some(Conflict::new(

@@ -2,21 +2,26 @@
 //! once per point.
 
 use super::oblivious::Oblivious;
-use super::{Policy, Verdict, values, values_in_rounds};
-use crate::param::{Conflict, Param, Values};
+use super::{Policy, Verdict, check_rounds, values};
+use crate::param::{Conflict, Param};
 use crate::units::Time;
 
-/// Parameters of the bitmap policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BitmapConfig {
-    /// Number of entropy values, a power of two.
-    pub values: u32,
-    /// Penalty points for an ECN mark.
-    pub mark: u8,
-    /// Penalty points for a retransmission.
-    pub loss: u8,
-    /// Penalty points for a timeout, and the maximum of a value.
-    pub timeout: u8,
+crate::params! {
+    /// Parameters of the bitmap policy.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct BitmapConfig {
+        /// Entropy values of a flow.
+        pub values: u32 = values("64", "PRE-212", "64 paths, as in the model of UEC"),
+        /// Penalty points of a value whose packet came back with an ECN mark.
+        pub mark: u8 = Param::count("mark", 0, 255)
+            .default("1", "PRE-212", "as in the model of UEC"),
+        /// Penalty points of a value whose packet is sent again.
+        pub loss: u8 = Param::count("loss", 0, 255)
+            .default("4", "PRE-212", "as in the model of UEC"),
+        /// Penalty points of a value whose packet timed out, and the most that a value has.
+        pub timeout: u8 = Param::count("timeout", 1, 255)
+            .default("15", "PRE-212", "as in the model of UEC"),
+    }
 }
 
 /// Penalty points of one flow.
@@ -30,29 +35,9 @@ impl Policy for Bitmap {
     type Config = BitmapConfig;
     const NAME: &'static str = "bitmap";
     const ABOUT: &'static str = "as \"oblivious\", but values that were marked or lost are skipped";
-    const PARAMS: &'static [Param] = &[
-        values("64", "PRE-212", "64 paths, as in the model of UEC"),
-        Param::count("mark", 0, 255)
-            .default("1", "PRE-212", "as in the model of UEC")
-            .about("Penalty points of a value whose packet came back with an ECN mark."),
-        Param::count("loss", 0, 255)
-            .default("4", "PRE-212", "as in the model of UEC")
-            .about("Penalty points of a value whose packet is sent again."),
-        Param::count("timeout", 1, 255)
-            .default("15", "PRE-212", "as in the model of UEC")
-            .about(
-                "Penalty points of a value whose packet timed out, and the most that a value has.",
-            ),
-    ];
 
-    fn configure(values: &Values) -> Result<BitmapConfig, Conflict> {
-        let points = |key| values.count(key) as u8;
-        Ok(BitmapConfig {
-            values: values_in_rounds(values)?,
-            mark: points("mark"),
-            loss: points("loss"),
-            timeout: points("timeout"),
-        })
+    fn checked(config: BitmapConfig) -> Result<BitmapConfig, Conflict> {
+        check_rounds(config.values).map(|()| config)
     }
 
     fn new(config: &BitmapConfig, _paths: u32) -> Self {

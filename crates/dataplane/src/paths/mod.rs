@@ -16,7 +16,7 @@ mod tests;
 
 use std::fmt::Debug;
 
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Param, Params, Values};
 use crate::units::Time;
 pub use bitmap::BitmapConfig;
 pub use oblivious::ObliviousConfig;
@@ -58,21 +58,18 @@ pub enum Verdict {
 /// A path policy. An instance is the state of one flow.
 pub(crate) trait Policy: Debug + Sized {
     /// Parameters of the policy.
-    type Config: Copy + Debug + PartialEq;
+    type Config: Params + Copy + Debug + PartialEq;
     /// Value of the key `path` in scenarios, and name of the table of its parameters.
     const NAME: &'static str;
     /// Description for the help of the key `path`: a phrase without a full stop.
     const ABOUT: &'static str;
-    /// Declaration of the parameters.
-    const PARAMS: &'static [Param];
     /// True if the values are labels of paths, which switches do not hash (NDP-05).
     const LABELS: bool = false;
 
-    /// Returns the configuration for values of [`Self::PARAMS`].
-    ///
-    /// # Errors
-    /// Values that contradict each other.
-    fn configure(values: &Values) -> Result<Self::Config, Conflict>;
+    /// Returns the configuration if its values do not contradict each other.
+    fn checked(config: Self::Config) -> Result<Self::Config, Conflict> {
+        Ok(config)
+    }
 
     /// Creates the state of a flow with `paths` equal-cost paths.
     fn new(config: &Self::Config, paths: u32) -> Self;
@@ -119,8 +116,10 @@ macro_rules! define {
             Declaration {
                 name: $module::$name::NAME,
                 about: $module::$name::ABOUT,
-                params: $module::$name::PARAMS,
-                configure: |values| $module::$name::configure(values).map(SprayConfig::$name),
+                params: <$config as Params>::PARAMS,
+                configure: |values| {
+                    $module::$name::checked(Params::read(values)).map(SprayConfig::$name)
+                },
             },
         )*];
 
@@ -180,16 +179,13 @@ policies!(define);
 
 /// Returns the parameter for the number of entropy values.
 const fn values(default: &'static str, rule: &'static str, source: &'static str) -> Param {
-    Param::count("values", 1, ENTROPY_BITS as u64 + 1)
-        .default(default, rule, source)
-        .about("Entropy values of a flow.")
+    Param::count("values", 1, ENTROPY_BITS as u64 + 1).default(default, rule, source)
 }
 
-/// Returns the number of entropy values of a policy that uses them in rounds.
-fn values_in_rounds(values: &Values) -> Result<u32, Conflict> {
-    let count = values.count("values") as u32;
+/// Checks the number of entropy values of a policy that uses them in rounds.
+fn check_rounds(count: u32) -> Result<(), Conflict> {
     if count.is_power_of_two() {
-        return Ok(count);
+        return Ok(());
     }
     Err(Conflict::new(
         &["values"],

@@ -1,15 +1,17 @@
 //! Oblivious spraying: each entropy value is used once per round, in random order, independent of
 //! the state of the paths.
 
-use super::{Policy, below, values, values_in_rounds};
-use crate::param::{Conflict, Param, Values};
+use super::{Policy, below, check_rounds, values};
+use crate::param::Conflict;
 use crate::units::Time;
 
-/// Parameters of oblivious spraying.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ObliviousConfig {
-    /// Entropy values, a power of two.
-    pub values: u32,
+crate::params! {
+    /// Parameters of oblivious spraying.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ObliviousConfig {
+        /// Entropy values of a flow.
+        pub values: u32 = values("64", "PRE-212", "64 paths, as in the model of UEC"),
+    }
 }
 
 /// Position of one flow in its round: a counter whose bits are inverted by a random pattern.
@@ -37,10 +39,9 @@ impl Policy for Oblivious {
     const NAME: &'static str = "oblivious";
     const ABOUT: &'static str =
         "the sender takes each entropy value once per round, in random order";
-    const PARAMS: &'static [Param] = &[values("64", "PRE-212", "64 paths, as in the model of UEC")];
 
-    fn configure(values: &Values) -> Result<ObliviousConfig, Conflict> {
-        values_in_rounds(values).map(|values| ObliviousConfig { values })
+    fn checked(config: ObliviousConfig) -> Result<ObliviousConfig, Conflict> {
+        check_rounds(config.values).map(|()| config)
     }
 
     fn new(_config: &ObliviousConfig, _paths: u32) -> Self {

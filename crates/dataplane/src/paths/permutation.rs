@@ -2,12 +2,13 @@
 //! order. The values are labels of paths.
 
 use super::{Policy, below};
-use crate::param::{Conflict, Param, Values};
 use crate::units::Time;
 
-/// The permutation policy has no parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PermutationConfig;
+crate::params! {
+    /// The permutation policy has no parameters.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PermutationConfig;
+}
 
 /// Position of one flow in its round.
 #[derive(Clone, Debug)]
@@ -44,12 +45,7 @@ impl Policy for Permutation {
     type Config = PermutationConfig;
     const NAME: &'static str = "permutation";
     const ABOUT: &'static str = "the sender goes through all paths in random order";
-    const PARAMS: &'static [Param] = &[];
     const LABELS: bool = true;
-
-    fn configure(_values: &Values) -> Result<PermutationConfig, Conflict> {
-        Ok(PermutationConfig)
-    }
 
     fn new(_config: &PermutationConfig, paths: u32) -> Self {
         Self::of(paths.max(1))

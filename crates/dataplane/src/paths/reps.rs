@@ -3,18 +3,22 @@
 //! failed.
 
 use super::{ENTROPY_BITS, Policy, Verdict, below, values};
-use crate::param::{Conflict, Param, Values};
+use crate::param::Param;
 use crate::units::{Time, US};
 
-/// Parameters of REPS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RepsConfig {
-    /// Number of entropy values.
-    pub values: u32,
-    /// Number of values that the ring stores, at most [`LARGEST_RING`].
-    pub ring: u32,
-    /// Time after a timeout during which no new value is used, in ps.
-    pub freeze_ps: Time,
+crate::params! {
+    /// Parameters of REPS.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RepsConfig {
+        /// Entropy values of a flow.
+        pub values: u32 = values("65536", "PRE-212", "16 bits, as in UEC"),
+        /// Good entropy values that a flow remembers.
+        pub ring: u32 = Param::count("ring", 1, LARGEST_RING as u64)
+            .default("8", "PRE-212", "8 values (REPS paper)"),
+        /// Time after a timeout in which a flow uses no fresh entropy value.
+        pub freeze_ps: Time = Param::time("freeze", US)
+            .default("\"10ms\"", "PRE-212", "as in the model of UEC"),
+    }
 }
 
 /// Maximum number of values in a ring.
@@ -41,23 +45,6 @@ impl Policy for Reps {
     type Config = RepsConfig;
     const NAME: &'static str = "reps";
     const ABOUT: &'static str = "the sender reuses entropy values that returned without a mark";
-    const PARAMS: &'static [Param] = &[
-        values("65536", "PRE-212", "16 bits, as in UEC"),
-        Param::count("ring", 1, LARGEST_RING as u64)
-            .default("8", "PRE-212", "8 values (REPS paper)")
-            .about("Good entropy values that a flow remembers."),
-        Param::time("freeze", US)
-            .default("\"10ms\"", "PRE-212", "as in the model of UEC")
-            .about("Time after a timeout in which a flow uses no fresh entropy value."),
-    ];
-
-    fn configure(values: &Values) -> Result<RepsConfig, Conflict> {
-        Ok(RepsConfig {
-            values: values.count("values") as u32,
-            ring: values.count("ring") as u32,
-            freeze_ps: values.time("freeze"),
-        })
-    }
 
     fn new(_config: &RepsConfig, _paths: u32) -> Self {
         Self {

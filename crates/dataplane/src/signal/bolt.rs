@@ -4,7 +4,7 @@
 
 use super::{Joined, Notifier};
 use crate::packet::{Cold, Notice, Packet, ramp};
-use crate::param::{Kind, MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Field, Kind, MAX_SIZE_BYTES, Param, Value};
 use crate::units::{Rate, Time};
 
 /// An amount of data: bytes, or full packets.
@@ -30,13 +30,6 @@ impl Amount {
         },
     ];
 
-    fn from_values(values: &Values, key: &str) -> Self {
-        match values.some_size(key) {
-            Some(bytes) => Self::Bytes(bytes),
-            None => Self::Packets(values.counted(key)),
-        }
-    }
-
     const fn bytes(self, packet_bytes: u16) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -45,49 +38,32 @@ impl Amount {
     }
 }
 
-/// Parameters of Bolt at a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BoltConfig {
-    /// Queue length from which a packet causes a notice.
-    pub threshold: Amount,
-    /// Maximum number of ramp-up tokens of a port.
-    pub ramp_up_tokens: u16,
-    /// Maximum spare capacity of a port.
-    pub supply: Amount,
-    /// Size of a notice in bytes.
-    pub notice_bytes: u16,
+impl Field for Amount {
+    fn of(value: Option<&Value>) -> Self {
+        match value {
+            Some(Value::Counted(packets)) => Self::Packets(*packets),
+            bytes => Self::Bytes(u64::of(bytes)),
+        }
+    }
 }
 
-impl BoltConfig {
-    /// Parameters of Bolt in scenarios.
-    pub const PARAMS: &'static [Param] = &[
-        Param::either("threshold", Amount::KINDS)
-            .default("\"62KB\"", "PRE-220", "the default of the authors' code")
-            .about(
-                "A packet that finds this much in its queue causes a notice to its sender.",
-            ),
-        Param::count("ramp_up_tokens", 0, u16::MAX as u64)
-            .default("256", "PRE-220", "the default of the authors' code")
-            .about("Maximum number of ramp-up tokens of a port: packets of last windows add them, packets that raise windows use them."),
-        Param::either("supply", Amount::KINDS)
-            .default("\"30KB\"", "PRE-220", "the default of the authors' code")
-            .about(
-                "Maximum spare capacity of a port. Below one packet no window grows by it.",
-            ),
-        Param::size("notice", 1, 1_000)
-            .default("\"64B\"", "PRE-220", "a smallest frame, our choice")
-            .about("Bytes of a notice."),
-    ];
-
-    /// Returns the configuration for values of the parameters.
-    #[must_use]
-    pub fn from_values(values: &Values) -> Self {
-        Self {
-            threshold: Amount::from_values(values, "threshold"),
-            ramp_up_tokens: values.count("ramp_up_tokens") as u16,
-            supply: Amount::from_values(values, "supply"),
-            notice_bytes: values.size("notice") as u16,
-        }
+crate::params! {
+    /// Parameters of Bolt at a switch.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct BoltConfig {
+        /// A packet that finds this much in its queue causes a notice to its sender.
+        pub threshold: Amount = Param::either("threshold", Amount::KINDS)
+            .default("\"62KB\"", "PRE-220", "the default of the authors' code"),
+        /// Maximum number of ramp-up tokens of a port: packets of last windows add them, packets
+        /// that raise windows use them.
+        pub ramp_up_tokens: u16 = Param::count("ramp_up_tokens", 0, u16::MAX as u64)
+            .default("256", "PRE-220", "the default of the authors' code"),
+        /// Maximum spare capacity of a port. Below one packet no window grows by it.
+        pub supply: Amount = Param::either("supply", Amount::KINDS)
+            .default("\"30KB\"", "PRE-220", "the default of the authors' code"),
+        /// Bytes of a notice.
+        pub notice_bytes: u16 = Param::size("notice", 1, 1_000)
+            .default("\"64B\"", "PRE-220", "a smallest frame, our choice"),
     }
 }
 

@@ -6,7 +6,7 @@
 mod bolt;
 
 use crate::packet::{Cold, Packet};
-use crate::param::{Param, Values};
+use crate::param::{Param, Params, Values};
 use crate::units::{Rate, Time};
 pub use bolt::{Amount, BoltConfig};
 
@@ -40,7 +40,7 @@ macro_rules! notifiers {
         impl NotifierConfig {
             /// Names of all signals in scenarios, and the table of parameters of each.
             pub const WORDS: &'static [(&'static str, (&'static str, &'static [Param]))] =
-                &[$(($word, ($table, <$config>::PARAMS))),*];
+                &[$(($word, ($table, <$config as Params>::PARAMS))),*];
 
             /// Names of the signals that a scenario can select.
             pub const NAMES: &'static [&'static str] = &["none", $($word),*];
@@ -50,7 +50,7 @@ macro_rules! notifiers {
             #[must_use]
             pub fn from_values(word: &str, values: &Values) -> Option<Self> {
                 match word {
-                    $($word => Some(Self::$Name(<$config>::from_values(values))),)*
+                    $($word => Some(Self::$Name(Params::read(values))),)*
                     _ => None,
                 }
             }

@@ -1,5 +1,6 @@
 use crate::sets::HpccSets;
 use crate::sets::controls::{ack, close, loss, path};
+use dataplane::cc::Increase;
 use dataplane::cc::hpcc::Hpcc;
 use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::{Ack, Control, Feedback};
@@ -335,8 +336,8 @@ fn a_loss_changes_nothing() {
 fn parameters_and_rule_of_thumb() {
     let config = HpccConfig::paper(1e11);
     assert_eq!(
-        (config.eta, config.max_stage, config.wai_bytes),
-        (0.95, 5, 80.0)
+        (config.eta, config.max_stage, config.wai),
+        (0.95, 5, Increase::Bytes(80.0))
     );
     close(HpccConfig::rule_of_thumb_wai(162_500.0, 0.95, 100), 81.25);
     assert!(HpccConfig::rule_of_thumb_wai(162_500.0, 0.95, 0).is_finite());

@@ -6,7 +6,6 @@ use super::hpcc::Flow;
 use crate::sets::HpccSets;
 use crate::sets::controls::path;
 use dataplane::cc::hpcc::{Arithmetic, Constants, Division, HpccConfig, Reciprocals};
-use dataplane::config::IntConfig;
 use dataplane::int::{IntFormat, IntHop, IntStack, Layout};
 use proptest::prelude::*;
 
@@ -16,10 +15,7 @@ fn fixed(epsilon: f64) -> HpccConfig {
     HpccConfig {
         arithmetic: Arithmetic::Fixed,
         division: Division::Table(Arc::new(Reciprocals::new(epsilon))),
-        telemetry: IntConfig {
-            format: IntFormat::Wire(LAYOUT),
-            ..IntConfig::default()
-        },
+        format: IntFormat::Wire(LAYOUT),
         ..HpccConfig::paper(1e11)
     }
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::hpcc::{Flow, port, stack};
 use crate::sets::HpccSets;
 use crate::sets::controls::close;
+use dataplane::cc::Increase;
 use dataplane::cc::hpcc::Reciprocals;
-use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
+use dataplane::cc::hpcc::{Division, Fairness, HpccConfig, Reaction};
 use dataplane::int::{IntHop, IntStack};
 use proptest::prelude::*;
 
@@ -121,7 +122,7 @@ fn sampled_feedback_passes_over_empty_links_between_updates() {
 #[test]
 fn additive_increase_by_the_rule_of_thumb() {
     let mut flow = Flow::with(HpccConfig {
-        wai_flows: Some(50),
+        wai: Increase::Flows(50),
         ..paper()
     });
     flow.ack(1, 100_000, &stack(&[port(0, 0, 0)]));
@@ -131,7 +132,7 @@ fn additive_increase_by_the_rule_of_thumb() {
 
 fn registers(alpha: f64) -> Flow {
     Flow::with(HpccConfig {
-        alpha: Some(alpha),
+        alpha: Fairness(Some(alpha)),
         ..paper()
     })
 }
@@ -288,6 +289,7 @@ proptest! {
             true => Division::Table(Arc::new(Reciprocals::new(0.01))),
             false => Division::Exact,
         };
+        let alpha = Fairness(alpha);
         let config = HpccConfig { reaction, alpha, division, sample_feedback, ..paper() };
         let mut flow = Flow::with(config);
         let (mut now, mut sent) = (0, 0);

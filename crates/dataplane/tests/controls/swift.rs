@@ -1,5 +1,5 @@
 use crate::sets::controls::{ack, close, path};
-use dataplane::cc::swift::{FlowScaling, Swift, SwiftConfig};
+use dataplane::cc::swift::{Swift, SwiftConfig};
 use dataplane::cc::{Ack, Control, Feedback, Loss, PathInfo};
 use dataplane::units::US;
 
@@ -75,7 +75,7 @@ impl Flow {
 
 fn unscaled() -> SwiftConfig {
     SwiftConfig {
-        scaling: None,
+        fs_range_ps: None,
         ..SwiftConfig::default()
     }
 }
@@ -153,16 +153,11 @@ fn delays_are_not_smoothed() {
 /// µs/(√10 − 0.1).
 #[test]
 fn small_windows_have_higher_targets() {
-    let scaling = FlowScaling {
-        range_ps: 100 * US,
-        min_cwnd: 0.1,
-        max_cwnd: 100.0,
-    };
     let target_of = |cwnd: f64| {
         let grows = |rtt_us: f64| {
             let mut flow = Flow::new(SwiftConfig {
                 initial_cwnd: Some(cwnd),
-                scaling: Some(scaling),
+                fs_range_ps: Some(100 * US),
                 ..unscaled()
             });
             flow.ack(rtt_us, 0.0) > cwnd

@@ -2,7 +2,7 @@ use crate::sets::controls::{ack, close, loss, path};
 use crate::sets::{PATCHED, TimelySets};
 use dataplane::cc::timely::Timely;
 use dataplane::cc::timely::TimelyConfig;
-use dataplane::cc::{Ack, Control, Feedback};
+use dataplane::cc::{Ack, Control, Feedback, Limit};
 
 const US: u64 = 1_000_000;
 
@@ -159,7 +159,7 @@ fn once_per_round_trip() {
 fn window_follows_the_rate() {
     let mut flow = Flow::new();
     assert_eq!(flow.window(), u64::MAX);
-    flow.config.window = true;
+    flow.config.window = Limit::Rate;
     assert_eq!(flow.window(), 10_000);
     flow.rtt(1_000);
     flow.rtt(1_000);
@@ -195,7 +195,7 @@ fn a_loss_changes_nothing() {
 
 fn patched() -> Flow {
     let mut flow = Flow::new();
-    flow.config.band = PATCHED;
+    flow.config.patched = Some(PATCHED);
     flow
 }
 

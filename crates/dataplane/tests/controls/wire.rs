@@ -5,7 +5,6 @@ use crate::sets::controls::{ack, close, path};
 use dataplane::cc::hpcc::Hpcc;
 use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::{Ack, Control, Feedback};
-use dataplane::config::IntConfig;
 use dataplane::int::wire::{self, WireError};
 use dataplane::int::{IntFormat, IntHop, IntStack, Layout, MAX_HOPS};
 use proptest::prelude::*;
@@ -185,10 +184,7 @@ proptest! {
 #[test]
 fn a_sender_measures_across_a_wrap() {
     let config = HpccConfig {
-        telemetry: IntConfig {
-            format: IntFormat::Wire(PAPER),
-            ..IntConfig::default()
-        },
+        format: IntFormat::Wire(PAPER),
         ..HpccConfig::paper(1e11)
     };
     let mut flow = Hpcc::new(&config, &path(100.0), 0);

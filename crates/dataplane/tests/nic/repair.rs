@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sets::{DcqcnSets, DctcpSets};
+use dataplane::cc::Limit;
 
 fn irn() -> IrnConfig {
     IrnConfig {
@@ -401,7 +402,7 @@ fn the_published_values() {
 fn with_window(dcqcn: DcqcnConfig) -> Bench {
     Bench::new(&NicConfig {
         control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
-            window: true,
+            window: Limit::Rate,
             ..dcqcn
         })),
         ..config()
@@ -436,7 +437,7 @@ fn a_timer_that_opens_the_window_wakes_the_flow() {
 #[test]
 fn no_timer_opens_a_window_that_stays() {
     let mut b = with_window(DcqcnConfig {
-        fixed_window: true,
+        window: Limit::Bdp,
         ..DcqcnConfig::paper()
     });
     b.start(0, 500_000);
@@ -457,7 +458,7 @@ fn no_timer_opens_a_window_that_stays() {
 fn a_tiny_window_never_closes_for_good() {
     let mut b = Bench::new(&NicConfig {
         control: Sending::Control(ControlConfig::Dcqcn(DcqcnConfig {
-            window: true,
+            window: Limit::Rate,
             min_rate_bps: 1.0,
             ai_bps: 0.0,
             hai_bps: 0.0,

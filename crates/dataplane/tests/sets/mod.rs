@@ -2,13 +2,18 @@
 #![allow(dead_code, reason = "each test uses some of them")]
 
 pub mod controls;
+pub mod defaults;
 
-use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
+use dataplane::cc::dcqcn::{CnpClass, CnpReaction, DcqcnConfig};
 use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::delay_window::DelayWindowConfig;
-use dataplane::cc::hpcc::{Arithmetic, Division, HpccConfig, Reaction};
-use dataplane::cc::timely::{TimelyBand, TimelyConfig};
-use dataplane::config::{CreditQueue, IntConfig, TrimConfig};
+use dataplane::cc::hpcc::{
+    Arithmetic, Counted, Division, DivisionBy, Fairness, HpccConfig, Reaction,
+};
+use dataplane::cc::timely::{Gradient, Patched, TimelyConfig};
+use dataplane::cc::{self, Increase, Limit};
+use dataplane::config::{CreditQueue, TrimConfig};
+use dataplane::int::IntFormat;
 use dataplane::transport::expresspass::ExpressPassConfig;
 use dataplane::transport::ndp::NdpConfig;
 use dataplane::units::{Time, US};
@@ -35,13 +40,13 @@ impl HpccSets for HpccConfig {
         Self {
             eta: 0.95,
             max_stage: 5,
-            wai_bytes: 80.0,
-            ai_bps: None,
-            wai_flows: None,
+            wai: Increase::Bytes(80.0),
             min_rate_bps: line_bps / 1000.0,
-            telemetry: IntConfig::default(),
+            format: IntFormat::Exact,
+            counted: Counted::Sent,
             reaction: Reaction::Combined,
-            alpha: None,
+            alpha: Fairness(None),
+            division_by: DivisionBy::Number,
             division: Division::Exact,
             sample_feedback: false,
             arithmetic: Arithmetic::Real,
@@ -77,8 +82,12 @@ impl DcqcnSets for DcqcnConfig {
             min_rate_bps: line_bps / 1000.0,
             decrease_interval_ps: 4 * US,
             clamp_target: false,
-            window: false,
-            fixed_window: false,
+            window: Limit::None,
+            cnp_bytes: Some(60),
+            cnp_interval_ps: US,
+            cnp_cycle: false,
+            cnp_class: CnpClass::Data,
+            arithmetic: cc::Arithmetic::Real,
         }
     }
 
@@ -98,8 +107,12 @@ impl DcqcnSets for DcqcnConfig {
             min_rate_bps: 40e6,
             decrease_interval_ps: 0,
             clamp_target: true,
-            window: false,
-            fixed_window: false,
+            window: Limit::None,
+            cnp_bytes: Some(60),
+            cnp_interval_ps: PAPER_CNP_INTERVAL_PS,
+            cnp_cycle: false,
+            cnp_class: CnpClass::Data,
+            arithmetic: cc::Arithmetic::Real,
         }
     }
 }
@@ -129,9 +142,10 @@ impl TimelySets for TimelyConfig {
             hai_after: 5,
             hai_below_low: false,
             min_rate_bps: 10e6,
-            window: false,
-            fixed_window: false,
-            band: TimelyBand::Gradient,
+            window: Limit::None,
+            arithmetic: cc::Arithmetic::Real,
+            gradient: Gradient::Original,
+            patched: None,
         }
     }
 
@@ -148,7 +162,7 @@ impl TimelySets for TimelyConfig {
 }
 
 /// The patched band of TIMELY with its authors' values, for links of 10 Gb/s.
-pub const PATCHED: TimelyBand = TimelyBand::Patched {
+pub const PATCHED: Patched = Patched {
     beta: 0.008,
     reference_ps: 50 * US,
     range: 0.25,
@@ -172,6 +186,7 @@ impl DctcpSets for DctcpConfig {
             initial_packets: 10,
             ai_bps: None,
             min_rate_bps: None,
+            arithmetic: cc::Arithmetic::Real,
             window: true,
         } // DCTCP-13
     }

@@ -3,8 +3,9 @@
 
 use super::*;
 use crate::common::*;
-use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcpConfig};
-use dataplane::cc::swift::{FlowScaling, SwiftConfig};
+use dataplane::cc::Increase;
+use dataplane::cc::powertcp::{PowerConfig, PowerTcpConfig, Reference};
+use dataplane::cc::swift::SwiftConfig;
 use dataplane::config::{BaseRtt, ControlConfig, NicConfig, Processing, Sending};
 use dataplane::units::{MS, US};
 use traffic::Flow;
@@ -24,7 +25,7 @@ fn many(hosts: u32, flows: u32) -> (TopologySpec, Vec<Flow>) {
 /// Swift as `change` makes it, probed every µs.
 fn swift((topology, flows): (TopologySpec, Vec<Flow>), change: impl Fn(&mut SwiftConfig)) -> Setup {
     let mut config = SwiftConfig {
-        scaling: None,
+        fs_range_ps: None,
         ..SwiftConfig::default()
     };
     change(&mut config);
@@ -135,11 +136,6 @@ fn swifts_target_sets_the_queue() {
 /// SWIFT-14, SWIFT-31: with flow scaling the target is the fixed point of t = 22 µs + a/√(C·t/N) + b.
 #[test]
 fn swift_with_flow_scaling_settles_at_the_fixed_point() {
-    let fs = FlowScaling {
-        range_ps: 100 * US,
-        min_cwnd: 0.1,
-        max_cwnd: 100.0,
-    };
     let a = 100.0 / (1.0 / 0.1f64.sqrt() - 0.1);
     for n in [8u32, 32] {
         let mut target_us = 22.0;
@@ -147,7 +143,7 @@ fn swift_with_flow_scaling_settles_at_the_fixed_point() {
             let cwnd = target_us * 1e6 / FRAME_PS as f64 / f64::from(n);
             target_us = 22.0 + a / cwnd.sqrt() - a * 0.1;
         }
-        let setup = swift(many(8, n), |c| c.scaling = Some(fs));
+        let setup = swift(many(8, n), |c| c.fs_range_ps = Some(100 * US));
         let s = settled(&setup, 4 * MS, 6 * MS);
         let queue = bytes_in((target_us * 1e6) as Time - BASE_PS);
         near(s.mean, queue, f64::from(n) * FRAME as f64);
@@ -159,7 +155,7 @@ fn swift_with_flow_scaling_settles_at_the_fixed_point() {
 fn swift_shares_a_link_evenly() {
     let flows = vec![flow(0, 0, 0, 2, LONG), flow(1, 300 * US, 1, 2, LONG)];
     let setup = swift((star(3), flows), |c| {
-        c.scaling = SwiftConfig::default().scaling;
+        c.fs_range_ps = SwiftConfig::default().fs_range_ps;
     });
     let sent = |until_ps| {
         let run = Setup {
@@ -212,11 +208,11 @@ fn a_slow_host_is_held_by_the_endpoint_window() {
 #[test]
 fn powertcps_queue_is_the_sum_of_the_additive_increases() {
     for (n, beta) in [(4, 500.0), (4, 2_500.0), (10, 2_000.0), (16, 2_000.0)] {
-        let telemetry = powertcp(many(n, n), |c| c.power.beta = Beta::Bytes(beta));
+        let telemetry = powertcp(many(n, n), |c| c.power.beta = Increase::Bytes(beta));
         let theta = Setup {
             nic: NicConfig {
                 control: Sending::Control(ControlConfig::ThetaPowerTcp(PowerConfig {
-                    beta: Beta::Bytes(beta),
+                    beta: Increase::Bytes(beta),
                     ..PowerConfig::paper(1e11)
                 })),
                 ..telemetry.nic.clone()
@@ -238,7 +234,7 @@ fn powertcps_queue_is_the_sum_of_the_additive_increases() {
 fn without_a_floor_a_drained_queue_comes_back() {
     let setup = powertcp(many(4, 4), |c| {
         c.power.floor = 0.0;
-        c.power.beta = Beta::Bytes(2_500.0);
+        c.power.beta = Increase::Bytes(2_500.0);
     });
     let s = settled(&setup, 2 * MS, 4 * MS);
     assert!(s.most > 100_000, "{}", s.most);
@@ -247,16 +243,16 @@ fn without_a_floor_a_drained_queue_comes_back() {
 /// POWER-12: a reference of each round trip instead of the packet's own window makes the queue swing.
 #[test]
 fn a_reference_per_round_trip_swings() {
-    let swing = |per_round_trip| {
+    let swing = |reference| {
         let setup = powertcp(many(4, 4), |c| {
-            c.per_round_trip = per_round_trip;
-            c.power.beta = Beta::Bytes(2_500.0);
+            c.reference = reference;
+            c.power.beta = Increase::Bytes(2_500.0);
         });
         let s = settled(&setup, 2 * MS, 4 * MS);
         s.most - s.least
     };
     // 8 and 20 KB.
-    assert!(swing(true) > 2 * swing(false));
+    assert!(swing(Reference::RoundTrip) > 2 * swing(Reference::Packet));
 }
 
 /// POWER-07, POWER-20: with a target below the whole link its use is η + B/(C·τ), without a queue.
@@ -264,7 +260,7 @@ fn a_reference_per_round_trip_swings() {
 fn powertcps_target_sets_the_use_of_the_link() {
     let setup = powertcp(many(4, 4), |c| {
         c.power.eta = 0.9;
-        c.power.beta = Beta::Bytes(500.0);
+        c.power.beta = Increase::Bytes(500.0);
     });
     let s = settled(&setup, 2 * MS, 4 * MS);
     near(s.used, 0.9 + 2_000.0 / bytes_in(POWER_BASE_PS), 0.02);
@@ -277,7 +273,7 @@ fn powertcps_target_sets_the_use_of_the_link() {
 fn powertcp_drains_an_incast_without_idling() {
     let mut flows = vec![flow(0, 0, 0, 11, LONG)];
     flows.extend((1..11).map(|i| flow(i, 200 * US, i, 11, LONG)));
-    let setup = powertcp((star(12), flows), |c| c.power.beta = Beta::Bytes(500.0));
+    let setup = powertcp((star(12), flows), |c| c.power.beta = Increase::Bytes(500.0));
     let (join_ps, end_ps) = (200 * US, 400 * US);
     let run = Setup {
         until_ps: end_ps,

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::*;
 use crate::common::*;
+use dataplane::cc::Increase;
 use dataplane::cc::hpcc::Reciprocals;
-use dataplane::cc::hpcc::{Division, HpccConfig, Reaction};
-use dataplane::config::{BaseRtt, ControlConfig, Sending};
-use dataplane::int::{Counter, IntFormat, Layout};
+use dataplane::cc::hpcc::{Counted, Division, Fairness, HpccConfig, Reaction};
+use dataplane::config::{BaseRtt, ControlConfig, IntConfig, Sending};
+use dataplane::int::{IntFormat, Layout};
 use dataplane::units::{MS, US};
 use traffic::Flow;
 
@@ -25,7 +26,9 @@ fn variant(topology: TopologySpec, flows: Vec<Flow>, change: impl Fn(&mut HpccCo
         panic!("the preset is HPCC");
     };
     change(config);
-    s.switch.int = Some(config.telemetry);
+    let format = config.format;
+    let counter = s.nic.control.controls()[0].counter();
+    s.switch.int = Some(IntConfig { format, counter });
     s
 }
 
@@ -57,7 +60,7 @@ fn incast(reaction: Reaction) -> Setup {
     let flows = (0..16).map(|i| flow(i, 0, i, 16, LONG)).collect();
     variant(star(17), flows, |c| {
         c.reaction = reaction;
-        c.wai_bytes = 25.0;
+        c.wai = Increase::Bytes(25.0);
     })
 }
 
@@ -111,14 +114,14 @@ fn the_rate_of_arrivals_makes_the_queue_oscillate() {
     let of = |counter, max_stage| {
         let flows = vec![flow(0, 0, 0, 2, LONG), flow(1, 0, 1, 2, LONG)];
         let s = variant(star(3), flows, |c| {
-            c.telemetry.counter = counter;
+            c.counted = counter;
             c.max_stage = max_stage;
         });
         humps(&queues(&s, 200 * US))
     };
     for max_stage in [0, 5] {
-        assert_eq!(of(Counter::Sent, max_stage), 1, "txRate, {max_stage}");
-        assert!(of(Counter::Arrived, max_stage) >= 2, "rxRate, {max_stage}");
+        assert_eq!(of(Counted::Sent, max_stage), 1, "txRate, {max_stage}");
+        assert!(of(Counted::Arrived, max_stage) >= 2, "rxRate, {max_stage}");
     }
 }
 
@@ -143,7 +146,7 @@ fn telemetry_to_the_bit_changes_little() {
     for (bytes, plain, coarse) in [(500_000, 0.003, 0.006), (2_000_000, 0.005, 0.02)] {
         let exact = two_to_one(bytes, |_| {});
         for (layout, most) in [(Layout::new(1, 16), plain), (Layout::new(4, 17), coarse)] {
-            let wire = two_to_one(bytes, |c| c.telemetry.format = IntFormat::Wire(layout));
+            let wire = two_to_one(bytes, |c| c.format = IntFormat::Wire(layout));
             let change = apart(wire, exact);
             assert!(change > 0.0, "it is another run");
             assert!(change < most, "{bytes} B: {change}");
@@ -176,7 +179,7 @@ fn a_table_in_place_of_divisions_changes_as_much_as_its_error() {
 fn utilisation_at_equilibrium_is_what_the_additive_increase_makes_it() {
     for wai_bytes in [25.0, 75.0, 125.0] {
         let flows = (0..16).map(|i| flow(i, 0, i, 16, LONG)).collect();
-        let mut s = variant(star(17), flows, |c| c.wai_bytes = wai_bytes);
+        let mut s = variant(star(17), flows, |c| c.wai = Increase::Bytes(wai_bytes));
         let base_rtt_ps = 4_500_000;
         s.base_rtt = BaseRtt::Fixed(base_rtt_ps);
         let used = uses(&s, (17, 16), &[2 * MS, 3 * MS])[0];
@@ -213,9 +216,9 @@ fn parking_lot(alpha: Option<f64>) -> f64 {
         flow(2, 0, 3, 5, LONG),
     ];
     let s = variant(named(6, 3, links), flows, |c| {
-        c.alpha = alpha;
+        c.alpha = Fairness(alpha);
         c.max_stage = 0;
-        c.wai_bytes = 400.0;
+        c.wai = Increase::Bytes(400.0);
     });
     let run = |until_ps| {
         Setup {

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::common::*;
+use dataplane::cc::Increase;
 use dataplane::cc::dctcp::DctcpConfig;
 use dataplane::cc::hpcc::HpccConfig;
 use dataplane::cc::timely::TimelyConfig;
@@ -99,7 +100,7 @@ fn setup(control: &str, topology: TopologySpec, flows: Vec<Flow>, switches: u64)
             (s.nic.int, s.nic.ack) = (42, 46);
             s.nic.control = Sending::Control(ControlConfig::Hpcc(HpccConfig {
                 max_stage: 0,
-                wai_bytes: 50e6 * rtt_ps as f64 / 8e12,
+                wai: Increase::Bytes(50e6 * rtt_ps as f64 / 8e12),
                 min_rate_bps: 1e9,
                 ..HpccConfig::paper(1e11)
             }));

@@ -99,7 +99,7 @@ impl HpccTrace {
         real.on_feedback(&self.real, &path, now, &feedback);
         flow.control
             .on_feedback(&self.config, &path, now, &feedback);
-        if let (IntFormat::Wire(layout), Some(stack)) = (self.config.telemetry.format, &stack) {
+        if let (IntFormat::Wire(layout), Some(stack)) = (self.config.format, &stack) {
             let window = (flow.control.window_bytes() * 64.0) as u64;
             let rate = flow.control.rate_bps(&self.config, &path, now) / 8e9;
             println!(
@@ -120,7 +120,7 @@ impl HpccTrace {
 
 impl Trace for HpccTrace {
     fn starts(&mut self, now: Time, start: &FlowStart) -> Result<(), String> {
-        if let IntFormat::Wire(layout) = self.config.telemetry.format {
+        if let IntFormat::Wire(layout) = self.config.format {
             let found = Constants::new(&self.config, &start.path, layout);
             match self.flows.values().next() {
                 None => print_constants(&found, layout, &self.config),
@@ -173,7 +173,7 @@ impl Trace for HpccTrace {
 
     /// Prints a packet that leaves a switch, with the telemetry before and after.
     fn left(&mut self, view: &View<'_>, port: u16, id: PacketId) {
-        if self.config.telemetry.format != IntFormat::Exact {
+        if self.config.format != IntFormat::Exact {
             return;
         }
         let layout = Layout::new(1, 16);

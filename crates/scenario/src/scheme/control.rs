@@ -26,24 +26,6 @@ pub(super) struct Control {
     pub whole_rates: Option<bool>,
 }
 
-/// A control with its parameters.
-struct Own {
-    name: &'static str,
-    config: ControlConfig,
-    notification: Option<Notification>,
-    whole_rates: Option<bool>,
-}
-
-fn own(declared: &cc::Declaration, values: &Values) -> Result<Own, dataplane::param::Conflict> {
-    let arithmetic = values.some_word("arithmetic");
-    Ok(Own {
-        name: declared.name,
-        config: (declared.configure)(values)?,
-        notification: (declared.notification)(values),
-        whole_rates: arithmetic.map(|word| word == "integer"),
-    })
-}
-
 pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
     let words = s.required("control", "\"line-rate\"", words);
     let chosen = |name: &str| words.iter().flatten().any(|word| *word == name);
@@ -55,18 +37,13 @@ pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
         let why = (!chosen(declared.name)).then_some(why.as_str());
         if declared.params.is_empty() {
             if why.is_none() {
-                owns.extend(own(declared, &Values::default()).ok());
+                let config = (declared.configure)(&Values::default()).ok();
+                owns.extend(config.map(|config| (declared.name, config)));
             }
             continue;
         }
-        let configure = |values: &Values| own(declared, values);
-        owns.extend(params::table(
-            s,
-            declared.name,
-            declared.params,
-            why,
-            configure,
-        ));
+        let config = params::table(s, declared.name, declared.params, why, declared.configure);
+        owns.extend(config.map(|config| (declared.name, config)));
     }
     for declared in TRANSPORTS {
         let why = useless(declared.name);
@@ -83,11 +60,14 @@ pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
             whole_rates: None,
         });
     }
-    let find = |word: &&str| owns.iter().find(|own| own.name == *word);
-    let each: Option<Vec<&Own>> = words?.iter().map(find).collect();
-    let each = each?;
-    let notification = each.iter().find_map(|own| own.notification);
-    let controls: Vec<ControlConfig> = each.iter().map(|own| own.config.clone()).collect();
+    let find = |word: &&str| owns.iter().find(|(name, _)| name == word);
+    let words = words?;
+    let each = words
+        .iter()
+        .map(|word| find(word).map(|(_, config)| config.clone()));
+    let controls: Vec<ControlConfig> = each.collect::<Option<_>>()?;
+    let notification = controls.iter().find_map(ControlConfig::notification);
+    let whole_rates = controls.iter().filter_map(ControlConfig::whole_rates);
     Some(Control {
         sending: match &controls[..] {
             [control] => control.clone().into(),
@@ -110,10 +90,7 @@ pub(super) fn read_control(s: &Section<'_>) -> Option<Control> {
         },
         cnp_on_ack: notification == Some(Notification::OnAck),
         cnp_cycle: matches!(notification, Some(Notification::Frames { cycle: true, .. })),
-        whole_rates: each
-            .iter()
-            .filter_map(|own| own.whole_rates)
-            .reduce(|a, b| a || b),
+        whole_rates: whole_rates.reduce(|a, b| a || b),
     })
 }
 

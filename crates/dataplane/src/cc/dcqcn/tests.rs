@@ -1,5 +1,6 @@
 use crate::sets::controls::{close, path};
 use crate::sets::{DcqcnSets, PAPER_CNP_INTERVAL_PS};
+use dataplane::cc::Limit;
 use dataplane::cc::PathInfo;
 use dataplane::cc::dcqcn::Dcqcn;
 use dataplane::cc::dcqcn::{CnpReaction, DcqcnConfig};
@@ -269,7 +270,7 @@ fn increase_before_decrease_at_one_instant() {
 fn window_follows_the_rate() {
     let mut flow = paper();
     assert_eq!(flow.dcqcn.window(&flow.config, &flow.path, 0), u64::MAX);
-    flow.config.window = true;
+    flow.config.window = Limit::Rate;
     assert_eq!(flow.dcqcn.window(&flow.config, &flow.path, 0), 40_000);
     flow.cnp(0);
     assert_eq!(flow.dcqcn.window(&flow.config, &flow.path, 0), 20_000);
@@ -499,8 +500,8 @@ fn config() -> impl Strategy<Value = DcqcnConfig> {
         min_rate_bps: 1e8,
         decrease_interval_ps: periods.2 * US,
         clamp_target: rest.3,
-        window: true,
-        fixed_window: false,
+        window: Limit::Rate,
+        ..DcqcnConfig::paper()
     })
 }
 

@@ -1,5 +1,6 @@
 use crate::sets::controls::{ack, close, path};
-use dataplane::cc::powertcp::{Beta, PowerConfig, PowerTcp, PowerTcpConfig};
+use dataplane::cc::Increase;
+use dataplane::cc::powertcp::{PowerConfig, PowerTcp, PowerTcpConfig, Reference};
 use dataplane::cc::{Ack, Control, Feedback, Loss};
 use dataplane::int::{IntHop, IntStack};
 
@@ -7,7 +8,7 @@ use dataplane::int::{IntHop, IntStack};
 fn config() -> PowerTcpConfig {
     PowerTcpConfig {
         power: PowerConfig {
-            beta: Beta::Bytes(1000.0),
+            beta: Increase::Bytes(1000.0),
             floor: 0.0,
             ..PowerConfig::paper(1e11)
         },
@@ -93,9 +94,9 @@ fn power_of_the_fullest_link() {
 /// POWER-12: the window under which a packet was sent, or one of each round trip.
 #[test]
 fn the_reference_is_the_window_of_the_packet() {
-    let reference = |per_round_trip| {
+    let reference = |of| {
         let mut flow = Flow::new();
-        flow.config.per_round_trip = per_round_trip;
+        flow.config.reference = of;
         flow.ack(0, [(0, 0), (0, 0)]);
         let first = flow.ack(8_000, [(0, 0), (100_000, 100_000)]);
         // Each ACK is of a packet sent before the one before it came.
@@ -107,11 +108,11 @@ fn the_reference_is_the_window_of_the_packet() {
         (first, references)
     };
     // The first window is that of what is sent from byte 2000 on; the ACKs after it are up to 3000, 4000, 5000.
-    let (first, of_packet) = reference(false);
+    let (first, of_packet) = reference(Reference::Packet);
     close(of_packet[0], first);
     assert!(of_packet[1] < of_packet[0] && of_packet[2] < of_packet[1]);
     // Of each round trip: the window that the ACK itself has made.
-    let (_, of_round_trip) = reference(true);
+    let (_, of_round_trip) = reference(Reference::RoundTrip);
     assert!(of_round_trip[0] < first);
 }
 
@@ -147,7 +148,7 @@ fn windows_stay_between_their_bounds() {
     let mut flow = Flow::new();
     flow.ack(0, [(0, 0), (0, 0)]);
     close(flow.ack(8_000, [(0, 0), (0, 0)]), 100_000.0);
-    flow.config.power.beta = Beta::Bytes(0.0);
+    flow.config.power.beta = Increase::Bytes(0.0);
     for _ in 0..40 {
         flow.ack(8_000, [(0, 0), (100_000, 4_000_000)]);
     }
@@ -158,9 +159,9 @@ fn windows_stay_between_their_bounds() {
 #[test]
 fn additive_increase() {
     let path = path(100.0);
-    close(Beta::Bytes(80.0).bytes(&path), 80.0);
-    close(Beta::Rate(600e6).bytes(&path), 600.0);
-    close(Beta::Flows(10).bytes(&path), 10_000.0);
+    close(Increase::Bytes(80.0).bytes(&path), 80.0);
+    close(Increase::Rate(600e6).bytes(&path), 600.0);
+    close(Increase::Flows(10).bytes(&path), 10_000.0);
 }
 
 /// POWER-07, POWER-08: as the authors' code has it: Γ over η, and a current of half the link at least.
@@ -197,6 +198,6 @@ fn losses_change_nothing() {
 fn constants() {
     let paper = PowerTcpConfig::paper(1e11).power;
     assert_eq!((paper.gamma, paper.eta, paper.floor), (0.9, 1.0, 0.5));
-    assert_eq!(paper.beta, Beta::Rate(600e6));
+    assert_eq!(paper.beta, Increase::Rate(600e6));
     assert_eq!(paper.min_rate_bps, 1e8);
 }

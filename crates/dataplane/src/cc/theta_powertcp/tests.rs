@@ -1,5 +1,6 @@
 use crate::sets::controls::{ack, close, path};
-use dataplane::cc::powertcp::{Beta, PowerConfig};
+use dataplane::cc::Increase;
+use dataplane::cc::powertcp::PowerConfig;
 use dataplane::cc::theta_powertcp::ThetaPowerTcp;
 use dataplane::cc::{Ack, Control, Feedback};
 use dataplane::units::US;
@@ -8,7 +9,7 @@ use dataplane::units::US;
 #[test]
 fn power_of_round_trips() {
     let config = PowerConfig {
-        beta: Beta::Bytes(1000.0),
+        beta: Increase::Bytes(1000.0),
         floor: 0.0,
         ..PowerConfig::paper(1e11)
     };

@@ -3,13 +3,14 @@
 use crate::declaration::{Beside, Declaration, Finding, Needs, NetworkFacts, Queues, lost_pauses};
 use crate::units::Time;
 
-/// What a BFC pause names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PauseBy {
-    /// The queue upstream that the packet came from.
-    Queue,
-    /// The flow itself (ideal).
-    Flow,
+crate::words! {
+    /// What a BFC pause names.
+    pub enum PauseBy {
+        /// The queue upstream that the packet came from.
+        Queue = "queue",
+        /// The flow itself (ideal).
+        Flow = "flow",
+    }
 }
 
 /// Bitmaps of all queues that should be paused, sent by every port of a switch.

@@ -27,7 +27,7 @@ use crate::switch::steps::{Found, Outcome, Step, Steps};
 use crate::units::{Rate, Time};
 pub use config::{ALL_PACKETS, BfcConfig, BitmapConfig, PauseBy};
 pub use frames::{Bitmap, PauseFlow, PauseQueue};
-pub use spec::{NIC_QUEUES, NO_NIC_QUEUES};
+pub use spec::{BfcParams, NIC_QUEUES, NO_NIC_QUEUES};
 
 /// Flag of a packet that incremented its pause counter (`counterIncr`).
 const OVER: u8 = flag::HOP_A;

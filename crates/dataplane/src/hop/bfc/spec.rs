@@ -3,8 +3,8 @@
 use super::config::{BfcConfig, BitmapConfig, PauseBy};
 use crate::config::Alpha;
 use crate::declaration::{Around, Spec};
-use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
-use crate::units::NS;
+use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param};
+use crate::units::{NS, Time};
 
 /// `"edges"` sends no bitmaps.
 const BITMAPS: &[&str] = &["edges+bitmap", "bitmap"];
@@ -21,87 +21,103 @@ pub const NIC_QUEUES: Param = Param::count("queues", 1, 32_768)
 /// Why they would do nothing.
 pub const NO_NIC_QUEUES: &str = "no BFC pause tells the NIC's queues apart";
 
-const PARAMS: &[Param] = &[
-    Param::number("threshold", 0.001, 1000.0)
-        .default("1.0", "PRE-22", "in hop BDP / active queues (BFC paper 3.3.2)")
-        .about("Pause threshold of a queue, in hop BDP / active queues."),
-    Param::time("hrtt", 1)
-        .or(&["links"])
-        .default("\"links\"", "PRE-22", "propagation to the upstream and back (BFC paper 6.2.1)")
-        .about("The 1-hop round trip; `\"links\"`: the propagation to the upstream and back."),
-    Param::size("frame", 1, 1_518)
-        .default("\"64B\"", "PRE-23", "smallest Ethernet frame, our choice")
-        .about("Bytes of a pause frame."),
-    Param::flag("count_arriving")
-        .default("false", "PRE-45", "a packet is compared with what it finds, our choice")
-        .about("The arriving packet counts in the queue length that is compared."),
-    Param::flag("first_exempt")
-        .default("true", "PRE-45", "a flow's only packet pauses nobody (authors' code of BFC)")
-        .about("A flow's only packet pauses nobody."),
-    Param::size("floor", 0, MAX_SIZE_BYTES)
-        .or(&["frame"])
-        .default("\"0B\"", "PRE-52", "the threshold may fall below a frame (BFC paper 3.3.2)")
-        .about("Least threshold; `\"frame\"`: one largest frame."),
-    Param::time("tau", 0)
-        .default("\"0us\"", "PRE-52", "nothing is added to the 1-hop RTT (BFC paper 3.3.2)")
-        .about("Added to the 1-hop round trip in the threshold."),
-    Param::word("pause", &["queue", "flow"])
-        .default("\"queue\"", "PRE-53", "a pause names a queue upstream (BFC paper 3.3.2)")
-        .about("What a pause names."),
-    Param::word("tell", &["edges", "edges+bitmap", "bitmap"])
-        .default("\"edges\"", "PRE-23", "a frame for each change")
-        .about(
-            "`\"edges\"`: a frame for each change, `\"edges+bitmap\"`: that and a bitmap of all queues at intervals, \
-             `\"bitmap\"`: a bitmap at intervals and for each resume.",
-        )
-        .in_network(InNetwork::RepairsLosses { word: "edges+bitmap", unless: ("pause", "flow") }),
-    Param::time("bitmap", 10 * NS)
-        .default("\"10us\"", "PRE-53", "between two bitmaps where they are sent, our choice")
-        .about("Time between two bitmaps.")
-        .with("tell", BITMAPS, NO_BITMAPS),
-    Param::size("bitmap_frame", 1, 9_000)
-        .or(&["fit"])
-        .default("\"fit\"", "PRE-53", "a bit per queue and headers (authors' code of BFC)")
-        .about("Bytes of a bitmap; `\"fit\"`: a bit per queue, and headers.")
-        .with("tell", BITMAPS, NO_BITMAPS),
-    Param::fraction("sampling", 0.001, 1.0)
-        .default("1.0", "PRE-56", "every packet is counted (BFC paper 3.3)")
-        .about("Share of the packets that are counted."),
-    Param::word("elide", &["auto", "off"])
-        .default("\"auto\"", "PRE-53", "pairs that could close a circle hold nobody (BFC paper B)")
-        .about("Whether pairs of ports whose backpressure could close a circle hold nobody."),
-];
+crate::words! {
+    /// How a switch signals what is to be paused.
+    enum Tell {
+        /// A frame for each change.
+        Edges = "edges",
+        /// A frame for each change, and a bitmap at intervals.
+        EdgesAndBitmap = "edges+bitmap",
+        /// A bitmap at intervals, and for each resume.
+        Bitmap = "bitmap",
+    }
+}
+
+crate::words! {
+    /// Port pairs that could form a pause cycle.
+    enum Elide {
+        /// They are exempt.
+        Auto = "auto",
+        /// They are not.
+        Off = "off",
+    }
+}
+
+crate::params! {
+    /// The table of a scenario.
+    #[derive(Debug)]
+    pub struct BfcParams {
+        /// Pause threshold of a queue, in hop BDP / active queues.
+        threshold: f64 = Param::number("threshold", 0.001, 1000.0)
+            .default("1.0", "PRE-22", "in hop BDP / active queues (BFC paper 3.3.2)"),
+        /// The 1-hop round trip; `"links"`: the propagation to the upstream and back.
+        hrtt_ps: Option<Time> = Param::time("hrtt", 1).or(&["links"])
+            .default("\"links\"", "PRE-22", "propagation to the upstream and back (BFC paper 6.2.1)"),
+        /// Bytes of a pause frame.
+        frame_bytes: u16 = Param::size("frame", 1, 1_518)
+            .default("\"64B\"", "PRE-23", "smallest Ethernet frame, our choice"),
+        /// The arriving packet counts in the queue length that is compared.
+        count_arriving: bool = Param::flag("count_arriving")
+            .default("false", "PRE-45", "a packet is compared with what it finds, our choice"),
+        /// A flow's only packet pauses nobody.
+        first_exempt: bool = Param::flag("first_exempt")
+            .default("true", "PRE-45", "a flow's only packet pauses nobody (authors' code of BFC)"),
+        /// Least threshold; `"frame"`: one largest frame.
+        floor_bytes: Option<u64> = Param::size("floor", 0, MAX_SIZE_BYTES).or(&["frame"])
+            .default("\"0B\"", "PRE-52", "the threshold may fall below a frame (BFC paper 3.3.2)"),
+        /// Added to the 1-hop round trip in the threshold.
+        tau_ps: Time = Param::time("tau", 0)
+            .default("\"0us\"", "PRE-52", "nothing is added to the 1-hop RTT (BFC paper 3.3.2)"),
+        /// What a pause names.
+        by: PauseBy = Param::word("pause", PauseBy::WORDS)
+            .default("\"queue\"", "PRE-53", "a pause names a queue upstream (BFC paper 3.3.2)"),
+        /// `"edges"`: a frame for each change, `"edges+bitmap"`: that and a bitmap of all queues at
+        /// intervals, `"bitmap"`: a bitmap at intervals and for each resume.
+        tell: Tell = Param::word("tell", Tell::WORDS)
+            .default("\"edges\"", "PRE-23", "a frame for each change")
+            .in_network(InNetwork::RepairsLosses { word: "edges+bitmap", unless: ("pause", "flow") }),
+        /// Time between two bitmaps.
+        bitmap_ps: Option<Time> = Param::time("bitmap", 10 * NS)
+            .default("\"10us\"", "PRE-53", "between two bitmaps where they are sent, our choice")
+            .with("tell", BITMAPS, NO_BITMAPS),
+        /// Bytes of a bitmap; `"fit"`: a bit per queue, and headers.
+        bitmap_frame_bytes: Option<u16> = Param::size("bitmap_frame", 1, 9_000).or(&["fit"])
+            .default("\"fit\"", "PRE-53", "a bit per queue and headers (authors' code of BFC)")
+            .with("tell", BITMAPS, NO_BITMAPS),
+        /// Share of the packets that are counted.
+        sampling: f64 = Param::fraction("sampling", 0.001, 1.0)
+            .default("1.0", "PRE-56", "every packet is counted (BFC paper 3.3)"),
+        /// Whether pairs of ports whose backpressure could close a circle hold nobody.
+        elide: Elide = Param::word("elide", Elide::WORDS)
+            .default("\"auto\"", "PRE-53", "pairs that could close a circle hold nobody (BFC paper B)"),
+    }
+}
 
 impl Spec for BfcConfig {
     const NAME: &'static str = "bfc";
-    const PARAMS: &'static [Param] = PARAMS;
+    type Params = BfcParams;
     type Config = Self;
 
-    fn configure(values: &Values, around: &Around) -> Result<Self, Conflict> {
+    fn configure(of: BfcParams, around: &Around) -> Result<Self, Conflict> {
         // BFC-30: a bit per queue, and 28 bytes of headers.
         let fit = (around.upstream_queues.div_ceil(8) + 28).max(64);
         Ok(Self {
-            threshold_factor: Alpha::new(values.number("threshold")).0,
-            floor_bytes: values.some_size("floor").unwrap_or(around.max_frame.into()),
-            tau_ps: values.time("tau"),
-            count_arriving: values.flag("count_arriving"),
-            first_exempt: values.flag("first_exempt"),
-            hrtt_ps: values.some_time("hrtt"),
-            frame_bytes: values.size("frame") as u16,
+            threshold_factor: Alpha::new(of.threshold).0,
+            floor_bytes: of.floor_bytes.unwrap_or(around.max_frame.into()),
+            tau_ps: of.tau_ps,
+            count_arriving: of.count_arriving,
+            first_exempt: of.first_exempt,
+            hrtt_ps: of.hrtt_ps,
+            frame_bytes: of.frame_bytes,
             upstream_queues: around.upstream_queues,
-            by: match values.word("pause") {
-                "queue" => PauseBy::Queue,
-                _ => PauseBy::Flow,
-            },
-            bitmap: values.some_time("bitmap").map(|period_ps| BitmapConfig {
+            by: of.by,
+            bitmap: of.bitmap_ps.map(|period_ps| BitmapConfig {
                 period_ps,
-                frame_bytes: values
-                    .some_size("bitmap_frame")
-                    .map_or(fit, |bytes| bytes as u16),
-                edges: values.is("tell", "edges+bitmap"),
+                frame_bytes: of.bitmap_frame_bytes.unwrap_or(fit),
+                edges: of.tell == Tell::EdgesAndBitmap,
             }),
-            sampling: Alpha::new(values.number("sampling")).0,
-            elide: values.is("elide", "auto"),
+            sampling: Alpha::new(of.sampling).0,
+            elide: of.elide == Elide::Auto,
         })
     }
 }

@@ -77,8 +77,24 @@ pub fn thresholds(values: &Values, off: &str, below: &str) -> Option<PauseThresh
     })
 }
 
+/// Refuses two groups with one VOQ.
+pub fn checked(config: FloodgateConfig) -> Result<FloodgateConfig, Conflict> {
+    let one = Voqs::Pool {
+        count: 1,
+        groups: true,
+    };
+    match config.voqs == one {
+        false => Ok(config),
+        true => Err(Conflict::new(
+            &["voqs", "groups"],
+            "two groups of VOQs need two VOQs",
+            "raise voqs, or set groups = false",
+        )),
+    }
+}
+
 /// What both have; hosts are not paused.
-pub fn holds(values: &Values, by: HoldBy) -> Result<FloodgateConfig, Conflict> {
+pub fn holds(values: &Values, by: HoldBy) -> FloodgateConfig {
     let voqs = match values.some_count("voqs") {
         None => Voqs::PerDestination,
         Some(count) => Voqs::Pool {
@@ -86,19 +102,7 @@ pub fn holds(values: &Values, by: HoldBy) -> Result<FloodgateConfig, Conflict> {
             groups: values.flag("groups"),
         },
     };
-    if voqs
-        == (Voqs::Pool {
-            count: 1,
-            groups: true,
-        })
-    {
-        return Err(Conflict::new(
-            &["voqs", "groups"],
-            "two groups of VOQs need two VOQs",
-            "raise voqs, or set groups = false",
-        ));
-    }
-    Ok(FloodgateConfig {
+    FloodgateConfig {
         by,
         voqs,
         release: match values.word("release") {
@@ -111,5 +115,5 @@ pub fn holds(values: &Values, by: HoldBy) -> Result<FloodgateConfig, Conflict> {
         host_pause_by: HostPauseBy::Held,
         vup_ps: values.some_time("vup"),
         frame_bytes: values.size("frame") as u16,
-    })
+    }
 }

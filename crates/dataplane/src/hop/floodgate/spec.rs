@@ -5,10 +5,11 @@ use super::config::{
     WindowUnit,
 };
 use super::params::{
-    AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, amount, holds, period, thresholds,
+    AMOUNT, GROUPS, RELEASE, SEEN_BY_ECN, SEEN_BY_INT, VOQS, VUP, amount, checked, holds, period,
+    thresholds,
 };
 use crate::declaration::{Around, Spec};
-use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Params, Values};
 use crate::units::{NS, US};
 
 const TIMER: &[&str] = &["timer"];
@@ -131,20 +132,27 @@ fn windows_of(values: &Values) -> WindowConfig {
     }
 }
 
-impl Spec for FloodgateConfig {
-    const NAME: &'static str = "floodgate";
+impl Params for FloodgateConfig {
     const PARAMS: &'static [Param] = PARAMS;
-    type Config = Self;
 
-    fn configure(values: &Values, _around: &Around) -> Result<Self, Conflict> {
-        let config = holds(values, HoldBy::Windows(windows_of(values)))?;
-        Ok(Self {
+    fn read(values: &Values) -> Self {
+        Self {
             host_pause: thresholds(values, "dst_pause", "dst_resume_below"),
             host_pause_by: match values.some_word("dst_pause_by") {
                 Some("ingress") => HostPauseBy::Ingress,
                 _ => HostPauseBy::Held,
             },
-            ..config
-        })
+            ..holds(values, HoldBy::Windows(windows_of(values)))
+        }
+    }
+}
+
+impl Spec for FloodgateConfig {
+    const NAME: &'static str = "floodgate";
+    type Params = Self;
+    type Config = Self;
+
+    fn configure(config: Self, _around: &Around) -> Result<Self, Conflict> {
+        checked(config)
     }
 }

@@ -3,28 +3,38 @@
 use crate::classes::DATA_CLASS;
 use crate::declaration::{Around, Beside, Declaration, Finding, NetworkFacts, Spec};
 use crate::link::cyclic::CYCLE;
-use crate::param::{Conflict, Kind, Param, Values};
+use crate::param::{Conflict, Field, Kind, Param, Value};
 use crate::units::{Rate, Time, US};
 
-/// Parameters of CBFC (`specs/cbfc.md`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CbfcConfig {
-    /// Bytes of a credit.
-    pub credit_bytes: u32,
-    /// Bytes that a frame takes beside its own.
-    pub overhead_bytes: i32,
-    /// Credits of each class of a port.
-    pub limit: Limit,
-    /// The link could send this many bytes between two CF_Updates of a class.
-    pub cf_min_bytes: u32,
-    /// After this many bytes that the link could have sent a CF_Update is repeated.
-    pub cf_max_bytes: u32,
-    /// Bytes of a CF_Update.
-    pub cf_bytes: u16,
-    /// Time between two CC_Updates, in ps.
-    pub cc_every_ps: Time,
-    /// Bytes of a CC_Update.
-    pub cc_bytes: u16,
+crate::params! {
+    /// Parameters of CBFC (`specs/cbfc.md`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CbfcConfig {
+        /// Bytes of a credit.
+        pub credit_bytes: u32 = Param::size("credit", 1, 65_535)
+            .default("\"256B\"", "PRE-208", "the example of the SAI proposal"),
+        /// Bytes that a frame takes of a buffer beside its own.
+        pub overhead_bytes: i32 = Param::new("overhead", Kind::Number { min: -16.0, max: 127.0 })
+            .default("0", "PRE-208", "frames take their own bytes, our choice"),
+        /// Credits of each class of a port; `"link"`: what one class needs to fill its link, and a
+        /// frame more.
+        pub limit: Limit = Param::count("limit", 1, (CYCLE - 1) as u64).or(&["link"])
+            .default("\"link\"", "PRE-209", "what fills the link, and a frame, our choice"),
+        /// A CF_Update follows the last one of its class after a time in which the link sends this.
+        pub cf_min_bytes: u32 = Param::size("cf_min", 800, 1_048_576)
+            .default("\"6400B\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)"),
+        /// The last CF_Update is repeated after a time in which the link sends this.
+        pub cf_max_bytes: u32 = Param::size("cf_max", 16_384, 1_048_576)
+            .default("\"262144B\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)"),
+        /// Time between two CC_Updates of a class whose credits are in use.
+        pub cc_every_ps: Time = Param::time("cc_every", US)
+            .default("\"256us\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)"),
+    } + {
+        /// Bytes of a CF_Update.
+        pub cf_bytes: u16 = Self::STANDARD.cf_bytes,
+        /// Bytes of a CC_Update.
+        pub cc_bytes: u16 = Self::STANDARD.cc_bytes,
+    }
 }
 
 /// How many credits each class of a port has.
@@ -34,6 +44,12 @@ pub enum Limit {
     Link,
     /// This many.
     Credits(u32),
+}
+
+impl Field for Limit {
+    fn of(value: Option<&Value>) -> Self {
+        Option::of(value).map_or(Self::Link, Self::Credits)
+    }
 }
 
 impl CbfcConfig {
@@ -80,49 +96,12 @@ impl CbfcConfig {
     }
 }
 
-const PARAMS: &[Param] = &[
-    Param::size("credit", 1, 65_535)
-        .default("\"256B\"", "PRE-208", "the example of the SAI proposal")
-        .about("Bytes of a credit."),
-    Param::new("overhead", Kind::Number { min: -16.0, max: 127.0 })
-        .default("0", "PRE-208", "frames take their own bytes, our choice")
-        .about("Bytes that a frame takes of a buffer beside its own."),
-    Param::count("limit", 1, (CYCLE - 1) as u64)
-        .or(&["link"])
-        .default("\"link\"", "PRE-209", "what fills the link, and a frame, our choice")
-        .about(
-            "Credits of each class of a port; `\"link\"`: what one class needs to fill its link, and a \
-             frame more.",
-        ),
-    Param::size("cf_min", 800, 1_048_576)
-        .default("\"6400B\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)")
-        .about("A CF_Update follows the last one of its class after a time in which the link sends this."),
-    Param::size("cf_max", 16_384, 1_048_576)
-        .default("\"262144B\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)")
-        .about("The last CF_Update is repeated after a time in which the link sends this."),
-    Param::time("cc_every", US)
-        .default("\"256us\"", "PRE-208", "(Ultra Ethernet 1.0, SAI proposal)")
-        .about("Time between two CC_Updates of a class whose credits are in use."),
-];
-
 impl Spec for CbfcConfig {
     const NAME: &'static str = "cbfc";
-    const PARAMS: &'static [Param] = PARAMS;
+    type Params = Self;
     type Config = Self;
 
-    fn configure(values: &Values, _around: &Around) -> Result<Self, Conflict> {
-        let config = CbfcConfig {
-            credit_bytes: values.size("credit") as u32,
-            overhead_bytes: values.number("overhead") as i32,
-            limit: match values.some_count("limit") {
-                Some(credits) => Limit::Credits(credits as u32),
-                None => Limit::Link,
-            },
-            cf_min_bytes: values.size("cf_min") as u32,
-            cf_max_bytes: values.size("cf_max") as u32,
-            cc_every_ps: values.time("cc_every"),
-            ..CbfcConfig::STANDARD
-        };
+    fn configure(config: Self, _around: &Around) -> Result<Self, Conflict> {
         if config.cf_min_bytes > config.cf_max_bytes {
             return Err(Conflict::new(
                 &["cf_min", "cf_max"],

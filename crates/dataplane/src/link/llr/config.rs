@@ -1,37 +1,50 @@
 //! Parameters of LLR, and what it declares.
 
 use crate::declaration::{Around, Beside, Declaration, Finding, NetworkFacts, Spec};
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Param};
 use crate::units::{NS, Rate, Time};
 
 /// Bytes of an acknowledgement: a control ordered set.
 // LLR-04
 pub(super) const SET_BYTES: u16 = 8;
 
-/// Parameters of LLR (`specs/llr.md`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LlrConfig {
-    /// Most frames in the replay buffer of a port; `None`: as many as the bytes can hold.
-    pub frames: Option<u32>,
-    /// Most bytes in the replay buffer of a port; `None`: what keeps its link full.
-    pub bytes: Option<u32>,
-    /// Bytes that the link could send between two acknowledgements.
-    pub spacing_bytes: u32,
-    /// Time without progress after which everything is replayed; `None`: from the round trip of the link.
-    pub timer_ps: Option<Time>,
-    /// Replays without progress; then the port gives up.
-    pub replays: u32,
-    /// What a port does that gave up.
-    pub flush: Flush,
+crate::params! {
+    /// Parameters of LLR (`specs/llr.md`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct LlrConfig {
+        /// Most frames in the replay buffer of a port; `"link"`: as many of 64 bytes as `bytes` can
+        /// hold.
+        pub frames: Option<u32> = Param::count("frames", 1, 100_000).or(&["link"])
+            .default("\"link\"", "PRE-295", "as many as its bytes can hold, our choice (SONiC: 61 to 133)"),
+        /// Most bytes in the replay buffer of a port, which does not send while it is full;
+        /// `"link"`: what keeps the link full.
+        pub bytes: Option<u32> = Param::size("bytes", 64, 100_000_000).or(&["link"])
+            .default("\"link\"", "PRE-295", "what keeps the link full, our choice (SONiC: 31184B to 67760B)"),
+        /// An acknowledgement follows the last one after a time in which the link sends this.
+        pub spacing_bytes: u32 = Param::size("spacing", 64, 65_535)
+            .default("\"2048B\"", "PRE-295", "CTLOS_TARGET_SPACING of SAI"),
+        /// All frames are replayed after this time without progress; `"link"`: two round trips of
+        /// the link.
+        pub timer_ps: Option<Time> = Param::time("timer", NS).or(&["link"])
+            .default("\"link\"", "PRE-295", "two round trips of the link, our choice (SONiC: 5us)"),
+        /// After this many replays without progress the port empties its replay buffer and gives
+        /// up.
+        pub replays: u32 = Param::count("replays", 1, 255).default("3", "PRE-295", "(SONiC)"),
+        /// What a port does that gave up; `"best-effort"`: it sends without replay, `"block"`: it
+        /// sends nothing until its link fails and comes back.
+        pub flush: Flush = Param::word("flush", Flush::WORDS)
+            .default("\"best-effort\"", "PRE-295", "FLUSH_LLR_FRAME_ACTION of SAI"),
+    }
 }
 
-/// What a port does after too many replays without progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flush {
-    /// It sends frames without numbers, so that nothing repeats them.
-    BestEffort,
-    /// It sends nothing until its link fails and comes back.
-    Block,
+crate::words! {
+    /// What a port does after too many replays without progress.
+    pub enum Flush {
+        /// It sends frames without numbers, so that nothing repeats them.
+        BestEffort = "best-effort",
+        /// It sends nothing until its link fails and comes back.
+        Block = "block",
+    }
 }
 
 impl LlrConfig {
@@ -72,53 +85,13 @@ impl LlrConfig {
     }
 }
 
-const PARAMS: &[Param] = &[
-    Param::count("frames", 1, 100_000)
-        .or(&["link"])
-        .default("\"link\"", "PRE-295", "as many as its bytes can hold, our choice (SONiC: 61 to 133)")
-        .about("Most frames in the replay buffer of a port; `\"link\"`: as many of 64 bytes as `bytes` can hold."),
-    Param::size("bytes", 64, 100_000_000)
-        .or(&["link"])
-        .default("\"link\"", "PRE-295", "what keeps the link full, our choice (SONiC: 31184B to 67760B)")
-        .about(
-            "Most bytes in the replay buffer of a port, which does not send while it is full; `\"link\"`: what \
-             keeps the link full.",
-        ),
-    Param::size("spacing", 64, 65_535)
-        .default("\"2048B\"", "PRE-295", "CTLOS_TARGET_SPACING of SAI")
-        .about("An acknowledgement follows the last one after a time in which the link sends this."),
-    Param::time("timer", NS)
-        .or(&["link"])
-        .default("\"link\"", "PRE-295", "two round trips of the link, our choice (SONiC: 5us)")
-        .about("All frames are replayed after this time without progress; `\"link\"`: two round trips of the link."),
-    Param::count("replays", 1, 255)
-        .default("3", "PRE-295", "(SONiC)")
-        .about("After this many replays without progress the port empties its replay buffer and gives up."),
-    Param::word("flush", &["best-effort", "block"])
-        .default("\"best-effort\"", "PRE-295", "FLUSH_LLR_FRAME_ACTION of SAI")
-        .about(
-            "What a port does that gave up; `\"best-effort\"`: it sends without replay, `\"block\"`: it sends nothing \
-             until its link fails and comes back.",
-        ),
-];
-
 impl Spec for LlrConfig {
     const NAME: &'static str = "llr";
-    const PARAMS: &'static [Param] = PARAMS;
+    type Params = Self;
     type Config = Self;
 
-    fn configure(values: &Values, _around: &Around) -> Result<Self, Conflict> {
-        Ok(Self {
-            frames: values.some_count("frames").map(|frames| frames as u32),
-            bytes: values.some_size("bytes").map(|bytes| bytes as u32),
-            spacing_bytes: values.size("spacing") as u32,
-            timer_ps: values.some_time("timer"),
-            replays: values.count("replays") as u32,
-            flush: match values.is("flush", "block") {
-                true => Flush::Block,
-                false => Flush::BestEffort,
-            },
-        })
+    fn configure(config: Self, _around: &Around) -> Result<Self, Conflict> {
+        Ok(config)
     }
 }
 

@@ -50,7 +50,7 @@ impl Hpcc {
         }
         self.measure(config, path, stack, full);
         let line = line_bps(path);
-        let step = increase_bps(config.ai_bps, config.additive_bytes(path), path);
+        let step = increase_bps(config.wai.rate_bps(), config.additive_bytes(path), path);
         let over = self.utilisation / config.eta;
         let multiply = over >= 1.0 || self.stage >= config.max_stage;
         let wanted = if multiply {
@@ -97,7 +97,7 @@ pub(super) fn utilisation(
     last: &IntHop,
     new: &IntHop,
 ) -> Option<(f64, f64)> {
-    let (elapsed_ps, sent_bytes) = config.telemetry.format.since(last, new);
+    let (elapsed_ps, sent_bytes) = config.format.since(last, new);
     let elapsed_ns = ns(elapsed_ps);
     if elapsed_ns == 0 || new.rate_mbps == 0 {
         return None;

@@ -100,7 +100,7 @@ impl Hop {
     /// rate.
     fn adjust(&mut self, config: &HpccConfig, path: &PathInfo, full: bool) -> u64 {
         let line = line_bps(path);
-        let step = increase_bps(config.ai_bps, config.additive_bytes(path), path);
+        let step = increase_bps(config.wai.rate_bps(), config.additive_bytes(path), path);
         let over = self.utilisation / config.eta;
         let multiply = over >= 1.0 || self.stage >= config.max_stage;
         let wanted = if multiply {
@@ -121,7 +121,8 @@ impl Hop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::IntConfig;
+    use crate::cc::Increase;
+    use crate::cc::hpcc::Fairness;
     use crate::int::IntStack;
     use crate::sets::HpccSets;
     use crate::units::{NS, US};
@@ -138,9 +139,8 @@ mod tests {
 
     fn config() -> HpccConfig {
         HpccConfig {
-            telemetry: IntConfig::default(),
-            alpha: Some(f64::INFINITY),
-            ai_bps: Some(50e6),
+            alpha: Fairness(Some(f64::INFINITY)),
+            wai: Increase::Rate(50e6),
             ..HpccConfig::paper(100e9)
         }
     }

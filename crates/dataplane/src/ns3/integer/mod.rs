@@ -11,7 +11,7 @@ mod hpcc;
 mod hpcc_hops;
 mod timely;
 
-use crate::cc::{Ack, ControlConfig, PathInfo};
+use crate::cc::{Ack, ControlConfig, Limit, PathInfo};
 use crate::units::{NS, Time};
 pub(crate) use dcqcn::Tick;
 
@@ -39,7 +39,7 @@ impl Control {
         Self {
             rate_bps: line_bps(path),
             scheme: match config {
-                ControlConfig::Hpcc(c) if c.alpha.is_some() => {
+                ControlConfig::Hpcc(c) if c.alpha.0.is_some() => {
                     Scheme::HpccHops(Box::new(hpcc_hops::HpccHops::new(path))) // FGC-33
                 }
                 ControlConfig::Hpcc(_) => Scheme::Hpcc(Box::new(hpcc::Hpcc::new(path))),
@@ -65,18 +65,18 @@ impl Control {
             let window = u128::from(bdp) * u128::from(self.rate_bps) / u128::from(line_bps(path));
             (window as u64).max(1)
         };
-        let (limited, fixed) = match config {
+        let limit = match config {
             ControlConfig::FixedWindow(c) => return c.window.unwrap_or(bdp).max(1),
-            ControlConfig::Hpcc(_) => (true, false),
-            ControlConfig::Dctcp(c) => (c.window, false),
-            ControlConfig::Dcqcn(c) => (c.window, c.fixed_window),
-            ControlConfig::Timely(c) => (c.window, c.fixed_window),
-            _ => (false, false),
+            ControlConfig::Hpcc(_) => Limit::Rate,
+            ControlConfig::Dctcp(c) if c.window => Limit::Rate,
+            ControlConfig::Dcqcn(c) => c.window,
+            ControlConfig::Timely(c) => c.window,
+            _ => Limit::None,
         };
-        match (limited, fixed) {
-            (false, _) => u64::MAX,
-            (true, true) => bdp.max(1),
-            (true, false) => scaled(),
+        match limit {
+            Limit::None => u64::MAX,
+            Limit::Bdp => bdp.max(1),
+            Limit::Rate => scaled(),
         }
     }
 
@@ -145,6 +145,7 @@ fn increase_bps(as_rate: Option<f64>, bytes: f64, path: &PathInfo) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Increase;
     use crate::cc::dcqcn::DcqcnConfig;
     use crate::cc::dctcp::DctcpConfig;
     use crate::cc::hpcc::HpccConfig;
@@ -182,7 +183,7 @@ mod tests {
     #[test]
     fn windows_follow_the_rate_in_whole_bytes_or_stay() {
         let mut config = DcqcnConfig {
-            window: true,
+            window: Limit::Rate,
             ..DcqcnConfig::vendor(1e11)
         };
         let mut control = Control::new(&ControlConfig::Dcqcn(config), &PATH);
@@ -190,9 +191,9 @@ mod tests {
         control.rate_bps = 33_333_333_333;
         let window = |c| control.window(&ControlConfig::Dcqcn(c), &PATH);
         assert_eq!(window(config), 33_333);
-        config.fixed_window = true;
+        config.window = Limit::Bdp;
         assert_eq!(window(config), 100_000);
-        config.window = false;
+        config.window = Limit::None;
         assert_eq!(window(config), u64::MAX);
     }
 
@@ -304,7 +305,7 @@ mod tests {
     fn hpcc_adjusts_a_rate() {
         let config = ControlConfig::Hpcc(HpccConfig {
             max_stage: 0,
-            ai_bps: Some(5e7),
+            wai: Increase::Rate(5e7),
             ..HpccConfig::paper(1e11)
         });
         let mut control = Control::new(&config, &PATH);

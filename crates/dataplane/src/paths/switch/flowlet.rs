@@ -4,16 +4,20 @@
 use super::{Context, EqualPorts, Policy};
 use crate::hash::{below, mix32};
 use crate::packet::Packet;
-use crate::param::{Param, Values};
+use crate::param::Param;
 use crate::units::{NS, Time};
 
-/// Parameters of flowlets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowletConfig {
-    /// A flowlet ends if no packet of the flow arrives for longer than this, in ps.
-    pub gap_ps: Time,
-    /// Number of entries of a switch's table.
-    pub entries: u32,
+crate::params! {
+    /// Parameters of flowlets.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FlowletConfig {
+        /// A flow keeps its port until no packet of it arrives for longer than this.
+        pub gap_ps: Time = Param::time("gap", NS)
+            .default("\"100us\"", "PRE-161", "100 µs (ConWeave's authors' code, for CONGA and LetFlow)"),
+        /// Entries of the flowlet table of a switch; flows with equal hashes share one.
+        pub entries: u32 = Param::count("entries", 1, 1_000_000)
+            .default("4096", "PRE-161", "our choice: more than the flows that cross a switch at a time"),
+    }
 }
 
 /// State of the flowlets that share an entry of the table.
@@ -39,29 +43,6 @@ impl Policy for Flowlets {
 
     const ABOUT: &'static str =
         "the first packet after a gap of a flow takes that port, and the packets after it follow";
-    const PARAMS: &'static [Param] = &[
-        Param::time("gap", NS)
-            .default(
-                "\"100us\"",
-                "PRE-161",
-                "100 µs (ConWeave's authors' code, for CONGA and LetFlow)",
-            )
-            .about("A flow keeps its port until no packet of it arrives for longer than this."),
-        Param::count("entries", 1, 1_000_000)
-            .default(
-                "4096",
-                "PRE-161",
-                "our choice: more than the flows that cross a switch at a time",
-            )
-            .about("Entries of the flowlet table of a switch; flows with equal hashes share one."),
-    ];
-
-    fn config(values: &Values) -> FlowletConfig {
-        FlowletConfig {
-            gap_ps: values.time("gap"),
-            entries: values.count("entries") as u32,
-        }
-    }
 
     fn new(config: &FlowletConfig) -> Self {
         Self {

@@ -2,11 +2,12 @@
 
 use super::{Context, EqualPorts, Policy};
 use crate::packet::Packet;
-use crate::param::{Param, Values};
 
-/// Policy that sends each packet to the least loaded port. It has neither parameters nor state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeastLoaded;
+crate::params! {
+    /// Policy that sends each packet to the least loaded port. It has neither parameters nor state.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct LeastLoaded;
+}
 
 impl Policy for LeastLoaded {
     type Config = Self;
@@ -14,11 +15,6 @@ impl Policy for LeastLoaded {
     const REORDERS: bool = true;
 
     const ABOUT: &'static str = "each packet takes the port with the fewest waiting bytes";
-    const PARAMS: &'static [Param] = &[];
-
-    fn config(_: &Values) -> Self {
-        Self
-    }
 
     fn new(_: &Self) -> Self {
         Self

@@ -10,7 +10,7 @@ mod least_loaded;
 
 use crate::hash::{below, mix32};
 use crate::packet::Packet;
-use crate::param::{Param, Values};
+use crate::param::{Param, Params, Values};
 use crate::paths::ENTROPY_BITS;
 use crate::units::Time;
 
@@ -19,20 +19,14 @@ pub use least_loaded::LeastLoaded;
 
 /// A policy that reads the loads of ports.
 trait Policy {
-    /// Configuration of the policy.
-    type Config;
+    /// Parameters of the policy.
+    type Config: Params;
 
     /// True if two consecutive packets of a flow can take different ports.
     const REORDERS: bool;
 
     /// Description for the help of the key `path`: a phrase without a full stop.
     const ABOUT: &'static str;
-
-    /// Parameters of the policy in a scenario.
-    const PARAMS: &'static [Param];
-
-    /// Converts the parameters of a scenario.
-    fn config(values: &Values) -> Self::Config;
 
     /// Creates the state of the policy for one switch.
     fn new(config: &Self::Config) -> Self;
@@ -140,7 +134,7 @@ macro_rules! path_choices {
 
             /// Returns the policies that have parameters, with these parameters.
             pub fn tables() -> impl Iterator<Item = (&'static str, &'static [Param])> {
-                let all = [$(($word, <$Policy as Policy>::PARAMS),)*];
+                let all = [$(($word, <$Config as Params>::PARAMS),)*];
                 all.into_iter().filter(|(_, params)| !params.is_empty())
             }
 
@@ -170,7 +164,7 @@ macro_rules! path_choices {
             pub fn of_word(word: &str, values: &Values) -> Self {
                 match word {
                     $($fixed => Self::$Fixed,)*
-                    $($word => Self::$Name(<$Policy as Policy>::config(values)),)*
+                    $($word => Self::$Name(Params::read(values)),)*
                     _ => unreachable!("{word} is not a path choice"),
                 }
             }

@@ -4,53 +4,18 @@
 //! where they come from, the tables of docs/scenario.md and the JSON Schema all follow from these
 //! declarations. Nothing here is used while packets move.
 //!
-//! # How to declare parameters
+//! [`params!`](crate::params) declares the parameters of a scheme once: from it come a struct, the list of its
+//! parameters and the reading of values.
 //!
-//! A scheme has a constant `PARAMS`, one entry per key of its table in `[scheme]`, and a function that turns
-//! their values into its configuration:
-//!
-//! ```
-//! use dataplane::param::{Conflict, Kind, Param, Values};
-//! use dataplane::units::Time;
-//!
-//! const PARAMS: &[Param] = &[
-//!     Param::number("target", 1.0, 1e6)
-//!         .default("2.5", "PRE-55", "in base RTTs (BFC paper A.1)")
-//!         .about("The round trip that the window is steered to, in base round trips."),
-//!     Param::word("pace", &["off", "timer"])
-//!         .default("\"off\"", "PRE-55", "our choice")
-//!         .about("Whether packets are spaced by a timer."),
-//!     Param::time("gap", 1_000)
-//!         .default("\"1us\"", "PRE-55", "our choice")
-//!         .about("Time between two packets.")
-//!         .with("pace", &["timer"], "`pace` is not \"timer\""),
-//! ];
-//!
-//! struct Config {
-//!     target: f64,
-//!     gap_ps: Option<Time>,
-//! }
-//!
-//! fn configure(values: &Values) -> Result<Config, Conflict> {
-//!     Ok(Config {
-//!         target: values.number("target"),
-//!         gap_ps: values.some_time("gap"), // `None` where `pace` is "off"
-//!     })
-//! }
-//! # let mut values = Values::default();
-//! # values.insert("target", dataplane::param::Value::Number(2.5));
-//! # assert_eq!(configure(&values).unwrap().target, 2.5);
-//! # assert_eq!(configure(&values).unwrap().gap_ps, None);
-//! # assert!(PARAMS.iter().all(|p| !matches!(p.kind, Kind::Table(_))));
-//! ```
-//!
-//! What a single value may be is the [`Kind`]: it is refused at its place, with its range, before `configure` is
-//! called. What only several values together make wrong is a [`Conflict`] that `configure` returns. A key that
-//! acts only beside certain words of another one ([`Acts`]) stands behind that one; where it does not act it is
-//! refused, and [`Values`] do not have it. A default follows a rule of `specs/`, whose number stands beside it: the
-//! declaration counts as the code that decides it.
+//! The [`Kind`] of a parameter limits single values: others are refused at their place before the scheme sees them.
+//! Values that contradict each other are a [`Conflict`] that the scheme returns. A key that acts only beside certain
+//! words of another one ([`Acts`]) is declared after that one. Where it does not act, it is refused and has no value.
+//! A default follows a rule of `specs/`, whose number stands beside it: the declaration counts as the code of the rule.
+
+mod typed;
 
 use crate::units::{MS, Time};
+pub use typed::{Field, Params, first, joined, sentence};
 
 /// Longest time that a parameter takes: a second, in ps.
 pub const MAX_TIME_PS: Time = 1_000 * MS;
@@ -543,6 +508,9 @@ macro_rules! getters {
 }
 
 impl Values {
+    /// No values.
+    pub const NONE: Self = Self(Vec::new());
+
     /// Adds the value of a key.
     pub fn insert(&mut self, key: &'static str, value: Value) {
         self.0.push((key, value));
