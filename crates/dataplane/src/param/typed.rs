@@ -60,6 +60,17 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
+/// The items of a list.
+impl<T: Field> Field for Vec<T> {
+    fn of(value: Option<&Value>) -> Self {
+        match value {
+            None => Self::new(),
+            Some(Value::List(items)) => items.iter().map(|item| T::of(Some(item))).collect(),
+            Some(other) => panic!("{other:?} is not a list"),
+        }
+    }
+}
+
 /// Returns a sentence of doc comments, each of which begins with a space.
 #[doc(hidden)]
 #[must_use]

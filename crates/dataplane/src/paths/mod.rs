@@ -105,12 +105,6 @@ macro_rules! define {
             )*
         }
 
-        /// State of one flow under the configured policy.
-        #[derive(Clone, Debug)]
-        enum Chosen {
-            $($name($module::$name),)*
-        }
-
         /// All policies, in the order of the list.
         pub const POLICIES: &[Declaration] = &[$(
             Declaration {
@@ -139,6 +133,17 @@ macro_rules! define {
                     $(Self::$name(_) => $module::$name::LABELS,)*
                 }
             }
+        }
+    };
+}
+policies!(define);
+
+macro_rules! define_state {
+    ($($name:ident($module:ident, $config:ident),)*) => {
+        /// State of one flow under the configured policy.
+        #[derive(Clone, Debug)]
+        enum Chosen {
+            $($name($module::$name),)*
         }
 
         impl Chosen {
@@ -175,7 +180,7 @@ macro_rules! define {
         }
     };
 }
-policies!(define);
+policies!(define_state);
 
 /// Returns the parameter for the number of entropy values.
 const fn values(default: &'static str, rule: &'static str, source: &'static str) -> Param {

@@ -6,7 +6,7 @@ use super::arrivals::Arrivals;
 use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
 use crate::cc::PathInfo;
 use crate::packet::{Kind, flag};
-use crate::param::{Conflict, InNetwork, Param, Values};
+use crate::param::{Conflict, InNetwork, Param};
 use crate::units::{NEVER, Time, US};
 
 /// Parameters of go-back-N.
@@ -37,36 +37,38 @@ impl GoBackNConfig {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GoBackN;
 
+crate::words! {
+    /// Reaction of the receiver to repeated packets.
+    enum Repeats {
+        /// It acknowledges them.
+        Acknowledge = "acknowledge",
+        /// It ignores them.
+        Ignore = "ignore",
+    }
+}
+
+crate::params! {
+    /// The table of a scenario.
+    #[derive(Debug)]
+    pub(crate) struct GoBackNParams {
+        /// Silence after which everything that is not acknowledged is sent again.
+        timeout_ps: Option<Time> = Param::time("timeout", US).or(&["off"])
+            .default("\"10ms\"", "PRE-08", "longer than any queue of these networks, our choice")
+            .in_network(InNetwork::Timeout),
+        /// After this time the receiver may complain about the same packet again.
+        nak_interval_ps: Option<Time> = Param::time("nak_interval", 1).or(&["off"])
+            .default("\"off\"", "PRE-85", "one NAK per missing packet, the timeout does the rest, our choice")
+            .in_network(InNetwork::Timeout),
+        /// What the receiver does with packets that it had before.
+        repeats: Repeats = Param::word("repeats", Repeats::WORDS)
+            .default("\"acknowledge\"", "PRE-85", "a packet had before is acknowledged again, our choice"),
+    }
+}
+
 impl Reliability for GoBackN {
     type Config = GoBackNConfig;
     const NAME: &'static str = "go-back-n";
-    const PARAMS: &'static [Param] = &[
-        Param::time("timeout", US)
-            .or(&["off"])
-            .default(
-                "\"10ms\"",
-                "PRE-08",
-                "longer than any queue of these networks, our choice",
-            )
-            .about("Silence after which everything that is not acknowledged is sent again.")
-            .in_network(InNetwork::Timeout),
-        Param::time("nak_interval", 1)
-            .or(&["off"])
-            .default(
-                "\"off\"",
-                "PRE-85",
-                "one NAK per missing packet, the timeout does the rest, our choice",
-            )
-            .about("After this time the receiver may complain about the same packet again.")
-            .in_network(InNetwork::Timeout),
-        Param::word("repeats", &["acknowledge", "ignore"])
-            .default(
-                "\"acknowledge\"",
-                "PRE-85",
-                "a packet had before is acknowledged again, our choice",
-            )
-            .about("What the receiver does with packets that it had before."),
-    ];
+    type Params = GoBackNParams;
     const PROPERTIES: Properties = Properties {
         repairs: true,
         any_order: false,
@@ -75,11 +77,11 @@ impl Reliability for GoBackN {
     };
 
     // NS3-22
-    fn configure(values: &Values) -> Result<GoBackNConfig, Conflict> {
+    fn configure(of: GoBackNParams) -> Result<GoBackNConfig, Conflict> {
         Ok(GoBackNConfig {
-            timeout_ps: values.some_time("timeout").unwrap_or(NEVER),
-            nak_interval_ps: values.some_time("nak_interval"),
-            acknowledges_repeats: values.is("repeats", "acknowledge"),
+            timeout_ps: of.timeout_ps.unwrap_or(NEVER),
+            nak_interval_ps: of.nak_interval_ps,
+            acknowledges_repeats: of.repeats == Repeats::Acknowledge,
         })
     }
 

@@ -6,14 +6,17 @@ use std::collections::VecDeque;
 use super::arrivals::Arrivals;
 use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
 use crate::cc::PathInfo;
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Param};
 use crate::units::Time;
 
-/// Parameters of ideal retransmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IdealConfig {
-    /// Delay of the notice, in ps; `None`: the propagation delay of the return path.
-    pub delay_ps: Option<Time>,
+crate::params! {
+    /// Parameters of ideal retransmission.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct IdealConfig {
+        /// Delay of the news of a drop; `"path"`: the propagation of the path back.
+        pub delay_ps: Option<Time> = Param::time("delay", 0).or(&["path"])
+            .default("\"path\"", "PRE-61", "the news comes back at the speed of light, our choice"),
+    }
 }
 
 /// Packets that are lost and have not been sent again yet.
@@ -27,14 +30,7 @@ pub(crate) struct Ideal {
 impl Reliability for Ideal {
     type Config = IdealConfig;
     const NAME: &'static str = "ideal";
-    const PARAMS: &'static [Param] = &[Param::time("delay", 0)
-        .or(&["path"])
-        .default(
-            "\"path\"",
-            "PRE-61",
-            "the news comes back at the speed of light, our choice",
-        )
-        .about("Delay of the news of a drop; `\"path\"`: the propagation of the path back.")];
+    type Params = IdealConfig;
 
     const PROPERTIES: Properties = Properties {
         repairs: true,
@@ -43,10 +39,8 @@ impl Reliability for Ideal {
         selective: true,
     };
 
-    fn configure(values: &Values) -> Result<IdealConfig, Conflict> {
-        Ok(IdealConfig {
-            delay_ps: values.some_time("delay"),
-        })
+    fn configure(config: IdealConfig) -> Result<IdealConfig, Conflict> {
+        Ok(config)
     }
 
     fn new(_config: &IdealConfig, _path: &PathInfo) -> Self {

@@ -7,7 +7,7 @@ use super::numbers::Numbers;
 use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
 use crate::cc::PathInfo;
 use crate::packet::Kind;
-use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Value, Values};
+use crate::param::{Conflict, Field, InNetwork, MAX_SIZE_BYTES, Param, Value};
 use crate::units::{NEVER, Time, US};
 
 /// Limit of IRN on the bytes in flight (BDP-FC).
@@ -21,20 +21,37 @@ pub enum IrnWindow {
     Off,
 }
 
-/// Parameters of IRN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IrnConfig {
-    /// Limit of the bytes in flight.
-    pub window: IrnWindow,
-    /// Timeout in ps if few packets are in flight.
-    pub rto_low_ps: Time,
-    /// Timeout in ps otherwise.
-    pub rto_high_ps: Time,
-    /// Number of packets in flight below which `rto_low_ps` applies.
-    pub few: u32,
-    /// A packet counts as lost if a packet with a number higher by at least this has arrived; at
-    /// least 1.
-    pub lost_after: u32,
+impl Field for IrnWindow {
+    fn of(value: Option<&Value>) -> Self {
+        match value {
+            Some(Value::Size(bytes)) => Self::Bytes(*bytes),
+            Some(Value::Word("bdp")) => Self::Bdp,
+            _ => Self::Off,
+        }
+    }
+}
+
+crate::params! {
+    /// Parameters of IRN.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct IrnConfig {
+        /// Most bytes in flight; `"bdp"`: one BDP of the path, `"off"`: no limit of its own.
+        pub window: IrnWindow = Param::size("window", 1, MAX_SIZE_BYTES).or(&["bdp", "off"])
+            .default("\"bdp\"", "PRE-60", "of the longest path, in flight (IRN paper 3.2)"),
+        /// Timeout while fewer than `few` packets are in flight.
+        pub rto_low_ps: Time = Param::time("rto_low", US)
+            .default("\"100us\"", "PRE-60", "with few packets in flight (IRN paper 4.1)")
+            .in_network(InNetwork::Timeout),
+        /// Timeout otherwise.
+        pub rto_high_ps: Time = Param::time("rto_high", US)
+            .default("\"320us\"", "PRE-60", "else (IRN paper 4.1)").in_network(InNetwork::Timeout),
+        /// With fewer packets in flight than this, `rto_low` holds.
+        pub few: u32 = Param::count("few", 0, 1_000_000)
+            .default("3", "PRE-60", "packets, fewer are few (IRN paper 3.1)"),
+        /// A packet counts as lost once one that is this many later has arrived.
+        pub lost_after: u32 = Param::count("lost_after", 1, 1_000_000)
+            .default("1", "PRE-60", "a packet is lost once a later one is there (IRN paper 3.1)"),
+    }
 }
 
 impl IrnConfig {
@@ -81,40 +98,7 @@ pub(crate) struct Irn {
 impl Reliability for Irn {
     type Config = IrnConfig;
     const NAME: &'static str = "irn";
-    const PARAMS: &'static [Param] = &[
-    Param::size("window", 1, MAX_SIZE_BYTES)
-        .or(&["bdp", "off"])
-        .default(
-            "\"bdp\"",
-            "PRE-60",
-            "of the longest path, in flight (IRN paper 3.2)",
-        )
-        .about(
-            "Most bytes in flight; `\"bdp\"`: one BDP of the path, `\"off\"`: no limit of its own.",
-        ),
-    Param::time("rto_low", US)
-        .default(
-            "\"100us\"",
-            "PRE-60",
-            "with few packets in flight (IRN paper 4.1)",
-        )
-        .about("Timeout while fewer than `few` packets are in flight.")
-        .in_network(InNetwork::Timeout),
-    Param::time("rto_high", US)
-        .default("\"320us\"", "PRE-60", "else (IRN paper 4.1)")
-        .about("Timeout otherwise.")
-        .in_network(InNetwork::Timeout),
-    Param::count("few", 0, 1_000_000)
-        .default("3", "PRE-60", "packets, fewer are few (IRN paper 3.1)")
-        .about("With fewer packets in flight than this, `rto_low` holds."),
-    Param::count("lost_after", 1, 1_000_000)
-        .default(
-            "1",
-            "PRE-60",
-            "a packet is lost once a later one is there (IRN paper 3.1)",
-        )
-        .about("A packet counts as lost once one that is this many later has arrived."),
-];
+    type Params = IrnConfig;
     const PROPERTIES: Properties = Properties {
         repairs: true,
         any_order: true,
@@ -122,26 +106,15 @@ impl Reliability for Irn {
         selective: true,
     };
 
-    fn configure(values: &Values) -> Result<IrnConfig, Conflict> {
-        let (low, high) = (values.time("rto_low"), values.time("rto_high"));
-        if low > high {
+    fn configure(config: IrnConfig) -> Result<IrnConfig, Conflict> {
+        if config.rto_low_ps > config.rto_high_ps {
             return Err(Conflict::new(
                 &["rto_low"],
                 "rto_low is above rto_high",
                 "rto_low is for flows with few packets in flight, whose queues are short",
             ));
         }
-        Ok(IrnConfig {
-            window: match values.get("window") {
-                Some(&Value::Size(bytes)) => IrnWindow::Bytes(bytes),
-                _ if values.is("window", "bdp") => IrnWindow::Bdp,
-                _ => IrnWindow::Off,
-            },
-            rto_low_ps: low,
-            rto_high_ps: high,
-            few: values.count("few") as u32,
-            lost_after: values.count("lost_after") as u32,
-        })
+        Ok(config)
     }
 
     fn warning(config: &IrnConfig, around: Surroundings) -> Option<Conflict> {

@@ -13,7 +13,7 @@ pub mod unrepaired;
 use std::fmt::Debug;
 
 use crate::cc::PathInfo;
-use crate::param::{Conflict, Param, Values};
+use crate::param::{Conflict, Param, Params, Values};
 use crate::units::{NEVER, Time};
 use arrivals::Arrivals;
 pub use go_back_n::GoBackNConfig;
@@ -138,16 +138,16 @@ pub(crate) trait Reliability: Debug + Sized {
     type Config: Copy + Debug + PartialEq;
     /// Value of the key `recovery` in scenarios, and name of the table of its parameters.
     const NAME: &'static str;
-    /// Declaration of the parameters.
-    const PARAMS: &'static [Param];
+    /// Its parameters ([`params!`](crate::params)).
+    type Params: Params;
     /// General properties of the scheme.
     const PROPERTIES: Properties;
 
-    /// Returns the configuration for values of [`Self::PARAMS`].
+    /// Returns the configuration for values of [`Self::Params`].
     ///
     /// # Errors
     /// Values that contradict each other.
-    fn configure(values: &Values) -> Result<Self::Config, Conflict>;
+    fn configure(params: Self::Params) -> Result<Self::Config, Conflict>;
 
     /// Returns a warning about the first property of the scenario that does not suit the scheme.
     fn warning(_config: &Self::Config, _around: Surroundings) -> Option<Conflict> {
@@ -242,8 +242,11 @@ macro_rules! define {
         pub const RECOVERIES: &[Declaration] = &[$(
             Declaration {
                 name: $module::$name::NAME,
-                params: $module::$name::PARAMS,
-                configure: |values| $module::$name::configure(values).map(Recovery::$name),
+                params: <$module::$name as Reliability>::Params::PARAMS,
+                configure: |values| {
+                    let params = <$module::$name as Reliability>::Params::read(values);
+                    $module::$name::configure(params).map(Recovery::$name)
+                },
             },
         )*];
 

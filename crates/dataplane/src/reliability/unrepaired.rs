@@ -4,11 +4,13 @@
 use super::arrivals::Arrivals;
 use super::{Answer, Data, Lost, News, Progress, Properties, Received, Reliability, Reply};
 use crate::cc::PathInfo;
-use crate::param::{Conflict, Param, Values};
+use crate::param::Conflict;
 
-/// This scheme has no parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnrepairedConfig;
+crate::params! {
+    /// This scheme has no parameters.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct UnrepairedConfig;
+}
 
 /// Sender state of the scheme, which is empty.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +19,7 @@ pub(crate) struct Unrepaired;
 impl Reliability for Unrepaired {
     type Config = UnrepairedConfig;
     const NAME: &'static str = "none";
-    const PARAMS: &'static [Param] = &[];
+    type Params = UnrepairedConfig;
     const PROPERTIES: Properties = Properties {
         repairs: false,
         any_order: true,
@@ -25,8 +27,8 @@ impl Reliability for Unrepaired {
         selective: false,
     };
 
-    fn configure(_values: &Values) -> Result<UnrepairedConfig, Conflict> {
-        Ok(UnrepairedConfig)
+    fn configure(config: UnrepairedConfig) -> Result<UnrepairedConfig, Conflict> {
+        Ok(config)
     }
 
     fn new(_config: &UnrepairedConfig, _path: &PathInfo) -> Self {

@@ -15,7 +15,7 @@ use crate::cc::PathInfo;
 use crate::counters::{DrivenCounters, NicCounters};
 use crate::flow::{FlowStart, Unfinished};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
-use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Params, Values};
 use crate::replies::Replies;
 use crate::requirements::SwitchRequirements;
 use crate::sink::Sink;
@@ -53,37 +53,28 @@ macro_rules! define {
                 name: $module::$name::NAME,
                 title: $module::$name::TITLE,
                 about: $module::$name::ABOUT,
-                params: $module::$name::PARAMS,
+                params: <$module::$name as Declared>::Params::PARAMS,
                 needs: $module::$name::NEEDS,
-                configure: |values| $module::$name::configure(values).map(TransportConfig::$name),
+                configure: |values| {
+                    let params = <$module::$name as Declared>::Params::read(values);
+                    $module::$name::configure(params).map(TransportConfig::$name)
+                },
             },
         )*];
 
+        /// Evaluates an expression with the type of the transport and its configuration.
+        macro_rules! of {
+            ($of:expr, $Transport:ident($config:ident) => $call:expr) => {
+                match $of {
+                    $(TransportConfig::$name($config) => {
+                        type $Transport = $module::$name;
+                        $call
+                    })*
+                }
+            };
+        }
+
         impl TransportConfig {
-            /// Returns the name of the transport in scenarios.
-            #[must_use]
-            pub const fn name(&self) -> &'static str {
-                match self {
-                    $(Self::$name(_) => $module::$name::NAME,)*
-                }
-            }
-
-            /// Returns the name of the transport in texts.
-            #[must_use]
-            pub const fn title(&self) -> &'static str {
-                match self {
-                    $(Self::$name(_) => $module::$name::TITLE,)*
-                }
-            }
-
-            /// Returns the requirements of the transport on the other parts of a scheme.
-            #[must_use]
-            pub const fn needs(&self) -> Needs {
-                match self {
-                    $(Self::$name(_) => $module::$name::NEEDS,)*
-                }
-            }
-
             /// Completes the configuration with properties of the network.
             #[must_use]
             pub fn complete(self, around: &Around) -> Self {
@@ -91,35 +82,49 @@ macro_rules! define {
                     $(Self::$name(config) => Self::$name($module::$name::complete(config, around)),)*
                 }
             }
-
-            /// Returns the functions that the transport requires of switches.
-            #[must_use]
-            pub fn requires(&self) -> SwitchRequirements {
-                match self {
-                    $(Self::$name(config) => $module::$name::requires(config),)*
-                }
-            }
-
-            /// Returns the number of priority levels per class that its packets use.
-            #[must_use]
-            pub fn levels(&self) -> u16 {
-                match self {
-                    $(Self::$name(config) => $module::$name::levels(config),)*
-                }
-            }
-
-            /// Returns a warning if the transport never did something in a run that it usually
-            /// does.
-            #[must_use]
-            pub fn idle(&self, acted: &Acted) -> Option<&'static str> {
-                match self {
-                    $(Self::$name(_) => $module::$name::idle(acted),)*
-                }
-            }
         }
     };
 }
 transports!(define);
+
+impl TransportConfig {
+    /// Returns the name of the transport in scenarios.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        of!(self, Of(_config) => Of::NAME)
+    }
+
+    /// Returns the name of the transport in texts.
+    #[must_use]
+    pub const fn title(&self) -> &'static str {
+        of!(self, Of(_config) => Of::TITLE)
+    }
+
+    /// Returns the requirements of the transport on the other parts of a scheme.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        of!(self, Of(_config) => Of::NEEDS)
+    }
+
+    /// Returns the functions that the transport requires of switches.
+    #[must_use]
+    pub fn requires(&self) -> SwitchRequirements {
+        of!(self, Of(config) => Of::requires(config))
+    }
+
+    /// Returns the number of priority levels per class that its packets use.
+    #[must_use]
+    pub fn levels(&self) -> u16 {
+        of!(self, Of(config) => Of::levels(config))
+    }
+
+    /// Returns a warning if the transport never did something in a run that it usually
+    /// does.
+    #[must_use]
+    pub fn idle(&self, acted: &Acted) -> Option<&'static str> {
+        of!(self, Of(_config) => Of::idle(acted))
+    }
+}
 
 /// Frame sizes and classes of a NIC, as transports need them.
 #[derive(Clone, Copy, Debug)]
@@ -183,16 +188,16 @@ pub trait Declared {
     const TITLE: &'static str;
     /// Description in one sentence.
     const ABOUT: &'static str;
-    /// Parameters of the transport.
-    const PARAMS: &'static [Param];
+    /// Its parameters ([`params!`](crate::params)).
+    type Params: Params;
     /// Requirements on the other parts of a scheme.
     const NEEDS: Needs;
 
-    /// Returns the configuration for values of [`Self::PARAMS`].
+    /// Returns the configuration for values of [`Self::Params`].
     ///
     /// # Errors
     /// Values that are not compatible with each other.
-    fn configure(values: &Values) -> Result<Self::Config, Conflict>;
+    fn configure(params: Self::Params) -> Result<Self::Config, Conflict>;
 
     /// Completes a configuration with properties of the network.
     fn complete(config: Self::Config, _around: &Around) -> Self::Config {
@@ -404,7 +409,6 @@ pub(crate) const fn window(rule: &'static str, source: &'static str) -> Param {
     Param::size("window", 1, MAX_SIZE_BYTES)
         .or(&["bdp"])
         .default("\"bdp\"", rule, source)
-        .about("Payload bytes that a flow sends before it hears anything; `\"bdp\"`: one BDP.")
 }
 
 /// Returns the parameter for a timeout after which packets are sent or requested again.
@@ -415,7 +419,6 @@ pub(crate) const fn timeout(
 ) -> Param {
     Param::time("timeout", US)
         .default(default, rule, source)
-        .about("Silence after which something is sent or requested again.")
         .in_network(InNetwork::Timeout)
 }
 

@@ -111,6 +111,42 @@ impl EqualPorts<'_> {
     }
 }
 
+/// Makes the state of the policies that read loads.
+macro_rules! by_load {
+    ($($Name:ident($Policy:ty),)*) => {
+        /// State of a policy that reads loads.
+        #[derive(Debug)]
+        pub(crate) enum ByLoad {
+            $($Name($Policy),)*
+        }
+
+        impl ByLoad {
+            /// Creates the state of a policy at one switch, or returns `None` if the policy uses
+            /// only the packet.
+            pub fn new(choice: &PathChoice) -> Option<Box<Self>> {
+                match choice {
+                    $(PathChoice::$Name(config) => {
+                        Some(Box::new(Self::$Name(<$Policy as Policy>::new(config))))
+                    })*
+                    _ => None,
+                }
+            }
+
+            /// Returns the port that a packet takes.
+            pub fn choose<L: Fn(u16) -> Option<u64>>(
+                &mut self,
+                cx: &Context<L>,
+                packet: &Packet,
+                ports: EqualPorts<'_>,
+            ) -> u16 {
+                ports.get(match self {
+                    $(Self::$Name(policy) => policy.choose(cx, packet, ports),)*
+                })
+            }
+        }
+    };
+}
+
 /// Defines the enums of all path policies.
 macro_rules! path_choices {
     (
@@ -170,36 +206,7 @@ macro_rules! path_choices {
             }
         }
 
-        /// State of a policy that reads loads.
-        #[derive(Debug)]
-        pub(crate) enum ByLoad {
-            $($Name($Policy),)*
-        }
-
-        impl ByLoad {
-            /// Creates the state of a policy at one switch, or returns `None` if the policy uses
-            /// only the packet.
-            pub fn new(choice: &PathChoice) -> Option<Box<Self>> {
-                match choice {
-                    $(PathChoice::$Name(config) => {
-                        Some(Box::new(Self::$Name(<$Policy as Policy>::new(config))))
-                    })*
-                    _ => None,
-                }
-            }
-
-            /// Returns the port that a packet takes.
-            pub fn choose<L: Fn(u16) -> Option<u64>>(
-                &mut self,
-                cx: &Context<L>,
-                packet: &Packet,
-                ports: EqualPorts<'_>,
-            ) -> u16 {
-                ports.get(match self {
-                    $(Self::$Name(policy) => policy.choose(cx, packet, ports),)*
-                })
-            }
-        }
+        by_load! { $($Name($Policy),)* }
     };
 }
 

@@ -1,7 +1,7 @@
 //! Parameters of Homa, and what it needs of the other axes of a scheme.
 
 use super::Homa;
-use crate::param::{self, Conflict, Param, Value, Values};
+use crate::param::{self, Conflict, Param};
 use crate::transport::{Acted, Around, Declared, Needs, timeout, window};
 use crate::units::Time;
 
@@ -38,53 +38,37 @@ impl HomaConfig {
 
 const LEVELS: u64 = MAX_LEVELS as u64;
 
+crate::params! {
+    /// The table of a scenario.
+    #[derive(Debug)]
+    pub struct HomaParams {
+        /// Priority levels in all.
+        levels: u64 = Param::count("levels", 2, LEVELS)
+            .default("32", "PRE-150", "priority levels (BFC paper A.2)"),
+        /// Levels of unscheduled packets; `"auto"`: from the sizes of the traffic.
+        unscheduled: Option<u64> = Param::count("unscheduled", 1, LEVELS - 1).or(&["auto"])
+            .default("\"auto\"", "PRE-150", "by the share of unscheduled bytes (BFC paper A.2, Homa paper 3.4)"),
+        /// The largest message of each unscheduled level but the last.
+        cutoffs: Option<Vec<u32>> = Param::list("cutoffs", &param::Kind::Size { min: 1, max: u32::MAX as u64, })
+            .or(&["auto"])
+            .default("\"auto\"", "PRE-150", "equally many unscheduled bytes in each level (Homa paper 3.4)"),
+        /// Messages that a receiver grants at a time; `"auto"`: as many as scheduled levels.
+        overcommitment: Option<u64> = Param::count("overcommitment", 1, LEVELS).or(&["auto"])
+            .default("\"auto\"", "PRE-150", "as many messages as scheduled levels (BFC paper A.2)"),
+        /// Payload bytes that a flow sends before it hears anything; `"bdp"`: one BDP.
+        window: Option<u64> = window("PRE-150", "unasked, and granted ahead (Homa paper 3.2)"),
+        /// Silence after which something is sent or requested again.
+        timeout_ps: Time = timeout("\"10ms\"", "PRE-151", "of silence before a packet is requested again, our choice"),
+    }
+}
+
 impl Declared for Homa {
     type Config = HomaConfig;
 
     const NAME: &'static str = "homa";
     const TITLE: &'static str = "Homa";
     const ABOUT: &'static str = "Receivers grant packets to the messages with the least left, at priorities of their choice.";
-    const PARAMS: &'static [Param] = &[
-        Param::count("levels", 2, LEVELS)
-            .default("32", "PRE-150", "priority levels (BFC paper A.2)")
-            .about("Priority levels in all."),
-        Param::count("unscheduled", 1, LEVELS - 1)
-            .or(&["auto"])
-            .default(
-                "\"auto\"",
-                "PRE-150",
-                "by the share of unscheduled bytes (BFC paper A.2, Homa paper 3.4)",
-            )
-            .about("Levels of unscheduled packets; `\"auto\"`: from the sizes of the traffic."),
-        Param::list(
-            "cutoffs",
-            &param::Kind::Size {
-                min: 1,
-                max: u32::MAX as u64,
-            },
-        )
-        .or(&["auto"])
-        .default(
-            "\"auto\"",
-            "PRE-150",
-            "equally many unscheduled bytes in each level (Homa paper 3.4)",
-        )
-        .about("The largest message of each unscheduled level but the last."),
-        Param::count("overcommitment", 1, LEVELS)
-            .or(&["auto"])
-            .default(
-                "\"auto\"",
-                "PRE-150",
-                "as many messages as scheduled levels (BFC paper A.2)",
-            )
-            .about("Messages that a receiver grants at a time; `\"auto\"`: as many as scheduled levels."),
-        window("PRE-150", "unasked, and granted ahead (Homa paper 3.2)"),
-        timeout(
-            "\"10ms\"",
-            "PRE-151",
-            "of silence before a packet is requested again, our choice",
-        ),
-    ];
+    type Params = HomaParams;
     const NEEDS: Needs = Needs {
         levels: true,
         flow_sizes: true,
@@ -93,9 +77,9 @@ impl Declared for Homa {
     };
 
     /// 0 stands for what the traffic decides ([`Homa::complete`]).
-    fn configure(values: &Values) -> Result<HomaConfig, Conflict> {
-        let levels = values.count("levels");
-        let mut unscheduled = values.some_count("unscheduled").unwrap_or(0);
+    fn configure(of: HomaParams) -> Result<HomaConfig, Conflict> {
+        let levels = of.levels;
+        let mut unscheduled = of.unscheduled.unwrap_or(0);
         if unscheduled >= levels {
             return Err(Conflict::new(
                 &["unscheduled", "levels"],
@@ -107,8 +91,7 @@ impl Declared for Homa {
             ));
         }
         let mut cutoffs = [0; MAX_LEVELS];
-        if let Some(sizes) = values.some_list("cutoffs") {
-            let sizes: Vec<u32> = sizes.iter().map(size_bytes).collect();
+        if let Some(sizes) = of.cutoffs {
             if !sizes.is_sorted_by(|a, b| a < b) {
                 return Err(Conflict::new(
                     &["cutoffs"],
@@ -131,7 +114,7 @@ impl Declared for Homa {
             cutoffs = [u32::MAX; MAX_LEVELS];
             cutoffs[..sizes.len()].copy_from_slice(&sizes);
         }
-        let granted = values.some_count("overcommitment").unwrap_or(0);
+        let granted = of.overcommitment.unwrap_or(0);
         if granted > levels - unscheduled.max(1) {
             return Err(Conflict::new(
                 &["overcommitment", "levels"],
@@ -146,8 +129,8 @@ impl Declared for Homa {
             unscheduled: unscheduled as u8,
             cutoffs,
             overcommitment: granted as u8,
-            window: values.some_size("window"),
-            timeout_ps: values.time("timeout"),
+            window: of.window,
+            timeout_ps: of.timeout_ps,
         })
     }
 
@@ -182,13 +165,6 @@ impl Declared for Homa {
 
     fn idle(acted: &Acted) -> Option<&'static str> {
         (acted.nics.grants == 0).then_some("Homa granted nothing")
-    }
-}
-
-fn size_bytes(value: &Value) -> u32 {
-    match value {
-        Value::Size(bytes) => *bytes as u32,
-        other => unreachable!("{other:?} in a list of sizes"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parameters of NDP, and what it needs of the other axes of a scheme.
 
 use super::Ndp;
-use crate::param::{Conflict, MAX_SIZE_BYTES, Param, Values};
+use crate::param::{Conflict, MAX_SIZE_BYTES, Param};
 use crate::requirements::{SwitchRequirements, TrimConfig};
 use crate::transport::{Acted, Around, Declared, Needs, timeout, window};
 use crate::units::Time;
@@ -17,6 +17,37 @@ pub struct NdpConfig {
     pub trim: TrimConfig,
 }
 
+crate::params! {
+    /// The table of a scenario.
+    #[derive(Debug)]
+    pub struct NdpParams {
+        /// Data packets that may wait at a port and class.
+        packets: u16 = Param::count("queue", 2, 10_000)
+            .default("8", "PRE-147", "data packets that may wait at a port (NDP paper 3.1)"),
+        /// Bytes that trimming leaves of a packet.
+        header_bytes: u16 = Param::size("header", 1, 1_000)
+            .default("\"64B\"", "PRE-147", "what trimming leaves (NDP paper 3.1)"),
+        /// Bytes of headers and other control that may wait at a port; `"data"`: as many as of
+        /// data.
+        control_bytes: Option<u64> = Param::size("control_queue", 64, MAX_SIZE_BYTES).or(&["data"])
+            .default("\"data\"", "PRE-148", "as many bytes for headers as for data, our choice"),
+        /// Control packets for each data packet while both wait.
+        weight: u16 = Param::count("weight", 1, 60_000)
+            .default("10", "PRE-147", "headers for each data packet while both wait (NDP paper 3.1)"),
+        /// The arriving packet or the last in the queue is trimmed, by chance; else always the
+        /// arriving one.
+        either: bool = Param::flag("trim_either")
+            .default("true", "PRE-147", "the arriving packet or the last one, by chance (NDP paper 3.1)"),
+        /// A header that finds no room goes back to its sender.
+        returns: bool = Param::flag("return_to_sender")
+            .default("true", "PRE-147", "headers that find no room go back (NDP paper 3.2)"),
+        /// Payload bytes that a flow sends before it hears anything; `"bdp"`: one BDP.
+        window: Option<u64> = window("PRE-147", "the first window (NDP paper 3.2)"),
+        /// Silence after which something is sent or requested again.
+        timeout_ps: Time = timeout("\"1ms\"", "PRE-148", "far beyond any queue of eight packets (NDP paper 3.2)"),
+    }
+}
+
 impl Declared for Ndp {
     type Config = NdpConfig;
 
@@ -24,53 +55,7 @@ impl Declared for Ndp {
     const TITLE: &'static str = "NDP";
     const ABOUT: &'static str = "Switches trim what they cannot hold, and receivers pull packets at the pace of their link.";
     // NDP-01, NDP-02, NDP-03, NDP-12
-    const PARAMS: &'static [Param] = &[
-        Param::count("queue", 2, 10_000)
-            .default(
-                "8",
-                "PRE-147",
-                "data packets that may wait at a port (NDP paper 3.1)",
-            )
-            .about("Data packets that may wait at a port and class."),
-        Param::size("header", 1, 1_000)
-            .default("\"64B\"", "PRE-147", "what trimming leaves (NDP paper 3.1)")
-            .about("Bytes that trimming leaves of a packet."),
-        Param::size("control_queue", 64, MAX_SIZE_BYTES)
-            .or(&["data"])
-            .default(
-                "\"data\"",
-                "PRE-148",
-                "as many bytes for headers as for data, our choice",
-            )
-            .about("Bytes of headers and other control that may wait at a port; `\"data\"`: as many as of data."),
-        Param::count("weight", 1, 60_000)
-            .default(
-                "10",
-                "PRE-147",
-                "headers for each data packet while both wait (NDP paper 3.1)",
-            )
-            .about("Control packets for each data packet while both wait."),
-        Param::flag("trim_either")
-            .default(
-                "true",
-                "PRE-147",
-                "the arriving packet or the last one, by chance (NDP paper 3.1)",
-            )
-            .about("The arriving packet or the last in the queue is trimmed, by chance; else always the arriving one."),
-        Param::flag("return_to_sender")
-            .default(
-                "true",
-                "PRE-147",
-                "headers that find no room go back (NDP paper 3.2)",
-            )
-            .about("A header that finds no room goes back to its sender."),
-        window("PRE-147", "the first window (NDP paper 3.2)"),
-        timeout(
-            "\"1ms\"",
-            "PRE-148",
-            "far beyond any queue of eight packets (NDP paper 3.2)",
-        ),
-    ];
+    type Params = NdpParams;
     const NEEDS: Needs = Needs {
         one_queue: Some("NDP trims what finds the one data queue of its port full"),
         chooses_paths: true,
@@ -78,17 +63,17 @@ impl Declared for Ndp {
         ..Needs::NOTHING
     };
 
-    fn configure(values: &Values) -> Result<NdpConfig, Conflict> {
+    fn configure(of: NdpParams) -> Result<NdpConfig, Conflict> {
         Ok(NdpConfig {
-            window: values.some_size("window"),
-            timeout_ps: values.time("timeout"),
+            window: of.window,
+            timeout_ps: of.timeout_ps,
             trim: TrimConfig {
-                packets: values.count("queue") as u16,
-                header_bytes: values.size("header") as u16,
-                control_bytes: values.some_size("control_queue").unwrap_or(0),
-                weight: values.count("weight") as u16,
-                either: values.flag("trim_either"),
-                returns: values.flag("return_to_sender"),
+                packets: of.packets,
+                header_bytes: of.header_bytes,
+                control_bytes: of.control_bytes.unwrap_or(0),
+                weight: of.weight,
+                either: of.either,
+                returns: of.returns,
             },
         })
     }
