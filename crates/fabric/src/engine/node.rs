@@ -209,8 +209,10 @@ impl<C: Calendar> Sink for NodeSink<'_, C> {
         let link = self.base.at_port(port);
         // A port whose link is busy would only schedule its event in the round that follows.
         let busy = core.links.near[link].busy_ps > core.now;
-        let watched = core.wants.intersects(measure::Event::QUEUE_TOUCHED);
-        if busy && !watched && !C::IN_ORDER_OF_SCHEDULING {
+        if busy
+            && !core.wants.intersects(measure::Event::QUEUE_TOUCHED)
+            && !C::IN_ORDER_OF_SCHEDULING
+        {
             core.links.arm(link, &mut core.calendar.here);
         } else {
             core.links.kick(link);
