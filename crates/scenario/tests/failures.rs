@@ -297,7 +297,7 @@ fn what_follows_single_frames_or_shares_windows_goes_with_no_failures_during_a_r
     let shared = refusal(&format!("{floodgate}floodgate.table = 64"), "");
     assert!(shared.unwrap().contains("cannot follow new routes"));
     let plain = refusal(&format!("{floodgate}floodgate.loss = \"off\""), "");
-    assert!(plain.unwrap().contains("never get back"));
+    assert!(plain.unwrap().contains("never regain"));
     let followed = refusal("", "[record]\npauses = { flows = false }\n");
     assert!(followed.unwrap().contains("cannot be followed"));
     for preset in ["expresspass", "ndp", "homa"] {

@@ -246,13 +246,13 @@ fn doubtful_sets_earn_a_warning() {
         .iter()
         .map(|w| w.message.as_str())
         .collect();
-    assert!(said.iter().any(|m| m.contains("windows")), "{said:?}");
+    assert!(said.iter().any(|m| m.contains("reduces a window")), "{said:?}");
     let scenario = parse("dcqcn+floodgate", &[loses], None).expect("it can be");
     assert!(
         !scenario
             .warnings
             .iter()
-            .any(|w| w.message.contains("windows"))
+            .any(|w| w.message.contains("reduces a window"))
     );
 }
 

@@ -276,7 +276,7 @@ fn what_cannot_work_is_refused() {
     refused(
         "ndp",
         &["scheme.backpressure=floodgate"],
-        "Floodgate holds packets by destination",
+        "both limit the packets to a destination",
     );
     refused(
         "ndp",
