@@ -246,7 +246,10 @@ fn doubtful_sets_earn_a_warning() {
         .iter()
         .map(|w| w.message.as_str())
         .collect();
-    assert!(said.iter().any(|m| m.contains("reduces a window")), "{said:?}");
+    assert!(
+        said.iter().any(|m| m.contains("reduces a window")),
+        "{said:?}"
+    );
     let scenario = parse("dcqcn+floodgate", &[loses], None).expect("it can be");
     assert!(
         !scenario
