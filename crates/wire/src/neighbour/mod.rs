@@ -2,7 +2,7 @@
 //! [`OURS`](crate::ethernet::ether_type::OURS).
 //!
 //! Each hop scheme has a file here with the bodies of its frames, and a line in the list below. Hop schemes from other
-//! crates have one format, see [`outside`]. PFC
+//! crates have one format, see `outside.rs`. PFC
 //! frames have the format of the standard; see [`pfc`].
 
 mod bfc;

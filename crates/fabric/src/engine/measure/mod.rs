@@ -1,12 +1,12 @@
 //! Optional records of a run, in addition to flows, buffers, ports and pauses. A scenario enables them. They do not
 //! change results. The rules are in `specs/record.md`.
 //!
-//! A measure observes the [events](Event) of a run. It is one file and one line of the list below. To add one:
+//! A measure observes the events of a run. It is one file and one line of the list below. To add one:
 //! 1. Write a file with three types: its configuration (`Spec`), its rows with their columns
 //!    ([`Row`](crate::record::Row)), and its state.
-//! 2. Implement [`Measure`] for the state: its key and the keys of its table under `[record]`, the events that it
+//! 2. Implement `Measure` for the state: its key and the keys of its table under `[record]`, the events that it
 //!    wants, `on` for each of these events, and `finish` to output its rows. In `on`, a `match` selects the events;
-//!    a [`View`] gives read access to links, switches, NICs and packets. `rtt.rs` is a short example.
+//!    a `View` gives read access to links, switches, NICs and packets. `rtt.rs` is a short example.
 //! 3. Add its module and its line in the list.
 //!
 //! The rest is derived from these: reading of scenarios, merging of rows of several threads, files, percentiles in
