@@ -43,12 +43,10 @@ capture = { links = ["a:*"] }
 
 def test_everything_that_concerns_hosts_is_recorded(tmp_path: Path) -> None:
     (tmp_path / "ring.toml").write_text(RING + FLOWS + RECORD)
-    facts, costs = (
-        backwater.Scenario(tmp_path / "ring.toml").thresholds(),
-        backwater.Scenario(tmp_path / "ring.toml").resources(),
-    )
-    assert next(thresholds.lines(facts, costs)) == "The fabric: 4 hosts, the slowest at 100 Gbps"
-    assert len(list(thresholds.lines(facts, costs))) > 3, "also without a switch"
+    ring = backwater.Scenario(tmp_path / "ring.toml")
+    said = list(thresholds.lines(ring.thresholds(), ring.resources(), ring.values["scheme"]))
+    assert said[0] == "The fabric: 4 hosts, the slowest at 100 Gbps"
+    assert len(said) > 3, "also without a switch"
     run = simulated(tmp_path / "ring.toml", out=tmp_path / "run")
     assert run.summary["flows"]["unfinished"] == 0
     ports = {(r["name"], r["peer_name"]): r for r in run.table("ports").to_dicts()}

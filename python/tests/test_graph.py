@@ -43,7 +43,7 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_leaf_spine_has_no_circle(command: Backwater, tiny: Path) -> None:
     done = command("graph", tiny)
     assert done.returncode == 0, done.stderr
-    assert "no circle" in done.stdout
+    assert "no cycle" in done.stdout
     assert "16 egress ports" in done.stdout  # 2 leaves of 4 + 2, 2 spines of 2
 
 

@@ -169,7 +169,8 @@ def test_a_wide_default_network_has_room_for_headroom(hosts: int, tmp_path: Path
     # Twice 100 KB of a round trip of 2 us at 400 Gbps and four frames, for each port.
     buffer = tomllib.loads((tmp_path / "x.toml").read_text()).get("switch")
     assert buffer == (None if hosts == 40 else {"buffer": "2243MB"})
-    assert backwater.Scenario(tmp_path / "x.toml", scheme="hpcc").check() == []
+    problems = backwater.Scenario(tmp_path / "x.toml", scheme="hpcc").check()
+    assert {problem["severity"] for problem in problems} <= {"note"}
 
 
 @pytest.mark.parametrize(

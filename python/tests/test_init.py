@@ -30,7 +30,7 @@ def test_a_first_scenario_passes_the_check_and_names_the_next_commands(
     done = command("init", path)
     assert done.returncode == 0, done.stderr
     assert f"backwater inspect {path}" in done.stdout
-    compare = re.search("backwater (compare .*)", done.stdout)
+    compare = re.search("backwater (run .* --schemes .*)", done.stdout)
     assert compare is not None
     # What was answered for schemes is in the file, too, as the command that compares them.
     named = compare[1].replace(str(path), path.name)

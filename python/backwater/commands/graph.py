@@ -44,8 +44,8 @@ def graph_lines(found: dict[str, Any]) -> list[str]:
     lines = [f"{found['nodes']} egress ports of switches, {found['edges']} edges"]
     circles, removed = found["circles"], found["removed"]
     if not circles:
-        return [*lines, "no circle: backpressure cannot deadlock"]
-    lines.append(f"{len(circles)} set(s) of ports that can wait for each other in a circle:")
+        return [*lines, "no cycle: backpressure cannot deadlock"]
+    lines.append(f"{len(circles)} set(s) of ports that can wait for each other in a cycle:")
     lines += [f"  {_some(circle)}" for circle in circles]
     lines.append(f"{len(removed)} pair(s) whose backpressure is to be left out:")
     lines += [f"  {_pair(edge)}" for edge in removed[:_LISTED]]

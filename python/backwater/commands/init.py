@@ -136,7 +136,7 @@ def init(
     name = shlex.quote(str(scenario))
     print(f"wrote {scenario}; next:")
     print(f"  backwater inspect {name}")
-    print(f"  backwater compare {name} --schemes {','.join(answers.names)}")
+    print(f"  backwater run {name} --schemes {','.join(answers.names)}")
 
 
 def _ask(answers: Answers, given: dict[str, object]) -> Answers:

@@ -127,7 +127,7 @@ def text(answers: Answers, path: Path) -> str:
         f"""\
 # Written by `backwater init`; every line may be changed.
 #   backwater inspect {path.name}
-#   backwater compare {path.name} --schemes {schemes} -o out/{name}
+#   backwater run {path.name} --schemes {schemes} -o out/{name}
 name = "{name}"
 seed = 1  # another seed draws other flows from the same traffic
 
