@@ -26,8 +26,8 @@ pub fn classes_of(set: ClassSet) -> impl Iterator<Item = u8> {
     (0..MAX_CLASSES as u8).filter(move |class| set >> class & 1 != 0)
 }
 
-/// Returns the traffic class that a class carries, or `None` for the classes of frames between
-/// neighbours and of control packets.
+/// Returns the traffic class (a number of the scenario) of a switch class. Returns `None` for the
+/// switch classes of frames between neighbours and of control packets.
 // SW-03: results use the scenario's numbers
 #[must_use]
 pub const fn traffic_class(class: u8) -> Option<u8> {

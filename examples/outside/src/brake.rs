@@ -103,7 +103,7 @@ impl Switch {
 
 impl HopScheme for Switch {
     type Config = Brake;
-    const NUMBER: SchemeNumber = 16;
+    const NUMBER: SchemeNumber = 16; // 16 to 31 are for schemes of other crates
     const COUNTERS: &'static [Counter] = &[Counter::sum("brake_stops")];
     const WATCHES: Steps = Steps::ENQUEUE.or(Steps::DEPART);
 

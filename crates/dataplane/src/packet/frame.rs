@@ -17,7 +17,8 @@
 
 use super::{Kind, Packet};
 
-/// Number of a hop scheme: its position in the list of `hop/`.
+/// Number of a hop scheme on its frames: its position in the list of `hop/`, or 16 to 31 for a
+/// scheme of another crate.
 pub type SchemeNumber = u8;
 
 /// Set of hop schemes with numbers below 32.

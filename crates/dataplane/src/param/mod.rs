@@ -41,7 +41,7 @@ pub struct Param {
     pub source: &'static str,
     /// What it does, in one sentence.
     pub about: &'static str,
-    /// Beside which values of another parameter it acts.
+    /// Values of another parameter with which this parameter has an effect.
     pub acts: Acts,
     /// How its value or default depends on the network.
     pub network: InNetwork,

@@ -59,8 +59,8 @@ enum AlarmKind {
 #[derive(Debug)]
 pub struct ExpressPass {
     outgoing: Slots<Outgoing>,
-    /// Ended flows. Until the first time, further credits need no stop request. The second value is
-    /// the interval after which the next stop is sent.
+    /// Ended flows: a time until which further credits need no stop request, and the interval
+    /// between two stop requests.
     ended: MixedMap<u32, (Time, Time)>,
     /// Per port and class: slot and number of the flow, and the frame to send.
     jobs: Turns<VecDeque<(FlowSlot, u32, Job)>>,

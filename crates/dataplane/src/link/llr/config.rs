@@ -30,8 +30,8 @@ crate::params! {
         /// After this many replays without progress the port empties its replay buffer and gives
         /// up.
         pub replays: u32 = Param::count("replays", 1, 255).default("3", "PRE-295", "(SONiC)"),
-        /// What a port does that gave up; `"best-effort"`: it sends without replay, `"block"`: it
-        /// sends nothing until its link fails and comes back.
+        /// Behaviour of a port after its last replay has failed. `"best-effort"`: it sends without
+        /// replay; `"block"`: it sends nothing until its link fails and comes back.
         pub flush: Flush = Param::word("flush", Flush::WORDS)
             .default("\"best-effort\"", "PRE-295", "FLUSH_LLR_FRAME_ACTION of SAI"),
     }

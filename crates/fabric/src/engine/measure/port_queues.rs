@@ -112,8 +112,8 @@ pub(super) struct QueueSeries {
     samples: Vec<QueueSample>,
 }
 
-/// Adds a sample for a queue that kept its length until then, unless the sample before is equal or the
-/// grid has no instant in between.
+/// Returns a function that adds a sample of a queue whose length was constant until a time. It adds
+/// none if the sample before is equal, or if the grid has no instant in between.
 // RCD-04
 fn sample(grid: Grid, samples: &mut Vec<QueueSample>) -> impl FnMut(&mut Watch<Option<u64>>, Time) {
     move |watch, until_ps| {

@@ -89,7 +89,7 @@ impl Row for WaitingRecord {
     }
 }
 
-/// Sum of the times of some packets.
+/// Number, total and maximum of the waiting times of packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     packets: u64,
