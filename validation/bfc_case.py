@@ -15,7 +15,6 @@ of the authors is used. Without a buffer file, buffers are not compared. Facts a
 from __future__ import annotations
 
 import csv
-import gzip
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backwater.errors import InputError, RunError
+from validation.lines import lines_of
 from validation.observed import (
     INCAST_PORT,
     FlowKey,
@@ -170,7 +170,7 @@ class BfcCase:
     def _config(self) -> dict[str, str]:
         if not self._config_file.is_file():
             return {}
-        lines = (line.split() for _, line in _lines(self._config_file))
+        lines = (line.split() for _, line in lines_of(self._config_file))
         return {words[0]: " ".join(words[1:]) for words in lines if words}
 
     def _number(self, key: str) -> float | None:
@@ -283,7 +283,7 @@ class BfcCase:
         if not files:
             return None
         samples = {}
-        for number, line in _lines(files[0]):
+        for number, line in lines_of(files[0]):
             words = [word.strip() for word in line.split(",")]
             if number == 1 and not _is_decimal(words[0]):
                 continue
@@ -392,7 +392,7 @@ def _tables(folder: Path) -> list[Path]:
 
 def _is_flow_list(path: Path) -> bool:
     try:
-        head = next(_lines(path), (0, ""))[1]
+        head = next(lines_of(path), (0, ""))[1]
     except InputError:
         # The contents do not identify an empty or unreadable file: use its name.
         return path.name.startswith("flows_fct.")
@@ -407,7 +407,7 @@ def _columns(head: str) -> list[str]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    lines = _lines(path)
+    lines = lines_of(path)
     columns = _columns(next(lines, (0, ""))[1])
     missing = [what for what in _NEEDED if what not in columns]
     if missing:
@@ -420,21 +420,10 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         yield number, dict(zip(columns, (word.strip() for word in words), strict=True))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    opener: Any = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line.strip()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
-
-
 def _read_network(path: Path) -> Network:
     links: list[tuple[int, int, float, float]] = []
     told: int | None = None
-    for number, line in _lines(path):
+    for number, line in lines_of(path):
         if line.startswith("#"):
             match = re.search(r"(\d+) hosts\b", line)
             told = int(match.group(1)) if match else told

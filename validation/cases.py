@@ -7,15 +7,14 @@ same with Backwater. To add a simulator, write a class with the methods of
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from backwater.errors import InputError
 from validation.bfc_case import find_bfc
 from validation.floodgate_case import find_floodgate
+from validation.lines import lines_of
 from validation.observed import (
     Case,
     FlowKey,
@@ -89,7 +88,8 @@ def read_ns3(folder: Path) -> Observed:
     if path is None:
         raise InputError(f"{folder}: fct.txt is missing")
     flows: dict[FlowKey, FlowTimes] = {}
-    for number, words in _lines(path):
+    for number, line in lines_of(path):
+        words = line.split()
         key, times = _fct_line(path, number, words)
         if key in flows:
             raise InputError(f"{path}:{number}: this flow has a line already")
@@ -97,7 +97,7 @@ def read_ns3(folder: Path) -> Observed:
     pfc = _lines_file(folder, "pfc.txt")
     pauses = None
     if pfc is not None:
-        pauses = sum(_is_pause(pfc, number, words) for number, words in _lines(pfc))
+        pauses = sum(_is_pause(pfc, number, line.split()) for number, line in lines_of(pfc))
     return Observed(flows, pauses)
 
 
@@ -126,15 +126,3 @@ def _is_pause(path: Path, number: int, words: list[str]) -> bool:
 
 def _lines_file(folder: Path, name: str) -> Path | None:
     return next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
-
-
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    opener: Any = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="ascii") as file:
-            for number, line in enumerate(file, 1):
-                words = line.split()
-                if words:
-                    yield number, words
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error

@@ -14,7 +14,6 @@ All files can be compressed. Facts about that simulator: `specs/floodgate-code.m
 from __future__ import annotations
 
 import csv
-import gzip
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from backwater.importers.ns3.config import Config
 from backwater.importers.ns3.flows import DATA_GROUP, DEFAULT_PORT, Flow
 from backwater.importers.ns3.scenario import Inputs
 from backwater.importers.ns3.topology import Topology
+from validation.lines import lines_of
 from validation.observed import (
     FlowKey,
     FlowTimes,
@@ -211,7 +211,7 @@ class FloodgateCase:
         if path is None:
             return None
         samples = {}
-        for number, line in _lines(path):
+        for number, line in lines_of(path):
             words = line.split(",")
             if number == 1 and not words[0].strip().isdigit():
                 continue
@@ -233,7 +233,7 @@ class FloodgateCase:
         since: dict[tuple[int, int], int] = {}
         paused = dict.fromkeys(self._tiers.values(), 0.0)
         last = 0
-        for number, line in _lines(path):
+        for number, line in lines_of(path):
             try:
                 last, node, _, port, pause = map(int, line.split())
                 tier = self._tiers[node]
@@ -389,7 +389,7 @@ def _flow_list(folder: Path) -> Path | None:
     """Return the list of flows of a folder: the CSV that has the columns of one."""
     for path in _files(folder, ".csv"):
         try:
-            head = next(_lines(path), (0, ""))[1]
+            head = next(lines_of(path), (0, ""))[1]
         except InputError:
             # The contents do not identify an empty or unreadable file: use its name.
             if path.name.startswith("flows_fct."):
@@ -411,7 +411,7 @@ def _names(head: str) -> list[str]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    lines = _lines(path)
+    lines = lines_of(path)
     columns = _names(next(lines, (0, ""))[1])
     missing = [name for name in _COLUMNS if name not in columns]
     if missing:
@@ -421,17 +421,6 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         if len(words) != len(columns):
             raise InputError(f"{path}:{number}: {len(words)} fields, the head has {len(columns)}")
         yield number, dict(zip(columns, words, strict=True))
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    opener: Any = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line.strip()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
 
 
 def _ns(us: str) -> int | None:

@@ -18,16 +18,6 @@ Numbers = TypeVar("Numbers", float, "Array")
 
 
 # SPFC-30
-def burst_rate(bursts: Numbers) -> Numbers:
-    """Departure rate of a burst port, Eq. 5: all N + 1 ports share the congested one."""
-    return 1 / (bursts + 1)
-
-
-def victim_rate(bursts: Numbers, epsilon: float) -> Numbers:
-    """Departure rate of the victim port, Eq. 6: what goes elsewhere, and its share."""
-    return (1 - epsilon) + 1 / (bursts + 1)
-
-
 def least_k(bursts: Numbers, epsilon: float) -> Numbers:
     """Return the K above which the victim port is seen as one, Eq. 8 (right)."""
     return (bursts + 1) / ((1 - epsilon) * (bursts + 1) + 1)
@@ -36,11 +26,6 @@ def least_k(bursts: Numbers, epsilon: float) -> Numbers:
 def largest_k(bursts: Numbers) -> Numbers:
     """Return the K below which burst ports do not count as victim ports, Eq. 8 (left)."""
     return bursts + 1
-
-
-def tells_apart(k: float, bursts: Numbers, epsilon: float) -> Any:
-    """Return true if K is in the range of Eq. 8: victim ports above C/K, burst ports below."""
-    return (least_k(bursts, epsilon) < k) & (k < largest_k(bursts))
 
 
 # SPFC-31

@@ -304,6 +304,12 @@ def test_what_breaks_a_bound_comes_last() -> None:
     assert found is not None
     assert [row.scheme for row in found.rows] == ["b", "ideal", "a"]
     assert found.rows[-1].broken == ("pfc.time=0",)
+    # A run without a value does not satisfy a bound.
+    without = fake({"a": [3, 3], "b": [8, 9]}, {"a": 0, "b": 0})
+    del without.rows["a-1"]["pfc.time"]
+    found_without = ranking.rank(without, minimize="fct.short.p99", subject_to=["pfc.time=0"])
+    assert found_without is not None
+    assert [row.scheme for row in found_without.rows] == ["b", "a"]
     # Neither a scheme that breaks the bound nor an ideal one is a rival of the winner.
     assert "ideal" not in ranking.sentence(results, found)
     assert "3" not in ranking.sentence(results, found)

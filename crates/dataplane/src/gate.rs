@@ -6,8 +6,8 @@
 //!
 //! Frames and schemes of links change the gate only through the default methods of [`Ports`](crate::ports::Ports).
 //! These methods count and report the changes too. To send, a port reads a copy of its closed classes beside its other
-//! state ([`Gate::closed`]), and each queue has a bit that is set while it is paused. Only a NIC looks up flows and
-//! destinations here, when a flow has its turn. The two kinds of nodes differ only in how a pause reaches their
+//! state ([`Gate::closed`]), and each queue has a bit that is set while it is paused. A NIC looks up flows and
+//! destinations here when a flow has its turn; a switch looks up the flow of a queue's new first packet. The two kinds of nodes differ only in how a pause reaches their
 //! queues: a switch closes the queue, and a NIC parks a flow when its turn comes.
 
 use crate::classes::{CONTROL_CLASS, ClassSet};
@@ -91,8 +91,7 @@ impl Gate {
     /// Returns the classes of a port that may not send, as bits.
     #[inline]
     pub(crate) fn closed(&self, port: u16) -> ClassSet {
-        let p = &self.ports[usize::from(port)];
-        p.obeyed | p.obeyed << self.behind | p.blocked
+        self.closed_by_pauses(port) | self.blocked(port)
     }
 
     /// Returns the classes of a port that the neighbour pauses in effect.
@@ -110,7 +109,15 @@ impl Gate {
     /// Returns the classes of a port that wait for the neighbour: paused, or without credit.
     #[inline]
     pub(crate) fn waits_for_neighbour(&self, port: u16) -> ClassSet {
-        self.paused(port) | self.blocked(port) & !(1 << CONTROL_CLASS)
+        self.closed_by_pauses(port) | self.blocked(port) & !(1 << CONTROL_CLASS)
+    }
+
+    /// Returns the classes of a port that pauses close.
+    // FG-15: those behind paused classes, too
+    #[inline]
+    pub(crate) fn closed_by_pauses(&self, port: u16) -> ClassSet {
+        let paused = self.paused(port);
+        paused | paused << self.behind
     }
 
     /// Pauses or resumes classes of a port. Returns true if that changed the classes that the neighbour pauses.
@@ -307,6 +314,7 @@ mod tests {
         assert!(gate.pause_classes(0, 0, DATA, true) && !gate.pause_classes(0, 0, DATA, true));
         assert_eq!(gate.obey(0), (0, DATA));
         assert_eq!(gate.closed(0), DATA | DATA << 1, "and the class behind it");
+        assert_eq!(gate.waits_for_neighbour(0), DATA | DATA << 1);
         assert_eq!(gate.block_class(0, 2, true), DATA | DATA << 1);
         assert!(gate.pause_classes(0, 0, DATA, false));
         assert_eq!(gate.obey(0), (DATA, 0));

@@ -7,5 +7,34 @@
 //! A scheme from another crate implements the same traits as the schemes here. Each call of its
 //! hooks goes through a trait object. Other schemes do not pay for that.
 
-pub use crate::cc::add as add_control;
-pub use crate::hop::{FRAME_NUMBERS, add as add_hop};
+use crate::cc;
+use crate::declaration::Spec;
+pub use crate::hop::FRAME_NUMBERS;
+use crate::hop::{self, HopScheme};
+use crate::link::ALSO_BACKPRESSURE;
+use crate::transport::TRANSPORTS;
+
+/// Adds a congestion control: its name can be a value of `scheme.control`.
+///
+/// # Panics
+/// If a scenario was read before, or if another control or a transport has this name.
+pub fn add_control<C: cc::Scheme>() {
+    let is_taken = TRANSPORTS.iter().any(|other| other.name == C::NAME);
+    assert!(!is_taken, "there is a transport named {}", C::NAME);
+    cc::add::<C>();
+}
+
+/// Adds a hop scheme: its name can be a value of `scheme.backpressure`.
+///
+/// # Panics
+/// If a scenario was read before, if another scheme has this name or number, or if its number is not
+/// one of [`FRAME_NUMBERS`].
+pub fn add_hop<S: Spec, H: HopScheme<Config = S::Config>>() {
+    let is_taken = ALSO_BACKPRESSURE.contains(&S::NAME) || S::NAME == "none";
+    assert!(
+        !is_taken,
+        "`backpressure` has another meaning of {}",
+        S::NAME
+    );
+    hop::add::<S, H>();
+}

@@ -1,9 +1,11 @@
 //! The effects of frames between neighbours, and of schemes of links, on the ports of a node.
 
 use crate::classes::ClassSet;
+use crate::event::NodeEvent;
 use crate::gate::Gate;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Packet};
+use crate::sink::Sink;
 use crate::units::Time;
 
 /// The ports of a switch or of a NIC, as hop schemes and schemes of links act on them.
@@ -15,26 +17,18 @@ pub trait Ports {
     fn now(&self) -> Time;
     /// Returns the records of all packets.
     fn arena(&mut self) -> &mut Arena;
+    /// Returns the driver.
+    fn sink(&mut self) -> &mut dyn Sink;
     /// Returns the gate of the ports.
     fn gate(&mut self) -> &mut Gate;
     /// Returns the counter of repeated pauses.
     fn repeated_pauses(&mut self) -> &mut u64;
     /// Queues a frame for the neighbour at a port, before all other packets.
     fn emit(&mut self, port: u16, frame: Packet);
-    /// Schedules a call of the timer.
-    fn wake(&mut self, at: Time);
-    /// Makes a port select a frame as soon as its link is free.
-    fn kick(&mut self, port: u16);
-    /// Reports a frame that pauses or resumes classes of a port.
-    fn pfc_frame_received(&mut self, port: u16, on: bool);
-    /// Reports the paused classes of a port before and after a change.
-    fn pfc_received(&mut self, port: u16, before: ClassSet, after: ClassSet);
-    /// Reports a frame that pauses or resumes a queue or a flow of a port by its number.
-    fn queue_pause_received(&mut self, port: u16, number: u32, on: bool);
     /// Stores the closed classes of a port where sending reads them.
     fn set_closed(&mut self, port: u16, classes: ClassSet);
     /// Pauses or resumes a queue by its number at the port, reports the frame, and kicks the port if the queue may
-    /// send now. Returns false if that changed nothing.
+    /// send now. Returns false if that changed nothing. A switch returns true for a queue that it does not have.
     fn set_queue(&mut self, port: u16, queue: u16, on: bool) -> bool;
     /// Pauses exactly these queues, given in order. Kicks the port if a queue may send now.
     fn pause_exactly(&mut self, port: u16, queues: &[u32]);
@@ -45,6 +39,22 @@ pub trait Ports {
     fn release(&mut self, first: FlowSlot);
     /// Resumes all queues of a port. The gate has forgotten the flows that the neighbour paused there.
     fn resume_queues(&mut self, port: u16);
+
+    /// Schedules a call of the timer.
+    fn wake(&mut self, at: Time) {
+        self.sink().wake(at);
+    }
+
+    /// Makes a port select a frame as soon as its link is free.
+    fn kick(&mut self, port: u16) {
+        self.sink().kick(port);
+    }
+
+    /// Reports a frame that pauses or resumes a queue or a flow of a port by its number.
+    fn queue_pause_received(&mut self, port: u16, number: u32, on: bool) {
+        self.sink()
+            .event(NodeEvent::QueuePauseReceived { port, number, on });
+    }
 
     /// Blocks a class of a port, or unblocks it, because the neighbour lacks room. The scheme computes that
     /// itself, so it is not a pause of the neighbour.
@@ -59,7 +69,7 @@ pub trait Ports {
     /// Pauses or resumes classes, given as bits.
     // SW-40, SW-43, NIC-07
     fn pause_classes(&mut self, port: u16, classes: ClassSet, on: bool) {
-        self.pfc_frame_received(port, on); // QNT-13: count messages
+        self.sink().pfc_frame_received(port, on); // QNT-13: count messages
         self.gate().forget_ends(port, classes);
         let changed = self.set_classes(port, classes, on);
         self.count(changed);
@@ -71,7 +81,7 @@ pub trait Ports {
     /// Pauses classes, given as bits, for the time in which the port sends this many times 512 bits.
     // QNT-02
     fn pause_classes_for(&mut self, port: u16, classes: ClassSet, quanta: u16) {
-        self.pfc_frame_received(port, true); // QNT-13: count messages
+        self.sink().pfc_frame_received(port, true); // QNT-13: count messages
         let now = self.now();
         let end = self.gate().set_end(now, port, classes, quanta);
         self.wake(end);
@@ -152,7 +162,7 @@ pub trait Ports {
         let (before, after) = self.gate().obey(port);
         let closed = self.gate().closed(port);
         self.set_closed(port, closed);
-        self.pfc_received(port, before, after);
+        self.sink().pfc_received(port, before, after);
     }
 
     /// Counts a pause or resume that changed nothing.

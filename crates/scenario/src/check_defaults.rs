@@ -7,8 +7,8 @@ use dataplane::config::Admission;
 use dataplane::switch::pausable_classes;
 use fabric::NodeId;
 use fabric::topology::{Graph, Servers, TopologySpec, Wiring};
-use traffic::collectives::{Algorithm, Name, algorithms_of};
-use traffic::operations::CollectiveKind;
+use traffic::collectives::{Algorithm, Name, ring_member};
+use traffic::operations::{CollectiveKind, Group};
 
 use crate::findings::Findings;
 use crate::scheme::SchemeConfig;
@@ -69,14 +69,40 @@ fn response(config: &SchemeConfig, findings: &mut Findings<'_>) {
     }
 }
 
-/// Notes that rings send over at most half of the NICs of their members.
+/// Notes a ring that sends over at most half of the NICs of its members, if a ring with the channels
+/// and servers of its group uses more of them.
 fn idle_nics(i: usize, workload: &WorkloadSpec, servers: &Servers, findings: &mut Findings<'_>) {
-    let per_server = servers.gpus_per_server;
-    let idle = rings(workload).find_map(|(ring, hosts)| {
-        let used = sending_nics(ring, &hosts, per_server);
-        (used > 0 && 2 * used <= hosts.len()).then_some((used, hosts.len()))
-    });
-    if let Some((used, nics)) = idle {
+    let server_of = |host: &NodeId| host.bits() / servers.gpus_per_server;
+    let mut seen = BTreeSet::new();
+    let better = collectives(workload)
+        .into_iter()
+        .find_map(|(kind, text, group)| {
+            let is_new = seen.insert((kind.word(), text, group.map(|group| &group.name)));
+            let ring = Algorithm::of(kind, text).ok()?;
+            if ring.name != Name::Ring || kind == CollectiveKind::AllToAll || !is_new {
+                return None;
+            }
+            let of_group = |group: &Group| {
+                let ranks = group.ranks.iter();
+                ranks.map(|&rank| workload.hosts[rank as usize]).collect()
+            };
+            let hosts: Vec<NodeId> = group.map_or_else(|| workload.hosts.to_vec(), of_group);
+            let places: Vec<u32> = hosts.iter().map(server_of).collect();
+            let used = sending_nics(ring, &places);
+            let inside = places.iter().take_while(|&place| *place == places[0]);
+            let server = inside.count() as u32;
+            let channels = server;
+            let whole = Algorithm {
+                channels,
+                server,
+                ..ring
+            };
+            let helps = 2 * used <= places.len()
+                && whole.check(kind, places.len() as u32).is_ok()
+                && sending_nics(whole, &places) > used;
+            (used > 0 && helps).then_some((used, places.len(), server))
+        });
+    if let Some((used, nics, server)) = better {
         let message = format!(
             "the ring of workload \"{}\" sends over {used} of {nics} NICs",
             workload.name
@@ -86,59 +112,34 @@ fn idle_nics(i: usize, workload: &WorkloadSpec, servers: &Servers, findings: &mu
             Wiring::Racks => "",
         };
         let hint = format!(
-            "to use all of them: algorithm = \"ring:channels={per_server},server={per_server}\"{pxn}"
+            "to use more of them: algorithm = \"ring:channels={server},server={server}\"{pxn}"
         );
         let keys = ["algorithm", "steps", "collective"].map(|key| format!("workload.{i}.{key}"));
         findings.note(&keys.each_ref().map(String::as_str), message, &hint);
     }
 }
 
-/// Returns the rings of a workload, each with the hosts of its members in order.
-fn rings(workload: &WorkloadSpec) -> impl Iterator<Item = (Algorithm, Vec<NodeId>)> {
-    let collectives: Vec<_> = match &workload.work {
-        WorkSpec::Collective(one) => {
-            vec![(one.kind, one.algorithm.as_deref(), workload.hosts.to_vec())]
-        }
-        WorkSpec::Steps(steps) => (steps.collective_groups())
-            .map(|(kind, algorithm, group)| {
-                let hosts = match group {
-                    Some(group) => (group.ranks.iter())
-                        .map(|&rank| workload.hosts[rank as usize])
-                        .collect(),
-                    None => workload.hosts.to_vec(),
-                };
-                (kind, algorithm, hosts)
-            })
-            .collect(),
+/// Returns kind, algorithm and group of each collective; without a group all ranks take part.
+fn collectives(workload: &WorkloadSpec) -> Vec<(CollectiveKind, Option<&str>, Option<&Group>)> {
+    match &workload.work {
+        WorkSpec::Collective(one) => vec![(one.kind, one.algorithm.as_deref(), None)],
+        WorkSpec::Steps(steps) => steps.collective_groups().collect(),
         WorkSpec::File(_) => Vec::new(),
-    };
-    collectives.into_iter().filter_map(|(kind, text, hosts)| {
-        let algorithm = match text {
-            Some(text) => Algorithm::parse(text).ok()?,
-            None => Algorithm::new(algorithms_of(kind)[0]),
-        };
-        let is_ring = algorithm.name == Name::Ring && kind != CollectiveKind::AllToAll;
-        is_ring.then_some((algorithm, hosts))
-    })
+    }
 }
 
-/// Returns the number of members from which a ring sends to another server. The ring of each
-/// channel starts at another member of each group of `server` members. // OPS-51
-fn sending_nics(ring: Algorithm, hosts: &[NodeId], gpus_per_server: u32) -> usize {
-    let server_of = |member: usize| hosts[member].bits() / gpus_per_server;
-    let together = (ring.server as usize).min(hosts.len());
-    let mut sending = BTreeSet::new();
-    for channel in 0..together.min(ring.channels as usize) {
-        let member = |place: usize| {
-            let first = place / together * together;
-            first + (place % together + channel) % together
-        };
-        for place in 0..hosts.len() {
-            let (from, to) = (member(place), member((place + 1) % hosts.len()));
-            if server_of(from) != server_of(to) {
-                sending.insert(from);
-            }
+/// Returns the number of members from which a ring sends to another server. `places` has the server
+/// of each member. Channel c of a ring starts at member c of each server. // OPS-51
+fn sending_nics(ring: Algorithm, places: &[u32]) -> usize {
+    let members = places.len() as u32;
+    let together = ring.server.min(members);
+    let mut sends = vec![false; places.len()];
+    for channel in 0..together.min(ring.channels) {
+        let member = |place| ring_member(together, channel, place % members) as usize;
+        for place in 0..members {
+            let (from, to) = (member(place), member(place + 1));
+            sends[from] |= places[from] != places[to];
         }
     }
-    sending.len()
+    sends.into_iter().filter(|&sends| sends).count()
 }

@@ -225,7 +225,7 @@ fn overloaded_network(spec: &Spec, graph: &Graph, findings: &mut Findings<'_>) {
     let hosts = most(&|l| l.of_hosts);
     for (load, links) in [(core, "core"), (hosts, "host links")] {
         let asked = format!(
-            "all traffic together offers {:.1} % of the {links}",
+            "the sources of [[traffic]] together offer {:.1} % of the {links}",
             load * 100.0
         );
         if load > 1.0 {

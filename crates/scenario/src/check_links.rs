@@ -272,7 +272,7 @@ fn circle(
     findings.warn(
         &["topology.failures", "topology.links", "topology"],
         format!(
-            "{}{who} can deadlock: ports can wait in a circle, {} for {} again{more}",
+            "{}{who} can deadlock: ports can wait in a cycle, {} for {} again{more}",
             since(at_ps),
             names.join(" for "),
             first

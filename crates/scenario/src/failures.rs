@@ -74,11 +74,9 @@ pub(crate) fn read(root: &Section<'_>, graph: Option<&Graph>) -> Option<Failures
         return Some(FailuresSpec::default());
     }
     let values = params::read(&s, FAILURES)?;
-    let entries: Vec<Option<FailureSpec>> = (values.list("failures").iter().enumerate())
-        .map(|(i, values)| one(&params::item(&s, "failures", i)?, values, graph))
-        .collect();
+    let entries = params::each(&s, "failures", &values, |s, values| one(s, values, graph));
     Some(FailuresSpec {
-        entries: entries.into_iter().collect::<Option<_>>()?,
+        entries: entries?,
         reconvergence_ps: values.time("reconvergence"),
         stranded: match values.is("dead_queues", "reroute") {
             true => Stranded::Wait,
@@ -87,10 +85,7 @@ pub(crate) fn read(root: &Section<'_>, graph: Option<&Graph>) -> Option<Failures
     })
 }
 
-fn one(s: &Section<'_>, values: &Value, graph: Option<&Graph>) -> Option<FailureSpec> {
-    let Value::Table(values) = values else {
-        return None;
-    };
+fn one(s: &Section<'_>, values: &Values, graph: Option<&Graph>) -> Option<FailureSpec> {
     let (from_ps, until_ps) = (values.time("at"), values.some_time("until"));
     if until_ps.is_some_and(|until_ps| until_ps <= from_ps) {
         let message = "`until`: the link would be back before it fails";

@@ -11,7 +11,6 @@ use fabric::topology::{Graph, TopologySpec};
 use crate::check;
 use crate::document::{Entry, Node, Table, Value, apply_override, parse};
 use crate::failures;
-use crate::hosts::Hosts;
 use crate::in_network;
 use crate::keys::{RUN, SWITCH};
 use crate::layers::defaults;
@@ -313,13 +312,15 @@ fn read_root(
         .zip(scheme.as_ref())
         .and_then(|(inner, scheme)| scheme::read_at(&inner, scheme, graph.as_deref()));
     let switch = read_switch(&s);
-    let hosts = (graph.as_deref()).map(|graph| Hosts::new(graph, topology.as_ref()));
-    let hosts = hosts.as_ref();
-    let traffic = traffic_spec::read(&s, &Around { hosts, base });
+    let around = Around {
+        graph: graph.as_deref(),
+        base,
+    };
+    let traffic = traffic_spec::read(&s, &around);
     let workloads = workload_spec::read(
         &s,
         &workload_spec::Around {
-            hosts,
+            graph: graph.as_deref(),
             topology: topology.as_ref(),
             seed: seed.unwrap_or(1),
             base,

@@ -118,7 +118,7 @@ pub(crate) fn text<'a>(values: &'a Values, key: &str) -> Option<&'a str> {
 }
 
 /// A table of an array of tables.
-pub(crate) fn item<'a>(s: &Section<'a>, key: &str, index: usize) -> Option<Section<'a>> {
+fn item<'a>(s: &Section<'a>, key: &str, index: usize) -> Option<Section<'a>> {
     let document::Value::Array(items) = &s.table.get(key)?.node.value else {
         return None;
     };
@@ -128,6 +128,24 @@ pub(crate) fn item<'a>(s: &Section<'a>, key: &str, index: usize) -> Option<Secti
     };
     let path = format!("{}.{index}", s.child(key));
     Some(Section::new(s.context, table, path, node.at.clone()))
+}
+
+/// Reads the tables of a list from their values. Returns `None` if one of them is wrong; all are read.
+pub(crate) fn each<T>(
+    s: &Section<'_>,
+    key: &str,
+    values: &Values,
+    mut read: impl FnMut(&Section<'_>, &Values) -> Option<T>,
+) -> Option<Vec<T>> {
+    let Some(Value::List(tables)) = values.get(key) else {
+        return None;
+    };
+    let mut one = |(index, table): (usize, &Value)| match table {
+        Value::Table(values) => read(&item(s, key, index)?, values),
+        _ => None,
+    };
+    let all: Vec<Option<T>> = tables.iter().enumerate().map(&mut one).collect();
+    all.into_iter().collect()
 }
 
 /// Returns the tables of `[[key]]`. Entries that are not tables, or a wrong number of entries, are

@@ -431,7 +431,7 @@ pub(crate) fn name(node: &Node) -> Read<String> {
         return Ok(text);
     }
     refuse(
-        format!("a name has 1 to {MAX_NAME_BYTES} printable characters"),
+        format!("a name has 1 to {MAX_NAME_BYTES} bytes, all of them printable"),
         "for example \"background\"",
     )
 }

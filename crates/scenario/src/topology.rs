@@ -349,10 +349,9 @@ fn links(section: &Section<'_>, values: &Values) -> Option<TopologySpec> {
             return None;
         }
     }
-    let links: Vec<Option<(u32, u32, LinkSpec)>> = (values.list("links").iter().enumerate())
-        .map(|(i, values)| one_link(&params::item(section, "links", i)?, values, &nodes))
-        .collect();
-    let links: Vec<_> = links.into_iter().collect::<Option<_>>()?;
+    let links = params::each(section, "links", values, |section, values| {
+        one_link(section, values, &nodes)
+    })?;
     connected(section, &hosts, &switches, &links).then_some(TopologySpec::Links {
         hosts,
         switches,
@@ -363,12 +362,9 @@ fn links(section: &Section<'_>, values: &Values) -> Option<TopologySpec> {
 /// Reads one item of `links`.
 fn one_link(
     section: &Section<'_>,
-    values: &Value,
+    values: &Values,
     nodes: &BTreeMap<&str, u32>,
 ) -> Option<(u32, u32, LinkSpec)> {
-    let Value::Table(values) = values else {
-        return None;
-    };
     let (a, b) = (
         end(section, values, "a", nodes),
         end(section, values, "b", nodes),

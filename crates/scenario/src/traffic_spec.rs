@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use dataplane::param::{Value, Values};
-use fabric::topology::CapacityOf;
+use fabric::topology::{CapacityOf, Graph};
 use traffic::{
     ArrivalKind, Between, DEFAULT_PORT, Incast, ListedFlow, Pattern, Receiver, Scope, Sizes,
 };
 
-use crate::hosts::Hosts;
+use crate::hosts;
 use crate::keys::TRAFFIC;
 use crate::params::{self, text};
 use crate::problem::Code;
@@ -66,8 +66,8 @@ pub struct TrafficSpec {
 
 /// Context for reading traffic.
 pub(crate) struct Around<'a> {
-    /// Hosts of the network, or `None` if the topology has errors. Then hosts are not checked.
-    pub hosts: Option<&'a Hosts<'a>>,
+    /// The network, or `None` if the topology has errors. Then hosts are not checked.
+    pub graph: Option<&'a Graph>,
     /// Folder for relative file names.
     pub base: &'a Path,
 }
@@ -181,7 +181,9 @@ fn pattern(s: &Section<'_>, word: &str, values: &Values, around: &Around<'_>) ->
             total_bytes: values.some_size("total"),
             receiver: match values.get("receiver")? {
                 Value::Word(_) => Receiver::Random,
-                Value::List(list) => Receiver::InTurn(hosts(s, "receiver", list, around)?.into()),
+                Value::List(list) => {
+                    Receiver::InTurn(listed_hosts(s, "receiver", list, around)?.into())
+                }
                 one => Receiver::Host(host(s, "receiver", one, around)?),
             },
             with_replacement: values.flag("with_replacement"),
@@ -210,7 +212,7 @@ fn pattern(s: &Section<'_>, word: &str, values: &Values, around: &Around<'_>) ->
             match values.some_list("exclude") {
                 None => Pattern::Uniform { scope },
                 Some(list) => {
-                    let mut excluded = hosts(s, "exclude", &list, around)?;
+                    let mut excluded = listed_hosts(s, "exclude", &list, around)?;
                     excluded.sort_unstable();
                     excluded.dedup();
                     let excluded = excluded.into();
@@ -223,15 +225,20 @@ fn pattern(s: &Section<'_>, word: &str, values: &Values, around: &Around<'_>) ->
 
 /// Returns the number of a host.
 fn host(s: &Section<'_>, key: &str, value: &Value, around: &Around<'_>) -> Option<u32> {
-    match around.hosts {
-        Some(hosts) => hosts.read(s, key, value).map(|node| node.bits()),
+    match around.graph {
+        Some(graph) => hosts::read(s, key, value, graph).map(|node| node.bits()),
         // The topology already has an error, so the host cannot be checked.
         None => Some(0),
     }
 }
 
 /// Returns the numbers of listed hosts.
-fn hosts(s: &Section<'_>, key: &str, list: &[Value], around: &Around<'_>) -> Option<Vec<u32>> {
+fn listed_hosts(
+    s: &Section<'_>,
+    key: &str,
+    list: &[Value],
+    around: &Around<'_>,
+) -> Option<Vec<u32>> {
     if list.is_empty() {
         let message = format!("`{key}`: the list of hosts is empty");
         s.complain(key, message, "name at least one host");
@@ -248,14 +255,14 @@ fn group(
     around: &Around<'_>,
 ) -> Option<Vec<u32>> {
     let range = match values.get(key)? {
-        Value::List(list) => return hosts(s, key, list, around),
+        Value::List(list) => return listed_hosts(s, key, list, around),
         Value::Table(range) => range,
         _ => return None,
     };
     let inner = s.section(key)?;
     let first = host(&inner, "first", range.get("first")?, around)?;
     let number = range.count("count");
-    let all = around.hosts.map_or(u32::MAX, |hosts| hosts.graph.hosts());
+    let all = around.graph.map_or(u32::MAX, Graph::hosts);
     if number > u64::from(all - first) {
         let message = format!("there are no {number} hosts from host {first} on");
         let hint = format!("the network has {all} hosts");
@@ -372,27 +379,19 @@ fn listed(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<Vec<L
     if let Some(name) = text(values, "file") {
         return files::flows(s, name, around);
     }
-    let Some(given) = values.some_list("flows") else {
+    if values.get("flows").is_none() {
         let example = "[{ src = 0, dst = 1, bytes = \"1MB\", start = \"0us\" }]";
         s.missing("flows", &format!("{example}, or file = \"flows.csv\""));
         return None;
-    };
-    let flows: Vec<Option<ListedFlow>> = given
-        .iter()
-        .enumerate()
-        .map(|(i, flow)| one_flow(&params::item(s, "flows", i)?, flow, around))
-        .collect();
-    flows.into_iter().collect()
+    }
+    params::each(s, "flows", values, |s, flow| one_flow(s, flow, around))
 }
 
-fn one_flow(s: &Section<'_>, flow: &Value, around: &Around<'_>) -> Option<ListedFlow> {
-    let Value::Table(values) = flow else {
-        return None;
-    };
+fn one_flow(s: &Section<'_>, values: &Values, around: &Around<'_>) -> Option<ListedFlow> {
     let src = host(s, "src", values.get("src")?, around);
     let dst = host(s, "dst", values.get("dst")?, around);
     let (src, dst) = (src?, dst?);
-    if src == dst && around.hosts.is_some() {
+    if src == dst && around.graph.is_some() {
         let message = "a flow from a host to itself";
         s.complain_of(&["dst"], message, "`src` and `dst` must differ");
         return None;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use dataplane::param::{Conflict, Value, Values};
 use dataplane::units::Time;
 use fabric::NodeId;
-use fabric::topology::{TopologySpec, Wiring};
+use fabric::topology::{Graph, TopologySpec, Wiring};
 use fabric::workload::Job;
 use kernel::{Purpose, Stream};
 use traffic::operations::{
@@ -18,7 +18,6 @@ use traffic::operations::{
     SendEnd, Slow, Source, Stragglers, Who, Work, Workload,
 };
 
-use crate::hosts::Hosts;
 use crate::keys::WORKLOAD;
 use crate::params;
 use crate::reader::Section;
@@ -108,8 +107,8 @@ pub struct WorkloadSpec {
 
 /// Context for reading workloads.
 pub(crate) struct Around<'a> {
-    /// Hosts of the network, or `None` if the topology has errors.
-    pub hosts: Option<&'a Hosts<'a>>,
+    /// The network, or `None` if the topology has errors.
+    pub graph: Option<&'a Graph>,
     /// The topology as the scenario describes it.
     pub topology: Option<&'a TopologySpec>,
     /// Seed of all random decisions.
@@ -302,12 +301,11 @@ fn hosts(
     number: Option<u64>,
     around: &Around<'_>,
 ) -> Option<Arc<[NodeId]>> {
-    let known = around.hosts?;
-    let graph = known.graph;
+    let graph = around.graph?;
     if let Some(Value::List(listed)) = values.get("placement") {
         let hosts: Option<Vec<NodeId>> = listed
             .iter()
-            .map(|host| known.read(s, "placement", host))
+            .map(|host| crate::hosts::read(s, "placement", host, graph))
             .collect();
         let hosts = hosts?;
         if let Some(number) = number.filter(|&number| number != hosts.len() as u64) {

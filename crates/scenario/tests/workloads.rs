@@ -607,6 +607,14 @@ fn a_note_names_a_ring_that_leaves_nics_idle() {
         "steps = [{ collective = \"all-gather\", size = \"1MB\" }]",
     );
     assert_eq!(noted(&steps), ["workload.0.steps"]);
+    // The proposed ring has the servers of the group: two members of each of four.
+    let pairs = "ranks = 8\nplacement = [0, 1, 4, 5, 8, 9, 12, 13]";
+    assert_eq!(noted(&with(pairs)), ["workload.0.collective"]);
+    let proposed = "algorithm = \"ring:channels=2,server=2\"";
+    assert_eq!(noted(&with(&format!("{pairs}\n{proposed}"))), [""; 0]);
+    // A broadcast has no rings that begin at different members.
+    let broadcast = RAILS.replace("\"all-reduce\"", "\"broadcast\"\nalgorithm = \"ring\"");
+    assert_eq!(noted(&broadcast), [""; 0]);
     // No idle NIC: one rank per server, ranks of one server, no ring.
     for line in [
         "ranks = 4\nplacement = [0, 4, 8, 12]",

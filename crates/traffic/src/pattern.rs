@@ -331,7 +331,7 @@ impl Incast {
         if self.degree > peers && !self.with_replacement {
             return Err(Error::new(format!(
                 "incast degree {} needs as many senders, but a receiver has only {peers} hosts that may send to it; \
-                 lower the degree or let senders be drawn with replacement",
+                 lower the degree, or set `with_replacement = true`",
                 self.degree
             )));
         }

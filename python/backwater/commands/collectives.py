@@ -141,8 +141,8 @@ def _path_lines(run: RunFiles, collective: dict[str, Any], slowest: bool, limit:
     lines = [
         ("The slowest: " if slowest else "") + _line(collective),
         f"Its critical path has {sends.height:,} sends, under way for {time_text(took)}; alone in "
-        f"the network they would take {time_text(ideal)}. Ranks had what they waited for "
-        f"{time_text(before)} before they sent.",
+        f"the network they would take {time_text(ideal)}. In all {time_text(before)} passed "
+        "between the last message that a rank waited for and its own send.",
     ]
     ranks = critical.ranks_of(run, collective["workload"])
     worst = critical.latest(sends, limit)

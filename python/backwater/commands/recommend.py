@@ -123,7 +123,7 @@ def _print_rules(reasons: list[Reason]) -> None:
         print(f"  {reason.name:<28}{_value(reason.value, reason.unit):>10}  {reason.rule}")
         margin = reason.margin
         bound = "" if margin is None else f"; bound {_value(reason.bound or 0, reason.unit)}"
-        held = "" if margin is None else f", margin {margin:.2f}" + (" (broken)" * (margin <= 1))
+        held = "" if margin is None else f", margin {margin:.2f}" + (" (violated)" * (margin <= 1))
         print(f"  {'':<38}  source: {reason.source}{bound}{held}")
 
 

@@ -228,7 +228,8 @@ def _late_collectives(runs: Mapping[str, RunFiles]) -> str:
         f"{workloads.MANY:,} flows or more, the slowest alone), and their critical paths: "
         "the sends that followed each other up to the end of the last rank. Under way is how long "
         "these were on their way, alone how long they take where nothing else sends, before sends "
-        "how long ranks had what they waited for. All: <code>backwater collectives RUN</code>.</p>"
+        "the time between the last message that a rank waited for and its own send. All: "
+        "<code>backwater collectives RUN</code>.</p>"
         f"{table_html(late.collectives, 'The slowest collectives')}{links}{sends}{unrecorded}"
         "</section>"
     )

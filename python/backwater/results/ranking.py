@@ -117,6 +117,7 @@ def rank(
         return None
     bounds = constraints(results, subject_to)
     limits = [(bound, results.values(bound.column.name)) for bound in bounds]
+    ideal = {scheme: results.is_ideal(scheme) for scheme in results.schemes}
     rows = []
     for (values, scheme), by_seed in results.values(column.name).items():
         interval = statistics.mean(list(by_seed.values()), least=column.least)
@@ -125,10 +126,9 @@ def rank(
         broken = tuple(
             bound.text
             for bound, found in limits
-            if not all(map(bound.holds, found.get((values, scheme), {}).values()))
+            if not all(bound.holds(found[values, scheme].get(seed)) for seed in by_seed)
         )
-        ideal = results.is_ideal(scheme)
-        rows.append(Ranked(values, scheme, dict(by_seed), interval, broken, ideal))
+        rows.append(Ranked(values, scheme, dict(by_seed), interval, broken, ideal[scheme]))
     if len(rows) < 2:
         return None
     higher = maximize is not None

@@ -540,11 +540,8 @@ pub(crate) trait Listed: Control {
 
 static LIST: List<Declaration> = List::new(CONTROLS);
 
-/// Adds a control from another crate: its name can be a value of `scheme.control`.
-///
-/// # Panics
-/// If a scenario was read before, or if another control has this name.
-pub fn add<C: Scheme>() {
+/// Adds a control for [`add_control`](crate::outside::add_control).
+pub(crate) fn add<C: Scheme>() {
     let declared = Declaration::of::<C>(|values| {
         let own = C::configure(C::Params::read(values))?;
         Ok(ControlConfig::Outside(OutsideControl::new::<C>(own)))

@@ -208,12 +208,8 @@ pub const FRAME_NUMBERS: Range<SchemeNumber> = 16..32;
 
 static LIST: List<HopWord> = List::new(HOPS);
 
-/// Adds a hop scheme from another crate: its name can be a value of `scheme.backpressure`.
-///
-/// # Panics
-/// If a scenario was read before, if another hop scheme has this name or number, or if its number is not one of
-/// [`FRAME_NUMBERS`].
-pub fn add<S: Spec, H: HopScheme<Config = S::Config>>() {
+/// Adds a hop scheme for [`add_hop`](crate::outside::add_hop).
+pub(crate) fn add<S: Spec, H: HopScheme<Config = S::Config>>() {
     assert!(
         FRAME_NUMBERS.contains(&H::NUMBER),
         "the frames of {} have number {}, which is not one of {FRAME_NUMBERS:?}",

@@ -153,33 +153,31 @@ impl<H: HopScheme> AnyHop for H {
     }
 }
 
+/// Calls a function with the context over a driver of any type.
+fn with_any_sink<S: Sink, R>(
+    cx: &mut Cx<'_, S>,
+    call: impl FnOnce(&mut Cx<'_, AnySink<'_>>) -> R,
+) -> R {
+    call(&mut Cx {
+        now: cx.now,
+        steps: cx.steps,
+        core: &mut *cx.core,
+        arena: &mut *cx.arena,
+        sink: &mut AnySink(&mut *cx.sink),
+    })
+}
+
 /// State of a hop scheme from another crate.
 #[derive(Debug)]
 pub(crate) struct OutsideHop(Box<dyn AnyHop>);
 
 impl OutsideHop {
     pub fn step<S: Sink>(&mut self, cx: &mut Cx<'_, S>, step: Step<'_>) -> Outcome {
-        let sink = &mut AnySink(&mut *cx.sink);
-        let cx = &mut Cx {
-            now: cx.now,
-            steps: cx.steps,
-            core: &mut *cx.core,
-            arena: &mut *cx.arena,
-            sink,
-        };
-        self.0.on_step(cx, step)
+        with_any_sink(cx, |cx| self.0.on_step(cx, step))
     }
 
     pub fn link<S: Sink>(&mut self, cx: &mut Cx<'_, S>, port: u16) {
-        let sink = &mut AnySink(&mut *cx.sink);
-        let cx = &mut Cx {
-            now: cx.now,
-            steps: cx.steps,
-            core: &mut *cx.core,
-            arena: &mut *cx.arena,
-            sink,
-        };
-        self.0.on_link(cx, port);
+        with_any_sink(cx, |cx| self.0.on_link(cx, port));
     }
 }
 

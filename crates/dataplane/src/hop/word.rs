@@ -73,6 +73,10 @@ impl HopSpec {
         self.0.as_ref().map_or("none", |chosen| chosen.word.name)
     }
 
+    fn values(&self) -> Option<&Values> {
+        self.0.as_ref().map(|chosen| &chosen.values)
+    }
+
     /// Returns the number of the scheme whose frames it sends; `None`: there is no scheme.
     #[must_use]
     pub fn number(&self) -> Option<SchemeNumber> {
@@ -100,15 +104,13 @@ impl HopSpec {
 
 impl PartialEq for HopSpec {
     fn eq(&self, other: &Self) -> bool {
-        let values = |spec: &'_ Self| spec.0.as_ref().map(|chosen| chosen.values.clone());
-        self.word() == other.word() && values(self) == values(other)
+        self.word() == other.word() && self.values() == other.values()
     }
 }
 
 impl Debug for HopSpec {
     /// Writes the same text in every process, because the hash of a scenario contains it.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let values = self.0.as_ref().map(|chosen| &chosen.values);
-        f.debug_tuple(self.word()).field(&values).finish()
+        f.debug_tuple(self.word()).field(&self.values()).finish()
     }
 }

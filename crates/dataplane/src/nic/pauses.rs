@@ -3,7 +3,6 @@
 use super::egress::{Egress, NicQueue};
 use super::half::Common;
 use crate::classes::ClassSet;
-use crate::event::NodeEvent;
 use crate::gate::Gate;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Packet};
@@ -59,25 +58,8 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
         egress.replies.send(port, id, self.arena, self.sink);
     }
 
-    fn wake(&mut self, at: Time) {
-        self.sink.wake(at);
-    }
-
-    fn kick(&mut self, port: u16) {
-        self.sink.kick(port);
-    }
-
-    fn pfc_frame_received(&mut self, port: u16, on: bool) {
-        self.sink.pfc_frame_received(port, on);
-    }
-
-    fn pfc_received(&mut self, port: u16, before: ClassSet, after: ClassSet) {
-        self.sink.pfc_received(port, before, after);
-    }
-
-    fn queue_pause_received(&mut self, port: u16, number: u32, on: bool) {
+    fn sink(&mut self) -> &mut dyn Sink {
         self.sink
-            .event(NodeEvent::QueuePauseReceived { port, number, on });
     }
 
     fn set_closed(&mut self, port: u16, classes: ClassSet) {
@@ -95,10 +77,9 @@ impl<S: Sink> Ports for HostPorts<'_, S> {
             return false;
         };
         q.paused = on;
-        let number = queue.into();
-        self.sink
-            .event(NodeEvent::QueuePauseReceived { port, number, on });
+        self.queue_pause_received(port, queue.into(), on);
         if !on {
+            let egress = &mut self.nic.egress;
             egress.unpark(port, nth, self.sink);
             self.sink.kick(port);
         }

@@ -556,8 +556,6 @@ impl Values {
         flag, some_flag: Flag -> bool;
         /// One of the words of the declaration.
         word, some_word: Word -> &'static str;
-        /// The number before its noun.
-        counted, some_counted: Counted -> u64;
         /// An array.
         list, some_list: List -> Vec<Value>;
         /// A table.

@@ -96,7 +96,7 @@ impl Switch {
             let named = queueing.name(state.queue, arena);
             visit(StuckQueue {
                 queue: state.queue,
-                class: q.class,
+                class: queueing.data_class(state.queue),
                 bytes: state.bytes,
                 by_class,
                 by_name: q.paused.then_some(named),

@@ -2,22 +2,12 @@
 
 use super::context::Cx;
 use crate::classes::ClassSet;
-use crate::event::NodeEvent;
 use crate::gate::Gate;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Packet};
 use crate::ports::Ports;
 use crate::sink::Sink;
 use crate::units::Time;
-
-impl<S: Sink> Cx<'_, S> {
-    /// Kicks a port that was resumed.
-    fn kick_if(&mut self, resumed: bool, port: u16) {
-        if resumed {
-            self.sink.kick(port);
-        }
-    }
-}
 
 impl<S: Sink> Ports for Cx<'_, S> {
     fn now(&self) -> Time {
@@ -40,25 +30,8 @@ impl<S: Sink> Ports for Cx<'_, S> {
         Cx::emit(self, port, frame);
     }
 
-    fn wake(&mut self, at: Time) {
-        self.sink.wake(at);
-    }
-
-    fn kick(&mut self, port: u16) {
-        self.sink.kick(port);
-    }
-
-    fn pfc_frame_received(&mut self, port: u16, on: bool) {
-        self.sink.pfc_frame_received(port, on);
-    }
-
-    fn pfc_received(&mut self, port: u16, before: ClassSet, after: ClassSet) {
-        self.sink.pfc_received(port, before, after);
-    }
-
-    fn queue_pause_received(&mut self, port: u16, number: u32, on: bool) {
+    fn sink(&mut self) -> &mut dyn Sink {
         self.sink
-            .event(NodeEvent::QueuePauseReceived { port, number, on });
     }
 
     fn set_closed(&mut self, port: u16, classes: ClassSet) {
@@ -66,31 +39,34 @@ impl<S: Sink> Ports for Cx<'_, S> {
     }
 
     fn set_queue(&mut self, port: u16, queue: u16, on: bool) -> bool {
-        let queueing = &mut self.core.queueing;
         let mut changed = true;
-        if let Some(id) = queueing.by_number(port, queue) {
-            let number = queue.into();
-            self.sink
-                .event(NodeEvent::QueuePauseReceived { port, number, on });
+        if let Some(id) = self.core.queueing.by_number(port, queue) {
+            self.queue_pause_received(port, queue.into(), on);
+            let queueing = &mut self.core.queueing;
             changed = queueing.get(id).paused != on;
             queueing.set_paused(id, on, self.arena);
         }
-        self.kick_if(!on, port);
+        if !on {
+            self.sink.kick(port);
+        }
         changed
     }
 
     // BFC-30
     fn pause_exactly(&mut self, port: u16, queues: &[u32]) {
         let queueing = &mut self.core.queueing;
-        let resumed = queueing.replace_paused(port, queues, self.arena);
-        self.kick_if(resumed, port);
+        if queueing.replace_paused(port, queues, self.arena) {
+            self.sink.kick(port);
+        }
     }
 
     fn set_flow(&mut self, port: u16, flow: u32, _queue: u16, on: bool, _changed: bool) {
         let own = self.core.classifier.own_queue(port, flow);
         let queueing = &mut self.core.queueing;
         queueing.pause_flow(port, flow, on, own, self.arena);
-        self.kick_if(!on, port);
+        if !on {
+            self.sink.kick(port);
+        }
     }
 
     /// Switches park no flows.

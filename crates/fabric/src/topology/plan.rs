@@ -20,15 +20,22 @@ const MAX_DELAY_PS: u64 = 1_000_000_000_000_000;
 pub(super) enum Names {
     /// Runs of equal nodes in the order of their numbers: `leaf0`, `leaf1`, ..., `spine0`, ...
     Runs(Vec<(&'static str, u32)>),
-    /// As the user called them.
-    Given(Vec<String>),
+    /// Names of the scenario, by node, and the nodes in the order of their names.
+    Given(Vec<String>, Vec<NodeId>),
 }
 
 impl Names {
+    /// Takes names that are all different, by node.
+    pub(super) fn given(names: Vec<String>) -> Self {
+        let mut sorted: Vec<NodeId> = (0..names.len()).map(NodeId::new).collect();
+        sorted.sort_unstable_by(|a, b| names[a.index()].cmp(&names[b.index()]));
+        Self::Given(names, sorted)
+    }
+
     /// Name of a node.
     pub(super) fn of(&self, node: NodeId) -> String {
         match self {
-            Self::Given(names) => names[node.index()].clone(),
+            Self::Given(names, _) => names[node.index()].clone(),
             Self::Runs(runs) => {
                 let mut rest = node.bits();
                 for &(prefix, count) in runs {
@@ -45,7 +52,10 @@ impl Names {
     /// The node with this name.
     pub(super) fn find(&self, name: &str) -> Option<NodeId> {
         match self {
-            Self::Given(names) => names.iter().position(|n| n == name).map(NodeId::new),
+            Self::Given(names, sorted) => {
+                let found = sorted.binary_search_by(|&node| names[node.index()].as_str().cmp(name));
+                found.ok().map(|at| sorted[at])
+            }
             Self::Runs(runs) => {
                 let mut first = 0;
                 for &(prefix, count) in runs {
@@ -549,7 +559,7 @@ fn given(
         switches: switch_count,
         edges,
         links,
-        names: Names::Given(names),
+        names: Names::given(names),
         pod_racks: None,
         scale_up: Vec::new(),
     })

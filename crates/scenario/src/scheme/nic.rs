@@ -129,7 +129,8 @@ pub(super) fn read_nic(s: &Section<'_>, hop: Option<&HopSpec>) -> Option<Nic> {
         let words = values.some_list("obeys").unwrap_or_default();
         words.contains(&Value::Word(word))
     };
-    let own = hop.map(HopSpec::word);
+    let ignorable = |word: &&str| IGNORABLE.iter().any(|(other, _)| other == word);
+    let own = hop.map(HopSpec::word).filter(ignorable);
     let deaf = hop.is_some_and(|hop| !hop.declaration().is_some_and(|hop| hop.names_nic_queues()));
     let values = params::read_where(&inner, NIC, |key, values| {
         let idle = key == "queues" && (deaf || own.is_some_and(|word| !obeys(values, word)));

@@ -10,6 +10,7 @@ use traffic::sizes::utf8;
 use traffic::{Distribution, Interpolation, KnownHosts, ListedFlow};
 
 use super::Around;
+use crate::hosts;
 use crate::keys::MAX_TRAFFIC_CLASS;
 use crate::params::text;
 use crate::problem::Code;
@@ -65,17 +66,17 @@ pub(super) fn sizes(
 pub(super) fn flows(s: &Section<'_>, name: &str, around: &Around<'_>) -> Option<Vec<ListedFlow>> {
     let (path, bytes) = load(s, name, around.base)?;
     // Without a network, the names of hosts cannot be resolved.
-    let known = around.hosts?;
-    let find = |name: &str| known.find(name).map(|node| node.bits());
-    let hosts = KnownHosts {
-        count: known.graph.hosts(),
+    let graph = around.graph?;
+    let find = |name: &str| hosts::find(graph, name).map(|node| node.bits());
+    let known = KnownHosts {
+        count: graph.hosts(),
         find: &find,
         max_class: MAX_TRAFFIC_CLASS as u8,
     };
     let file = contents(
         s,
         &path,
-        traffic::list::parse_flow_csv_bytes(&bytes, &hosts),
+        traffic::list::parse_flow_csv_bytes(&bytes, &known),
     )?;
     warn(s, &path, &file.warnings);
     Some(file.flows)

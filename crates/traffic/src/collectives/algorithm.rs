@@ -140,6 +140,14 @@ impl Algorithm {
         }
     }
 
+    /// Parses the text of an algorithm; `None`: the default of the kind. // OPS-32
+    ///
+    /// # Errors
+    /// The text is invalid. The error has the wrong word and what was expected.
+    pub fn of(kind: CollectiveKind, text: Option<&str>) -> Result<Self, String> {
+        text.map_or_else(|| Ok(Self::new(algorithms_of(kind)[0])), Self::parse)
+    }
+
     /// Parses a text such as `ring:channels=4,chunks=2`. // OPS-32
     ///
     /// # Errors

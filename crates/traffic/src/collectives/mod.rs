@@ -20,6 +20,7 @@ mod ring;
 
 pub use algorithm::{Algorithm, Name, Part, algorithms_of};
 pub use planner::plan;
+pub use ring::ring_member;
 
 use std::fmt::Debug;
 

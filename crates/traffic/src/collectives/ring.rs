@@ -30,6 +30,13 @@ pub(super) struct Ring {
     pub server: u32,
 }
 
+/// Returns the member at a position of a channel's ring, with `server` members per server: servers
+/// in order, and in each server the members rotated by the channel. // OPS-51
+#[must_use]
+pub const fn ring_member(server: u32, channel: u32, place: u32) -> u32 {
+    place / server * server + (place % server + channel) % server
+}
+
 impl Ring {
     fn rounds(&self) -> u32 {
         match self.rounds {
@@ -38,12 +45,9 @@ impl Ring {
         }
     }
 
-    /// Returns the member at a position of a channel's ring: servers in order, and in each server
-    /// the members rotated by the channel. // OPS-51
+    /// Returns the member at a position of a channel's ring.
     fn member(&self, channel: u32, place: u32) -> u32 {
-        let place = place % self.members;
-        let server = place / self.server * self.server;
-        server + (place % self.server + channel) % self.server
+        ring_member(self.server, channel, place % self.members)
     }
 
     /// Returns the position of a member in a channel's ring.

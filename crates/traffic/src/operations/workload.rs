@@ -1,7 +1,7 @@
 //! Properties that apply to all ranks of a workload.
 
 use super::options::Options;
-use crate::collectives::{Algorithm, algorithms_of};
+use crate::collectives::Algorithm;
 use crate::operation::{Collective, CollectiveKind};
 use std::sync::Arc;
 
@@ -43,10 +43,7 @@ impl Workload {
             .algorithm
             .as_ref()
             .or_else(|| self.options.algorithms.get(&collective.kind));
-        match written {
-            Some(text) => Algorithm::parse(text),
-            None => Ok(Algorithm::new(algorithms_of(collective.kind)[0])),
-        }
+        Algorithm::of(collective.kind, written.map(AsRef::as_ref))
     }
 
     /// Returns the name of a group, for messages and results.

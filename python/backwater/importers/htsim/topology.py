@@ -26,8 +26,6 @@ from pathlib import Path
 from backwater.importers.common.lines import Line, read_lines
 from backwater.importers.common.source import Findings, meant, shown
 
-TIERS = ("ToR", "aggregation", "core")
-
 _HEADER = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
 _VALUES = {
     "downlink_speed_gbps": (1, 10**6),

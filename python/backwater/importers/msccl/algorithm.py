@@ -93,7 +93,6 @@ class Algorithm:
 
     name: str
     collective: str
-    protocol: str
     channels: int
     chunks: int
     """Number of chunks of the data."""
@@ -136,7 +135,6 @@ def from_tree(top: Element) -> Algorithm:
     algorithm = Algorithm(
         top.attributes.get("name", ""),
         top.attributes.get("coll", ""),
-        top.attributes.get("proto", ""),
         top.integer("nchannels", 1, 1 << 16, 1),
         top.integer("nchunksperloop", 1, 1 << 24),
         tuple(found[rank] for rank in range(ranks)),

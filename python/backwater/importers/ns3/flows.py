@@ -20,7 +20,6 @@ INCAST_PORT = 200
 
 MAX_SIZE = 2**32 - 1
 _LARGEST = 2**48
-_MAX_START_PS = 10**18
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,9 +87,9 @@ crate::params! {
         /// Share of the packets that are counted.
         sampling: f64 = Param::fraction("sampling", 0.001, 1.0)
             .default("1.0", "PRE-56", "every packet is counted (BFC paper 3.3)"),
-        /// Whether pairs of ports whose backpressure could close a circle hold nobody.
+        /// Exempts pairs of ports that could form a pause cycle.
         elide: Elide = Param::word("elide", Elide::WORDS)
-            .default("\"auto\"", "PRE-53", "pairs that could close a circle hold nobody (BFC paper B)"),
+            .default("\"auto\"", "PRE-53", "exempts pairs that could form a cycle (BFC paper B)"),
     }
 }
 

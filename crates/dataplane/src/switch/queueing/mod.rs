@@ -303,6 +303,15 @@ impl Queueing {
         self.queue_of(port, class + self.behind, 0)
     }
 
+    /// Returns the class of the packets in a queue: for a queue behind those of data, the class before it.
+    pub fn data_class(&self, queue: QueueId) -> u8 {
+        let class = self.get(queue).class;
+        match self.is_behind(queue) {
+            true => class - self.behind,
+            false => class,
+        }
+    }
+
     /// True if the queue is one that [`Queueing::behind`] returns.
     pub fn is_behind(&self, queue: QueueId) -> bool {
         self.behind > 0

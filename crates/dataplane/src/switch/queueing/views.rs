@@ -123,8 +123,11 @@ impl Queueing {
     /// Returns why a queue cannot send. An empty queue is never reported as paused by a queue or flow.
     pub fn held_by(&self, queue: QueueId, arena: &Arena) -> Option<HeldBy> {
         let q = self.get(queue);
-        let (paused, blocked) = (self.gate.paused(q.port), self.gate.blocked(q.port));
-        if (paused | paused << self.behind) >> q.class & 1 != 0 {
+        let (paused, blocked) = (
+            self.gate.closed_by_pauses(q.port),
+            self.gate.blocked(q.port),
+        );
+        if paused >> q.class & 1 != 0 {
             Some(HeldBy::Class)
         } else if blocked >> q.class & 1 != 0 {
             Some(HeldBy::Room)
@@ -137,8 +140,7 @@ impl Queueing {
     /// True if packets wait at a port, and all of them wait for the neighbour.
     pub fn is_stuck(&self, port: u16) -> bool {
         let p = &self.ports[port as usize];
-        let waits = self.gate.waits_for_neighbour(port);
-        p.bytes > 0 && p.ready & !(waits | waits << self.behind) == 0
+        p.bytes > 0 && p.ready & !self.gate.waits_for_neighbour(port) == 0
     }
 
     /// True if packets may be paused at a port, by class or by queue.

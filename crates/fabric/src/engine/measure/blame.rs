@@ -317,7 +317,7 @@ impl Measure for Blame {
          `blame_losses.parquet`.";
     const PARAMS: &'static [Param] = &[Param::flag("hops")
         .default("true", "BLM-03", "our choice")
-        .about("Also tell the parts by port: `blame_hops.parquet`.")];
+        .about("Also record the parts by port: `blame_hops.parquet`.")];
     const WANTS: EventSet = EventSet::of(&[
         PauseTree::WANTS,
         NodeEvent::FLOW_WAITS,

@@ -129,12 +129,12 @@ impl Row for BlameHopRecord {
         column(
             "root_node",
             Value::OptionU32(|r| r.root.map(|(node, ..)| node.bits())),
-            "Of a pause the node with the port that it goes back to.",
+            "Node of the congested port that caused the pause.",
         ),
         column(
             "root_port",
             Value::OptionU32(|r| r.root.map(|(_, port, _)| port.into())),
-            "That port.",
+            "Number of the congested port at that node.",
         ),
         column(
             "root_peer",
