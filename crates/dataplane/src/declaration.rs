@@ -1,4 +1,5 @@
-//! What schemes between neighbours (`hop/`, `link/`) declare, so that other code need not know them.
+//! Declarations of schemes between neighbours (`hop/`, `link/`). Other code uses only these
+//! declarations.
 
 use std::fmt::Debug;
 
@@ -6,8 +7,8 @@ use crate::packet::SchemeNumber;
 use crate::param::{Conflict, Params};
 use crate::units::{Rate, Time};
 
-/// The schemes that send frames between neighbours. The number stands on each frame, so a new scheme gets the
-/// next one.
+/// The schemes that send frames between neighbours. Each frame contains the number, so a new scheme
+/// gets the next number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Scheme {
@@ -40,10 +41,10 @@ impl Scheme {
     }
 }
 
-/// What a hop scheme needs of the pipeline.
+/// Features of the switch that a hop scheme needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Packets that it held join queues of their own, behind those of data.
+    /// Packets that it parked join separate queues with a lower priority than those of data.
     pub queues_behind: bool,
     /// It pauses single queues.
     pub pauses_queues: bool,
@@ -51,19 +52,19 @@ pub struct Needs {
     pub pauses_flows: bool,
     /// A 1-hop round trip that replaces that of the longest link, ps.
     pub hop_rtt_ps: Option<Time>,
-    /// While packets come and go it is called at the multiples of this time, ps.
+    /// Period of calls while packets arrive and depart, ps.
     pub period_ps: Option<Time>,
-    /// INT of packets that it parked reports the bytes in VOQs.
+    /// INT of packets that were parked reports the bytes in VOQs.
     pub int_reports_voqs: bool,
-    /// Only this share of packets is counted in the flow table, in 1/65536; `None`: all are.
+    /// Share of packets that the flow table counts, in 1/65536; `None`: all.
     pub sampling: Option<u32>,
 }
 
 /// A table of parameters in a scenario, and the configuration that results from it.
 pub trait Spec {
-    /// Its word in scenarios, and the name of the table.
+    /// Value in scenarios that selects the scheme, and name of the table.
     const NAME: &'static str;
-    /// Its parameters ([`params!`](crate::params)); often they are the configuration.
+    /// Parameters ([`params!`](crate::params)). They can also be the configuration.
     type Params: Params;
     /// The configuration of a node.
     type Config: Declaration + Clone + PartialEq + 'static;
@@ -75,22 +76,25 @@ pub trait Spec {
     fn configure(params: Self::Params, around: &Around) -> Result<Self::Config, Conflict>;
 }
 
-/// What the configuration of a scheme declares to code that does not know the scheme.
+/// Properties of a configuration that code outside the scheme needs.
 pub trait Declaration: Debug + Send + Sync {
-    /// What people call it.
+    /// Returns the name of the scheme.
     fn name(&self) -> &'static str;
-    /// What it needs of the pipeline.
+    /// Returns the features of the switch that it needs.
     fn needs(&self) -> Needs {
         Needs::default()
     }
-    /// Bytes of its smallest frame. Threads go on for as long as it takes on the shortest link.
+    /// Returns the bytes of its smallest frame. Threads synchronise after its time on the shortest
+    /// link.
     // PAR-02
     fn smallest_frame_bytes(&self) -> u16;
-    /// Switches give data a number on each link, which the next switch reads from `queue` of the record.
+    /// Switches give data a number on each link, which the next switch reads from `queue` of the
+    /// record.
     fn numbers_data(&self) -> bool {
         false
     }
-    /// What a port sends can hold that port: it takes the last room, or uncovers a packet whose flow is held.
+    /// What a port sends can hold that port: it takes the last room, or uncovers a packet whose
+    /// flow is held.
     fn holds_by_sending(&self) -> bool {
         self.needs().pauses_flows
     }
@@ -102,9 +106,9 @@ pub trait Declaration: Debug + Send + Sync {
     fn repair(&self) -> Option<&'static str> {
         None
     }
-    /// What it says to a network.
+    /// Reports findings about a network.
     fn network(&self, _facts: &NetworkFacts, _say: &mut dyn FnMut(Finding)) {}
-    /// What it says to links that fail during the run.
+    /// Reports findings about links that fail during the run.
     fn failing_links(&self, _say: &mut dyn FnMut(Finding)) {}
     /// A switch whose links lose nothing drops no frame of a data class for want of buffer.
     // AUD-05
@@ -119,11 +123,13 @@ pub trait Declaration: Debug + Send + Sync {
     fn replays_lost_frames(&self) -> bool {
         false
     }
-    /// True if its pauses last as long as packets wait at the neighbour, so that they can form a cycle.
+    /// True if its pauses last as long as packets wait at the neighbour, so that they can form a
+    /// cycle.
     fn can_deadlock(&self) -> bool {
         false
     }
-    /// Checks it beside the other answers of a scenario, and reports what cannot work or is doubtful.
+    /// Checks it together with the other schemes of a scenario. Reports impossible and doubtful
+    /// combinations.
     fn beside(&self, _others: &Beside, _say: &mut dyn FnMut(Finding)) {}
     /// Returns why it cannot be used with a receiver-driven transport of this name.
     fn against_transport(&self, _name: &str) -> Option<String> {
@@ -133,7 +139,8 @@ pub trait Declaration: Debug + Send + Sync {
     fn elides(&self) -> bool {
         false
     }
-    /// True if a switch with the scheme works beside neighbours without it, which ignore its frames.
+    /// True if a switch with the scheme works beside neighbours without it, which ignore its
+    /// frames.
     // PRE-292
     fn works_beside_others(&self) -> bool {
         false
@@ -142,23 +149,23 @@ pub trait Declaration: Debug + Send + Sync {
     fn names_nic_queues(&self) -> bool {
         false
     }
-    /// Reports in sentences what it did not do in a run, by the values of counters.
+    /// Reports mechanisms that did not act in a run, by the values of counters.
     fn idle(&self, _counted: &dyn Fn(&str) -> u64, _say: &mut dyn FnMut(&'static str)) {}
 }
 
-/// A number that a scheme counts at each switch: a key of the summary.
+/// A counter of a scheme at each switch: a key of the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
     /// The key.
     pub name: &'static str,
-    /// Of several switches the largest value counts, not the sum.
+    /// The summary has the largest value of all switches, not the sum.
     pub largest: bool,
     /// The summary has the key only if the value is not 0.
     pub optional: bool,
 }
 
 impl Counter {
-    /// Its values are added.
+    /// Creates a counter whose values are added.
     #[must_use]
     pub const fn sum(name: &'static str) -> Self {
         Self {
@@ -168,7 +175,7 @@ impl Counter {
         }
     }
 
-    /// Its values are added, and the summary has the key only if the sum is not 0.
+    /// Creates a counter whose values are added. The summary has the key only if the sum is not 0.
     #[must_use]
     pub const fn optional(name: &'static str) -> Self {
         Self {
@@ -177,7 +184,7 @@ impl Counter {
         }
     }
 
-    /// Its largest value counts.
+    /// Creates a counter of which the summary has the largest value.
     #[must_use]
     pub const fn largest(name: &'static str) -> Self {
         Self {
@@ -191,17 +198,17 @@ impl Counter {
 /// How flows are spread over the queues of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queues {
-    /// There is one.
+    /// All flows share one queue.
     One,
-    /// By a hash.
+    /// A hash selects the queue.
     Hashed,
-    /// Each flow has one to itself, which comes and goes.
+    /// Each flow has its own queue, which exists while the flow has packets.
     PerFlow,
-    /// In another way; they have numbers that stay.
+    /// Another method, with fixed numbers of queues.
     Numbered,
 }
 
-/// Other answers of the scheme of a scenario.
+/// Other choices in `[scheme]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beside {
     /// The queues of a class.
@@ -222,7 +229,7 @@ pub struct Beside {
     pub late_pauses: bool,
 }
 
-/// What a configuration needs of the network and of other answers.
+/// Facts about the network and other choices that a configuration depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Around {
     /// Largest frame in bytes.
@@ -244,13 +251,13 @@ pub struct NetworkFacts {
     pub max_frame: u16,
 }
 
-/// What a scheme says to what stands beside it. Keys are those of `[scheme]`; where it speaks of a network
-/// they are those of the scenario.
+/// A finding of a scheme. Its keys are relative to `[scheme]`; those of a finding about a network
+/// are relative to the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// It cannot work.
+    /// An impossible combination.
     Wrong(Conflict),
-    /// It is doubtful.
+    /// A doubtful combination.
     Doubtful(Conflict),
 }
 

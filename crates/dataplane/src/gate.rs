@@ -25,7 +25,7 @@ struct PortGate {
     paused: ClassSet,
     /// Classes whose pauses the guard ignores.
     ignored: ClassSet,
-    /// Paused classes that the port obeys, as last reported.
+    /// Paused classes that take effect, as last reported.
     obeyed: ClassSet,
     /// Classes without credit, and classes that a shaper delays.
     blocked: ClassSet,
@@ -62,7 +62,7 @@ const fn with(set: ClassSet, classes: ClassSet, on: bool) -> ClassSet {
 }
 
 impl Gate {
-    /// Creates an open gate for ports of these rates.
+    /// Creates a gate in which all ports are open; `rates` are those of the ports.
     pub(crate) fn new(rates: impl Iterator<Item = Rate>) -> Self {
         let port = |rate| PortGate {
             rate,
@@ -136,7 +136,7 @@ impl Gate {
         *paused != before
     }
 
-    /// Returns the paused classes that a port has obeyed until now, and those that it obeys from now on.
+    /// Applies pauses and ignored classes. Returns the classes whose pauses took effect before, and after.
     pub(crate) fn obey(&mut self, port: u16) -> (ClassSet, ClassSet) {
         let p = &mut self.ports[usize::from(port)];
         let before = std::mem::replace(&mut p.obeyed, p.paused & !p.ignored);

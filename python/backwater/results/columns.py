@@ -571,7 +571,7 @@ def row(summary: Summary) -> dict[str, Any]:
 
 
 def rows_of(summaries: Collection[Summary]) -> list[Column]:
-    """Return the rows of a table of these runs: columns with a value in at least one run."""
+    """Return the columns that have a value in at least one run. A table shows them as rows."""
     return [
         one
         for one in COLUMNS

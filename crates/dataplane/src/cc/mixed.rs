@@ -1,4 +1,4 @@
-//! Several controls at one NIC: the traffic class of a flow says which one it has.
+//! Several controls at one NIC: the traffic class of a flow selects its control.
 //!
 //! A NIC with one control for all flows has none of this: it is compiled for its control, and its flows
 //! are as small as that.
@@ -41,10 +41,10 @@ macro_rules! define {
         #[derive(Debug)]
         pub enum Mixed {
             $(
-                #[doc = concat!("Of a flow with [`", stringify!($name), "`](super::", stringify!($module), "::", stringify!($name), ").")]
+                #[doc = concat!("[`", stringify!($name), "`](super::", stringify!($module), "::", stringify!($name), ").")]
                 $name(super::$module::$name),
             )*
-            /// Of a flow with a control from another crate.
+            /// A control from another crate.
             Outside(OutsideFlow),
         }
 

@@ -1,9 +1,9 @@
-//! Congestion control of a sender: how fast, and how much in flight. One file for each scheme; here is
-//! what they share, the trait that they implement, and the list of all.
+//! Congestion control of a sender: its rate and its window. Each scheme has a file. This file has
+//! the shared code, the trait of all schemes, and their list.
 //!
-//! Nothing here sets a timer: controls that the papers describe with timers (DCQCN) replay the ticks
-//! that have passed whenever they are called, which is exact because a rate has no effect before the
-//! next packet is sent.
+//! Nothing here sets a timer: controls that the papers describe with timers (DCQCN) replay the
+//! ticks that have passed whenever they are called, which is exact because a rate has no effect
+//! before the next packet is sent.
 
 pub mod bolt;
 pub mod dcqcn;
@@ -31,8 +31,8 @@ pub use mixed::{Mixed, PerClass};
 pub use outside::OutsideControl;
 pub(crate) use outside::OutsideFlow;
 
-/// The list of all controls, handed to the macro `$then`: the name of the type, and its module. A new
-/// control is a module and a line here.
+/// Calls the macro `$then` with the list of all controls: type and module. A new control is a
+/// module and a line of this list.
 macro_rules! controls {
     ($then:ident) => {
         $then! {
@@ -57,11 +57,11 @@ pub trait Control: Debug + Send + Sized + 'static {
     /// The parameters of the scheme.
     type Config: Clone + Debug + PartialEq + Send + Sync;
 
-    /// The control of a flow that starts at `now`. The clocks of all schemes here start with the first
-    /// thing that they hear from the network.
+    /// Creates the control of a flow that starts at `now`. The clocks of all controls of this crate
+    /// start with the first feedback.
     fn new(config: &Self::Config, path: &PathInfo, now: Time) -> Self;
 
-    /// Handles what the sender learned about its packets. A control ignores the kinds that do not
+    /// Handles feedback about packets of the flow. A control ignores the kinds that do not
     /// concern it, so that a new kind changes no existing control.
     fn on_feedback(
         &mut self,
@@ -71,7 +71,8 @@ pub trait Control: Debug + Send + Sized + 'static {
         feedback: &Feedback<'_>,
     );
 
-    /// A packet of `bytes` payload bytes starts its transmission. Most controls do not count bytes.
+    /// Handles the start of the transmission of a packet with `bytes` payload bytes. Most controls
+    /// do not count bytes.
     #[inline]
     fn on_send(&mut self, _config: &Self::Config, _path: &PathInfo, _now: Time, _bytes: u64) {}
 
@@ -82,16 +83,17 @@ pub trait Control: Debug + Send + Sized + 'static {
         0
     }
 
-    /// Pacing rate at `now` in bits per second; infinity means the port's own speed.
+    /// Returns the pacing rate at `now` in bits per second; infinity: that of the port.
     fn rate_bps(&mut self, config: &Self::Config, path: &PathInfo, now: Time) -> f64;
 
-    /// Most payload bytes in flight at `now`; `u64::MAX` means no limit. A packet may start while
-    /// fewer bytes than this are in flight, even if it passes the limit: a window can be smaller
-    /// than a packet.
+    /// Returns the limit of payload bytes in flight at `now`; `u64::MAX`: no limit. A packet may
+    /// start while fewer bytes than this are in flight, even if it passes the limit: a window can
+    /// be smaller than a packet.
     fn window(&mut self, config: &Self::Config, path: &PathInfo, now: Time) -> u64;
 
-    /// When the window may next grow though nothing comes back; [`NEVER`]: it cannot. As of the last
-    /// call that took a time. Most schemes change their windows on acknowledgements only.
+    /// Returns the next time at which the window can grow without feedback; [`NEVER`]: it cannot.
+    /// The result refers to the last call with a time. Most controls change their window only on
+    /// ACKs.
     // NIC-08, DCQCN-24
     #[inline]
     #[must_use]
@@ -100,18 +102,17 @@ pub trait Control: Debug + Send + Sized + 'static {
     }
 }
 
-/// What a control declares beside its hooks: reading and checking of scenarios and their documents follow
-/// from it.
+/// Declaration of a control. Reading, checks and documents of scenarios are derived from it.
 pub trait Scheme: Control {
-    /// Its word in scenarios, and the name of the table of its parameters.
+    /// Value in scenarios that selects it, and name of the table of its parameters.
     const NAME: &'static str;
-    /// Its name in sentences.
+    /// Name in messages and documents.
     const TITLE: &'static str;
-    /// What it does, in one sentence.
+    /// Description, one sentence.
     const ABOUT: &'static str;
-    /// Its parameters ([`params!`](crate::params)); often they are the configuration.
+    /// Parameters ([`params!`](crate::params)). They can also be the configuration.
     type Params: Params;
-    /// What it needs of switches and receivers.
+    /// Features of switches and receivers that it needs.
     const NEEDS: Needs;
 
     /// Returns the configuration for values of its parameters.
@@ -130,24 +131,24 @@ pub trait Scheme: Control {
         None
     }
 
-    /// Which bytes switches count in the telemetry that it reads.
+    /// Returns which bytes switches count in the telemetry that it reads.
     fn counter(_config: &Self::Config) -> Counter {
         Counter::Sent
     }
 
-    /// Its configuration where switches write telemetry in this format.
+    /// Returns its configuration for telemetry of this format.
     fn with_telemetry(config: Self::Config, _format: IntFormat) -> Self::Config {
         config
     }
 
-    /// Returns what of the configuration does not work with telemetry of this format.
+    /// Returns the problem of the configuration with telemetry of this format, if there is one.
     fn telemetry_conflict(_config: &Self::Config, _format: IntFormat) -> Option<Conflict> {
         None
     }
 }
 
 crate::words! {
-    /// Whether whole numbers take the place of real ones, as in the ns-3 simulator ([`crate::ns3`]).
+    /// Real numbers, or integers as in the ns-3 simulator ([`crate::ns3`]).
     pub enum Arithmetic {
         /// Real numbers.
         Real = "real",
@@ -163,7 +164,7 @@ pub(crate) const ARITHMETIC: Param =
 /// The limit of the bytes in flight of a scheme that sets a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// There is none.
+    /// No limit.
     None,
     /// BDP × rate / line rate.
     Rate,
@@ -192,14 +193,15 @@ pub(crate) const WINDOW: Param =
 pub enum Increase {
     /// This many bytes.
     Bytes(f64),
-    /// What this rate in bits per second sends in a base round trip.
+    /// Bytes that this rate in bits per second sends in a base round trip.
     Rate(f64),
-    /// By a rule for this many flows on a link.
+    /// Bytes by a rule for this number of flows on a link.
     Flows(u32),
 }
 
 impl Increase {
-    /// Returns it in bytes, for a flow on this path; for flows the initial window is divided by their number.
+    /// Returns it in bytes, for a flow on this path; for flows the initial window is divided by
+    /// their number.
     // POWER-06
     #[must_use]
     pub fn bytes(self, path: &PathInfo) -> f64 {
@@ -247,7 +249,7 @@ const ADDITIVE_INCREASE: &[Kind] = &[
     },
 ];
 
-/// What a control needs of switches and receivers.
+/// Features of switches and receivers that a control needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// It reacts to ECN marks.
@@ -258,16 +260,16 @@ pub struct Needs {
     pub cnp: bool,
     /// It reacts to notices of switches.
     pub notices: bool,
-    /// It uses what it knows of the path: base round trip and BDP.
+    /// It uses properties of the path: base round trip and BDP.
     pub path: bool,
-    /// It limits what is in flight, or its pace.
+    /// It limits the bytes in flight or the rate.
     pub limits: bool,
     /// It reads how many switches are on the path ([`PathInfo::hops`]).
     pub hops: bool,
 }
 
 impl Needs {
-    /// A control that goes by nothing but its own acknowledgements.
+    /// Needs of a control that uses only ACKs.
     pub const NOTHING: Self = Self {
         ecn: false,
         int: false,
@@ -278,7 +280,7 @@ impl Needs {
         hops: false,
     };
 
-    /// What flows need of which some need this and some the other.
+    /// Returns the needs of flows of which some have these needs and some the others.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {
@@ -298,7 +300,7 @@ impl Needs {
 pub enum Notification {
     /// The ACK of a marked packet is one.
     OnAck,
-    /// By frames of their own.
+    /// Separate frames.
     Frames {
         /// Least time between two of them for the same flow, in ps.
         interval_ps: Time,
@@ -306,7 +308,7 @@ pub enum Notification {
         bytes: u16,
         /// Intervals run from a flow's first packet on, not from its last CNP.
         cycle: bool,
-        /// It goes in the class of control, else in that of data.
+        /// Its class is that of control packets, else that of data.
         control: bool,
     },
 }
@@ -314,15 +316,15 @@ pub enum Notification {
 /// The declaration of a control, as data.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
-    /// Its word in scenarios, and the name of the table of its parameters.
+    /// Value in scenarios that selects it, and name of the table of its parameters.
     pub name: &'static str,
-    /// Its name in sentences.
+    /// Name in messages and documents.
     pub title: &'static str,
-    /// What it does, in one sentence.
+    /// Description, one sentence.
     pub about: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// What it needs of switches and receivers.
+    /// Features of switches and receivers that it needs.
     pub needs: Needs,
     /// Returns its configuration for values.
     pub configure: fn(&Values) -> Result<ControlConfig, Conflict>,
@@ -344,57 +346,57 @@ impl Declaration {
     }
 }
 
-/// What a flow knows of its path when it starts.
+/// Properties of the path of a flow, known at its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathInfo {
     /// Base round trip T in ps.
     pub base_rtt_ps: Time,
     /// Speed of the sender's port in bits per second.
     pub line_bps: f64,
-    /// T · line rate, in bytes: the initial window.
+    /// T · line rate in bytes: the initial window.
     pub bdp_bytes: f64,
     /// Payload bytes of a full packet.
     pub mtu: u32,
     /// Bytes on the wire of a full packet.
     pub frame_bytes: u32,
-    /// Switches on the shortest path; 0 where no control needs them ([`Needs::hops`]).
+    /// Number of switches on the shortest path; 0 if no control needs it ([`Needs::hops`]).
     pub hops: u16,
     /// Traffic class of the flow.
     pub class: u8,
 }
 
 impl PathInfo {
-    /// The window with which a flow can start at line rate, at least one byte.
+    /// Returns the window with which a flow can start at line rate, at least one byte.
     #[inline]
     #[must_use]
     pub fn initial_window_bytes(&self) -> f64 {
         self.bdp_bytes.max(1.0)
     }
 
-    /// Bytes that `rate_bps` sends in a base round trip.
+    /// Returns the bytes that `rate_bps` sends in a base round trip.
     #[inline]
     #[must_use]
     pub fn bytes_per_rtt(&self, rate_bps: f64) -> f64 {
         rate_bps * self.base_rtt_ps.max(1) as f64 / BITS_PS_PER_BYTE_S
     }
 
-    /// The rate in bits per second that sends `bytes` in a base round trip.
+    /// Returns the rate in bits per second that sends `bytes` in a base round trip.
     #[inline]
     #[must_use]
     pub fn rate_of_bytes(&self, bytes: f64) -> f64 {
         bytes * BITS_PS_PER_BYTE_S / self.base_rtt_ps.max(1) as f64
     }
 
-    /// The rate in bits per second that a window of `window_bytes` reaches in a base round trip,
-    /// the line's at most.
+    /// Returns the rate in bits per second that a window of `window_bytes` reaches in a base round
+    /// trip, at most the line rate.
     #[inline]
     #[must_use]
     pub fn rate_of_window(&self, window_bytes: f64) -> f64 {
         self.rate_of_bytes(window_bytes).min(self.line_bps)
     }
 
-    /// Pacing rate in bits per second of a window in packets: none from one packet on, and below it
-    /// a full packet per round trip over the window.
+    /// Returns the pacing rate in bits per second for a window in packets. From one packet on it is
+    /// unlimited; below, a packet is sent each round trip divided by the window.
     // SWIFT-16, BOLT-18
     #[inline]
     #[must_use]
@@ -405,7 +407,7 @@ impl PathInfo {
         f64::from(self.frame_bytes) * packets * BITS_PS_PER_BYTE_S / rtt_ps.max(1) as f64
     }
 
-    /// The window in bytes with which whole packets of a window in packets are in flight, at least
+    /// Returns the window in bytes that allows the whole packets of a window in packets, at least
     /// one.
     // SWIFT-17, BOLT-19
     #[inline]
@@ -419,8 +421,8 @@ impl PathInfo {
 /// Bits in a byte times picoseconds in a second.
 const BITS_PS_PER_BYTE_S: f64 = 8e12;
 
-/// A window in whole bytes, at least one: with it a flow whose bytes are all acknowledged can
-/// always send a packet.
+/// Returns a window in whole bytes, at least one, so that a flow without packets in flight can
+/// always send one.
 #[inline]
 #[must_use]
 pub fn floor_window(bytes: f64) -> u64 {
@@ -437,7 +439,7 @@ macro_rules! define {
                 #[doc = concat!("Of [`", stringify!($name), "`](", stringify!($module), "::", stringify!($name), ").")]
                 $name(<$module::$name as Control>::Config),
             )*
-            /// Of a control from another crate.
+            /// Configuration of a control from another crate.
             Outside(OutsideControl),
         }
 
@@ -521,7 +523,7 @@ impl ControlConfig {
         scheme_of!(self, Of(config) => Of::counter(config), config.counter())
     }
 
-    /// Returns what of the configuration does not work with telemetry of this format.
+    /// Returns the problem of the configuration with telemetry of this format, if there is one.
     #[must_use]
     pub fn telemetry_conflict(&self, format: IntFormat) -> Option<Conflict> {
         scheme_of!(

@@ -230,7 +230,7 @@ pub fn words() -> &'static [HopWord] {
     LIST.all()
 }
 
-/// A port obeys a frame of a scheme from another crate. Frames of unknown schemes are ignored.
+/// Applies a frame of a scheme from another crate to a port. Frames of unknown schemes are ignored.
 #[cold]
 fn obey_added(
     number: SchemeNumber,

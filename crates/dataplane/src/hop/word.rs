@@ -1,4 +1,4 @@
-//! The words of the slot `backpressure` in scenarios.
+//! Values of `scheme.backpressure` in scenarios.
 
 use std::fmt::{self, Debug, Formatter};
 
@@ -11,9 +11,9 @@ use crate::ports::Ports;
 /// A value of `scheme.backpressure`, as data.
 #[derive(Clone, Copy, Debug)]
 pub struct HopWord {
-    /// The word, and the name of the table of its parameters.
+    /// The value, and the name of the table of its parameters.
     pub name: &'static str,
-    /// Its parameters.
+    /// Parameters.
     pub params: &'static [Param],
     /// The number of its scheme on frames.
     pub number: SchemeNumber,
@@ -21,7 +21,7 @@ pub struct HopWord {
     pub counters: &'static [Counter],
     /// Returns the configuration of a switch for values of its parameters in a network.
     configure: Configure,
-    /// What a frame of its scheme does to a port.
+    /// Applies a frame of its scheme to a port.
     pub(crate) obey: fn(&mut dyn Ports, u16, &Packet, &[u32]),
 }
 

@@ -1,16 +1,17 @@
 //! Parameters of schemes as plain data.
 //!
-//! A scheme declares each of its parameters once, beside its code. Reading a scenario, ranges, defaults and
-//! where they come from, the tables of docs/scenario.md and the JSON Schema all follow from these
-//! declarations. Nothing here is used while packets move.
+//! A scheme declares each of its parameters once, beside its code. Reading a scenario, ranges,
+//! defaults and where they come from, the tables of docs/scenario.md and the JSON Schema all follow
+//! from these declarations. Nothing here is used while packets move.
 //!
-//! [`params!`](crate::params) declares the parameters of a scheme once: from it come a struct, the list of its
-//! parameters and the reading of values.
+//! [`params!`](crate::params) declares the parameters of a scheme once: from it come a struct, the
+//! list of its parameters and the reading of values.
 //!
-//! The [`Kind`] of a parameter limits single values: others are refused at their place before the scheme sees them.
-//! Values that contradict each other are a [`Conflict`] that the scheme returns. A key that acts only beside certain
-//! words of another one ([`Acts`]) is declared after that one. Where it does not act, it is refused and has no value.
-//! A default follows a rule of `specs/`, whose number stands beside it: the declaration counts as the code of the rule.
+//! The [`Kind`] of a parameter limits single values: others are refused at their place before the
+//! scheme sees them. Values that contradict each other are a [`Conflict`] that the scheme returns.
+//! A key that acts only beside certain words of another one ([`Acts`]) is declared after that one.
+//! Where it does not act, it is refused and has no value. A default follows a rule of `specs/`,
+//! whose number stands beside it: the declaration counts as the code of the rule.
 
 mod typed;
 
@@ -29,21 +30,21 @@ pub const MAX_RATE_BPS: u64 = 1_000_000_000_000_000;
 pub struct Param {
     /// The key.
     pub key: &'static str,
-    /// What it takes: unit and range.
+    /// Type of its values, with unit and range.
     pub kind: Kind,
-    /// Words that it takes as well, such as `"off"`.
+    /// Words that are valid values too, such as `"off"`.
     pub words: &'static [&'static str],
-    /// What holds where nobody gives a value.
+    /// Value if the scenario and the preset set none.
     pub fallback: Fallback,
-    /// The rule under `specs/` that the default follows; empty where there is none.
+    /// Rule under `specs/` that defines the default; empty if there is no rule.
     pub rule: &'static str,
-    /// Where the default comes from; stands behind the value in `resolved.toml`.
+    /// Source of the default, a comment of the value in `resolved.toml`.
     pub source: &'static str,
-    /// What it does, in one sentence.
+    /// Effect, in one sentence.
     pub about: &'static str,
     /// Values of another parameter with which this parameter has an effect.
     pub acts: Acts,
-    /// How its value or default depends on the network.
+    /// Dependence of the value or the default on the network.
     pub network: InNetwork,
 }
 
@@ -51,80 +52,84 @@ pub struct Param {
 // PRE-270, PRE-271, PRE-272, PRE-273, PRE-274
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InNetwork {
-    /// It does not.
+    /// Neither depends on it.
     Independent,
-    /// A time without progress after which something is sent again. It must exceed the largest base round trip,
-    /// the time of hosts included. The default is at least [`TIMEOUT_ROUND_TRIPS`] of them.
+    /// A time without progress after which packets are sent again. It must exceed the largest base
+    /// round trip, including the time of hosts. The default is at least [`TIMEOUT_ROUND_TRIPS`] of
+    /// them.
     Timeout,
     /// A round trip above which a control slows down. It must exceed the largest base round trip.
     Target {
         /// The control counts the time of hosts in the round trip.
         with_hosts: bool,
     },
-    /// A time in both hosts above which a control slows down. It must exceed what hosts take for a packet and its
-    /// ACK.
+    /// A time in both hosts above which a control slows down. It must exceed the time that
+    /// hosts need for a packet and its ACK.
     HostTarget,
     /// A time for each switch on the path, which is added to the target under this key.
     PerHop(&'static str),
-    /// Period of a timer of the control. It should be shorter than the window in which measured flows start.
+    /// Period of a timer of the control. It should be shorter than the window in which measured
+    /// flows start.
     Period,
-    /// The default is for hosts of this rate, in bits per second, and scales with the rate of the hosts.
+    /// The default is for hosts of this rate, in bits per second, and scales with the rate of the
+    /// hosts.
     AtRate(u64),
-    /// This word is the default where links can lose frames or fail, unless another parameter has a word.
+    /// This word is the default if links can lose frames or fail, unless another parameter has a
+    /// certain word.
     RepairsLosses {
-        /// The default there.
+        /// The default for such links.
         word: &'static str,
-        /// The other parameter, declared before this one, and its word.
+        /// The other parameter, which is declared earlier, and that word.
         unless: (&'static str, &'static str),
     },
 }
 
-/// Base round trips that the default of a timeout lasts at least: the first timeout after one measured round trip R
-/// is R + 4 R / 2 (RFC 6298, 2.2).
+/// Base round trips that the default of a timeout lasts at least: the first timeout after one
+/// measured round trip R is R + 4 R / 2 (RFC 6298, 2.2).
 // PRE-270
 pub const TIMEOUT_ROUND_TRIPS: u64 = 3;
 
-/// What holds where neither preset nor scenario gives a value.
+/// Value if neither preset nor scenario sets one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fallback {
     /// This value, written as TOML.
     Value(&'static str),
-    /// Nothing: the key must be given, for example as this TOML.
+    /// None: the key is required. The TOML is an example.
     Needed(&'static str),
-    /// What this sentence says; no value of its own.
+    /// No value. The sentence describes the behaviour without one.
     Absent(&'static str),
 }
 
-/// Whether a parameter acts beside what another parameter of its table says.
+/// Condition on another parameter of the table under which a parameter has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acts {
-    /// It does, whatever the others say.
+    /// None: it always has an effect.
     Always,
-    /// Only where the other one has one of these words.
+    /// The other parameter has one of these words.
     With(Beside),
-    /// Only where the other one has none of these words.
+    /// The other parameter has none of these words.
     Without(Beside),
-    /// Only where the other one, declared before this one, is not given.
+    /// The other parameter is not given.
     Unless {
-        /// The other parameter.
+        /// The other parameter, which is declared earlier.
         key: &'static str,
-        /// Why the parameter would do nothing beside it.
+        /// Reason why the parameter has no effect together with it.
         why: &'static str,
     },
 }
 
-/// The parameter and its words on which another one depends.
+/// A parameter and its words on which the effect of another one depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beside {
-    /// The other parameter, declared before this one.
+    /// The parameter, which is declared earlier.
     pub key: &'static str,
-    /// Words of it; a flag has the words `true` and `false`.
+    /// Its words; a flag has the words `true` and `false`.
     pub words: &'static [&'static str],
-    /// Why the parameter would do nothing.
+    /// Reason why the other parameter has no effect.
     pub why: &'static str,
 }
 
-/// What a parameter takes. Ranges are in base units: bytes, picoseconds, bits per second.
+/// Type of a value. Ranges are in base units: bytes, picoseconds, bits per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A size with its unit.
@@ -162,9 +167,9 @@ pub enum Kind {
         /// Most.
         max: f64,
     },
-    /// A number of something that is known only in the network, such as round trips.
+    /// A multiple of a quantity that depends on the network, such as the round trip.
     Multiple {
-        /// Of what, in the plural.
+        /// Name of the quantity, in the plural.
         of: &'static str,
         /// Least.
         min: f64,
@@ -184,25 +189,28 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// Any text.
     Text,
-    /// A port of a switch, by both ends of its link: `"leaf0->host3"`. Only `[record]` has such ports.
+    /// A port of a switch, by both ends of its link: `"leaf0->host3"`. Only `[record]` has such
+    /// ports.
     Port,
-    /// Directions of links by a pattern: `"leaf*->spine1"`, `"host0:*"`. Only `[record]` has such links.
+    /// Directions of links by a pattern: `"leaf*->spine1"`, `"host0:*"`. Only `[record]` has such
+    /// links.
     Links,
     /// Two times, the first before the second.
     Window {
         /// Latest, ps.
         max: Time,
     },
-    /// A whole number and this word behind it, such as `"100 flows"`.
+    /// A whole number followed by a word, such as `"100 flows"`.
     Counted {
-        /// The word behind the number.
+        /// The word.
         noun: &'static str,
         /// Least.
         min: u64,
         /// Most.
         max: u64,
     },
-    /// One of these kinds, none of them words; where several take strings, the last one says what is wrong.
+    /// One of these kinds, none of them words. If several accept strings, the last one reports
+    /// errors.
     Either(&'static [Kind]),
     /// An array of these.
     List(&'static Kind),
@@ -210,7 +218,7 @@ pub enum Kind {
     Table(&'static [Param]),
     /// An array of tables, at least one.
     Tables {
-        /// What one of them is.
+        /// Noun for one of them.
         noun: &'static str,
         /// The parameters of each.
         of: &'static [Param],
@@ -218,7 +226,7 @@ pub enum Kind {
 }
 
 impl Param {
-    /// A parameter of this kind that must be given, with nothing else said.
+    /// Creates a required parameter of this kind, without rule and description.
     #[must_use]
     pub const fn new(key: &'static str, kind: Kind) -> Self {
         Self {
@@ -234,39 +242,39 @@ impl Param {
         }
     }
 
-    /// A size of `min` to `max` bytes.
+    /// Creates a parameter for a size of `min` to `max` bytes.
     #[must_use]
     pub const fn size(key: &'static str, min: u64, max: u64) -> Self {
         Self::new(key, Kind::Size { min, max })
     }
 
-    /// A time from `min` ps to a second.
+    /// Creates a parameter for a time from `min` ps to a second.
     #[must_use]
     pub const fn time(key: &'static str, min: Time) -> Self {
         let max = MAX_TIME_PS;
         Self::new(key, Kind::Time { min, max })
     }
 
-    /// A rate above 0.
+    /// Creates a parameter for a rate above 0.
     #[must_use]
     pub const fn rate(key: &'static str) -> Self {
         let (min, max) = (1, MAX_RATE_BPS);
         Self::new(key, Kind::Rate { min, max })
     }
 
-    /// A whole number from `min` to `max`.
+    /// Creates a parameter for a whole number from `min` to `max`.
     #[must_use]
     pub const fn count(key: &'static str, min: u64, max: u64) -> Self {
         Self::new(key, Kind::Count { min, max })
     }
 
-    /// A number from `min` to `max`.
+    /// Creates a parameter for a number from `min` to `max`.
     #[must_use]
     pub const fn number(key: &'static str, min: f64, max: f64) -> Self {
         Self::new(key, Kind::Number { min, max })
     }
 
-    /// A fraction from `min` to `max`, as a number or a percentage.
+    /// Creates a parameter for a fraction from `min` to `max`, a number or a percentage.
     #[must_use]
     pub const fn fraction(key: &'static str, min: f64, max: f64) -> Self {
         Self::new(key, Kind::Fraction { min, max })
@@ -284,7 +292,7 @@ impl Param {
         Self::new(key, Kind::Word(words))
     }
 
-    /// One of several kinds.
+    /// Creates a parameter for a value of one of several kinds.
     #[must_use]
     pub const fn either(key: &'static str, kinds: &'static [Kind]) -> Self {
         Self::new(key, Kind::Either(kinds))
@@ -296,26 +304,26 @@ impl Param {
         Self::new(key, Kind::List(of))
     }
 
-    /// A table inside the table; it has a default where its parameters have them.
+    /// Creates a parameter for a nested table. It has a default if all its parameters have one.
     #[must_use]
     pub const fn table(key: &'static str, params: &'static [Self]) -> Self {
         Self::new(key, Kind::Table(params)).needed("{ ... }")
     }
 
-    /// It takes one of these words as well, such as `"off"`.
+    /// Adds words that are valid values too, such as `"off"`.
     #[must_use]
     pub const fn or(mut self, words: &'static [&'static str]) -> Self {
         self.words = words;
         self
     }
 
-    /// An array of tables, each of which is a `noun`.
+    /// Creates a parameter for an array of tables; `noun` is the noun for one of them.
     #[must_use]
     pub const fn tables(key: &'static str, noun: &'static str, of: &'static [Self]) -> Self {
         Self::new(key, Kind::Tables { noun, of })
     }
 
-    /// Gives it a default as TOML, the rule that the default follows, and where it comes from.
+    /// Sets the default as TOML, its rule, and its source.
     #[must_use]
     pub const fn default(
         mut self,
@@ -329,28 +337,28 @@ impl Param {
         self
     }
 
-    /// It must be given, for example as this TOML.
+    /// Makes the parameter required, with this TOML as example.
     #[must_use]
     pub const fn needed(mut self, example: &'static str) -> Self {
         self.fallback = Fallback::Needed(example);
         self
     }
 
-    /// It may be left out; the sentence says what holds then.
+    /// Makes the parameter optional. The sentence describes the behaviour without it.
     #[must_use]
     pub const fn absent(mut self, sentence: &'static str) -> Self {
         self.fallback = Fallback::Absent(sentence);
         self
     }
 
-    /// Says what it does, in one sentence.
+    /// Sets the description of its effect, one sentence.
     #[must_use]
     pub const fn about(mut self, sentence: &'static str) -> Self {
         self.about = sentence;
         self
     }
 
-    /// It acts only where the parameter `key`, declared before it, has one of these words.
+    /// Restricts its effect to these words of the parameter `key`, which is declared earlier.
     #[must_use]
     pub const fn with(
         mut self,
@@ -362,7 +370,7 @@ impl Param {
         self
     }
 
-    /// It acts only where the parameter `key`, declared before it, has none of these words.
+    /// Restricts its effect to other words of the parameter `key`, which is declared earlier.
     #[must_use]
     pub const fn without(
         mut self,
@@ -374,21 +382,22 @@ impl Param {
         self
     }
 
-    /// It acts only where the parameter `key`, declared before it, is not given.
+    /// Restricts its effect to tables without the parameter `key`, which is declared earlier.
     #[must_use]
     pub const fn unless(mut self, key: &'static str, why: &'static str) -> Self {
         self.acts = Acts::Unless { key, why };
         self
     }
 
-    /// Declares how its value or its default depends on the network.
+    /// Sets the dependence of its value or default on the network.
     #[must_use]
     pub const fn in_network(mut self, network: InNetwork) -> Self {
         self.network = network;
         self
     }
 
-    /// Why it does nothing beside what has been read of its table; `None`: it acts.
+    /// Returns the reason why it has no effect with the values that were read before it; `None`: it
+    /// has one.
     #[must_use]
     pub fn useless(&self, values: &Values) -> Option<&'static str> {
         let (beside, wanted) = match self.acts {
@@ -408,7 +417,7 @@ impl Param {
     }
 }
 
-/// What a scenario gives for a [`Kind`].
+/// A value of a [`Kind`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Bytes.
@@ -443,21 +452,22 @@ pub enum Value {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values(Vec<(&'static str, Value)>);
 
-/// A sentence about values that cannot go together.
+/// An error message about values that contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The keys that make it together; it is shown at the first that the scenario sets.
+    /// The keys. The message has the position of the first one that the scenario sets.
     pub keys: &'static [&'static str],
-    /// The array of tables and the index in it where these keys are, if they are not in the table itself.
+    /// The array of tables and the index in it where these keys are, if they are not in the table
+    /// itself.
     pub item: Option<(&'static str, usize)>,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What to do.
+    /// Hint for a solution.
     pub hint: String,
 }
 
 impl Conflict {
-    /// A conflict of these keys.
+    /// Creates a message about these keys.
     #[must_use]
     pub fn new(
         keys: &'static [&'static str],
@@ -472,7 +482,7 @@ impl Conflict {
         }
     }
 
-    /// The keys are in this item of an array of tables.
+    /// Sets the item of an array of tables that contains the keys.
     #[must_use]
     pub fn in_item(mut self, key: &'static str, index: usize) -> Self {
         self.item = Some((key, index));
@@ -485,8 +495,8 @@ macro_rules! getters {
         $(#[$doc])*
         ///
         /// # Panics
-        /// If the table has no such parameter, or one of another kind, or it does not act ([`Acts`]). A test
-        /// configures every scheme from its defaults.
+        /// If the table has no such parameter, or one of another kind, or it does not act
+        /// ([`Acts`]). A test configures every scheme from its defaults.
         #[must_use]
         pub fn $name(&self, key: &str) -> $type {
             match self.get(key) {
@@ -496,7 +506,8 @@ macro_rules! getters {
         }
 
         $(#[$doc])*
-        /// `None`: a value of another kind, such as the word `"off"`, or the key does not act ([`Acts`]).
+        /// `None`: a value of another kind, such as the word `"off"`, or the key does not act
+        /// ([`Acts`]).
         #[must_use]
         pub fn $some(&self, key: &str) -> Option<$type> {
             match self.get(key) {
@@ -511,12 +522,13 @@ impl Values {
     /// No values.
     pub const NONE: Self = Self(Vec::new());
 
-    /// Adds the value of a key.
+    /// Adds a value.
     pub fn insert(&mut self, key: &'static str, value: Value) {
         self.0.push((key, value));
     }
 
-    /// The value of a key; `None`: the key does not act ([`Acts`]), or was left out and has no default.
+    /// Returns the value of a key; `None`: the key has no effect ([`Acts`]), or is missing and has
+    /// no default.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         let found = self.0.iter().find(|(name, _)| *name == key);
@@ -535,7 +547,7 @@ impl Values {
         }
     }
 
-    /// Whether a key has this word.
+    /// Returns true if the value of a key is this word.
     #[must_use]
     pub fn is(&self, key: &str, word: &str) -> bool {
         self.some_word(key) == Some(word)

@@ -108,9 +108,9 @@ pub enum Step<'a> {
         port: u16,
         /// The packet.
         id: PacketId,
-        /// Its record.
+        /// Record of the packet.
         packet: &'a Packet,
-        /// What it found in the queue.
+        /// State of the queue before the packet joined it.
         found: Found,
     },
     /// A packet that waited at a dead port joined a queue of another port.
@@ -120,9 +120,9 @@ pub enum Step<'a> {
         port: u16,
         /// The packet.
         id: PacketId,
-        /// Its record.
+        /// Record of the packet.
         packet: &'a Packet,
-        /// What it found in the queue.
+        /// State of the queue before the packet joined it.
         found: Found,
     },
     /// A packet leaves.
@@ -131,7 +131,7 @@ pub enum Step<'a> {
         port: u16,
         /// The packet.
         id: PacketId,
-        /// Its record as it was in the queue.
+        /// Record of the packet as it was in the queue.
         packet: &'a Packet,
     },
     /// A packet is taken out of its queue and stays in the buffer.
@@ -139,7 +139,7 @@ pub enum Step<'a> {
     Withdraw {
         /// The packet.
         id: PacketId,
-        /// Its record.
+        /// Record of the packet.
         packet: &'a Packet,
     },
     /// A packet that was taken out of its queue is dropped.
@@ -147,7 +147,7 @@ pub enum Step<'a> {
     GiveUp {
         /// The port of the queue.
         port: u16,
-        /// Its record.
+        /// Record of the packet.
         packet: &'a Packet,
     },
     /// Packets were taken out of queues.
@@ -161,14 +161,14 @@ pub enum Step<'a> {
     Frame {
         /// The port by which it arrived.
         port: u16,
-        /// Its record.
+        /// Record of the frame.
         frame: &'a Packet,
-        /// The list beside the record.
+        /// Numbers that the frame carries in addition to its record.
         list: &'a [u32],
     },
 }
 
-/// What a hop scheme decides at a step. Only `Step::Arrive` can park a packet, and only `Step::Frame` is handled.
+/// Decision of a hop scheme at a step. Only `Step::Arrive` can park a packet, and only `Step::Frame` is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The switch goes on.

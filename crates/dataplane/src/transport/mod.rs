@@ -188,7 +188,7 @@ pub trait Declared {
     const TITLE: &'static str;
     /// Description in one sentence.
     const ABOUT: &'static str;
-    /// Its parameters ([`params!`](crate::params)).
+    /// Parameters ([`params!`](crate::params)).
     type Params: Params;
     /// Requirements on the other parts of a scheme.
     const NEEDS: Needs;
@@ -296,7 +296,7 @@ pub struct Declaration {
 
 /// Sender and receiver half of a transport at one NIC.
 pub(crate) trait Transport: Declared + Debug + Sized {
-    /// Creates the state for ports of these rates and frames of `classes` classes.
+    /// Creates the state for ports with these rates and `classes` classes of frames.
     fn new(config: &Self::Config, frames: &Frames, classes: usize, ports: &[Rate]) -> Self;
 
     /// Starts a flow.

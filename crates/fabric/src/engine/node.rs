@@ -73,7 +73,7 @@ pub(super) struct Core<C> {
     /// Open pauses: (link, class) → since, and number.
     pub paused: MixedMap<u32, (Time, Option<u32>)>,
     pub pauses: Vec<PauseRecord>,
-    /// Events that the measures of the run want.
+    /// Kinds of events that the measures of the run observe.
     pub wants: EventSet,
     /// Events that nodes have reported and measures have not received.
     pub reported: Vec<measure::Event<'static>>,
@@ -108,7 +108,7 @@ impl<C: Calendar> Core<C> {
         }
     }
 
-    /// Adds an event for the measures, if one of them wants it.
+    /// Adds an event if a measure of the run observes its kind.
     #[inline(always)]
     fn report(&mut self, event: measure::Event<'static>) {
         if self.wants.intersects(event.kind()) {

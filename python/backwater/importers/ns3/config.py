@@ -175,9 +175,9 @@ class Config:
         return f"{self.words.name}: {key} is missing{taken}"
 
     def need(self, *keys: str) -> None:
-        """Add an error for each of these keys that is missing. They have no usable default.
+        """Report each of these keys that is missing, because they have no usable default.
 
-        A missing key gets a value, so that the rest can be checked.
+        A missing key gets a placeholder, so that the other keys can be checked.
         """
         for key in keys:
             if self.values[key] is not REQUIRED:

@@ -29,7 +29,7 @@ class Dialect(StrEnum):
 
     @property
     def link_words(self) -> int:
-        """Number of words of a link."""
+        """Number of words in the line of a link."""
         return 4 if self is Dialect.FLOODGATE else 5
 
 

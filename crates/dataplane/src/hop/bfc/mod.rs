@@ -269,8 +269,7 @@ impl Bfc {
         }
     }
 
-    /// Sends a bitmap to the neighbour at each of these ports. It lists the neighbour's queues that
-    /// are paused.
+    /// Sends the neighbour at each of these ports a bitmap of its paused queues.
     // BFC-30, BFC-43
     fn send_bitmaps<S: Sink>(&mut self, cx: &mut Cx<'_, S>, ports: Range<u16>, bytes: u16) {
         let mut listed = std::mem::take(&mut self.listed);

@@ -29,7 +29,7 @@ pub struct IngressSample {
     pub peer: NodeId,
     /// The class of the dataplane.
     pub class: u8,
-    /// Its buffered bytes and threshold.
+    /// Buffered bytes and threshold of the ingress.
     pub level: Held,
 }
 
