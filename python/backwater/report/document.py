@@ -58,6 +58,12 @@ def document(
     )
 
 
+def with_code(text: str) -> str:
+    """Return a text as HTML; its parts between backticks become code."""
+    parts = html.escape(text).split("`")
+    return "".join(f"<code>{p}</code>" if odd % 2 else p for odd, p in enumerate(parts))
+
+
 def not_modelled(by_scheme: Mapping[str, Sequence[Sequence[str]]]) -> str:
     """Return the list of simplifications, from the sentences of each run by scheme.
 
@@ -66,8 +72,7 @@ def not_modelled(by_scheme: Mapping[str, Sequence[Sequence[str]]]) -> str:
     every = [run for runs in by_scheme.values() for run in runs]
     items = []
     for sentence in dict.fromkeys(sentence for run in every for sentence in run):
-        whole = html.escape(sentence).split("`")
-        text = "".join(f"<code>{p}</code>" if odd % 2 else p for odd, p in enumerate(whole))
+        text = with_code(sentence)
         names = [
             name if all(sentence in run for run in runs) else f"some runs of {name}"
             for name, runs in by_scheme.items()

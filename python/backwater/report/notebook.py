@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from itertools import groupby
 
+from backwater.report.document import with_code
 from backwater.results.columns import one_seed, rows_of, text, without_flows
 from backwater.results.results import Results
 
@@ -36,7 +37,7 @@ def table(results: Results) -> str:
             lines.append(f"<tr><td {_LEFT}>{html.escape(row.label)}</td>{cells}</tr>")
     lines.append("</tbody></table>")
     notes = (one_seed(summaries.values()), without_flows(summaries.values()))
-    lines += [f"<p>{html.escape(note)}</p>" for note in notes if note]
+    lines += [f"<p>{with_code(note)}</p>" for note in notes if note]
     for name, run in runs.items():
         lines += [_note(name, violation["message"]) for violation in run.summary["violations"]]
         lines += [_note(name, warning) for warning in run.summary["warnings"]]

@@ -15,7 +15,7 @@ from backwater.plots.charts import Table
 from backwater.plots.curves import styles, until
 from backwater.report import facts, network, workloads
 from backwater.report.charts import chart_html, table_html
-from backwater.report.document import document, header, not_modelled
+from backwater.report.document import document, header, not_modelled, with_code
 from backwater.results.columns import audit, one_seed, rows_of, text, without_flows
 from backwater.results.ranking import rank, sentence
 from backwater.results.results import Results
@@ -134,7 +134,7 @@ def _table(runs: Mapping[str, RunFiles]) -> str:
     by_row = " by-row" if len(runs) > 1 else ""
     how = "A click on the name of a row puts the schemes in its order. " if by_row else ""
     notes = (one_seed(summaries.values()), without_flows(summaries.values()))
-    beside = "".join(f"{html.escape(note)} " for note in notes if note)
+    beside = "".join(f"{with_code(note)} " for note in notes if note)
     return (
         '<section id="results"><h2>Results</h2>'
         '<div class="scroll" tabindex="0" role="region" aria-label="Results">'
