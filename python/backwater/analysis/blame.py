@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from backwater._base.lazy import pl
 from backwater.errors import InputError
 from backwater.results.columns import LONG_BYTES, SHORT_BYTES
-
-if TYPE_CHECKING:
-    import polars
-
-    from backwater.results.files import RunFiles
+from backwater.results.files import RunFiles
 
 RECORD = "record.blame={}"
 """The override with which a run records the breakdown."""
@@ -243,8 +240,6 @@ def recorded(run: RunFiles) -> RunFiles | None:
 
     Returns None if neither has one. The repetition counts only if its digest is equal.
     """
-    from backwater.results.files import RunFiles
-
     if is_recorded(run):
         return run
     path = again(run)
@@ -257,10 +252,8 @@ def words(part: str) -> str:
     return _WORDS[part]
 
 
-def with_class(flows: polars.DataFrame) -> polars.DataFrame:
+def with_class(flows: pl.DataFrame) -> pl.DataFrame:
     """Add the ``size_class`` of each flow, one of :data:`CLASSES`."""
-    import polars as pl
-
     return flows.with_columns(
         size_class=pl.when("incast")
         .then(pl.lit("incast"))
@@ -272,13 +265,11 @@ def with_class(flows: polars.DataFrame) -> polars.DataFrame:
     )
 
 
-def accounts(run: RunFiles) -> polars.DataFrame:
+def accounts(run: RunFiles) -> pl.DataFrame:
     """Return a row per measured flow: ``id``, ``size_class``, ``slowdown``, ``fct_ps``, and groups.
 
     The columns of :data:`GROUPS` are in picoseconds and add up to ``fct_ps``.
     """
-    import polars as pl
-
     require(run)
     flows = with_class(run.measured_flows(["id", "bytes", "incast", "slowdown"]))
     sums = {
@@ -288,15 +279,13 @@ def accounts(run: RunFiles) -> polars.DataFrame:
     return flows.join(table, on="id")
 
 
-def slow(run: RunFiles, percentile: float = 99) -> polars.DataFrame:
+def slow(run: RunFiles, percentile: float = 99) -> pl.DataFrame:
     """Return the mean delay breakdown of the slow flows of each class.
 
     There is one row per ``size_class`` with flows. A flow is slow if its slowdown is at or above
     this percentile of its class. ``flows`` is the number of slow flows. ``slowdown`` and ``fct_ps``
     are their means. The columns of :data:`GROUPS` are in picoseconds and add up to ``fct_ps``.
     """
-    import polars as pl
-
     table = accounts(run)
     bound = pl.col("slowdown").quantile(percentile / 100, "higher").over("size_class")
     found = (
@@ -343,8 +332,6 @@ def pick(
     flows, or among those of a ``size_class``. The result is the ``worst`` flows by slowdown (the
     slowest first), or the flow at a ``percentile``.
     """
-    import polars as pl
-
     require(run)
     if flow is not None:
         _check_number(run, flow)
@@ -368,8 +355,6 @@ def _check_number(run: RunFiles, flow: int) -> None:
 
     The message lists the numbers of flows, and commands that find a flow.
     """
-    import polars as pl
-
     number = pl.col("id")
     flows = run.select_flows([pl.col("source").cast(pl.String), number, "received_ps"])
     found = flows.filter(number == flow)["received_ps"].to_list()
@@ -391,7 +376,7 @@ def _check_number(run: RunFiles, flow: int) -> None:
     raise InputError("\n".join(lines))
 
 
-def _counts(measured: polars.DataFrame) -> str:
+def _counts(measured: pl.DataFrame) -> str:
     """Return a note with the number of flows of each class that has flows."""
     counts = dict(measured["size_class"].value_counts().iter_rows())
     there = ", ".join(f"{counts[one]:,} {one}" for one in CLASSES if one in counts)
@@ -400,8 +385,6 @@ def _counts(measured: polars.DataFrame) -> str:
 
 def explain(run: RunFiles, numbers: Sequence[int]) -> list[Explanation]:
     """Return the explanations of these flows."""
-    import polars as pl
-
     require(run)
     chosen = pl.col("flow").is_in(list(numbers))
     hops = run.table("blame_hops").filter(chosen)
@@ -432,8 +415,6 @@ def explain(run: RunFiles, numbers: Sequence[int]) -> list[Explanation]:
 
 def _names(run: RunFiles) -> tuple[dict[int, str], dict[tuple[int, int], str]]:
     """Return the names of nodes, and of ports by node and port number, as ``node -> peer``."""
-    import polars as pl
-
     ports = run.table("ports").select("node", "port", pl.col("name", "peer_name").cast(pl.String))
     name = dict(ports.select("node", "name").unique().iter_rows())
     return name, {(node, at): f"{own} -> {peer}" for node, at, own, peer in ports.iter_rows()}
@@ -443,8 +424,6 @@ def _losses(
     run: RunFiles, flow: int, name: dict[int, str], port: dict[tuple[int, int], str]
 ) -> tuple[Loss, ...] | None:
     """Return the losses of a flow; None if the run is older than the record of losses."""
-    import polars as pl
-
     if not (run.path / "blame_losses.parquet").exists():
         return None
     rows = run.table("blame_losses").filter(pl.col("flow") == flow)
@@ -461,7 +440,7 @@ def _losses(
 
 
 def _waits(
-    hops: polars.DataFrame,
+    hops: pl.DataFrame,
     flow: dict[str, Any],
     run: RunFiles,
     port: dict[tuple[int, int], str],
@@ -482,8 +461,6 @@ def _waits(
 
 def _incast(run: RunFiles, host: int, flow: dict[str, Any]) -> int:
     """Return the number of incast flows to a host that were in flight together with a flow."""
-    import polars as pl
-
     ends = pl.col("received_ps").fill_null(run.summary["end_ps"])
     meets = (pl.col("start_ps") < flow["received_ps"]) & (ends > flow["start_ps"])
     return run.table("flows").filter(pl.col("incast") & (pl.col("dst") == host) & meets).height

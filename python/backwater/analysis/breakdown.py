@@ -6,14 +6,10 @@ scenario. The terms are those of Floodgate's paper (`docs/breakdown.md`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from backwater import _core
+from backwater._base.lazy import np, pl
 from backwater.errors import RunError
-
-if TYPE_CHECKING:
-    import polars
-
-    from backwater.results.files import RunFiles
+from backwater.results.files import RunFiles
 
 CLASSES = ("incast", "victim-of-incast", "victim-of-pfc", "other")
 """Classes of flows. If several apply to a flow, it has the first one."""
@@ -24,8 +20,6 @@ ROLES = ("tor-up", "agg-up", "core", "agg-down", "tor-down")
 
 def levels(run: RunFiles) -> dict[int, int]:
     """Return the distance of each node from the nearest host. Hosts have 0."""
-    import polars as pl
-
     links = run.table("ports").select("node", "peer", pl.col("tier").cast(pl.String))
     near: dict[int, list[int]] = {}
     for node, peer, _ in links.iter_rows():
@@ -41,15 +35,13 @@ def levels(run: RunFiles) -> dict[int, int]:
     return level
 
 
-def port_roles(run: RunFiles) -> polars.DataFrame:
+def port_roles(run: RunFiles) -> pl.DataFrame:
     """Return a row per switch port: ``node``, ``port`` and ``role``.
 
     A ToR is a switch with hosts. Its ports to hosts are ``tor-down``, and all others are
     ``tor-up``. Ports of the switches farthest from the hosts are ``core``. Ports of switches in
     between are ``agg-up`` or ``agg-down``.
     """
-    import polars as pl
-
     level = levels(run)
     top = max(level.values())
     rows = run.table("ports").select("node", "port", "peer").iter_rows()
@@ -69,7 +61,7 @@ def _role(own: int, peer: int, top: int) -> str:
     return f"{tier}-down" if peer < own else f"{tier}-up"
 
 
-def flow_classes(run: RunFiles) -> polars.DataFrame:
+def flow_classes(run: RunFiles) -> pl.DataFrame:
     """Return a row per flow: ``id`` and ``flow_class``, one of :data:`CLASSES`.
 
     ``victim-of-incast``: the flow is not part of an incast, and its receiver is on the same ToR as
@@ -77,8 +69,6 @@ def flow_classes(run: RunFiles) -> polars.DataFrame:
     while the flow was in flight. If packets of a flow take several paths, no flow is a
     ``victim-of-pfc``.
     """
-    import polars as pl
-
     flows = run.table("flows").select(
         "id", "src", "dst", "incast", "start_ps", "received_ps", "finished"
     )
@@ -113,9 +103,6 @@ def held_flows(run: RunFiles) -> list[int]:
 
     A flow is in flight from its start to its last byte at the receiver, or to the end of the run.
     """
-    import numpy as np
-    import polars as pl
-
     pauses = run.table("pauses")
     paths = flow_paths(run) if pauses.height else None
     if paths is None:
@@ -138,17 +125,12 @@ def held_flows(run: RunFiles) -> list[int]:
     return sorted(held)
 
 
-def flow_paths(run: RunFiles) -> polars.DataFrame | None:
+def flow_paths(run: RunFiles) -> pl.DataFrame | None:
     """Return a row per flow and egress port, in path order: ``id``, ``node``, ``port``.
 
     The paths are computed from the scenario without a simulation. ``None`` is returned if packets
     of a flow take several paths.
     """
-    import numpy as np
-    import polars as pl
-
-    from backwater import _core
-
     found = _core.flow_paths(str(run.path / "resolved.toml"))
     if found is None:
         return None
@@ -167,13 +149,11 @@ def flow_paths(run: RunFiles) -> polars.DataFrame | None:
     )
 
 
-def by_class(run: RunFiles) -> polars.DataFrame:
+def by_class(run: RunFiles) -> pl.DataFrame:
     """Return the completion times of measured flows by class: number, mean and p99 in ps.
 
     As `run.fct` of the scenario defines, a time ends with the last byte or with its ACK.
     """
-    import polars as pl
-
     fct = pl.col("ended_ps") - pl.col("start_ps")
     table = run.measured_flows(["id", "start_ps", *run.flow_ends]).join(flow_classes(run), on="id")
     found = table.group_by("flow_class").agg(
@@ -186,14 +166,12 @@ def by_class(run: RunFiles) -> polars.DataFrame:
     return found.sort(order)
 
 
-def by_role(run: RunFiles) -> polars.DataFrame:
+def by_role(run: RunFiles) -> pl.DataFrame:
     """Return ports by role: ``role``, ``ports``, the fullest port in bytes, and mean waiting time.
 
     The waiting time is that of flows that are not part of an incast. It is present only if the run
     has ``[record] waiting``.
     """
-    import polars as pl
-
     roles = port_roles(run)
     ports = run.table("ports").join(roles, on=["node", "port"])
     found = ports.group_by("role").agg(ports=pl.len(), max_bytes=port_bytes(ports).max())
@@ -205,9 +183,7 @@ def by_role(run: RunFiles) -> polars.DataFrame:
     return found.sort(order)
 
 
-def port_bytes(ports: polars.DataFrame) -> polars.Expr:
+def port_bytes(ports: pl.DataFrame) -> pl.Expr:
     """Return the maximum number of bytes that waited for a port, in its queues and in VOQs."""
-    import polars as pl
-
     held = "max_port_bytes"
     return pl.col(held if held in ports.columns else "max_queue_bytes")

@@ -10,14 +10,13 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from backwater import workloads
+from backwater._base.lazy import pl
+from backwater.analysis import blame
 from backwater.errors import InputError
-
-if TYPE_CHECKING:
-    import polars
-
-    from backwater.results.files import RunFiles
+from backwater.results.files import RunFiles
 
 COLUMNS = (
     "flow",
@@ -55,14 +54,12 @@ def chosen(
     instance: int | None = None,
     group: str | None = None,
     kind: str | None = None,
-) -> polars.DataFrame:
+) -> pl.DataFrame:
     """Return the rows of collectives, filtered by workload, number, group and kind.
 
     ``group`` is the group's name, its number, or ``all`` for all ranks. Raises
     :class:`~backwater.errors.InputError` if no such collective has ended.
     """
-    import polars as pl
-
     table = run.table("collectives")
     if workload is not None:
         _require(run, workload)
@@ -98,12 +95,12 @@ _NAMED = 12
 
 def _kept(
     run: RunFiles,
-    table: polars.DataFrame,
-    wanted: polars.Expr | polars.Series,
+    table: pl.DataFrame,
+    wanted: pl.Expr | pl.Series,
     words: str,
     there_are: str,
     there: Iterable[str],
-) -> polars.DataFrame:
+) -> pl.DataFrame:
     kept = table.filter(wanted)
     if not kept.height:
         names = list(there) if table.height else []
@@ -113,10 +110,8 @@ def _kept(
     return kept
 
 
-def _of_group(table: polars.DataFrame, group: str) -> polars.Expr:
+def _of_group(table: pl.DataFrame, group: str) -> pl.Expr:
     """Return a filter for the collectives of a group, given by its name or number."""
-    import polars as pl
-
     if group == "all":
         return pl.col("group").is_null()
     if "group_name" in table.columns:
@@ -126,15 +121,13 @@ def _of_group(table: polars.DataFrame, group: str) -> polars.Expr:
     return pl.col("group") == int(group) if group.isdecimal() else pl.lit(False)
 
 
-def slowest_first(table: polars.DataFrame) -> polars.DataFrame:
+def slowest_first(table: pl.DataFrame) -> pl.DataFrame:
     """Return collectives sorted by duration, the longest first."""
-    import polars as pl
-
     took = pl.col("end_ps") - pl.col("start_ps")
     return table.sort(took, descending=True, maintain_order=True)
 
 
-def longest(table: polars.DataFrame) -> dict[str, Any] | None:
+def longest(table: pl.DataFrame) -> dict[str, Any] | None:
     """Return the row of the longest collective; None if the table is empty."""
     first = slowest_first(table).head(1)
     return first.row(0, named=True) if first.height else None
@@ -154,18 +147,16 @@ def group_words(collective: Mapping[str, Any]) -> str:
     return f"group {collective['group'] if name is None else name}"
 
 
-def messages(run: RunFiles, workload: str) -> polars.DataFrame:
+def messages(run: RunFiles, workload: str) -> pl.DataFrame:
     """Return the messages of a workload as flows, with the columns that critical paths need."""
-    import polars as pl
-
     about = ["id", "src", "dst", "bytes"]
     times = ["start_ps", "received_ps", "ideal_received_ps", "acked_ps"]
     return run.select_flows([*about, *times], pl.col("source") == workload)
 
 
 def critical_path(
-    run: RunFiles, collective: dict[str, Any], sent: polars.DataFrame | None = None
-) -> polars.DataFrame:
+    run: RunFiles, collective: dict[str, Any], sent: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """Return the messages on the critical path of a collective, first to last.
 
     The last message is the one that its last rank received. If the collective ended with an ACK, it
@@ -173,8 +164,6 @@ def critical_path(
     :func:`messages` of its workload, which saves time for many paths. Raises
     :class:`~backwater.errors.InputError` if the run has no such workload.
     """
-    import polars as pl
-
     last = run.table("ranks").filter(workload=collective["workload"], rank=collective["last_rank"])
     if not last.height:
         raise InputError(f"{run.path}: there is no workload {collective['workload']}")
@@ -220,14 +209,12 @@ def critical_path(
     return pl.DataFrame(path[::-1], schema=dict.fromkeys(COLUMNS, pl.Int64), orient="row")
 
 
-def latest(path: polars.DataFrame, count: int) -> polars.DataFrame:
+def latest(path: pl.DataFrame, count: int) -> pl.DataFrame:
     """Return the messages of a path with the largest delay, the largest first.
 
     ``late_ps`` is the duration beyond the duration without other traffic. At most ``count``
     messages are returned.
     """
-    import polars as pl
-
     late_ps = pl.col("took_ps").cast(pl.Int64) - pl.col("ideal_ps").cast(pl.Int64)
     by_delay = path.with_columns(late_ps=late_ps).sort(
         ["late_ps", "flow"], descending=[True, False]
@@ -242,14 +229,12 @@ def _declared(resolved: str, workload: str) -> dict[str, Any]:
     return next((found for found in workloads if found["name"] == workload), {})
 
 
-def _parts(run: RunFiles, collective: dict[str, Any]) -> polars.DataFrame:
+def _parts(run: RunFiles, collective: dict[str, Any]) -> pl.DataFrame:
     """Return the operations of ranks that form a collective, by its number in its group.
 
     Their kinds may differ if ranks count collectives in the order of their starts. If a file
     composes the collective of several operations, the first operation of each rank is returned.
     """
-    import polars as pl
-
     if collective.get("composed"):
         parts = run.table("operations").filter(
             (pl.col("workload") == collective["workload"])
@@ -264,7 +249,7 @@ def _parts(run: RunFiles, collective: dict[str, Any]) -> polars.DataFrame:
     )
 
 
-def links(run: RunFiles, sends: polars.DataFrame) -> polars.DataFrame:
+def links(run: RunFiles, sends: pl.DataFrame) -> pl.DataFrame:
     """Return where the messages of a path lost time, the largest loss first.
 
     There is one row per port and part of the delay breakdown. ``port`` is ``node -> peer``, and
@@ -273,10 +258,6 @@ def links(run: RunFiles, sends: polars.DataFrame) -> polars.DataFrame:
     out. Raises :class:`~backwater.errors.InputError` if the run has no breakdown (``[record]
     blame``).
     """
-    import polars as pl
-
-    from backwater.analysis import blame
-
     blame.require(run)
     return (
         run.table("blame_hops")
@@ -294,16 +275,14 @@ def links(run: RunFiles, sends: polars.DataFrame) -> polars.DataFrame:
     )
 
 
-def _ports(run: RunFiles) -> polars.DataFrame:
-    import polars as pl
-
+def _ports(run: RunFiles) -> pl.DataFrame:
     ends = [pl.col(end).cast(pl.String) for end in ("name", "peer_name")]
     return run.table("ports").select(
         "node", "port", pl.concat_str(ends, separator=" -> ").alias("port_name")
     )
 
 
-def shared(run: RunFiles, sends: polars.DataFrame) -> polars.DataFrame:
+def shared(run: RunFiles, sends: pl.DataFrame) -> pl.DataFrame:
     """Return the link of each message that it shared with most bytes of other flows.
 
     There is one row per message whose path met other flows: ``flow`` and ``port`` (``node ->
@@ -311,10 +290,6 @@ def shared(run: RunFiles, sends: polars.DataFrame) -> polars.DataFrame:
     ``bytes`` is the sum of their sizes. Links of hosts are included. The paths need ``[record]
     blame``.
     """
-    import polars as pl
-
-    from backwater.analysis import blame
-
     blame.require(run)
     numbers = sends["flow"].cast(pl.UInt32)
     paths = run.table("blame_hops").select("flow", "node", "port").unique()
@@ -341,7 +316,7 @@ def shared(run: RunFiles, sends: polars.DataFrame) -> polars.DataFrame:
     )
 
 
-def repeats(run: RunFiles, workload: str) -> polars.DataFrame | None:
+def repeats(run: RunFiles, workload: str) -> pl.DataFrame | None:
     """Return the times of a workload's repeats, or of the passes of its file.
 
     There is one row per ``repeat`` (from 0) in which at least one operation has ended.
@@ -354,8 +329,6 @@ def repeats(run: RunFiles, workload: str) -> polars.DataFrame | None:
     The number of repeats is ``repeats`` in the scenario, or ``passes`` in the ``source`` of the
     file. None is returned if there is one repeat, or if the number is unknown.
     """
-    import polars as pl
-
     lengths = _repeat_lengths(run, workload)
     if lengths is None:
         return None
@@ -376,7 +349,7 @@ def repeats(run: RunFiles, workload: str) -> polars.DataFrame | None:
     )
 
 
-def of_repeat(run: RunFiles, collectives: polars.DataFrame, repeat: int) -> polars.DataFrame:
+def of_repeat(run: RunFiles, collectives: pl.DataFrame, repeat: int) -> pl.DataFrame:
     """Return the given collectives that belong to one repeat of their workload, in their order."""
     numbered: set[tuple[str, int | None, int]] = set()
     composed: set[tuple[str, int | None]] = set()
@@ -411,18 +384,14 @@ def _repeat_lengths(run: RunFiles, workload: str) -> dict[int, int] | None:
     return {rank: number // count for rank, number in numbers.items()}
 
 
-def _with_repeats(operations: polars.DataFrame, lengths: Mapping[int, int]) -> polars.DataFrame:
+def _with_repeats(operations: pl.DataFrame, lengths: Mapping[int, int]) -> pl.DataFrame:
     """Add the column ``repeat`` to the operations of a workload."""
-    import polars as pl
-
     length = pl.col("rank").replace_strict(lengths, return_dtype=pl.UInt32)
     return operations.with_columns(repeat=pl.col("index") // length)
 
 
 def _passes(path: str | None) -> int | None:
     """Return how often ranks execute the operations of a file; None if this is unknown."""
-    from backwater import workloads
-
     if path is None:
         return None
     try:
@@ -432,7 +401,7 @@ def _passes(path: str | None) -> int | None:
     return passes if isinstance(passes, int) else None
 
 
-def steps(run: RunFiles, workload: str, repeat: int | None = None) -> polars.DataFrame:
+def steps(run: RunFiles, workload: str, repeat: int | None = None) -> pl.DataFrame:
     """Return the operations on the critical path of a workload, first to last.
 
     ``spent_ps`` of all rows adds up to the time from the workload's start to the last end. The time
@@ -443,8 +412,6 @@ def steps(run: RunFiles, workload: str, repeat: int | None = None) -> polars.Dat
     If ``repeat`` is given, only the operations of this repeat are returned. Raises
     :class:`~backwater.errors.InputError` if no operation of the workload or repeat has ended.
     """
-    import polars as pl
-
     mine = run.table("operations").filter(workload=workload)
     if not mine.height:
         raise InputError(f"{run.path}: no operation of a workload {workload} has ended")
@@ -480,10 +447,10 @@ def steps(run: RunFiles, workload: str, repeat: int | None = None) -> polars.Dat
 
 def _first(
     run: RunFiles,
-    mine: polars.DataFrame,
+    mine: pl.DataFrame,
     row: dict[str, Any],
     place: dict[tuple[int, int], int],
-    sent: polars.DataFrame,
+    sent: pl.DataFrame,
 ) -> dict[str, Any]:
     """Return the operation whose start begins the time that an operation accounts for."""
     if row["instance"] is not None:

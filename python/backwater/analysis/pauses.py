@@ -7,14 +7,11 @@ true`` there (``specs/spfc.md``).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from backwater._base.lazy import pl
 from backwater.errors import InputError
-
-if TYPE_CHECKING:
-    import polars
-
-    from backwater.results.files import RunFiles
+from backwater.results.files import RunFiles
 
 RECORD = "record.pauses.flows=true"
 """The override with which a run records both trees and victims."""
@@ -39,7 +36,7 @@ def has_victims(run: RunFiles) -> bool:
     return (run.path / "held_flows.parquet").exists()
 
 
-def rates(run: RunFiles, window: tuple[float, float] | None = None) -> polars.DataFrame:
+def rates(run: RunFiles, window: tuple[float, float] | None = None) -> pl.DataFrame:
     """Return a row per port that PFC paused: pauses, resumes and their rates, and the time paused.
 
     ``port`` is the paused sending port, such as ``h0->s0``. The node behind the arrow sent the
@@ -50,8 +47,6 @@ def rates(run: RunFiles, window: tuple[float, float] | None = None) -> polars.Da
     With a window in picoseconds only pauses that begin, and resumes that occur, in it count. Time
     outside the window does not count.
     """
-    import polars as pl
-
     low, high = window or (0.0, float(run.summary["end_ps"]))
     span_ms = max(high - low, 1.0) / 1e9
     within = [pl.col(c).cast(pl.Float64).is_between(low, high) for c in ("from_ps", "to_ps")]
@@ -98,15 +93,13 @@ class _Tree:
     depth: int = 0
 
 
-def trees(run: RunFiles) -> polars.DataFrame:
+def trees(run: RunFiles) -> pl.DataFrame:
     """Return a row per tree of pauses: its root, its depth, and the rate that it suppressed.
 
     The suppressed rate is the sum of the rates of ports that are paused at the same time. It is
     divided by the rates of all ports that send to switches. ``suppressed_peak`` is the maximum, and
     ``suppressed_mean`` is the mean from the first to the last moment.
     """
-    import polars as pl
-
     effects = _effects(run)
     found: dict[Held, _Tree] = {}
     roots: list[_Tree] = []
@@ -190,23 +183,19 @@ def _port_rates(run: RunFiles) -> dict[tuple[int, int], int]:
 
 def _capacity(run: RunFiles) -> int:
     """Return the sum of the rates of all ports that send to switches."""
-    import polars as pl
-
     hosts = run.summary["tiers"][0]
     return int(
         run.table("ports").filter(pl.col("peer_tier").cast(pl.String) != hosts)["rate_bps"].sum()
     )
 
 
-def victims(run: RunFiles) -> polars.DataFrame:
+def victims(run: RunFiles) -> pl.DataFrame:
     """Return a row per flow that was paused although it does not cross the congested port.
 
     ``held_ps`` is the paused time, and ``pauses`` is the number of pauses. ``congested_ports`` is
     the number of different ports that caused them. ``worst`` is the one that paused the flow
     longest.
     """
-    import polars as pl
-
     to = pl.col("root_name").cast(pl.String) + "->" + pl.col("root_peer_name").cast(pl.String)
     held = run.table("held_flows").filter("victim").with_columns(to.alias("root"))
     longest = pl.col("root").sort_by("held_ps", descending=True).first()

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
+from backwater._base.units import bytes_text, time_text
 from backwater.commands.common import Json, one_run
 from backwater.commands.declare import App, Argument
 
@@ -31,8 +32,6 @@ def breakdown(
 
 
 def _flow_lines(table: Any) -> list[str]:
-    from backwater._base.units import time_text
-
     if not table.height:
         return ["No flow finished within the measured time."]
     lines = [f"{'flows':<18}{'number':>8}{'mean FCT':>12}{'p99 FCT':>12}{'mean slowdown':>15}"]
@@ -44,8 +43,6 @@ def _flow_lines(table: Any) -> list[str]:
 
 
 def _port_lines(table: Any) -> list[str]:
-    from backwater._base.units import bytes_text, time_text
-
     waited = "mean_wait_ps" in table.columns
     lines = [f"{'ports':<18}{'number':>8}{'fullest':>12}" + f"{'mean wait':>12}" * waited]
     for row in table.iter_rows(named=True):

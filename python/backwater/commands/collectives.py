@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from backwater._base.lazy import pl
+from backwater._base.units import bytes_text, time_text
 from backwater.commands.common import Json, one_run, with_account
 from backwater.commands.declare import App, Argument, Option
 from backwater.errors import InputError
 
 if TYPE_CHECKING:
-    import polars
-
     from backwater.results.files import RunFiles
 
 
@@ -95,9 +95,7 @@ def collectives(
             print("\n".join(["", *_step_lines(run, name, repeat, limit)]))
 
 
-def _repeats(
-    run: RunFiles, names: list[str], repeat: int | None
-) -> dict[str, polars.DataFrame | None]:
+def _repeats(run: RunFiles, names: list[str], repeat: int | None) -> dict[str, pl.DataFrame | None]:
     """Return the times of the repeats of workloads, or of one repeat if its number is given."""
     from backwater.analysis import critical
 
@@ -117,7 +115,6 @@ def _repeats(
 
 
 def _line(row: dict[str, Any]) -> str:
-    from backwater._base.units import bytes_text, time_text
     from backwater.analysis.critical import group_words
 
     took = time_text(row["end_ps"] - row["start_ps"])
@@ -131,7 +128,6 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def _path_lines(run: RunFiles, collective: dict[str, Any], slowest: bool, limit: int) -> list[str]:
-    from backwater._base.units import bytes_text, time_text
     from backwater.analysis import blame, critical
 
     sends = critical.critical_path(run, collective)
@@ -166,8 +162,7 @@ def _path_lines(run: RunFiles, collective: dict[str, Any], slowest: bool, limit:
     )
 
 
-def _link_lines(links: polars.DataFrame, limit: int) -> list[str]:
-    from backwater._base.units import time_text
+def _link_lines(links: pl.DataFrame, limit: int) -> list[str]:
     from backwater.analysis.blame import words
 
     if not links.height:
@@ -190,9 +185,7 @@ def _unrecorded(run: RunFiles) -> list[str]:
     ]
 
 
-def _repeat_lines(workload: str, times: polars.DataFrame, limit: int) -> list[str]:
-    from backwater._base.units import time_text
-
+def _repeat_lines(workload: str, times: pl.DataFrame, limit: int) -> list[str]:
     lines = [f"Repeats of workload {workload}, each from the end of the one before:"]
     for row in times.head(limit).to_dicts():
         over = "" if row["whole"] else f"; not over, {row['operations']:,} operations have ended"
@@ -206,7 +199,6 @@ def _repeat_lines(workload: str, times: polars.DataFrame, limit: int) -> list[st
 
 
 def _step_lines(run: RunFiles, workload: str, repeat: int | None, limit: int) -> list[str]:
-    from backwater._base.units import bytes_text, time_text
     from backwater.analysis import critical
 
     steps = critical.steps(run, workload, repeat)

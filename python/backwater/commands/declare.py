@@ -11,6 +11,7 @@ when its command is called, so that the list of all commands is printed quickly.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 import types
@@ -160,8 +161,6 @@ class App(click.Group):
 
     def hint(self, ctx: click.Context, name: str) -> str:
         """Return a hint for a user who typed an unknown command; empty if there is none."""
-        import difflib
-
         names = self.list_commands(ctx)
         if near := difflib.get_close_matches(name, names, 1):
             return f"Did you mean '{near[0]}'?"

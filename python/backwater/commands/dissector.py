@@ -9,6 +9,8 @@ from typing import Annotated
 
 from backwater.commands.common import Json, say
 from backwater.commands.declare import App, Option
+from backwater.errors import RunError
+from backwater.wireshark import DISSECTOR
 
 
 def register(app: App) -> None:
@@ -23,9 +25,6 @@ def dissector(
     as_json: Json = False,
 ) -> None:
     """Print the path of the dissector with which Wireshark reads the frames of docs/wire.md."""
-    from backwater.errors import RunError
-    from backwater.wireshark import DISSECTOR
-
     path = Path(DISSECTOR)
     if out is not None:
         try:

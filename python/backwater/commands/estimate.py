@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from backwater._base.units import bytes_text, time_text
 from backwater.commands.common import Json, say
 from backwater.commands.declare import App, Argument, Option
 from backwater.commands.kinds import Kind, expecting
@@ -83,8 +84,6 @@ def _given(workload: Path, networks: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _lines(found: Estimate) -> list[str]:
-    from backwater._base.units import bytes_text, time_text
-
     summary = found.summary
     ends, computing = summary["rank_end_ps"], summary["rank_computing_ps"]
     exposed = [end - busy for end, busy in zip(ends, computing, strict=True)]

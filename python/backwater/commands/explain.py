@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from backwater._base.units import bytes_text, number_text, time_text
 from backwater.commands.common import (
     BAD_INPUT,
     Json,
@@ -90,7 +91,6 @@ def explain(
 
 
 def _lines(one: Explanation) -> list[str]:
-    from backwater._base.units import bytes_text, number_text, time_text
     from backwater.analysis.blame import LEAST
 
     width = max(shutil.get_terminal_size((100, 0)).columns, 60)
@@ -155,7 +155,6 @@ def _compare(runs: Mapping[str, RunFiles], percentile: float, as_json: bool) -> 
 
 
 def _slow_lines(classes: Slow, percentile: float) -> list[str]:
-    from backwater._base.units import number_text, time_text
     from backwater.analysis.blame import GROUPS, LEAST
 
     def line(label: str, cells: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
+from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from shlex import quote
@@ -72,8 +73,6 @@ def expecting(*kinds: Kind) -> Callable[[Path], None]:
 
 def _missing(path: Path, kinds: Sequence[Kind]) -> str:
     """Return the error for a missing file, with a similar name if there is one."""
-    from difflib import get_close_matches
-
     endings = {".toml", ".parquet"} if Kind.WORKLOAD in kinds else {".toml"}
     try:
         there = {one.stem: one for one in path.parent.iterdir() if one.suffix in endings}

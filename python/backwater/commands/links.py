@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from backwater._base.units import time_text
 from backwater.commands.common import Json, Overrides, Profile, Scenario, Scheme, Seed, chosen
 from backwater.commands.declare import App
 
@@ -39,8 +40,6 @@ def link_lines(epochs: list[dict[str, Any]]) -> list[str]:
 
 
 def _lines(epoch: dict[str, Any]) -> list[str]:
-    from backwater._base.units import time_text
-
     down, cut_off, circle = epoch["down"], epoch["cut_off"], epoch["circle"]
     since = f"from {time_text(epoch['at_ps'])} on" if epoch["at_ps"] else "from the start"
     later = epoch["routes_ps"] > epoch["at_ps"]

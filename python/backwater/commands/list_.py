@@ -6,6 +6,7 @@ import json
 from enum import StrEnum
 from typing import Annotated, Any
 
+from backwater._base.units import bytes_text
 from backwater.commands.common import Json
 from backwater.commands.declare import App, Argument
 
@@ -43,7 +44,5 @@ def list_(
 def _described(entry: dict[str, Any]) -> str:
     if "mean_bytes" not in entry:
         return str(entry["summary"])
-    from backwater._base.units import bytes_text
-
     sizes = (f"{part} {bytes_text(entry[f'{part}_bytes'])}" for part in ("mean", "median", "max"))
     return ", ".join(sizes)

@@ -24,6 +24,7 @@ from backwater.commands.common import (
 )
 from backwater.commands.declare import App, BadParameter, Option
 from backwater.commands.outcome import end, watch
+from backwater.errors import Interrupted, RunError
 
 if TYPE_CHECKING:
     from backwater.results.results import Results
@@ -94,7 +95,6 @@ def _run(
     listener: Listener,
 ) -> Results:
     """Run the scenario with each scheme, one after the other, in this process."""
-    from backwater.errors import Interrupted
     from backwater.results.results import Results
     from backwater.running.run import write_list_of_directories
     from backwater.running.single import default_out, run_one
@@ -125,7 +125,6 @@ def _run(
 def _enter() -> None:
     """Move this process into a user namespace. No thread may have started before."""
     from backwater import _core
-    from backwater.errors import RunError
 
     if sys.platform != "linux":
         raise RunError("runs on real frames need Linux: its network namespaces and raw sockets")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from backwater._base.units import bytes_text, time_text
 from backwater.commands.common import Json, one_run
 from backwater.commands.declare import App, Argument, Option
 
@@ -65,8 +66,6 @@ def _some(found: int, top: int) -> str:
 
 
 def _port_lines(table: Any, top: int) -> list[str]:
-    from backwater._base.units import time_text
-
     if not table.height:
         return ["PFC paused no port."]
     total = int(table["pauses"].sum())
@@ -87,8 +86,6 @@ def _port_lines(table: Any, top: int) -> list[str]:
 
 
 def _tree_lines(table: Any, top: int) -> list[str]:
-    from backwater._base.units import time_text
-
     if not table.height:
         return ["No tree of pauses."]
     depths = table["depth"].value_counts(sort=False).sort("depth")
@@ -109,8 +106,6 @@ def _tree_lines(table: Any, top: int) -> list[str]:
 
 
 def _victim_lines(table: Any, top: int) -> list[str]:
-    from backwater._base.units import bytes_text, time_text
-
     if not table.height:
         return ["No victim flow."]
     lines = [f"{table.height} victim flows{_some(table.height, top)}:"]

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from backwater._base.units import bytes_text
 from backwater.commands.common import (
     Jobs,
     Json,
@@ -112,8 +113,6 @@ def _reason(reason: Reason) -> dict[str, Any]:
 
 
 def _value(value: float, unit: str) -> str:
-    from backwater._base.units import bytes_text
-
     return bytes_text(value) if unit == "B" else f"{value:g}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
+from backwater._base.units import bytes_text, time_text
 from backwater.commands.common import Json, Overrides, Profile, Scenario, Scheme, Seed, chosen
 from backwater.commands.declare import App, Option
 
@@ -75,8 +76,6 @@ _NAMES = {"bfc": "BFC", "floodgate": "Floodgate", "spfc": "SPFC", "hpcc": "HPCC"
 # BFC-54, FG-64, SPFC-45, HPCC-40: state of a switch as counters, registers and bits
 def _system_lines(systems: dict[str, Any]) -> list[str]:
     """Describe the state of each system, averaged over the ports of each kind of switch."""
-    from backwater._base.units import bytes_text
-
     widths = (10, 16, 16, 6, 11, 11, 13)
     rows, problems = [["system", "scheme", "switch", "ports", "counters", "registers", "bits"]], []
     for system, found in systems.items():
@@ -111,8 +110,6 @@ def _system_lines(systems: dict[str, Any]) -> list[str]:
 
 
 def _switch_lines(s: dict[str, Any], limit: float) -> list[str]:
-    from backwater._base.units import bytes_text, time_text
-
     thresholds = ", ".join(
         f"{bytes_text(t['bytes'])} at {t['rate_bps'] / 1e9:g} Gbps" for t in s["thresholds"]
     )
@@ -142,8 +139,6 @@ def floodgate_lines(cost: dict[str, Any]) -> list[str]:
 
 
 def _floodgate_switch_lines(s: dict[str, Any]) -> list[str]:
-    from backwater._base.units import bytes_text
-
     alike = f" (and {s['count'] - 1} like it)" if s["count"] > 1 else ""
     return [
         f"{s['name']}{alike}: {s['host_ports']} ports to hosts, {s['switch_ports']} to switches",

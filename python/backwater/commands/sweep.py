@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from backwater._base.units import duration_text
 from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Json, Out, Threads, say, shown
 from backwater.commands.declare import App, Argument, BadParameter, Exit, Option
 from backwater.commands.kinds import Kind, expecting
@@ -106,8 +107,6 @@ def sweep(
 
 
 def _print_plan(plan: Plan, as_json: bool) -> None:
-    from backwater._base.units import duration_text
-
     if as_json:
         about = {
             "runs": plan.runs,

@@ -6,15 +6,11 @@ import os
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from backwater.results.columns import one_seed, rows_of, text, without_flows
-
-if TYPE_CHECKING:
-    from backwater.results.files import RunFiles
-    from backwater.results.ranking import Ranking
-    from backwater.results.results import Results
-
+from backwater.results.files import RunFiles
+from backwater.results.ranking import Ranking, rank, sentence
+from backwater.results.results import Results
 
 MOST = 6
 """Maximum number of runs of several directories that have a column each."""
@@ -33,8 +29,6 @@ def print_results(
 
     Few results of several directories have both.
     """
-    from backwater.results.ranking import rank, sentence
-
     asked = minimize is not None or maximize is not None or bool(subject_to)
     alone = not results.keys and len(results.seeds) == 1
     together = results.keys == ["results"] and len(results.points) <= MOST

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
+from backwater._base.units import time_text
 from backwater.commands.common import Json, one_run, say
 from backwater.commands.declare import App, Argument, BadParameter, Option
 
@@ -48,7 +49,6 @@ def timeline(
     as_json: Json = False,
 ) -> None:
     """Write flows, pauses, buffers and ranks over time as a trace that ui.perfetto.dev opens."""
-    from backwater._base.units import time_text
     from backwater.report import timeline as traces
 
     run = one_run(path)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from backwater import __version__
 from backwater._base.files import write_whole
 from backwater._base.toml_text import names, one_line, quoted, time
 from backwater.errors import RunError, ScenarioError
@@ -30,7 +31,8 @@ from backwater.importers.msccl import operations as msccl_operations
 from backwater.importers.networks import Network
 from backwater.importers.simai import operations as simai_operations
 from backwater.importers.simai import workload as simai
-from backwater.workloads import Workload
+from backwater.scenario import Scenario
+from backwater.workloads import Workload, estimates
 
 DEFAULT_BYTES = 1 << 20
 """Default size of the data of a collective: 1 MiB."""
@@ -76,8 +78,6 @@ class Imported:
 
     def scenario(self, name: str, file: str) -> str:
         """Return the scenario, which refers to the file of operations or flows."""
-        from backwater import __version__
-
         source = one_line(self.source.name)
         parts = [
             [
@@ -298,9 +298,6 @@ def write(imported: Imported, out: Path, force: bool = False) -> list[str]:
     Both files are written only if the scenario is valid. If the import fails, existing files remain
     unchanged.
     """
-    from backwater.scenario import Scenario
-    from backwater.workloads import estimates
-
     imported.findings.stop_if_wrong()
     if not force:
         refuse_foreign(out)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from backwater import workloads
 from backwater._base.files import write_whole
+from backwater._base.lazy import pl
 from backwater.errors import InputError, RunError
-
-if TYPE_CHECKING:
-    import polars
-
-    from backwater.results.files import RunFiles
+from backwater.results.files import RunFiles
 
 _TIMES = ("ready", "start", "end")
 
@@ -24,8 +21,6 @@ def export_operations(run: RunFiles, out: Path, force: bool = False) -> int:
     name of the operation in the imported file, such as the label of a GOAL schedule. Raises
     ``RunError`` if the run has no workload, or if the file exists and ``force`` is not set.
     """
-    import polars as pl
-
     if out.exists() and not force:
         raise RunError(f"{out}: exists; choose another name, or use --force")
     try:
@@ -42,12 +37,8 @@ def export_operations(run: RunFiles, out: Path, force: bool = False) -> int:
     return table.height
 
 
-def _names(run: RunFiles) -> polars.DataFrame:
+def _names(run: RunFiles) -> pl.DataFrame:
     """Return the names of operations from the files of the workloads, if these exist."""
-    import polars as pl
-
-    from backwater import workloads
-
     found = [
         pl.DataFrame(
             schema={"workload": pl.String, "rank": pl.UInt32, "index": pl.UInt32, "name": pl.String}

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from backwater.results.files import RunFiles
+from backwater._base.lazy import pl
+from backwater.results.files import RunFiles
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Runs = Mapping[str, "RunFiles"]
+Runs = Mapping[str, RunFiles]
 
 _UNTIL = {"received": "to its last byte at the receiver", "acked": "until its last ACK is back"}
 
@@ -240,8 +240,6 @@ def active_flows(run: RunFiles) -> tuple[Array, Array]:
 
     It covers all switch ports and all probes.
     """
-    import polars as pl
-
     hosts = run.summary["tiers"][0]
     rows = (
         run.table("active")
@@ -261,8 +259,6 @@ def buffer_samples(runs: Runs) -> dict[str, dict[str, Array]]:
 
     It covers all probes of the measured time. Tiers without such probes are left out.
     """
-    import polars as pl
-
     found = {
         name: {
             str(tier): table["used_bytes"].to_numpy()

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from backwater._base.lazy import pl
 from backwater._base.units import bytes_text
+from backwater.analysis.blame import COLOURS, GROUPS, is_recorded, named, slow_by_class
 from backwater.plots import curves
 from backwater.plots.charts import Axis, Chart, Line, Panel, Table, View
 from backwater.plots.curves import STATISTICS, Array, Runs
 from backwater.results.columns import LONG_BYTES, SHORT_BYTES
-
-if TYPE_CHECKING:
-    import polars
-
-    from backwater.results.files import RunFiles
+from backwater.results.files import RunFiles
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -42,8 +41,6 @@ class Flows:
     """
 
     def __init__(self, run: RunFiles, step_ps: int) -> None:
-        import polars as pl
-
         # Single precision has seven digits, which is enough for a page and halves the time of
         # sorting.
         self.until = run.fct_until
@@ -71,14 +68,12 @@ class Flows:
             self.slowest = slow.head(SLOWEST).to_dicts()
 
 
-def _measured(run: RunFiles, flows: polars.DataFrame, of: str | polars.Expr) -> polars.DataFrame:
-    import polars as pl
-
+def _measured(run: RunFiles, flows: pl.DataFrame, of: str | pl.Expr) -> pl.DataFrame:
     first = run.summary["measure_from_ps"]
     return flows.filter(pl.col("finished") & (pl.col("start_ps") >= first), of)
 
 
-def _in_flight(run: RunFiles, flows: polars.DataFrame, step_ps: int) -> Array:
+def _in_flight(run: RunFiles, flows: pl.DataFrame, step_ps: int) -> Array:
     steps = _steps(run, step_ps)
 
     def after_steps(times: Array) -> Array:
@@ -116,8 +111,6 @@ def _steps(run: RunFiles, step_ps: int) -> int:
 
 def _at_once(work: Callable[[_In], _Out], items: Mapping[str, _In]) -> dict[str, _Out]:
     """Apply a function to two items at a time. More items would need too much memory."""
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(items, pool.map(work, items.values()), strict=True))
 
@@ -308,8 +301,6 @@ _Course = tuple[Axis, Array, Array]
 
 def _courses(run: RunFiles, in_flight: Array, step_ps: int) -> dict[str, _Course]:
     """Return the quantities over time of a run, in steps of this length."""
-    import polars as pl
-
     steps = _steps(run, step_ps)
     ends_ms = np.arange(1, steps + 1) * step_ps / 1e9
     found: dict[str, _Course] = {"flows under way": (Axis("flows", start=0), ends_ms, in_flight)}
@@ -385,8 +376,6 @@ def active(runs: Runs) -> Chart:
 
 def blame(runs: Runs, percentile: float = 99) -> Chart:
     """Plot the mean delay breakdown of the slow flows of each class, from this percentile on."""
-    from backwater.analysis.blame import GROUPS, is_recorded, named, slow_by_class
-
     recorded = {name: run for name, run in runs.items() if is_recorded(run)}
     found = slow_by_class(recorded, percentile)
     parts = named(found)
@@ -419,8 +408,6 @@ def blame(runs: Runs, percentile: float = 99) -> Chart:
 
 def _spent(title: str, rows: Mapping[str, Mapping[str, float]], named: Sequence[str]) -> Panel:
     """Stack the delay breakdown of the slow flows of a class: named parts, and the rest."""
-    from backwater.analysis.blame import COLOURS
-
     places = list(range(len(rows)))
     us = {group: np.array([row[group] / 1e6 for row in rows.values()]) for group in COLOURS}
     lines = [Line(group, places, us[group], colour=COLOURS[group]) for group in named]

@@ -10,16 +10,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from backwater._base.lazy import pl
+from backwater.errors import RunError
 from backwater.plots.curves import Array, divided, in_order
-
-if TYPE_CHECKING:
-    import polars
-
-    from backwater.results.files import RunFiles
+from backwater.results.files import RunFiles
 
 FRAMES = 160
 """Maximum number of frames of a run."""
@@ -100,8 +98,6 @@ def lay_out(run: RunFiles) -> Layout | None:
     ports = run.table("ports")
     tiers = list(run.summary["tiers"])
     if ports.height > PORTS:
-        import polars as pl
-
         hosts = tiers.pop(0)
         ports = ports.filter(
             (pl.col("tier").cast(pl.String) != hosts)
@@ -196,14 +192,12 @@ def _pauses(run: RunFiles, layout: Layout, frames: int, frame_ps: int) -> dict[s
 
 
 def _roots(
-    run: RunFiles, pauses: polars.DataFrame, known: Array
+    run: RunFiles, pauses: pl.DataFrame, known: Array
 ) -> tuple[Array | None, list[tuple[str, str]]]:
     """Return the index of the congested root port of each pause, and the names of these ports.
 
     Indices start at 1. The index is 0 if the root is unknown.
     """
-    from backwater.errors import RunError
-
     try:
         causes = run.table("pause_causes")
     except RunError:
@@ -233,7 +227,7 @@ def _places(nodes: Array, place: Mapping[int, int]) -> Array:
     return found
 
 
-def _port_places(table: polars.DataFrame, layout: Layout) -> Array:
+def _port_places(table: pl.DataFrame, layout: Layout) -> Array:
     """Return the index of the link of each row, by its ``node`` and ``port``, or -1."""
     keys = zip(table["node"].to_list(), table["port"].to_list(), strict=True)
     return np.array([layout.ports.get(key, -1) for key in keys], dtype=int)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater._base.units import bytes_text, time_text
 from backwater.analysis.pauses import has_trees
@@ -17,11 +17,9 @@ from backwater.report import facts, network, workloads
 from backwater.report.charts import chart_html, table_html
 from backwater.report.document import document, header, not_modelled, with_code
 from backwater.results.columns import audit, one_seed, rows_of, text, without_flows
+from backwater.results.files import RunFiles
 from backwater.results.ranking import rank, sentence
 from backwater.results.results import Results
-
-if TYPE_CHECKING:
-    from backwater.results.files import RunFiles
 
 PORTS = 10
 """Number of ports of each scheme that the page lists, by each of two measures."""

@@ -18,17 +18,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater._base.files import whole
+from backwater._base.lazy import pl
 from backwater._base.units import bytes_text, time_text
 from backwater.analysis.critical import group_words
 from backwater.errors import InputError
-
-if TYPE_CHECKING:
-    import polars
-
-    from backwater.results.files import RunFiles
+from backwater.results.files import RunFiles
 
 LIMIT = 500_000
 """Default limit for the number of events. Perfetto opens such a trace within seconds."""
@@ -59,9 +56,9 @@ class Written:
 class _Part:
     """A table whose rows begin at a time, and the function that turns them into events."""
 
-    table: polars.DataFrame
+    table: pl.DataFrame
     begin: str
-    events: Callable[[polars.DataFrame], Iterator[Event]]
+    events: Callable[[pl.DataFrame], Iterator[Event]]
 
 
 def write(
@@ -104,16 +101,12 @@ def write(
 
 
 def _within(part: _Part, low: int, high: int) -> _Part:
-    import polars as pl
-
     begin = pl.col(part.begin)
     return _Part(part.table.filter((begin >= low) & (begin < high)), part.begin, part.events)
 
 
 def _cut(parts: list[_Part], limit: int) -> int | None:
     """Return the time from which events exceed the limit; None if all fit."""
-    import polars as pl
-
     if sum(part.table.height for part in parts) <= limit:
         return None
     begins = pl.concat([part.table[part.begin].cast(pl.UInt64) for part in parts]).sort()
@@ -219,8 +212,6 @@ def _parts(run: RunFiles, tracks: _Tracks) -> Iterator[_Part]:
 
 def _empty() -> _Part:
     """Return an empty part for a table that was not recorded."""
-    import polars as pl
-
     return _Part(pl.DataFrame(schema={"at_ps": pl.UInt64}), "at_ps", lambda _: iter(()))
 
 
@@ -230,7 +221,7 @@ def _flows(run: RunFiles, tracks: _Tracks) -> _Part:
         zip(run.table("ports")["node"].to_list(), run.table("ports")["name"].to_list(), strict=True)
     )
 
-    def events(table: polars.DataFrame) -> Iterator[Event]:
+    def events(table: pl.DataFrame) -> Iterator[Event]:
         lanes: dict[int, _Lanes] = {}
         for row in table.sort("start_ps", "id").iter_rows(named=True):
             begin, end = row["start_ps"], row["received_ps"]
@@ -269,7 +260,7 @@ def _pauses(run: RunFiles, tracks: _Tracks) -> _Part:
         )
         table = table.join(causes, on=keys, how="left", maintain_order="left")
 
-    def events(table: polars.DataFrame) -> Iterator[Event]:
+    def events(table: pl.DataFrame) -> Iterator[Event]:
         for row in table.iter_rows(named=True):
             name, peer = ports[row["node"], row["port"]]
             pid = tracks.process(row["node"] + 1, name)
@@ -286,15 +277,13 @@ def _pauses(run: RunFiles, tracks: _Tracks) -> _Part:
 
 
 def _buffers(run: RunFiles, tracks: _Tracks) -> _Part:
-    import polars as pl
-
     table = run.table("queues").sort("node", "at_ps")
     # A value holds until the next one. Several probes of an empty network share a row.
     changed = (pl.col("used_bytes") != pl.col("used_bytes").shift(1).over("node")).fill_null(True)
     table = table.filter(changed)
     began = "from_ps" if "from_ps" in table.columns else "at_ps"
 
-    def events(table: polars.DataFrame) -> Iterator[Event]:
+    def events(table: pl.DataFrame) -> Iterator[Event]:
         for row in table.iter_rows(named=True):
             pid = tracks.process(row["node"] + 1, row["name"])
             yield _counter(pid, "buffer", row[began], row["used_bytes"])
@@ -305,7 +294,7 @@ def _buffers(run: RunFiles, tracks: _Tracks) -> _Part:
 def _queues(run: RunFiles, tracks: _Tracks) -> _Part:
     """Return the queues of ports, if they were recorded."""
 
-    def events(table: polars.DataFrame) -> Iterator[Event]:
+    def events(table: pl.DataFrame) -> Iterator[Event]:
         for row in table.iter_rows(named=True):
             pid = tracks.process(row["node"] + 1, row["name"])
             yield _counter(pid, f"queue → {row['peer_name']}", row["at_ps"], row["bytes"])
@@ -317,9 +306,8 @@ def _queues(run: RunFiles, tracks: _Tracks) -> _Part:
 
 def _utilisation(run: RunFiles, tracks: _Tracks) -> _Part:
     """Return the utilisation of links, if it was recorded. Intervals without a row are idle."""
-    import polars as pl
 
-    def events(table: polars.DataFrame) -> Iterator[Event]:
+    def events(table: pl.DataFrame) -> Iterator[Event]:
         for row in table.iter_rows(named=True):
             pid = tracks.process(row["node"] + 1, row["name"])
             name = f"link → {row['peer_name']}"
@@ -342,7 +330,7 @@ def _operations(run: RunFiles, tracks: _Tracks, name: str) -> _Part:
     path = run.path / f"{name}.parquet"
     owner, first = ("rank", _RANKS) if name == "operations" else ("group", _COLLECTIVES)
 
-    def events(table: polars.DataFrame) -> Iterator[Event]:
+    def events(table: pl.DataFrame) -> Iterator[Event]:
         lanes: dict[tuple[int, int], _Lanes] = {}
         workloads: dict[str, int] = {}
         for row in table.sort("start_ps", maintain_order=True).iter_rows(named=True):

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from backwater._base.lazy import pl
 from backwater._base.units import bytes_text, time_text
-from backwater.analysis import critical
+from backwater.analysis import blame, critical
 from backwater.plots.charts import Axis, Chart, Line, Panel, Table, View
 from backwater.plots.curves import Array, Runs, divided
-
-if TYPE_CHECKING:
-    import polars
-
-    from backwater.results.files import RunFiles
+from backwater.results.files import RunFiles
 
 LANES = 64
 """Maximum number of ranks of a workload that a timeline shows."""
@@ -128,14 +125,12 @@ def _row(scheme: str, rank: Mapping[str, Any]) -> list[str]:
     return [scheme, rank["workload"], str(rank["rank"]), str(rank["host"]), *spent, ended]
 
 
-def chosen(run: RunFiles, workload: str) -> polars.DataFrame:
+def chosen(run: RunFiles, workload: str) -> pl.DataFrame:
     """Return the ranks of a workload that a timeline shows.
 
     These are all ranks, or those that ended last and evenly spaced others. A rank that has not
     ended counts as later than all ranks that have ended.
     """
-    import polars as pl
-
     mine = run.table("ranks").filter(workload=workload).sort("rank")
     if mine.height <= LANES:
         return mine
@@ -146,11 +141,9 @@ def chosen(run: RunFiles, workload: str) -> polars.DataFrame:
 
 
 def _states(
-    run: RunFiles, workload: str, shown: polars.DataFrame
+    run: RunFiles, workload: str, shown: pl.DataFrame
 ) -> Iterator[tuple[Array, Array, Array, list[str]]]:
     """Yield lanes, begins, ends and texts of the intervals of each of :data:`STATES`."""
-    import polars as pl
-
     lanes = shown.select("rank", lane=pl.int_range(pl.len()))
     done = (
         run.table("operations")
@@ -182,10 +175,8 @@ def _states(
         yield stretches.lane, stretches.start_ps, stretches.end_ps, took
 
 
-def merged(operations: polars.DataFrame) -> Stretches:
+def merged(operations: pl.DataFrame) -> Stretches:
     """Return the intervals that operations cover, by lane. Overlapping intervals are merged."""
-    import polars as pl
-
     latest = pl.col("end_ps").cum_max().shift(1).over("lane")
     table = (
         operations.filter(pl.col("end_ps") > pl.col("start_ps"))
@@ -243,7 +234,7 @@ def in_slices(
 
 
 def _last_of(
-    messages: polars.DataFrame,
+    messages: pl.DataFrame,
     stretches: Stretches,
     names: Mapping[int, str],
     wholes: Mapping[int, str],
@@ -293,8 +284,6 @@ def _group_names(run: RunFiles, workload: str) -> dict[int, str]:
 
 def _wholes(run: RunFiles, workload: str) -> dict[int, str]:
     """Return the labels of collectives that consist of operations of a workload's file."""
-    import polars as pl
-
     table = run.table("collectives").filter(pl.col("workload").cast(pl.String) == workload)
     if "composed" not in table.columns:
         return {}
@@ -378,13 +367,11 @@ def _gbps(bps: float | None) -> float | None:
     return None if bps is None else bps / 1e9
 
 
-def _by_group(run: RunFiles, with_names: bool) -> polars.DataFrame:
+def _by_group(run: RunFiles, with_names: bool) -> pl.DataFrame:
     """Return collectives grouped by workload, kind, group and size, the longest total time first.
 
     ``collective`` is the label in the report: the kind, after the workload's name if required.
     """
-    import polars as pl
-
     table = run.table("collectives").with_columns(pl.col("workload").cast(pl.String))
     # Runs of earlier versions lack these columns.
     for column, kind in (("bound_bps", pl.Float64), ("group_name", pl.String)):
@@ -406,10 +393,8 @@ def _by_group(run: RunFiles, with_names: bool) -> polars.DataFrame:
     )
 
 
-def _by_family(groups: polars.DataFrame) -> dict[str, dict[str, Any]]:
+def _by_family(groups: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """Merge groups whose names differ only in a number at the end; keys are their labels."""
-    import polars as pl
-
     name = pl.col("group_name").fill_null("").str.replace(r"[-_ ]?\d+$", "")
     family = (
         pl.when(pl.col("group").is_null())
@@ -483,8 +468,6 @@ class Late:
 
 def late(runs: Runs) -> Late | None:
     """Explain the slowest collectives of runs; return None if no collective has ended."""
-    from backwater.analysis import blame
-
     collectives, links, sends, unrecorded = [], [], [], []
     for name, run in runs.items():
         if not has_ranks(run):
@@ -521,13 +504,13 @@ def late(runs: Runs) -> Late | None:
     )
 
 
-def _critical_paths(run: RunFiles) -> list[tuple[dict[str, Any], polars.DataFrame]]:
+def _critical_paths(run: RunFiles) -> list[tuple[dict[str, Any], pl.DataFrame]]:
     number = LATE if run.summary["flows"]["started"] < MANY else 1
     slowest = critical.slowest_first(run.table("collectives")).head(number)
     return [(row, critical.critical_path(run, row)) for row in slowest.to_dicts()]
 
 
-def _late_cells(row: Mapping[str, Any], path: polars.DataFrame) -> list[str]:
+def _late_cells(row: Mapping[str, Any], path: pl.DataFrame) -> list[str]:
     spent = (time_text(sum(path[name].to_list())) for name in ("took_ps", "ideal_ps", "before_ps"))
     return [
         f"{row['kind']} {row['instance']}",
@@ -540,9 +523,7 @@ def _late_cells(row: Mapping[str, Any], path: polars.DataFrame) -> list[str]:
     ]
 
 
-def _late_sends(
-    run: RunFiles, row: Mapping[str, Any], path: polars.DataFrame
-) -> Iterator[list[str]]:
+def _late_sends(run: RunFiles, row: Mapping[str, Any], path: pl.DataFrame) -> Iterator[list[str]]:
     ranks = critical.ranks_of(run, row["workload"])
     latest = critical.latest(path, LINKS // LATE)
     for send in latest.filter(latest["late_ps"] > 0).to_dicts():
@@ -557,8 +538,6 @@ def _late_sends(
         ]
 
 
-def _late_links(run: RunFiles, paths: list[polars.DataFrame]) -> list[dict[str, Any]]:
-    import polars as pl
-
+def _late_links(run: RunFiles, paths: list[pl.DataFrame]) -> list[dict[str, Any]]:
     sends = pl.concat(paths).unique("flow") if paths else None
     return [] if sends is None else critical.links(run, sends).head(LINKS).to_dicts()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from backwater._base import quantity
+from backwater._base.lazy import cs, pl
 from backwater.errors import InputError
 from backwater.results import HOST, RECORDED_FILES, RUN_FILES, SUMMARY, TABLES
-
-if TYPE_CHECKING:
-    import polars
 
 
 def run_files(path: Path) -> list[str]:
@@ -31,7 +31,7 @@ class RunFiles:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.summary: dict[str, Any] = read_json(self.path / SUMMARY, _SUMMARISED)
-        self._tables: dict[str, polars.DataFrame] = {}
+        self._tables: dict[str, pl.DataFrame] = {}
 
     def __repr__(self) -> str:
         partial = ", partial" if self.partial else ""
@@ -96,10 +96,8 @@ class RunFiles:
         return until
 
     @property
-    def flow_ends(self) -> list[polars.Expr]:
+    def flow_ends(self) -> list[pl.Expr]:
         """Expressions for ``ended_ps`` and ``slowdown``, as :attr:`fct_until` selects them."""
-        import polars as pl
-
         slowdown = "slowdown" if self.fct_until == "received" else "slowdown_acked"
         return [
             pl.col(f"{self.fct_until}_ps").alias("ended_ps"),
@@ -107,15 +105,13 @@ class RunFiles:
         ]
 
     def measured_flows(
-        self, columns: Sequence[str | polars.Expr] | None = None, where: polars.Expr | None = None
-    ) -> polars.DataFrame:
+        self, columns: Sequence[str | pl.Expr] | None = None, where: pl.Expr | None = None
+    ) -> pl.DataFrame:
         """Flows of the statistics: they finished, and started after the warm-up.
 
         With ``columns`` only these are read and returned. ``where`` is a further condition on the
         flows.
         """
-        import polars as pl
-
         wanted = pl.col("finished")
         if self.summary["measure_from_ps"]:  # Without a warm-up the column need not be read.
             wanted &= pl.col("start_ps") >= self.summary["measure_from_ps"]
@@ -126,8 +122,8 @@ class RunFiles:
         return self.select_flows(columns, wanted)
 
     def select_flows(
-        self, columns: Sequence[str | polars.Expr], where: polars.Expr | None = None
-    ) -> polars.DataFrame:
+        self, columns: Sequence[str | pl.Expr], where: pl.Expr | None = None
+    ) -> pl.DataFrame:
         """Return some columns of ``flows``. The others are not read from disk."""
         if "flows" in self._tables:
             table = self._tables["flows"]
@@ -136,10 +132,8 @@ class RunFiles:
             found = self.scan("flows")
             return (found if where is None else found.filter(where)).select(columns).collect()
 
-    def measured_queues(self) -> polars.DataFrame:
+    def measured_queues(self) -> pl.DataFrame:
         """Probes of the statistics: those in the measured time, with one row each."""
-        import polars as pl
-
         first, last = self.summary["measure_from_ps"], self.summary["measure_to_ps"]
         table = self.table("queues")
         if "probes" in table.columns:
@@ -149,14 +143,10 @@ class RunFiles:
 
     def interval_ps(self, record: str) -> int:
         """Return the value of ``every`` in ``[record]`` for a record, in ps."""
-        import tomllib
-
-        from backwater._base import quantity
-
         every = tomllib.loads(self.resolved)["record"][record]["every"]
         return int(quantity.number(every) or 0)
 
-    def table(self, name: str) -> polars.DataFrame:
+    def table(self, name: str) -> pl.DataFrame:
         """Return a table by its name. :data:`TABLES` lists all tables and their columns.
 
         Raises :class:`~backwater.errors.InputError` if the run did not record it.
@@ -166,7 +156,7 @@ class RunFiles:
                 self._tables[name] = self.scan(name).collect()
         return self._tables[name]
 
-    def scan(self, name: str) -> polars.LazyFrame:
+    def scan(self, name: str) -> pl.LazyFrame:
         """Return a table that is read when the result is collected."""
         with self._own_files():
             return scan([self.path], name)
@@ -199,22 +189,17 @@ class RunFiles:
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Raise an error with the path of the table if it cannot be read."""
-    import polars as pl
-
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path}: cannot be read ({error}); repeat the run") from error
 
 
-def scan(paths: Sequence[Path], name: str) -> polars.LazyFrame:
+def scan(paths: Sequence[Path], name: str) -> pl.LazyFrame:
     """Return one table of several runs. Numbers are signed, so that differences can be negative.
 
     If there are several runs, the column ``file`` has the file of each row.
     """
-    import polars as pl
-    import polars.selectors as cs
-
     examples = {table["name"]: table["record"] for table in TABLES}
     if name not in examples:
         raise InputError(f"there is no table `{name}`; there are {', '.join(examples)}")
@@ -231,10 +216,8 @@ def scan(paths: Sequence[Path], name: str) -> polars.LazyFrame:
         return found.with_columns(cs.by_dtype(pl.UInt64).cast(pl.Int64, strict=False))
 
 
-def _one_by_one(queues: polars.DataFrame) -> polars.DataFrame:
+def _one_by_one(queues: pl.DataFrame) -> pl.DataFrame:
     """Split rows that stand for several probes into one row per probe."""
-    import polars as pl
-
     between = (pl.col("at_ps") - pl.col("from_ps")) // (pl.col("probes") - 1).clip(1)
     number = pl.int_ranges(0, pl.col("probes").cast(pl.Int64), dtype=pl.Int64)
     spread = queues.with_columns(between.alias("between"), number.alias("number"))

@@ -5,20 +5,18 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater._base.attached import provided
+from backwater._base.lazy import pl
 from backwater.errors import InputError
 from backwater.results import REPORT, RESULTS, SUMMARY, TABLES, columns, statistics
+from backwater.results.columns import Column
 from backwater.results.files import RunFiles, read_json, reading, scan
 from backwater.results.store import Failure, Store
-
-if TYPE_CHECKING:
-    import polars
-
-    from backwater.results.columns import Column
 
 FORMAT = 2
 DONE, PARTIAL, FAILED, MISSING = "done", "partial", "failed", "missing"
@@ -292,7 +290,7 @@ class Results:
     # --- As data frames ----------------------------------------------------------------------
 
     @cached_property
-    def runs(self) -> polars.DataFrame:
+    def runs(self) -> pl.DataFrame:
         """One row per run: its coordinates, its state, and the columns of its summary.
 
         The coordinates are the varied keys (as they were written, such as ``"12MB"``), ``scheme``
@@ -300,8 +298,6 @@ class Results:
         directory. :func:`backwater.columns` describes the other columns and their units. Each
         counter of the summaries has a column, such as ``counters.timeouts``.
         """
-        import polars as pl
-
         points = self.points
         found: dict[str, list[Any]] = {
             key: [point.values[i] for point in points] for i, key in enumerate(self.keys)
@@ -335,7 +331,7 @@ class Results:
             return self.rows.get(key, {})
         return columns.row(self._partial[key].summary)
 
-    def table(self, name: str) -> polars.DataFrame:
+    def table(self, name: str) -> pl.DataFrame:
         """Return a table of all runs, with the coordinates of the runs as first columns.
 
         Parameters
@@ -354,10 +350,8 @@ class Results:
         with reading(self.path / f"{name}.parquet"):
             return scanned.collect()
 
-    def scan(self, name: str) -> polars.LazyFrame:
+    def scan(self, name: str) -> pl.LazyFrame:
         """Return a table as :meth:`table` does, but read it when the result is collected."""
-        import polars as pl
-
         points = [p for p in self.points if self.state(p.key) in (DONE, PARTIAL)]
         if not points:
             raise InputError(f"{self.path}: no run is finished")
@@ -403,7 +397,7 @@ class Results:
                 group[point.seed] = value
         return found
 
-    def statistics(self, name: str, percentiles: Sequence[float] = (0.5,)) -> polars.DataFrame:
+    def statistics(self, name: str, percentiles: Sequence[float] = (0.5,)) -> pl.DataFrame:
         """Return mean and percentiles of a column over seeds, with 95 % intervals.
 
         There is one row per combination of varied values and scheme.
@@ -420,7 +414,7 @@ class Results:
             rows.append(row)
         return _frame(rows, self.keys)
 
-    def differences(self, name: str, baseline: str | None = None) -> polars.DataFrame:
+    def differences(self, name: str, baseline: str | None = None) -> pl.DataFrame:
         """Return mean differences of a column to a baseline scheme at the same seed.
 
         They have 95 % intervals. The default baseline is the first scheme.
@@ -474,9 +468,7 @@ def _interval(name: str, interval: statistics.Interval | None) -> dict[str, floa
     return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
-def _frame(rows: Sequence[Mapping[str, Any]], keys: list[str]) -> polars.DataFrame:
-    import polars as pl
-
+def _frame(rows: Sequence[Mapping[str, Any]], keys: list[str]) -> pl.DataFrame:
     told = {*keys, "scheme", "baseline", "seeds"}
     numbers = {name: pl.Float64 for row in rows for name in row if name not in told}
     return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=numbers)
@@ -529,8 +521,6 @@ def _load(path: Path) -> Results:
 
 def _meant(path: Path) -> str:
     """Return a hint with the most similar directory name, if there is one."""
-    from difflib import get_close_matches
-
     try:
         there = [entry.name for entry in path.parent.iterdir() if entry.is_dir()]
     except OSError:

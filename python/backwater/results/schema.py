@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from backwater._base.lazy import pl
 from backwater.results.columns import COLUMNS
 
-if TYPE_CHECKING:
-    import polars
 
-
-def columns() -> polars.DataFrame:
+def columns() -> pl.DataFrame:
     """Return all columns of ``Results.runs`` with units and descriptions.
 
     Counters of ``summary.json`` have further columns, such as ``counters.timeouts``.
 
     Returns
     -------
-    polars.DataFrame
+    pl.DataFrame
         ``name``, ``unit`` (``ps``, ``bytes``, ``bps``, ``share`` between 0 and 1, ``count``,
         ``text``, or empty for a plain number), ``better`` (``lower``, ``higher`` or empty), and
         ``about``.
 
     """
-    import polars as pl
-
     rows = [(one.name, one.unit, one.better, one.about) for one in COLUMNS]
     return pl.DataFrame(rows, schema=["name", "unit", "better", "about"], orient="row")

@@ -13,10 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+from backwater._base.lazy import np
 
 LEVEL = 0.95
 
@@ -112,8 +110,6 @@ def pooled(
 
     The random draws are fixed, so that the same runs give the same interval.
     """
-    import numpy as np
-
     samples = [s for s in samples if len(s)]
     if not samples:
         return None

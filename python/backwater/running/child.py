@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from backwater._base.units import bytes_text
 from backwater.errors import RunError
 from backwater.running.job import Job, Reply
 from backwater.running.progress import Progress
@@ -175,8 +176,6 @@ class Child:
         if memory_bytes is not None:
             used = resident_bytes(process.pid)
             if used > memory_bytes:
-                from backwater._base.units import bytes_text
-
                 return (
                     "memory",
                     f"took {bytes_text(used)} of memory, and {bytes_text(memory_bytes)} were "

@@ -10,23 +10,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater._base import durable as files
+from backwater._base.deprecated import warn
 from backwater.errors import Interrupted, RunError, ScenarioError
 from backwater.results import RESULTS, STORE
 from backwater.results.files import RunFiles
 from backwater.results.results import FORMAT, Point, Results
 from backwater.results.store import Store
+from backwater.running.child import Limits
 from backwater.running.directories import claim_many
+from backwater.running.engine import run_all
 from backwater.running.progress import Listener, watched
 from backwater.running.single import default_out, run_one, runs_at_a_time
 from backwater.scenario import Scenario
 from backwater.scenario.scenario import version
-
-if TYPE_CHECKING:
-    from backwater.scenario.sweep import Point as Requested
-    from backwater.scenario.sweep import Sweep
+from backwater.scenario.sweep import Point as Requested
+from backwater.scenario.sweep import Sweep, plain
 
 Given = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 """A scenario, or an argument that :class:`Scenario` accepts."""
@@ -111,8 +112,6 @@ def run(
         if found.partial:
             raise Interrupted(Results.of_run(found))
         return Results.of_run(found)
-    from backwater.scenario.sweep import Sweep
-
     asked = Sweep.of(scenarios, schemes, seeds, vary, skip_invalid)
     command = _command(scenarios, asked)
     path = Path(out) if out is not None else default_out(scenarios[0], "compare")
@@ -153,8 +152,6 @@ def sweep(
         As in :func:`run`.
 
     """
-    from backwater.scenario.sweep import Sweep
-
     asked = Sweep.read(sweep)
     path = Path(out) if out is not None else _default_of_sweep(Path(sweep))
     command = shlex.join(["backwater", "sweep", str(sweep), "-o", str(path)])
@@ -184,8 +181,6 @@ def _scenarios(given: Any, options: dict[str, Any]) -> tuple[list[Scenario], dic
         raise ScenarioError("two of the scenarios have the same file name; rename one")
     old = {name: value for name, value in options.items() if name in _OLD}
     if old:
-        from backwater._base.deprecated import warn
-
         warn(f"run({', '.join(old)}=…)", "Scenario(…).set(…)")
         changes = old.pop("overrides", ())
         scenarios = [one.set(changes, **old) for one in scenarios]
@@ -210,8 +205,6 @@ def _run_many(
     **options: Any,
 ) -> Results:
     """Run all points that are not stored. The list of runs is written first, the report last."""
-    from backwater.running.engine import run_all
-
     jobs = options.get("jobs")
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise ScenarioError(f"jobs={jobs!r}: expected a whole number of at least 1")
@@ -283,8 +276,6 @@ def _write_list(
     path: Path, store: Path, asked: Sweep, requested: list[Requested], command: str
 ) -> None:
     """Write the list of requested runs."""
-    from backwater.scenario.sweep import plain
-
     inside = store.resolve().is_relative_to(path.resolve())
     first = asked.scenarios[0]
     names = {"several": True} if len(asked.scenarios) > 1 else {}
@@ -395,9 +386,6 @@ def plan(
     threads: int = 1,
 ) -> Plan:
     """Return the plan of :func:`sweep` without running it."""
-    from backwater.running.child import Limits
-    from backwater.scenario.sweep import Sweep
-
     Limits(timeout_s, memory_bytes).check()
     asked = Sweep.read(sweep)
     points = {point.scenario.key: point for point in asked.points()}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from backwater._base.quantity import number
 from backwater.errors import ScenarioError
+from backwater.scenario.scenario import Scenario
 
 PER_SENDER_BYTES = 64_000
 """Bytes that each sender of an incast sends."""
@@ -49,8 +50,6 @@ class Answers:
 
 def mistake(answers: Answers) -> str | None:
     """Describe everything that is wrong with the answers; return ``None`` if they are valid."""
-    from backwater.scenario.scenario import Scenario
-
     if answers.rails:
         if answers.rails == 1 or answers.hosts % answers.rails or answers.hosts == answers.rails:
             return (

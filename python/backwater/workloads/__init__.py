@@ -18,13 +18,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater._base.files import whole
+from backwater._base.lazy import pl
 from backwater.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 VERSION = 1
 """Version of the file format."""
@@ -86,8 +84,6 @@ class WorkloadError(ValueError):
 
 
 def _schema() -> dict[str, pl.DataType]:
-    import polars as pl
-
     def type_of(word: str) -> pl.DataType:
         if word.startswith("List("):
             return pl.List(type_of(word[5:-1]))
@@ -101,8 +97,6 @@ def _column(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
 
     All elements of lists are collected first, because adding lists one by one is much slower.
     """
-    import polars as pl
-
     if not isinstance(dtype, pl.List):
         return pl.Series(name, values, dtype, strict=True)
     rows = [row for row, value in enumerate(values) for _ in value or ()]
@@ -351,8 +345,6 @@ class Workload:
             raise WorkloadError(f'rank {row["rank"]} is not in group "{group}"')
 
     def _pack(self) -> None:
-        import polars as pl
-
         try:
             frame = pl.DataFrame(
                 [
@@ -367,8 +359,6 @@ class Workload:
 
     def frame(self) -> pl.DataFrame:
         """Return the operations as a data frame with a row each, sorted by rank and index."""
-        import polars as pl
-
         if self._rows or not self._frames:
             self._pack()
         if len(self._frames) > 1:
@@ -421,8 +411,6 @@ class Read:
 
 def header(path: str | Path) -> dict[str, Any]:
     """Read the header of a workload. Raises ``InputError`` as :func:`read` does."""
-    import polars as pl
-
     with _reading(path):
         text = pl.read_parquet_metadata(path).get(METADATA_KEY)
     if text is None:
@@ -436,8 +424,6 @@ def header(path: str | Path) -> dict[str, Any]:
 
 @contextmanager
 def _reading(path: str | Path) -> Iterator[None]:
-    import polars as pl
-
     try:
         yield
     except OSError as error:
@@ -448,8 +434,6 @@ def _reading(path: str | Path) -> Iterator[None]:
 
 def read(path: str | Path) -> Read:
     """Read a workload. Raises ``InputError`` if the file is not a readable workload."""
-    import polars as pl
-
     facts = header(path)
     with _reading(path):
         frame = pl.read_parquet(path)

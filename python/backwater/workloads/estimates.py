@@ -11,13 +11,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from backwater.errors import ScenarioError
-
-if TYPE_CHECKING:
-    import polars as pl
-
+from backwater import _core, workloads
+from backwater._base import quantity
+from backwater._base.lazy import np, pl
+from backwater._base.toml_text import rate, time
+from backwater.errors import RunError, ScenarioError
+from backwater.scenario import Scenario
 
 ASSUMED = "loggops:latency=1us,rate=400Gbps"
 """The network if none is given."""
@@ -65,9 +66,6 @@ def of_scenario(path: str | Path) -> Given:
 
     Raises ``ScenarioError`` if the scenario is wrong, or does not have exactly one workload.
     """
-    from backwater import workloads
-    from backwater.scenario import Scenario
-
     described = Scenario(path)
     scenario = described.values
     found = scenario.get("workload", [])
@@ -126,8 +124,6 @@ def _networks(topology: Mapping[str, Any], ranks: int, by_rail: bool) -> list[st
 
 def _terms(hosts: Sequence[Sequence[_Link]]) -> str:
     """Return the rate of the fastest host and the latency of the shortest path over a switch."""
-    from backwater._base.toml_text import rate, time
-
     rate_bps = max(sum(link.rate_bps for link in links) for links in hosts)
     delay_ps = min(link.delay_ps for links in hosts for link in links)
     return f"rate={rate(rate_bps)},latency={time(2 * delay_ps)}"
@@ -162,8 +158,6 @@ def _links_of_hosts(topology: Mapping[str, Any]) -> list[list[_Link]]:
 
 
 def _link(words: Mapping[str, Any]) -> _Link:
-    from backwater._base import quantity
-
     rate, delay = quantity.parse(words["rate"]), quantity.parse(words["delay"])
     assert rate is not None
     assert delay is not None
@@ -181,8 +175,6 @@ def estimate(path: str | Path, networks: Sequence[str] = (), record: bool = Fals
     Raises ``ScenarioError`` if the file or the network is wrong, and ``RunError`` if operations
     wait for each other in a cycle.
     """
-    from backwater import _core
-
     given = list(networks)
     if not given and str(path).endswith(".toml"):
         given = of_scenario(path).networks
@@ -191,9 +183,6 @@ def estimate(path: str | Path, networks: Sequence[str] = (), record: bool = Fals
 
 
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:
-    import numpy as np
-    import polars as pl
-
     kinds = pl.Series(columns["kinds"], dtype=pl.String)
     numbers = {
         name: np.frombuffer(columns[name], dtype="<u8" if name == "bytes" else "<u4")
@@ -216,8 +205,6 @@ def write_operations(found: Estimate, path: Path) -> None:
 
     Raises ``RunError`` if the file cannot be written.
     """
-    from backwater.errors import RunError
-
     assert found.operations is not None
     try:
         if path.suffix == ".parquet":

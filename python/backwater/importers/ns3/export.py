@@ -14,18 +14,15 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from backwater._base import quantity
+from backwater._base.lazy import pl
 from backwater.errors import InputError, RunError
 from backwater.importers.ns3.flows import DATA_GROUP, DEFAULT_PORT, INCAST_PORT, MAX_SIZE
 from backwater.importers.ns3.topology import MAX_HOST
+from backwater.results.files import RunFiles
 from backwater.running.directories import claim_export
-
-if TYPE_CHECKING:
-    import polars
-
-    from backwater.results.files import RunFiles
 
 FIRST_SPORT = 10_000
 MAX_GROUP = 7
@@ -208,8 +205,6 @@ class _FctFile:
     """Lines for finished flows, in the order of the arrival of their last ACKs."""
 
     def __init__(self, run: RunFiles, network: Network) -> None:
-        import polars as pl
-
         self.network = network
         self.notes: list[str] = []
         every = run.table("flows").sort("id")
@@ -230,7 +225,7 @@ class _FctFile:
         self.every = every
         self._look(every)
 
-    def _look(self, every: polars.DataFrame) -> None:
+    def _look(self, every: pl.DataFrame) -> None:
         unfinished = every.height - self.flows.height
         if unfinished:
             self.notes.append(f"fct.txt leaves out {unfinished} flows that did not finish")
@@ -315,8 +310,6 @@ def _qlen(run: RunFiles, network: Network, path: Path, result: Exported) -> None
 
 
 def _qlen_lines(run: RunFiles, network: Network, spec: dict[str, Any]) -> Iterator[str]:
-    import polars as pl
-
     window = spec.get("window", ["0ps", f"{run.summary['end_ps']}ps"])
     first, last = (_quantity(text) for text in window)
     every = _quantity(spec["every"])

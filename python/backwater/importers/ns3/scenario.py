@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from backwater import __version__
 from backwater._base.files import write_whole
 from backwater._base.toml_text import boolean, names, number, one_line, quoted, rate, time
 from backwater.importers.common.output import IMPORTED, refuse_foreign, scenario_name
@@ -236,8 +237,6 @@ def _check_trace(config: Config, topology: Topology) -> None:
 
 
 def _head(inputs: Inputs, name: str) -> list[str]:
-    from backwater import __version__
-
     config = inputs.config
     files = f"{config['TOPOLOGY_FILE']}, {config['FLOW_FILE']}"
     return [
