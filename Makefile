@@ -121,7 +121,7 @@ test-rust: ## Run the tests of the crates
 test-python: any-extension ## Run the tests of the package and of the command
 	$(BIN)/python -m pytest
 
-lint: any-extension ## Check formats, lints, types, documentation and licences; warnings are errors
+lint: any-extension ## Check formats, lints, types, rules, architecture, documents and licences; warnings are errors
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -135,6 +135,7 @@ lint: any-extension ## Check formats, lints, types, documentation and licences; 
 	$(BIN)/ruff format --check $(PYTHON_SOURCES)
 	$(BIN)/mypy
 	$(BIN)/stubtest backwater._core
+	$(BIN)/python tools/lint.py
 
 format: $(DEPENDENCIES) ## Format all sources
 	cargo fmt --all

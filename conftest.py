@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,6 +17,7 @@ from click.testing import CliRunner, Result
 from hypothesis import settings
 
 import backwater
+from backwater import cli
 from backwater.results.files import RunFiles
 from backwater.workloads import Workload
 from tools import PATIENCE, Runs
@@ -64,7 +66,8 @@ name = "train"
 file = "step.parquet"
 """
 
-Backwater = Callable[..., subprocess.CompletedProcess[str]]
+Backwater = Callable[..., Result]
+Process = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -78,20 +81,47 @@ def interruptible() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+class _Main:
+    """The command line in the form that click's runner calls."""
+
+    name = "backwater"
+
+    def main(self, args: Sequence[str], **_: object) -> None:
+        """Run the command line with these arguments, and exit."""
+        sys.argv = [self.name, *args]
+        cli.main()
+
+
 @pytest.fixture(scope="session")
 def command() -> Backwater:
-    """Return a function that calls the installed command and returns its result."""
+    """Return a function that runs the command line in this process and checks its exit code.
 
-    def call(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [COMMAND, *map(str, words)],
-            capture_output=True,
-            text=True,
-            cwd=cwd,
-            timeout=PATIENCE,
-            check=False,
-            env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
-        )
+    The code `None` stands for any.
+    """
+
+    def call(*words: object, cwd: Path | None = None, code: int | None = 0) -> Result:
+        runner = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"})
+        handler = signal.getsignal(signal.SIGTERM)
+        with contextlib.chdir(cwd or "."), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", sys.argv)
+            patch.setattr(sys.modules["__main__"], "__package__", "")  # Else it is in usages.
+            done = runner.invoke(_Main(), [str(word) for word in words])  # type: ignore[arg-type]
+        signal.signal(signal.SIGTERM, handler)
+        if done.exception and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        assert code is None or done.exit_code == code, done.output
+        return done
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def process() -> Process:
+    """Return a function that runs the installed command, for tests about its process."""
+
+    def call(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        called = [COMMAND, *map(str, words)]
+        return subprocess.run(called, capture_output=True, text=True, timeout=PATIENCE, **options)
 
     return call
 
@@ -139,17 +169,15 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 @pytest.fixture(scope="session")
 def compared(
     command: Backwater, tiny: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[subprocess.CompletedProcess[str], Path]:
+) -> tuple[Result, Path]:
     """Return the output of a comparison of two schemes, and its directory."""
     out = tmp_path_factory.mktemp("compared") / "out"
     return command("compare", tiny, "--schemes", "bfc,dcqcn", "-o", out), out
 
 
 @pytest.fixture(scope="session")
-def comparison(compared: tuple[subprocess.CompletedProcess[str], Path]) -> Runs:
-    done, out = compared
-    assert done.returncode == 0, done.stderr
-    return Runs(backwater.load(out))
+def comparison(compared: tuple[Result, Path]) -> Runs:
+    return Runs(backwater.load(compared[1]))
 
 
 @pytest.fixture

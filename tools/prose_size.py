@@ -7,11 +7,10 @@ read as prose: the rules in specs/, the claims of figures, and the changelog.
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from sources import ROOT, name_of, tracked
+
 LIMIT = 28_000
 APART = ("specs/", "docs/figures/", "CHANGELOG.md")
 
@@ -33,11 +32,7 @@ def count_words(markdown: str) -> int:
 
 def documents() -> list[str]:
     """Return the documents of the repository that count."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True
-    )
-    names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
-    return [name for name in names if not name.startswith(APART)]
+    return [name_of(path) for path in tracked("*.md") if not name_of(path).startswith(APART)]
 
 
 def main() -> None:

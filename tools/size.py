@@ -12,10 +12,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
+from sources import ROOT, is_test, rust_sources, split_rust
 
 MOST_FILE_LINES = 600
 MOST_MACRO_LINES = 80
@@ -33,27 +32,11 @@ class Place(NamedTuple):
     name: str
 
 
-def without_tests(text: str) -> list[str]:
-    """Return the lines of a Rust source without its ``#[cfg(test)]`` items."""
-    code: list[str] = []
-    lines = iter(text.splitlines())
-    for line in lines:
-        if line.strip() != "#[cfg(test)]":
-            code.append(line)
-            continue
-        # rustfmt puts the closing brace of an item at the column of its attribute.
-        end = line[: len(line) - len(line.lstrip())] + "}"
-        item = next(line for line in lines if not line.lstrip().startswith("#["))
-        while not item.endswith(";") and line != end:
-            line = next(lines)
-    return code
-
-
-def sources() -> Iterator[tuple[str, list[str]]]:
+def lines_of_code() -> Iterator[tuple[str, list[str]]]:
     """Yield the path and the lines of each source under ``crates/*/src``, without tests."""
-    for path in sorted(ROOT.glob("crates/*/src/**/*.rs")):
-        if path.stem not in ("tests", "testing"):
-            yield path.relative_to(ROOT).as_posix(), without_tests(path.read_text("utf-8"))
+    for path, text in rust_sources().items():
+        if not is_test(path):
+            yield f"crates/{path}", split_rust(text)[0].splitlines()
 
 
 def macros(path: str, lines: list[str]) -> Iterator[Place]:
@@ -107,7 +90,7 @@ def show(title: str, places: list[Place]) -> None:
 
 def main() -> None:
     """Print all numbers."""
-    lines_of = dict(sources())
+    lines_of = dict(lines_of_code())
     crates: dict[str, int] = {}
     for path, lines in lines_of.items():
         crate = path.split("/")[1]

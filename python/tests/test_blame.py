@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import polars as pl
 import pytest
@@ -15,9 +13,8 @@ from backwater.analysis import blame
 from backwater.plots import figures
 from backwater.results import TABLES
 from backwater.results.files import RunFiles
+from conftest import Backwater
 from tools import Runs, simulated
-
-Command = Callable[..., CompletedProcess[str]]
 
 SCENARIO = """
 name = "crowd"
@@ -123,7 +120,7 @@ recovery = "go-back-n"
 
 
 # BLM-14
-def test_a_recovery_names_the_link_that_lost_packets(tmp_path: Path, command: Command) -> None:
+def test_a_recovery_names_the_link_that_lost_packets(tmp_path: Path, command: Backwater) -> None:
     (tmp_path / "loss.toml").write_text(LOSS)
     run = simulated(tmp_path / "loss.toml", out=tmp_path / "out")
     losses = run.table("blame_losses")
@@ -144,7 +141,7 @@ def test_a_recovery_names_the_link_that_lost_packets(tmp_path: Path, command: Co
     # A flow that has not finished has no breakdown, but losses.
     cut = tmp_path / "cut"
     simulated(tmp_path / "loss.toml", ["run.until=80us"], out=cut)
-    assert "lost on the link s -> b" in command("explain", cut, "--flow", "0").stderr
+    assert "lost on the link s -> b" in command("explain", cut, "--flow", "0", code=2).stderr
 
 
 def test_flows_are_picked_by_class_and_percentile(crowd: Runs) -> None:
@@ -157,11 +154,10 @@ def test_flows_are_picked_by_class_and_percentile(crowd: Runs) -> None:
 
 
 def test_a_wrong_number_is_told_with_those_that_exist(
-    crowd: Runs, trained: Runs, command: Command
+    crowd: Runs, trained: Runs, command: Backwater
 ) -> None:
     run = crowd["bfc"]
-    told = command("explain", run.path, "--flow", "99999")
-    assert told.returncode == 2
+    told = command("explain", run.path, "--flow", "99999", code=2)
     assert "there is no flow 99999" in told.stderr
     lines = told.stderr.splitlines()
     for source in ("web", "incast"):
@@ -175,13 +171,13 @@ def test_a_wrong_number_is_told_with_those_that_exist(
     assert f"  backwater explain {run.path} --worst 20" in told.stderr
     assert "backwater collectives" not in told.stderr
     workload = trained["bfc"]
-    told = command("explain", workload.path, "--flow", "5")
+    told = command("explain", workload.path, "--flow", "5", code=2)
     numbers = workload.table("flows")["id"].to_list()
     assert f": {min(numbers)} to {max(numbers)}" in told.stderr
     assert "  backwater collectives " in told.stderr
 
 
-def test_what_has_no_account_is_told_apart(tmp_path: Path, command: Command) -> None:
+def test_what_has_no_account_is_told_apart(tmp_path: Path, command: Backwater) -> None:
     text = SCENARIO.replace("300us", "60us").replace(
         "[record]", '[run]\nuntil = "70us"\n\n[record]'
     )
@@ -189,17 +185,16 @@ def test_what_has_no_account_is_told_apart(tmp_path: Path, command: Command) -> 
     run = simulated(tmp_path / "cut.toml", scheme="bfc", out=tmp_path / "cut")
     open_ = run.table("flows").filter(~pl.col("finished"))["id"].to_list()
     assert open_
-    told = command("explain", run.path, "--flow", str(open_[0]))
-    assert told.returncode == 2
+    told = command("explain", run.path, "--flow", str(open_[0]), code=2)
     assert f"flow {open_[0]} has not finished" in told.stderr
     classes = set(blame.accounts(run)["size_class"])
     (missing, *_) = set(blame.CLASSES) - classes
-    told = command("explain", run.path, "--class", missing)
+    told = command("explain", run.path, "--class", missing, code=2)
     assert f"no {missing} flow finished" in told.stderr
     assert all(f" {one}" in told.stderr.partition("; there are")[2] for one in classes)
 
 
-def test_the_command_explains_in_words_and_numbers(crowd: Runs, command: Command) -> None:
+def test_the_command_explains_in_words_and_numbers(crowd: Runs, command: Backwater) -> None:
     path = crowd["dcqcn"].path
     shown = command("explain", path, "--worst", "2").stdout
     assert "times as long as alone:" in shown
@@ -218,22 +213,19 @@ def test_the_command_explains_in_words_and_numbers(crowd: Runs, command: Command
     assert "PFC" in table
 
 
-def test_wrong_choices_are_told(crowd: Runs, command: Command) -> None:
+def test_wrong_choices_are_told(crowd: Runs, command: Backwater) -> None:
     path = crowd["bfc"].path
-    both = command("explain", path, "--flow", "1", "--worst", "2")
-    assert both.returncode == 2
+    both = command("explain", path, "--flow", "1", "--worst", "2", code=2)
     assert "give one of them" in both.stderr
-    several = command("explain", crowd.path, "--flow", "1")
-    assert several.returncode == 2
+    several = command("explain", crowd.path, "--flow", "1", code=2)
     assert f"name one of them: {crowd.path}/" in several.stderr
 
 
-def test_a_run_without_the_account_says_how_to_get_it(tmp_path: Path, command: Command) -> None:
+def test_a_run_without_the_account_says_how_to_get_it(tmp_path: Path, command: Backwater) -> None:
     text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
     (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
     run = simulated(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
-    refused = command("explain", run.path)
-    assert refused.returncode == 2
+    refused = command("explain", run.path, code=2)
     assert f"--set '{blame.RECORD}'" in refused.stderr
     again = command("explain", run.path, "--record")
     beside = blame.again(run)
@@ -243,7 +235,7 @@ def test_a_run_without_the_account_says_how_to_get_it(tmp_path: Path, command: C
 
 
 def test_an_account_beside_the_run_is_used_only_with_its_digest(
-    tmp_path: Path, command: Command
+    tmp_path: Path, command: Backwater
 ) -> None:
     text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
     (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
@@ -252,15 +244,13 @@ def test_an_account_beside_the_run_is_used_only_with_its_digest(
     beside = blame.again(run)
     for more in ([], ["--record"]):
         later = command("explain", run.path, *more)
-        assert later.returncode == 0, later.stderr
         assert later.stdout == recorded.stdout
         using = f"using the account in {beside}: the same run, with the same digest"
         assert later.stderr.splitlines() == [using]
     assert command("explain", beside).stderr == ""
     other = simulated(tmp_path / "plain.toml", scheme="bfc", seed=7, out=run.path, force=True)
     assert other.digest != RunFiles(beside).digest
-    refused = command("explain", run.path)
-    assert refused.returncode == 2
+    refused = command("explain", run.path, code=2)
     assert "--record" in refused.stderr
 
 
@@ -294,15 +284,15 @@ def test_runs_without_the_account_have_no_such_figure(comparison: Runs) -> None:
     assert not figures.blame(comparison).views
 
 
-def test_a_comparison_is_recorded_again_scheme_by_scheme(tmp_path: Path, command: Command) -> None:
+def test_a_comparison_is_recorded_again_scheme_by_scheme(
+    tmp_path: Path, command: Backwater
+) -> None:
     text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
     (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
     plain = backwater.compare(tmp_path / "plain.toml", ["bfc", "dcqcn"], out=tmp_path / "plain")
-    refused = command("explain", plain.path)
-    assert refused.returncode == 2
+    refused = command("explain", plain.path, code=2)
     assert f"backwater explain {plain.path} --record" in refused.stderr
     again = command("explain", plain.path, "--record")
-    assert again.returncode == 0, again.stderr
     assert again.stderr.count("with the same digest") == 2
     assert "bfc" in again.stdout
     for run in plain.labelled().values():

@@ -14,19 +14,21 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import EntryPoints
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 import backwater
 from backwater import cli
 from backwater.cli import app
 from backwater.workloads import Workload
-from conftest import COMMAND, Backwater
+from conftest import COMMAND, Backwater, Process
 from tools import PATIENCE, Runs
 
 RUN_FILES = {
@@ -44,45 +46,32 @@ def names(path: Path) -> set[str]:
     return {entry.name for entry in path.iterdir()}
 
 
+def summary_of(out: Path) -> dict[str, Any]:
+    return json.loads((out / "summary.json").read_text(encoding="utf-8"))
+
+
 def test_run_leaves_a_run_directory_and_prints_the_table(
     command: Backwater, tiny: Path, tmp_path: Path
 ) -> None:
-    done = command("run", tiny, "--scheme", "hpcc", "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert names(tmp_path / "out") == RUN_FILES
-    summary = json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
-    assert "Slowdown, incast" in done.stdout
-    assert summary["digest"] in done.stdout
-    assert str(tmp_path / "out") in done.stderr
+    done = command("run", tiny, "--scheme", "hpcc", cwd=tmp_path)
+    out = tmp_path / "out/tiny-hpcc"
+    assert names(out) == RUN_FILES
+    assert summary_of(out)["digest"] in done.stdout
+    assert str(out.relative_to(tmp_path)) in done.stderr
 
 
-def test_the_same_seed_gives_the_same_digest_and_another_seed_another(
-    command: Backwater, tiny: Path, tmp_path: Path
-) -> None:
-    def digest(*more: str) -> str:
+def test_seed_and_set_change_a_run(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+    def run(*more: str) -> dict[str, Any]:
         done = command("run", tiny, "--json", "--force", "-o", tmp_path / "out", *more)
-        return json.loads(done.stdout)["digest"]
+        return json.loads(done.stdout)
 
-    assert digest() == digest("--seed", "3") != digest("--seed", "4")
-
-
-def test_set_changes_a_value(command: Backwater, tiny: Path, tmp_path: Path) -> None:
-    done = command("run", tiny, "--json", "-o", tmp_path / "out", "--set", 'name="other"')
-    assert json.loads(done.stdout)["name"] == "other"
+    assert run()["digest"] == run("--seed", "3")["digest"] != run("--seed", "4")["digest"]
+    assert run("--set", 'name="other"')["name"] == "other"
     assert '"other"' in (tmp_path / "out/resolved.toml").read_text(encoding="utf-8")
 
 
-def test_results_go_to_a_default_directory(command: Backwater, tiny: Path, tmp_path: Path) -> None:
-    done = command("run", tiny, "--scheme", "hpcc", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert names(tmp_path / "out/tiny-hpcc") == RUN_FILES
-
-
-def test_compare_writes_runs_a_table_and_a_report(
-    compared: tuple[subprocess.CompletedProcess[str], Path],
-) -> None:
+def test_compare_writes_runs_a_table_and_a_report(compared: tuple[Result, Path]) -> None:
     done, out = compared
-    assert done.returncode == 0, done.stderr
     assert names(out) == {"bfc", "dcqcn", "results.json", "report.html", "store"}
     assert names(out / "bfc") == names(out / "dcqcn") == {*RUN_FILES, "stored.json"}
     for label in ("p50", "p95", "p99", "PFC pause time", "drops", "packet-hops/s", "digest"):
@@ -93,51 +82,34 @@ def test_compare_writes_runs_a_table_and_a_report(
 def test_a_comparison_sets_the_parameters_of_the_schemes_that_have_them(
     command: Backwater, tiny: Path, tmp_path: Path
 ) -> None:
-    words = ["compare", tiny, "--schemes", "bfc,hpcc", "-o", tmp_path / "out"]
-    done = command(*words, "--set", "scheme.hpcc.eta=0.9")
-    assert done.returncode == 0, done.stderr
+    words = ["compare", tiny, "--schemes", "bfc,hpcc", "-o", tmp_path / "out", "--set"]
+    command(*words, "scheme.hpcc.eta=0.9")
     resolved = {s: (tmp_path / "out" / s / "resolved.toml").read_text() for s in ("bfc", "hpcc")}
     assert "eta = 0.9 " in resolved["hpcc"]
     assert "eta" not in resolved["bfc"]
-    refused(command(*words, "--set", "scheme.dcqcn.g=0.5"), tmp_path / "none", "would do nothing")
-    one = command(*words, "--set", 'scheme.recovery="none"')
-    refused(one, tmp_path / "none", "with the scheme bfc:", "packets can be dropped")
+    assert "scheme.dcqcn" in command(*words, "scheme.dcqcn.g=0.5", code=2).stderr
+    assert "the scheme bfc:" in command(*words, 'scheme.recovery="none"', code=2).stderr
 
 
 def test_a_wide_table_is_not_cut(command: Backwater, tiny: Path, tmp_path: Path) -> None:
     schemes = "bfc,bfc-single,bfc-stochastic,hpcc,hpcc+sfq,dcqcn,dcqcn+win,dctcp,timely,ideal-fq"
     done = command("compare", tiny, "--schemes", schemes, "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
     assert "…" not in done.stdout
     assert schemes.replace(",", " ").split() == done.stdout.split()[:10]
 
 
-def test_all_schemes_meet_the_same_flows(
-    compared: tuple[subprocess.CompletedProcess[str], Path],
-) -> None:
-
-    runs = backwater.load(compared[1])
+def test_all_schemes_meet_the_same_flows(comparison: Runs) -> None:
     asked = ["id", "source", "src", "dst", "bytes", "start_ps", "ideal_received_ps"]
-    bfc, dcqcn = (runs[scheme].table("flows").sort("id").select(asked) for scheme in runs.schemes)
+    bfc, dcqcn = (run.table("flows").sort("id").select(asked) for run in comparison.values())
     assert bfc.height > 20
     assert bfc.equals(dcqcn)
 
 
-def test_compare_prints_json(command: Backwater, tiny: Path, tmp_path: Path) -> None:
-    done = command("compare", tiny, "--schemes", "hpcc,ideal-fq", "--json", "-o", tmp_path / "out")
-    said = json.loads(done.stdout)
-    assert set(said["runs"]) == {"hpcc", "ideal-fq"}
-    assert said["failed"] == {}
-
-
 def test_check_says_that_all_is_well(command: Backwater, tiny: Path) -> None:
-    done = command("check", tiny)
-    assert (done.returncode, done.stdout) == (0, f"{tiny}: ok\n")
+    assert command("check", tiny).stdout == f"{tiny}: ok\n"
 
 
 def test_check_prints_every_value_on_request(command: Backwater, tiny: Path) -> None:
-    import tomllib
-
     done = command("check", tiny, "--resolved", "--scheme", "hpcc")
     assert tomllib.loads(done.stdout)["scheme"]["preset"] == "hpcc"
 
@@ -147,9 +119,8 @@ def test_check_prints_every_value_on_request(command: Backwater, tiny: Path) -> 
     [("schemes", "ideal-fq"), ("workloads", "google-allrpc@bfc"), ("topologies", "leaf-spine")],
 )
 def test_list(command: Backwater, what: str, expected: str) -> None:
-    done = command("list", what)
-    assert done.returncode == 0
-    assert expected in [line.split()[0] for line in done.stdout.splitlines()]
+    shown = command("list", what).stdout
+    assert expected in [line.split()[0] for line in shown.splitlines()]
     entries = json.loads(command("list", what, "--json").stdout)
     assert expected in [entry["name"] for entry in entries]
 
@@ -167,10 +138,7 @@ OURS = {"backwater._core", "backwater.running.run", "backwater.results"}
     ("words", "forbidden"),
     [
         ("--help", {*HEAVY, *OURS}),
-        (
-            "run --help",
-            {*HEAVY, *OURS},
-        ),
+        ("run --help", {*HEAVY, *OURS}),
         ("check {tiny}", HEAVY),
         ("run {tiny} -o {out}", HEAVY),
     ],
@@ -209,52 +177,53 @@ def test_ctrl_c_is_heard_before_the_command_is_read() -> None:
 # --- Bad input: one clear message, exit code 2, nothing written -------------------------------
 
 
-def refused(done: subprocess.CompletedProcess[str], out: Path, *expected: str) -> None:
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    for words in expected:
-        assert words in done.stderr
-    assert not out.exists()
-
-
 @pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("sede = 4", ["sede", "seed", "tiny.toml:1:1"]),
-        ("name = ", ["tiny.toml:1"]),
-        ('seed = "4 apples"', ["seed", "tiny.toml:1"]),
-    ],
+    ("line", "place"),
+    [("sede = 4", "tiny.toml:1:1"), ("name = ", "tiny.toml:1"), ('seed = "4 a"', "tiny.toml:1")],
 )
 def test_a_mistake_in_the_scenario_is_told_with_its_place(
-    command: Backwater, tiny: Path, tmp_path: Path, line: str, expected: list[str]
+    command: Backwater, tiny: Path, tmp_path: Path, line: str, place: str
 ) -> None:
     scenario = tmp_path / "tiny.toml"
     rest = tiny.read_text(encoding="utf-8").split("\n", 2)[2]
     scenario.write_text(f"{line}\n{rest}", encoding="utf-8")
-    out = tmp_path / "out"
-    refused(command("run", scenario, "-o", out), out, *expected)
-    refused(command("compare", scenario, "--schemes", "bfc", "-o", out), out, *expected)
-    assert command("check", scenario).returncode == 2
+    out = ("-o", tmp_path / "out")
+    assert place in command("run", scenario, *out, code=2).stderr
+    assert place in command("compare", scenario, "--schemes", "bfc", *out, code=2).stderr
+    command("check", scenario, code=2)
+    assert not out[1].exists()
 
 
-def test_bad_words_on_the_command_line(command: Backwater, tiny: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    refused(command("run", tmp_path / "none.toml", "-o", out), out, "none.toml")
-    refused(command("run", tiny, "--scheme", "bcf", "-o", out), out, "bcf", "bfc")
-    refused(command("run", tiny, "--set", "switch.bufer=1MB", "-o", out), out, "bufer", "buffer")
-    refused(command("compare", tiny, "--schemes", "bfc,nope", "-o", out), out, "nope")
-    refused(command("compare", tiny, "--schemes", "bfc,bfc", "-o", out), out, "twice")
-    assert command("compare", tiny, "--schemes", "bfc,bfc").stderr.startswith("error: scheme")
-    refused(command("compare", tiny, "--schemes", "../bfc", "-o", out), out, "../bfc")
-    for empty in ("", ",", "bfc,,hpcc", "bfc,"):
-        done = command("compare", tiny, "--schemes", empty, "-o", out)
-        refused(done, out, "--schemes", f"`{empty}` has an empty name")
-    refused(command("compare", tiny, "-o", out), out, "--schemes bfc,hpcc", "list schemes")
-    refused(command("run", tiny, "--capture", "a->b,,", "-o", out), out, "`a->b,,` has an empty")
-    refused(command("run", tiny, "--seed", "-1", "-o", out), out, "--seed")
-    refused(command("list", "fruit"), out, "schemes")
-    refused(command("comapre", tiny), out, "Did you mean 'compare'?")
-    refused(command("import", "nothing", tiny), out, "There are ns3,")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("run none.toml", "none.toml"),
+        ("run {} --scheme bcf", "bfc"),
+        ("run {} --set switch.bufer=1MB", "buffer"),
+        ("run {} --capture a->b,,", "`a->b,,`"),
+        ("run {} --seed -1", "--seed"),
+        ("compare {}", "--schemes"),
+        ("compare {} --schemes bfc,nope", "nope"),
+        ("compare {} --schemes bfc,bfc", "twice"),
+        ("compare {} --schemes ../bfc", "../bfc"),
+        *((f"compare {{}} --schemes={empty}", f"`{empty}`") for empty in (",", "bfc,,hpcc")),
+        ("comapre {}", "'compare'"),
+        ("list fruit", "schemes"),
+        ("import nothing {}", "ns3"),
+        ("import msccl x.xml --reduction nan", "nan"),
+        ("import msccl x.xml --size 8MBit", "8MBit"),
+        ("host x.toml --node a --ports x --for -1", "-1"),
+        ("explain . --percentile nan", "nan"),
+        ("resources x.toml --packet inf", "inf"),
+    ],
+)
+def test_bad_words_on_the_command_line(
+    command: Backwater, tiny: Path, tmp_path: Path, words: str, expected: str
+) -> None:
+    """The message has the wrong word or the right one, and nothing is written."""
+    called = [word.replace("{}", str(tiny)) for word in words.split()]
+    assert expected in command(*called, cwd=tmp_path, code=2).stderr
+    assert names(tmp_path) == set()
 
 
 @pytest.mark.parametrize("other", ["scheme.preset=bfc", 'scheme = { preset = "bfc" }'])
@@ -263,24 +232,10 @@ def test_no_override_makes_another_scheme_of_one(
 ) -> None:
     out = tmp_path / "out"
     for words in (("run", "--scheme", "hpcc"), ("compare", "--schemes", "hpcc,dcqcn")):
-        done = command(*words, tiny, "--set", other, "-o", out)
-        refused(done, out, other, "the chosen scheme: hpcc")
-    done = command("run", tiny, "--set", other, "--set", "run.until=1us", "-o", out)
-    assert done.returncode == 0, done.stderr
-    assert json.loads((out / "summary.json").read_text())["scheme"] == "bfc"
-
-
-def test_what_is_no_finite_number_is_in_no_range(command: Backwater, tmp_path: Path) -> None:
-    for options in (
-        ("import", "msccl", "x.xml", "--reduction", "nan"),
-        ("import", "msccl", "x.xml", "--size", "8MBit"),
-        ("host", "x.toml", "--node", "a", "--ports", "x", "--for", "-1"),
-        ("explain", tmp_path, "--percentile", "nan"),
-        ("resources", "x.toml", "--packet", "inf"),
-    ):
-        done = command(*options)
-        assert done.returncode == 2
-        assert f"{options[-1]}" in done.stderr, options
+        assert other in command(*words, tiny, "--set", other, "-o", out, code=2).stderr
+        assert not out.exists()
+    command("run", tiny, "--set", other, "--set", "run.until=1us", "-o", out)
+    assert summary_of(out)["scheme"] == "bfc"
 
 
 def test_a_directory_with_other_things_is_left_alone(
@@ -288,12 +243,11 @@ def test_a_directory_with_other_things_is_left_alone(
 ) -> None:
     (tmp_path / "thesis.tex").write_text("dear")
     for words in (["run", tiny], ["compare", tiny, "--schemes", "bfc"]):
-        done = command(*words, "-o", tmp_path)
-        assert done.returncode == 1
+        done = command(*words, "-o", tmp_path, code=1)
         assert "thesis.tex" in done.stderr
         assert "--force" in done.stderr
         assert names(tmp_path) == {"thesis.tex"}
-    assert command("run", tiny, "-o", tmp_path, "--force").returncode == 0
+    command("run", tiny, "-o", tmp_path, "--force")
     assert names(tmp_path) == {"thesis.tex", *RUN_FILES}
 
 
@@ -303,48 +257,37 @@ def test_results_of_another_run_are_left_alone(
     other = tmp_path / "other.toml"
     other.write_text(tiny.read_text().replace('name = "tiny"', 'name = "other"'))
     out = tmp_path / "out"
-    assert command("run", tiny, "-o", out).returncode == 0
+    command("run", tiny, "-o", out)
     kept = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
     for changed in ([other], [tiny, "--seed", "9"], [tiny, "--set", "switch.buffer=1MB"]):
-        done = command("run", *changed, "-o", out)
-        assert done.returncode == 1
+        done = command("run", *changed, "-o", out, code=1)
         assert done.stderr.startswith(f"error: {out}")
         assert "--force" in done.stderr
         assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == kept
     # The same again is done again.
-    assert command("run", tiny, "-o", out).returncode == 0
-    done = command("run", other, "-o", out, "--force")
-    assert done.returncode == 0, done.stderr
-    assert json.loads((out / "summary.json").read_text())["name"] == "other"
+    command("run", tiny, "-o", out)
+    command("run", other, "-o", out, "--force")
+    assert summary_of(out)["name"] == "other"
 
 
 def test_what_a_host_measured_is_left_alone(command: Backwater, tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "host.json").write_text("{}")
-    done = command("run", tiny, "-o", tmp_path)
-    assert done.returncode == 1
+    done = command("run", tiny, "-o", tmp_path, code=1)
     assert "a host on real frames" in done.stderr
     assert names(tmp_path) == {"host.json"}
 
 
-def within(limit: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    """Call the command where no file may have more bytes than this."""
-    return subprocess.run(
-        [COMMAND, *words],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+def within(limit: int) -> dict[str, Any]:
+    """Return options of a process in which no file may have more bytes than this."""
+    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))}
 
 
 def test_a_place_that_takes_no_results_is_told(
-    command: Backwater, tiny: Path, tmp_path: Path
+    command: Backwater, process: Process, tiny: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("precious")
     for out in (tmp_path / "file", tmp_path / "file/below"):
-        done = command("run", tiny, "-o", out)
-        assert (done.returncode, "a file has this name" in done.stderr) == (1, True), done.stderr
+        assert "a file has this name" in command("run", tiny, "-o", out, code=1).stderr
     assert (tmp_path / "file").read_text() == "precious"
     # A table that is smaller than what is held back of it fails when it is closed. More hosts make
     # the table of ports larger than the scenario.
@@ -352,21 +295,21 @@ def test_a_place_that_takes_no_results_is_told(
     command(*wide, "-o", tmp_path / "first")
     limit = (tmp_path / "first/ports.parquet").stat().st_size - 1
     assert limit > (tmp_path / "first/resolved.toml").stat().st_size
-    limited = within(limit, *wide, "-o", tmp_path / "out")
+    limited = process(*wide, "-o", tmp_path / "out", **within(limit))
     assert limited.returncode == 1
     assert re.search(r"/ports\.parquet\.part: cannot write: File too large", limited.stderr)
     assert names(tmp_path / "out") == set()
 
 
 def test_a_report_that_has_no_room_loses_no_run(
-    command: Backwater, tiny: Path, tmp_path: Path
+    command: Backwater, process: Process, tiny: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    limited = within(1_000_000, "compare", tiny, "--schemes", "bfc,hpcc", "-o", out)
+    limited = process("compare", tiny, "--schemes", "bfc,hpcc", "-o", out, **within(1_000_000))
     assert limited.returncode == 1
-    assert "report.html: cannot write: File too large; all runs are kept" in limited.stderr
+    assert "report.html: cannot write: File too large" in limited.stderr
     assert names(out / "bfc") == names(out / "hpcc") == {*RUN_FILES, "stored.json"}
-    assert command("report", out).returncode == 0
+    command("report", out)
     assert "report.html" in names(out)
 
 
@@ -377,9 +320,9 @@ def test_a_comparison_leaves_other_files_alone(
     (out / "dcqcn").mkdir(parents=True)
     (out / "dcqcn/thesis.tex").write_text("dear")
     words = ("compare", tiny, "--schemes", "bfc,dcqcn", "-o", out)
-    refused = command(*words)
-    assert (refused.returncode, "dcqcn" in refused.stderr) == (1, True)
-    assert command(*words, "--force").returncode == 0
+    refused = command(*words, code=1)
+    assert "dcqcn" in refused.stderr
+    command(*words, "--force")
     assert names(out / "bfc") == {*RUN_FILES, "stored.json"}
     assert names(out / "dcqcn") == {"thesis.tex"}
     assert set(backwater.load(out).runs["state"]) == {"done"}
@@ -412,32 +355,26 @@ def interrupted(words: list[str], folder: Path, part: str) -> tuple[int, str, st
 def test_a_warning_is_told_once_and_of_its_schemes(
     command: Backwater, tiny: Path, tmp_path: Path
 ) -> None:
-    late, said = ("--set", "scheme.ecn.kmin=5MB", "--set", "scheme.ecn.kmax=6MB"), "starts to mark"
-    run = command("run", tiny, "--scheme", "dcqcn", *late, "-o", tmp_path / "run")
-    assert run.returncode == 0, run.stderr
-    assert [line.split(" at ")[0] for line in run.stderr.splitlines() if said in line] == [
-        "warning:",
-        "warning:",
-    ]
-    both = command("compare", tiny, "--schemes", "dcqcn,hpcc", *late, "-o", tmp_path / "both")
-    assert both.returncode == 0, both.stderr
-    assert [line.split(" at ")[0] for line in both.stderr.splitlines() if said in line] == [
-        "warning: dcqcn:",
-        "warning: dcqcn:",
-    ]
+    late = ("--set", "scheme.ecn.kmin=5MB", "--set", "scheme.ecn.kmax=6MB", "-o", tmp_path / "out")
+    for words, start in (
+        (("run", tiny, "--scheme", "dcqcn"), "warning: "),
+        (("compare", tiny, "--schemes", "dcqcn,hpcc", "--force"), "warning: dcqcn: "),
+    ):
+        told = [line for line in command(*words, *late).stderr.splitlines() if "ECN starts" in line]
+        assert len(told) == len(set(told)) == 2
+        assert all(line.startswith(start) for line in told)
 
 
 def test_ctrl_c_keeps_what_a_run_has_computed(long: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    code, said, errors = interrupted(
-        ["run", str(long), "-o", str(out), "--json"], out, "flows.parquet.part"
-    )
+    words = ["run", str(long), "-o", str(out), "--json"]
+    code, said, errors = interrupted(words, out, "flows.parquet.part")
     assert code == 130, errors
     summary = json.loads(said)
     assert summary["partial"]
     assert summary["flows"]["finished"] > 0
     assert names(out) == RUN_FILES
-    assert f"The finished part is in {out}" in errors
+    assert str(out) in errors
     assert "Traceback" not in errors
 
 
@@ -454,48 +391,33 @@ def test_ctrl_c_keeps_what_a_comparison_has_computed(long: Path, tmp_path: Path)
     assert "interrupted" in (out / "report.html").read_text(encoding="utf-8")
 
 
-def test_two_runs_do_not_share_a_directory(long: Path, tmp_path: Path) -> None:
+def test_two_runs_do_not_share_a_directory(process: Process, long: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = [str(w) for w in (COMMAND, "run", long, "-o", out)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as first:
         wait_for(out, "flows.parquet.part", first)
-        second = subprocess.run(
-            words, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        second = process(*words[1:])
         # Batch systems stop a job with SIGTERM: as Ctrl-C.
         first.send_signal(signal.SIGTERM)
-        _, said = first.communicate(timeout=PATIENCE)
+        first.communicate(timeout=PATIENCE)
     assert second.returncode == 1
     assert "another run is writing here" in second.stderr
     assert first.returncode == 130
-    assert "The finished part is in" in said
     assert names(out) == RUN_FILES
 
 
 def test_nothing_that_a_shell_can_say_gives_a_traceback(tiny: Path, tmp_path: Path) -> None:
-    out = ["-o", str(tmp_path / "out")]
-    run = [str(COMMAND), "run", str(tiny), *out]
-    with open("/dev/full", "w") as full:
-        cases = [
-            ([*run, "--seed", str(2**64)], subprocess.PIPE, 2),
-            ([*run, b"--set", b"name=\xff"], subprocess.PIPE, 2),
-            ([str(COMMAND), "list", "schemes"], full, 1),
-        ]
-        for words, stdout, code in cases:
-            done = subprocess.run(
-                words, stdout=stdout, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
-            )
-            assert done.returncode == code, done.stderr
-            assert done.stderr
-            assert b"Traceback" not in done.stderr
-    closed = subprocess.run(
-        f"{COMMAND} list schemes >&-",
-        shell=True,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert (closed.returncode, closed.stderr) == (0, b"")
+    run = f"{COMMAND} run {tiny} -o {tmp_path}/out"
+    for line, code in (
+        (f"{run} --seed {2**64}", 2),
+        (f"{run} --set $'name=\\xff'", 2),
+        (f"{COMMAND} list schemes >/dev/full", 1),
+        (f"{COMMAND} list schemes >&-", 0),
+    ):
+        done = subprocess.run(["bash", "-c", line], stderr=subprocess.PIPE, timeout=PATIENCE)
+        assert done.returncode == code, done.stderr
+        assert bool(done.stderr) == bool(code)
+        assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("summary", ["", "[]", "{}", '{"name": "half'])
@@ -504,12 +426,10 @@ def test_results_that_are_no_results_are_told(
 ) -> None:
     (tmp_path / "summary.json").write_text(summary, encoding="utf-8")
     for name in ("report", "explain", "pauses", "breakdown", "timeline"):
-        done = command(name, tmp_path)
-        assert done.returncode == 2
+        done = command(name, tmp_path, code=2)
         assert done.stderr.startswith(f"error: {tmp_path}/summary.json: ")
         assert "repeat the run" in done.stderr
-        file = command(name, tmp_path / "summary.json")
-        assert "this is a file; name the directory" in file.stderr
+        command(name, tmp_path / "summary.json", code=2)
 
 
 def commands(group: click.Group, *above: str) -> Iterator[tuple[str, click.Command]]:
@@ -523,11 +443,8 @@ def commands(group: click.Group, *above: str) -> Iterator[tuple[str, click.Comma
 
 def reads_a_file(command: click.Command) -> bool:
     """Whether its first argument is a path; that of `init` is written."""
-    kinds = [
-        p.type
-        for p in command.get_params(click.Context(command))
-        if p.param_type_name == "argument"
-    ]
+    parameters = command.get_params(click.Context(command))
+    kinds = [p.type for p in parameters if p.param_type_name == "argument"]
     return command.name != "init" and bool(kinds) and isinstance(kinds[0], click.Path)
 
 
@@ -545,26 +462,27 @@ NEEDED = {
 def test_input_that_is_not_there_is_wrong_input(
     name: str, command: Backwater, tmp_path: Path
 ) -> None:
-    done = command(*name.split(), "not-there", *NEEDED.get(name, []), cwd=tmp_path)
-    assert done.returncode == 2, done.stderr
+    done = command(*name.split(), "not-there", *NEEDED.get(name, []), cwd=tmp_path, code=2)
     assert done.stderr.startswith("error: ")
     assert "not-there" in done.stderr
     assert (done.stdout, names(tmp_path)) == ("", set())
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        *((f"{name} min.toml", "did you mean mine.toml?") for name in ("run", "estimate", "sweep")),
+        ("run other.toml", "backwater init other.toml"),
+        ("report ou", "did you mean out?"),
+        ("check no/mine.toml", "there is no directory no"),
+    ],
+)
 def test_a_file_that_is_not_there_is_answered_by_the_nearest(
-    command: Backwater, tiny: Path, tmp_path: Path
+    command: Backwater, tiny: Path, tmp_path: Path, words: str, hint: str
 ) -> None:
     shutil.copy(tiny, tmp_path / "mine.toml")
-    for words in (["run", "min.toml"], ["estimate", "min.toml"], ["sweep", "min.toml"]):
-        said = command(*words, cwd=tmp_path).stderr
-        assert said == "error: min.toml: there is no such file\n  = did you mean mine.toml?\n"
-    said = command("run", "other.toml", cwd=tmp_path).stderr
-    assert said.endswith("  = write a first scenario: backwater init other.toml\n")
     (tmp_path / "out").mkdir()
-    assert "did you mean out?" in command("report", "ou", cwd=tmp_path).stderr
-    said = command("check", "no/mine.toml", cwd=tmp_path).stderr
-    assert said.endswith("  = there is no directory no\n")
+    assert hint in command(*words.split(), cwd=tmp_path, code=2).stderr
 
 
 @pytest.fixture
@@ -610,13 +528,11 @@ def test_a_file_of_another_kind_gets_one_answer(
     words: str, taken: set[str], command: Backwater, files: Path
 ) -> None:
     for file, (kind, what_to_do) in KINDS.items():
-        if file in taken:
-            continue
-        done = command(words, file, *NEEDED.get(words, []), cwd=files)
-        assert done.returncode == 2
-        assert done.stderr.startswith(f"error: {file} is {kind}, and `backwater {words}` takes a ")
-        assert what_to_do in done.stderr
-        assert done.stderr.count("error: ") == 1
+        if file not in taken:
+            told = command(words, file, *NEEDED.get(words, []), cwd=files, code=2).stderr
+            assert told.startswith(f"error: {file} is {kind}, and `backwater {words}` takes a ")
+            assert what_to_do in told
+            assert told.count("error: ") == 1
 
 
 def test_a_command_of_a_package_that_is_not_installed_names_the_package(
@@ -669,60 +585,43 @@ def test_examples_have_valid_options(name: str) -> None:
             group.make_context(group.name, words)
 
 
-def commands_of(group: click.Group) -> Iterator[tuple[str, click.Command]]:
-    """Yield all commands, also those in groups, with their names."""
-    context = click.Context(group)
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from ((f"{name} {inner}", one) for inner, one in commands_of(command))
-        else:
-            command.get_params(context)
-            yield name, command
-
-
 def test_every_command_prints_json(command: Backwater, comparison: Runs, tmp_path: Path) -> None:
-    lacking = {
-        name
-        for name, one in commands_of(app)
-        if not any("--json" in parameter.opts for parameter in one.params)
-    }
-    assert lacking == {"schema"}  # It prints nothing else.
-    (tmp_path / "ring.goal").write_text(
-        "num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 8b from 0 }"
-    )
-    run, out = comparison["bfc"].path, tmp_path / "out"
-    files = json.loads(command("export", "ns3", run, "-o", out, "--json").stdout)["files"]
+    def told(*words: str | Path) -> dict[str, Any]:
+        return json.loads(command(*words, "--json").stdout)
+
+    def has_json(one: click.Command) -> bool:
+        return any("--json" in p.opts for p in one.get_params(click.Context(one)))
+
+    # The command `schema` prints nothing else.
+    assert {name for name, one in commands(app) if not has_json(one)} == {"schema"}
+    goal = tmp_path / "ring.goal"
+    goal.write_text("num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 8b from 0 }")
+    out, path = tmp_path / "out", tmp_path / "first.toml"
+    files = told("export", "ns3", comparison["bfc"].path, "-o", out)["files"]
     assert sorted(map(Path, files)) == sorted(out.iterdir())
-    path = tmp_path / "first.toml"
-    init = json.loads(command("init", path, "--yes", "--json").stdout)
+    init = told("init", path, "--yes")
     assert init == {"scenario": str(path), "schemes": init["schemes"], "problems": []}
-    said = command("import", "goal", tmp_path / "ring.goal", "-o", tmp_path / "goal.toml", "--json")
-    assert json.loads(said.stdout)["scenario"] == str(tmp_path / "goal.toml"), said.stderr
-    lua = json.loads(command("dissector", "--json").stdout)["dissector"]
-    assert Path(lua).is_file()
+    imported = told("import", "goal", goal, "-o", tmp_path / "goal.toml")
+    assert imported["scenario"] == str(tmp_path / "goal.toml")
+    assert Path(told("dissector")["dissector"]).is_file()
 
 
 def test_show_prints_the_table_of_existing_results(
     command: Backwater, comparison: Runs, tmp_path: Path
 ) -> None:
-    shown = command("show", comparison.path)
-    assert shown.returncode == 0, shown.stderr
-    for run in comparison.values():
-        assert f"digest {run.digest}" in shown.stdout
+    shown = command("show", comparison.path).stdout
+    assert all(f"digest {run.digest}" in shown for run in comparison.values())
     summaries = json.loads(command("show", comparison.path, "--json").stdout)
     assert summaries == {name: run.summary for name, run in comparison.items()}
     one = json.loads(command("show", comparison["bfc"].path, "--json").stdout)
     assert one == {"bfc": comparison["bfc"].summary}
-    assert command("show", tmp_path).returncode == 2
+    command("show", tmp_path, code=2)
 
 
 def test_inspect_shows_what_its_aliases_show(command: Backwater, tiny: Path) -> None:
     for part in ("links", "graph", "resources"):
-        alone = command(part, tiny)
-        assert alone.returncode == 0, alone.stderr
-        assert command("inspect", tiny, f"--{part}").stdout == alone.stdout
-    thresholds = command("check", tiny, "--explain").stdout
-    assert command("inspect", tiny).stdout == thresholds
+        assert command("inspect", tiny, f"--{part}").stdout == command(part, tiny).stdout
+    assert command("inspect", tiny).stdout == command("check", tiny, "--explain").stdout
     several = json.loads(command("inspect", tiny, "--links", "--graph", "--json").stdout)
     assert list(several) == ["links", "graph"]
     assert command("inspect", tiny, "--dot").stdout == command("graph", tiny, "--dot").stdout
@@ -730,9 +629,7 @@ def test_inspect_shows_what_its_aliases_show(command: Backwater, tiny: Path) -> 
 
 def test_run_with_schemes_compares(command: Backwater, tiny: Path, tmp_path: Path) -> None:
     done = command("run", tiny, "--schemes", "bfc,hpcc", "-o", tmp_path / "out", "--json")
-    assert done.returncode == 0, done.stderr
     assert list(json.loads(done.stdout)["runs"]) == ["bfc", "hpcc"]
     assert (tmp_path / "out" / "report.html").is_file()
     for words in (["--scheme", "bfc", "--schemes", "bfc,hpcc"], ["--jobs", "2"]):
-        wrong = command("run", tiny, *words, "-o", tmp_path / "wrong")
-        assert (wrong.returncode, wrong.stdout) == (2, "")
+        command("run", tiny, *words, "-o", tmp_path / "wrong", code=2)

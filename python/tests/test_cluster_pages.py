@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 from campaigns import SHORT
-from sources import ROOT
 
 import backwater
-from tools import PATIENCE
+from tools import PATIENCE, ROOT
 
 pytest.importorskip("distributed", reason="pip install 'backwater[cluster]'")
 

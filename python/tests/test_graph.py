@@ -42,7 +42,6 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # BFC-50, BFC-52
 def test_a_leaf_spine_has_no_circle(command: Backwater, tiny: Path) -> None:
     done = command("graph", tiny)
-    assert done.returncode == 0, done.stderr
     assert "no cycle" in done.stdout
     assert "16 egress ports" in done.stdout  # 2 leaves of 4 + 2, 2 spines of 2
 
@@ -50,7 +49,6 @@ def test_a_leaf_spine_has_no_circle(command: Backwater, tiny: Path) -> None:
 # BFC-51
 def test_a_ring_shows_its_circles_and_the_pairs_left_out(command: Backwater, ring: Path) -> None:
     done = command("graph", ring)
-    assert done.returncode == 0, done.stderr
     assert "2 set(s)" in done.stdout
     assert "s0->s1" in done.stdout
     assert "2 pair(s)" in done.stdout
@@ -93,7 +91,6 @@ def test_every_scenario_has_the_state_of_all_systems(
         path = tmp_path / "s.toml"
         path.write_text(ONE_SWITCH, encoding="utf-8")
     done = command("resources", path, "--scheme", scheme, "--json")
-    assert done.returncode == 0, done.stderr
     systems = json.loads(done.stdout)["systems"]
     assert systems.keys() == SYSTEMS
     for found in systems.values():
@@ -103,7 +100,7 @@ def test_every_scenario_has_the_state_of_all_systems(
             assert switch["counters"] + switch["registers"] > 0
             assert switch["bits"] >= switch["counters"] + switch["registers"]
             assert switch["bits_per_port"] == switch["bits"] / switch["ports"]
-    assert command("resources", path, "--scheme", scheme).returncode == 0
+    command("resources", path, "--scheme", scheme)
 
 
 # BFC-54, FG-64, SPFC-45, HPCC-40
@@ -157,7 +154,7 @@ def test_a_workload_has_full_packets_unless_told(command: Backwater, tmp_path: P
     assert "full ones" in command("resources", path).stdout
     small = json.loads(command("resources", path, "--packet", 500, "--json").stdout)
     assert small["packet_bytes"] == 500
-    assert command("resources", path, "--packet", "nan").returncode == 2
+    command("resources", path, "--packet", "nan", code=2)
 
 
 # BFC-16, BFC-53
@@ -184,8 +181,7 @@ def test_both_take_a_profile(command: Backwater, tiny: Path) -> None:
     assert leaf["sticky_ps"] == 6_000_000
     assert leaf["thresholds"] == [{"rate_bps": 100_000_000_000, "bytes": 37_500}]
     assert json.loads(command("graph", tiny, *words).stdout)["nodes"] == 16
-    wrong = command("graph", tiny, "--profile", "ns4")
-    assert wrong.returncode == 2
+    wrong = command("graph", tiny, "--profile", "ns4", code=2)
     assert "ns4" in wrong.stderr
 
 
@@ -219,8 +215,7 @@ def test_a_run_counts_what_floodgate_did_and_what_it_took(
     command: Backwater, tiny: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    done = command("run", tiny, "--scheme", "dcqcn+floodgate-ideal", "-o", out)
-    assert done.returncode == 0, done.stderr
+    command("run", tiny, "--scheme", "dcqcn+floodgate-ideal", "-o", out)
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     counters = summary["counters"]
     assert "credits" in summary["checks"]

@@ -399,8 +399,7 @@ def test_what_is_wrong_is_said(
     more: tuple[str, ...], expected: str, tmp_path: Path, command: Backwater
 ) -> None:
     scenario = written(tmp_path, ONE_SWITCH, 'preset = "line-rate"')
-    said = command("host", scenario, "-o", tmp_path / "out", *more)
-    assert said.returncode != 0
+    said = command("host", scenario, "-o", tmp_path / "out", *more, code=None)
+    assert said.exit_code in (1, 2)
     assert expected in said.stderr
-    assert "Traceback" not in said.stderr
     assert not (tmp_path / "out" / "host.json").exists()

@@ -374,9 +374,8 @@ def test_an_imported_algorithm_is_one_collective_of_a_run(
 ) -> None:
     (tmp_path / "ring.xml").write_text(ring(4, "i"), encoding="utf-8")
     size = ("--bytes", "8000000")
-    done = command("import", "msccl", "ring.xml", *size, "-o", "s.toml", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert command("run", "s.toml", "-o", "out", cwd=tmp_path).returncode == 0
+    command("import", "msccl", "ring.xml", *size, "-o", "s.toml", cwd=tmp_path)
+    command("run", "s.toml", "-o", "out", cwd=tmp_path)
     run = load(tmp_path / "out").only
     [whole] = run.table("collectives").to_dicts()
     assert (whole["kind"], whole["bytes"], whole["ranks"]) == ("all-reduce", 8_000_000, 4)
@@ -389,7 +388,6 @@ def test_an_imported_algorithm_is_one_collective_of_a_run(
     assert run.table("operations")["part_of"].to_list() == [0] * 60
     assert run.summary["workloads"][0]["collectives"] == 1
     shown = command("collectives", "out", cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
     assert "s: all-reduce 0 of all ranks (4), 8 MB: " in shown.stdout
     assert "; bus bandwidth " in shown.stdout
     assert "Its critical path has 6 sends" in shown.stdout

@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import re
-import subprocess
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -26,9 +25,8 @@ from backwater.importers.ns3 import topology as ns3_topology
 from backwater.importers.ns3.dialects import FOREIGN
 from backwater.importers.ns3.scenario import MARK, Imported, import_ns3, scenario_name, write
 from backwater.importers.ns3.topology import Dialect
+from conftest import Backwater
 from tools import simulated
-
-Backwater = Callable[..., subprocess.CompletedProcess[str]]
 
 CONFIG = """\
 ENABLE_QCN 1
@@ -254,11 +252,11 @@ def test_an_imported_scenario_is_not_written_over_another(
 ) -> None:
     config, out = case(), tmp_path / "mine.toml"
     out.write_text('name = "mine"\n', encoding="utf-8")
-    done = command("import", "ns3", config, "-o", out)
-    assert (done.returncode, "use --force" in done.stderr) == (1, True)
+    done = command("import", "ns3", config, "-o", out, code=1)
+    assert "use --force" in done.stderr
     assert out.read_text(encoding="utf-8") == 'name = "mine"\n'
-    assert command("import", "ns3", config, "-o", out, "--force").returncode == 0
-    assert command("import", "ns3", config, "-o", out).returncode == 0
+    command("import", "ns3", config, "-o", out, "--force")
+    command("import", "ns3", config, "-o", out)
     assert sorted(p.name for p in tmp_path.glob("mine*")) == ["mine.flows.csv", "mine.toml"]
 
 
@@ -288,8 +286,7 @@ def test_everything_that_is_wrong_is_told_at_once(
 ) -> None:
     keys = {"L2_ACK_INTERVAL": "", "RATE_AI": "", "EWMA_GAIN": "much", "KMIN_MAP": "0"}
     config = case(changed(CONFIG, **keys, MIN_RATE="1Gbpz", L2_ACK_INTERVALL="1"))
-    done = command("import", "ns3", config, "-o", tmp_path / "x.toml")
-    assert done.returncode == 2
+    done = command("import", "ns3", config, "-o", tmp_path / "x.toml", code=2)
     assert re.findall("^(?:error|warning): .*", done.stderr, re.MULTILINE) == [
         "error: EWMA_GAIN should be a number, found `much`",
         "error: MIN_RATE should be a rate such as 100Gbps or 50Mb/s, found `1Gbpz`",
@@ -413,8 +410,8 @@ def test_irn_of_conweave_runs(
     config = case(CONFIG + "ENABLE_PFC 0\nENABLE_IRN 1\n")
     scenario = tmp_path / "s.toml"
     done = command("import", "ns3", config, "-o", scenario)
-    assert (done.returncode, "--profile ns3\n" in done.stderr) == (0, False)
-    assert command("run", scenario, "-o", tmp_path / "run").returncode == 0
+    assert "--profile ns3\n" not in done.stderr
+    command("run", scenario, "-o", tmp_path / "run")
 
 
 def test_every_unknown_key_is_named(case: Callable[..., Path]) -> None:
@@ -732,11 +729,11 @@ def test_many_findings_of_one_kind_are_cut_short(case: Callable[..., Path]) -> N
 def test_exit_status_of_wrong_input(
     case: Callable[..., Path], tmp_path: Path, command: Backwater
 ) -> None:
-    done = command("import", "ns3", case(flows="x"), "-o", tmp_path / "s.toml")
-    assert (done.returncode, "flow.txt:1:1" in done.stderr) == (2, True)
+    done = command("import", "ns3", case(flows="x"), "-o", tmp_path / "s.toml", code=2)
+    assert "flow.txt:1:1" in done.stderr
     assert not (tmp_path / "s.toml").exists()
-    done = command("import", "ns3", tmp_path / "none.txt")
-    assert (done.returncode, "cannot read the configuration" in done.stderr) == (2, True)
+    done = command("import", "ns3", tmp_path / "none.txt", code=2)
+    assert "cannot read the configuration" in done.stderr
 
 
 # AUD-05, SW-11
@@ -755,15 +752,14 @@ def test_what_is_imported_loses_nothing_or_is_refused(
             keys = {"CC_MODE": mode, "HAS_WIN": window, "VAR_WIN": window, "BUFFER_SIZE": "2"}
             config = changed(CONFIG, **keys, ACK_HIGH_PRIO=priority, SIMULATOR_STOP_TIME="2.02")
             out = tmp_path / f"{mode}-{window}-{priority}.toml"
-            done = command("import", "ns3", case(config, topology + "\n", flows), "-o", out)
-            assert done.returncode == 0, done.stderr
+            command("import", "ns3", case(config, topology + "\n", flows), "-o", out)
             name = f"{mode}-{window}-{priority}"
-            done = command("run", out, "-o", tmp_path / name)
-            if done.returncode == 2:
+            done = command("run", out, "-o", tmp_path / name, code=None)
+            if done.exit_code == 2:
                 assert "ack.pausable" in done.stderr, done.stderr
                 verdicts["refused"].append(name)
                 continue
-            assert done.returncode == 0, done.stderr
+            assert done.exit_code == 0, done.stderr
             summary = json.loads((tmp_path / name / "summary.json").read_text(encoding="utf-8"))
             assert summary["drops"]["total"] == 0
             paused = summary["counters"]["pfc_pauses"] > 0

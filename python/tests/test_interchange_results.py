@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -17,9 +16,8 @@ from backwater.errors import InputError
 from backwater.importers.ns3.export import Network, export_ns3
 from backwater.importers.ns3.scenario import import_ns3
 from backwater.results.files import RunFiles
+from conftest import Backwater
 from tools import Runs, simulated
-
-Backwater = Callable[..., subprocess.CompletedProcess[str]]
 
 STAR = """\
 name = "star"
@@ -185,13 +183,13 @@ def test_a_folder_with_other_things_is_not_written_into(
 ) -> None:
     (tmp_path / "mine.txt").write_text("x", encoding="utf-8")
     run = comparison["bfc"].path
-    done = command("export", "ns3", run, "-o", tmp_path)
-    assert (done.returncode, "`mine.txt`" in done.stderr) == (1, True)
-    assert command("export", "ns3", run, "-o", tmp_path, "--force").returncode == 0
+    done = command("export", "ns3", run, "-o", tmp_path, code=1)
+    assert "`mine.txt`" in done.stderr
+    command("export", "ns3", run, "-o", tmp_path, "--force")
     again = command("export", "ns3", run, "-o", tmp_path / "new")
-    assert (again.returncode, "note: no qlen.txt" in again.stderr) == (0, True)
-    nothing = command("export", "ns3", tmp_path, "-o", tmp_path / "b")
-    assert (nothing.returncode, "no finished run here" in nothing.stderr) == (2, True)
+    assert "note: no qlen.txt" in again.stderr
+    nothing = command("export", "ns3", tmp_path, "-o", tmp_path / "b", code=2)
+    assert "no finished run here" in nothing.stderr
 
 
 # --- There and back --------------------------------------------------------------------------

@@ -62,7 +62,6 @@ def pod(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_links_says_what_is_down_when_and_whom_that_cuts_off(command: Backwater, pod: Path) -> None:
     """LNK-04, LNK-12, LNK-13, LNK-40."""
     said = command("links", pod)
-    assert said.returncode == 0
     lines = said.stdout.splitlines()
     assert lines[0] == "from the start: leaf0--spine1, leaf3--spine0 down"
     assert lines[1].startswith("  cyclic buffer dependency: ")
@@ -100,10 +99,8 @@ def test_check_warns_of_the_circle_and_wrong_names_are_refused(
 ) -> None:
     """LNK-04, LNK-40."""
     said = command("check", pod)
-    assert said.returncode == 0
     assert "PFC can deadlock" in said.stdout + said.stderr
-    wrong = command("links", pod, "--set", 'topology.failures=[{links=["leaf0--spine9"]}]')
-    assert wrong.returncode == 2
+    wrong = command("links", pod, "--set", 'topology.failures=[{links=["leaf0--spine9"]}]', code=2)
     assert 'no node "spine9"' in wrong.stderr
 
 

@@ -9,7 +9,7 @@ import pytest
 from test_wire import WRONG, tshark
 
 import backwater
-from conftest import TINY, Backwater
+from conftest import TINY, Process
 from tools import absent, simulated
 
 SHORT = TINY.replace('"400us"', '"40us"').replace('every = "100us"', 'every = "20us"')
@@ -23,14 +23,14 @@ def scenario(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def live(command: Backwater, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def live(process: Process, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A comparison on real frames, with a capture of the links of a host."""
     folder = tmp_path_factory.mktemp("live")
     path = folder / "tiny.toml"
     path.write_text(SHORT)
     out = folder / "out"
     what = ("--check", "--json", "--schemes", "bfc,hpcc", "--capture", "host0:*")
-    said = command("live", path, *what, "-o", out)
+    said = process("live", path, *what, "-o", out)
     if "user namespace" in said.stderr:
         absent("a system that allows user namespaces")
     assert said.returncode == 0, said.stderr
@@ -62,11 +62,11 @@ def test_tshark_reads_the_frames(live: Path) -> None:
         assert {frame[name] for frame in frames for name in WRONG} == {""}
 
 
-def test_what_cannot_be_done_is_refused(command: Backwater, scenario: Path, tmp_path: Path) -> None:
-    said = command("live", scenario, "--scheme", "bfc", "--schemes", "bfc,hpcc")
+def test_what_cannot_be_done_is_refused(process: Process, scenario: Path, tmp_path: Path) -> None:
+    said = process("live", scenario, "--scheme", "bfc", "--schemes", "bfc,hpcc")
     assert said.returncode == 2
     ideal = ("--scheme", "dcqcn", "--set", "scheme.recovery=ideal")
-    said = command("live", scenario, *ideal, "-o", tmp_path / "out")
+    said = process("live", scenario, *ideal, "-o", tmp_path / "out")
     if "user namespace" in said.stderr:
         absent("a system that allows user namespaces")
     assert said.returncode == 1

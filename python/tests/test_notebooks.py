@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import gc
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import nbclient
 import nbformat
 import pytest
-from sources import ROOT
 
 import backwater
 from backwater.results.store import Failure
 from backwater.running import progress
 from backwater.running.progress import Progress
-from tools import PATIENCE
+from tools import PATIENCE, ROOT, Runs
 
 NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
-
-
-def test_there_are_four() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["campaigns", "compare", "own", "start"]
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: str(path.stem))
-def test_lines_fit_the_page_of_the_site(path: Path) -> None:
-    book = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    lines = [
-        line for cell in book.cells if cell.cell_type == "code" for line in cell.source.split("\n")
-    ]
-    assert [line for line in lines if len(line) > 84] == []
+assert len(NOTEBOOKS) == 4
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: str(path.stem))
@@ -59,27 +45,14 @@ def test_notebook_runs(path: Path, tmp_path: Path) -> None:
     gc.collect()
 
 
-def test_a_comparison_is_a_table(
-    compared: tuple[subprocess.CompletedProcess[str], Path],
-) -> None:
-    comparison = backwater.load(compared[1])
-    page = comparison._repr_html_()
+def test_results_are_a_table(comparison: Runs) -> None:
+    results = backwater.load(comparison.path)
+    page = results._repr_html_()
     assert "Workloads" not in page
     assert page.count("<th ") >= 2 + 5
-    assert "bfc" in comparison["bfc"]._repr_html_()
-
-
-def test_a_figure_is_a_picture(compared: tuple[subprocess.CompletedProcess[str], Path]) -> None:
-    figure = backwater.load(compared[1]).plot.slowdown()
-    assert figure._repr_png_().startswith(b"\x89PNG")
-
-
-def test_failures_are_below_the_table(
-    compared: tuple[subprocess.CompletedProcess[str], Path],
-) -> None:
-    results = backwater.load(compared[1])
-    key = results.points[0].key
-    results.failed[key] = Failure("error", "no & room", "backwater run x")
+    assert "bfc" in results["bfc"]._repr_html_()
+    assert results.plot.slowdown()._repr_png_().startswith(b"\x89PNG")
+    results.failed[results.points[0].key] = Failure("error", "no & room", "backwater run x")
     assert "<b>bfc</b>: failed: no &amp; room" in results._repr_html_()
 
 

@@ -12,14 +12,13 @@ import pytest
 from browser import Tab, browser
 from campaigns import short
 from PIL import Image
-from sources import ROOT
 
 import backwater
 from backwater.analysis import blame
 from backwater.results.results import Results
 from backwater.workloads import Workload
 from conftest import TINY
-from tools import Runs
+from tools import ROOT, Runs
 
 READY = "document.documentElement.dataset.ready === 'yes'"
 READOUT = "#classes .readout"

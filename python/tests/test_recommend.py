@@ -139,7 +139,6 @@ def test_the_command_simulates_and_reports(star: Path, tmp_path: Path, command: 
     assert by_rule["simulated"] == []
     assert by_rule["overrides"] == by_rule["by_rule"]
     done = command(*words, *minimize, "--runs", 4)
-    assert done.returncode == 0, done.stderr
     about = json.loads(done.stdout)
     assert len(about["simulated"]) == 4
     valid = [one for one in about["simulated"] if one["value"] is not None]
@@ -147,6 +146,6 @@ def test_the_command_simulates_and_reports(star: Path, tmp_path: Path, command: 
     assert {"overrides": about["overrides"], "value": best} in valid
     # The values are a valid change of the scenario.
     changes = [word for override in about["overrides"] for word in ("--set", override)]
-    assert command("check", star, "--scheme", "dcqcn", *changes).returncode == 0
-    wrong = command(*words, "--minimize", "speed", "--runs", 1)
-    assert (wrong.returncode, "speed" in wrong.stderr) == (2, True)
+    command("check", star, "--scheme", "dcqcn", *changes)
+    wrong = command(*words, "--minimize", "speed", "--runs", 1, code=2)
+    assert "speed" in wrong.stderr

@@ -127,10 +127,10 @@ def test_a_note_is_one_line_of_check_and_no_warning_of_a_run(
     assert [note["key"] for note in notes] == ["scheme.mtu", "scheme.pfc.response"]
     words = (scenario, "--scheme", "dcqcn", "--set", "topology.link.rate=400Gbps")
     checked = command("check", *words)
-    assert (checked.returncode, checked.stdout) == (0, f"{scenario}: ok, 2 notes\n")
+    assert checked.stdout == f"{scenario}: ok, 2 notes\n"
     assert checked.stderr.splitlines() == [note["text"] for note in notes]
     run = command("run", *words, "-o", scenario.with_name("fast"))
-    assert (run.returncode, "note: " in run.stderr) == (0, False)
+    assert "note: " not in run.stderr
 
 
 def test_errors_of_a_dict_name_no_temporary_file() -> None:
@@ -211,8 +211,8 @@ def test_each_counter_of_the_summaries_has_a_column(many: Results, command: Back
     assert ranked.column.name == "counters.acks"
     shown = command("show", many.path, "--columns", "counters.acks,digest")
     assert f"{row['counters.acks']:,}" in shown.stdout
-    wrong = command("show", many.path, "--columns", "counters.ack")
-    assert (wrong.returncode, "counters.acks" in wrong.stderr) == (2, True)
+    wrong = command("show", many.path, "--columns", "counters.ack", code=2)
+    assert "counters.acks" in wrong.stderr
 
 
 def test_several_scenarios_have_a_coordinate(scenario: Path) -> None:

@@ -323,8 +323,7 @@ def test_what_is_missing_is_said(lab: SwitchLab, tmp_path: Path, command: Backwa
     words = (program("unshare"), "-U", str(COMMAND), "switch", str(path), "--ports", "p1,p2")
     _, errors = lab.start(*words).communicate(timeout=PATIENCE)
     assert "CAP_NET_RAW" in errors
-    looped = command("switch", path, "--ports", "lo,p2")
-    assert looped.returncode == 1
+    looped = command("switch", path, "--ports", "lo,p2", code=1)
     assert "there is no Ethernet interface lo" in looped.stderr
     for bad, what in (
         (("--lossless", "9"), "from 0 to 7"),
@@ -332,6 +331,5 @@ def test_what_is_missing_is_said(lab: SwitchLab, tmp_path: Path, command: Backwa
         (("--station", "02:00:00:00:00:01=eth9"), "not among --ports"),
         (("--socket", "xdp"), "--socket was removed"),
     ):
-        said = command("switch", path, "--ports", "p1,p2", *bad)
-        assert said.returncode == 2
+        said = command("switch", path, "--ports", "p1,p2", *bad, code=2)
         assert what in said.stderr

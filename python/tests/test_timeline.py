@@ -30,8 +30,7 @@ def run(command: Backwater, tmp_path_factory: pytest.TempPathFactory) -> RunFile
         '[record]\npauses = { flows = false }\nqueues = { every = "10us", ports = "switches" }\n'
         'utilisation = { every = "10us" }\n'
     )
-    done = command("run", path / "scenario.toml", "--scheme", "dcqcn", "-o", path / "out")
-    assert done.returncode == 0, done.stderr
+    command("run", path / "scenario.toml", "--scheme", "dcqcn", "-o", path / "out")
     return RunFiles(path / "out")
 
 
@@ -134,7 +133,6 @@ def test_what_does_not_fit_is_said(
     run: RunFiles, command: Backwater, tmp_path: Path, events: Events
 ) -> None:
     done = command("timeline", run.path, "--limit", "300", "-o", "short.json.gz", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
     assert "note: the trace ends at" in done.stderr
     assert done.stdout.strip() == "short.json.gz"
     found = [e for e in events_of(tmp_path / "short.json.gz") if e["ph"] != "M"]
@@ -146,15 +144,12 @@ def test_what_does_not_fit_is_said(
 
 def test_a_window_is_a_part(run: RunFiles, command: Backwater, tmp_path: Path) -> None:
     window = ("--from", "100us", "--to", "0.2ms")
-    done = command("timeline", run.path, *window, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    command("timeline", run.path, *window, cwd=tmp_path)
     found = events_of(tmp_path / "tiny-dcqcn.trace.json.gz")
     assert all(100 <= e["ts"] < 200 for e in found if e["ph"] != "M")
     assert any(e["ph"] == "X" for e in found)
     for bad in (("--from", "5"), ("--to", "5KB"), ("--from", "1s")):
-        refused = command("timeline", run.path, *bad, cwd=tmp_path)
-        assert refused.returncode in (1, 2)
-        assert "Traceback" not in refused.stderr
+        refused = command("timeline", run.path, *bad, cwd=tmp_path, code=2)
     assert "the run goes from 0 to" in refused.stderr
 
 
@@ -219,7 +214,7 @@ def test_ranks_and_collectives_are_there_where_a_run_has_them(
 def test_several_runs_and_bad_places_are_refused(
     comparison: Runs, command: Backwater, tmp_path: Path
 ) -> None:
-    assert command("timeline", comparison.path).returncode == 2
+    command("timeline", comparison.path, code=2)
     missing = tmp_path / "none" / "trace.json"
-    done = command("timeline", comparison["bfc"].path, "-o", missing)
-    assert (done.returncode, "cannot write" in done.stderr) == (1, True)
+    done = command("timeline", comparison["bfc"].path, "-o", missing, code=1)
+    assert "cannot write" in done.stderr

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sources import CRATES, ROOT
 
 from backwater.wireshark import DISSECTOR
 from conftest import Backwater
-from tools import absent, program
+from tools import ROOT, absent, program
 
-FRAMES = CRATES / "wire/tests/frames.pcap"
+FRAMES = ROOT / "crates/wire/tests/frames.pcap"
 SAMPLES: list[dict[str, Any]] = json.loads(FRAMES.with_suffix(".json").read_text())
 WRONG = ["_ws.malformed", "_ws.expert.message", "_ws.lua.error"]
 
@@ -116,8 +115,7 @@ def test_the_dissector_is_handed_out(command: Backwater, tmp_path: Path) -> None
     copied = command("dissector", "-o", tmp_path)
     assert copied.stdout.strip() == str(tmp_path / "backwater.lua")
     assert (tmp_path / "backwater.lua").read_text() == DISSECTOR.read_text()
-    nowhere = command("dissector", "-o", tmp_path / "no" / "where.lua")
-    assert nowhere.returncode == 1
+    nowhere = command("dissector", "-o", tmp_path / "no" / "where.lua", code=1)
     assert "no/where.lua: No such file or directory" in nowhere.stderr
 
 

@@ -14,6 +14,8 @@ import backwater
 from backwater.results.files import RunFiles
 from backwater.results.results import Results
 
+ROOT = Path(__file__).resolve().parents[2]
+
 PATIENCE = 600
 """Seconds to wait for an event that must happen. Only a fault makes a test wait so long."""
 

