@@ -34,6 +34,19 @@ every = "500us"
 window = ["0us", "400us"]
 """
 
+MIXED = """\
+name = "mixed"
+
+[topology]
+kind = "leaf-spine"
+leaves = 3
+hosts_per_leaf = 4
+spines = 2
+link = { rate = "100Gbps", delay = "1us" }
+uplink = { rate = "400Gbps", delay = "1us" }
+
+""" + STAR[STAR.index("[[traffic]]") :]
+
 BLIND = [
     'scheme.control="line-rate"',
     'scheme.signal="none"',
@@ -71,6 +84,17 @@ def test_the_ecn_bound_is_that_of_the_dcqcn_paper() -> None:
     # Its beta / 8 is alpha here.
     shared = 12e6 - 8 * 32 * 22.4e3
     assert ecn_bound_bytes(shared, 8 / 8, 32, 8) == pytest.approx(21.75e3, rel=0.01)
+
+
+def test_faster_ports_count_more_in_the_ecn_bound(tmp_path: Path) -> None:
+    # Uplinks of four times the rate have thresholds of four times the size.
+    path = tmp_path / "mixed.toml"
+    path.write_text(MIXED, encoding="utf-8")
+    _, reasons = recommend(backwater.Scenario(path, scheme="dcqcn").thresholds())
+    by_name = {reason.name: reason for reason in reasons}
+    bound = by_name["kmin below PFC, all ports"]
+    assert "n = 12 ports" in bound.rule  # a spine with 3 ports of 400 Gbps
+    assert by_name["kmin at 400 Gbps"].value == 4 * by_name["kmin"].value
 
 
 def test_alpha_is_the_smallest_with_which_ecn_acts_first() -> None:
@@ -141,9 +165,12 @@ def test_the_command_simulates_and_reports(star: Path, tmp_path: Path, command: 
     done = command(*words, *minimize, "--runs", 4)
     about = json.loads(done.stdout)
     assert len(about["simulated"]) == 4
+    assert all(len(one["by_seed"]) in (0, 3) for one in about["simulated"])
+    # A setting of the search replaces that of the rules only if the seeds decide for it.
+    assert (about["overrides"] != about["by_rule"]) == about["decided"]
     valid = [one for one in about["simulated"] if one["value"] is not None]
-    best = min(one["value"] for one in valid)
-    assert {"overrides": about["overrides"], "value": best} in valid
+    best = min(valid, key=lambda one: one["value"])
+    assert about["overrides"] in (about["by_rule"], best["overrides"])
     # The values are a valid change of the scenario.
     changes = [word for override in about["overrides"] for word in ("--set", override)]
     command("check", star, "--scheme", "dcqcn", *changes)

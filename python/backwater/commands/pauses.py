@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from backwater._base.lazy import pl
 from backwater._base.units import bytes_text, time_text
 from backwater.commands.common import Json, one_run
 from backwater.commands.declare import App, Argument, Option
@@ -92,7 +93,18 @@ def _tree_lines(table: Any, top: int) -> list[str]:
     by_depth = ", ".join(f"{count} of depth {depth}" for depth, count in depths.iter_rows())
     order = ["suppressed_peak", "pauses", "from_ps"]
     shown = table.sort(order, descending=[True, True, False]).head(top)
-    lines = [f"{table.height} trees ({by_depth}){_some(table.height, top)}:"]
+    lines = [f"{table.height} trees ({by_depth}). The ports at which they begin:"]
+    origins = table.group_by("congested_port").agg(pl.len(), pl.col("pauses").sum())
+    origins = origins.sort(["pauses", "congested_port"], descending=[True, False])
+    lines.append(f"  {'congested port':<24}{'trees':>8}{'PAUSEs':>8}")
+    lines += [f"  {port:<24}{n:>8}{count:>8}" for port, n, count in origins.head(top).iter_rows()]
+    if origins.height > top:
+        lines.append(f"  and {origins.height - top} more ports (--top)")
+    lines += [
+        "",
+        f"The trees, by the largest rate that they suppressed{_some(table.height, top)}.",
+        "Suppressed: rates of the paused ports, as a share of all ports that send to switches.",
+    ]
     lines.append(
         f"  {'congested port':<24}{'from':>10}{'PAUSEs':>8}{'depth':>7}{'ports':>7}"
         f"{'suppressed: peak':>18}{'mean':>8}"
@@ -108,7 +120,10 @@ def _tree_lines(table: Any, top: int) -> list[str]:
 def _victim_lines(table: Any, top: int) -> list[str]:
     if not table.height:
         return ["No victim flow."]
-    lines = [f"{table.height} victim flows{_some(table.height, top)}:"]
+    lines = [
+        f"{table.height} victim flows{_some(table.height, top)}: "
+        "paused, although their paths avoid the congested port"
+    ]
     lines.append(
         f"  {'flow':>8}  {'from -> to':<14}{'size':>10}{'PAUSEs':>8}{'held':>12}  held most for"
     )

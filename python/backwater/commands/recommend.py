@@ -23,8 +23,11 @@ from backwater.commands.declare import App, Option
 from backwater.commands.quantities import in_units
 
 if TYPE_CHECKING:
-    from backwater.running.search import Steps
-    from backwater.scenario.recommend import Reason, Thresholds
+    from backwater.running.search import Simulations, Steps
+    from backwater.scenario.recommend import Reason
+
+RULES = (0, 0, 0)
+"""The point of the search that the rules give."""
 
 
 def register(app: App) -> None:
@@ -57,7 +60,7 @@ def recommend(
     runs: Annotated[
         int, Option("--runs", min=0, max=10_000, help="Settings to simulate at most; 0: none.")
     ] = 20,
-    seeds: Annotated[int, Option("--seeds", min=1, max=1000, help="Runs of each setting.")] = 1,
+    seeds: Annotated[int, Option("--seeds", min=1, max=1000, help="Runs of each setting.")] = 3,
     out: Out = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -65,10 +68,11 @@ def recommend(
     """Recommend PFC and ECN thresholds for a fabric.
 
     The values follow published rules for headroom, ECN and the PFC threshold. A search by
-    simulation then doubles and halves Kmin, Kmax and alpha around them, and keeps what lowers the
-    objective without a lost packet. Runs are cached.
+    simulation then doubles and halves Kmin, Kmax and alpha around them. Its best setting without a
+    lost packet replaces that of the rules if the seeds show that it is better. Runs are cached.
     """
-    from backwater.running.search import scaled, search, simulated
+    from backwater.results.columns import column
+    from backwater.running.search import Simulations, scaled, search
     from backwater.scenario import recommend as rules
 
     given = chosen(scenario, scheme, overrides, seed)
@@ -76,35 +80,40 @@ def recommend(
     by_rule, reasons = rules.recommend(facts, None if response is None else int(response))
     if not as_json:
         _print_rules(reasons)
-    found: dict[Steps, float] = {}
-    if runs:
-        store = (out or Path("out") / f"recommend-{scenario.stem}") / "store"
-        first = int(given.values["seed"])
-        numbers = range(first, first + seeds)
-        evaluate = simulated(given, by_rule, numbers, store, minimize, jobs)
-        found = search(3, evaluate, runs)
-    best = min(found, key=lambda point: (found[point], point != (0, 0, 0)), default=(0, 0, 0))
-    if found and math.isinf(found[best]):
-        say("warning: every simulated setting lost packets or violated a check")
-        best = (0, 0, 0)
-    values = scaled(by_rule, best)
+    first = int(given.values["seed"])
+    store = (out or Path("out") / f"recommend-{scenario.stem}") / "store"
+    numbers = range(first, first + seeds)
+    runs_of = Simulations(given, by_rule, numbers, store, column(minimize), jobs)
+    found = search(3, runs_of.means, runs) if runs else {}
+    best = min(found, key=lambda point: (found[point], point != RULES), default=RULES)
+    better = best != RULES and runs_of.decided(best, RULES)
+    values = scaled(by_rule, best if better else RULES)
     about: dict[str, Any] = {
         "overrides": values.overrides(),
         "rules": [_reason(reason) for reason in reasons],
         "by_rule": by_rule.overrides(),
         "minimize": minimize,
+        "decided": better,
         "simulated": [
             {
                 "overrides": scaled(by_rule, point).overrides(),
                 "value": None if math.isinf(value) else value,
+                "by_seed": runs_of.by_seed(point) if point in runs_of.rows else {},
             }
             for point, value in found.items()
         ],
     }
     if as_json:
         print(json.dumps(about, indent=2, ensure_ascii=False))
-    else:
-        _print(values, found, best, minimize)
+        return
+    if found:
+        _print_search(runs_of, found, best, better)
+    print("\nRecommended:" if found else "\nRecommended (not simulated):")
+    for override in values.overrides():
+        print(f"  --set {override}")
+    for reason in [] if better else reasons:
+        if reason.margin is not None and reason.margin <= 1:
+            print(f"  warning: the rule `{reason.name}` is violated, see above")
 
 
 def _reason(reason: Reason) -> dict[str, Any]:
@@ -124,19 +133,51 @@ def _print_rules(reasons: list[Reason]) -> None:
         bound = "" if margin is None else f"; bound {_value(reason.bound or 0, reason.unit)}"
         held = "" if margin is None else f", margin {margin:.2f}" + (" (violated)" * (margin <= 1))
         print(f"  {'':<38}  source: {reason.source}{bound}{held}")
+    print("Devices need more headroom than the formula: 2 to 3 times in tables of vendors, for")
+    print("buffer cells, preambles and slow responses (docs/thresholds.md).")
 
 
-def _print(chosen: Thresholds, found: dict[Steps, float], best: Steps, minimize: str) -> None:
-    if found:
-        valid = sum(not math.isinf(value) for value in found.values())
-        print(f"\nSimulated: {len(found)} settings, {valid} valid and without loss; {minimize}:")
-        start = found.get((0, 0, 0), math.inf)
-        print(f"  by the rules  {_number(start)}")
-        print(f"  best          {_number(found[best])}")
-        print("  Repeat it with --seeds 5 before you rely on a difference.")
-    print("\nRecommended:" if found else "\nRecommended (not simulated):")
-    for override in chosen.overrides():
-        print(f"  --set {override}")
+def _print_search(
+    runs_of: Simulations, found: dict[Steps, float], best: Steps, better: bool
+) -> None:
+    """Print the settings of a search, the best first, and what the seeds say of the best."""
+    from backwater.results import statistics
+    from backwater.results.columns import column
+    from backwater.running.search import scaled
+
+    longs, paused = column("fct.long.p99"), column("pfc.time")
+    name = runs_of.column.name
+    print(f"\nSimulated {len(runs_of.rows)} settings x {len(runs_of.seeds)} seeds, means:")
+    print(f"  {'kmin':>9}{'kmax':>10}{'alpha':>9}  {name} (95 % interval), {longs.name}")
+    for point in sorted(runs_of.rows, key=found.__getitem__):
+        values = scaled(runs_of.start, point)
+        about = [f"{_value(values.kmin_bytes, 'B'):>9}{_value(values.kmax_bytes, 'B'):>10}"]
+        about.append(f"{values.alpha:>9g}  {_number(found[point])}")
+        interval = statistics.mean(
+            list(runs_of.by_seed(point).values()), least=runs_of.column.least
+        )
+        if interval and interval.low is not None and not math.isinf(found[point]):
+            about.append(f" ({interval.low:.4g} to {interval.high:.4g})")
+        cost = list(runs_of.by_seed(point, longs).values())
+        about.append(f", {sum(cost) / len(cost):.4g}" if cost else "")
+        about.append("  by the rules" if point == RULES else "")
+        print("".join(about))
+    if all(not any(runs_of.by_seed(point, paused).values()) for point in runs_of.rows):
+        say(
+            "warning: PFC paused no port in these runs, so they say nothing about alpha and "
+            "headroom; simulate more load, or incasts"
+        )
+    if all(math.isinf(value) for value in found.values()):
+        say("warning: every simulated setting lost packets or violated a check")
+    elif best == RULES:
+        print("No other setting is better than that of the rules.")
+    elif better:
+        print("The best setting is better than that of the rules in these seeds.")
+    else:
+        print(
+            "The seeds do not show that the best setting is better than that of the rules, which "
+            "is kept. More seeds may: --seeds 10."
+        )
 
 
 def _number(value: float) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from backwater.errors import RunError
-from backwater.results import columns
+from backwater.results import columns, statistics
 from backwater.results.store import Store
 from backwater.running.engine import run_all
 from backwater.running.progress import Listener
@@ -58,58 +59,71 @@ def scaled(start: Thresholds, point: Steps) -> Thresholds:
     )
 
 
-def simulated(
-    scenario: Scenario,
-    start: Thresholds,
-    seeds: Sequence[int],
-    store: Path,
-    minimize: str,
-    jobs: int | None = None,
-    listener: Listener | None = None,
-) -> Callable[[Sequence[Steps]], dict[Steps, float]]:
-    """Return a function that simulates points and returns the mean of a column over seeds.
+@dataclass(frozen=True)
+class Simulations:
+    """Simulates points of a search, and keeps the results."""
 
-    A point with lost packets, with a violated check, or with Kmin above Kmax is infinite.
-    A seed without a value in this column does not count: with the same seed all points have the
-    same flows.
+    scenario: Scenario
+    start: Thresholds
+    seeds: Sequence[int]
+    store: Path
+    column: columns.Column
+    jobs: int | None = None
+    listener: Listener | None = None
+    rows: dict[Steps, dict[int, dict[str, Any]]] = field(default_factory=dict)
+    """For each simulated point, the summary of each seed as a row of columns."""
 
-    Raises
-    ------
-    RunError
-        If a run fails, or if no run has the column.
+    def means(self, points: Sequence[Steps]) -> dict[Steps, float]:
+        """Simulate points, and return the mean of ``column`` over the seeds for each.
 
-    """
-    column = columns.column(minimize)
-    objective = column.name
+        A point with lost packets, with a violated check, or with Kmin above Kmax is infinite. A
+        seed without a value in this column does not count: with the same seed all points have the
+        same flows.
 
-    def evaluate(points: Sequence[Steps]) -> dict[Steps, float]:
-        wanted: dict[Steps, list[Scenario]] = {}
+        Raises
+        ------
+        RunError
+            If a run fails, or if no run has the column.
+
+        """
+        wanted: dict[Steps, dict[int, Scenario]] = {}
         for point in points:
-            values = scaled(start, point)
+            values = scaled(self.start, point)
             if values.kmin_bytes <= values.kmax_bytes:
-                changed = scenario.set([*values.overrides(), 'run.on_loss="warn"'])
-                wanted[point] = [changed.set(seed=seed) for seed in seeds]
+                changed = self.scenario.set([*values.overrides(), 'run.on_loss="warn"'])
+                wanted[point] = {seed: changed.set(seed=seed) for seed in self.seeds}
         outcome = run_all(
-            [one for several in wanted.values() for one in several],
-            Store(store),
-            jobs=jobs,
-            listener=listener,
+            [one for several in wanted.values() for one in several.values()],
+            Store(self.store),
+            jobs=self.jobs,
+            listener=self.listener,
         )
         if outcome.failed:
             failure = next(iter(outcome.failed.values()))
             raise RunError(f"a run of the search failed: {failure.message}\n  {failure.command}")
         found = dict.fromkeys(points, math.inf)
         for point, several in wanted.items():
-            runs = [outcome.runs[one] for one in several]
-            rows = [columns.row(run.summary) for run in runs]
-            of_runs = [row.get(objective, column.absent) for row in rows]
-            measured = [float(value) for value in of_runs if value is not None]
+            runs = {seed: outcome.runs[one] for seed, one in several.items()}
+            rows = self.rows[point] = {s: columns.row(run.summary) for s, run in runs.items()}
+            measured = self.by_seed(point)
             if not measured:
-                there = sorted({name for row in rows for name in row} - {objective})
-                hint = columns.near(minimize, there)
-                raise RunError(f"no run has a value of `{minimize}` (--minimize); {hint}")
-            if all(run.ok and row["drops"] == 0 for run, row in zip(runs, rows, strict=True)):
-                found[point] = sum(measured) / len(measured)
+                there = {name for row in rows.values() for name in row} - {self.column.name}
+                hint = columns.near(self.column.name, sorted(there))
+                raise RunError(f"no run has a value of `{self.column.name}` (--minimize); {hint}")
+            if all(run.ok and rows[seed]["drops"] == 0 for seed, run in runs.items()):
+                found[point] = sum(measured.values()) / len(measured)
         return found
 
-    return evaluate
+    def by_seed(self, point: Steps, column: columns.Column | None = None) -> dict[int, float]:
+        """Return the values of a column at a point; of the column that is minimised, if none."""
+        column = column or self.column
+        values = {s: row.get(column.name, column.absent) for s, row in self.rows[point].items()}
+        return {seed: float(value) for seed, value in values.items() if value is not None}
+
+    def decided(self, point: Steps, other: Steps) -> bool:
+        """Return true if the seeds show that a point is better than another one.
+
+        This is the case if the 95 % interval of the differences at the same seeds is below zero.
+        """
+        difference = statistics.paired(self.by_seed(point), self.by_seed(other))
+        return difference is not None and difference.high is not None and difference.high < 0

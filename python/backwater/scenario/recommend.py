@@ -73,16 +73,17 @@ def headroom_bytes(rate_bps: int, delay_ps: int, response_ps: int, frame_bytes: 
     return in_flight + 1 + 2 * frame_bytes + 64
 
 
-def ecn_bound_bytes(shared_bytes: float, alpha: float, ports: int, classes: int) -> float:
+def ecn_bound_bytes(shared_bytes: float, alpha: float, ports: float, classes: int) -> float:
     """Return the largest ECN threshold that always acts before PFC (DCQCN paper, section 4).
 
     In the worst case one ingress feeds the queues of all ``ports``, and each stays just below the
-    threshold K: n K < alpha (S - classes n K).
+    threshold K: n K < alpha (S - classes n K). Thresholds grow with the rate of a port, so a port
+    counts as the ratio of its rate to the rate for which K is.
     """
     return alpha * shared_bytes / (ports * (1 + classes * alpha))
 
 
-def least_alpha(shared_bytes: float, kmin_bytes: float, ports: int, classes: int) -> float | None:
+def least_alpha(shared_bytes: float, kmin_bytes: float, ports: float, classes: int) -> float | None:
     """Return the smallest offered alpha whose bound exceeds ``kmin_bytes``, or None."""
     fitting = (a for a in ALPHAS if ecn_bound_bytes(shared_bytes, a, ports, classes) > kmin_bytes)
     return next(fitting, None)
@@ -112,8 +113,8 @@ def recommend(facts: Facts, response_ps: int | None = None) -> tuple[Thresholds,
             f"{switch['buffer_bytes']} B\n"
             "  = raise switch.buffer, or give a shorter --response"
         )
-    count = sum(port["count"] for port in switch["ports"])
     host_bps = facts["host_bps"]
+    count = sum(port["count"] * port["rate_bps"] / host_bps for port in switch["ports"])
     bdp = host_bps * facts["base_rtt_ps"] / 8e12
     kmin = max(math.ceil(bdp), 2 * frame)
     alpha = least_alpha(shared, kmin, count, classes)
@@ -136,12 +137,14 @@ def recommend(facts: Facts, response_ps: int | None = None) -> tuple[Thresholds,
             "DCQCN paper, section 4; dynamic thresholds of Choudhury and Hahne",
         ),
         Reason("kmin", kmin, "B", "one BDP, host rate x base RTT", "DCTCP and DCQCN papers"),
+        *_other_rates(ports, found),
         Reason(
             "kmin below PFC, all ports",
             kmin,
             "B",
             f"at most alpha S / (n (1 + {classes} alpha)), where S = {shared:.0f} B is shared, "
-            f"n = {count} ports, and {classes} lossless class(es) can be paused",
+            f"n = {count:g} ports of {host_bps / 1e9:g} Gbps (faster ones count more), and "
+            f"{classes} lossless class(es) can be paused",
             "DCQCN paper, section 4",
             bound,
         ),
@@ -153,6 +156,21 @@ def recommend(facts: Facts, response_ps: int | None = None) -> tuple[Thresholds,
             "ratio of the DCQCN setting in the HPCC and BFC papers",
             alone,
         ),
+    ]
+
+
+def _other_rates(ports: list[Facts], found: Thresholds) -> list[Reason]:
+    """Return the ECN thresholds at ports of other rates than that of ``found``."""
+    return [
+        Reason(
+            f"{name} at {bps / 1e9:g} Gbps",
+            value * bps / found.rate_bps,
+            "B",
+            "in proportion to the rate: the same queueing delay",
+            "scheme.ecn.rate",
+        )
+        for bps in sorted({port["rate_bps"] for port in ports} - {found.rate_bps})
+        for name, value in (("kmin", found.kmin_bytes), ("kmax", found.kmax_bytes))
     ]
 
 

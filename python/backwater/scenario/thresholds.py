@@ -326,6 +326,7 @@ def _llr(switch: Facts) -> Iterator[str]:
 def _ecn(switch: Facts, facts: Facts, ports: int) -> Iterator[str]:
     marked = [port for port in switch["ports"] if port["ecn"] is not None]
     bdp, alone = _bdp(facts), switch["xoff_alone_bytes"]
+    everywhere = sum(port["count"] * port["ecn"]["kmin_bytes"] for port in marked)
     for bps in sorted({port["rate_bps"] for port in marked}):
         red = next(port["ecn"] for port in marked if port["rate_bps"] == bps)
         kmin, kmax = red["kmin_bytes"], red["kmax_bytes"]
@@ -337,11 +338,15 @@ def _ecn(switch: Facts, facts: Facts, ports: int) -> Iterator[str]:
             f"every packet marked above Kmax = {bytes_text(kmax)} ({_at(kmax, bps)}); {rise}",
         )
         if alone is not None:
-            yield from _entry("", *_ecn_against_pfc(kmin, kmax, alone, ports))
+            spread = everywhere - kmin
+            yield from _entry("", *_ecn_against_pfc(kmin, kmax, alone, spread, ports - 1))
 
 
-def _ecn_against_pfc(kmin: int, kmax: int, alone: int, ports: int) -> Iterator[str]:
-    """Compare the ECN thresholds of an egress queue with the PFC threshold of an ingress."""
+def _ecn_against_pfc(kmin: int, kmax: int, alone: int, spread: int, others: int) -> Iterator[str]:
+    """Compare the ECN thresholds of an egress queue with the PFC threshold of an ingress.
+
+    ``spread`` is the sum of Kmin of the ``others``, the queues that one ingress can feed.
+    """
     if kmin >= alone:
         yield (
             f"PFC acts first: an ingress is paused at {bytes_text(alone)}, before a queue is "
@@ -355,13 +360,10 @@ def _ecn_against_pfc(kmin: int, kmax: int, alone: int, ports: int) -> Iterator[s
             f"one ingress and one queue: marks begin below {bytes_text(alone)}, but only a part "
             f"of the packets is marked when PFC pauses"
         )
-    spread = (ports - 1) * kmin
     if spread > alone:
-        most = alone // kmin
         yield (
-            f"an ingress whose packets wait at more than {most} of {ports - 1} other ports "
-            f"can be paused before any of these queues marks ({ports - 1} · Kmin = "
-            f"{bytes_text(spread)})"
+            f"an ingress whose packets wait at all {others} other ports can be paused before any "
+            f"of these queues marks: their Kmin are {bytes_text(spread)} together"
         )
 
 
