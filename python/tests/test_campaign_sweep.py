@@ -251,7 +251,7 @@ def test_a_mistake_is_told_once_for_all_values_and_schemes(tmp_path: Path) -> No
     told = wrong(tmp_path, f'[axes]\nswitch.buffer = ["1XB", "2MB", "2XB"]\n{hosts}\n')
     assert "sweep.toml: 4 of 6 combinations of values are wrong:\n" in told
     assert "sweep.toml:3:18\n" in told
-    assert told.endswith('= the same of "2XB"')
+    assert '= the same of "2XB"' in told
     text = 'schemes = ["bfc", "hpcc", "dcqcn"]\n[set]\nscheme.pfc.headroom = "1GB"'
     assert "with the schemes hpcc, dcqcn)" in wrong(tmp_path, text)
 

@@ -47,6 +47,7 @@ pub(crate) fn links(
         hop(&link_failures, config, findings);
         repair(&link_failures, config, findings);
         late(spec, &link_failures, findings);
+        instant(&link_failures, findings);
     }
     let epochs = link_failures.epochs();
     for (routes_ps, down) in epochs.iter().take(MOST_EPOCHS) {
@@ -112,6 +113,20 @@ fn repair(link_failures: &LinkFailures, config: &SchemeConfig, findings: &mut Fi
                 .to_owned(),
             "set scheme.go-back-n.timeout",
         );
+    }
+}
+
+/// Notes new routes at the instant of a failure.
+fn instant(link_failures: &LinkFailures, findings: &mut Findings<'_>) {
+    let fails_later = link_failures
+        .changes()
+        .iter()
+        .any(|change| change.at_ps > 0);
+    if fails_later && link_failures.reconvergence_ps == 0 {
+        let message = "all nodes have new routes at the instant at which links fail \
+                       (topology.reconvergence is 0), but networks take up to milliseconds";
+        let hint = "set topology.reconvergence, such as \"1ms\": until then packets are lost";
+        findings.note(&["topology.failures"], message.to_owned(), hint);
     }
 }
 

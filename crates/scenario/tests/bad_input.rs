@@ -565,7 +565,7 @@ fn a_csv_of_sizes_needs_its_interpolation() {
         ("file = \"sizes.csv\"", "interpolation"),
         (
             "file = \"my.dist\", interpolation = \"step\"",
-            "contains its own interpolation",
+            "is no CSV of `bytes,cdf`",
         ),
         (
             "fixed = \"1MB\", interpolation = \"step\"",

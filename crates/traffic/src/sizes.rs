@@ -193,7 +193,42 @@ impl Distribution {
             }
         };
         let points = file.scaled_points(1).map_err(|error| vec![error])?;
-        let distribution = Self {
+        Ok((Self::of_points(name, interpolation, points), warnings))
+    }
+
+    /// Parses measured sizes: a line for each flow with its size in bytes, below an optional header
+    /// `bytes`. Flows then have these sizes with equal probability. // TRA-27
+    ///
+    /// # Errors
+    /// All errors of the text, each with line and column.
+    pub fn parse_list(text: &str, name: &str) -> Result<Self, Vec<Error>> {
+        let mut sizes = Vec::new();
+        let mut faults = Faults::default();
+        for (line, word) in csv::lines(text).skip_while(|(_, word)| is_header(word)) {
+            let size = word.trim().parse().ok();
+            let size = size.filter(|size| (1..=MAX_FLOW_BYTES).contains(size));
+            let message = format!("`{word}` is no size; expected 1 to {MAX_FLOW_BYTES} bytes");
+            sizes.extend(faults.note(size.ok_or_else(|| Error::at(line, 1, message))));
+        }
+        faults.result()?;
+        if sizes.is_empty() {
+            let message = "the file has no sizes; expected one per line";
+            return Err(vec![Error::at(1, 1, message)]);
+        }
+        sizes.sort_unstable();
+        let share = |place: usize| (place + 1) as f64 / sizes.len() as f64;
+        let last = |place: usize| sizes.get(place + 1) != Some(&sizes[place]);
+        let places = (0..sizes.len()).filter(|&place| last(place));
+        let points: Vec<_> = places.map(|place| (sizes[place], share(place))).collect();
+        if points.len() > MAX_POINTS {
+            let message = format!("the file has {} sizes, limit {MAX_POINTS}", points.len());
+            return Err(vec![Error::at(1, 1, message)]);
+        }
+        Ok(Self::of_points(name, Interpolation::Step, points))
+    }
+
+    fn of_points(name: &str, interpolation: Interpolation, points: Vec<(u64, f64)>) -> Self {
+        Self {
             name: name.to_owned(),
             origin: "csv".to_owned(),
             unit_bytes: 1,
@@ -204,8 +239,14 @@ impl Distribution {
             note: None,
             redrawn: None,
             points,
-        };
-        Ok((distribution, warnings))
+        }
+    }
+
+    /// True if a text has the format of [`Distribution::parse_list`].
+    #[must_use]
+    pub fn is_list(text: &str) -> bool {
+        let first = csv::lines(text).next().map_or("", |(_, line)| line);
+        is_header(first) || first.trim().parse::<f64>().is_ok()
     }
 
     /// True if a text has commas, which the format of [`Distribution::parse`] does not have.
@@ -214,6 +255,11 @@ impl Distribution {
         let first = csv::lines(text).next().map_or("", |(_, line)| line);
         first.contains(',') && !first.contains('=')
     }
+}
+
+/// True if a line is the header of a list of sizes.
+fn is_header(line: &str) -> bool {
+    line.trim() == "bytes"
 }
 
 /// Converts bytes to text.

@@ -592,3 +592,23 @@ fn sizes_come_from_a_csv() {
     assert!(Distribution::is_csv("# x\n\nbytes,cdf\n"));
     assert!(!Distribution::is_csv("name = a,b\n"));
 }
+
+// TRA-27
+#[test]
+fn measured_sizes_are_a_list() {
+    let list = Distribution::parse_list("bytes\n3000\n1000\n\n# a comment\n1000\n5000\n", "mine");
+    let list = list.unwrap();
+    assert_eq!(list.points(), [(1000, 0.5), (3000, 0.75), (5000, 1.0)]);
+    assert_eq!(list.mean(), 2500.0);
+    for (text, lines) in [
+        ("bytes\n1\nx\n0\n", vec![Some(3), Some(4)]),
+        ("bytes\n", vec![Some(1)]),
+        ("1\n999999999999999999\n", vec![Some(2)]),
+    ] {
+        let errors = Distribution::parse_list(text, "mine").expect_err(text);
+        let found: Vec<_> = errors.iter().map(|e| e.place.map(|p| p.line)).collect();
+        assert_eq!(found, lines, "{text:?}: {errors:?}");
+    }
+    assert!(Distribution::is_list("4096\n") && Distribution::is_list("bytes\n4096\n"));
+    assert!(!Distribution::is_list(HEAD) && !Distribution::is_list("bytes,cdf\n"));
+}

@@ -28,6 +28,7 @@ def of_run(run: RunFiles, results: Results) -> list[tuple[str, str]]:
     facts = [
         ("topology", "topology", _topology(topology)),
         ("links", "topology", _links(topology)),
+        ("failures", "topology", ", ".join(map(_failure, topology.get("failures", ())))),
         ("buffer", "switch.buffer", str(values.get("switch", {}).get("buffer", ""))),
         ("workloads", "workload", ", ".join(map(_workload, values.get("workload", ())))),
         ("traffic", "traffic", ", ".join(map(_traffic, values.get("traffic", ())))),
@@ -57,6 +58,13 @@ def _links(topology: dict[str, Any]) -> str:
         if isinstance(link, dict) and "rate" in link:
             parts.append(f"{link['rate']}, {link.get('delay', '0')}{label}")
     return "; ".join(dict.fromkeys(parts))
+
+
+def _failure(failure: dict[str, Any]) -> str:
+    links = failure.get("links")
+    what = " ".join(links) if links else f"{failure.get('random', 0)} random links"
+    until = f" until {failure['until']}" if "until" in failure else ""
+    return f"{what} from {failure.get('at', '0us')}{until}"
 
 
 def _workload(work: dict[str, Any]) -> str:

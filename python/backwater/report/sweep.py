@@ -95,12 +95,14 @@ def _answer(results: Results, ranking: Ranking | None) -> str:
         return ""
     one = ranking.column
     goal = f"{'highest' if ranking.higher else 'lowest'} first"
-    heads = [*results.keys, "scheme", one.heading, "seeds"]
+    several = len(results.schemes) > 1
+    heads = [one.heading, *results.keys, *(["scheme"] if several else []), "seeds"]
     if ranking.constraints:
         heads.append("breaks")
     rows = []
     for place, row in enumerate(ranking.rows[:TOP]):
-        cells = [*map(str, row.values), row.scheme, _estimated(one, row), str(row.interval.count)]
+        schemes = [row.scheme] if several else []
+        cells = [_estimated(one, row), *map(str, row.values), *schemes, str(row.interval.count)]
         if ranking.constraints:
             cells.append(", ".join(row.broken) or "nothing")
         best = " class=best" if place == 0 and ranking.decided and not row.broken else ""

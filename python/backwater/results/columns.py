@@ -409,6 +409,17 @@ COLUMNS: tuple[Column, ...] = (
         quiet=True,
     ),
     Column(
+        "drops.link",
+        _PAUSES,
+        "drops at links that fail or damage frames",
+        "Number of packets dropped at links that fail or damage frames.",
+        "count",
+        _within("drops", "link"),
+        _count,
+        "lower",
+        quiet=True,
+    ),
+    Column(
         "unfinished",
         _PAUSES,
         "unfinished flows",

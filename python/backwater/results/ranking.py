@@ -188,10 +188,15 @@ def sentence(results: Results, ranking: Ranking) -> str:
             f"With one seed ({seed}), {name} has the {what} {phrase}{condition}: {against}. "
             f"One seed does not show whether that is chance.{missing}"
         )
-    sure = "" if ranking.decided else " The seeds do not decide it: an interval holds zero."
+    if ranking.decided:
+        return (
+            f"{name} has the {what} {phrase}{condition} in {ranking.wins} of {seeds} seeds: "
+            f"{against}, means over seeds.{missing}"
+        )
     return (
-        f"{name} has the {what} {phrase}{condition} in {ranking.wins} of {seeds} seeds: "
-        f"{against}, means over seeds.{sure}{missing}"
+        f"{name} has the {what} mean {phrase}{condition}: {against}. The seeds do not decide it: "
+        f"it is best in {ranking.wins} of {seeds}, and an interval of differences contains zero."
+        f"{missing}"
     )
 
 

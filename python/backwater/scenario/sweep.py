@@ -179,6 +179,8 @@ class Sweep:
             more = len(mistakes) - len(shown)
             if more:
                 shown.append(f"… and {more} more mistakes of this kind.")
+            if points:
+                shown.append("`skip_invalid = true` runs only the valid combinations.")
             problems = [problem for mistake in mistakes.values() for problem in mistake.problems]
             raise ScenarioError("\n\n".join(shown), problems)
         return points

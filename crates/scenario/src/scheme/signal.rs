@@ -184,7 +184,7 @@ fn profile(values: &Values) -> Result<EcnProfile, Conflict> {
         return Err(Conflict::new(
             &["kmin"],
             format!("kmin {} is above kmax {}", SIZE.show(kmin), SIZE.show(kmax)),
-            "marking starts at kmin and is certain above kmax",
+            "marking starts at kmin and is certain above kmax; if one of them is a default, set both",
         ));
     }
     Ok(EcnProfile {

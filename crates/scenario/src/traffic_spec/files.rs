@@ -32,9 +32,9 @@ pub(super) fn sizes(
     });
     let (path, bytes) = load(s, text(values, "file")?, around.base)?;
     let text = contents(s, &path, utf8(&bytes).map_err(|error| vec![error]))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let found = match (Distribution::is_csv(text), mode) {
         (true, Some(mode)) => {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy();
             let read = Distribution::parse_csv(text, &name, mode);
             let (found, warnings) = contents(s, &path, read)?;
             warn(s, &path, &warnings);
@@ -48,13 +48,16 @@ pub(super) fn sizes(
             return None;
         }
         (false, Some(_)) => {
-            let message = format!("{} contains its own interpolation", path.display());
-            s.complain_of(
-                &["interpolation"],
-                message,
-                "leave `interpolation` out, or name a CSV file",
+            let message = format!(
+                "{} is no CSV of `bytes,cdf`, and only such a file needs an interpolation",
+                path.display()
             );
+            let hint = "leave `interpolation` out, or give the file the columns bytes,cdf";
+            s.complain_of(&["interpolation"], message, hint);
             return None;
+        }
+        (false, None) if Distribution::is_list(text) => {
+            contents(s, &path, Distribution::parse_list(text, &name))?
         }
         (false, None) => contents(s, &path, Distribution::parse(text))?,
     };
