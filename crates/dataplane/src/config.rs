@@ -237,8 +237,13 @@ pub struct VictimConfig {
     pub interval_ps: Time,
     /// K: share of its line rate at which an ingress becomes a victim port, in 1/65536.
     pub k: u32,
+    /// C of the counting number; `None`: the rate of the port's own link.
+    pub rate: Option<Rate>,
     /// Unit of the departures.
     pub count: Departures,
+    /// True if a port becomes a victim port with the departure that reaches the counting number,
+    /// false if the state changes only at the end of the interval.
+    pub detects_at_once: bool,
     /// True if a port that has never been paused cannot become a victim port before its first
     /// RESUME.
     pub unpaused_waits: bool,

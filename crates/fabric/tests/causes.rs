@@ -281,7 +281,9 @@ fn a_port_with_a_victim_keeps_sending_where_a_dynamic_threshold_stops_it() {
     let (selective, of_spfc) = run(Some(VictimConfig {
         interval_ps: 20 * US,
         k: 3 << 16,
+        rate: None,
         count: Departures::Packets,
+        detects_at_once: false,
         unpaused_waits: false,
         resumes_at_once: false,
         beside: Beside::Bytes(0),

@@ -171,7 +171,9 @@ fn cases() -> Vec<Case> {
     let spfc = victims(Some(VictimConfig {
         interval_ps: 20 * US,
         k: 3 << 16,
+        rate: None,
         count: Departures::Packets,
+        detects_at_once: false,
         unpaused_waits: false,
         resumes_at_once: false,
         beside: Beside::Bytes(0),

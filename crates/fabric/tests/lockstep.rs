@@ -167,7 +167,9 @@ fn pauses_bitmaps_credits_and_victims_need_no_more_than_frames_say() {
     pfc.victims = Some(VictimConfig {
         interval_ps: 10 * US,
         k: 60_000,
+        rate: None,
         count: Departures::Packets,
+        detects_at_once: false,
         unpaused_waits: false,
         resumes_at_once: false,
         beside: Beside::Unbounded,

@@ -27,7 +27,7 @@ use dataplane::paths::{self, ObliviousConfig, RepsConfig};
 use dataplane::signal::{Amount, BoltConfig, NotifierConfig};
 use dataplane::sink::DropCause;
 use dataplane::switch::DATA_CLASS;
-use dataplane::units::{MS, NEVER, US};
+use dataplane::units::{MS, NEVER, Rate, US};
 use scenario::{Changes, PARAMETER_SETS, PRESETS, Preset, Scenario, SchemeConfig, surroundings};
 
 const NETWORK: &str = "name = \"x\"\ntopology = { kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 2, \
@@ -652,7 +652,7 @@ fn spfc_and_its_rivals() {
     }
 }
 
-// PRE-122, SPFC-08, SPFC-14, SPFC-16, SPFC-18, SPFC-20: what the paper leaves open is an option; SPFC goes with any control.
+// PRE-122, SPFC-08, SPFC-14, SPFC-16, SPFC-18, SPFC-20 to SPFC-22: what the paper leaves open is an option; SPFC goes with any control.
 #[test]
 fn spfc_is_an_axis() {
     let set = [
@@ -669,6 +669,8 @@ fn spfc_is_an_axis() {
         "scheme.spfc.count=bytes",
         "scheme.spfc.unpaused=waits",
         "scheme.spfc.after_resume=at-once",
+        "scheme.spfc.detect=at-once",
+        "scheme.spfc.rate=400Gbps",
         "scheme.spfc.interval=6",
         "scheme.base_rtt=10us",
     ];
@@ -677,7 +679,8 @@ fn spfc_is_an_axis() {
         (found.count, found.unpaused_waits, found.interval_ps),
         (Departures::Bytes, true, 60 * US)
     );
-    assert!(found.resumes_at_once);
+    assert!(found.resumes_at_once && found.detects_at_once);
+    assert_eq!(found.rate, Some(Rate::from_gbps(400)));
     for (said, beside) in [
         ("0B", Beside::Bytes(0)),
         ("2MB", Beside::Bytes(2_000_000)),
@@ -687,6 +690,7 @@ fn spfc_is_an_axis() {
         let set = ["scheme.victims=spfc", &format!("scheme.spfc.beside={said}")];
         let found = pfc(&config("hpcc", &set)).victims.expect("SPFC");
         assert_eq!((found.beside, found.resumes_at_once), (beside, false));
+        assert_eq!((found.detects_at_once, found.rate), (false, None));
     }
     // Links of 1 us: 35 us for the runs of K = 5, 120 us for those of K = 10.
     let auto = |k: &str| {

@@ -194,6 +194,7 @@ impl Model {
     }
 
     /// SPFC: returns the state of a port, computed from its complete history.
+    // SPFC-21
     fn is_victim(&self, pfc: &Pfc, port: u16) -> bool {
         let Some(spfc) = pfc.victims else {
             return false;
@@ -208,13 +209,24 @@ impl Model {
                 Departures::Bytes => of.map(|(_, size)| size).sum(),
             }
         };
-        let in_last = departed(edge, edge, self.left[port as usize].len());
+        let left = &self.left[port as usize];
+        let in_last = departed(edge, edge, left.len());
         let enough = dataplane::hop::pfc::counting_number(&spfc, LINK.0, self.config.max_frame);
         let told = &self.told[port as usize];
         let paused = |class: u8, before: Time| {
             let mut of = told.iter().filter(|t| t.1 == class && t.0 < before);
             of.next_back().is_some_and(|last| last.2)
         };
+        let is_reset = (0..8).any(|class| paused(class, Time::MAX))
+            || spfc.unpaused_waits && !told.iter().any(|t| !t.2);
+        let since = told.last().map_or(0, |last| last.3);
+        if spfc.detects_at_once
+            && !is_reset
+            && left[since..].iter().any(|&(at, _)| at >= edge)
+            && departed(edge + tc, Time::MAX, left.len()) >= enough
+        {
+            return true;
+        }
         if let Some(&(at, _, on, seen)) = told.last()
             && spfc.resumes_at_once
             && at >= edge
@@ -570,10 +582,12 @@ fn victims_config() -> impl Strategy<Value = SwitchConfig> {
         Just(Beside::Unbounded),
     ];
     let yes = any::<bool>;
-    let spfc = (US / 2..3 * US, 20u32..200, yes(), yes(), yes(), beside);
+    let options = (yes(), yes(), yes(), yes());
+    let spfc = (US / 2..3 * US, 20u32..200, options, beside);
     (threshold, 0u64..2000, any::<bool>(), spfc, 8_000u64..80_000).prop_map(
         |(threshold, xon_offset, headroom_beside, spfc, pool)| {
-            let (interval_ps, k, bytes, unpaused_waits, resumes_at_once, beside) = spfc;
+            let (interval_ps, k, options, beside) = spfc;
+            let (bytes, detects_at_once, unpaused_waits, resumes_at_once) = options;
             let mut c = config();
             let count = match bytes {
                 true => Departures::Bytes,
@@ -585,7 +599,9 @@ fn victims_config() -> impl Strategy<Value = SwitchConfig> {
                 victims: Some(VictimConfig {
                     interval_ps,
                     k: k << 16,
+                    rate: None,
                     count,
+                    detects_at_once,
                     unpaused_waits,
                     resumes_at_once,
                     beside,

@@ -841,7 +841,9 @@ fn selective_with(xon_offset: u64, beside: Beside) -> Bench {
         victims: Some(VictimConfig {
             interval_ps: US,
             k: 10 << 16, // 12 500 B in 1 us: two packets make a port a victim
+            rate: None,
             count: Departures::Packets,
+            detects_at_once: false,
             unpaused_waits: false,
             resumes_at_once: false,
             beside,

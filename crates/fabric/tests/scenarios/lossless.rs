@@ -320,7 +320,9 @@ fn random_traffic_on_small_buffers_loses_nothing_under_pfc() {
             let victims = (seed % 2 == 1).then_some(VictimConfig {
                 interval_ps: 10 * US,
                 k: 8 << 16,
+                rate: None,
                 count: Departures::Bytes,
+                detects_at_once: false,
                 unpaused_waits: false,
                 resumes_at_once: false,
                 beside: [Beside::Bytes(0), Beside::Unbounded][seed as usize / 2 % 2],

@@ -149,6 +149,9 @@ fn print_config(config: &SwitchConfig, links: &[(Rate, Time)]) -> Result<(), Str
         }
     }
     if let Some(victims) = &pfc.victims {
+        if victims.detects_at_once {
+            return Err("the circuit changes states when TC expires: omit spfc.detect".to_owned());
+        }
         let ingresses = (ports * pausable_classes(config)) as u64;
         let beside = victims.beside.bytes(config.mmu.buffer_bytes, ingresses);
         println!("config beside {beside}");

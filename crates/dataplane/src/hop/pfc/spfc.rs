@@ -43,9 +43,11 @@ pub(super) struct Victims {
     ports: Vec<Port>,
 }
 
-/// SPFC-13, SPFC-14: returns the departures per interval that make a port of this rate a victim.
+/// SPFC-13, SPFC-14, SPFC-22: returns the departures per interval that make a port of this rate a
+/// victim.
 #[must_use]
 pub fn counting_number(config: &VictimConfig, rate: Rate, max_frame: u16) -> u64 {
+    let rate = config.rate.unwrap_or(rate);
     let bytes = u128::from(rate.bytes_in(config.interval_ps)) << 16;
     let unit = match config.count {
         Departures::Packets => u128::from(max_frame),
@@ -110,14 +112,17 @@ impl Victims {
     }
 
     /// Counts a packet from this ingress port that leaves the switch.
-    // SPFC-11, SPFC-15
+    // SPFC-11, SPFC-15, SPFC-21
     #[inline]
     pub fn departed(&mut self, now: Time, port: u16, size: u64) {
         self.advance(now, port);
-        self.ports[port as usize].departed += match self.config.count {
+        let p = &mut self.ports[port as usize];
+        p.departed += match self.config.count {
             Departures::Packets => 1,
             Departures::Bytes => size,
         };
+        let is_reset = p.pausing != 0 || p.awaits_resume;
+        p.is_victim |= self.config.detects_at_once && p.departed >= p.enough && !is_reset;
     }
 
     /// Records a PAUSE of a class. Returns true if the port was a victim port until now.
@@ -175,7 +180,9 @@ mod tests {
         VictimConfig {
             interval_ps,
             k: 5 << 16,
+            rate: None,
             count,
+            detects_at_once: false,
             unpaused_waits: false,
             resumes_at_once: false,
             beside: Beside::Bytes(0),
@@ -193,7 +200,7 @@ mod tests {
         victims
     }
 
-    // SPFC-13, SPFC-14, SPFC-15, SPFC-18
+    // SPFC-13, SPFC-14, SPFC-15, SPFC-18, SPFC-22
     #[test]
     fn the_counting_number_is_what_the_line_sends_in_tc_over_k() {
         // 4 round trips of 20 us at 100 Gbps are 1 MB, 1000 packets of 1000 B.
@@ -203,6 +210,11 @@ mod tests {
         assert_eq!(counting_number(&packets, RATE, 1048), 191, "190.8 packets");
         let bytes = config(80 * US, Departures::Bytes);
         assert_eq!(counting_number(&bytes, RATE, 1048), 200_000);
+        let common = VictimConfig {
+            rate: Some(Rate::from_gbps(400)),
+            ..packets
+        };
+        assert_eq!(counting_number(&common, RATE, 1000), 800);
         let short = config(1, Departures::Packets);
         assert_eq!(counting_number(&short, RATE, 1000), 1);
     }
@@ -274,6 +286,27 @@ mod tests {
         assert_eq!(at_once([2, 2]), (false, false));
     }
 
+    // SPFC-21
+    #[test]
+    fn the_departure_that_reaches_the_counting_number_makes_a_victim_at_once() {
+        let mut v = three();
+        v.config.detects_at_once = true;
+        (0..2).for_each(|_| v.departed(10, 0, 1000));
+        assert!(!v.is_victim(10, 0));
+        v.departed(11, 0, 1000);
+        assert!(v.is_victim(11, 0));
+        assert!(v.paused(12, 0, 2), "a pause resets the state");
+        v.departed(13, 0, 1000);
+        assert!(
+            !v.is_victim(13, 0),
+            "the state stays reset until the RESUME"
+        );
+        v.resumed(14, 0, 2);
+        assert!(!v.is_victim(14, 0));
+        v.departed(15, 0, 1000);
+        assert!(v.is_victim(15, 0));
+    }
+
     // SPFC-17
     #[test]
     fn one_state_for_all_classes() {
@@ -335,9 +368,10 @@ mod tests {
     }
 
     proptest! {
-        // SPFC-10, SPFC-11, SPFC-12, SPFC-19
+        // SPFC-10, SPFC-11, SPFC-12, SPFC-19, SPFC-21
         #[test]
         fn doing_it_when_touched_is_as_good_as_a_clock(
+            detects_at_once: bool,
             steps in proptest::collection::vec((0u64..40, prop_oneof![
                 6 => Just(Op::Depart), 1 => Just(Op::Pause), 1 => Just(Op::Resume),
             ], any::<bool>()), 1..200),
@@ -345,6 +379,7 @@ mod tests {
             let tc = 50;
             let mut v = three();
             v.config.interval_ps = tc;
+            v.config.detects_at_once = detects_at_once;
             v.ports[0].ends_ps = tc;
             let mut c = Clocked { tc, left: tc, irc: 0, sh: false, reset: false };
             let mut now = 0;
@@ -355,6 +390,7 @@ mod tests {
                     Op::Depart => {
                         v.departed(now, 0, 1000);
                         c.irc += 1;
+                        c.sh |= detects_at_once && !c.reset && c.irc >= 3;
                     }
                     Op::Pause => {
                         prop_assert_eq!(v.paused(now, 0, 2), c.sh);

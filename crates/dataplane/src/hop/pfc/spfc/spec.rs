@@ -5,7 +5,7 @@ use crate::config::{Beside, Departures, VictimConfig};
 use crate::declaration::Finding;
 use crate::hop::HopCounters;
 use crate::param::{Conflict, Kind, MAX_SIZE_BYTES, MAX_TIME_PS, Param, Value, Values};
-use crate::units::{NS, Time};
+use crate::units::{NS, Rate, Time};
 
 /// The interval over which departures are counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,8 +25,12 @@ pub struct VictimSpec {
     pub interval: Interval,
     /// K.
     pub k: f64,
+    /// C of the counting number; `None`: the rate of the port's own link.
+    pub rate: Option<Rate>,
     /// What is counted.
     pub count: Departures,
+    /// The state does not wait for the end of the interval.
+    pub detects_at_once: bool,
     /// A port that has never been paused waits for its first RESUME.
     pub unpaused_waits: bool,
     /// The state after a RESUME does not wait for the end of the interval.
@@ -50,7 +54,9 @@ impl VictimSpec {
             }
             .max(1),
             k: (self.k * 65_536.0 + 0.5) as u32,
+            rate: self.rate,
             count: self.count,
+            detects_at_once: self.detects_at_once,
             unpaused_waits: self.unpaused_waits,
             resumes_at_once: self.resumes_at_once,
             beside: self.beside,
@@ -81,10 +87,20 @@ const PARAMS: &[Param] = &[
     ),
     Param::number("k", 1.0, 10_000.0)
         .default("5.0", "PRE-122", "a victim port departs at a fifth of its rate (SPFC paper IV-C)")
-        .about("A port that departs at 1/k of its rate is a victim port."),
+        .about("A port that departs at 1/k of `rate` is a victim port."),
+    Param::rate("rate")
+        .or(&["port"])
+        .default("\"port\"", "PRE-122", "each port has the C of its link, our choice (SPFC paper V-B)")
+        .about("Rate C; `\"port\"`: that of the port's own link. The paper assumes one C for all ports of a switch."),
     Param::word("count", &["packets", "bytes"])
         .default("\"packets\"", "PRE-122", "what departs is counted in packets (SPFC paper V-A)")
         .about("What is counted."),
+    Param::word("detect", &["interval", "at-once"])
+        .default("\"interval\"", "PRE-122", "the state changes when TC expires (SPFC paper V-A, Fig. 10)")
+        .about(
+            "`\"interval\"`: the state of a port changes at the end of an interval; `\"at-once\"`: a port becomes a \
+             victim port with the departure that reaches the counting number.",
+        ),
     Param::word("unpaused", &["resumed", "waits"])
         .default("\"resumed\"", "PRE-122", "a port without any pause may be a victim port, our choice")
         .about("Whether a port without any pause so far may be a victim port, or waits for its first resume."),
@@ -119,10 +135,12 @@ impl VictimSpec {
                 _ => Interval::Auto,
             },
             k: values.number("k"),
+            rate: values.some_rate("rate").map(Rate::from_bps),
             count: match values.word("count") {
                 "packets" => Departures::Packets,
                 _ => Departures::Bytes,
             },
+            detects_at_once: values.is("detect", "at-once"),
             unpaused_waits: values.is("unpaused", "waits"),
             resumes_at_once: values.is("after_resume", "at-once"),
             beside: match values.get("beside") {
