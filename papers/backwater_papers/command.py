@@ -177,17 +177,28 @@ class _Work:
         from backwater.results.store import Store
 
         known = Store(store).keys()
+        usual = self.size == "usual" and self.seeds is None
+        to_run: set[str] = set()
+        total_minutes = 0.0
+
+        def show(label: str, runs: int, minutes: float) -> None:
+            about = f", about {_minutes(minutes)} on one core" if usual and minutes else ""
+            print(f"{label}{runs} to run{about}")
+
         for figure in self.figures:
             tasks = self._resolve([figure]).get(figure.name)
             if tasks is None:
                 continue
-            wanted = set(tasks.values())
-            cached = sum(task.key in known for task in wanted)
-            missing = len(wanted) - cached
-            print(f"{figure.name}: {len(wanted)} runs, {cached} cached, {missing} to run", end="")
-            usual = self.size == "usual" and self.seeds is None and figure.minutes
-            minutes = figure.minutes * missing / max(len(wanted), 1)
-            print(f", about {_minutes(minutes)} on one core" if usual and missing else "")
+            wanted = {task.key for task in tasks.values()}
+            missing = wanted - known
+            cached = len(wanted) - len(missing)
+            minutes = figure.minutes * len(missing) / max(len(wanted), 1)
+            label = f"{figure.name}: {len(wanted)} runs, {cached} cached, "
+            show(label, len(missing), minutes)
+            to_run |= missing
+            total_minutes += minutes
+        if len(self.figures) > 1:
+            show("all: ", len(to_run), total_minutes)
         return self.code
 
     def run(self, store: Path, jobs: int | None, retry_failed: bool, threads: int) -> int:

@@ -209,10 +209,14 @@ def outdated(figure: Figure, about: dict[str, Any]) -> str | None:
 
 
 def state(figure: Figure, out: Path) -> tuple[str, dict[str, int]]:
-    """Return the state of a figure's results in a directory, and the number of each verdict."""
+    """Return the state of a figure's results in a directory, and the number of each verdict.
+
+    Results from before the rule of judging are "estimated": they have no values per seed.
+    """
     try:
         about = json.loads((out / f"{figure.name}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return "not run", {}
     verdicts = Counter(claim["verdict"] for claim in about["claims"])
-    return "outdated" if outdated(figure, about) else "current", dict(verdicts.most_common())
+    current = "estimated" if about.get("estimated") else "current"
+    return "outdated" if outdated(figure, about) else current, dict(verdicts.most_common())

@@ -18,13 +18,12 @@ from backwater_papers.quantities import digits
 VERDICTS = (HOLDS, DIFFERS, INCONCLUSIVE)
 
 _RULE = """\
-`backwater paper` writes this list. The interval of a result contains the middle 95 % of 2000
-bootstrap samples of its seeds. A claim *holds* if the interval is inside the bound, *differs* if
-it is outside, and is *inconclusive* otherwise, or if a random result has fewer than five seeds. A
-number of a paper has a tolerance of 15 %; "up to" and "at least" have one side. Parentheses
-contain the paper's value and ours, with the interval in square brackets. A cause and a published
-number are listed once. "Or" begins another interpretation with its number of statements that hold.
-Claims that we added to a paper are not listed."""
+`backwater paper` writes this list. A claim *holds* if the 95 % bootstrap interval of its result is
+inside the bound, *differs* if it is outside, and is *inconclusive* otherwise, or if a random result
+has fewer than five seeds. A number of a paper has a tolerance of 15 %; "up to" and "at least" have
+one side. Parentheses contain the paper's value and ours, with the interval in square brackets. A
+cause and a published number are listed once. "Or" begins another interpretation, with the number of
+statements that hold. Claims that we added to a paper are not listed."""
 
 _ESTIMATED = """\
 {} figures were run before this rule and did not store the values of single seeds. Their intervals
@@ -129,7 +128,7 @@ def _section(entry: dict[str, Any], claims: list[dict[str, Any]], causes: set[st
             panel = curves.setdefault(at["panel"], {})
             panel.setdefault(at["line"], Counter())[claim["verdict"]] += 1
     for title, panel in curves.items():
-        counts = [f"{line} {found[HOLDS]} of {found.total()}" for line, found in panel.items()]
+        counts = [f"{line} {found[HOLDS]}/{found.total()}" for line, found in panel.items()]
         lines += paragraph(f"- Points that hold, {title}: {', '.join(counts)}", indent="  ")
     for interpretation in entry["interpretations"]:
         lines += paragraph(f"- Or: {interpretation}", indent="  ")

@@ -205,6 +205,8 @@ def test_a_plan_says_what_is_missing(
     assert list(tmp_path.iterdir()) == []
     done = command("paper", figure, "--dry-run", "-o", out)
     assert done.stdout == "mine/fig1: 8 runs, 8 cached, 0 to run\n"
+    done = command("paper", figure, "bfc/fig07", "--dry-run", "--full", "-o", out)
+    assert done.stdout.splitlines()[-1] == "all: 6 to run"
 
 
 def test_results_of_an_earlier_version_are_left_out(
@@ -216,9 +218,12 @@ def test_results_of_an_earlier_version_are_left_out(
     assert (state, counts["differs"] >= 1) == ("current", True)
     assert reproduce.state(found, tmp_path) == ("not run", {})
     about = json.loads((out / "mine/fig1.json").read_text(encoding="utf-8"))
-    del about["interpretations"]
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/fig1.json").write_text(json.dumps(about), encoding="utf-8")
+    path = tmp_path / "mine/fig1.json"
+    path.write_text(json.dumps(about | {"estimated": True}), encoding="utf-8")
+    assert reproduce.state(found, tmp_path)[0] == "estimated"
+    del about["interpretations"]
+    path.write_text(json.dumps(about), encoding="utf-8")
     assert reproduce.state(found, tmp_path)[0] == "outdated"
     assert table.write_table(tmp_path, ["mine/fig1"]) is None
 
