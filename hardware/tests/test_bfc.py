@@ -111,6 +111,8 @@ TRACES = {
     "figure-7": (FIGURE, 1, ["scheme.queues=16", *SMALL_TABLE]),
     "figure-7-upstream": (FIGURE, 0, ["scheme.queues=16", *SMALL_TABLE]),
     "figure-7-bitmaps": (FIGURE, 0, ["scheme.queues=16", *SMALL_TABLE, *BITMAPS]),
+    # Pause frames are lost, and the next bitmap repairs it.
+    "figure-7-lossy": (FIGURE, 0, ["scheme.queues=16", *SMALL_TABLE, *BITMAPS]),
     "incast": (INCAST, 0, ["scheme.queues=9", *SMALL_TABLE]),
     "incast-stochastic": (
         INCAST,
@@ -121,14 +123,17 @@ TRACES = {
 }
 
 
-# BFC-01 to BFC-10, BFC-12, BFC-30, BFC-38, BFC-47
+# BFC-01 to BFC-10, BFC-12, BFC-30, BFC-31, BFC-38, BFC-47
 @pytest.mark.parametrize("name", TRACES)
 def test_bfc_switch_against_the_dataplane(name: str, tmp_path: Path) -> None:
     text, switch, changes = TRACES[name]
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(text, encoding="utf-8")
-    path = write_trace(tmp_path, f"bfc:{switch}", scenario, "bfc", changes)
+    is_lossy = name == "figure-7-lossy"
+    kind = "bfc-lossy" if is_lossy else "bfc"
+    path = write_trace(tmp_path, f"{kind}:{switch}", scenario, "bfc", changes)
     trace = read(path)
+    assert bool(trace.all("lost")) == is_lossy, "the link loses pause frames"
     assert any(numbers[-1] for numbers in trace.all("enqueue")), "the scenario pauses"
     assert any(numbers[-1] for numbers in trace.all("dequeue")), "and resumes"
     config = trace.config

@@ -8,6 +8,7 @@
 //! | `enqueue TIME INGRESS EGRESS HASH UPSTREAM SIZE RANDOM QUEUE OVER PAUSE` | a data packet from the queue UPSTREAM joins QUEUE; RANDOM was drawn for it |
 //! | `dequeue TIME INGRESS EGRESS HASH UPSTREAM SIZE QUEUE OVER RESUME` | a data packet leaves |
 //! | `pause TIME PORT QUEUE ON`, `bitmap TIME PORT QUEUE...` | a frame of the downstream neighbour arrives |
+//! | `lost TIME PORT QUEUE ON` | the link loses such a frame |
 //! | `sent TIME PORT QUEUE ON`, `bits TIME PORT QUEUE...` | a frame to the upstream neighbour leaves |
 //! | `timer TIME TICK` | the timer of the switch runs out; `TICK` is 1 if the switch sends its bitmaps |
 //! | `bytes PORT QUEUE BYTES`, `counter INGRESS UPSTREAM COUNT`, `inside INGRESS EGRESS HASH` | state at the end: queues, pause counters, packets |
@@ -22,6 +23,7 @@ use dataplane::hop::bfc::{BfcConfig, Bitmap, PauseQueue, pause_thresholds};
 use dataplane::ids::QueueId;
 use dataplane::packet::{Frame, Packet, PacketId, flag};
 use dataplane::switch::{DATA_CLASS, Holds, Switch, sticky_ps};
+use dataplane::units::Time;
 use fabric::engine::Plan;
 
 use crate::network::{Network, Trace, View};
@@ -45,6 +47,9 @@ pub struct BfcTrace {
     events: u64,
     resumes: u64,
     bitmaps: u64,
+    /// One pause frame in this number is lost; 0: none.
+    lost_one_in: u64,
+    pause_frames: u64,
 }
 
 fn counter(switch: &Switch, name: &str) -> u64 {
@@ -60,8 +65,8 @@ fn config(plan: &Plan) -> Result<&BfcConfig, String> {
 }
 
 impl BfcTrace {
-    /// Prints the configuration of a switch.
-    pub fn new(plan: &Plan, node: u32) -> Result<Self, String> {
+    /// Prints the configuration of a switch. It loses one arriving pause frame in `lost_one_in`.
+    pub fn new(plan: &Plan, node: u32, lost_one_in: u64) -> Result<Self, String> {
         let bfc = config(plan)?;
         let Classify::Dynamic { queues, table, .. } = plan.switch.classify else {
             return Err("the scheme has no dynamic assignment".to_owned());
@@ -101,6 +106,8 @@ impl BfcTrace {
             events: 0,
             resumes: 0,
             bitmaps: 0,
+            lost_one_in,
+            pause_frames: 0,
         })
     }
 
@@ -114,6 +121,18 @@ impl BfcTrace {
 impl Trace for BfcTrace {
     fn follows(&self, node: u32) -> bool {
         node == self.node
+    }
+
+    fn loses(&mut self, now: Time, port: u16, packet: &Packet) -> bool {
+        let Some(PauseQueue { on, queue }) = PauseQueue::read(packet) else {
+            return false;
+        };
+        self.pause_frames += 1;
+        let is_lost = self.lost_one_in > 0 && self.pause_frames.is_multiple_of(self.lost_one_in);
+        if is_lost {
+            println!("lost {now} {port} {queue} {}", u8::from(on));
+        }
+        is_lost
     }
 
     fn arrived(&mut self, view: &View<'_>, port: u16, id: PacketId, packet: &Packet, list: &[u32]) {

@@ -8,6 +8,7 @@
 //! | `buffer` | the lossless buffer of the only switch | a data packet arrives at the switch or leaves it |
 //! | `hpcc` | senders and switches of HPCC | a sender receives an ACK |
 //! | `bfc:SWITCH` | BFC at the switch with this number | a data packet arrives at the switch or leaves it |
+//! | `bfc-lossy:SWITCH` | the same; one pause or resume in three that arrive is lost | the same |
 //! | `floodgate:SWITCH` | Floodgate at the switch with this number | the same |
 //!
 //! Hosts and switches are the state machines of the simulator. This program only carries packets
@@ -46,9 +47,14 @@ fn create(kind: &str, switch: Option<u32>, plan: &Plan) -> Result<Box<dyn Trace>
     Ok(match (kind, node) {
         ("buffer", None) => Box::new(BufferTrace::new(plan)?),
         ("hpcc", None) => Box::new(HpccTrace::new(plan)?),
-        ("bfc", Some(node)) => Box::new(BfcTrace::new(plan, node)?),
+        ("bfc", Some(node)) => Box::new(BfcTrace::new(plan, node, 0)?),
+        ("bfc-lossy", Some(node)) => Box::new(BfcTrace::new(plan, node, 3)?),
         ("floodgate", Some(node)) => Box::new(FloodgateTrace::new(plan, node)?),
-        _ => return Err("KIND is buffer, hpcc, bfc:SWITCH or floodgate:SWITCH".to_owned()),
+        _ => {
+            return Err(
+                "KIND is buffer, hpcc, bfc:SWITCH, bfc-lossy:SWITCH or floodgate:SWITCH".to_owned(),
+            );
+        }
     })
 }
 

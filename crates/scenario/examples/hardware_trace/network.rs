@@ -110,6 +110,10 @@ pub trait Trace {
     fn host_sends(&mut self, _now: Time, _packet: &Packet) -> Result<(), String> {
         Ok(())
     }
+    /// Returns true if the link loses a frame that would arrive at a switch now.
+    fn loses(&mut self, _now: Time, _port: u16, _packet: &Packet) -> bool {
+        false
+    }
     /// The paused classes of a host have changed to `paused`.
     fn host_paused(&mut self, _now: Time, _host: u32, _paused: ClassSet) {}
     /// A packet or frame has arrived at a switch, and the switch has handled it.
@@ -244,6 +248,10 @@ impl Network {
     fn arrive(&mut self, node: u32, port: u16, id: PacketId, trace: &mut dyn Trace) {
         self.prepare();
         let packet = *self.arena.hot(id);
+        if trace.follows(node) && trace.loses(self.now, port, &packet) {
+            self.arena.free(id);
+            return;
+        }
         let list = match packet.is_frame() {
             true => self.arena.list(id).to_vec(),
             false => Vec::new(),
