@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cocotb
-from cocotb.triggers import Timer
 from hypothesis import strategies as st
 
-from bench import QUIET_CYCLES, Bench
+from bench import QUIET_CYCLES, Bench, circuit_test
 from bfc_models import EgressPort, Header, PauseFrames, Pipeline, Status, Widths
 from hop_trace import HopTrace, read
 from stimuli import check, follow_long
@@ -48,7 +46,7 @@ PIPELINE_OUTPUTS = [
 ]
 
 
-@cocotb.test
+@circuit_test
 async def pipeline(dut: Any) -> None:
     """Check queues, pauses and resumes of a pipeline for random headers and queue states."""
     widths = widths_of(dut)
@@ -223,7 +221,7 @@ async def pipeline(dut: Any) -> None:
     )
 
 
-@cocotb.test
+@circuit_test
 async def egress(dut: Any) -> None:
     """Check which queue of an egress port sends, for random packets, pauses and bitmaps."""
     queues, pipelines, quantum = values(dut, "QUEUES", "PIPELINES", "QUANTUM")
@@ -295,7 +293,7 @@ async def egress(dut: Any) -> None:
     await check(st.lists(step, min_size=1, max_size=120), follow)
 
 
-@cocotb.test
+@circuit_test
 async def frames(dut: Any) -> None:
     """Check the order of pause, resume and bitmap frames, also where more come than can wait."""
     ports, upstream, depth = values(dut, "PORTS", "UPSTREAM", "DEPTH")
@@ -371,7 +369,7 @@ class Switch:
         for name in ("ports", "pipelines", "queues", "per_port"):
             assert self.config[name] == self.parameters[name.upper()], name
         self.ingresses = self.config["ports"] // self.config["pipelines"]
-        self.bench = Bench(dut, [])
+        self.bench = Bench(dut)
         self.idle = dict.fromkeys(
             ("enqueue", "dequeue", "refresh", "tick", "fill", "arrived", "arrived_bitmap", "take"),
             0,
@@ -380,30 +378,28 @@ class Switch:
         self.frames: dict[int, list[tuple[int, ...]]] = defaultdict(list)
 
     async def cycle(self, inputs: dict[str, int]) -> None:
-        """Apply inputs, wait until the outputs are stable, and keep the frames that leave."""
-        self.bench.set({**self.idle, **inputs})
-        await Timer(1, "step")
-        frames = int(self.dut.frame.value)
+        """Apply inputs for one cycle and keep the frames that leave."""
+        await self.bench.advance({**self.idle, **inputs})
+        frames = self.bench.output("frame")
         if not frames:
             return
         for pipeline in range(self.config["pipelines"]):
             if not frames >> pipeline & 1:
                 continue
-            ingress = self.part(self.dut.frame_ingress, pipeline, self.bits["INGRESS"])
+            ingress = self.part("frame_ingress", pipeline, self.bits["INGRESS"])
             port = pipeline * self.ingresses + ingress
-            if self.part(self.dut.frame_is_bitmap, pipeline, 1):
+            if self.part("frame_is_bitmap", pipeline, 1):
                 upstream = self.parameters["UPSTREAM"]
-                bits = self.part(self.dut.frame_bits, pipeline, upstream)
+                bits = self.part("frame_bits", pipeline, upstream)
                 paused = [queue for queue in range(upstream) if bits >> queue & 1]
                 self.frames[port].append((-1, *paused))
             else:
-                queue = self.part(self.dut.frame_queue, pipeline, self.bits["NAMED"])
-                self.frames[port].append((queue, self.part(self.dut.frame_on, pipeline, 1)))
+                queue = self.part("frame_queue", pipeline, self.bits["NAMED"])
+                self.frames[port].append((queue, self.part("frame_on", pipeline, 1)))
 
-    @staticmethod
-    def part(handle: Any, nth: int, width: int) -> int:
+    def part(self, name: str, nth: int, width: int) -> int:
         """Return a field of a flat output."""
-        return int(handle.value) >> nth * width & (1 << width) - 1
+        return self.bench.output(name) >> nth * width & (1 << width) - 1
 
     def header(self, ingress: int, egress: int, hash_: int, upstream: int, size: int) -> Fields:
         """Return the inputs for a header, and its pipeline."""
@@ -444,17 +440,12 @@ class Switch:
         bit = 1 << pipeline
         random_input = {"random": random_ << pipeline * 16, "now": now}
         await self.cycle({**inputs, **random_input, "enqueue": bit})
-        await self.bench.edge()
         await self.cycle({})
-        assert int(self.dut.joins.value) == bit
-        assert int(self.dut.counted.value) == bit
-        queue = self.part(self.dut.join_queue, pipeline, self.bits["QUEUE"])
-        await self.bench.edge()
+        assert self.bench.output("joins") == bit
+        assert self.bench.output("counted") == bit
+        queue = self.part("join_queue", pipeline, self.bits["QUEUE"])
         await self.cycle({})
-        over, pause = int(self.dut.over.value) == bit, int(self.dut.pause.value) == bit
-        await self.bench.edge()
-        await self.cycle({})
-        await self.bench.edge()
+        over, pause = self.bench.output("over") == bit, self.bench.output("pause") == bit
         self.queues[egress, queue].append(Buffered(size, pipeline, inputs, over))
         return queue, over, pause
 
@@ -462,14 +453,13 @@ class Switch:
         """Let the port send; return the queue, that the packet was over, and that it resumes."""
         width = self.bits["SIZE"]
         for _ in range(4 * self.config["queues"] + 4):
-            turn = self.part(self.dut.turn, port, self.bits["QUEUE"])
+            # The packet buffer answers for the queue whose turn it is, in the same cycle.
+            turns = int(self.dut.turn.value) >> port * self.bits["QUEUE"]
+            turn = turns & (1 << self.bits["QUEUE"]) - 1
             queue = self.queues[port, turn]
             head = queue[0].size if queue else 0
             await self.cycle({"take": 1 << port, "head_size": head << port * width})
-            sends = int(self.dut.send.value)
-            await self.bench.edge()
-            await Timer(1, "step")
-            if sends:
+            if self.bench.output("send"):
                 break
         else:
             raise AssertionError(f"port {port} sends nothing at {now} ps")
@@ -477,30 +467,21 @@ class Switch:
         recirculated = {"dequeue": 1 << packet.pipeline, "now": now}
         was_over = {"was_over": int(packet.over) << packet.pipeline}
         await self.cycle({**packet.inputs, **recirculated, **was_over})
-        await self.bench.edge()
         await self.cycle({})
-        await self.bench.edge()
         await self.cycle({})
-        resume = bool(int(self.dut.resume.value))
-        await self.bench.edge()
-        await self.cycle({})
-        await self.bench.edge()
-        return turn, packet.over, resume
+        return turn, packet.over, bool(self.bench.output("resume"))
 
     async def obey(self, port: int, inputs: dict[str, int]) -> None:
         """Let a frame of the downstream neighbour arrive; queues that open join the round."""
         await self.cycle(inputs)
-        await self.bench.edge()
         for _ in range(self.config["queues"] + 1):
             await self.cycle({})
-            joining = int(self.dut.joining.value)
-            await self.bench.edge()
-            if not joining:
+            if not self.bench.output("joining"):
                 return
         raise AssertionError(f"queues of port {port} wait for ever")
 
 
-@cocotb.test
+@circuit_test
 async def switch_trace(dut: Any) -> None:
     """Check that the switch decides as the dataplane for every packet and frame of a trace."""
     trace = read(Path(os.environ["HARDWARE_TRACE"]))
@@ -529,10 +510,10 @@ async def switch_trace(dut: Any) -> None:
         elif kind == "timer":
             refresh = config["map_ps"] > 0 and now % config["map_ps"] == 0
             await switch.cycle({"refresh": int(refresh), "tick": numbers[0]})
-            await switch.bench.edge()
-            for _ in range(ports + 1):
+            # The bitmaps of all ports leave.
+            for _ in range((ports + 1) * numbers[0]):
                 await switch.cycle({})
-                await switch.bench.edge()
+    await switch.cycle({})
     # All frames of a port in order. A few may still wait in its control queue in the dataplane.
     for port in range(ports):
         told = [

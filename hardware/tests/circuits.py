@@ -9,17 +9,16 @@ from pathlib import Path
 from trace import Trace, read
 from typing import Any
 
-import cocotb
 from hypothesis import strategies as st
 
-from bench import Bench
+from bench import Bench, circuit_test
 from models import Buffer, Generator, Ingress, PauseTimers, PortState
 from stimuli import check, follow_long, mask
 
 PRIORITIES = st.sets(st.integers(0, 7), max_size=3)
 
 
-@cocotb.test
+@circuit_test
 async def port_state(dut: Any) -> None:
     """Check the state of a port for random pulses, departures, pauses and resumes."""
     parameters = {
@@ -90,7 +89,7 @@ CONFIGURATION = [each.name for each in fields(Buffer)]
 SIZES = st.one_of(st.just(0), st.sampled_from([1, 64, 1048, 1500, 1501, 9000]))
 
 
-@cocotb.test
+@circuit_test
 async def ingress(dut: Any) -> None:
     """Check the decisions of an ingress for random packets, levels of the pool, and victims."""
     outputs = ["accept", "drop", "send_xon", "send_xoff", "spared", "pool_add", "pool_free"]
@@ -155,7 +154,7 @@ async def ingress(dut: Any) -> None:
     await check(st.tuples(buffers(), st.lists(step, min_size=1, max_size=120)), follow)
 
 
-@cocotb.test
+@circuit_test
 async def pause_timer(dut: Any) -> None:
     """Check that pauses last exactly their quanta for random frames, and the last frame counts."""
     cycles = int(dut.CYCLES.value)
@@ -187,7 +186,7 @@ async def pause_timer(dut: Any) -> None:
     await check(st.lists(step, min_size=1, max_size=200), follow)
 
 
-@cocotb.test
+@circuit_test
 async def a_pause_lasts_its_quanta(dut: Any) -> None:
     """Check that pauses of 100 and of 65535 quanta last as many times 512 bit times."""
     cycles = int(dut.CYCLES.value)
@@ -201,7 +200,7 @@ async def a_pause_lasts_its_quanta(dut: Any) -> None:
         assert lasted == quanta * cycles
 
 
-@cocotb.test
+@circuit_test
 async def generator(dut: Any) -> None:
     """Check frames and repetitions for random requests and ports that wait."""
     quanta, period = int(dut.QUANTA.value), int(dut.REFRESH.value) * int(dut.CYCLES.value)
@@ -254,7 +253,7 @@ def configuration(trace: Trace) -> dict[str, int]:
     return values
 
 
-@cocotb.test
+@circuit_test
 async def buffer_trace(dut: Any) -> None:
     """Check that the buffer of a switch decides as the dataplane for every packet of a trace."""
     trace = read(Path(os.environ["HARDWARE_TRACE"]))
@@ -293,7 +292,7 @@ async def buffer_trace(dut: Any) -> None:
         assert int(circuit.bytes.value) + int(circuit.headroom.value) == held, f"port {port}"
 
 
-@cocotb.test
+@circuit_test
 async def pause_trace(dut: Any) -> None:
     """Check that a host is paused and resumed in the same cycles as in the dataplane."""
     trace = read(Path(os.environ["HARDWARE_TRACE"]))

@@ -8,11 +8,9 @@ from collections import defaultdict, deque
 from pathlib import Path
 from typing import Any
 
-import cocotb
-from cocotb.triggers import Timer
 from hypothesis import strategies as st
 
-from bench import QUIET_CYCLES, Bench
+from bench import QUIET_CYCLES, Bench, circuit_test
 from floodgate_models import Credit, Emitter, Packet, Pipeline, mixed
 from hop_trace import HopTrace, read
 from stimuli import EVENTS, check, follow_long
@@ -40,7 +38,7 @@ def inputs_of(external: Packet | Credit | None) -> dict[str, int]:
     return {}
 
 
-@cocotb.test
+@circuit_test
 async def pipeline(dut: Any) -> None:
     """Check windows, VOQs and the order of released packets for random packets and credits."""
     destinations, voqs, split, unit_bits = values(dut, "DESTINATIONS", "VOQS", "SPLIT", "UNITS")
@@ -129,20 +127,20 @@ async def pipeline(dut: Any) -> None:
     await check(st.tuples(window, window, st.lists(step, min_size=1, max_size=100)), follow)
 
 
-@cocotb.test
+@circuit_test
 async def hash_of_words(dut: Any) -> None:
     """Check the hash of random words, for all bits that a large number of values shows."""
     width, index = values(dut, "WIDTH", "INDEX")
     rng = random.Random(7)
+    bench = Bench(dut, ["number"])
     for nth in range(EVENTS):
         word = nth if nth < 100 else rng.randrange(1 << width)
         count = rng.choice((1, 3, (1 << index) - 1, rng.randrange(1, 1 << index)))
-        dut.word.value, dut.count.value = word, count
-        await Timer(1, "step")
-        assert int(dut.number.value) == mixed(word) * count >> 32, (word, count)
+        seen = await bench.cycle({"word": word, "count": count})
+        assert seen["number"] == mixed(word) * count >> 32, (word, count)
 
 
-@cocotb.test
+@circuit_test
 async def emitter(dut: Any) -> None:
     """Check that all credits return in order at ticks of the generator, except withheld ones."""
     ports, destinations, ticks, most = values(dut, "PORTS", "DESTINATIONS", "TICKS", "MOST")
@@ -297,7 +295,7 @@ class Switch:
             self.next_tick += self.config["generator_ps"]
 
 
-@cocotb.test
+@circuit_test
 async def switch_trace(dut: Any) -> None:
     """Check that the switch decides as the dataplane for every packet and credit of a trace."""
     trace = read(Path(os.environ["HARDWARE_TRACE"]))

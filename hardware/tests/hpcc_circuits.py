@@ -9,11 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as Path_
 from typing import Any
 
-import cocotb
-from cocotb.triggers import Timer
 from hypothesis import strategies as st
 
-from bench import Bench
+from bench import Bench, circuit_test
 from hpcc_models import (
     RATES_MBPS,
     SPEEDS,
@@ -37,7 +35,7 @@ def parameter(dut: Any, name: str) -> int:
     return int(getattr(dut, name).value)
 
 
-@cocotb.test
+@circuit_test
 async def table(dut: Any) -> None:
     """Check both ports at each entry, before and after it, and at random, three cycles later."""
     ppm = parameter(dut, "EPSILON_PPM")
@@ -47,20 +45,17 @@ async def table(dut: Any) -> None:
     numbers += [1 << bit for bit in range(22)] + [top, top, top]
     numbers += [rng.randint(1, top) >> rng.randint(0, 21) or 1 for _ in range(EVENTS)]
     others = numbers[::-1]
-    bench = Bench(dut, [])
-    dut.clk.value = 0
+    bench = Bench(dut)
     for nth in range(len(numbers) + 3):
         index = min(nth, len(numbers) - 1)
-        bench.set({"a_number": numbers[index], "b_number": others[index]})
-        await Timer(1, "step")
+        await bench.advance({"a_number": numbers[index], "b_number": others[index]})
         if nth >= 3:
             for port, asked in (("a", numbers[nth - 3]), ("b", others[nth - 3])):
-                found = int(getattr(dut, f"{port}_reciprocal").value)
+                found = bench.output(f"{port}_reciprocal")
                 assert found == reciprocal(asked, ppm), f"1/{asked} at port {port}"
-        await bench.edge()
 
 
-@cocotb.test
+@circuit_test
 async def egress(dut: Any) -> None:
     """Check fields for random packets: wrap-around, full queues, full fields, other packets."""
     names = ("HOPS", "QLEN_BITS", "UNIT_SHIFT")
@@ -134,6 +129,7 @@ class Cycle:
     ends: Ack | None = None
 
 
+UPDATE = ("update_flow", "update_window", "update_rate")
 HEADER = ("flow", "hops", "path", "seq", "snd_nxt")
 
 
@@ -156,20 +152,16 @@ def start_of(flow: int) -> Cycle:
 
 async def follow_sender(dut: Any, constants: Constants, cycles: Sequence[Cycle]) -> None:
     """Feed the sender, and compare each window and rate, their cycles, and the final state."""
-    bench = Bench(dut, [])
+    bench = Bench(dut, ["update"])
     flows: dict[int, Flow] = {}
     await bench.reset({**constants.inputs(), "start": 0, "valid": 0})
     wanted: dict[int, tuple[int, int, int]] = {}
     idle = [Cycle({"valid": 0, "start": 0})] * (LATENCY + 1)
     for nth, cycle in enumerate((*cycles, *idle)):
-        bench.set(cycle.inputs)
-        await Timer(1, "step")
         seen = None
-        if int(dut.update.value):
-            outputs = (dut.update_flow, dut.update_window, dut.update_rate)
-            seen = tuple(int(handle.value) for handle in outputs)
+        if (await bench.cycle(cycle.inputs))["update"]:
+            seen = tuple(map(bench.output, UPDATE))
         assert seen == wanted.pop(nth, None), f"cycle {nth}"
-        await bench.edge()
         if cycle.starts is not None:
             flows[cycle.starts] = Flow(constants)
             wanted[nth + LATENCY] = (cycle.starts, constants.most, constants.line)
@@ -235,7 +227,7 @@ class Path:
         return head << qlen_bits | min(queue, (1 << qlen_bits) - 1)
 
 
-@cocotb.test
+@circuit_test
 async def sender(dut: Any) -> None:
     """Check windows and rates for random ACKs: corners of each field, new paths, gaps, restarts."""
     flows, qlen_bits = parameter(dut, "FLOWS"), parameter(dut, "QLEN_BITS")
@@ -322,7 +314,7 @@ async def sender(dut: Any) -> None:
     await check(example, follow)
 
 
-@cocotb.test
+@circuit_test
 async def records_that_do_not_count(dut: Any) -> None:
     """Check that telemetry without records, or with more than fit, changes nothing."""
     constants = constants_of(100_000, 13_000, parameter(dut, "EPSILON_PPM"), 16)
@@ -335,7 +327,7 @@ async def records_that_do_not_count(dut: Any) -> None:
     await follow_sender(dut, constants, cycles)
 
 
-@cocotb.test
+@circuit_test
 async def utilisation_at_the_target(dut: Any) -> None:
     """Check that U equal to eta multiplies: incStage stays 0, and is 1 with a higher eta."""
     ppm = parameter(dut, "EPSILON_PPM")
@@ -351,7 +343,7 @@ async def utilisation_at_the_target(dut: Any) -> None:
         assert int(dut.compute_wind.stages[0].value) == (eta > 1 << 20)
 
 
-@cocotb.test
+@circuit_test
 async def sender_trace(dut: Any) -> None:
     """Check every window and rate of a trace of the dataplane, in order, and the final state."""
     config: dict[str, list[int]] = {}
@@ -382,7 +374,7 @@ async def sender_trace(dut: Any) -> None:
         elif kind == "flow":
             state[int(words[0])] = (int(words[1]), int(words[2]))
     assert len(slots) <= parameter(dut, "FLOWS")
-    bench = Bench(dut, [])
+    bench = Bench(dut, ["update"])
     names = ("base_rtt_ns", "per_base_rtt", "eta", "per_eta", "max_stage", "wai", "least", "most")
     inputs = {name: config[name][0] for name in (*names, "line")}
     for name in ("queue_factors", "sent_factors"):
@@ -392,13 +384,9 @@ async def sender_trace(dut: Any) -> None:
     await bench.reset({**inputs, "start": 0, "valid": 0})
     found: list[tuple[int, int, int]] = []
     for cycle in (*cycles, *[Cycle({"valid": 0, "start": 0})] * (LATENCY + 1)):
-        bench.set(cycle.inputs)
-        await Timer(1, "step")
-        if int(dut.update.value):
-            outputs = (dut.update_flow, dut.update_window, dut.update_rate)
-            flow, window, rate = (int(handle.value) for handle in outputs)
+        if (await bench.cycle(cycle.inputs))["update"]:
+            flow, window, rate = map(bench.output, UPDATE)
             found.append((flow, window, rate))
-        await bench.edge()
     # The circuit sends no update for an ACK that changes nothing; the dataplane keeps its values.
     nth = 0
     for flow, window, rate in wanted:
@@ -414,7 +402,7 @@ async def sender_trace(dut: Any) -> None:
         assert int(dut.compute_wind.references[slot].value) == reference
 
 
-@cocotb.test
+@circuit_test
 async def egress_trace(dut: Any) -> None:
     """Check the telemetry that the busiest port of a trace of the dataplane writes."""
     lines = Path_(os.environ["HARDWARE_TRACE"]).read_text(encoding="utf-8").splitlines()
@@ -442,7 +430,7 @@ async def egress_trace(dut: Any) -> None:
                 assert seen["field_out"] == int(after, 16), at
 
 
-@cocotb.test
+@circuit_test
 async def scheduler(dut: Any) -> None:
     """Check each packet for random starts, windows, rates, ACKs and NAKs, also of one cycle."""
     flows, overhead = parameter(dut, "FLOWS"), parameter(dut, "OVERHEAD")
@@ -482,18 +470,14 @@ async def scheduler(dut: Any) -> None:
             if start is not None:
                 inputs |= {"start_flow": start[0], "start_bytes": start[1]}
             if update is not None:
-                names = ("update_flow", "update_window", "update_rate")
-                inputs |= dict(zip(names, update, strict=True))
+                inputs |= dict(zip(UPDATE, update, strict=True))
             if ack is not None:
                 inputs |= {"ack_flow": ack[0], "ack_seq": ack[1], "nak": int(ack[2])}
-            bench.set(inputs)
-            await Timer(1, "step")
-            assert int(dut.start_ready.value) == (ack is None)
+            found = await bench.cycle(inputs)
+            assert found["start_ready"] == (ack is None)
             seen = None
-            if int(dut.send.value):
-                outputs = (dut.send_flow, dut.send_seq, dut.send_bytes)
-                seen = tuple(int(handle.value) for handle in outputs)
-            await bench.edge()
+            if found["send"]:
+                seen = tuple(map(bench.output, ("send_flow", "send_seq", "send_bytes")))
             wanted = model.step(start, update, ack, ready)
             assert seen == wanted, f"cycle {nth}: {inputs}"
             if wanted is not None:
@@ -529,7 +513,7 @@ async def scheduler(dut: Any) -> None:
     await check(st.lists(step, min_size=1, max_size=120), follow)
 
 
-@cocotb.test
+@circuit_test
 async def rates_of_fifty_flows(dut: Any) -> None:
     """Check that each of 50 flows sends at its rate, to within a packet and a round.
 
@@ -537,7 +521,7 @@ async def rates_of_fifty_flows(dut: Any) -> None:
     """
     flows, overhead = parameter(dut, "FLOWS"), parameter(dut, "OVERHEAD")
     mtu, cycle_ns = parameter(dut, "MTU"), parameter(dut, "CYCLE_NS")
-    bench = Bench(dut, [])
+    bench = Bench(dut, ["send"])
     rng = random.Random(11)
     line = 25 * (1 << 20) // 8
     shares = [rng.randint(1, 1_000) for _ in range(flows)]
@@ -550,12 +534,9 @@ async def rates_of_fifty_flows(dut: Any) -> None:
             await bench.cycle(inputs)
         sent = [0] * flows
         count = max(EVENTS, 2_000)
-        bench.set({"start": 0, "update": 0, "tx_ready": 1})
         for _ in range(count):
-            await Timer(1, "step")
-            if int(dut.send.value):
-                sent[int(dut.send_flow.value)] += int(dut.send_bytes.value) + overhead
-            await bench.edge()
+            if (await bench.cycle({"start": 0, "update": 0, "tx_ready": 1}))["send"]:
+                sent[bench.output("send_flow")] += bench.output("send_bytes") + overhead
         for number, rate in enumerate(rates):
             due = rate * count * cycle_ns / (1 << 20)
             round_ = rate * flows * cycle_ns / (1 << 20)

@@ -18,6 +18,51 @@ SOURCES = sorted(Path(os.environ.get("HARDWARE_SOURCES", HARDWARE)).glob("*/*.sv
 EVENTS = int(os.environ.get("HARDWARE_EVENTS", "10000"))
 
 
+def width(signal: str) -> str:
+    """Return the width of a declared signal as an expression of its parameters."""
+    ends = re.search(r"\[(.+):(.+)\]", signal)
+    return f"({ends[1]})-({ends[2]})+1" if ends else "1"
+
+
+def write_bench(top: str, folder: Path) -> tuple[Path, dict[str, str]]:
+    """Write a module with a circuit and a clock, whose signals have all inputs and all outputs.
+
+    Return its file, and an environment with the inputs and outputs from the lowest bit on.
+    """
+    [source] = [path for path in SOURCES if path.stem == top]
+    text = source.read_text(encoding="utf-8")
+    [parameters] = re.findall(r"^module \w+ #\((.+?)^\) \(", text, re.DOTALL | re.MULTILINE)
+    ports = re.findall(r"^    (input|output) +(logic .*?(\w+)),?$", text, re.MULTILINE)
+    inputs, outputs = (
+        {name: width(signal) for of, signal, name in ports if of == side and name != "clk"}
+        for side in ("input", "output")
+    )
+    passed = ", ".join(f".{name}({name})" for name in re.findall(r"\w+ (\w+) =", parameters))
+    signals = " ".join(f"{signal};" for _, signal, name in ports if name != "clk")
+    bench = folder / "bench.sv"
+    bench.write_text(
+        f"""\
+module bench #({parameters}) ();
+  {signals}
+  logic clk = 1'b0;
+  logic [{" + ".join(inputs.values())}-1:0] stimulus;
+  logic [{" + ".join(outputs.values())}-1:0] observed;
+  assign {{{", ".join(reversed(inputs))}}} = stimulus;
+  {top} #({passed}) circuit (.*);
+  // Icarus takes a variable without an assignment for a constant.
+  initial stimulus = '0;
+  always begin
+    #1 clk = 1'b1;
+    #1 clk = 1'b0;
+  end
+  always @(posedge clk) observed <= {{{", ".join(reversed(outputs))}}};
+endmodule
+""",
+        encoding="utf-8",
+    )
+    return bench, {"HARDWARE_INPUTS": " ".join(inputs), "HARDWARE_OUTPUTS": " ".join(outputs)}
+
+
 def simulate(
     top: str,
     test: str,
@@ -27,22 +72,27 @@ def simulate(
     module: str = "circuits",
 ) -> None:
     """Build a circuit with parameters and run one test of a module of tests on it."""
+    bench, names = write_bench(top, folder)
     runner = get_runner("icarus")
     runner.build(
-        sources=SOURCES,
-        hdl_toplevel=top,
+        sources=[*SOURCES, bench],
+        hdl_toplevel="bench",
         parameters=parameters or {},
         build_dir=folder,
         always=True,
     )
-    tests = str(Path(__file__).parent)
     results = runner.test(
         test_module=module,
-        hdl_toplevel=top,
+        hdl_toplevel="bench",
         testcase=test,
         build_dir=folder,
         test_dir=folder,
-        extra_env={"PYTHONPATH": tests, "COCOTB_LOG_LEVEL": "WARNING", **(environment or {})},
+        extra_env={
+            "PYTHONPATH": str(Path(__file__).parent),
+            "COCOTB_LOG_LEVEL": "WARNING",
+            **names,
+            **(environment or {}),
+        },
     )
     ran, failed = get_results(results)
     assert (ran, failed) == (1, 0), f"see the output above; {ran} tests ran, {failed} failed"
