@@ -16,63 +16,34 @@ from backwater.results.files import RunFiles
 from conftest import TINY
 from tools import Runs, simulated
 
-COLUMNS: dict[str, dict[str, pl.DataType | type[pl.DataType]]] = {
-    "flows": {
-        "id": pl.UInt32,
-        "source": pl.Categorical,
-        "src": pl.UInt32,
-        "dst": pl.UInt32,
-        "bytes": pl.Int64,
-        "class": pl.UInt8,
-        "incast": pl.Boolean,
-        "port": pl.UInt16,
-        "start_ps": pl.Int64,
-        "received_ps": pl.Int64,
-        "acked_ps": pl.Int64,
-        "ideal_received_ps": pl.Int64,
-        "ideal_acked_ps": pl.Int64,
-        "slowdown": pl.Float64,
-        "slowdown_acked": pl.Float64,
-        "retransmitted": pl.UInt32,
-        "finished": pl.Boolean,
-    },
-    "queues": {
-        "at_ps": pl.Int64,
-        "node": pl.UInt32,
-        "name": pl.Categorical,
-        "tier": pl.Categorical,
-        "used_bytes": pl.Int64,
-        "max_port_bytes": pl.Int64,
-        "from_ps": pl.Int64,
-        "probes": pl.Int64,
-    },
-    "pauses": {
-        "node": pl.UInt32,
-        "name": pl.Categorical,
-        "tier": pl.Categorical,
-        "port": pl.UInt16,
-        "class": pl.UInt8,
-        "from_ps": pl.Int64,
-        "to_ps": pl.Int64,
-        "open": pl.Boolean,
-        "number": pl.UInt32,
-    },
-    "active": {
-        "node": pl.UInt32,
-        "name": pl.Categorical,
-        "tier": pl.Categorical,
-        "port": pl.UInt16,
-        "direction": pl.String,
-        "active": pl.UInt32,
-        "probes": pl.Int64,
-    },
+COLUMNS = {
+    "flows": """
+        id:UInt32 source:Categorical src:UInt32 dst:UInt32 bytes:Int64 class:UInt8
+        incast:Boolean port:UInt16 start_ps:Int64 received_ps:Int64 acked_ps:Int64
+        ideal_received_ps:Int64 ideal_acked_ps:Int64 slowdown:Float64 slowdown_acked:Float64
+        retransmitted:UInt32 finished:Boolean
+    """,
+    "queues": """
+        at_ps:Int64 node:UInt32 name:Categorical tier:Categorical used_bytes:Int64
+        max_port_bytes:Int64 from_ps:Int64 probes:Int64
+    """,
+    "pauses": """
+        node:UInt32 name:Categorical tier:Categorical port:UInt16 class:UInt8 from_ps:Int64
+        to_ps:Int64 open:Boolean number:UInt32
+    """,
+    "active": """
+        node:UInt32 name:Categorical tier:Categorical port:UInt16 direction:String
+        active:UInt32 probes:Int64
+    """,
 }
+"""The columns of each table with their types."""
 
 
 @pytest.mark.parametrize("table", COLUMNS)
 def test_tables_have_their_columns_and_types(comparison: Runs, table: str) -> None:
+    columns = dict(column.split(":") for column in COLUMNS[table].split())
     schema = comparison["bfc"].table(table).schema
-    assert list(schema.items()) == list(COLUMNS[table].items())
+    assert list(schema.items()) == [(name, getattr(pl, kind)) for name, kind in columns.items()]
 
 
 def test_slowdown_is_fct_over_ideal(comparison: Runs) -> None:
@@ -115,6 +86,8 @@ def test_times_of_flows_may_count_until_the_last_ack(
 
 def test_ports_carry_what_the_summary_says(comparison: Runs) -> None:
     run = comparison["bfc"]
+    assert run.summary["tiers"] == ["host", "leaf", "spine"]
+    assert set(run.table("queues")["tier"].cast(pl.String)) == {"leaf", "spine"}
     up = run.table("ports").filter(
         (pl.col("tier").cast(pl.String) == "leaf") & (pl.col("direction") == "up")
     )
@@ -122,12 +95,6 @@ def test_ports_carry_what_the_summary_says(comparison: Runs) -> None:
     capacity = up["rate_bps"].sum() * run.summary["end_ps"] / 8e12
     assert said["ports"] == up.height == 4
     assert said["wire_utilisation"] == pytest.approx(up["tx_bytes"].sum() / capacity)
-
-
-def test_names_and_tiers_are_those_of_the_network(comparison: Runs) -> None:
-    run = comparison["bfc"]
-    assert run.summary["tiers"] == ["host", "leaf", "spine"]
-    assert set(run.table("queues")["tier"].cast(pl.String).unique()) == {"leaf", "spine"}
 
 
 def test_results_have_a_row_per_run(comparison: Runs) -> None:
@@ -166,10 +133,6 @@ def test_problems_are_listed_with_their_places(tiny: Path, tmp_path: Path) -> No
     assert not (tmp_path / "out").exists()
 
 
-def test_overrides_show_in_the_resolved_scenario(tiny: Path) -> None:
-    assert "seed = 77" in backwater.Scenario(tiny, seed=77).resolved
-
-
 def test_a_listener_that_fails_ends_the_run_with_its_error(long: Path, tmp_path: Path) -> None:
     def listener(status: backwater.Status) -> None:
         raise ZeroDivisionError(status.fraction)
@@ -196,25 +159,23 @@ def test_an_interrupted_run_is_in_the_exception(long: Path, tmp_path: Path) -> N
 
 def test_an_error_of_the_system_keeps_its_number(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(backwater.RunError, match="cannot create the directory") as error:
+    with pytest.raises(backwater.RunError) as error:
         simulated(tiny, out=tmp_path / "file/run")
     assert error.value.errno == errno.ENOTDIR
-    with pytest.raises(backwater.RunError, match="no finished run") as error:
-        backwater.load(tmp_path)
-    assert error.value.errno is None
 
 
 def test_what_is_no_run_is_said_to_be_none(comparison: Runs, tmp_path: Path) -> None:
-    with pytest.raises(backwater.RunError, match="no finished run"):
+    with pytest.raises(backwater.InputError, match=str(tmp_path)) as error:
         backwater.load(tmp_path)
+    assert error.value.errno is None
     (tmp_path / "summary.json").write_text("{", encoding="utf-8")
-    with pytest.raises(backwater.RunError, match="cannot be read"):
+    with pytest.raises(backwater.InputError, match=r"summary\.json"):
         backwater.load(tmp_path)
     summary = json.dumps(comparison["bfc"].summary)
     (tmp_path / "summary.json").write_text(summary, encoding="utf-8")
     (tmp_path / "flows.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(backwater.RunError, match=r"flows\.parquet"):
-        _ = RunFiles(tmp_path).table("flows")
+    with pytest.raises(backwater.InputError, match=r"flows\.parquet"):
+        RunFiles(tmp_path).table("flows")
 
 
 def test_the_package_names_what_it_has() -> None:
@@ -259,44 +220,15 @@ rtt = { bin = "100ns" }
 delay = { bin = "100ns" }
 """
 
+PORT, TIER = "node name port peer peer_name", "node name tier port peer peer_name"
 RECORDED = {
-    "throughput": ["at_ps", "flow", "bytes"],
-    "utilisation": ["at_ps", "node", "name", "port", "peer", "peer_name", "bytes", "busy_ps"],
-    "port_queues": ["at_ps", "node", "name", "port", "peer", "peer_name", "bytes"],
-    "port_ingress": [
-        "at_ps",
-        "node",
-        "name",
-        "port",
-        "peer",
-        "peer_name",
-        "class",
-        "bytes",
-        "threshold_bytes",
-        "victim",
-    ],
-    "queue_histogram": [
-        "node",
-        "name",
-        "tier",
-        "port",
-        "peer",
-        "peer_name",
-        "bin_bytes",
-        "samples",
-    ],
-    "rtt": ["bin_ps", "samples"],
-    "delay_histogram": [
-        "node",
-        "name",
-        "tier",
-        "port",
-        "peer",
-        "peer_name",
-        "scheduled",
-        "bin_ps",
-        "samples",
-    ],
+    "throughput": "at_ps flow bytes",
+    "utilisation": f"at_ps {PORT} bytes busy_ps",
+    "port_queues": f"at_ps {PORT} bytes",
+    "port_ingress": f"at_ps {PORT} class bytes threshold_bytes victim",
+    "queue_histogram": f"{TIER} bin_bytes samples",
+    "rtt": "bin_ps samples",
+    "delay_histogram": f"{TIER} scheduled bin_ps samples",
 }
 
 
@@ -311,7 +243,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
 
 def test_what_is_recorded_has_tables(recorded: RunFiles) -> None:
     for table, columns in RECORDED.items():
-        assert recorded.table(table).columns == columns
+        assert recorded.table(table).columns == columns.split()
     by_flow = recorded.table("throughput").group_by("flow").agg(pl.col("bytes").sum())
     flows = recorded.table("flows").filter("finished").join(by_flow, left_on="id", right_on="flow")
     assert flows.height > 20
