@@ -16,8 +16,6 @@ from backwater.importers.common.source import Findings
 from backwater.importers.goal.schedule import ANY, Kind, Operation, Rank, Schedule
 from backwater.workloads.estimates import Estimate, estimate
 
-REFERENCE = Path(__file__).parents[3] / "shared" / "reference" / "collectives"
-
 
 def refused(read: Callable[[Findings], object]) -> str:
     """Return what is said of an input that is wrong."""

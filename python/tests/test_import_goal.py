@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from import_files import REFERENCE, estimated, goal_binary, goal_text, read_or_refused, refused
+from import_files import estimated, goal_binary, goal_text, read_or_refused, refused
 
 from backwater.errors import ScenarioError
 from backwater.importers import importing
@@ -373,12 +373,6 @@ def test_estimates_of_schedules_are_those_that_paper_gives(tmp_path: Path, name:
     check_estimate(tmp_path / "x.goal", tmp_path, ends)
 
 
-@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
-@pytest.mark.parametrize("name", SCHEDULES)
-def test_estimates_of_reference_schedules(tmp_path: Path, name: str) -> None:
-    check_estimate(REFERENCE / f"goal/{name}.goal", tmp_path, SCHEDULES[name][1])
-
-
 def test_a_binary_schedule_that_was_run_is_refused() -> None:
     data = bytearray(goal_binary(Schedule([Rank()])))
     data[:2] = (2342).to_bytes(2, "little")
@@ -392,18 +386,6 @@ def test_what_is_wrong_in_a_binary_schedule_has_the_file_for_programs_too() -> N
     [problem] = error.value.problems
     assert (problem["source"], problem["line"], problem["column"]) == ("x.bin", None, None)
     assert problem["text"].startswith("error: x.bin: byte 0: this is no binary GOAL schedule")
-
-
-@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
-@pytest.mark.parametrize("path", sorted(REFERENCE.glob("goal/*")), ids=lambda path: path.name)
-def test_reference_schedules_are_read(path) -> None:
-    findings = Findings()
-    schedule = goal.read_text_file(path, findings)
-    workload = goal_operations.convert(
-        path.name, schedule, goal_operations.HOSTS["loggopsim"], findings
-    )
-    assert len(workload) == sum(len(rank.operations) for rank in schedule.ranks) > 0
-    assert findings.warnings() == []
 
 
 def of_nics(folder: Path, nics: int, sends: int = 4, size: int = 1_000_000) -> Path:

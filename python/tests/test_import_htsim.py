@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from import_files import REFERENCE, THREE_TIERS, refused
+from import_files import THREE_TIERS, refused
 
 import backwater
 from backwater.errors import ScenarioError
@@ -327,10 +327,3 @@ def test_nothing_is_left_of_an_import_that_fails(tmp_path: Path) -> None:
         importing.write(imported, tmp_path / "x.toml")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.cm", "x.toml"]
     assert (tmp_path / "x.toml").read_text() == "# Imported from htsim by hand\n"
-
-
-@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
-@pytest.mark.parametrize("path", sorted(REFERENCE.glob("htsim/*.cm")), ids=lambda path: path.name)
-def test_reference_matrices_are_imported(path: Path) -> None:
-    imported = importing.import_htsim(path, Wishes())
-    assert (imported.flows is None) == ("trigger" in path.read_text())

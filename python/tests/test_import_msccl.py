@@ -6,12 +6,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from import_files import REFERENCE, read_or_refused, refused
+from import_files import read_or_refused, refused
 
-from backwater.importers import importing
 from backwater.importers.common import xml_tree
 from backwater.importers.common.source import Findings
-from backwater.importers.importing import Wishes
 from backwater.importers.msccl import algorithm as msccl
 from backwater.importers.msccl import chunks as msccl_chunks
 from backwater.importers.msccl import operations as msccl_operations
@@ -328,20 +326,6 @@ def test_an_algorithm_whose_gpus_wait_for_each_other_is_told_with_the_step() -> 
     [told] = looked_through(written("allgather", 2, gpus, ""))
     assert "gpu 0 never comes beyond this step" in told
     assert "x.xml:4:1" in told
-
-
-@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
-def test_the_reference_algorithm_is_imported() -> None:
-    path = REFERENCE / "chakra/custom_ring_allreduce_8npus_1MB/custom_allreduce.xml"
-    imported = importing.import_msccl(Path(path), Wishes())
-    assert imported.operations is not None
-    assert imported.warnings == []
-    rows = imported.operations.frame()
-    counts = dict(rows.filter(pl.col("rank") == 3)["kind"].value_counts().rows())
-    assert counts == {"send": 14, "recv": 14, "calc": 7}
-    assert rows["bytes"].drop_nulls().unique().to_list() == [131_072]
-    assert imported.operations.collectives == [{"kind": "all-reduce", "bytes": 1_048_576}]
-    assert imported.notes == ["an algorithm has no size: 1 MiB is taken; give it by --size"]
 
 
 # OPS-38

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from import_files import REFERENCE, refused
+from import_files import refused
 
 from backwater.errors import ScenarioError
 from backwater.importers import importing, networks
@@ -407,13 +407,3 @@ def test_packets_take_what_the_quick_start_of_simai_publishes(tmp_path: Path) ->
 def test_ranks_are_counted() -> None:
     assert simai_operations.default_ranks(workload("MICRO\n1\n" + LAYERS.splitlines()[1])) == 8
     assert simai_operations.default_ranks(workload(TRANSFORMER + LAYERS)) == 8
-
-
-@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the reference files are not here")
-@pytest.mark.parametrize("path", sorted(REFERENCE.glob("simai/*.txt")), ids=lambda path: path.name)
-def test_reference_workloads_are_imported(path: Path) -> None:
-    imported = importing.import_simai(path, Wishes())
-    assert imported.operations is not None
-    assert any("nothing says how many GPUs" in note for note in imported.notes) == (
-        "all_gpus" not in path.read_text()
-    )

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from import_files import REFERENCE
 
 from backwater.importers import importing
 from backwater.importers.importing import Imported, Wishes
 from backwater.results.columns import audit
 from tools import simulated
 
+REFERENCE = Path(__file__).parents[3] / "shared/reference/collectives"
 NONE = Wishes()
 LARGEST = 10**7
 """Layers with larger collectives are left out, so that a sample takes a second."""
