@@ -39,7 +39,6 @@ class Lab:
         self.holder = subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        assert self.holder.stdout is not None
         if self.holder.stdout.readline() != "ready\n":
             absent("a system that allows user namespaces, with iproute2")
         into = ["nsenter", "-t", str(self.holder.pid), "-U", "-m", "-n"]

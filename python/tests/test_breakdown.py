@@ -103,7 +103,6 @@ def test_each_flow_has_the_class_that_it_was_made_for(crowded: RunFiles) -> None
 
 def test_a_naive_search_finds_the_same_victims(crowded: RunFiles) -> None:
     paths = breakdown.flow_paths(crowded)
-    assert paths is not None
     held = set()
     for id_, node, port in paths.iter_rows():
         (flow,) = crowded.table("flows").filter(pl.col("id") == id_).iter_rows(named=True)
@@ -121,7 +120,6 @@ def test_a_naive_search_finds_the_same_victims(crowded: RunFiles) -> None:
 
 def test_paths_lead_from_host_to_host(fat: RunFiles) -> None:
     paths = breakdown.flow_paths(fat)
-    assert paths is not None
     ends = fat.table("ports").select("node", "port", "peer")
     for (id_,), path in paths.join(ends, on=["node", "port"], how="left").group_by(
         "id", maintain_order=True

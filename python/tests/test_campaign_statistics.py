@@ -42,7 +42,6 @@ def test_the_incomplete_beta_function_counts_hits(hits: int, more: int, share: f
 
 def test_means() -> None:
     interval = statistics.mean([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert interval is not None
     assert interval.estimate == 3
     # 2.776 standard errors, and the standard error is √(2.5 / 5).
     assert interval.half_width == pytest.approx(2.7764 * math.sqrt(0.5), rel=1e-4)
@@ -55,8 +54,6 @@ def test_means() -> None:
 def test_intervals_end_where_no_value_can_be() -> None:
     free = statistics.mean([1.0, 1.1, 3.0])
     cut = statistics.mean([1.0, 1.1, 3.0], least=1.0)
-    assert free is not None
-    assert free.low is not None
     assert free.low < 1
     assert cut == statistics.Interval(free.estimate, 1.0, free.high, 3)
     # An estimate below the bound tells that the bound is wrong; its interval holds it all the same.
@@ -79,14 +76,11 @@ def test_percentiles_lie_between_values() -> None:
 def test_shares() -> None:
     # Clopper and Pearson in closed form at the ends: 1 - (α/2)^(1/n).
     none = statistics.proportion(0, 1000)
-    assert none is not None
     assert (none.estimate, none.low) == (0, 0)
     assert none.high == pytest.approx(1 - 0.025 ** (1 / 1000))
     every = statistics.proportion(8, 8)
-    assert every is not None
     assert every.low == pytest.approx(0.025 ** (1 / 8))
     some = statistics.proportion(5, 20)
-    assert some is not None
     assert (some.low, some.high) == pytest.approx((0.0866, 0.4910), abs=1e-4)
     assert statistics.proportion(0, 0) is None
 
@@ -95,10 +89,8 @@ def test_pairs_leave_out_what_both_have() -> None:
     noise = {seed: 100.0 * seed for seed in range(6)}
     better = {seed: value - 3 + 0.1 * (seed % 2) for seed, value in noise.items()}
     difference = statistics.paired(better | {99: 1.0}, noise)
-    assert difference is not None
     assert difference.count == 6
     assert difference.estimate == pytest.approx(-2.95)
-    assert difference.high is not None
     assert difference.high < 0
     assert statistics.paired({1: 2.0}, {2: 2.0}) is None
 
@@ -108,15 +100,11 @@ def test_pooled_percentiles_are_drawn_by_whole_samples() -> None:
     samples = [draw.exponential(size=200) + shift for shift in (0, 0, 1, 1, 2, 2)]
     median = lambda flows: float(np.median(flows))  # noqa: E731
     interval = statistics.pooled(samples, median)
-    assert interval is not None
-    assert interval.low is not None
-    assert interval.high is not None
     assert interval.low < interval.estimate == np.median(np.concatenate(samples)) < interval.high
     assert interval == statistics.pooled(samples, median)
     # Flows of one run stand or fall together: taking them for independent would say too much.
     mixed = np.concatenate(samples)
     single = statistics.pooled(list(mixed.reshape(-1, 1)), median)
-    assert single is not None
     assert interval.half_width > 2 * single.half_width  # type: ignore[operator]
     assert statistics.pooled([], median) is None
 
@@ -127,8 +115,6 @@ def test_intervals_hold_what_they_promise() -> None:
     for _ in range(400):
         values = list(draw.normal(size=8))
         mean, median = statistics.mean(values), statistics.percentile(values, 0.5)
-        assert mean is not None
-        assert median is not None
         means += mean.low < 0 < mean.high  # type: ignore[operator]
         medians += median.low < 0 < median.high  # type: ignore[operator]
     # 95 % of 400, give or take three standard deviations; a median's interval holds at least that.

@@ -133,8 +133,6 @@ def test_ranges_meet_their_ends_and_rise(
     first: int, ratio: int, steps: int, log: bool, unit: str
 ) -> None:
     ends = [quantity.parse(f"{n}{unit}" if unit else n) for n in (first, first * ratio)]
-    assert ends[0] is not None
-    assert ends[1] is not None
     steps_made = quantity.by_steps(ends[0], ends[1], steps, log)
     values = [quantity.number(value) for value in steps_made]
     assert values[0] == float(ends[0].value)

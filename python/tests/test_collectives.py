@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
+from campaigns import SHORT
+from click.testing import Result
 
 import backwater
 from backwater._base.units import time_text
 from backwater.analysis import critical
+from backwater.results.files import RunFiles
 from backwater.workloads import Workload
 from conftest import Backwater
 from tools import Runs
@@ -31,6 +35,22 @@ slow = [{ rank = 2, factor = 1.4 }]
 [scheme]
 preset = "dcqcn"
 """
+
+
+Call = Callable[..., Result]
+
+
+def ran(command: Backwater, folder: Path, text: str) -> RunFiles:
+    """Run a scenario in a folder, with its results in `out`."""
+    (folder / "x.toml").write_text(text, encoding="utf-8")
+    command("run", "x.toml", "-o", "out", cwd=folder)
+    return backwater.load(folder / "out").only
+
+
+@pytest.fixture
+def collectives(command: Backwater) -> Call:
+    """Return a function that prints the collectives of the run in `out`."""
+    return lambda folder, *words, **more: command("collectives", "out", *words, cwd=folder, **more)
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +115,9 @@ def test_groups_have_names_and_all_to_allv_its_bytes(trained: Runs, command: Bac
     assert "all-reduce 0 of group tensor-0 (4), 400 KB" in shown.stdout
 
 
-def test_the_critical_path_leads_from_a_start_to_the_end(step: Path, command: Backwater) -> None:
+def test_the_critical_path_leads_from_a_start_to_the_end(step: Path, collectives: Call) -> None:
     run = backwater.load(step / "out").only
     slowest = critical.slowest(run)
-    assert slowest is not None
     path = critical.critical_path(run, slowest)
     # It ended with the last ACK of what it sent in the last round.
     assert path["src"][-1] == slowest["last_rank"]
@@ -109,13 +128,13 @@ def test_the_critical_path_leads_from_a_start_to_the_end(step: Path, command: Ba
     starts = dict(parts.select("host", "start_ps").iter_rows())
     assert path["start_ps"][0] - path["before_ps"][0] == starts[path["src"][0]]
     assert 1 <= path.height <= 6
-    shown = command("collectives", "out", cwd=step)
+    shown = collectives(step)
     assert "all-reduce 1 of all ranks (4), 1 MB" in shown.stdout
     assert f"Its critical path has {path.height} sends" in shown.stdout
 
 
 def test_the_critical_path_of_a_workload_covers_all_of_its_time(
-    step: Path, command: Backwater
+    step: Path, collectives: Call
 ) -> None:
     run = backwater.load(step / "out").only
     steps = critical.steps(run, "reduce")
@@ -123,23 +142,16 @@ def test_the_critical_path_of_a_workload_covers_all_of_its_time(
     assert steps["spent_ps"].sum() == work["took_ps"]
     assert steps["kind"].to_list() == ["calc", "all-reduce"] * 2
     assert set(steps.filter(kind="calc")["spent_ps"]) <= {50e6, 70e6}
-    shown = command("collectives", "out", cwd=step)
-    assert "The critical path of workload reduce has 4 operations" in shown.stdout
+    shown = collectives(step).stdout
+    assert "The critical path of workload reduce has 4 operations" in shown
     share = sum(steps.filter(kind="calc")["spent_ps"]) / 1e6
-    assert f"calc {share:.0f} µs" in shown.stdout
-    assert "backwater collectives out --record" in shown.stdout
-    for words, says in [
-        (("--workload", "other"), "there is no workload other"),
-        (("--instance", "7"), "no collective with the number 7"),
-    ]:
-        wrong = command("collectives", "out", *words, cwd=step, code=2)
-        assert says in wrong.stderr
+    assert f"calc {share:.0f} µs" in shown
+    assert "backwater collectives out --record" in shown
 
 
-def test_repeats_have_times_and_critical_paths_of_their_own(step: Path, command: Backwater) -> None:
+def test_repeats_have_times_and_critical_paths_of_their_own(step: Path, collectives: Call) -> None:
     run = backwater.load(step / "out").only
     times = critical.repeats(run, "reduce")
-    assert times is not None
     assert times["repeat"].to_list() == [0, 1]
     assert times["whole"].to_list() == [True, True]
     assert times["operations"].to_list() == [8, 8]
@@ -153,7 +165,7 @@ def test_repeats_have_times_and_critical_paths_of_their_own(step: Path, command:
     assert second.equals(whole.tail(second.height))
     assert second["kind"].to_list() == ["calc", "all-reduce"]
     assert critical.steps(run, "reduce", 0)["end_ps"].max() == ends[0]
-    shown = command("collectives", "out", "--repeat", "1", cwd=step)
+    shown = collectives(step, "--repeat", "1")
     assert "Repeats of workload reduce, each from the end of the one before:" in shown.stdout
     took, start = time_text(ends[1] - ends[0]), time_text(times["start_ps"][1])
     assert f"  repeat 1: {took}, from {start} to {time_text(ends[1])}" in shown.stdout
@@ -162,33 +174,41 @@ def test_repeats_have_times_and_critical_paths_of_their_own(step: Path, command:
     assert "all-reduce 0 of" not in shown.stdout
     assert "  repeat 0: " not in shown.stdout
     assert "The critical path of repeat 1 of workload reduce has 2 operations" in shown.stdout
-    wrong = command("collectives", "out", "--repeat", "2", cwd=step, code=2)
+
+
+def test_one_instance_is_shown_alone(step: Path, collectives: Call) -> None:
+    shown = collectives(step, "--instance", "1").stdout
+    assert re.findall(r"all-reduce (\d) of", shown) == ["1", "1"]
+    assert "workload reduce" not in shown
+
+
+@pytest.mark.parametrize(
+    ("folder", "words", "known"),
+    [
+        ("step", "--instance 7", "numbers are 0 to 1"),
+        ("step", "--kind broadcast", "there are all-reduce"),
+        ("step", "--group tensor", "there are all ranks"),
+        ("step", "--workload two", "there are reduce"),
+        ("step", "--repeat 2", "0 to 1"),
+        ("groups", "--group 7", "group 7"),
+        ("groups", "--group near-by", "group near-by"),
+        ("groups", "--kind reduce", "there are all-reduce"),
+        ("groups", "--group 1 --instance 2", "number 2"),
+    ],
+)
+def test_a_wrong_choice_is_told_with_those_that_exist(
+    folder: str, words: str, known: str, collectives: Call, request: pytest.FixtureRequest
+) -> None:
+    wrong = collectives(request.getfixturevalue(folder), *words.split(), code=2)
     assert wrong.stdout == ""
-    assert "nothing of a repeat 2 has ended; reduce has 0 to 1" in wrong.stderr
-
-
-def test_one_instance_is_shown_alone(step: Path, command: Backwater) -> None:
-    shown = command("collectives", "out", "--instance", "1", cwd=step)
-    assert re.findall(r"all-reduce (\d) of", shown.stdout) == ["1", "1"]
-    assert "workload reduce" not in shown.stdout
-    for words, says in [
-        (("--instance", "7"), "no collective with the number 7 has ended; numbers are 0 to 1"),
-        (("--kind", "broadcast"), "of the kind broadcast has ended; there are all-reduce"),
-        (("--group", "tensor"), "of the group tensor has ended; there are all ranks"),
-        (("--workload", "two"), "there is no workload two; there are reduce"),
-    ]:
-        wrong = command("collectives", "out", *words, cwd=step, code=2)
-        assert wrong.stdout == ""
-        assert says in wrong.stderr
+    assert known in wrong.stderr
 
 
 def test_where_several_runs_are_they_are_named(step: Path, command: Backwater) -> None:
     command("compare", "step.toml", "--schemes", "dcqcn,bfc", "-o", "several", cwd=step)
     for name in ("collectives", "timeline", "breakdown", "pauses"):
         wrong = command(name, "several", cwd=step, code=2)
-        assert wrong.stdout == ""
-        said = "several holds several runs; name one of them: several/dcqcn, several/bfc"
-        assert said in wrong.stderr
+        assert "several/dcqcn, several/bfc" in wrong.stderr
 
 
 GROUPS = """\
@@ -235,9 +255,9 @@ def groups(tmp_path_factory: pytest.TempPathFactory, command: Backwater) -> Path
     ],
 )
 def test_a_collective_is_chosen_by_group_and_kind(
-    groups: Path, command: Backwater, words: tuple[str, ...], explained: str, lines: int
+    groups: Path, words: tuple[str, ...], explained: str, lines: int, collectives: Call
 ) -> None:
-    shown = command("collectives", "out", *words, cwd=groups)
+    shown = collectives(groups, *words)
     listed, _, rest = shown.stdout.partition("\n\n")
     assert len(listed.splitlines()) == lines
     assert re.match(explained, rest), rest
@@ -245,35 +265,20 @@ def test_a_collective_is_chosen_by_group_and_kind(
     assert ("There are 3 collectives with the number 0" in rest) == ambiguous
 
 
-def test_wrong_groups_and_kinds_are_named(groups: Path, command: Backwater) -> None:
-    for words, says in [
-        (("--group", "7"), "no collective of the group 7 has ended"),
-        (("--group", "near-by"), "no collective of the group near-by has ended"),
-        (("--kind", "reduce"), "no collective of the kind reduce has ended; there are all-reduce"),
-        (("--group", "1", "--instance", "2"), "no collective with the number 2 has ended"),
-    ]:
-        wrong = command("collectives", "out", *words, cwd=groups, code=2)
-        assert says in wrong.stderr
-
-
-def test_passes_of_a_file_are_repeats(groups: Path, command: Backwater) -> None:
+def test_passes_of_a_file_are_repeats(
+    groups: Path, command: Backwater, collectives: Call, tmp_path: Path
+) -> None:
     run = backwater.load(groups / "out").only
     times = critical.repeats(run, "job")
-    assert times is not None
     barriers = run.table("collectives").filter(kind="barrier").sort("end_ps")
     assert times["end_ps"].to_list() == barriers["end_ps"].to_list()
     assert critical.steps(run, "job", 1)["kind"].to_list() == ["all-reduce", "barrier"]
-    # A run whose file has gone still says all the rest.
-    copy = groups / "elsewhere"
-    copy.mkdir()
-    (copy / "groups.parquet").write_bytes((groups / "groups.parquet").read_bytes())
-    (copy / "groups.toml").write_text(GROUPS, encoding="utf-8")
-    command("run", "groups.toml", "-o", "out", cwd=copy)
-    (copy / "groups.parquet").unlink()
-    shown = command("collectives", "out", cwd=copy)
-    assert "Repeats" not in shown.stdout
-    wrong = command("collectives", "out", "--repeat", "0", cwd=copy, code=2)
-    assert "no workload of it has repeats or passes" in wrong.stderr
+    # A run whose file has gone still has all the rest.
+    (tmp_path / "groups.parquet").write_bytes((groups / "groups.parquet").read_bytes())
+    ran(command, tmp_path, GROUPS)
+    (tmp_path / "groups.parquet").unlink()
+    assert "Repeats" not in collectives(tmp_path).stdout
+    assert "repeats or passes" in collectives(tmp_path, "--repeat", "0", code=2).stderr
 
 
 TREE = """\
@@ -295,14 +300,14 @@ preset = "line-rate"
 """
 
 
-def test_links_that_made_a_collective_late_are_named(tmp_path: Path, command: Backwater) -> None:
-    (tmp_path / "tree.toml").write_text(TREE, encoding="utf-8")
-    command("run", "tree.toml", "-o", "out", cwd=tmp_path)
-    shown = command("collectives", "out", "--record", cwd=tmp_path)
+def test_links_that_made_a_collective_late_are_named(
+    tmp_path: Path, command: Backwater, collectives: Call
+) -> None:
+    plain = ran(command, tmp_path, TREE)
+    shown = collectives(tmp_path, "--record")
     assert "with the same digest" in shown.stderr
     run = backwater.load(tmp_path / "out-blame").only
     slowest = critical.slowest(run)
-    assert slowest is not None
     sends = critical.critical_path(run, slowest)
     links = critical.links(run, sends)
     # All that a message took beyond what it takes alone is in the table, but for what its own
@@ -319,29 +324,31 @@ def test_links_that_made_a_collective_late_are_named(tmp_path: Path, command: Ba
     assert shared["others"] >= 1
     assert " was shared with " in shown.stdout
     # Without the account nothing is claimed.
-    plain = backwater.load(tmp_path / "out").only
     with pytest.raises(backwater.RunError, match="--record"):
         critical.links(plain, sends)
 
 
-def test_hosts_may_have_ranks_of_several_jobs(tmp_path: Path, command: Backwater) -> None:
-    text = """
-        name = "jobs"
-        topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
-        [[workload]]
-        name = "long"
-        collective = "all-reduce"
-        size = "1MB"
-        placement = ["host3", "host2", "host1", "host0"]
-        [[workload]]
-        name = "short"
-        collective = "all-reduce"
-        size = "100KB"
-    """
-    (tmp_path / "jobs.toml").write_text(text, encoding="utf-8")
-    command("run", "jobs.toml", "-o", "out", cwd=tmp_path)
-    said = command("collectives", "out", "--workload", "long", cwd=tmp_path)
-    sends = re.findall(r"host (\d) to (\d) \(rank (\d) to (\d)\)", said.stdout)
+JOBS = """
+name = "jobs"
+topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
+[[workload]]
+name = "long"
+collective = "all-reduce"
+size = "1MB"
+placement = ["host3", "host2", "host1", "host0"]
+[[workload]]
+name = "short"
+collective = "all-reduce"
+size = "100KB"
+"""
+
+
+def test_hosts_may_have_ranks_of_several_jobs(
+    tmp_path: Path, command: Backwater, collectives: Call
+) -> None:
+    ran(command, tmp_path, JOBS)
+    said = collectives(tmp_path, "--workload", "long").stdout
+    sends = re.findall(r"host (\d) to (\d) \(rank (\d) to (\d)\)", said)
     assert sends
     for source, receiver, sender, taker in (map(int, send) for send in sends):
         assert (sender, taker) == (3 - source, 3 - receiver)
@@ -356,17 +363,11 @@ def test_comparisons_have_rows_of_workloads(step: Path, command: Backwater) -> N
 
 
 def test_runs_without_workloads_have_no_such_rows_or_tables(
-    tmp_path: Path, command: Backwater
+    tmp_path: Path, command: Backwater, collectives: Call
 ) -> None:
-    text = STEP.replace("[[workload]]", "[[traffic]]").replace('collective = "all-reduce"', "")
-    text = "\n".join(
-        line for line in text.splitlines() if not line.startswith(("compute", "repeats", "slow"))
-    ).replace("size = ", 'pattern = "permutation"\nsize = ')
-    (tmp_path / "flows.toml").write_text(text, encoding="utf-8")
-    done = command("run", "flows.toml", "-o", "out", cwd=tmp_path)
-    assert "Workloads" not in done.stdout
-    shown = command("collectives", "out", cwd=tmp_path, code=2)
-    assert "this run has no [[workload]], and so no collectives" in shown.stderr
+    (tmp_path / "x.toml").write_text(SHORT, encoding="utf-8")
+    assert "Workloads" not in command("run", "x.toml", "-o", "out", cwd=tmp_path).stdout
+    assert "no [[workload]]" in collectives(tmp_path, code=2).stderr
 
 
 OPERATIONS = """\
@@ -390,9 +391,7 @@ def test_a_file_of_operations_runs_in_the_network(tmp_path: Path, command: Backw
     got = work.recv(1, peer=0, size_bytes=1_000_000, tag=7)
     work.calc(1, duration_ps=30_000_000, after=[got])
     work.write(tmp_path / "two.parquet")
-    (tmp_path / "two.toml").write_text(OPERATIONS, encoding="utf-8")
-    command("run", "two.toml", "-o", "out", cwd=tmp_path)
-    run = backwater.load(tmp_path / "out").only
+    run = ran(command, tmp_path, OPERATIONS)
     [flow] = run.table("flows").to_dicts()
     assert (flow["source"], flow["src"], flow["dst"]) == ("job", 2, 0)
     assert flow["start_ps"] == 5_000_000
@@ -418,22 +417,19 @@ def test_a_workload_that_can_never_end_is_an_error(tmp_path: Path, command: Back
     assert "workload job: rank 1, operation 0 (recv)" in done.stderr
 
 
-def test_files_that_are_none_are_refused(tmp_path: Path, command: Backwater) -> None:
+def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(OPERATIONS, encoding="utf-8")
-    missing = command("check", "two.toml", cwd=tmp_path, code=2)
-    assert "two.parquet: cannot read" in missing.stdout + missing.stderr
-    (tmp_path / "two.parquet").write_text("nothing", encoding="utf-8")
-    wrong = command("check", "two.toml", cwd=tmp_path, code=2)
-    assert "no Parquet file" in wrong.stdout + wrong.stderr
+    for says in ("two.parquet: cannot read", "no Parquet file"):
+        [problem] = backwater.Scenario(tmp_path / "two.toml").check()
+        assert says in problem["text"]
+        (tmp_path / "two.parquet").write_text("nothing", encoding="utf-8")
 
 
 def test_the_critical_path_of_a_broadcast_has_what_its_root_sent(
     tmp_path: Path, command: Backwater
 ) -> None:
     text = STEP.replace('"all-reduce"', '"broadcast"\nalgorithm = "direct"')
-    (tmp_path / "root.toml").write_text(text.replace("repeats = 2\n", ""), encoding="utf-8")
-    command("run", "root.toml", "-o", "out", cwd=tmp_path)
-    run = backwater.load(tmp_path / "out").only
+    run = ran(command, tmp_path, text.replace("repeats = 2\n", ""))
     [whole] = run.table("collectives").to_dicts()
     assert whole["last_rank"] == 0
     path = critical.critical_path(run, whole)
@@ -462,27 +458,13 @@ preset = "dcqcn"
 
 
 # RNK-21
-def test_ranks_go_through_steps(tmp_path: Path, command: Backwater) -> None:
-    (tmp_path / "steps.toml").write_text(STEPS, encoding="utf-8")
-    command("run", "steps.toml", "-o", "out", cwd=tmp_path)
-    run = backwater.load(tmp_path / "out").only
+def test_ranks_go_through_steps(tmp_path: Path, command: Backwater, collectives: Call) -> None:
+    run = ran(command, tmp_path, STEPS)
     assert run.table("ranks").sort("rank")["operations"].to_list() == [4, 6, 6, 4]
-    counts = (
-        run.table("collectives")
-        .group_by("kind", "group_name")
-        .len()
-        .sort("kind", "group_name")
-        .rows()
-    )
-    assert counts == [
-        ("all-reduce", "pair-0", 2),
-        ("all-reduce", "pair-1", 2),
-        ("all-to-allv", "pair-1", 2),
-    ]
-    assert run.table("collectives").filter(kind="all-to-allv")["bytes"].to_list() == [
-        60_000,
-        60_000,
-    ]
+    table = run.table("collectives")
+    kinds = [("all-reduce", "pair-0"), ("all-reduce", "pair-1"), ("all-to-allv", "pair-1")]
+    assert sorted(table.select("kind", "group_name").rows()) == sorted(kinds * 2)
+    assert table.filter(kind="all-to-allv")["bytes"].to_list() == [60_000, 60_000]
     # The message of a step is sent after the all-reduce of its sender, and waited for.
     [first, second] = run.table("operations").filter(kind="recv").sort("end_ps").to_dicts()
     sent = run.table("operations").filter(kind="send").sort("end_ps")["start_ps"].to_list()
@@ -492,13 +474,12 @@ def test_ranks_go_through_steps(tmp_path: Path, command: Backwater) -> None:
     assert second["ended_by_index"] == 5
     # Ranks have repeats of their own lengths.
     times = critical.repeats(run, "step")
-    assert times is not None
     assert times["operations"].to_list() == [10, 10]
     assert times["whole"].to_list() == [True, True]
     assert set(critical.steps(run, "step", 1)["index"]) <= {2, 3, 4, 5}
-    shown = command("collectives", "out", "--group", "pair-1", "--repeat", "1", cwd=tmp_path)
-    assert "step: all-to-allv 3 of group pair-1 (2), 60 KB" in shown.stdout
+    shown = collectives(tmp_path, "--group", "pair-1", "--repeat", "1").stdout
+    assert "step: all-to-allv 3 of group pair-1 (2), 60 KB" in shown
     wrong = STEPS.replace('["pair-1"], sizes', '["pair-2"], sizes')
     (tmp_path / "wrong.toml").write_text(wrong, encoding="utf-8")
-    told = command("check", "wrong.toml", cwd=tmp_path, code=2)
-    assert 'error: there is no group "pair-2"\n  --> wrong.toml:11:44' in told.stderr
+    (problem, *_) = backwater.Scenario(tmp_path / "wrong.toml").check()
+    assert (problem["line"], problem["column"]) == (11, 44)

@@ -34,7 +34,6 @@ def test_bus_bandwidth_is_that_of_the_link(tmp_path: Path) -> None:
     assert (barrier["kind"], barrier["bus_bytes_per_second"]) == ("barrier", None)
     assert found.summary["rank_computing_ps"] == [1_000_000] * 8
     frame = found.operations
-    assert frame is not None
     assert frame["end_ps"].max() == found.end_ps
     assert frame["kind"].value_counts().sort("kind").rows() == [
         ("all-reduce", 8),

@@ -34,7 +34,6 @@ def rows_of_the_guide() -> list[list[str]]:
 def fabric(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The scenario of the guide."""
     found = re.search(r"```toml\n(name = \"fabric\".*?)```", GUIDE.read_text(), re.DOTALL)
-    assert found is not None
     path = tmp_path_factory.mktemp("guide") / "fabric.toml"
     path.write_text(found[1])
     return path
@@ -76,7 +75,6 @@ def test_the_guide_states_what_selective_pfc_changes(fabric: Path) -> None:
     assert compared["dcqcn+spfc"].summary["counters"]["spfc_spared"] > 0
     text = re.sub(r"\s+", " ", GUIDE.read_text())
     written = re.search(r"for ([\d.]+) ms with `dcqcn\+dt` and for ([\d.]+) ms", text)
-    assert written is not None
     paused = [compared[scheme].summary["pfc_paused_ps"] / 1e9 for scheme in schemes]
     assert [f"{ms:.2f}" for ms in paused] == list(written.groups())
 

@@ -120,7 +120,6 @@ class Network(Lab):
         ports = ",".join(self.ports(name))
         words = [str(COMMAND), command, str(scenario), "--node", name, "--ports", ports, "--json"]
         process = self.start(*words, *more, at=name)
-        assert process.stderr is not None
         line = process.stderr.readline()
         assert line.startswith(f"{name} "), line + process.stderr.read()
         for port in self.ports(name):

@@ -464,7 +464,6 @@ def test_an_algorithm_of_ones_own(tmp_path: Path) -> None:
     table = {"all-reduce-implementation-custom": ["algorithms/swap"]}
     traces = chakra_files(tmp_path, data, data, system=table)
     imported = importing.import_chakra(traces, Wishes(), tmp_path / "system.json")
-    assert imported.operations is not None
     rows = of_rank(imported.operations, 0)
     assert rows["kind"].to_list() == ["send", "recv", "calc", "calc"] * 2
     assert rows["after_end"].to_list() == [None, None, [1], [0, 2], [3], [3], [5], [4, 6]]

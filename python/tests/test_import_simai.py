@@ -350,7 +350,6 @@ def test_a_topology_of_simai_says_how_many_gpus_there_are(tmp_path: Path) -> Non
     (tmp_path / "topo").write_text(TOPOLOGY)
     (tmp_path / "x.txt").write_text("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096 1\n")
     imported = importing.import_simai(tmp_path / "x.txt", Wishes(tmp_path / "topo"))
-    assert imported.operations is not None
     assert imported.operations.ranks == 8
     assert imported.network.gpus_per_server == 4
     found = tomllib.loads("\n".join(imported.network.lines))["topology"]
@@ -367,7 +366,6 @@ def test_send_latencies_are_nanoseconds_or_those_of_a_protocol(tmp_path: Path) -
 
     def took(ranks: int, latency: str) -> int:
         imported = importing.import_simai(path, Wishes(), ranks, latency)
-        assert imported.operations is not None
         written = imported.operations.write(tmp_path / "x.parquet")
         return estimate(written, ["loggops:latency=1us,rate=400Gbps"]).end_ps // 1000
 

@@ -30,7 +30,6 @@ def test_a_first_scenario_passes_the_check_and_names_the_next_commands(
     done = command("init", path)
     assert f"backwater inspect {path}" in done.stdout
     compare = re.search("backwater (run .* --schemes .*)", done.stdout)
-    assert compare is not None
     # What was answered for schemes is in the file, too, as the command that compares them.
     named = compare[1].replace(str(path), path.name)
     assert f"#   backwater {named} -o out/mine\n" in path.read_text(encoding="utf-8")

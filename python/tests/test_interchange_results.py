@@ -232,7 +232,6 @@ def network_time(text: str) -> int:
     from backwater.importers.common.source import time_ps
 
     value = time_ps(text)
-    assert value is not None
     return int(value)
 
 

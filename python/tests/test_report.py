@@ -192,7 +192,6 @@ def test_pause_trees_name_their_congested_ports(command: Backwater, tmp_path: Pa
     )
     assert roots
     picture = network.gather({"dcqcn": run})
-    assert picture is not None
     told = picture["runs"]["dcqcn"]
     assert set(told["roots"]) == roots
     numbers = np.frombuffer(base64.b64decode(told["root"]), "u1")
@@ -235,7 +234,6 @@ def test_utilisation_over_time_is_that_of_the_whole_run(command: Backwater, tmp_
     command("run", scenario, "--scheme", "hpcc", "-o", out)
     run = RunFiles(out)
     picture = network.gather({"hpcc": run})
-    assert picture is not None
     told = picture["runs"]["hpcc"]
     assert told["used_over_time"]
     shares = np.frombuffer(base64.b64decode(told["used"]), "u1").reshape(picture["frames"], -1)
@@ -256,7 +254,6 @@ def test_a_network_that_is_too_large_is_shown_without_hosts_or_not(
     run = comparison["bfc"]
     monkeypatch.setattr(network, "PORTS", 10)
     layout = network.lay_out(run)
-    assert layout is not None
     assert set(layout.tiers) == {"leaf", "spine"}
     monkeypatch.setattr(network, "PORTS", 1)
     assert network.gather({"bfc": run}) is None
@@ -424,7 +421,6 @@ def test_bars_of_bandwidth_stay_below_their_bounds(trained: Runs) -> None:
     for line in panel.lines:
         assert line.marks is not None
         assert all(0 < bus <= bound for bus, bound in zip(line.y, line.marks, strict=True))
-    assert chart.table is not None
     assert {row[2] for row in chart.table.rows} >= {"group tensor-1 (4)", "group data-3 (2)"}
 
 
@@ -433,7 +429,6 @@ def test_late_collectives_have_their_links(trained: Runs) -> None:
     late = page[page.index('<section id="late">') :].partition("</section>")[0]
     assert "Links on which the sends of these paths lost time" in late
     found = workloads.late(trained)
-    assert found is not None
     assert {row[0] for row in found.links.rows} == {"dcqcn", "bfc"}
     assert len(found.collectives.rows) == 2 * workloads.LATE
     assert found.unrecorded == []

@@ -207,7 +207,6 @@ def test_each_counter_of_the_summaries_has_a_column(many: Results, command: Back
     finally:
         del many.rows[first.key]["counters.seldom"]
     ranked = ranking.rank(many, maximize="counters.acks", subject_to=["counters.timeouts=0"])
-    assert ranked is not None
     assert ranked.column.name == "counters.acks"
     shown = command("show", many.path, "--columns", "counters.acks,digest")
     assert f"{row['counters.acks']:,}" in shown.stdout
@@ -276,14 +275,11 @@ def fake(values: dict[str, list[float]], pauses: dict[str, int]) -> Results:
 def test_the_ranking_marks_a_winner_only_if_the_seeds_decide_it() -> None:
     none = {"a": 0, "b": 0}
     clear = ranking.rank(fake({"a": [3, 3.1, 3.2], "b": [8, 8.1, 8.3]}, none))
-    assert clear is not None
     assert (clear.rows[0].scheme, clear.decided, clear.wins) == ("a", True, 3)
     mixed = ranking.rank(fake({"a": [3, 9, 3], "b": [8, 2, 6]}, none))
-    assert mixed is not None
     assert not mixed.decided
     one = fake({"a": [3], "b": [8]}, none)
     single = ranking.rank(one)
-    assert single is not None
     assert not single.decided
     assert "One seed" in ranking.sentence(one, single)
 
@@ -301,14 +297,12 @@ def test_a_scheme_with_unlimited_buffers_is_ideal(scenario: Path) -> None:
 def test_what_breaks_a_bound_comes_last() -> None:
     results = fake({"a": [3, 3], "b": [8, 9], "ideal": [1, 1]}, {"a": 5, "b": 0, "ideal": 0})
     found = ranking.rank(results, minimize="fct.short.p99", subject_to=["pfc.time=0"])
-    assert found is not None
     assert [row.scheme for row in found.rows] == ["b", "ideal", "a"]
     assert found.rows[-1].broken == ("pfc.time=0",)
     # A run without a value does not satisfy a bound.
     without = fake({"a": [3, 3], "b": [8, 9]}, {"a": 0, "b": 0})
     del without.rows["a-1"]["pfc.time"]
     found_without = ranking.rank(without, minimize="fct.short.p99", subject_to=["pfc.time=0"])
-    assert found_without is not None
     assert [row.scheme for row in found_without.rows] == ["b", "a"]
     # Neither a scheme that breaks the bound nor an ideal one is a rival of the winner.
     assert "ideal" not in ranking.sentence(results, found)

@@ -70,7 +70,6 @@ class Switch:
 
     def __init__(self, lab: SwitchLab, process: subprocess.Popen[str]) -> None:
         self.lab, self.process = lab, process
-        assert process.stderr is not None
         line = process.stderr.readline()
         assert "forwards between p1 (to host0), p2 (to host1)" in line, line + process.stderr.read()
 
@@ -217,7 +216,6 @@ def test_a_pause_of_scapy_holds_the_priority_it_names_for_its_quanta(lab: Switch
     pauser = lab.start(sys.executable, "-c", PAUSE, at="h2")
     wait_until(lambda: switch.port(1)["paused"] == [3])
     lab.call(sys.executable, "-c", SEND, at="h1")
-    assert receiver.stdout is not None
     assert [receiver.stdout.readline() for _ in range(20)] == ["5\n"] * 20
     assert switch.port(1)["paused"] == [3]
     assert dict(switch.state()["counters"])["pfc_expiries"] == 0
