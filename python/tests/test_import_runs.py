@@ -4,82 +4,38 @@ from __future__ import annotations
 
 import codecs
 import gzip
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from import_files import goal_binary, node, trace
+from import_files import node, trace
+from test_import_broken import CASES, GOAL
 
 from backwater.analysis import critical
-from backwater.importers import importing
-from backwater.importers.common.source import Findings
-from backwater.importers.goal import schedule as goal
-from backwater.importers.importing import Imported, Wishes
 from backwater.results.files import RunFiles
 from conftest import Backwater
 
-GOAL = """\
-num_ranks 3
-rank 0 {
-a: calc 1000
-b: send 100000b to 1 tag 7
-b requires a
+OPTIONS = {
+    "htsim": ("--topology", "x.topo"),
+    "simai": ("--topology", "x.links"),
+    "msccl": ("--size", "1MiB"),
+    "chakra": (
+        "--system",
+        "system.json",
+        "--network",
+        "network.yml",
+        "--comm-group",
+        "groups.json",
+    ),
 }
-rank 1 {
-a: recv 100000b from -1 tag 7
-b: send 100000b to 2
-b requires a
-}
-rank 2 { recv 100000b from 1 }
-"""
-
-CHAIN = """\
-Nodes 4
-Connections 4
-Triggers 3
-0->1 id 1 start 0 size 100000 send_done_trigger 1
-0->2 id 2 trigger 1 size 100000 recv_done_trigger 2
-2->3 id 3 trigger 2 size 100000 recv_done_trigger 3
-3->0 id 4 trigger 3 size 100000
-trigger id 1 oneshot
-trigger id 2 multishot
-trigger id 3 barrier count 1
-"""
-
-RING = """\
-<algo name="swap" nchunksperloop="2" ngpus="2">
-<gpu id="0"><tb id="0" send="1" recv="1" chan="0">
-<step s="0" type="s" cnt="1" depid="-1" deps="-1"/>
-<step s="1" type="rrc" cnt="1" depid="-1" deps="-1"/>
-</tb></gpu>
-<gpu id="1"><tb id="0" send="0" recv="0" chan="0">
-<step s="0" type="s" cnt="1" depid="-1" deps="-1"/>
-<step s="1" type="rrc" cnt="1" depid="-1" deps="-1"/>
-</tb></gpu>
-</algo>
-"""
-
-SIMAI = """\
-HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 all_gpus: 4
-1
-mlp -1 1000 ALLREDUCE 100000 1000 ALLGATHER 100000 1000 REDUCESCATTER 100000 10
-"""
+"""The options of imports that have more than one file."""
 
 
-def write_inputs(folder: Path) -> None:
-    (folder / "goal").write_text(GOAL)
-    (folder / "goal.bin").write_bytes(goal_binary(goal.parse("x", GOAL, Findings())))
-    (folder / "htsim").write_text(CHAIN)
-    (folder / "msccl").write_text(RING)
-    (folder / "simai").write_text(SIMAI)
-    (folder / "chakra").mkdir()
-    for rank in range(4):
-        nodes = [
-            node(0, 4, duration_us=5),
-            node(1, 7, 0, comm_type=0, comm_size=100_000),
-            node(2, 7, 1, comm_type=6, comm_size=100_000),
-        ]
-        (folder / "chakra" / f"run.{rank}.et").write_bytes(trace(*nodes))
+def written(folder: Path, kind: str) -> str:
+    """Write the input of a kind, and return its name."""
+    files = CASES[kind].files
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return "run" if kind == "chakra" else next(iter(files))
 
 
 def test_the_path_of_collectives_that_ranks_start_in_different_orders(
@@ -130,53 +86,36 @@ def test_the_path_of_a_collective_has_messages_of_its_members_alone(
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "operations"),
-    [
-        ("goal", "goal", 5),
-        ("goal", "goal.bin", 5),
-        ("htsim", "htsim", 4),
-        ("msccl", "msccl", 6),
-        ("simai", "simai", 28),
-        ("chakra", "chakra", 12),
-    ],
+    ("kind", "operations"),
+    [("goal", 6), ("goal-binary", 6), ("htsim", 6), ("msccl", 7), ("simai", 120), ("chakra", 92)],
 )
 def test_an_input_is_imported_and_run(
-    command: Backwater, tmp_path: Path, kind: str, name: str, operations: int
+    command: Backwater, tmp_path: Path, kind: str, operations: int
 ) -> None:
-    write_inputs(tmp_path)
-    imported = command("import", kind, tmp_path / name, "-o", tmp_path / "x.toml")
-    assert "nothing says what the network is" in imported.stderr
-    command("run", tmp_path / "x.toml", "-o", tmp_path / "out")
+    name, importer = written(tmp_path, kind), kind.partition("-")[0]
+    words = ("import", importer, name, *OPTIONS.get(kind, ()), "-o", "x.toml")
+    command(*words, cwd=tmp_path)
+    command("run", "x.toml", "-o", "out", cwd=tmp_path)
     run = RunFiles(tmp_path / "out")
     assert run.ok
     assert run.table("operations").height == operations
     # What was imported may be imported again, over the old files.
-    command("import", kind, tmp_path / name, "-o", tmp_path / "x.toml")
+    command(*words, cwd=tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["goal", "goal.bin", "htsim", "msccl", "simai"])
+@pytest.mark.parametrize("kind", ["goal", "goal-binary", "htsim", "msccl", "simai"])
 def test_inputs_may_be_compressed_or_begin_with_a_byte_order_mark(
     tmp_path: Path, kind: str
 ) -> None:
-    write_inputs(tmp_path)
-    read: dict[str, Callable[[Path, Wishes], Imported]] = {
-        "goal": importing.import_goal,
-        "goal.bin": importing.import_goal,
-        "htsim": importing.import_htsim,
-        "msccl": importing.import_msccl,
-        "simai": importing.import_simai,
-    }
-    plain = tmp_path / kind
-    packed = tmp_path / f"{kind}.gz"
-    packed.write_bytes(gzip.compress(plain.read_bytes()))
-    variants = [plain, packed]
-    if kind != "goal.bin":
-        variants.append(tmp_path / "marked")
-        variants[-1].write_bytes(codecs.BOM_UTF8 + plain.read_bytes())
+    plain = tmp_path / written(tmp_path, kind)
+    whole = plain.read_bytes()
+    variants = [whole, gzip.compress(whole)]
+    if kind != "goal-binary":
+        variants.append(codecs.BOM_UTF8 + whole)
     frames = []
-    for path in variants:
-        imported = read[kind](path, Wishes())
-        frames.append(imported.operations.frame())
+    for content in variants:
+        plain.write_bytes(content)
+        frames.append(CASES[kind].load(tmp_path).operations.frame())
     assert all(frame.equals(frames[0]) for frame in frames)
 
 
@@ -189,15 +128,13 @@ def test_times_of_operations_go_back_as_csv(command: Backwater, tmp_path: Path) 
     assert header == "workload,rank,index,name,kind,peer,bytes,ready_ns,start_ns,end_ns"
     assert rows[0] == "x,0,0,a,calc,,0,0.000,0.000,1000.000"
     words = [row.split(",") for row in rows]
-    assert [(w[1], w[3], w[4], w[5]) for w in words] == [
-        ("0", "a", "calc", ""),
-        ("0", "b", "send", "1"),
-        ("1", "a", "recv", "0"),
-        ("1", "b", "send", "2"),
-        ("2", "", "recv", "1"),
+    named = {(w[1], w[3]): w for w in words}
+    assert [(*key, w[4], w[5]) for key, w in named.items()] == [
+        *(("0", "a", "calc", ""), ("0", "b", "send", "1"), ("0", "c", "recv", "1")),
+        *(("1", "x", "recv", "0"), ("1", "y", "send", "0"), ("2", "", "calc", "")),
     ]
-    # Rank 1 sends when it has received, and rank 2 has received after that.
-    assert float(words[2][9]) <= float(words[3][8]) < float(words[4][9])
+    # Rank 1 sends when it has received, and rank 0 has received after that.
+    assert float(named["1", "x"][9]) <= float(named["1", "y"][8]) < float(named["0", "c"][9])
     again = command("export", "operations", "out", "-o", "x.csv", cwd=tmp_path, code=1)
     assert "exists" in again.stderr
 

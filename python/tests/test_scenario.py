@@ -14,6 +14,7 @@ from campaigns import SHORT, short
 import backwater
 from backwater import Results, Scenario
 from backwater.results import columns, ranking
+from backwater.results.store import Failure
 from conftest import Backwater
 
 
@@ -94,6 +95,17 @@ def test_files_of_a_dict_start_from_the_working_directory(
         (lambda s: backwater.run(s, seeds=[1], jobs=0), "jobs=0"),
         (lambda s: backwater.run(s, threads="4"), "threads='4'"),
         (lambda s: backwater.run([]), "no scenario"),
+        (lambda s: backwater.run(None), "NoneType"),
+        (lambda s: backwater.run(s, schemes=[3]), "`3`"),
+        (lambda s: backwater.run(s, schemes=["bcf"]), "bcf"),
+        (lambda s: backwater.run(s, vary={"switch.buffer": []}), "switch.buffer"),
+        (lambda s: backwater.run(s, seeds=[1], timeout_s="10min"), "timeout_s"),
+        (lambda s: backwater.run(s, seeds=[1], memory_bytes=-1), "memory_bytes"),
+        (lambda s: backwater.compare(s, []), "no scheme"),
+        (lambda s: s.set({"switch.buffer": 8}).resolved, "buffer"),
+        (lambda s: s.set({"switch.bufer": "8MB"}).resolved, "buffer"),
+        (lambda s: s.set(profile=3), "profile"),
+        (lambda s: Scenario({"a": object()}), "`a`"),
     ],
 )
 def test_a_wrong_argument_is_named(
@@ -173,6 +185,53 @@ def test_results_are_selected_by_their_coordinates(many: Results) -> None:
         many.select(**{"switch.bufer": "4MB"})
     with pytest.raises(backwater.InputError, match="no run has these"):
         many.select("bfc")
+
+
+@pytest.mark.parametrize(
+    ("misuse", "named"),
+    [
+        (lambda r: r.table("flow"), "flows"),
+        (lambda r: r.table(3), "`3`"),
+        (lambda r: r.table("rtt"), "rtt = "),
+        (lambda r: r.scan("flow"), "flows"),
+        (lambda r: r.scan("rtt"), "rtt = "),
+        (lambda r: r.select("bfc"), "hpcc, dcqcn"),
+        (lambda r: r[3], "hpcc, dcqcn"),
+        (lambda r: r.select(sed=1), "switch.buffer"),
+        (lambda r: r.values("fct.short.p9"), "fct.short.p99"),
+        (lambda r: r.values(3), "3"),
+        (lambda r: r.differences("fct.short.p99", "bfc"), "hpcc, dcqcn"),
+        (lambda r: backwater.load(), "directory"),
+        (lambda r: backwater.load(3), "int"),
+        (lambda r: backwater.load([r.path]), "list"),
+        (lambda r: backwater.load(r.path / "none"), "none"),
+        (lambda r: backwater.load(r.path.parent), "out"),
+        (lambda r: backwater.load(r.path / "results.json"), "directory"),
+    ],
+)
+def test_misuse_of_results_is_told_with_what_there_is(
+    many: Results, misuse: Callable[[Results], Any], named: str
+) -> None:
+    with pytest.raises(backwater.InputError) as error:
+        misuse(many)
+    assert named in str(error.value)
+
+
+def test_results_without_a_finished_run_can_be_looked_at(many: Results, tmp_path: Path) -> None:
+    failed = Results.open(many.path)
+    key = failed.points[0].key
+    failed.points, failed.rows = failed.points[:1], {}
+    failed.failed = {key: Failure("error", "disk full", "backwater run x")}
+    assert (failed.ok, failed.runs["state"].to_list()) == (False, ["failed"])
+    assert failed.statistics("fct.short.p99")["seeds"].to_list() == [0]
+    assert "disk full" in failed._repr_html_()
+    for look in (
+        lambda: failed.table("flows"),
+        lambda: failed.plot.slowdown(),
+        lambda: failed.report(tmp_path / "report.html"),
+    ):
+        with pytest.raises(backwater.RunError, match="no run is finished"):
+            look()
 
 
 def test_frames_can_be_those_of_pandas(many: Results) -> None:

@@ -546,6 +546,8 @@ def column(name: str) -> Column:
     """Return a column by its name or by an earlier one."""
     if name in BY_NAME:
         return BY_NAME[name]
+    if not isinstance(name, str):
+        raise InputError(f"a column has a name such as 'fct.short.p99', and {name!r} is not a text")
     if name.startswith(COUNTERS):
         return _counter(name)
     raise InputError(f"there is no column `{name}`; {near(name, [one.name for one in COLUMNS])}")

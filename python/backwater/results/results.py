@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -439,7 +440,9 @@ class Results:
     @property
     def plot(self) -> Any:
         """Figures with all runs, such as ``plot.slowdown()``."""
-        return provided("plot")(self.labelled())
+        if not (runs := self.labelled()):
+            raise InputError(f"{self.path}: no run is finished")
+        return provided("plot")(runs)
 
     def report(self, path: str | Path | None = None, **options: Any) -> Path:
         """Write the HTML report.
@@ -496,6 +499,10 @@ def load(*paths: str | Path) -> Results:
     """
     if not paths:
         raise InputError("load: name a directory of results")
+    for path in paths:
+        if not isinstance(path, str | PathLike):
+            example = "each directory is an argument of its own, as in load('a', 'b')"
+            raise InputError(f"load: a {type(path).__name__} is not a path; {example}")
     found = [_load(Path(path)) for path in paths]
     return found[0] if len(found) == 1 else Results.together(found)
 

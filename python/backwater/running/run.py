@@ -205,9 +205,17 @@ def _run_many(
     **options: Any,
 ) -> Results:
     """Run all points that are not stored. The list of runs is written first, the report last."""
-    jobs = options.get("jobs")
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise ScenarioError(f"jobs={jobs!r}: expected a whole number of at least 1")
+    for name, kind in {
+        "jobs": int,
+        "timeout_s": (int, float),
+        "memory_bytes": (int, float),
+    }.items():
+        given = options.get(name)
+        if given is None:
+            continue
+        if isinstance(given, bool) or not isinstance(given, kind) or given <= 0:
+            whole = "whole " if kind is int else ""
+            raise ScenarioError(f"{name}={given!r}: expected a {whole}number above 0")
     requested = asked.points()
     place = Path(store) if store is not None else path / STORE
     claim_many(path, asked.name, force)
