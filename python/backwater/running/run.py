@@ -205,16 +205,11 @@ def _run_many(
     **options: Any,
 ) -> Results:
     """Run all points that are not stored. The list of runs is written first, the report last."""
-    for name, kind in {
-        "jobs": int,
-        "timeout_s": (int, float),
-        "memory_bytes": (int, float),
-    }.items():
+    for name in ("jobs", "timeout_s", "memory_bytes"):
         given = options.get(name)
-        if given is None:
-            continue
-        if isinstance(given, bool) or not isinstance(given, kind) or given <= 0:
-            whole = "whole " if kind is int else ""
+        is_number = isinstance(given, int if name == "jobs" else (int, float))
+        if given is not None and (not is_number or isinstance(given, bool) or given <= 0):
+            whole = "whole " if name == "jobs" else ""
             raise ScenarioError(f"{name}={given!r}: expected a {whole}number above 0")
     requested = asked.points()
     place = Path(store) if store is not None else path / STORE
