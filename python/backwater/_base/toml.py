@@ -1,4 +1,4 @@
-"""Writes values as TOML."""
+"""Writes values as TOML: as Python has them, and rates and times with their units."""
 
 from __future__ import annotations
 
@@ -44,3 +44,30 @@ def _key(key: object) -> str:
     if not isinstance(key, str):
         raise TypeError(f"the key {key!r}, which is not a text")
     return key if _BARE.fullmatch(key) else toml(key)
+
+
+def rate(bps: int) -> str:
+    """Write a rate, in the largest unit that is exact."""
+    for unit, scale in (("Tbps", 10**12), ("Gbps", 10**9), ("Mbps", 10**6), ("kbps", 10**3)):
+        if bps and bps % scale == 0:
+            return f"{bps // scale}{unit}"
+    return f"{bps}bps"
+
+
+def time(ps: int) -> str:
+    """Write a time, in the largest unit that is exact."""
+    for unit, scale in (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3)):
+        if ps % scale == 0:
+            return f"{ps // scale}{unit}"
+    return f"{ps}ps"
+
+
+def number(value: Decimal) -> Decimal:
+    """Return a number with at least one decimal, which is written as a float."""
+    text = f"{value:f}"
+    return Decimal(text if "." in text else f"{text}.0")
+
+
+def one_line(text: str) -> str:
+    """Write text into a comment."""
+    return "".join(c if c.isprintable() else "?" for c in text)

@@ -11,7 +11,7 @@ from typing import Any
 
 from backwater import __version__
 from backwater._base.files import write_whole
-from backwater._base.toml_text import names, one_line, quoted, time
+from backwater._base.toml import one_line, time, toml
 from backwater.errors import RunError, ScenarioError
 from backwater.importers import networks
 from backwater.importers.astra import operations as chakra_operations
@@ -82,26 +82,26 @@ class Imported:
         parts = [
             [
                 f"{IMPORTED}{self.format} by backwater {__version__}: {source}.",
-                f"name = {quoted(name)}",
+                f"name = {toml(name)}",
             ],
             self.network.lines,
         ]
         if switch := self.network.switch():
             parts.append(switch)
         if self.network.failures:
-            parts.append(["[[topology.failures]]", f"links = {names(self.network.failures)}"])
+            parts.append(["[[topology.failures]]", f"links = {toml(self.network.failures)}"])
         if self.operations is not None:
-            work = ["[[workload]]", f"name = {quoted(name)}", f"file = {quoted(file)}"]
+            work = ["[[workload]]", f"name = {toml(name)}", f"file = {toml(file)}"]
             if self.nics > 1:
                 work += ["# Each message takes the port of its NIC.", 'ports = "rail"']
             parts.append(work)
         else:
             traffic = ["[[traffic]]", 'name = "flows"', 'pattern = "list"']
-            parts.append([*traffic, f"file = {quoted(file)}"])
+            parts.append([*traffic, f"file = {toml(file)}"])
         if self.mtu_bytes is not None:
-            parts.append(["[scheme]", f"mtu = {quoted(f'{self.mtu_bytes}B')}"])
+            parts.append(["[scheme]", f"mtu = {toml(f'{self.mtu_bytes}B')}"])
         if self.end_ps is not None:
-            parts.append(["[run]", f"until = {quoted(time(self.end_ps))}"])
+            parts.append(["[run]", f"until = {toml(time(self.end_ps))}"])
         return "\n".join("\n".join(lines) + "\n" for lines in parts)
 
 

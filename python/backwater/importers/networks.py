@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, product
+from decimal import Decimal
+from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
 
-from backwater._base.toml_text import names, number, quoted, rate, time
+from backwater._base.toml import number, rate, time, toml
 from backwater.importers.astra.system import Dimension
 from backwater.importers.common.source import Findings, Words, read_text, shown
 from backwater.importers.common.source import rate_bps as read_rate
@@ -81,7 +82,7 @@ class Network:
         return [
             "# Twice the headroom of all ports of the widest switch.",
             "[switch]",
-            f"buffer = {quoted(f'{million}MB')}",
+            f'buffer = "{million}MB"',
         ]
 
 
@@ -90,21 +91,31 @@ def port_bytes(rate_bps: int, delay_ps: int) -> int:
     return 2 * (2 * rate_bps * delay_ps // (8 * 10**12) + _FRAMES_BYTES)
 
 
-def table(values: dict[str, Any], name: str) -> list[str]:
-    """Return the lines of a table. Its values are TOML values, or tables of them."""
-    lines = [f"[{name}]"]
-    for key, value in values.items():
-        if isinstance(value, dict):
-            inner = ", ".join(f"{k} = {v}" for k, v in value.items())
-            lines.append(f"{key} = {{ {inner} }}")
-        else:
-            lines.append(f"{key} = {value}")
-    return lines
+def table(values: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a topology."""
+    return ["[topology]", *(f"{key} = {toml(value)}" for key, value in values.items())]
 
 
-def link(rate_bps: int, delay_ps: int) -> dict[str, str]:
+def linked(
+    hosts: Iterable[object],
+    switches: Iterable[object],
+    edges: Iterable[tuple[object, object, Mapping[str, Any]]],
+    comment: str = "",
+) -> list[str]:
+    """Return the lines of a topology with its links one by one: two nodes, and a kind of link."""
+    return [
+        *table({"kind": "links", "hosts": [*map(str, hosts)], "switches": [*map(str, switches)]}),
+        *([f"# {comment}"] if comment else []),
+        "links = [",
+        *(f"    {toml({'a': str(a), 'b': str(b), **kind})}," for a, b, kind in edges),
+        "]",
+    ]
+
+
+def link(rate_bps: int, delay_ps: int, loss: Decimal = Decimal(0)) -> dict[str, Any]:
     """Return the table of a kind of link."""
-    return {"rate": quoted(rate(rate_bps)), "delay": quoted(time(delay_ps))}
+    lost = {"loss": number(loss)} if loss > 0 else {}
+    return {"rate": rate(rate_bps), "delay": time(delay_ps), **lost}
 
 
 def non_blocking(hosts: int, nics: int = 1) -> Network:
@@ -124,35 +135,19 @@ def non_blocking(hosts: int, nics: int = 1) -> Network:
 def _default(given: dict[str, Any], hosts: int, nics: int) -> Network:
     """Return the default network with changed keys. Each NIC of a host has its own switch."""
     wide = hosts * port_bytes(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS)
-    base = link(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS)
     inner = given.get("link", {})
-    values: dict[str, Any] = {
-        "kind": quoted("star"),
-        "hosts": str(hosts),
-        **given,
-        "link": base | inner if isinstance(inner, dict) else inner,
-    }
-    count = str(values["hosts"])
-    plain = set(given) <= {"hosts", "link"} and isinstance(inner, dict) and count.isdigit()
+    kind = link(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS) | inner if isinstance(inner, dict) else inner
+    values: dict[str, Any] = {"kind": "star", "hosts": hosts, **given, "link": kind}
+    count = values["hosts"]
+    plain = set(given) <= {"hosts", "link"} and isinstance(inner, dict) and type(count) is int
     if nics == 1 or not plain:
-        return Network(hosts, table(values, "topology"), widest_bytes=wide, host_ports=1)
-    how = ", ".join(f"{key} = {value}" for key, value in values["link"].items())
-    named = [f"h{host}" for host in range(int(count))]
-    lines = [
-        "[topology]",
-        'kind = "links"',
-        f"hosts = {names(named)}",
-        f"switches = {names(f'nic{nic}' for nic in range(nics))}",
-        "# Each NIC of a host has a port of its own, in their order.",
-        "links = [",
-        *(
-            f'    {{ a = "{host}", b = "nic{nic}", {how} }},'
-            for host in named
-            for nic in range(nics)
-        ),
-        "]",
-    ]
-    return Network(int(count), lines, widest_bytes=wide, host_ports=nics)
+        return Network(hosts, table(values), widest_bytes=wide, host_ports=1)
+    named, switches = [f"h{host}" for host in range(count)], [f"nic{nic}" for nic in range(nics)]
+    edges = ((host, nic, kind) for host in named for nic in switches)
+    lines = linked(
+        named, switches, edges, "Each NIC of a host has a port of its own, in their order."
+    )
+    return Network(count, lines, widest_bytes=wide, host_ports=nics)
 
 
 def of_sets(sets: list[str], hosts: int, findings: Findings, nics: int = 1) -> Network:
@@ -180,18 +175,17 @@ def of_sets(sets: list[str], hosts: int, findings: Findings, nics: int = 1) -> N
     if "kind" not in values:
         return _default(values, hosts, nics)
     # The check of the scenario reports it if there are too few hosts.
-    star = values["kind"] == quoted("star")
+    star = values["kind"] == "star"
     wide = hosts * port_bytes(DEFAULT_RATE_BPS, DEFAULT_DELAY_PS) if star else 0
-    return Network(hosts, table(values, "topology"), widest_bytes=wide)
+    return Network(hosts, table(values), widest_bytes=wide)
 
 
-def _toml_value(word: str) -> str:
-    """Return a word unchanged if it is a TOML value, else as a TOML string."""
+def _toml_value(word: str) -> Any:
+    """Return the value of a TOML text; other words are texts themselves."""
     try:
-        tomllib.loads(f"x = {word}")
+        return tomllib.loads(f"x = {word}", parse_float=Decimal)["x"] if "\n" not in word else word
     except tomllib.TOMLDecodeError:
-        return quoted(word)
-    return word if "\n" not in word else quoted(word)
+        return word
 
 
 def of_file(path: Path, findings: Findings) -> Network:
@@ -240,7 +234,7 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
             widest = max(widest, below_bytes + levels[level - 1].up * each)
         below_bytes = down
     widest = max(widest, below_bytes)
-    if any(tier.has_queues for tier in levels):
+    if any(tier.queue_up or tier.queue_down for tier in levels):
         findings.warning(
             f"{tree.name}: Queue_Up and Queue_Down are not imported: ports share the buffer of "
             "their switch here (switch.buffer)"
@@ -248,29 +242,25 @@ def of_fat_tree(tree: FatTree, findings: Findings) -> Network:
     if any(tier.bundle > 1 for tier in levels):
         lines = _bundled(tree, kinds)
         return Network(tree.nodes, lines, fat_tree=tree, widest_bytes=widest, host_ports=1)
-    links = [link(*kind) for kind in kinds]
+    values: dict[str, Any]
     if tree.cores:
-        values: dict[str, Any] = {
-            "kind": quoted("clos"),
-            "pods": str(tree.pods),
-            "tors_per_pod": str(tree.tors_per_pod),
-            "aggs_per_pod": str(tree.aggs_per_pod),
-            "cores": str(tree.cores),
-            "hosts_per_tor": str(levels[0].down),
-            "link": links[0],
-            "agg_link": links[1],
-            "core_link": links[2],
+        values = {
+            "kind": "clos",
+            "pods": tree.pods,
+            "tors_per_pod": tree.tors_per_pod,
+            "aggs_per_pod": tree.aggs_per_pod,
+            "cores": tree.cores,
+            "hosts_per_tor": levels[0].down,
         }
     else:
         values = {
-            "kind": quoted("leaf-spine"),
-            "leaves": str(tree.tors_per_pod),
-            "spines": str(tree.aggs_per_pod),
-            "hosts_per_leaf": str(levels[0].down),
-            "link": links[0],
-            "uplink": links[1],
+            "kind": "leaf-spine",
+            "leaves": tree.tors_per_pod,
+            "spines": tree.aggs_per_pod,
+            "hosts_per_leaf": levels[0].down,
         }
-    lines = table(values, "topology")
+    names = ("link", "agg_link", "core_link") if tree.cores else ("link", "uplink")
+    lines = table(values | {name: link(*kind) for name, kind in zip(names, kinds, strict=True)})
     return Network(tree.nodes, lines, fat_tree=tree, widest_bytes=widest, host_ports=1)
 
 
@@ -297,15 +287,9 @@ def _bundled(tree: FatTree, kinds: list[tuple[int, int]]) -> list[str]:
         *(f"{agg}{a}" for a in range(aggs)),
         *(f"core{c}" for c in range(tree.cores)),
     ]
-    return [
-        "[topology]",
-        'kind = "links"',
-        f"hosts = {names(f'host{h}' for h in range(tree.nodes))}",
-        f"switches = {names(switches)}",
-        "links = [",
-        *(_edge(a, b, *kinds[kind]) for a, b, kind in edges),
-        "]",
-    ]
+    links = [link(*kind) for kind in kinds]
+    hosts = (f"host{h}" for h in range(tree.nodes))
+    return linked(hosts, switches, ((a, b, links[kind]) for a, b, kind in edges))
 
 
 def fail_links(network: Network, failures: list[Failure], findings: Findings) -> None:
@@ -359,23 +343,15 @@ def _failed(tree: FatTree, failure: Failure) -> str:
 
 def of_links(topology: ns3_topology.Topology) -> Network:
     """Return the network of a file of SimAI, or of HPCC's simulator."""
-    linked = topology.linked()
-    hosts = [n for n in topology.hosts if n in linked]
-    lines = [
-        "[topology]",
-        'kind = "links"',
-        f"hosts = {names(hosts)}",
-        f"switches = {names(n for n in topology.switches if n in linked)}",
-        "links = [",
-    ]
-    for edge in topology.links:
-        lost = f", loss = {number(edge.loss)}" if edge.loss > 0 else ""
-        lines.append(_edge(str(edge.a), str(edge.b), edge.rate_bps, edge.delay_ps, lost))
+    linked_nodes = topology.linked()
+    hosts = [n for n in topology.hosts if n in linked_nodes]
+    switches = (n for n in topology.switches if n in linked_nodes)
+    edges = ((e.a, e.b, link(e.rate_bps, e.delay_ps, e.loss)) for e in topology.links)
     wide = _widest((str(e.a), str(e.b), e.rate_bps, e.delay_ps) for e in topology.links)
     ends = Counter(end for edge in topology.links for end in (edge.a, edge.b))
     return Network(
         len(hosts),
-        [*lines, "]"],
+        linked(hosts, switches, edges),
         topology.gpus_per_server,
         widest_bytes=wide,
         host_ports=min(ends[host] for host in hosts),
@@ -392,11 +368,6 @@ def _widest(links: Iterable[tuple[str, str, int, int]]) -> int:
     return max(needs.values(), default=0)
 
 
-def _edge(a: str, b: str, rate_bps: int, delay_ps: int, more: str = "") -> str:
-    how = f'rate = "{rate(rate_bps)}", delay = "{time(delay_ps)}"{more}'
-    return f'    {{ a = "{a}", b = "{b}", {how} }},'
-
-
 # --- ASTRA-sim -----------------------------------------------------------------------------------
 
 
@@ -410,13 +381,9 @@ def of_dimensions(dimensions: list[Dimension]) -> Network:
     ranks = prod(d.ranks for d in dimensions)
     if len(dimensions) == 1 and dimensions[0].block == "Switch":
         only = dimensions[0]
-        values = {
-            "kind": quoted("star"),
-            "hosts": str(ranks),
-            "link": link(only.rate_bps, only.latency_ps),
-        }
+        values = {"kind": "star", "hosts": ranks, "link": link(only.rate_bps, only.latency_ps)}
         wide = ranks * port_bytes(only.rate_bps, only.latency_ps)
-        return Network(ranks, table(values, "topology"), widest_bytes=wide)
+        return Network(ranks, table(values), widest_bytes=wide)
     edges: list[tuple[str, str, Dimension]] = []
     shared: list[str] = []
     stride = 1
@@ -435,20 +402,15 @@ def of_dimensions(dimensions: list[Dimension]) -> Network:
         stride *= dimension.ranks
     total = sum(d.rate_bps for d in dimensions if d.ranks > 1)
     quick = max(total, DEFAULT_RATE_BPS if not total else 0)
-    lines = [
-        "[topology]",
-        'kind = "links"',
-        f"hosts = {names(f'h{rank}' for rank in range(ranks))}",
-        f"switches = {names([*(f'n{rank}' for rank in range(ranks)), *shared])}",
-        "# Each host has a switch of its own, because ranks forward what is for others.",
-        "links = [",
-        *(_edge(f"h{rank}", f"n{rank}", quick, 0) for rank in range(ranks)),
-        *(_edge(a, b, d.rate_bps, d.latency_ps) for a, b, d in edges),
-        "]",
-    ]
-    own = ((f"h{rank}", f"n{rank}", quick, 0) for rank in range(ranks))
-    between = ((a, b, d.rate_bps, d.latency_ps) for a, b, d in edges)
-    return Network(ranks, lines, widest_bytes=_widest(chain(own, between)))
+    every = [(f"h{rank}", f"n{rank}", quick, 0) for rank in range(ranks)]
+    every += [(a, b, d.rate_bps, d.latency_ps) for a, b, d in edges]
+    lines = linked(
+        (f"h{rank}" for rank in range(ranks)),
+        [*(f"n{rank}" for rank in range(ranks)), *shared],
+        ((a, b, link(rate_bps, delay_ps)) for a, b, rate_bps, delay_ps in every),
+        "Each host has a switch of its own, because ranks forward what is for others.",
+    )
+    return Network(ranks, lines, widest_bytes=_widest(every))
 
 
 def _pairs(block: str, group: list[int]) -> list[tuple[int, int]]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from backwater._base.toml_text import rate, time
+from backwater._base.toml import rate, time
 from backwater.errors import ScenarioError
 
 Facts = dict[str, Any]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from backwater import _core, workloads
 from backwater._base import quantity
 from backwater._base.lazy import np, pl
-from backwater._base.toml_text import rate, time
+from backwater._base.toml import rate, time
 from backwater.errors import RunError, ScenarioError
 from backwater.scenario import Scenario
 

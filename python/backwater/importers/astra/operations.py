@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from backwater.importers.astra import traces as chakra
 from backwater.importers.astra.system import System
@@ -190,20 +190,25 @@ class _Converter:
         everyone = tuple(range(self.ranks))
         self.members = {name: frozenset(ranks) for name, ranks in self.groups.items()}
         self.of_all = {name for name, ranks in self.groups.items() if ranks == everyone}
-        for rank, trace in enumerate(self.traces):
-            self._rank(rank, trace)
+        for traces in (self.traces, *self.settings.custom.values()):
+            for rank, trace in enumerate(traces):
+                trace.rank = rank
+        for trace in self.traces:
+            self._rank(trace)
         self._check_collectives()
         self._check_matches()
         self.findings.stop_if_wrong()
         return self.out
 
-    def _rank(self, rank: int, trace: Trace) -> None:
+    def _rank(self, trace: Trace) -> None:
         if not trace.nodes:
-            self.findings.warning(f"{trace.path}: the trace has no nodes: rank {rank} does nothing")
+            self.findings.warning(
+                f"{trace.path}: the trace has no nodes: rank {trace.rank} does nothing"
+            )
         last: dict[int, int] = {}
         for node, waits in self._nodes(trace):
             after = [last[other] for other in waits]
-            last[node.id] = self._node(rank, trace, node, after)
+            last[node.id] = self._node(trace, node, after)
 
     def _nodes(self, trace: Trace) -> Iterator[tuple[Node, tuple[int, ...]]]:
         """Yield each node after the nodes that it waits for, together with these."""
@@ -236,45 +241,37 @@ class _Converter:
                 )
         return [other for other in node.ctrl_deps if other in known]
 
-    def _node(self, rank: int, trace: Trace, node: Node, after: list[int]) -> int:
+    def _node(self, trace: Trace, node: Node, after: list[int]) -> int:
         if node.type in _NOTHING:
-            return self.out.calc(rank, 0, after=after, name=node.name)
+            return self.out.calc(trace.rank, 0, after=after, name=node.name)
         if node.type in _REPLAYED:
-            return self._compute(rank, trace, node, after)
+            return self._compute(trace, node, after)
         if self.system.replay_only:
             message = "communication under replay-only"
-            return self._lasting(rank, trace, node, after, message, message)
+            return self._lasting(trace, node, after, message, message)
         if node.attributes.get("is_cpu_op") and not _is_described(node):
             message = "the CPU starts a communication here and does not say which one"
             kind = f"communication that the CPU starts, in {trace.path}"
-            return self._lasting(rank, trace, node, after, message, kind)
+            return self._lasting(trace, node, after, message, kind)
         if node.type is NodeType.COMM_SEND:
-            return self._send(rank, trace, node, after, self._resource(node, COMMUNICATION))
+            return self._message(trace, node, after, self._resource(node, COMMUNICATION))
         if node.type is NodeType.COMM_RECV:
-            return self._receive(rank, trace, node, after)
-        return self._collective(rank, trace, node, after)
+            return self._message(trace, node, after)
+        return self._collective(trace, node, after)
 
-    def _lasting(
-        self, rank: int, trace: Trace, node: Node, after: list[int], message: str, kind: str
-    ) -> int:
+    def _lasting(self, trace: Trace, node: Node, after: list[int], message: str, kind: str) -> int:
         """Add a communication that lasts as long as in the trace and sends nothing."""
         trace.warning(
             node, f"{message}: it lasts as long as the trace says, and sends nothing", None, kind
         )
         free = node.type is NodeType.COMM_RECV and not node.attributes.get("is_cpu_op")
-        return self.out.calc(
-            rank,
-            self._measured_ps(trace, node) or 1000,
-            after=after,
-            resource=None if free else self._resource(node, COMMUNICATION),
-            priority=node.id,
-            name=node.name,
-        )
+        resource = None if free else self._resource(node, COMMUNICATION)
+        return self._calc(trace, node, self._measured_ps(trace, node) or 1000, after, resource)
 
     def _resource(self, node: Node, otherwise: int) -> int:
         return CPU if node.attributes.get("is_cpu_op") else otherwise
 
-    def _compute(self, rank: int, trace: Trace, node: Node, after: list[int]) -> int:
+    def _compute(self, trace: Trace, node: Node, after: list[int]) -> int:
         if node.type is not NodeType.COMP:
             trace.warning(
                 node,
@@ -283,14 +280,14 @@ class _Converter:
                 None,
                 f"nodes {node.type.name}",
             )
-        return self.out.calc(
-            rank,
-            self._duration_ps(trace, node),
-            after=after,
-            resource=self._resource(node, COMPUTE),
-            priority=node.id,
-            name=node.name,
-        )
+        time, resource = self._duration_ps(trace, node), self._resource(node, COMPUTE)
+        return self._calc(trace, node, time, after, resource)
+
+    def _calc(
+        self, trace: Trace, node: Node, time: int, after: list[int], resource: int | None
+    ) -> int:
+        more: dict[str, Any] = {"resource": resource, "priority": node.id, "name": node.name}
+        return self.out.calc(trace.rank, time, after=after, **more)
 
     def _duration_ps(self, trace: Trace, node: Node) -> int:
         """Return the duration in the trace, or compute it from operations and bytes."""
@@ -318,73 +315,36 @@ class _Converter:
             trace.fail(node, f"it lasts {node.duration_us} us, more than 20 hours")
         return time
 
-    def _send(
+    def _message(
         self,
-        rank: int,
         trace: Trace,
         node: Node,
         after: list[int],
-        resource: int | None,
+        resource: int | None = None,
         call: int = 0,
         part_of: int | None = None,
     ) -> int:
-        peer = self._peer(rank, trace, node, "comm_dst", "comm_src")
-        size = trace.whole(node, "comm_size", LARGEST_BYTES)
-        tag = self._tag(trace, node, call)
-        self.sent[rank, peer, tag] += size
-        self.first_message.setdefault((rank, peer, tag, True), (trace, node))
-        return self.out.send(
-            rank,
-            peer,
-            size,
-            tag,
-            after=after,
-            resource=resource,
-            priority=node.id,
-            part_of=part_of,
-            name=node.name,
-        )
-
-    def _receive(
-        self,
-        rank: int,
-        trace: Trace,
-        node: Node,
-        after: list[int],
-        call: int = 0,
-        part_of: int | None = None,
-    ) -> int:
-        peer = self._peer(rank, trace, node, "comm_src", "comm_dst")
-        size = trace.whole(node, "comm_size", LARGEST_BYTES)
-        tag = self._tag(trace, node, call)
-        self.sent[peer, rank, tag] -= size
-        self.first_message.setdefault((peer, rank, tag, False), (trace, node))
-        return self.out.recv(
-            rank,
-            peer,
-            size,
-            tag,
-            after=after,
-            priority=node.id,
-            part_of=part_of,
-            name=node.name,
-        )
-
-    def _peer(self, rank: int, trace: Trace, node: Node, other: str, own: str) -> int:
+        """Add a send or a receive. ``call`` is the number of the call of a custom collective."""
+        rank, sends = trace.rank, node.type is NodeType.COMM_SEND
+        other, own = ("comm_dst", "comm_src") if sends else ("comm_src", "comm_dst")
         peer = trace.whole(node, other, self.ranks - 1)
         if trace.whole(node, own, 2**32, rank) != rank:
             trace.fail(node, f"{own} is {node.attributes[own]}, but this is the trace of {rank}")
         if peer == rank:
             trace.fail(node, f"{other} is {peer}, the rank itself")
-        return peer
-
-    def _tag(self, trace: Trace, node: Node, call: int) -> int:
-        """Return a tag that differs between calls of custom collectives."""
-        return call * (_MAX_TAG + 1) + trace.whole(node, "comm_tag", _MAX_TAG, 0)
+        size = trace.whole(node, "comm_size", LARGEST_BYTES)
+        tag = call * (_MAX_TAG + 1) + trace.whole(node, "comm_tag", _MAX_TAG, 0)
+        key = (rank, peer, tag) if sends else (peer, rank, tag)
+        self.sent[key] += size if sends else -size
+        self.first_message.setdefault((*key, sends), (trace, node))
+        add = self.out.send if sends else self.out.recv
+        more: dict[str, Any] = {"resource": resource, "part_of": part_of}
+        more |= {"priority": node.id, "name": node.name}
+        return add(rank, peer, size, tag, after=after, **more)
 
     # --- Collectives ---------------------------------------------------------------------------
 
-    def _collective(self, rank: int, trace: Trace, node: Node, after: list[int]) -> int:
+    def _collective(self, trace: Trace, node: Node, after: list[int]) -> int:
         number = trace.whole(node, "comm_type", 2**32)
         try:
             kind = CollectiveType(number)
@@ -392,7 +352,7 @@ class _Converter:
             trace.fail(node, f"comm_type {number} is unknown")
         if kind is CollectiveType.BROADCAST:
             message = "a BROADCAST is not run, as in ASTRA-sim"
-            return self._lasting(rank, trace, node, after, message, "BROADCAST nodes")
+            return self._lasting(trace, node, after, message, "BROADCAST nodes")
         if kind not in _KINDS:
             trace.fail(
                 node,
@@ -408,21 +368,18 @@ class _Converter:
             if size > LARGEST_BYTES:
                 trace.fail(node, f"all ranks would end with {size} bytes")
         if word in self.settings.custom and self._whole_network(trace, node):
-            return self._custom(rank, trace, node, (word, size), after)
-        phases = self._phases(rank, trace, node, word, size)
+            return self._custom(trace, node, (word, size), after)
+        phases = self._phases(trace, node, word, size)
         if not phases:
-            return self.out.calc(rank, 0, after=after, name=node.name)
+            return self.out.calc(trace.rank, 0, after=after, name=node.name)
         splits = 1 if word == "barrier" else min(self.system.splits, max(size, 1))
         if len(phases) == 1 and self._chunked_by_itself(phases[0]):
             splits = 1
-        ends = [
-            self._chunk(rank, trace, node, phases, after, split, splits) for split in range(splits)
-        ]
-        return ends[0] if splits == 1 else self.out.calc(rank, 0, after=ends, name=node.name)
+        ends = [self._chunk(trace, node, phases, after, split, splits) for split in range(splits)]
+        return ends[0] if splits == 1 else self.out.calc(trace.rank, 0, after=ends, name=node.name)
 
     def _chunk(
         self,
-        rank: int,
         trace: Trace,
         node: Node,
         phases: list[_Phase],
@@ -436,21 +393,21 @@ class _Converter:
             name = phase.group or ""
             size = phase.bytes * (split + 1) // splits - phase.bytes * split // splits
             instance = None
-            if name and name == self.of_dimension[phase.dimension].get(rank):
+            if name and name == self.of_dimension[phase.dimension].get(trace.rank):
                 # Several parts of a collective are active in a dimension. Their instance number
                 # matches them.
-                instance = self.calls[rank][name]
-                self.calls[rank][name] += 1
-                self.first_call.setdefault((name, rank, None), node)
-                self._check_order(rank, trace, node, name, instance, (phase.kind, size))
+                instance = self.calls[trace.rank][name]
+                self.calls[trace.rank][name] += 1
+                self.first_call.setdefault((name, trace.rank, None), node)
+                self._check_order(trace, node, name, instance, (phase.kind, size))
             else:
-                done = self.kinds.setdefault(name, {}).setdefault(rank, Counter())
+                done = self.kinds.setdefault(name, {}).setdefault(trace.rank, Counter())
                 done[phase.kind, size] += 1
-                self.first_call.setdefault((name, rank, (phase.kind, size)), node)
+                self.first_call.setdefault((name, trace.rank, (phase.kind, size)), node)
             lane = COMMUNICATION + phase.dimension * active + split % active
             after = [
                 self.out.collective(
-                    rank,
+                    trace.rank,
                     phase.kind,
                     size,
                     phase.group,
@@ -532,11 +489,11 @@ class _Converter:
             trace.fail(node, "involved_dim should be a list of booleans")
         return [d for d in everywhere if d >= len(involved) or involved[d]]
 
-    def _phases(self, rank: int, trace: Trace, node: Node, word: str, size: int) -> list[_Phase]:
+    def _phases(self, trace: Trace, node: Node, word: str, size: int) -> list[_Phase]:
         name = self._group(trace, node)
         if name is not None:
-            if rank not in self.members[name]:
-                trace.fail(node, f"rank {rank} is not a member of its group {shown(name)}")
+            if trace.rank not in self.members[name]:
+                trace.fail(node, f"rank {trace.rank} is not a member of its group {shown(name)}")
             if len(self.members[name]) == 1:
                 return []
             if name not in self.defined:
@@ -555,7 +512,7 @@ class _Converter:
         if len(self.settings.dims) == 1 or word == "barrier":
             return [_Phase(word, 0, None, size)] if dims else []
         return [
-            _Phase(kind, d, self.of_dimension[d][rank], amount)
+            _Phase(kind, d, self.of_dimension[d][trace.rank], amount)
             for kind, d, amount in self._by_dimension(word, dims, size)
         ]
 
@@ -587,9 +544,7 @@ class _Converter:
         else:
             yield from ((word, d, size) for d in dims)
 
-    def _custom(
-        self, rank: int, trace: Trace, node: Node, what: tuple[str, int], after: list[int]
-    ) -> int:
+    def _custom(self, trace: Trace, node: Node, what: tuple[str, int], after: list[int]) -> int:
         """Add the operations of a custom algorithm for a collective, given by kind and bytes."""
         word, size = what
         traces = self.settings.custom[word]
@@ -598,41 +553,39 @@ class _Converter:
                 f"{traces[0].path}: the algorithm is for {len(traces)} ranks, but there are "
                 f"{self.ranks}"
             )
-        call = self.calls[rank]["custom"] = self.calls[rank]["custom"] + 1
-        self._check_order(rank, trace, node, "", call - 1, what)
+        call = self.calls[trace.rank]["custom"] = self.calls[trace.rank]["custom"] + 1
+        self._check_order(trace, node, "", call - 1, what)
         whole = None
         if size or word == "barrier":
             if call not in self.composed:
                 self.composed[call] = self.out.composed(word, size)
             whole = self.composed[call]
-        own = traces[rank]
+        own = traces[trace.rank]
         last: dict[int, int] = {}
         waited: set[int] = set()
         for inner, waits in self._nodes(own):
             before = [last[other] for other in waits] or after
             waited.update(waits)
-            if inner.type is NodeType.COMM_SEND:
-                last[inner.id] = self._send(rank, own, inner, before, None, call, whole)
-            elif inner.type is NodeType.COMM_RECV:
-                last[inner.id] = self._receive(rank, own, inner, before, call, whole)
+            if inner.type in (NodeType.COMM_SEND, NodeType.COMM_RECV):
+                last[inner.id] = self._message(own, inner, before, None, call, whole)
             elif inner.type is NodeType.COMM_COLL:
                 own.fail(inner, "an algorithm is made of sends and receives")
             else:
                 time = self._duration_ps(own, inner) if inner.type is NodeType.COMP else 0
                 last[inner.id] = self.out.calc(
-                    rank, time, after=before, part_of=whole, name=inner.name
+                    trace.rank, time, after=before, part_of=whole, name=inner.name
                 )
         ends = [end for inner_id, end in last.items() if inner_id not in waited]
-        return self.out.calc(rank, 0, after=ends or after, part_of=whole, name=node.name)
+        return self.out.calc(trace.rank, 0, after=ends or after, part_of=whole, name=node.name)
 
     # --- Consistency of the ranks ---------------------------------------------------------------
 
     def _check_order(
-        self, rank: int, trace: Trace, node: Node, group: str, instance: int, what: tuple[str, int]
+        self, trace: Trace, node: Node, group: str, instance: int, what: tuple[str, int]
     ) -> None:
         """Raise an error if members of a group run different collectives or another order."""
         kind, size = what
-        found = self.signatures.setdefault((group, instance), (kind, size, rank))
+        found = self.signatures.setdefault((group, instance), (kind, size, trace.rank))
         if found[:2] != what:
             trace.fail(
                 node,

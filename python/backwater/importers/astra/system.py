@@ -8,7 +8,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from backwater._base.toml_text import time
+from backwater._base.toml import time
 from backwater.importers.astra.traces import load_json, place_of_key
 from backwater.importers.common.extras import need
 from backwater.importers.common.source import (
@@ -16,6 +16,7 @@ from backwater.importers.common.source import (
     Place,
     decimal,
     in_file,
+    known_are,
     meant,
     place_at,
     read_text,
@@ -153,9 +154,8 @@ def _algorithm(found: _Keys, key: str, word: str) -> str:
         if word.startswith(name) and (window == "" or (window.isascii() and window.isdigit())):
             return word
     if word not in _ALGORITHMS:
-        known = [*_ALGORITHMS, *_WITH_WINDOW]
-        hint = meant(word, known) or f"known are {', '.join(known)}"
-        found.fail(key, f"names the algorithm {shown(word)}", hint)
+        known = (*_ALGORITHMS, *_WITH_WINDOW)
+        found.fail(key, f"names the algorithm {shown(word)}", known_are(word, known))
     return word
 
 

@@ -87,6 +87,7 @@ class Trace:
     version: str
     nodes: list[Node] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
+    rank: int = 0
 
     def fail(self, node: Node, message: str, hint: str | None = None) -> NoReturn:
         """Raise an error at a node."""

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from backwater.errors import ScenarioError
+from backwater.importers.common.limits import LONGEST_PS
 
 MAX_BYTES = 1 << 30
 """Maximum size of an input file, before and after unpacking."""
 
 FULLY_SHOWN = 3
 """Number of findings of one kind that are shown in full."""
+
+_Parsed = TypeVar("_Parsed")
 
 _GZIP = b"\x1f\x8b"
 
@@ -67,12 +70,12 @@ def in_file(name: str, part: str = "") -> Place:
     return Place(name, 0, 0, part, 0)
 
 
-def place_at(name: str, text: str, start: int, width: int = 1) -> Place:
-    """Return the place at a character offset of a text."""
+def place_at(name: str, text: str, start: int, width: int = 1, first: int = 1) -> Place:
+    """Return the place at a character offset of a text, whose first line is number ``first``."""
     begin = text.rfind("\n", 0, start) + 1
     end = text.find("\n", start)
-    whole = text[begin : end if end >= 0 else len(text)].rstrip("\r")
-    return Place(name, text.count("\n", 0, start) + 1, start - begin + 1, whole, width)
+    line = text[begin : end if end >= 0 else len(text)].rstrip("\r")
+    return Place(name, first + text.count("\n", 0, start), start - begin + 1, line, width)
 
 
 @dataclass(slots=True)
@@ -193,14 +196,29 @@ def _window(place: Place, width: int = 90) -> tuple[str, int]:
 
 
 class Words:
-    """The words of a file, separated by white space as in a C++ stream."""
+    """The words of a file or of one line, which are taken one after the other.
 
-    def __init__(self, name: str, text: str, findings: Findings) -> None:
+    White space separates words, as in a C++ stream, unless ``word`` is another pattern. ``line`` is
+    the number of the line if the text is only one line of the file.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        findings: Findings,
+        line: int | None = None,
+        word: re.Pattern[str] = _WORD,
+    ) -> None:
         self.name = name
         self.text = text
         self.findings = findings
-        self.words = text.split()
+        self.line = line or 1
+        """Number of the first line of the text in the file."""
+        self.words: list[str] = word.findall(text)
         self.at = 0
+        self._word = word
+        self._whole = "file" if line is None else "line"
 
     @classmethod
     def read(cls, path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> Words:
@@ -208,11 +226,7 @@ class Words:
         return cls(str(path), read_text(path, findings, what, limit), findings)
 
     def __len__(self) -> int:
-        return len(self.words)
-
-    @property
-    def left(self) -> int:
-        """Number of words that are left."""
+        """Return the number of words that are left."""
         return len(self.words) - self.at
 
     def line_starts(self) -> set[int]:
@@ -224,44 +238,69 @@ class Words:
         return starts
 
     def place(self, index: int) -> Place:
-        """Return the place of a word, or of the file's end for an index after the last word."""
-        match = next(islice(_WORD.finditer(self.text), index, None), None)
+        """Return the place of a word, or of the text's end for an index after the last word."""
+        match = next(islice(self._word.finditer(self.text), index, None), None)
         start = match.start() if match else len(self.text.rstrip())
         width = len(match.group()) if match else 1
-        return place_at(self.name, self.text, start, width)
+        return place_at(self.name, self.text, start, width, self.line)
+
+    def fail(self, message: str, index: int | None = None, hint: str | None = None) -> NoReturn:
+        """Raise an error at a word; by default at the word that was taken last."""
+        self.findings.fail(message, self.place(self.at - 1 if index is None else index), hint)
+
+    def error(
+        self, message: str, index: int | None = None, hint: str | None = None, kind: str = ""
+    ) -> None:
+        """Add an error about a word, and continue."""
+        self._note("error", message, index, hint, kind)
+
+    def warning(
+        self, message: str, index: int | None = None, hint: str | None = None, kind: str = ""
+    ) -> None:
+        """Add a warning about a word. Only the first warnings of one ``kind`` are shown in full."""
+        self._note("warning", message, index, hint, kind)
+
+    def _note(
+        self, severity: str, message: str, index: int | None, hint: str | None, kind: str
+    ) -> None:
+        if self.findings.wanted(severity, kind or message):
+            place = self.place(self.at - 1 if index is None else index)
+            self.findings.add(severity, message, place, hint)
+
+    def peek(self) -> str:
+        """Return the next word without taking it; empty after the last word."""
+        return self.words[self.at] if self else ""
 
     def next(self, what: str) -> str:
         """Take the next word; ``what`` describes it in errors."""
-        if self.at >= len(self.words):
-            self.findings.fail(f"the file ends where {what} should come", self.place(self.at))
+        if not self:
+            self.fail(f"the {self._whole} ends where {what} should come", self.at)
         self.at += 1
         return self.words[self.at - 1]
 
-    def error(self, index: int, message: str, hint: str | None = None, kind: str = "") -> None:
-        """Add an error about a word, and continue."""
-        self._note("error", index, message, hint, kind)
-
-    def warning(self, index: int, message: str, hint: str | None = None, kind: str = "") -> None:
-        """Add a warning about a word."""
-        self._note("warning", index, message, hint, kind)
-
-    def _note(self, severity: str, index: int, message: str, hint: str | None, kind: str) -> None:
-        if self.findings.wanted(severity, kind or message):
-            self.findings.add(severity, message, self.place(index), hint)
-
-    def wrong(self, message: str, hint: str | None = None) -> NoReturn:
-        """Raise an error at the word that was read last."""
-        self.findings.fail(message, self.place(self.at - 1), hint)
+    def expect(self, *words: str) -> str:
+        """Take the next word, which must be one of ``words``."""
+        wanted = " or ".join(f"`{word}`" for word in words)
+        word = self.next(wanted)
+        if word not in words:
+            self.fail(f"expected {wanted}, found {shown(word)}")
+        return word
 
     def integer(self, what: str, low: int = 0, high: int = 2**32 - 1) -> int:
         """Take a whole number."""
         word = self.next(what)
-        if not (word.isascii() and word.isdigit()) or len(word) > 25:
-            self.wrong(f"{what} should be a whole number, found {shown(word)}")
-        value = int(word)
+        value = whole(word)
+        if value is None:
+            self.fail(f"{what} should be a whole number, found {shown(word)}")
         if not low <= value <= high:
-            self.wrong(f"{what} is {word}; expected {low} to {high}")
+            self.fail(f"{what} is {word}; expected {low} to {high}")
         return value
+
+    def cut(self) -> None:
+        """Remove the decimals of the next word, as programs do that read only a whole number."""
+        before, point, rest = self.peek().partition(".")
+        if point and before.isdigit() and (rest.isdigit() or not rest):
+            self.words[self.at] = before
 
     def flag(self, what: str) -> bool:
         """Take a 0 or 1. As in C++, every other number is true."""
@@ -269,29 +308,49 @@ class Words:
 
     def number(self, what: str, low: str = "0", high: str = "1e30") -> Decimal:
         """Take a decimal number without rounding."""
-        word = self.next(what)
-        value = decimal(word)
-        if value is None:
-            self.wrong(f"{what} should be a number, found {shown(word)}")
+        value = self._parsed(decimal, what, "a number")
         if not Decimal(low) <= value <= Decimal(high):
-            self.wrong(f"{what} is {word}; expected {low} to {high}")
+            self.fail(f"{what} is {self.words[self.at - 1]}; expected {low} to {high}")
         return value
 
     def rate(self, what: str) -> int:
         """Take a rate in the notation of ns-3, such as ``50Mb/s``, and return bits per second."""
-        word = self.next(what)
-        value = rate_bps(word)
-        if value is None:
-            self.wrong(f"{what} should be a rate such as 100Gbps or 50Mb/s, found {shown(word)}")
-        return value
+        return self._parsed(rate_bps, what, "a rate such as 100Gbps or 50Mb/s")
 
     def time(self, what: str) -> Decimal:
         """Take a time in the notation of ns-3, such as ``1000ns``, and return picoseconds."""
+        return self._parsed(time_ps, what, "a time such as 1us or 1000ns")
+
+    def picoseconds(self, what: str) -> int:
+        """Take a time in picoseconds.
+
+        Decimals such as `1e6` or `0.5` are allowed and rounded down.
+        """
+        value = self._parsed(decimal, what, "a number of picoseconds")
+        if value > LONGEST_PS:
+            self.fail(f"{what} is {shown(self.words[self.at - 1])} ps, more than 20 hours")
+        return int(value)
+
+    def _parsed(self, parse: Callable[[str], _Parsed | None], what: str, form: str) -> _Parsed:
+        """Take a word that ``parse`` accepts; ``form`` describes such words in errors."""
         word = self.next(what)
-        value = time_ps(word)
+        value = parse(word)
         if value is None:
-            self.wrong(f"{what} should be a time such as 1us or 1000ns, found {shown(word)}")
+            self.fail(f"{what} should be {form}, found {shown(word)}")
         return value
+
+    def end(self) -> None:
+        """Raise an error if words are left."""
+        if self:
+            self.fail(f"expected the end of the line, found {shown(self.peek())}", self.at)
+
+
+def lines_of(
+    name: str, texts: Iterable[str], findings: Findings, word: re.Pattern[str] = _WORD
+) -> Iterator[Words]:
+    """Yield the words of each line of a file."""
+    for number, text in enumerate(texts, 1):
+        yield Words(name, text, findings, number, word)
 
 
 def read_text(path: Path, findings: Findings, what: str, limit: int = MAX_BYTES) -> str:
@@ -338,6 +397,12 @@ def unpacked(name: str, data: bytes, findings: Findings, limit: int = MAX_BYTES)
     return b"".join(parts)
 
 
+def whole(word: str) -> int | None:
+    """Parse a whole number; return ``None`` if the word is not one."""
+    digits = word.removeprefix("-")
+    return int(word) if digits.isascii() and digits.isdigit() and len(word) <= 25 else None
+
+
 def decimal(word: str) -> Decimal | None:
     """Parse a decimal number without sign; return ``None`` if the word is not one."""
     if not word.isascii() or len(word) > 60 or not _NUMBER.fullmatch(word):
@@ -382,6 +447,11 @@ def shown(word: str) -> str:
     """Return a word of a file as printable text, shortened if it is long."""
     cut = word if len(word) <= 40 else f"{word[:37]}..."
     return f"`{cut if cut.isprintable() else ascii(cut)}`"
+
+
+def known_are(word: str, known: Collection[str]) -> str:
+    """Return a hint with the most similar known word, or with all known words."""
+    return meant(word, known) or f"known are {', '.join(known)}"
 
 
 def meant(word: str, known: Iterable[str]) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from backwater.importers.common.source import Findings, Place, meant, read_text, shown
+from backwater.importers.common.source import Findings, Place, known_are, read_text, shown, whole
 
 
 @dataclass(slots=True)
@@ -35,12 +35,12 @@ class Element:
             if default is not None:
                 return default
             self.fail(f"<{self.name}> has no {key}")
-        digits = word[1:] if word.startswith("-") else word
-        if not (digits.isascii() and digits.isdigit()) or len(word) > 25:
+        value = whole(word)
+        if value is None:
             self.fail(f"{key} of <{self.name}> should be a whole number, found {shown(word)}")
-        if not low <= int(word) <= high:
+        if not low <= value <= high:
             self.fail(f"{key} of <{self.name}> is {word}; expected {low} to {high}")
-        return int(word)
+        return value
 
     def choice(self, key: str, known: tuple[str, ...]) -> str:
         """Read an attribute whose value is one of several words."""
@@ -48,8 +48,7 @@ class Element:
         if word is None:
             self.fail(f"<{self.name}> has no {key}")
         if word not in known:
-            hint = meant(word, known) or f"known are {', '.join(known)}"
-            self.fail(f"{key} of <{self.name}> is {shown(word)}", hint)
+            self.fail(f"{key} of <{self.name}> is {shown(word)}", known_are(word, known))
         return word
 
 
@@ -66,8 +65,8 @@ def parse(name: str, text: str, findings: Findings) -> Element:
     open_elements: list[Element] = []
 
     def place(line: int, column: int) -> Place:
-        whole = lines[line - 1] if 0 < line <= len(lines) else ""
-        return Place(name, line, column + 1, whole, 1)
+        text = lines[line - 1] if 0 < line <= len(lines) else ""
+        return Place(name, line, column + 1, text, 1)
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         here = place(parser.CurrentLineNumber, parser.CurrentColumnNumber)

@@ -24,8 +24,15 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from backwater.importers.common.lines import Line
-from backwater.importers.common.source import Findings, Place, in_file, place_at, read_text, shown
+from backwater.importers.common.source import (
+    Findings,
+    Place,
+    Words,
+    in_file,
+    place_at,
+    read_text,
+    shown,
+)
 
 ANY = 0xFFFF_FFFF
 """Value for any source or any tag."""
@@ -142,13 +149,13 @@ class _Parser:
         """
 
     def schedule(self, text: str) -> Schedule:
-        line = Line(self.name, 1, "", self.findings)
+        line = Words(self.name, "", self.findings, 1)
         for number, content in enumerate(text.splitlines(), 1):
             if self.rank is not None and (
                 self._plain(number, content) or self._plain_edge(number, content)
             ):
                 continue
-            line = Line(self.name, number, content, self.findings, _TOKEN)
+            line = Words(self.name, content, self.findings, number, _TOKEN)
             while line:
                 self._statement(line)
         if self.rank is not None:
@@ -201,7 +208,7 @@ class _Parser:
             )
         return [self.ranks.get(r, Rank()) for r in range(count)]
 
-    def _statement(self, line: Line) -> None:
+    def _statement(self, line: Words) -> None:
         word = line.next("a statement")
         if self.rank is None:
             self._outside(line, word)
@@ -214,7 +221,7 @@ class _Parser:
         else:
             line.fail(f"expected `send`, `recv`, `calc`, a label or `}}`, found {shown(word)}")
 
-    def _outside(self, line: Line, word: str) -> None:
+    def _outside(self, line: Words, word: str) -> None:
         if word == "num_ranks":
             if self.count is not None:
                 line.fail("`num_ranks` is given twice")
@@ -236,7 +243,7 @@ class _Parser:
         else:
             line.fail(f"expected `num_ranks` or `rank`, found {shown(word)}")
 
-    def _labelled(self, line: Line, label: str) -> None:
+    def _labelled(self, line: Words, label: str) -> None:
         at = line.at - 1
         word = line.expect(":", "requires", "irequires")
         if word == ":":
@@ -246,10 +253,10 @@ class _Parser:
         other = line.next("a label")
         if not _LABEL.fullmatch(other):
             line.fail(f"expected a label, found {shown(other)}")
-        self.edges.append((label, word == "irequires", other, line.number, line.text, at))
+        self.edges.append((label, word == "irequires", other, line.line, line.text, at))
         self._end(line)
 
-    def _operation(self, line: Line, word: str, label: tuple[str, int] | None) -> None:
+    def _operation(self, line: Words, word: str, label: tuple[str, int] | None) -> None:
         assert self.rank is not None
         if label is not None:
             name, at = label
@@ -274,17 +281,17 @@ class _Parser:
             tag, cpu, nic = self._options(line, tagged=True, wildcard=not sends)
             operation = Operation(Kind.SEND if sends else Kind.RECV, amount, peer, tag, cpu, nic)
         self.rank.operations.append(operation)
-        self.rank.places.append(line.number)
+        self.rank.places.append(line.line)
         self._end(line)
 
-    def _peer(self, line: Line, sends: bool) -> int:
+    def _peer(self, line: Words, sends: bool) -> int:
         assert self.count is not None
         if not sends and line.peek() == "-1":
             line.next("a rank")
             return ANY
         return line.integer("the rank of the other side", 0, self.count - 1)
 
-    def _options(self, line: Line, tagged: bool, wildcard: bool = False) -> tuple[int, int, int]:
+    def _options(self, line: Words, tagged: bool, wildcard: bool = False) -> tuple[int, int, int]:
         given: dict[str, int] = {}
         names = ("tag", "cpu", "nic") if tagged else ("cpu", "nic")
         while line.peek() in names:
@@ -298,7 +305,7 @@ class _Parser:
                 given[name] = line.integer(f"the {name}", 0, ANY - 1 if name == "tag" else 255)
         return given.get("tag", 0), given.get("cpu", 0), given.get("nic", 0)
 
-    def _end(self, line: Line) -> None:
+    def _end(self, line: Words) -> None:
         """Raise an error if the line or the block continues after the statement."""
         if line and line.peek() != "}":
             line.end()
@@ -308,7 +315,7 @@ class _Parser:
         for label, starts, other, number, text, at in self.edges:
             later, earlier = self.labels.get(label), self.labels.get(other)
             if later is None or earlier is None or later == earlier:
-                line = Line(self.name, number, text, self.findings, _TOKEN)
+                line = Words(self.name, text, self.findings, number, _TOKEN)
                 if later is None:
                     line.fail(f"no operation of this rank has the label {label}", at)
                 if earlier is None:

@@ -15,14 +15,22 @@ Starts are in picoseconds, sizes in bytes. `htsim_topology` reads the network.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from backwater.importers.common.limits import LARGEST_BYTES
-from backwater.importers.common.lines import Line, read_lines
-from backwater.importers.common.source import Findings, meant, shown
+from backwater.importers.common.source import (
+    Findings,
+    Words,
+    known_are,
+    lines_of,
+    meant,
+    read_text,
+    shown,
+)
 
 MAX_NODES = 1 << 20
 
@@ -46,7 +54,7 @@ class Connection:
 
     src: int
     dst: int
-    line: Line
+    line: Words
     bytes: int = 0
     """Bytes of the message. 0: the connection sends until the end of the run."""
     id: int = 0
@@ -71,7 +79,7 @@ class Trigger:
     fires: Fires
     count: int
     """Number of activations that a barrier needs."""
-    line: Line
+    line: Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +90,7 @@ class Failure:
     """`TOR`, `AGG` or `CORE`."""
     switch_id: int
     link_id: int
-    line: Line
+    line: Words
 
 
 @dataclass(slots=True)
@@ -105,7 +113,8 @@ class Matrix:
 
 def read(path: Path, findings: Findings) -> Matrix:
     """Read a connection matrix."""
-    return parse(str(path), read_lines(path, findings, "connection matrix"), findings)
+    text = read_text(path, findings, "connection matrix")
+    return parse(str(path), text.splitlines(), findings)
 
 
 def parse(name: str, lines: list[str], findings: Findings) -> Matrix:
@@ -117,13 +126,12 @@ class _Parser:
     def __init__(self, name: str, findings: Findings) -> None:
         self.name = name
         self.findings = findings
-        self.header: dict[str, tuple[int, Line]] = {}
+        self.header: dict[str, tuple[int, Words]] = {}
         self.parsed = Matrix(0)
 
     def matrix(self, lines: list[str]) -> Matrix:
-        line = Line(self.name, 1, "", self.findings)
-        for number, text in enumerate(lines, 1):
-            line = Line(self.name, number, text, self.findings)
+        line = Words(self.name, "", self.findings, 1)
+        for line in lines_of(self.name, lines, self.findings):
             if line and not line.words[0].startswith("#"):
                 self._line(line)
         if "Nodes" not in self.header:
@@ -133,7 +141,7 @@ class _Parser:
         self._check_triggers()
         return self.parsed
 
-    def _line(self, line: Line) -> None:
+    def _line(self, line: Words) -> None:
         word = line.next("a connection")
         if word in _HEADER:
             low, high = (1, MAX_NODES) if word == "Nodes" else (0, 2**31)
@@ -154,14 +162,10 @@ class _Parser:
             self.parsed.failures.append(self._failure(line))
         else:
             known = [*_HEADER, "trigger", "failure"]
-            line.fail(
-                f"expected a connection such as 0->1, or one of {', '.join(known)}; found "
-                f"{shown(word)}",
-                None,
-                meant(word, known),
-            )
+            expected = f"a connection such as 0->1, or one of {', '.join(known)}"
+            line.fail(f"expected {expected}; found {shown(word)}", hint=meant(word, known))
 
-    def _connection(self, line: Line, word: str) -> Connection:
+    def _connection(self, line: Words, word: str) -> Connection:
         if not self.parsed.nodes:
             line.fail("`Nodes` has to come before the first connection")
         ends = [int(x) if x.isascii() and x.isdigit() else -1 for x in word.split("->")]
@@ -172,18 +176,19 @@ class _Parser:
                 line.fail(f"node {node} does not exist: `Nodes` is {self.parsed.nodes}")
         if ends[0] == ends[1]:
             line.fail(f"node {ends[0]} would send to itself", None, "remove the line")
-        made = Connection(ends[0], ends[1], line)
-        readers: dict[str, Callable[[], None]] = {
-            "id": lambda: setattr(made, "id", line.integer("an id", 1)),
-            "msg": lambda: setattr(made, "msg", _message(line)),
-            "start": lambda: setattr(made, "start_ps", line.picoseconds("the start")),
-            "size": lambda: setattr(made, "bytes", line.integer("the size", 0, LARGEST_BYTES)),
-            "trigger": lambda: setattr(made, "trigger", line.integer("a trigger", 1)),
-            "send_done_trigger": lambda: setattr(made, "send_done", line.integer("a trigger", 1)),
-            "recv_done_trigger": lambda: setattr(made, "recv_done", line.integer("a trigger", 1)),
-            "prio": lambda: setattr(made, "prio", line.integer("the priority")),
+        readers: dict[str, tuple[str, Callable[[], int]]] = {
+            "id": ("id", lambda: line.integer("an id", 1)),
+            "msg": ("msg", lambda: _message(line)),
+            "start": ("start_ps", lambda: line.picoseconds("the start")),
+            "size": ("bytes", lambda: line.integer("the size", 0, LARGEST_BYTES)),
+            "trigger": ("trigger", lambda: line.integer("a trigger", 1)),
+            "send_done_trigger": ("send_done", lambda: line.integer("a trigger", 1)),
+            "recv_done_trigger": ("recv_done", lambda: line.integer("a trigger", 1)),
+            "prio": ("prio", lambda: line.integer("the priority")),
         }
-        _options(line, readers, "a connection")
+        found = _options(line, {word: read for word, (_, read) in readers.items()}, "a connection")
+        given = {readers[word][0]: value for word, value in found.items()}
+        made = Connection(ends[0], ends[1], line, **given)
         if made.bytes == 0 and (made.send_done or made.recv_done):
             line.fail("a connection without a size never ends, so it activates no trigger", 0)
         if made.start_ps is None and not made.trigger:
@@ -192,15 +197,14 @@ class _Parser:
             line.fail("the connection has both `start` and `trigger`", 0, "leave one of them out")
         return made
 
-    def _trigger(self, line: Line) -> Trigger:
-        found: dict[str, int] = {}
-        kinds: list[Fires] = []
-        readers: dict[str, Callable[[], None]] = {
-            "id": lambda: found.__setitem__("id", line.integer("the id of a trigger", 1)),
-            "count": lambda: found.__setitem__("count", line.integer("the count", 1)),
-            **{kind.value: _adder(kinds, kind) for kind in Fires},
+    def _trigger(self, line: Words) -> Trigger:
+        readers: dict[str, Callable[[], Any]] = {
+            "id": lambda: line.integer("the id of a trigger", 1),
+            "count": lambda: line.integer("the count", 1),
+            **dict.fromkeys(Fires, lambda: True),
         }
-        _options(line, readers, "a trigger")
+        found = _options(line, readers, "a trigger")
+        kinds = [kind for kind in Fires if kind in found]
         if "id" not in found:
             line.fail("the trigger has no `id`", 0)
         if len(kinds) != 1:
@@ -215,25 +219,20 @@ class _Parser:
             )
         return Trigger(found["id"], kinds[0], found.get("count", 1), line)
 
-    def _failure(self, line: Line) -> Failure:
-        found: dict[str, int] = {}
-        switches: list[str] = []
-        readers: dict[str, Callable[[], None]] = {
-            "switch_type": lambda: switches.append(line.expect("TOR", "AGG", "CORE")),
-            "switch_id": lambda: found.__setitem__("switch", line.integer("the switch")),
-            "link_id": lambda: found.__setitem__("link", line.integer("the link")),
+    def _failure(self, line: Words) -> Failure:
+        readers: dict[str, Callable[[], Any]] = {
+            "switch_type": lambda: line.expect("TOR", "AGG", "CORE"),
+            "switch_id": lambda: line.integer("the switch"),
+            "link_id": lambda: line.integer("the link"),
         }
-        _options(line, readers, "a failure")
-        if not switches or len(found) != 2:
+        found = _options(line, readers, "a failure")
+        if len(found) != len(readers):
             line.fail("a failure has a `switch_type`, a `switch_id` and a `link_id`", 0)
-        return Failure(switches[0], found["switch"], found["link"], line)
+        return Failure(found["switch_type"], found["switch_id"], found["link_id"], line)
 
     def _check_counts(self) -> None:
-        counts = (
-            len(self.parsed.connections),
-            len(self.parsed.triggers),
-            len(self.parsed.failures),
-        )
+        parsed = self.parsed
+        counts = (len(parsed.connections), len(parsed.triggers), len(parsed.failures))
         for name, found in zip(_HEADER[1:], counts, strict=True):
             announced, line = self.header.get(name, (0, None))
             what = name.lower()
@@ -259,14 +258,14 @@ class _Parser:
                 continue
             if not (made.msg and other.msg):
                 made.line.fail(
-                    f"the id {made.id} is that of line {other.line.number} already",
+                    f"the id {made.id} is that of line {other.line.line} already",
                     made.line.words.index("id") + 1,
                     "several messages share a connection if each has a `msg`",
                 )
             if (made.src, made.dst) != (other.src, other.dst):
                 made.line.fail(
                     f"connection {made.id} goes from {other.src} to {other.dst} in line "
-                    f"{other.line.number}, but from {made.src} to {made.dst} here",
+                    f"{other.line.line}, but from {made.src} to {made.dst} here",
                     0,
                 )
 
@@ -329,29 +328,21 @@ class _Parser:
                 )
 
 
-def _message(line: Line) -> int:
+def _message(line: Words) -> int:
     """Take the number of a message, which is optional."""
     if line and not line.peek().lstrip("-").isdigit():
         return -1
     return line.integer("the number of a message", 1)
 
 
-def _adder(kinds: list[Fires], kind: Fires) -> Callable[[], None]:
-    return lambda: kinds.append(kind)
-
-
-def _options(line: Line, readers: dict[str, Callable[[], None]], what: str) -> None:
-    """Read pairs of a name and a value in any order."""
-    seen: set[str] = set()
+def _options(line: Words, readers: Mapping[str, Callable[[], Any]], what: str) -> dict[str, Any]:
+    """Read names with their values in any order."""
+    found: dict[str, Any] = {}
     while line:
         word = line.next("a name")
         if word not in readers:
-            line.fail(
-                f"{what} has no {shown(word)}",
-                None,
-                meant(word, readers) or f"known are {', '.join(readers)}",
-            )
-        if word in seen:
+            line.fail(f"{what} has no {shown(word)}", hint=known_are(word, readers))
+        if word in found:
             line.fail(f"`{word}` is given twice")
-        seen.add(word)
-        readers[word]()
+        found[word] = readers[word]()
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import pairwise
 
-from backwater._base.toml_text import rate, time
+from backwater._base.toml import rate, time
 from backwater.importers.common.source import Findings
 from backwater.importers.htsim.matrix import Fires, Matrix
 from backwater.workloads import Workload
@@ -109,7 +109,7 @@ def convert(matrix: Matrix, findings: Findings) -> Workload:
     for connection in matrix.connections:
         src = connection.src
         of_pair = channels[src, connection.dst]
-        key = ("id", connection.id) if connection.id else ("line", connection.line.number)
+        key = ("id", connection.id) if connection.id else ("line", connection.line.line)
         after = []
         if connection.start_ps:
             after = [workload.calc(src, connection.start_ps)]
@@ -122,9 +122,7 @@ def convert(matrix: Matrix, findings: Findings) -> Workload:
             trigger=number.get(connection.trigger),
             on_sent=number.get(connection.send_done),
             on_received=number.get(connection.recv_done),
-            name=f"connection {connection.id}"
-            if connection.id
-            else f"line {connection.line.number}",
+            name=f"connection {connection.id}" if connection.id else f"line {connection.line.line}",
         )
     return workload
 

@@ -21,69 +21,52 @@ Tier 0 are the ToRs. Upper and lower case are equal in names.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from backwater.importers.common.lines import Line, read_lines
-from backwater.importers.common.source import Findings, meant, shown
+from backwater.importers.common.source import Findings, Words, lines_of, meant, shown
 
 _HEADER = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
 _VALUES = {
-    "downlink_speed_gbps": (1, 10**6),
-    "radix_down": (1, 4096),
-    "radix_up": (1, 4096),
-    "queue_up": (1, 2**40),
-    "queue_down": (1, 2**40),
-    "oversubscribed": (1, 4096),
-    "bundle": (1, 4096),
-    "switch_latency_ns": (0, 10**9),
-    "downlink_latency_ns": (1, 10**9),
+    "downlink_speed_gbps": ("rate_gbps", 1, 10**6),
+    "radix_down": ("down", 1, 4096),
+    "radix_up": ("up", 1, 4096),
+    "queue_up": ("queue_up", 1, 2**40),
+    "queue_down": ("queue_down", 1, 2**40),
+    "oversubscribed": ("oversubscribed", 1, 4096),
+    "bundle": ("bundle", 1, 4096),
+    "switch_latency_ns": ("switch_ns", 0, 10**9),
+    "downlink_latency_ns": ("link_ns", 1, 10**9),
 }
+"""Keys of a tier, each with its field of `Tier`, its lowest and its highest value."""
 _UPWARD = ("radix_up", "queue_up")
 _NEEDED = ("downlink_speed_gbps", "radix_down", "downlink_latency_ns")
 
 
 @dataclass(slots=True)
 class Tier:
-    """Switches of one level and the links below them."""
+    """Switches of one level, and the links below them."""
 
-    line: Line
-    values: dict[str, int] = field(default_factory=dict)
-    lines: dict[str, Line] = field(default_factory=dict)
-
-    @property
-    def has_queues(self) -> bool:
-        """Return true if the file gives the size of queues."""
-        return "queue_up" in self.values or "queue_down" in self.values
+    line: Words
+    lines: dict[str, Words] = field(default_factory=dict)
+    """The lines of the keys that the file has."""
+    rate_gbps: int = 0
+    link_ns: int = 0
+    """Delay of the links."""
+    switch_ns: int = 0
+    """Additional latency of a packet in each switch."""
+    down: int = 0
+    """Number of links downwards of each switch."""
+    up: int = 0
+    """Number of links upwards of each switch; 0 at the top."""
+    bundle: int = 1
+    """Number of parallel links to each switch or host below."""
+    oversubscribed: int = 1
+    queue_up: int = 0
+    queue_down: int = 0
 
     @property
     def rate_bps(self) -> int:
-        """Rate of the links below."""
-        return self.values["downlink_speed_gbps"] * 10**9
-
-    @property
-    def link_ns(self) -> int:
-        """Delay of the links below."""
-        return self.values["downlink_latency_ns"]
-
-    @property
-    def switch_ns(self) -> int:
-        """Additional latency of a packet in each switch."""
-        return self.values.get("switch_latency_ns", 0)
-
-    @property
-    def down(self) -> int:
-        """Number of links downwards of each switch."""
-        return self.values["radix_down"]
-
-    @property
-    def up(self) -> int:
-        """Number of links upwards of each switch; 0 at the top."""
-        return self.values.get("radix_up", 0)
-
-    @property
-    def bundle(self) -> int:
-        """Number of parallel links to each switch or host below."""
-        return self.values.get("bundle", 1)
+        """Rate of the links."""
+        return self.rate_gbps * 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +83,13 @@ class FatTree:
     tiers: tuple[Tier, ...]
 
 
-def read(path: Path, findings: Findings) -> FatTree:
-    """Read a topology."""
-    return parse(str(path), read_lines(path, findings, "htsim topology"), findings)
-
-
 def parse(name: str, lines: list[str], findings: Findings) -> FatTree:
     """Read the lines of a topology."""
     header: dict[str, int] = {}
     tiers: dict[int, Tier] = {}
     tier: Tier | None = None
-    line = Line(name, 1, "", findings)
-    for number, text in enumerate(lines, 1):
-        line = Line(name, number, text, findings)
+    line = Words(name, "", findings, 1)
+    for line in lines_of(name, lines, findings):
         if not line or line.words[0].startswith("#"):
             continue
         word = line.next("a name")
@@ -143,14 +120,15 @@ def parse(name: str, lines: list[str], findings: Findings) -> FatTree:
     return _tree(name, header, tiers, line)
 
 
-def _value(line: Line, key: str, tier: Tier) -> None:
-    if key in tier.values:
+def _value(line: Words, key: str, tier: Tier) -> None:
+    if key in tier.lines:
         line.fail(f"{line.words[0]} is given twice for this tier", 0)
-    tier.values[key] = line.integer(line.words[0], *_VALUES[key])
+    name, low, high = _VALUES[key]
+    setattr(tier, name, line.integer(line.words[0], low, high))
     tier.lines[key] = line
 
 
-def _tree(name: str, header: dict[str, int], tiers: dict[int, Tier], end: Line) -> FatTree:
+def _tree(name: str, header: dict[str, int], tiers: dict[int, Tier], end: Words) -> FatTree:
     count, nodes, podsize = header["tiers"], header["nodes"], header["podsize"]
     for number in range(count):
         if number not in tiers:
@@ -158,10 +136,10 @@ def _tree(name: str, header: dict[str, int], tiers: dict[int, Tier], end: Line) 
         tier, top = tiers[number], number == count - 1
         needed = _NEEDED if top else (*_NEEDED, "radix_up")
         for key in needed:
-            if key not in tier.values:
+            if key not in tier.lines:
                 tier.line.fail(f"tier {number} has no {key}", 0)
         for key in _UPWARD if top else ():
-            if key in tier.values:
+            if key in tier.lines:
                 tier.lines[key].fail("the top tier has no links upwards", 0)
     levels = tuple(tiers[number] for number in range(count))
     tor, agg = levels[0], levels[1]
@@ -207,12 +185,12 @@ def _split(lower: Tier, number: int, upper: Tier, members: int) -> None:
 
 
 def _check_oversubscription(tier: Tier, number: int, upper: Tier) -> None:
-    stated = tier.values.get("oversubscribed", 1)
-    if tier.down * tier.rate_bps != stated * tier.up * upper.rate_bps:
+    if tier.down * tier.rate_bps != tier.oversubscribed * tier.up * upper.rate_bps:
         ratio = tier.down * tier.rate_bps / (tier.up * upper.rate_bps)
         place = tier.lines.get("oversubscribed", tier.line)
         place.fail(
-            f"tier {number} is oversubscribed {ratio:g}:1, but the file says {stated}:1",
+            f"tier {number} is oversubscribed {ratio:g}:1, but the file says "
+            f"{tier.oversubscribed}:1",
             0,
             "htsim would stop here",
         )

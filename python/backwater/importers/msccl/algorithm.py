@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backwater.importers.common import xml_tree
-from backwater.importers.common.source import Findings, meant, shown
+from backwater.importers.common.source import Findings, known_are, meant, shown
 from backwater.importers.common.xml_tree import Element
 
 MAX_RANKS = 1 << 16
@@ -151,8 +151,7 @@ def _check_word(top: Element, key: str, known: tuple[str, ...]) -> None:
     word = top.attributes.get(key)
     if word is None or word.lower() in [name.lower() for name in known]:
         return
-    hint = meant(word, known) or f"known are {', '.join(known)}"
-    top.warning(f"{key} of <algo> is {shown(word)}, which is unknown", hint)
+    top.warning(f"{key} of <algo> is {shown(word)}, which is unknown", known_are(word, known))
 
 
 def _check_channels(top: Element, algorithm: Algorithm) -> None:

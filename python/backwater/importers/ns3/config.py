@@ -145,7 +145,7 @@ class Config:
             return default
         if not (value.isascii() and value.isdigit() and len(value) < 8):
             at = self.foreign_places[key] + 1
-            self.words.error(at, f"{key} should be a whole number, found {shown(value)}")
+            self.words.error(f"{key} should be a whole number, found {shown(value)}", at)
             return default
         return int(value)
 
@@ -158,14 +158,14 @@ class Config:
         if key in self.unread:
             return
         if key in self.places:
-            self.words.error(self.places[key], message, hint)
+            self.words.error(message, self.places[key], hint)
         else:
             self.words.findings.error(f"{self._missing(key)}: {message}", hint)
 
     def warning(self, key: str, message: str, hint: str | None = None) -> None:
         """Add a warning about the value of a key."""
         if key in self.places:
-            self.words.warning(self.places[key], message, hint)
+            self.words.warning(message, self.places[key], hint)
         else:
             self.words.findings.warning(f"{self._missing(key)}: {message}", hint)
 
@@ -200,12 +200,12 @@ def parse(path: Path, words: Words) -> Config:
     config = Config(path, words, {k: key.default for k, key in KEYS.items()}, {}, {})
     lines = words.line_starts()
     unknown: dict[str, tuple[int, list[str]]] = {}
-    while words.left:
+    while words:
         at = words.at
         word = words.next("a key")
         if word in KEYS:
             if word in config.places:
-                words.warning(at, f"{word} is said twice; as in ns-3 the later one holds")
+                words.warning(f"{word} is said twice; as in ns-3 the later one holds", at)
             config.places[word] = at
             try:
                 config.values[word] = _value(words, word, config.values[word])
@@ -228,22 +228,22 @@ def _warn_of_unknown(words: Words, unknown: dict[str, tuple[int, list[str]]]) ->
     """Warn of every unknown key, because it may change the model in an unknown fork."""
     for at, skipped in list(unknown.values())[:FULLY_SHOWN]:
         words.warning(
-            at,
             f"{shown(' '.join(skipped[:4]))}: no such key; ns-3 skips it silently, and so does "
             "this import",
+            at,
             meant(skipped[0], sorted(ALL_KEYS)),
         )
     if more := list(unknown)[FULLY_SHOWN:]:
         words.warning(
-            unknown[more[0]][0],
             "no known simulator has these keys either, and they are skipped: "
             + ", ".join(shown(word).strip("`") for word in more),
+            unknown[more[0]][0],
             "if a key changes the simulation, set its counterpart in the scenario",
         )
 
 
 def _pass_over(words: Words, lines: set[int]) -> None:
-    while words.left and words.at not in lines and words.words[words.at] not in ALL_KEYS:
+    while words and words.at not in lines and words.words[words.at] not in ALL_KEYS:
         words.at += 1
 
 
@@ -275,9 +275,9 @@ def _map(words: Words, key: str, old: dict[int, Any], take: Callable[[], Any]) -
         word = words.next(f"a rate of {key}")
         rate = rate_bps(word) if word.isascii() and word.isdigit() else None
         if rate is None:
-            words.wrong(
+            words.fail(
                 f"a rate of {key} should be a whole number of bit/s, found {shown(word)}",
-                f"{key} is the number of rates, then a rate and its value for each",
+                hint=f"{key} is the number of rates, then a rate and its value for each",
             )
         result[rate] = take()
     return result

@@ -71,24 +71,24 @@ def parse(words: Words, topology: Topology) -> list[Flow]:
     count = words.integer("the number of flows")
     if form.first == 2 and words.integer("whether messages share queue pairs", 0, 1):
         words.warning(
-            1,
             "messages of one queue pair become flows of their own, which do not wait for each "
             "other",
+            1,
         )
-    if words.left < form.width * count:
+    if len(words) < form.width * count:
         words.findings.fail(
-            f"the first line announces {count} flows, but {words.left // form.width} follow "
+            f"the first line announces {count} flows, but {len(words) // form.width} follow "
             f"({' '.join(form.columns)} each)",
             words.place(0),
             "ns-3 would run the last one again and again; write how many there are",
         )
     hosts = set(topology.hosts) & topology.linked()
     flows = [_flow(words, form, hosts, topology) for _ in range(count)]
-    if words.left:
+    if words:
         words.warning(
-            words.at,
             f"the first line announces {count} flows: ns-3 ignores silently what comes after "
             "them, and so does this import",
+            words.at,
         )
     if not flows:
         words.findings.fail("there is no flow", words.place(0))
@@ -125,11 +125,11 @@ def _flow(words: Words, form: Form, hosts: set[int], topology: Topology) -> Flow
     for at, host in ((first, src), (first + 1, dst)):
         if host not in hosts:
             what = "a switch" if host in topology.switches else "no host with a link"
-            words.error(at, f"node {host} is {what}", "flows join two hosts", "flows of such nodes")
+            words.error(f"node {host} is {what}", at, "flows join two hosts", "flows of such nodes")
     if src == dst:
         words.error(
-            first + 1,
             f"host {src} would send to itself",
+            first + 1,
             "in ns-3 such a flow never ends; remove it",
             "flows from a host to itself",
         )
@@ -137,8 +137,8 @@ def _flow(words: Words, form: Form, hosts: set[int], topology: Topology) -> Flow
     exact = start * 10**12
     if exact != int(exact):
         words.warning(
-            first + form.columns.index("start"),
             "the start is finer than a picosecond and is cut there",
+            first + form.columns.index("start"),
             kind="starts that are finer than a picosecond",
         )
     return Flow(src, dst, group, port, size, int(exact))
@@ -146,14 +146,14 @@ def _flow(words: Words, form: Form, hosts: set[int], topology: Topology) -> Flow
 
 def _check_size(words: Words, size: int, at: int) -> None:
     if size == 0:
-        words.error(at, "a flow of 0 bytes", "in ns-3 it never ends; remove it")
+        words.error("a flow of 0 bytes", at, "in ns-3 it never ends; remove it")
     elif size > _LARGEST:
-        words.error(at, f"a flow of {size} bytes is more than 2^48", None, "flows above 2^48 B")
+        words.error(f"a flow of {size} bytes is more than 2^48", at, None, "flows above 2^48 B")
     elif size > MAX_SIZE:
         words.warning(
-            at,
             f"a flow of {size} bytes: ns-3 holds sizes in 32 bits and would send something else; "
             "here it is sent whole",
+            at,
             kind="flows of more than 32 bits",
         )
 
@@ -162,9 +162,9 @@ def _in_order(flows: list[Flow], words: Words, form: Form) -> list[Flow]:
     for index in range(1, len(flows)):
         if flows[index].start_ps < flows[index - 1].start_ps:
             words.warning(
-                form.first + form.width * index + form.columns.index("start"),
                 "this flow starts before the one in front of it, for which ns-3 has no event any "
                 "more; here the flows are sorted by their start",
+                form.first + form.width * index + form.columns.index("start"),
                 kind="flows that are out of order",
             )
     return sorted(flows, key=lambda flow: flow.start_ps)

@@ -7,14 +7,15 @@ that no key changes (rounding, header sizes, thresholds, ties). `docs/ns3.md` ha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from backwater import __version__
 from backwater._base.files import write_whole
-from backwater._base.toml_text import boolean, names, number, one_line, quoted, rate, time
+from backwater._base.toml import number, one_line, rate, time, toml
+from backwater.importers import networks
 from backwater.importers.common.output import IMPORTED, refuse_foreign, scenario_name
 from backwater.importers.common.source import Findings, Words, shown
 from backwater.importers.ns3 import config as ns3_config
@@ -81,8 +82,8 @@ class _Table:
 
     lines: list[str] = field(default_factory=list)
 
-    def put(self, key: str, value: str, why: str = "") -> None:
-        self.lines.append(f"{key} = {value}" + (f"  # {why}" if why else ""))
+    def put(self, key: str, value: Any, why: str = "") -> None:
+        self.lines.append(f"{key} = {toml(value)}" + (f"  # {why}" if why else ""))
 
 
 def import_ns3(config: Path, name: str, flow_file: str) -> Imported:
@@ -189,7 +190,7 @@ def _check_dialect(config: Config) -> None:
         if about.imported is not None and value not in about.imported:
             at = config.foreign_places[key]
             what, _, hint = about.otherwise.partition("; ")
-            config.words.error(at, f"{key} {shown(value)}: {what}", hint or None)
+            config.words.error(f"{key} {shown(value)}: {what}", at, hint or None)
     left_out = sorted(key for key in config.foreign if FOREIGN[key].is_left_out)
     if left_out:
         forks = sorted({fork for key in left_out for fork in FOREIGN[key].forks})
@@ -224,8 +225,8 @@ def _check_trace(config: Config, topology: Topology) -> None:
         node = words.integer("a traced node", 0, 2**64)
         if node >= topology.nodes:
             words.warning(
-                words.at - 1,
                 f"node {node} does not exist; ns-3 skips it silently",
+                words.at - 1,
                 kind="traced nodes that do not exist",
             )
     config.warning(
@@ -242,7 +243,7 @@ def _head(inputs: Inputs, name: str) -> list[str]:
     return [
         f"{MARK} {__version__}: {one_line(config.path.name)}, {one_line(files)}.",
         "# What ns-3 does whatever these files say is added by `backwater run --profile ns3`.",
-        f"name = {quoted(name)}",
+        f"name = {toml(name)}",
     ]
 
 
@@ -253,36 +254,24 @@ def topology_lines(inputs: Inputs) -> list[str]:
     everywhere = config["ERROR_RATE_PER_LINK"]
     if everywhere > 1:
         config.error("ERROR_RATE_PER_LINK", f"a share of lost packets of {everywhere}")
-    links, lossy = [], False
-    for link in topology.links:
-        loss = link.loss or everywhere
-        lossy |= loss > 0
-        lost = f", loss = {number(loss)}" if loss > 0 else ""
-        links.append(
-            f'    {{ a = "{link.a}", b = "{link.b}", rate = "{rate(link.rate_bps)}", '
-            f'delay = "{time(link.delay_ps)}"{lost} }},'
-        )
-    if lossy:
+    links = [replace(link, loss=link.loss or everywhere) for link in topology.links]
+    if any(link.loss > 0 for link in links):
         inputs.findings.warning(
             "frames get lost on links: each simulator draws its own, so results can only agree on "
             "average; and ns-3 never sends the lost end of a flow again"
         )
-    return [
-        "[topology]",
-        'kind = "links"',
-        f"hosts = {names(n for n in topology.hosts if n in linked)}",
-        f"switches = {names(n for n in topology.switches if n in linked)}",
-        f"# In the order of {one_line(config['TOPOLOGY_FILE'])}: it numbers the ports.",
-        "links = [",
-        *links,
-        "]",
-    ]
+    return networks.linked(
+        (n for n in topology.hosts if n in linked),
+        (n for n in topology.switches if n in linked),
+        ((x.a, x.b, networks.link(x.rate_bps, x.delay_ps, x.loss)) for x in links),
+        f"In the order of {one_line(config['TOPOLOGY_FILE'])}: it numbers the ports.",
+    )
 
 
 def switch_lines(inputs: Inputs) -> list[str]:
     """Return the lines of the switch buffers."""
     table = _Table()
-    table.put("buffer", f'"{inputs.config["BUFFER_SIZE"]}MiB"', "BUFFER_SIZE")
+    table.put("buffer", f"{inputs.config['BUFFER_SIZE']}MiB", "BUFFER_SIZE")
     if inputs.config["BUFFER_SIZE"] == 0:
         inputs.config.error("BUFFER_SIZE", "switches without a buffer")
     return ["[switch]", *table.lines]
@@ -312,7 +301,7 @@ def _traffic(inputs: Inputs, flow_file: str) -> list[str]:
         "[[traffic]]",
         'name = "flows"',
         'pattern = "list"',
-        f"file = {quoted(flow_file)}",
+        f"file = {toml(flow_file)}",
     ]
 
 
@@ -321,7 +310,7 @@ def _run(inputs: Inputs) -> list[str]:
     stop = int(config["SIMULATOR_STOP_TIME"] * 10**12)
     last = inputs.flows[-1].start_ps
     table = _Table()
-    table.put("epoch", f'"{time(epoch)}"', "what ns-3's clock shows at time 0 of this scenario")
+    table.put("epoch", time(epoch), "what ns-3's clock shows at time 0 of this scenario")
     if stop <= inputs.flows[0].start_ps:
         config.error("SIMULATOR_STOP_TIME", "the simulation stops before the first flow starts")
     else:
@@ -331,7 +320,7 @@ def _run(inputs: Inputs) -> list[str]:
                 f"the simulation stops before the last flow starts, at {Decimal(last) / 10**12} s",
             )
         if config.has("SIMULATOR_STOP_TIME") or not ns3_dialects.is_conweave(config.foreign):
-            table.put("until", f'"{time(stop - epoch)}"', "SIMULATOR_STOP_TIME")
+            table.put("until", time(stop - epoch), "SIMULATOR_STOP_TIME")
     return ["[run]", *table.lines]
 
 
@@ -370,18 +359,18 @@ def scheme_lines(inputs: Inputs, rename: Callable[[str], str] = lambda preset: p
     parameters = _Table()
     preset = makers[mode](inputs, parameters)
     table = _Table()
-    table.put("preset", quoted(rename(preset)), "CC_MODE, HAS_WIN, VAR_WIN")
-    table.put("parameters", '"hpcc-paper"')
-    table.put("mtu", f'"{config["PACKET_PAYLOAD_SIZE"]}B"', "PACKET_PAYLOAD_SIZE")
+    table.put("preset", rename(preset), "CC_MODE, HAS_WIN, VAR_WIN")
+    table.put("parameters", "hpcc-paper")
+    table.put("mtu", f"{config['PACKET_PAYLOAD_SIZE']}B", "PACKET_PAYLOAD_SIZE")
     if config["GLOBAL_T"] != 1:
-        table.put("base_rtt", '"ns3-pair"', "GLOBAL_T")
+        table.put("base_rtt", "ns3-pair", "GLOBAL_T")
     _losses(config, table)
     high = config["ACK_HIGH_PRIO"]
     if ns3_dialects.is_conweave(config.foreign) and not config.has("ACK_HIGH_PRIO"):
         high = True
-    table.put("ack.pausable", boolean(not high), "ACK_HIGH_PRIO")
+    table.put("ack.pausable", not high, "ACK_HIGH_PRIO")
     if config.foreign.get("SYMMETRIC_ROUTING_MODE") == "1":
-        table.put("ack.path", '"reverse"', "SYMMETRIC_ROUTING_MODE")
+        table.put("ack.path", "reverse", "SYMMETRIC_ROUTING_MODE")
     return ["[scheme]", *table.lines, *parameters.lines]
 
 
@@ -395,21 +384,21 @@ def _losses(config: Config, table: _Table) -> None:
     pfc = config.foreign_flag("ENABLE_PFC", True)
     irn = config.foreign_flag("ENABLE_IRN", False)
     if not pfc:
-        table.put("admission", '"egress-dynamic"', "ENABLE_PFC 0")
+        table.put("admission", "egress-dynamic", "ENABLE_PFC 0")
     if not irn:
-        table.put("recovery", '"go-back-n"', "L2_BACK_TO_ZERO 0")
+        table.put("recovery", "go-back-n", "L2_BACK_TO_ZERO 0")
         if timeout := config.foreign_number("RTO_us"):
-            table.put("go-back-n.timeout", f'"{timeout}us"', "RTO_us")
+            table.put("go-back-n.timeout", f"{timeout}us", "RTO_us")
         return
-    table.put("recovery", '"irn"', "ENABLE_IRN")
+    table.put("recovery", "irn", "ENABLE_IRN")
     low, high = ("100us", "320us") if not pfc else ("1s", "1s")
     why = "as in ConWeave's simulator" if not pfc else "ConWeave's IRN has no timeouts with PFC"
-    table.put("irn.rto_low", quoted(low), why)
-    table.put("irn.rto_high", quoted(high), why)
+    table.put("irn.rto_low", low, why)
+    table.put("irn.rto_high", high, why)
     config.words.warning(
-        config.foreign_places["ENABLE_IRN"],
         "`--profile ns3` repeats all packets from the first missing one on; so a scenario with "
         "IRN runs without it",
+        config.foreign_places["ENABLE_IRN"],
     )
 
 
@@ -496,7 +485,7 @@ def _window(inputs: Inputs, out: _Table, control: str) -> bool:
     """Return true if a window limits the data in flight. Write its mode if it is fixed."""
     config = inputs.config
     if config["HAS_WIN"] and not config["VAR_WIN"]:
-        out.put(f"{control}.window", '"bdp"', "VAR_WIN")
+        out.put(f"{control}.window", "bdp", "VAR_WIN")
     return bool(config["HAS_WIN"])
 
 
@@ -520,9 +509,9 @@ def _dcqcn(inputs: Inputs, out: _Table) -> str:
         ("RATE_DECREASE_INTERVAL", "decrease_interval"),
         ("RP_TIMER", "increase_timer"),
     ):
-        out.put(f"dcqcn.{ours}", f'"{_microseconds(config, key)}"', key)
-    out.put("dcqcn.fast_recovery", str(config["FAST_RECOVERY_TIMES"]), "FAST_RECOVERY_TIMES")
-    out.put("dcqcn.clamp_target", boolean(config["CLAMP_TARGET_RATE"]), "CLAMP_TARGET_RATE")
+        out.put(f"dcqcn.{ours}", _microseconds(config, key), key)
+    out.put("dcqcn.fast_recovery", config["FAST_RECOVERY_TIMES"], "FAST_RECOVERY_TIMES")
+    out.put("dcqcn.clamp_target", config["CLAMP_TARGET_RATE"], "CLAMP_TARGET_RATE")
     _rates(inputs, out, "dcqcn", ("RATE_AI", "ai"), ("RATE_HAI", "hai"), ("MIN_RATE", "min_rate"))
     return "dcqcn+win" if window else "dcqcn"
 
@@ -538,18 +527,18 @@ def _hpcc(inputs: Inputs, out: _Table) -> str:
         config.error("U_TARGET", f"a target utilisation of {target}; expected up to 1")
     reaction = "combined" if config["FAST_REACT"] else "per-rtt"
     out.put("hpcc.eta", number(target), "U_TARGET")
-    out.put("hpcc.max_stage", str(config["MI_THRESH"]), "MI_THRESH")
-    out.put("hpcc.reaction", quoted(reaction), "FAST_REACT")
-    out.put("hpcc.alpha_fair", quoted("max-min" if config["MULTI_RATE"] else "off"), "MULTI_RATE")
+    out.put("hpcc.max_stage", config["MI_THRESH"], "MI_THRESH")
+    out.put("hpcc.reaction", reaction, "FAST_REACT")
+    out.put("hpcc.alpha_fair", "max-min" if config["MULTI_RATE"] else "off", "MULTI_RATE")
     if config["SAMPLE_FEEDBACK"]:
-        out.put("hpcc.sample_feedback", "true", "SAMPLE_FEEDBACK")
+        out.put("hpcc.sample_feedback", True, "SAMPLE_FEEDBACK")
     _rates(inputs, out, "hpcc", ("RATE_AI", "wai"), ("MIN_RATE", "min_rate"))
     if config["INT_MULTI"] == 0:
         config.error("INT_MULTI", "units of 0 bytes", "the default is 1")
-    out.put("int.format", '"wire"')
-    out.put("int.multiplier", str(config["INT_MULTI"]), "INT_MULTI")
+    out.put("int.format", "wire")
+    out.put("int.multiplier", config["INT_MULTI"], "INT_MULTI")
     if not {link.rate_bps for link in inputs.topology.links} <= _RATES_IN_3_BITS:
-        out.put("int.qlen_bits", "16", "so that a record of INT can state every rate")
+        out.put("int.qlen_bits", 16, "so that a record of INT can state every rate")
     return "hpcc"
 
 
@@ -564,7 +553,7 @@ def _dctcp(inputs: Inputs, out: _Table) -> str:
     config = inputs.config
     _need_variable_window(inputs, "DCTCP")
     if not config["HAS_WIN"]:
-        out.put("dctcp.window", "false", "HAS_WIN")
+        out.put("dctcp.window", False, "HAS_WIN")
     _marks(inputs, out)
     out.put("dctcp.g", number(config["EWMA_GAIN"]), "EWMA_GAIN")
     _rates(inputs, out, "dctcp", ("DCTCP_RATE_AI", "ai"), ("MIN_RATE", "min_rate"))
@@ -573,7 +562,7 @@ def _dctcp(inputs: Inputs, out: _Table) -> str:
 
 def _rates(inputs: Inputs, out: _Table, table: str, *keys: tuple[str, str]) -> None:
     for key, ours in keys:
-        out.put(f"{table}.{ours}", f'"{rate(inputs.config[key])}"', key)
+        out.put(f"{table}.{ours}", rate(inputs.config[key]), key)
 
 
 def _marks(inputs: Inputs, out: _Table) -> None:
@@ -597,10 +586,9 @@ def _marks(inputs: Inputs, out: _Table) -> None:
         if kmin > kmax:
             config.error("KMIN_MAP", f"at {bps} bit/s Kmin {kmin} KB is above Kmax {kmax} KB")
         profiles.append(
-            f'{{ rate = "{rate(bps)}", kmin = "{kmin}KB", kmax = "{kmax}KB", '
-            f"pmax = {number(pmax)} }}"
+            {"rate": rate(bps), "kmin": f"{kmin}KB", "kmax": f"{kmax}KB", "pmax": number(pmax)}
         )
-    out.put("ecn.profiles", f"[{', '.join(profiles)}]", "KMIN_MAP, KMAX_MAP, PMAX_MAP")
+    out.put("ecn.profiles", profiles, "KMIN_MAP, KMAX_MAP, PMAX_MAP")
 
 
 def _maps_if_missing(inputs: Inputs) -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 
-from backwater.importers.common.source import Findings, Words, decimal
+from backwater.importers.common.source import Findings, Words, decimal, whole
 
 MAX_HOST = 65_535
 """Highest number of a host, because its address has two bytes for the number."""
@@ -94,20 +94,20 @@ def parse(words: Words) -> Topology:
     nodes, switch_count, link_count, gpus_per_server = _header(words, dialect)
     switches = _switches(words, nodes, switch_count)
     width = dialect.link_words
-    if words.left < width * link_count:
+    if len(words) < width * link_count:
         lines = "source, target, rate, delay" + (", loss" if width == 5 else "")
         words.findings.fail(
             f"the header announces {link_count} links, but after the switches there are only "
-            f"{words.left} words, and a link has {width} ({lines})",
-            words.place(len(words)),
+            f"{len(words)} words, and a link has {width} ({lines})",
+            words.place(len(words.words)),
         )
     first_link = words.at
     links = tuple(_link(words, dialect, nodes) for _ in range(link_count))
-    if words.left:
+    if words:
         words.warning(
-            words.at,
-            f"{words.left} words after the {link_count} links that the header announces: ns-3 "
+            f"{len(words)} words after the {link_count} links that the header announces: ns-3 "
             "ignores them silently, and so does this import",
+            words.at,
         )
     topology = Topology(dialect, nodes, switches, links, gpus_per_server, first_link)
     _check(topology, words)
@@ -116,14 +116,10 @@ def parse(words: Words) -> Topology:
 
 def _dialect(words: Words) -> Dialect:
     first = next((line.split() for line in words.text.splitlines() if line.strip()), [])
-    numbers = all(_whole(word) for word in first)
+    numbers = all(whole(word) is not None for word in first)
     if len(first) == 6:
         return Dialect.FLOODGATE if numbers else Dialect.SIMAI
     return Dialect.POWERTCP if len(first) == 4 and numbers else Dialect.HPCC
-
-
-def _whole(word: str) -> bool:
-    return word.isascii() and word.isdigit()
 
 
 def _header(words: Words, dialect: Dialect) -> tuple[int, int, int, int]:
@@ -138,9 +134,9 @@ def _header(words: Words, dialect: Dialect) -> tuple[int, int, int, int]:
         switches = words.integer("the number of NVSwitches", 0, nodes)
         if switches:
             words.warning(
-                words.at - 1,
                 "NVSwitches become plain switches: SimAI sends traffic inside a server over them "
                 "in its own way",
+                words.at - 1,
             )
         switches += words.integer("the number of switches", 0, nodes - switches)
     else:
@@ -158,13 +154,13 @@ def _switches(words: Words, nodes: int, count: int) -> tuple[int, ...]:
     for _ in range(count):
         number = words.integer("the number of a switch", 0)
         if number >= nodes:
-            words.wrong(
+            words.fail(
                 f"the number of a switch is {number}; expected 0 to {nodes - 1}",
-                "the first line has 3 numbers (HPCC: nodes, switches, links), 4 (PowerTCP: nodes, "
-                "switches, ToRs, links), 6 (Floodgate), or 5 and the type of GPU (SimAI)",
+                hint="the first line has 3 numbers (HPCC: nodes, switches, links), 4 (PowerTCP: "
+                "nodes, switches, ToRs, links), 6 (Floodgate), or 5 and the type of GPU (SimAI)",
             )
         if number in seen:
-            words.wrong(f"switch {number} is named twice")
+            words.fail(f"switch {number} is named twice")
         seen[number] = None
     return tuple(seen)
 
@@ -173,15 +169,15 @@ def _link(words: Words, dialect: Dialect, nodes: int) -> Link:
     a = words.integer("one end of a link", 0, nodes - 1)
     b = words.integer("the other end of a link", 0, nodes - 1)
     if a == b:
-        words.wrong(f"node {a} is linked to itself")
+        words.fail(f"node {a} is linked to itself")
     bare = dialect is Dialect.FLOODGATE
     rate = _gigabits(words) if bare else words.rate("the rate of a link")
     if not _RATES[0] <= rate <= _RATES[1]:
-        words.wrong(f"a link of {rate} bit/s; expected 1Mbps to 1000Tbps")
+        words.fail(f"a link of {rate} bit/s; expected 1Mbps to 1000Tbps")
     delay = Decimal(1000) * words.number("the delay of a link in ns") if bare else None
     exact = words.time("the delay of a link") if delay is None else delay
     if exact > _MAX_DELAY_PS:
-        words.wrong("the delay of a link is more than a second")
+        words.fail("the delay of a link is more than a second")
     delay_ps = _whole_ns(words, exact)
     loss = Decimal(0) if bare else words.number("the loss of a link", "0", "1")
     return Link(a, b, rate, delay_ps, loss)
@@ -189,8 +185,7 @@ def _link(words: Words, dialect: Dialect, nodes: int) -> Link:
 
 def _gigabits(words: Words) -> int:
     """Read a rate as a bare number of Gbit/s, or as usual if it has a unit."""
-    word = words.words[words.at] if words.left else ""
-    bare = decimal(word)
+    bare = decimal(words.peek())
     if bare is None:
         return words.rate("the rate of a link")
     words.next("the rate of a link")
@@ -198,14 +193,14 @@ def _gigabits(words: Words) -> int:
 
 
 def _whole_ns(words: Words, delay_ps: Decimal) -> int:
-    whole = int(delay_ps) // 1000 * 1000
-    if whole != delay_ps:
+    rounded = int(delay_ps) // 1000 * 1000
+    if rounded != delay_ps:
         words.warning(
+            f"ns-3 counts whole nanoseconds: this delay becomes {rounded // 1000} ns",
             words.at - 1,
-            f"ns-3 counts whole nanoseconds: this delay becomes {whole // 1000} ns",
             kind="delays that are no whole number of nanoseconds",
         )
-    return whole
+    return rounded
 
 
 def check_paths(topology: Topology, words: Words) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import prod
 from typing import NamedTuple
 
 from backwater._base import quantity
@@ -27,12 +28,7 @@ SimAI's runs use these numbers as microseconds, 1000 times too long. Here they a
 their names imply.
 """
 
-_KINDS = {
-    Collective.ALL_REDUCE: "all-reduce",
-    Collective.ALL_GATHER: "all-gather",
-    Collective.REDUCE_SCATTER: "reduce-scatter",
-    Collective.ALL_TO_ALL: "all-to-all",
-}
+_KINDS = {one: one.name.lower().replace("_", "-") for one in Collective}
 _SMALLEST_FORWARD = 4096
 """SimAI increases smaller forward collectives to this number of bytes."""
 
@@ -263,10 +259,7 @@ class _Groups:
         if kind == ALL:
             return self.settings.ranks
         degrees, names = self._degrees(kind)
-        size = 1
-        for name in names.split("+"):
-            size *= degrees[name]
-        return size
+        return prod(degrees[name] for name in names.split("+"))
 
     def _if_several(self, kind: str) -> str | None:
         return kind if self.size(kind) > 1 else None
@@ -338,13 +331,13 @@ class _Program:
     def _micro(self) -> None:
         """Start all collectives of the weight gradients at the same time, without computations."""
         before = self.at
-        for index, layer in enumerate(self.workload.layers):
-            self._weights(index, layer)
+        for layer in self.workload.layers:
+            self._weights(layer)
             self.at = before
 
     def _all_forward(self) -> None:
-        for index, layer in enumerate(self.workload.layers):
-            self._forward(index, layer)
+        for layer in self.workload.layers:
+            self._forward(layer)
 
     def _forward_and_back(self) -> None:
         policy, layers = self.workload.policy, self.workload.layers
@@ -352,115 +345,104 @@ class _Program:
         checkpoints = sorted(self.workload.checkpoints)
         initiates = set(self.workload.initiates) if policy == RECOMPUTING else set()
         self._all_forward()
-        for index in reversed(range(len(layers))):
-            layer = layers[index]
-            if index in initiates:
-                start = checkpoints[bisect_right(checkpoints, index) - 1]
-                for again in range(start, index):
-                    self._forward(again, layers[again], " again")
-            self._compute(layer.input_gradient, index, layer, "input gradient")
-            behind = self._collective(
-                layer.input_gradient, index, layer, "input gradient", skip=not waits and index == 0
-            )
+        for layer in reversed(layers):
+            if layer.index in initiates:
+                start = checkpoints[bisect_right(checkpoints, layer.index) - 1]
+                for again in layers[start : layer.index]:
+                    self._forward(again, " again")
+            self._compute(layer.input_gradient, layer, "input gradient")
+            behind = None
+            if waits or layer.index:
+                behind = self._collective(layer.input_gradient, layer, "input gradient")
             if waits and behind is not None:
                 self.at = (behind,)
-            self._compute(layer.weight_gradient, index, layer, "weight gradient")
+            self._compute(layer.weight_gradient, layer, "weight gradient")
             if policy != "MODEL":
-                self._weights(index, layer)
-            if not waits and behind is not None:
-                self.at = tuple(sorted({*self.at, behind}))
+                self._weights(layer)
+            if not waits:
+                self._wait_for(behind)
 
     def _data(self) -> None:
-        layers = self.workload.layers
-        for index, layer in enumerate(layers):
-            self._wait_for_gradient(index)
-            self._compute(layer.forward, index, layer, "forward")
-        for index in reversed(range(len(layers))):
-            layer = layers[index]
-            self._compute(layer.weight_gradient, index, layer, "weight gradient")
-            self._weights(index, layer)
-            if index:
-                self._compute(layer.input_gradient, index, layer, "input gradient")
+        for layer in self.workload.layers:
+            self._wait_for_gradient(layer)
+            self._compute(layer.forward, layer, "forward")
+        for layer in reversed(self.workload.layers):
+            self._compute(layer.weight_gradient, layer, "weight gradient")
+            self._weights(layer)
+            if layer.index:
+                self._compute(layer.input_gradient, layer, "input gradient")
 
     def _dlrm(self) -> None:
         layers, last = self.workload.layers, self.workload.last_bottom_layer
         exchange: int | None = None
-        for index, layer in enumerate(layers):
-            self._wait_for_gradient(index)
-            self._compute(layer.forward, index, layer, "forward")
+        for layer in layers:
+            self._wait_for_gradient(layer)
+            self._compute(layer.forward, layer, "forward")
             if layer.forward.collective is Collective.ALL_TO_ALL:
-                issued = self._collective(layer.forward, index, layer, "forward")
-                exchange = issued if index == 0 else exchange
-            elif index == last and exchange is not None:
-                self.at = tuple(sorted({*self.at, exchange}))
+                issued = self._collective(layer.forward, layer, "forward")
+                exchange = exchange if layer.index else issued
+            elif layer.index == last:
+                self._wait_for(exchange)
         back: int | None = None
-        for index in reversed(range(len(layers))):
-            layer = layers[index]
-            self._compute(layer.weight_gradient, index, layer, "weight gradient")
-            self._weights(index, layer)
-            if index == 0 and back is not None and self.workload.policy == "HYBRID_DLRM":
-                self.at = tuple(sorted({*self.at, back}))
-            if index:
-                self._compute(layer.input_gradient, index, layer, "input gradient")
-                if last is not None and index == last + 1:
-                    first = layers[0]
-                    back = self._collective(first.input_gradient, 0, first, "input gradient")
+        for layer in reversed(layers):
+            self._compute(layer.weight_gradient, layer, "weight gradient")
+            self._weights(layer)
+            if layer.index:
+                self._compute(layer.input_gradient, layer, "input gradient")
+                if last is not None and layer.index == last + 1:
+                    back = self._collective(layers[0].input_gradient, layers[0], "input gradient")
+            elif self.workload.policy == "HYBRID_DLRM":
+                self._wait_for(back)
 
-    def _forward(self, index: int, layer: Layer, which: str = "") -> None:
-        self._wait_for_gradient(index)
-        self._compute(layer.forward, index, layer, f"forward{which}")
+    def _forward(self, layer: Layer, which: str = "") -> None:
+        self._wait_for_gradient(layer)
+        self._compute(layer.forward, layer, f"forward{which}")
         part = layer.forward
         if 0 < part.bytes < _SMALLEST_FORWARD:
-            part = Part(part.compute_ns, part.collective, part.group, _SMALLEST_FORWARD)
-        behind = self._collective(part, index, layer, f"forward{which}")
+            part = replace(part, bytes=_SMALLEST_FORWARD)
+        behind = self._collective(part, layer, f"forward{which}")
         if behind is not None:
             self.at = (behind,)
 
-    def _wait_for_gradient(self, index: int) -> None:
-        if index in self.gradients:
-            self.at = tuple(sorted({*self.at, self.gradients.pop(index)}))
+    def _wait_for(self, step: int | None) -> None:
+        """Let the next operation wait for a step, too."""
+        if step is not None:
+            self.at = tuple(sorted({*self.at, step}))
 
-    def _weights(self, index: int, layer: Layer) -> None:
+    def _wait_for_gradient(self, layer: Layer) -> None:
+        self._wait_for(self.gradients.pop(layer.index, None))
+
+    def _weights(self, layer: Layer) -> None:
         """Add the collective of the weight gradient. Only the next pass waits for it."""
-        behind = self._collective(layer.weight_gradient, index, layer, "weight gradient", True)
+        behind = self._collective(layer.weight_gradient, layer, "weight gradient", weights=True)
         if behind is not None:
             if layer.update_ns:
-                name = self._name(index, layer, "update")
-                behind = self._add(_Step(name, (behind,), layer.update_ns))
-            self.gradients[index] = behind
+                behind = self._add(_Step(self._name(layer, "update"), (behind,), layer.update_ns))
+            self.gradients[layer.index] = behind
 
-    def _compute(self, part: Part, index: int, layer: Layer, what: str) -> None:
+    def _compute(self, part: Part, layer: Layer, what: str) -> None:
         if part.compute_ns:
-            name = self._name(index, layer, what)
-            self.at = (self._add(_Step(name, self.at, part.compute_ns)),)
+            self.at = (self._add(_Step(self._name(layer, what), self.at, part.compute_ns)),)
 
-    def _collective(
-        self,
-        part: Part,
-        index: int,
-        layer: Layer,
-        what: str,
-        weights: bool = False,
-        skip: bool = False,
-    ) -> int | None:
-        if part.collective is None or skip:
+    def _collective(self, part: Part, layer: Layer, what: str, weights: bool = False) -> int | None:
+        if part.collective is None:
             return None
         kind = self.groups.kind(part, layer, weights)
         if kind is None:
             self.findings.warning(
-                f"{layer.line.name}:{layer.line.number}: the {what} of {layer.name} has a "
+                f"{layer.line.name}:{layer.line.line}: the {what} of {layer.name} has a "
                 "collective of a group with one rank, which takes no time",
                 None,
                 "collectives of groups with one rank",
             )
             return None
         self.used.add(kind)
-        name = self._name(index, layer, f"{what} {part.collective.lower()}")
+        name = self._name(layer, f"{what} {part.collective.lower()}")
         return self._add(_Step(name, self.at, 0, part, kind))
 
     def _add(self, step: _Step) -> int:
         self.steps.append(step)
         return len(self.steps) - 1
 
-    def _name(self, index: int, layer: Layer, what: str) -> str:
-        return f"{self.label}layer {index} {layer.name} {what}"
+    def _name(self, layer: Layer, what: str) -> str:
+        return f"{self.label}layer {layer.index} {layer.name} {what}"

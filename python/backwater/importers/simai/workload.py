@@ -14,8 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from backwater.importers.common.limits import LARGEST_BYTES, LONGEST_PS
-from backwater.importers.common.lines import Line, read_lines
-from backwater.importers.common.source import Findings, meant, shown
+from backwater.importers.common.source import Findings, Words, known_are, lines_of, read_text, shown
 
 MAX_LAYERS = 1 << 20
 
@@ -80,6 +79,7 @@ class Part:
 class Layer:
     """A layer of a model."""
 
+    index: int
     name: str
     forward: Part
     input_gradient: Part
@@ -87,7 +87,7 @@ class Layer:
     update_ns: int
     policy: str | None
     """Policy of the layer with HYBRID_CUSTOMIZED."""
-    line: Line
+    line: Words
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class Workload:
     """A whole file. Values that the header lacks are ``None``."""
 
     policy: str
-    header: Line
+    header: Words
     tp: int | None = None
     ep: int | None = None
     pp: int | None = None
@@ -111,14 +111,14 @@ class Workload:
 
 def read(path: Path, findings: Findings) -> Workload:
     """Read a workload."""
-    return parse(str(path), read_lines(path, findings, "workload"), findings)
+    return parse(str(path), read_text(path, findings, "workload").splitlines(), findings)
 
 
 def parse(name: str, texts: list[str], findings: Findings) -> Workload:
     """Parse the lines of a workload."""
-    lines = [Line(name, n, text, findings) for n, text in enumerate(texts, 1) if text.strip()]
+    lines = [line for line in lines_of(name, texts, findings) if line]
     if len(lines) < 2:
-        end = lines[-1] if lines else Line(name, 1, "", findings)
+        end = lines[-1] if lines else Words(name, "", findings, 1)
         end.fail("the file ends where its header should come", len(end.words))
     workload = _header(lines[0])
     count = lines[1].integer("the number of layers", 1, MAX_LAYERS)
@@ -136,20 +136,16 @@ def parse(name: str, texts: list[str], findings: Findings) -> Workload:
             "and so does this import",
             0,
         )
-    for line in body[:count]:
-        workload.layers.append(_layer(line, workload.policy))
+    for index, line in enumerate(body[:count]):
+        workload.layers.append(_layer(index, line, workload.policy))
     _check_layers(workload)
     return workload
 
 
-def _header(line: Line) -> Workload:
+def _header(line: Words) -> Workload:
     policy = line.next("a policy")
     if policy not in POLICIES:
-        line.fail(
-            f"expected a policy, found {shown(policy)}",
-            None,
-            meant(policy, POLICIES) or f"known are {', '.join(POLICIES)}",
-        )
+        line.fail(f"expected a policy, found {shown(policy)}", hint=known_are(policy, POLICIES))
     workload = Workload(policy, line)
     seen: set[str] = set()
     while line:
@@ -178,7 +174,7 @@ def _header(line: Line) -> Workload:
     return workload
 
 
-def _layer(line: Line, policy: str) -> Layer:
+def _layer(index: int, line: Words, policy: str) -> Layer:
     columns = 13 if policy == "HYBRID_CUSTOMIZED" else 12
     if len(line.words) != columns:
         line.fail(
@@ -192,10 +188,10 @@ def _layer(line: Line, policy: str) -> Layer:
     weights = _part(line, "gradient of the weights", Group.DP)
     update = line.integer("the time of the update in ns", 0, LONGEST_PS // 1000)
     own = line.expect(*POLICIES) if columns == 13 else None
-    return Layer(name, forward, inputs, weights, update, own, line)
+    return Layer(index, name, forward, inputs, weights, update, own, line)
 
 
-def _part(line: Line, what: str, default: Group) -> Part:
+def _part(line: Words, what: str, default: Group) -> Part:
     compute = line.integer(f"the time of the {what} in ns", 0, LONGEST_PS // 1000)
     word = line.next("a collective")
     at = line.at - 1
