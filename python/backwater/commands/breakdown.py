@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Annotated, Any
-
+from backwater._base.lazy import pl
 from backwater._base.units import bytes_text, time_text
-from backwater.commands.common import Json, one_run
-from backwater.commands.declare import App, Argument
+from backwater.commands.common import Json, Run, columns, one_run, print_json
+from backwater.commands.declare import App
 
 
 def register(app: App) -> None:
@@ -17,7 +14,7 @@ def register(app: App) -> None:
 
 
 def breakdown(
-    path: Annotated[Path, Argument(metavar="RUN", help="Directory of a run.")],
+    path: Run,
     as_json: Json = False,
 ) -> None:
     """Show a run's flows by class (incast, its victims, others), and its ports by role."""
@@ -26,31 +23,37 @@ def breakdown(
     run = one_run(path)
     flows, ports = by_class(run), by_role(run)
     if as_json:
-        print(json.dumps({"flows": flows.to_dicts(), "ports": ports.to_dicts()}, indent=2))
-        return
+        return print_json({"flows": flows.to_dicts(), "ports": ports.to_dicts()})
     print("\n".join([*_flow_lines(flows), "", *_port_lines(ports)]))
 
 
-def _flow_lines(table: Any) -> list[str]:
+def _flow_lines(table: pl.DataFrame) -> list[str]:
     if not table.height:
         return ["No flow finished within the measured time."]
-    lines = [f"{'flows':<18}{'number':>8}{'mean FCT':>12}{'p99 FCT':>12}{'mean slowdown':>15}"]
-    return lines + [
-        f"{row['flow_class']:<18}{row['flows']:>8}{time_text(row['mean_fct_ps']):>12}"
-        f"{time_text(row['p99_fct_ps']):>12}{row['mean_slowdown']:>15.2f}"
+    head = ("flows", "number", "mean FCT", "p99 FCT", "mean slowdown")
+    rows = [
+        (
+            row["flow_class"],
+            str(row["flows"]),
+            time_text(row["mean_fct_ps"]),
+            time_text(row["p99_fct_ps"]),
+            f"{row['mean_slowdown']:.2f}",
+        )
         for row in table.iter_rows(named=True)
     ]
+    return columns([head, *rows])
 
 
-def _port_lines(table: Any) -> list[str]:
+def _port_lines(table: pl.DataFrame) -> list[str]:
     waited = "mean_wait_ps" in table.columns
-    lines = [f"{'ports':<18}{'number':>8}{'fullest':>12}" + f"{'mean wait':>12}" * waited]
+    rows = [("ports", "number", "fullest", *(("mean wait",) if waited else ()))]
     for row in table.iter_rows(named=True):
-        line = f"{row['role']:<18}{row['ports']:>8}{bytes_text(row['max_bytes']):>12}"
-        if waited:
-            mean = row["mean_wait_ps"]
-            line += f"{'-' if mean is None else time_text(mean):>12}"
-        lines.append(line)
-    if not waited:
-        lines.append("How long data waited needs [record] waiting in the scenario.")
-    return lines
+        cells = (row["role"], str(row["ports"]), bytes_text(row["max_bytes"]))
+        mean = row.get("mean_wait_ps")
+        rows.append((*cells, *(("-" if mean is None else time_text(mean),) if waited else ())))
+    lines = columns(rows)
+    return (
+        lines
+        if waited
+        else [*lines, "How long data waited needs [record] waiting in the scenario."]
+    )

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Annotated
 
-from backwater.commands.common import (
-    BAD_INPUT,
-    GOOD,
-    Json,
-    Overrides,
-    Profile,
-    Scenario,
-    Scheme,
-    Seed,
-    chosen,
-    print_problems,
-)
+from backwater.commands.common import BAD_INPUT, GOOD, Json, Profiled, print_json, print_problems
 from backwater.commands.declare import App, Exit, Option
 from backwater.commands.inspect import print_thresholds
 
@@ -28,10 +16,7 @@ def register(app: App) -> None:
 
 
 def check(
-    scenario: Scenario,
-    scheme: Scheme = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
+    given: Profiled,
     resolved: Annotated[
         bool, Option("--resolved", help="Print every value, defaults included.")
     ] = False,
@@ -39,24 +24,23 @@ def check(
         bool,
         Option("--explain", help="Like `backwater inspect --thresholds`."),
     ] = False,
-    profile: Profile = None,
     as_json: Json = False,
 ) -> None:
     """Check a scenario for errors, warnings, and values that real networks do not have (notes)."""
-    given = chosen(scenario, scheme, overrides, seed, profile)
-    problems = given.check()
+    scenario = given.load()
+    problems = scenario.check()
     errors = sum(problem["severity"] == "error" for problem in problems)
     if as_json:
-        print(json.dumps(problems, indent=2))
+        print_json(problems)
         raise Exit(BAD_INPUT if errors else GOOD)
     print_problems(problems)
     if errors:
         raise Exit(BAD_INPUT)
     if resolved:
-        print(given.resolved, end="")
+        print(scenario.resolved, end="")
     if explain:
-        print_thresholds(given)
+        print_thresholds(scenario)
     if not (resolved or explain):
         counts = Counter(problem["severity"] for problem in problems)
         found = [f"{n} {kind}{'s' * (n > 1)}" for kind, n in counts.items()]
-        print(", ".join([f"{scenario}: ok", *found]))
+        print(", ".join([f"{given.scenario}: ok", *found]))

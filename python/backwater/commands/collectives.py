@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from backwater._base.lazy import pl
 from backwater._base.units import bytes_text, time_text
-from backwater.commands.common import Json, one_run, with_account
-from backwater.commands.declare import App, Argument, Option
+from backwater.commands.common import Json, Run, one_run, print_json, with_account
+from backwater.commands.declare import App, Option
 from backwater.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ def register(app: App) -> None:
 
 
 def collectives(
-    path: Annotated[Path, Argument(metavar="RUN", help="Directory of a run.")],
+    path: Run,
     limit: Annotated[
         int,
         Option("--top", "--limit", min=1, metavar="N", help="Rows of each list."),
@@ -67,9 +65,7 @@ def collectives(
         table = critical.of_repeat(run, table, repeat)
     if as_json:
         by_workload = {n: t.to_dicts() for n, t in repeats.items() if t is not None}
-        found = {"collectives": table.to_dicts(), "repeats": by_workload}
-        print(json.dumps(found, indent=2))
-        return
+        return print_json({"collectives": table.to_dicts(), "repeats": by_workload})
     run = with_account(run, record)
     for row in table.head(limit).to_dicts():
         print(_line(row))

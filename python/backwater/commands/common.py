@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,6 +86,67 @@ Force = Annotated[
     Option("--force", help="Write into DIR even if it is not empty or has results of another run."),
 ]
 Json = Annotated[bool, Option("--json", help="Print as JSON, for programs.")]
+Run = Annotated[Path, Argument(metavar="RUN", help="Directory of a run.")]
+
+
+@dataclass
+class Given:
+    """The scenario of a command, with changes."""
+
+    scenario: Scenario
+    scheme: Scheme = None
+    overrides: Overrides = None
+    seed: Seed = None
+
+    def load(self, capture: str | None = None) -> described.Scenario:
+        """Return the scenario that the options describe.
+
+        ``capture`` has the links whose frames are captured. Refuses a change of the scheme together
+        with ``--scheme``, because the results would have the wrong name.
+        """
+        from backwater.scenario import Scenario
+
+        changes = [*(self.overrides or [])]
+        if capture is not None:
+            changes.append(f"record.capture.links={json.dumps(listed(capture, '--capture'))}")
+        profile = getattr(self, "profile", None)
+        found = Scenario(
+            self.scenario, changes, scheme=self.scheme, seed=self.seed, profile=profile
+        )
+        refuse_schemes(found, [] if self.scheme is None else [self.scheme])
+        return found
+
+
+@dataclass
+class Profiled(Given):
+    """The scenario of a command that can imitate another simulator."""
+
+    profile: Profile = None
+
+
+@dataclass
+class Ranked:
+    """A ranking of results."""
+
+    minimize: Minimize = None
+    maximize: Maximize = None
+    subject_to: SubjectTo = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of the functions that rank results."""
+        bounds = self.subject_to or []
+        return {"minimize": self.minimize, "maximize": self.maximize, "subject_to": bounds}
+
+
+@dataclass
+class Making:
+    """How several runs are made, and where their results go."""
+
+    out: Out = None
+    jobs: Jobs = None
+    threads: Threads = 1
+    force: Force = False
+    as_json: Json = False
 
 
 def listed(text: str, option: str) -> list[str]:
@@ -108,33 +170,6 @@ def seeds_of(text: str) -> list[int]:
                 f"`{part}`: expected seeds such as 1-5 or 1,2,7", param_hint="--seeds"
             )
         found += range(int(first), int(last or first) + 1)
-    return found
-
-
-def captured(capture: str | None, overrides: list[str] | None) -> list[str] | None:
-    """Add the links whose frames are captured to the changed values."""
-    if capture is None:
-        return overrides
-    return [*(overrides or []), f"record.capture.links={json.dumps(listed(capture, '--capture'))}"]
-
-
-def chosen(
-    scenario: Path,
-    scheme: str | None = None,
-    overrides: list[str] | None = None,
-    seed: int | None = None,
-    profile: str | None = None,
-) -> described.Scenario:
-    """Return the scenario that the options of a command describe.
-
-    Refuses a change of the scheme together with ``--scheme``, because the results would have the
-    wrong name.
-    """
-    from backwater.scenario import Scenario
-
-    found = Scenario(scenario, overrides or (), scheme=scheme, seed=seed, profile=profile)
-    if scheme is not None:
-        refuse_schemes(found, [scheme])
     return found
 
 
@@ -188,6 +223,29 @@ def print_problems(problems: Iterable[Mapping[str, Any]]) -> None:
     """Print errors, warnings and notes of a scenario on standard error."""
     for problem in problems:
         say(problem["text"] + "\n" * (problem["severity"] != "note"))
+
+
+def print_json(data: Any) -> None:
+    """Print data on standard output as JSON."""
+    print(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+
+
+def columns(
+    rows: Sequence[Sequence[str]], align: str = "<>", indent: str = "", gap: str = "  "
+) -> list[str]:
+    """Return rows of cells as lines with aligned columns. Cells are never shortened.
+
+    ``align`` has ``<`` or ``>`` for each column. The last one applies to all further columns. Cells
+    of columns that the first row lacks are not aligned.
+    """
+    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
+    signs = align + align[-1] * len(widths)
+    lines = []
+    for row in rows:
+        cells = zip(row, signs, [*widths, 0], strict=False)
+        line = gap.join(f"{cell:{sign}{width}}" for cell, sign, width in cells)
+        lines.append(f"{indent}{line}".rstrip())
+    return lines
 
 
 def say(text: str) -> None:

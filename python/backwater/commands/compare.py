@@ -6,16 +6,13 @@ from typing import Annotated
 
 from backwater.commands.common import (
     Capture,
-    Force,
-    Jobs,
-    Json,
-    Out,
+    Making,
     Overrides,
     Profile,
+    Profiled,
     Scenario,
     Seed,
     Seeds,
-    Threads,
 )
 from backwater.commands.declare import App, Option
 from backwater.commands.run import run
@@ -28,6 +25,7 @@ def register(app: App) -> None:
 
 def compare(
     scenario: Scenario,
+    *,
     schemes: Annotated[
         str,
         Option(
@@ -41,29 +39,13 @@ def compare(
     overrides: Overrides = None,
     seed: Seed = None,
     seeds: Seeds = None,
-    out: Out = None,
-    jobs: Jobs = None,
-    as_json: Json = False,
-    force: Force = False,
     profile: Profile = None,
-    threads: Threads = 1,
     capture: Capture = None,
+    making: Making,
 ) -> None:
     """Simulate a scenario with several schemes on the same flows, and report.
 
     `backwater run --schemes` does the same.
     """
-    run(
-        scenario,
-        schemes=schemes,
-        overrides=overrides,
-        seed=seed,
-        seeds=seeds,
-        out=out,
-        jobs=jobs,
-        as_json=as_json,
-        force=force,
-        profile=profile,
-        threads=threads,
-        capture=capture,
-    )
+    given = Profiled(scenario, None, overrides, seed, profile)
+    run(given, schemes=schemes, seeds=seeds, capture=capture, making=making)

@@ -5,7 +5,8 @@
         '''Simulate a scenario with one scheme.'''
 
 The type of a parameter determines the accepted values: text, a number, a path, a value of an
-enumeration, a list of these, or a flag. The docstring is the help text. A signature is read only
+enumeration, a list of these, or a flag. If the type is a dataclass, its fields are the parameters,
+so that several commands can share them. The docstring is the help text. A signature is read only
 when its command is called, so that the list of all commands is printed quickly.
 """
 
@@ -16,7 +17,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
@@ -179,6 +180,8 @@ class _Command(click.Command):
             name, callback=function, help=inspect.getdoc(function), context_settings=_SETTINGS
         )
         self.removed = removed
+        self.groups: dict[str, type] = {}
+        """Parameters of the function that are dataclasses of arguments and options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments. For an option of an earlier version the error has the reason."""
@@ -192,7 +195,13 @@ class _Command(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:
             assert self.callback is not None
-            self.params = _parameters(self.callback)
+            hints = get_type_hints(self.callback, include_extras=True)
+            for name, parameter in inspect.signature(self.callback).parameters.items():
+                if is_dataclass(hints[name]):
+                    self.groups[name] = hints[name]
+                    self.params += _fields(hints[name])
+                else:
+                    self.params.append(_parameter(name, hints[name], parameter.default))
         return super().get_params(ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -200,6 +209,9 @@ class _Command(click.Command):
         for parameter in self.params:
             if isinstance(parameter, _Positional) and parameter.check is not None:
                 parameter.check(ctx.params[str(parameter.name)])
+        for name, group in self.groups.items():
+            given = {field.name: ctx.params.pop(field.name) for field in fields(group)}
+            ctx.params[name] = group(**given)
         return super().invoke(ctx)
 
 
@@ -209,11 +221,15 @@ class _Positional(click.Argument):
         self.check = check
 
 
-def _parameters(function: Callable[..., None]) -> list[click.Parameter]:
-    hints = get_type_hints(function, include_extras=True)
+def _fields(group: type) -> list[click.Parameter]:
+    """Return the parameters of a dataclass."""
+    hints = get_type_hints(group, include_extras=True)
+    needed = inspect.Parameter.empty
     return [
-        _parameter(name, hints[name], parameter.default)
-        for name, parameter in inspect.signature(function).parameters.items()
+        _parameter(
+            field.name, hints[field.name], needed if field.default is MISSING else field.default
+        )
+        for field in fields(group)
     ]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands.common import Json, say
+from backwater.commands.common import Json, print_json, say
 from backwater.commands.declare import App, Option
 from backwater.errors import RunError
 from backwater.wireshark import DISSECTOR
@@ -31,6 +30,8 @@ def dissector(
             path = Path(shutil.copy(DISSECTOR, out))
         except OSError as error:
             raise RunError(f"cannot write {out}: {error.strerror}") from error
-    print(json.dumps({"dissector": str(path)}) if as_json else path)
-    if out is not None and not as_json:
+    if as_json:
+        return print_json({"dissector": str(path)})
+    print(path)
+    if out is not None:
         say("Wireshark reads it with -X lua_script:PATH, or from its folder of Lua plugins.")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from backwater._base.units import bytes_text, time_text
-from backwater.commands.common import Json, say
+from backwater.commands.common import Json, print_json, say
 from backwater.commands.declare import App, Argument, Option
 from backwater.commands.kinds import Kind, expecting
 
@@ -60,7 +59,7 @@ def estimate(
     for warning in [*assumed, *found.summary["warnings"]]:
         say(f"warning: {warning}")
     if as_json:
-        print(json.dumps(found.summary, indent=2))
+        print_json(found.summary)
     else:
         print("\n".join(_lines(found)))
     if out is not None:

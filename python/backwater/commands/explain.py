@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,8 @@ from backwater._base.units import bytes_text, number_text, time_text
 from backwater.commands.common import (
     BAD_INPUT,
     Json,
+    columns,
+    print_json,
     say,
     with_account,
     with_accounts,
@@ -84,8 +85,7 @@ def explain(
     numbers = blame.pick(run, flow, worst, chosen, percentile)
     explained = blame.explain(run, numbers)
     if as_json:
-        print(json.dumps([one.data() for one in explained], indent=2))
-        return
+        return print_json([one.data() for one in explained])
     print("\n\n".join("\n".join(_lines(one)) for one in explained))
     print("\n".join(["", *_further(run, explained)]))
 
@@ -146,9 +146,7 @@ def _compare(runs: Mapping[str, RunFiles], percentile: float, as_json: bool) -> 
     from backwater.analysis.blame import slow, slow_by_class
 
     if as_json:
-        tables = {name: slow(run, percentile).to_dicts() for name, run in runs.items()}
-        print(json.dumps(tables, indent=2))
-        return
+        return print_json({name: slow(run, percentile).to_dicts() for name, run in runs.items()})
     print("\n".join(_slow_lines(slow_by_class(runs, percentile), percentile)))
     if counted := _counted(runs.values()):
         print("\n".join(["", *counted[:-1]]))
@@ -157,18 +155,19 @@ def _compare(runs: Mapping[str, RunFiles], percentile: float, as_json: bool) -> 
 def _slow_lines(classes: Slow, percentile: float) -> list[str]:
     from backwater.analysis.blame import GROUPS, LEAST
 
-    def line(label: str, cells: list[str]) -> str:
-        return f"{label:<24}" + "".join(f"{cell:>16}" for cell in cells)
-
-    lines = [f"Where the time of slow flows went (slowdown from p{percentile:g} on), on average:"]
+    first = f"Where the time of slow flows went (slowdown from p{percentile:g} on), on average:"
+    lines = [first]
     for size_class, found in classes.items():
         rows = found.values()
-        lines += ["", line(size_class, list(found))]
-        lines.append(line("  slowdown", [number_text(row["slowdown"]) for row in rows]))
-        lines.append(line("  FCT", [time_text(row["fct_ps"]) for row in rows]))
-        lines += [
-            line(f"    {group}", [time_text(row[group]) for row in rows])
-            for group in GROUPS
-            if any(row[group] >= LEAST * row["fct_ps"] for row in rows)
+        times = {"  FCT": "fct_ps", **{f"    {group}": group for group in GROUPS}}
+        cells = [
+            (size_class, *found),
+            ("  slowdown", *(number_text(row["slowdown"]) for row in rows)),
+            *(
+                (label, *(time_text(row[name]) for row in rows))
+                for label, name in times.items()
+                if any(row[name] >= LEAST * row["fct_ps"] for row in rows)
+            ),
         ]
+        lines += ["", *columns(cells)]
     return lines

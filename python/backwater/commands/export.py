@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands.common import Force, Json, say
+from backwater.commands.common import Force, Json, print_json, say
 from backwater.commands.declare import App, Argument, Option
 
 
@@ -32,11 +31,11 @@ def export_ns3(
     from backwater.results.files import RunFiles
 
     result = export(RunFiles(run), out, force)
-    for note in () if as_json else result.notes:
-        say(f"note: {note}")
     if as_json:
-        print(json.dumps({"files": [*map(str, result.files)], "notes": result.notes}))
-    for path in () if as_json else result.files:
+        return print_json({"files": [*map(str, result.files)], "notes": result.notes})
+    for note in result.notes:
+        say(f"note: {note}")
+    for path in result.files:
         say(f"wrote {path}")
 
 
@@ -55,6 +54,6 @@ def export_operations(
 
     count = export(RunFiles(run), out, force)
     if as_json:
-        print(json.dumps({"files": [str(out)], "operations": count}))
+        print_json({"files": [str(out)], "operations": count})
     else:
         say(f"wrote {out}: {count} operations")

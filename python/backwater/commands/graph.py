@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
-from backwater.commands.common import Json, Overrides, Profile, Scenario, Scheme, Seed, chosen
+from backwater.commands.common import Json, Profiled, print_json
 from backwater.commands.declare import App, Option
 
 _LISTED = 20
@@ -18,21 +17,16 @@ def register(app: App) -> None:
 
 
 def graph(
-    scenario: Scenario,
-    scheme: Scheme = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    profile: Profile = None,
+    given: Profiled,
     dot: Annotated[
         bool, Option("--dot", help="Print the whole graph in the language of Graphviz.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Show the backpressure graph of egress ports and its cycles (deadlock risk)."""
-    given = chosen(scenario, scheme, overrides, seed, profile)
-    found = given.backpressure(edges=dot or as_json)
+    found = given.load().backpressure(edges=dot or as_json)
     if as_json:
-        print(json.dumps(found, indent=2))
+        print_json(found)
     elif dot:
         print(graph_dot(found))
     else:

@@ -6,18 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from backwater.commands.common import (
-    FAILED,
-    GOOD,
-    Force,
-    Json,
-    Out,
-    Overrides,
-    Scenario,
-    Scheme,
-    Seed,
-    say,
-)
+from backwater.commands.common import FAILED, GOOD, Force, Given, Json, Out, print_json, say
 from backwater.commands.declare import App, BadParameter, Exit, Option
 from backwater.commands.interfaces import (
     REMOVED,
@@ -47,7 +36,7 @@ def _peer(text: str) -> tuple[str, bytes]:
 
 
 def host(
-    scenario: Scenario,
+    given: Given,
     node: Annotated[str, Option("--node", help="Which host of the scenario, such as host0.")],
     ports: Annotated[
         str,
@@ -86,9 +75,6 @@ def host(
             help="Address of another host until it is heard of; repeatable.",
         ),
     ] = None,
-    scheme: Scheme = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
     out: Out = None,
     as_json: Json = False,
     force: Force = False,
@@ -105,20 +91,20 @@ def host(
     need_linux("a host")
     interfaces = names_of(ports)
     peers = [_peer(text) for text in peer or []]
-    changed = list(overrides or [])
+    changed = list(given.overrides or [])
     if flows is not None:
         file = json.dumps(str(flows.absolute()), ensure_ascii=False)
         changed.append(f'traffic=[{{name="flows", pattern="list", file={file}}}]')
-    place = out if out is not None else Path("out") / f"{scenario.stem}-{node}"
+    place = out if out is not None else Path("out") / f"{given.scenario.stem}-{node}"
 
     def ready(name: str, peers: list[str]) -> None:
         say(f"{name} is at {leading(interfaces, peers)}; Ctrl-C stops it")
 
     answer, broken = _core.run_host(
-        str(scenario),
-        scheme,
+        str(given.scenario),
+        given.scheme,
         changed,
-        seed,
+        given.seed,
         node,
         interfaces,
         peers,
@@ -131,7 +117,7 @@ def host(
     )
     last = json.loads(answer)
     if as_json:
-        print(json.dumps(last, indent=2))
+        print_json(last)
     else:
         _show(last)
         print(f"results: {place}")

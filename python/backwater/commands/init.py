@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from backwater.commands.common import Json, print_problems, say
+from backwater.commands.common import Json, print_json, print_problems, say
 from backwater.commands.declare import App, Argument, Option
 from backwater.errors import ScenarioError
 
@@ -42,54 +42,61 @@ QUESTIONS = {
 """The questions, in this order."""
 
 
-def init(
-    scenario: Annotated[Path, Argument(help="The scenario to write, a TOML file.")],
+@dataclass
+class Values:
+    """The values of the scenario that the user gives."""
+
     hosts: Annotated[
         int | None, Option("--hosts", min=2, max=100_000, help=QUESTIONS["hosts"] + ".")
-    ] = None,
+    ] = None
     leaves: Annotated[
         int | None, Option("--leaves", min=1, max=10_000, help=QUESTIONS["leaves"] + ".")
-    ] = None,
+    ] = None
     spines: Annotated[
         int | None, Option("--spines", min=1, max=10_000, help=QUESTIONS["spines"] + ".")
-    ] = None,
-    rate: Annotated[
-        str | None, Option("--rate", metavar="RATE", help=QUESTIONS["rate"] + ".")
-    ] = None,
+    ] = None
+    rate: Annotated[str | None, Option("--rate", metavar="RATE", help=QUESTIONS["rate"] + ".")] = (
+        None
+    )
     uplink: Annotated[
         str | None, Option("--uplink", metavar="RATE", help=QUESTIONS["uplink"] + ".")
-    ] = None,
+    ] = None
     delay: Annotated[
         str | None, Option("--delay", metavar="TIME", help="Propagation of a link, one way.")
-    ] = None,
+    ] = None
     buffer: Annotated[
         str | None, Option("--buffer", metavar="SIZE", help=QUESTIONS["buffer"] + ".")
-    ] = None,
+    ] = None
     sizes: Annotated[
         str | None, Option("--sizes", metavar="NAME", help=QUESTIONS["sizes"] + ".")
-    ] = None,
+    ] = None
     load: Annotated[
         str | None, Option("--load", metavar="FRACTION", help=QUESTIONS["load"] + ".")
-    ] = None,
-    incast: Annotated[int | None, Option("--incast", min=0, help=QUESTIONS["incast"] + ".")] = None,
+    ] = None
+    incast: Annotated[int | None, Option("--incast", min=0, help=QUESTIONS["incast"] + ".")] = None
     duration: Annotated[
         str | None, Option("--duration", metavar="TIME", help="For how long flows start.")
-    ] = None,
+    ] = None
     schemes: Annotated[
         str | None, Option("--schemes", metavar="A,B,…", help=QUESTIONS["schemes"] + ".")
-    ] = None,
+    ] = None
     mtu: Annotated[
         str | None,
         Option("--mtu", metavar="SIZE", help="Payload of a full packet, such as 4096B."),
-    ] = None,
+    ] = None
     response: Annotated[
         str | None,
         Option("--response", metavar="TIME", help="Time until a device obeys a PAUSE."),
-    ] = None,
+    ] = None
     rails: Annotated[
         int | None,
         Option("--rails", min=2, max=64, help="GPUs per server of a rail-optimised fabric."),
-    ] = None,
+    ] = None
+
+
+def init(
+    scenario: Annotated[Path, Argument(help="The scenario to write, a TOML file.")],
+    values: Values,
     yes: Annotated[
         bool, Option("--yes", help="Ask nothing: what is not given has its default.")
     ] = False,
@@ -105,24 +112,7 @@ def init(
 
     if scenario.exists() and not force:
         raise ScenarioError(f"error: {scenario}: is there already; --force writes over it")
-    options = {
-        "hosts": hosts,
-        "leaves": leaves,
-        "spines": spines,
-        "rate": rate,
-        "uplink": uplink,
-        "delay": delay,
-        "buffer": buffer,
-        "sizes": sizes,
-        "load": load,
-        "incast": incast,
-        "duration": duration,
-        "schemes": schemes,
-        "mtu": mtu,
-        "response": response,
-        "rails": rails,
-    }
-    given: dict[str, object] = {k: value for k, value in options.items() if value is not None}
+    given = {name: value for name, value in vars(values).items() if value is not None}
     answers = draft.checked(draft.changed(draft.Answers(), **given))
     if not yes and sys.stdin.isatty():
         answers = _ask(answers, given)
@@ -130,8 +120,7 @@ def init(
     problems = Scenario(scenario).check()
     if as_json:
         about = {"scenario": str(scenario), "schemes": answers.names, "problems": problems}
-        print(json.dumps(about, indent=2, ensure_ascii=False))
-        return
+        return print_json(about)
     print_problems(problems)
     name = shlex.quote(str(scenario))
     print(f"wrote {scenario}; next:")

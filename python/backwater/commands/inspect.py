@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
-from backwater.commands.common import Json, Overrides, Profile, Scenario, Scheme, Seed, chosen
+from backwater.commands.common import Json, Profiled, print_json
 from backwater.commands.declare import App, Option
 from backwater.commands.graph import graph_dot, graph_lines
 from backwater.commands.links import link_lines
@@ -25,7 +24,7 @@ def register(app: App) -> None:
 
 
 def inspect(
-    scenario: Scenario,
+    given: Profiled,
     links: Annotated[
         bool,
         Option("--links", help="When links fail, which hosts that disconnects, deadlock risk."),
@@ -45,40 +44,36 @@ def inspect(
     resolved: Annotated[
         bool, Option("--resolved", help="Every value of the scenario, defaults included.")
     ] = False,
-    scheme: Scheme = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    profile: Profile = None,
     as_json: Json = False,
 ) -> None:
     """Show links, switch state, backpressure graph or thresholds of a scenario, without a run.
 
     Without an option it shows the thresholds.
     """
-    given = chosen(scenario, scheme, overrides, seed, profile)
+    scenario = given.load()
     if dot:
-        print(graph_dot(given.backpressure(edges=True)))
+        print(graph_dot(scenario.backpressure(edges=True)))
         return
     thresholds = thresholds or not (links or resources or graph or resolved)
     found: dict[str, Any] = {}
     if thresholds:
-        found["thresholds"] = given.thresholds()
+        found["thresholds"] = scenario.thresholds()
     if links:
-        found["links"] = given.links()
+        found["links"] = scenario.links()
     if graph:
-        found["graph"] = given.backpressure(edges=as_json)
+        found["graph"] = scenario.backpressure(edges=as_json)
     if resources:
-        found["resources"] = given.resources()
+        found["resources"] = scenario.resources()
     if resolved:
-        found["resolved"] = given.resolved
+        found["resolved"] = scenario.resolved
     if as_json:
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
         return
     for number, (name, part) in enumerate(found.items()):
         if len(found) > 1:
             print(("\n" if number else "") + f"# {name}")
         if name == "thresholds":
-            print_thresholds(given)
+            print_thresholds(scenario)
         elif name == "resources":
             print_resources(part, has_packet_size=False)
         elif name == "resolved":

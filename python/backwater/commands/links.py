@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from backwater._base.units import time_text
-from backwater.commands.common import Json, Overrides, Profile, Scenario, Scheme, Seed, chosen
+from backwater.commands.common import Json, Profiled, print_json
 from backwater.commands.declare import App
 
 _LISTED = 20
@@ -18,20 +17,13 @@ def register(app: App) -> None:
     app.add(links, hidden=True)
 
 
-def links(
-    scenario: Scenario,
-    scheme: Scheme = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    profile: Profile = None,
-    as_json: Json = False,
-) -> None:
+def links(given: Profiled, as_json: Json = False) -> None:
     """Show when links fail, which hosts that cuts off, and where ports can deadlock."""
-    epochs = chosen(scenario, scheme, overrides, seed, profile).links()
+    epochs = given.load().links()
     if as_json:
-        print(json.dumps(epochs, indent=2))
-        return
-    print("\n".join(link_lines(epochs)))
+        print_json(epochs)
+    else:
+        print("\n".join(link_lines(epochs)))
 
 
 def link_lines(epochs: list[dict[str, Any]]) -> list[str]:

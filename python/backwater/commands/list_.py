@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from typing import Annotated, Any
 
 from backwater._base.units import bytes_text
-from backwater.commands.common import Json
+from backwater.commands.common import Json, columns, print_json
 from backwater.commands.declare import App, Argument
 
 
@@ -33,12 +32,8 @@ def list_(
 
     entries = catalogue(what.value)
     if as_json:
-        print(json.dumps(entries, indent=2, ensure_ascii=False))
-        return
-    lines = [(entry["name"], _described(entry)) for entry in entries]
-    width = max((len(name) for name, _ in lines), default=0)
-    for name, words in lines:
-        print(f"{name:<{width}}  {words}".rstrip())
+        return print_json(entries)
+    print("\n".join(columns([(entry["name"], _described(entry)) for entry in entries], "<")))
 
 
 def _described(entry: dict[str, Any]) -> str:

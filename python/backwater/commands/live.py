@@ -10,14 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from backwater.commands.common import (
     Capture,
     Force,
+    Given,
     Json,
     Out,
-    Overrides,
-    Scenario,
-    Scheme,
-    Seed,
-    captured,
-    chosen,
     listed,
     refuse_schemes,
     warn,
@@ -39,20 +34,17 @@ def register(app: App) -> None:
 
 
 def live(
-    scenario: Scenario,
+    given: Given,
     lockstep: Annotated[
         bool,
         Option("--lockstep", hidden=True, help="No effect: every run is in lockstep."),
     ] = False,
-    scheme: Scheme = None,
     schemes: Annotated[
         str | None,
         Option(
             "--schemes", metavar="A,B,…", help="Presets to run one after the other, with a report."
         ),
     ] = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
     out: Out = None,
     check: Annotated[
         bool, Option("--check", help="Run the simulator, too, and compare the digests.")
@@ -66,18 +58,18 @@ def live(
     The nodes run the state machines of the simulator and share no data but the frames that they
     exchange through the kernel. docs/live.md describes what such a run can and cannot show.
     """
-    if scheme is not None and schemes is not None:
+    if given.scheme is not None and schemes is not None:
         raise BadParameter("give --scheme or --schemes, not both", param_hint="--schemes")
     names = [] if schemes is None else listed(schemes, "--schemes")
     _enter()
     from backwater.running.single import Lockstep
 
-    given = chosen(scenario, scheme, captured(capture, overrides), seed)
-    refuse_schemes(given, names)
-    warned = warn(given, [*names] or [scheme])
+    scenario = given.load(capture)
+    refuse_schemes(scenario, names)
+    warned = warn(scenario, [*names] or [given.scheme])
     how = Lockstep(compare=check)
     result, stopped = watch(
-        scenario.stem, lambda listener: _run(given, names, out, force, how, listener)
+        given.scenario.stem, lambda listener: _run(scenario, names, out, force, how, listener)
     )
     statistics = _statistics(result)
     lines = [f"{name}: {_frames(one)}; {_verdict(one)}" for name, one in statistics.items()]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from backwater.commands.common import FAILED, GOOD, STOPPED, say, shown
+from backwater.commands.common import FAILED, GOOD, STOPPED, print_json, say, shown
 from backwater.commands.declare import Exit
 from backwater.errors import Interrupted
 
@@ -44,7 +43,7 @@ def end(
     from backwater.results import REPORT
 
     if summary is not None:
-        print(json.dumps(summary, indent=2, ensure_ascii=False))
+        print_json(summary)
     else:
         print_results(result)
         for line in details:

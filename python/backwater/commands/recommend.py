@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from backwater._base.units import bytes_text
-from backwater.commands.common import (
-    Jobs,
-    Json,
-    Out,
-    Overrides,
-    Scenario,
-    Scheme,
-    Seed,
-    chosen,
-    say,
-)
+from backwater.commands.common import Given, Jobs, Json, Out, print_json, say
 from backwater.commands.declare import App, Option
 from backwater.commands.quantities import in_units
 
@@ -40,10 +29,7 @@ def register(app: App) -> None:
 
 
 def recommend(
-    scenario: Scenario,
-    scheme: Scheme = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
+    given: Given,
     response: Annotated[
         float | None,
         Option(
@@ -75,15 +61,15 @@ def recommend(
     from backwater.running.search import Simulations, scaled, search
     from backwater.scenario import recommend as rules
 
-    given = chosen(scenario, scheme, overrides, seed)
-    facts = given.thresholds()
+    scenario = given.load()
+    facts = scenario.thresholds()
     by_rule, reasons = rules.recommend(facts, None if response is None else int(response))
     if not as_json:
         _print_rules(reasons)
-    first = int(given.values["seed"])
-    store = (out or Path("out") / f"recommend-{scenario.stem}") / "store"
+    first = int(scenario.values["seed"])
+    store = (out or Path("out") / f"recommend-{given.scenario.stem}") / "store"
     numbers = range(first, first + seeds)
-    runs_of = Simulations(given, by_rule, numbers, store, column(minimize), jobs)
+    runs_of = Simulations(scenario, by_rule, numbers, store, column(minimize), jobs)
     found = search(3, runs_of.means, runs) if runs else {}
     best = min(found, key=lambda point: (found[point], point != RULES), default=RULES)
     better = best != RULES and runs_of.decided(best, RULES)
@@ -104,8 +90,7 @@ def recommend(
         ],
     }
     if as_json:
-        print(json.dumps(about, indent=2, ensure_ascii=False))
-        return
+        return print_json(about)
     if found:
         _print_search(runs_of, found, best, better)
     print("\nRecommended:" if found else "\nRecommended (not simulated):")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands.common import Json, Maximize, Minimize, SubjectTo
+from backwater.commands.common import Json, Ranked, print_json
 from backwater.commands.declare import App, Argument, BadParameter, Option
 from backwater.commands.kinds import Kind, kind_of
 
@@ -26,9 +25,7 @@ def report(
         list[Path],
         Argument(metavar="DIR…", help="Of a run, a comparison or a sweep, or above several."),
     ],
-    minimize: Minimize = None,
-    maximize: Maximize = None,
-    subject_to: SubjectTo = None,
+    ranked: Ranked,
     out: Annotated[
         Path | None,
         Option("-o", "--out", metavar="FILE", help="The page.", show_default="DIR/report.html"),
@@ -48,7 +45,7 @@ def report(
     if len(directories) == 1 and kind_of(directories[0]) is Kind.DIRECTORY:
         path = write_index(directories[0])
     else:
-        bounds = subject_to or []
-        results = load(*directories)
-        path = results.report(out, minimize=minimize, maximize=maximize, subject_to=bounds)
-    print(json.dumps({"report": str(path)}) if as_json else path)
+        path = load(*directories).report(out, **ranked.options())
+    if as_json:
+        return print_json({"report": str(path)})
+    print(path)

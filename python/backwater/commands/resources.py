@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 from backwater._base.units import bytes_text, time_text
-from backwater.commands.common import Json, Overrides, Profile, Scenario, Scheme, Seed, chosen
+from backwater.commands.common import Json, Profiled, columns, print_json
 from backwater.commands.declare import App, Option
 
 
@@ -16,11 +15,7 @@ def register(app: App) -> None:
 
 
 def resources(
-    scenario: Scenario,
-    scheme: Scheme = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    profile: Profile = None,
+    given: Profiled,
     packet_bytes: Annotated[
         float | None,
         Option(
@@ -44,10 +39,9 @@ def resources(
     as_json: Json = False,
 ) -> None:
     """Show what BFC, Floodgate, SPFC and HPCC need in the switches: counters, registers, bits."""
-    given = chosen(scenario, scheme, overrides, seed, profile)
-    cost = given.resources(packet_bytes=packet_bytes, destinations=destinations)
+    cost = given.load().resources(packet_bytes=packet_bytes, destinations=destinations)
     if as_json:
-        print(json.dumps(cost, indent=2))
+        print_json(cost)
     else:
         print_resources(cost, packet_bytes is not None)
 
@@ -76,8 +70,8 @@ _NAMES = {"bfc": "BFC", "floodgate": "Floodgate", "spfc": "SPFC", "hpcc": "HPCC"
 # BFC-54, FG-64, SPFC-45, HPCC-40: state of a switch as counters, registers and bits
 def _system_lines(systems: dict[str, Any]) -> list[str]:
     """Describe the state of each system, averaged over the ports of each kind of switch."""
-    widths = (10, 16, 16, 6, 11, 11, 13)
-    rows, problems = [["system", "scheme", "switch", "ports", "counters", "registers", "bits"]], []
+    head = ["system", "scheme", "switch", "ports", "counters", "registers", "bits", "of the switch"]
+    rows, problems = [head], []
     for system, found in systems.items():
         scheme = found["scheme"] or "of the scenario"
         if "problem" in found:
@@ -89,15 +83,7 @@ def _system_lines(systems: dict[str, Any]) -> list[str]:
             row = [_NAMES[system], scheme, f"{one['name']}{alike}", str(one["ports"])]
             amounts = [f"{amount:,.0f}" for amount in each]
             rows.append([*row, *amounts, bytes_text(one["bits"] / 8)])
-    rows[0].append("of the switch")
-    texts, numbers = 3, len(widths)
-    lines = [
-        "  ".join(
-            text.ljust(widths[at]) if at < texts else text.rjust(widths[min(at, numbers - 1)])
-            for at, text in enumerate(row)
-        ).rstrip()
-        for row in rows
-    ]
+    lines = columns(rows, "<<<>")
     notes = ["Counters, registers and bits are means per port."]
     if nic := systems["hpcc"].get("nic"):
         flow_bits = nic["sender_bits"] + nic["scheduler_bits"]

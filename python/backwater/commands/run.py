@@ -6,20 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from backwater.commands.common import (
     Capture,
-    Force,
-    Jobs,
-    Json,
-    Out,
-    Overrides,
-    Profile,
-    Scenario,
-    Scheme,
+    Making,
+    Profiled,
     Schemes,
-    Seed,
     Seeds,
-    Threads,
-    captured,
-    chosen,
     listed,
     refuse_schemes,
     seeds_of,
@@ -42,50 +32,44 @@ def register(app: App) -> None:
 
 
 def run(
-    scenario: Scenario,
-    scheme: Scheme = None,
+    given: Profiled,
+    *,
     schemes: Schemes = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
     seeds: Seeds = None,
-    out: Out = None,
-    jobs: Jobs = None,
-    as_json: Json = False,
-    force: Force = False,
-    profile: Profile = None,
-    threads: Threads = 1,
     capture: Capture = None,
+    making: Making,
 ) -> None:
     """Simulate a scenario, with one scheme or with several, and with one seed or several."""
     from backwater.running.run import run as simulate
 
-    if scheme is not None and schemes is not None:
+    if given.scheme is not None and schemes is not None:
         raise BadParameter("--scheme names one preset, --schemes several; give one of them")
-    if seed is not None and seeds is not None:
+    if given.seed is not None and seeds is not None:
         raise BadParameter("--seed names one seed, --seeds several; give one of them")
     many = schemes is not None or seeds is not None
-    if jobs is not None and not many:
+    if making.jobs is not None and not many:
         raise BadParameter("--jobs is for several runs: give --schemes or --seeds")
     names = None if schemes is None else listed(schemes, "--schemes")
     numbers = None if seeds is None else seeds_of(seeds)
-    given = chosen(scenario, scheme, captured(capture, overrides), seed, profile)
-    refuse_schemes(given, names or [])
-    printed = warn(given, names or [scheme])
-    options: dict[str, Any] = {"jobs": jobs} if many else {}
+    scenario = given.load(capture)
+    refuse_schemes(scenario, names or [])
+    printed = warn(scenario, names or [given.scheme])
+    options: dict[str, Any] = {"jobs": making.jobs} if many else {}
     result, stopped = watch(
-        scenario.stem,
+        given.scenario.stem,
         lambda listener: simulate(
-            given,
+            scenario,
             schemes=names,
             seeds=numbers,
-            out=out,
-            force=force,
+            out=making.out,
+            force=making.force,
             listener=listener,
-            threads=threads,
+            threads=making.threads,
             **options,
         ),
     )
-    end(result, stopped, summary=_summary(result, many) if as_json else None, printed=printed)
+    summary = _summary(result, many) if making.as_json else None
+    end(result, stopped, summary=summary, printed=printed)
 
 
 def _summary(result: Results, many: bool) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from backwater.commands.common import print_json
 from backwater.commands.declare import App
 
 
@@ -16,4 +15,4 @@ def schema() -> None:
     """Print the JSON Schema of a scenario, for editors."""
     from backwater.scenario import schema as described
 
-    print(json.dumps(described(), indent=2, ensure_ascii=False))
+    print_json(described())

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
-from backwater.commands.common import Json, Maximize, Minimize, SubjectTo, listed
+from backwater.commands.common import Json, Ranked, listed, print_json
 from backwater.commands.declare import App, Argument, Option
 from backwater.commands.outcome import MOST
 
@@ -25,9 +24,7 @@ def show(
     directories: Annotated[
         list[Path], Argument(metavar="DIR…", help="Of a run, a comparison or a sweep, or several.")
     ],
-    minimize: Minimize = None,
-    maximize: Maximize = None,
-    subject_to: SubjectTo = None,
+    ranked: Ranked,
     columns: Annotated[
         str | None,
         Option("--columns", metavar="A,B,…", help="Print only these, such as counters.timeouts."),
@@ -46,11 +43,9 @@ def show(
     if as_json:
         summaries = {name: run.summary for name, run in found.labelled().items()} if alone else None
         rows = summaries if alone else found.runs.to_dicts()
-        print(json.dumps(rows, indent=2, ensure_ascii=False, default=str))
-        return
+        return print_json(rows)
     if columns is not None:
-        print_columns(found, listed(columns, "--columns"))
-        return
-    print_results(found, minimize, maximize, subject_to or [])
+        return print_columns(found, listed(columns, "--columns"))
+    print_results(found, **ranked.options())
     if alone:
         print_audit(found.labelled())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from backwater._base.units import duration_text
-from backwater.commands.common import FAILED, GOOD, STOPPED, Force, Json, Out, Threads, say, shown
+from backwater.commands.common import FAILED, GOOD, STOPPED, Making, print_json, say, shown
 from backwater.commands.declare import App, Argument, BadParameter, Exit, Option
 from backwater.commands.kinds import Kind, expecting
 from backwater.commands.quantities import seconds, size_bytes
@@ -31,11 +31,7 @@ def sweep(
         Path,
         Argument(metavar="SWEEP", help="Sweep, a TOML file.", check=expecting(Kind.SWEEP)),
     ],
-    out: Out = None,
-    jobs: Annotated[
-        int | None,
-        Option("--jobs", min=1, help="Runs at a time.", show_default="processors / threads"),
-    ] = None,
+    making: Making,
     scheduler: Annotated[
         str | None,
         Option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster."),
@@ -60,26 +56,23 @@ def sweep(
         bool, Option("--retry-failed", help="Try again what failed before.")
     ] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Only print what would be run.")] = False,
-    as_json: Json = False,
-    force: Force = False,
-    threads: Threads = 1,
 ) -> None:
     """Make all runs of a sweep over keys, schemes and seeds, each once, and report."""
     from backwater.running import run as running
 
-    if jobs is not None and scheduler is not None:
+    if making.jobs is not None and scheduler is not None:
         raise BadParameter("--jobs is for this machine, and --scheduler for a cluster")
     options: dict[str, Any] = {
-        "out": out,
+        "out": making.out,
         "store": store,
-        "jobs": jobs,
-        "threads": threads,
+        "jobs": making.jobs,
+        "threads": making.threads,
         "timeout_s": timeout,
         "memory_bytes": memory,
         "retry_failed": retry_failed,
     }
     if dry_run:
-        _print_plan(running.plan(sweep, **options), as_json)
+        _print_plan(running.plan(sweep, **options), making.as_json)
         return
     from backwater.running.progress import display
 
@@ -88,7 +81,7 @@ def sweep(
         with display(sweep.stem) as listener:
             results = running.sweep(
                 sweep,
-                force=force,
+                force=making.force,
                 listener=listener,
                 scheduler=scheduler,
                 notify=lambda notice: say(f"warning: {notice}"),
@@ -99,7 +92,7 @@ def sweep(
     except KeyboardInterrupt:
         say("Interrupted before the first run.")
         raise Exit(STOPPED) from None
-    _print_end(results, as_json)
+    _print_end(results, making.as_json)
     if stopped:
         say("Interrupted. Finished runs are kept; the same command goes on from there.")
         raise Exit(STOPPED)
@@ -108,17 +101,7 @@ def sweep(
 
 def _print_plan(plan: Plan, as_json: bool) -> None:
     if as_json:
-        about = {
-            "runs": plan.runs,
-            "cached": plan.cached,
-            "failed": plan.failed,
-            "todo": plan.todo,
-            "skipped": plan.skipped,
-            "seconds": plan.seconds,
-            "basis": plan.basis,
-            "commands": plan.commands,
-        }
-        print(json.dumps(about, indent=2, ensure_ascii=False))
+        print_json(asdict(plan) | {"todo": plan.todo})
         return
     print(f"runs             {plan.runs:,}")
     print(f"  cached         {plan.cached:,}")
@@ -152,7 +135,7 @@ def _print_end(results: Results, as_json: bool) -> None:
             key: {"kind": f.kind, "message": f.message, "seed": f.seed, "command": f.command}
             for key, f in results.failed.items()
         }
-        print(json.dumps({**counts, "failures": failures}, indent=2, ensure_ascii=False))
+        print_json({**counts, "failures": failures})
     else:
         print_results(results)
         print(", ".join(f"{n:,} {word}" for word, n in counts.items() if n or word == "finished"))

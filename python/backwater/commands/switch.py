@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from backwater.commands.common import Json, Overrides, Scenario, Scheme, Seed, say
+from backwater.commands.common import Given, Json, print_json, say
 from backwater.commands.declare import App, BadParameter, Option
 from backwater.commands.interfaces import (
     REMOVED,
@@ -51,7 +51,7 @@ def _station(text: str) -> tuple[bytes, str]:
 
 
 def switch(
-    scenario: Scenario,
+    given: Given,
     ports: Annotated[
         str,
         Option(
@@ -63,9 +63,6 @@ def switch(
     node: Annotated[
         str | None, Option("--node", help="Which switch of the scenario; not needed for one.")
     ] = None,
-    scheme: Scheme = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
     lossless: Annotated[
         str | None,
         Option(
@@ -109,8 +106,8 @@ def switch(
 
     need_linux("a switch")
     interfaces = names_of(ports)
-    given = [_station(text) for text in station or []]
-    for _, interface in given:
+    stations = [_station(text) for text in station or []]
+    for _, interface in stations:
         if interface not in interfaces:
             raise BadParameter(f"{interface} is not among --ports", param_hint="--station")
     of_priorities = _numbers(classes, "--classes")
@@ -124,15 +121,15 @@ def switch(
 
     last = json.loads(
         _core.run_switch(
-            str(scenario),
-            scheme,
-            overrides or [],
-            seed,
+            str(given.scenario),
+            given.scheme,
+            given.overrides or [],
+            given.seed,
             node,
             interfaces,
             of_priorities,
             paused,
-            [(address, interfaces.index(interface)) for address, interface in given],
+            [(address, interfaces.index(interface)) for address, interface in stations],
             mtu,
             metrics,
             ready,
@@ -140,7 +137,7 @@ def switch(
         )
     )
     if as_json:
-        print(json.dumps(last, indent=2))
+        print_json(last)
     else:
         _show(last)
 

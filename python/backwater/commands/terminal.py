@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 
+from backwater.commands.common import columns
 from backwater.results.columns import one_seed, rows_of, text, without_flows
 from backwater.results.files import RunFiles
 from backwater.results.ranking import Ranking, rank, sentence
@@ -54,56 +55,41 @@ def _print_ranking(results: Results, ranking: Ranking) -> None:
         mean = f"{one.estimate / scale:.4g}"
         cells = [str(place), *map(str, row.values), row.scheme, mean, between, str(one.count)]
         lines.append([*cells, f"breaks {', '.join(row.broken)}"] if row.broken else cells)
-    _print_lines(lines)
+    print("\n".join(columns(lines, ">")))
     if len(ranking.rows) > TOP:
         print(f"… and {len(ranking.rows) - TOP:,} more")
 
 
 def print_columns(results: Results, names: Sequence[str]) -> None:
     """Print a row per run with these columns."""
-    columns = [results.column(name) for name in names]
-    lines = [[*results.keys, "scheme", "seed", *(column.heading for column in columns)]]
+    chosen = [results.column(name) for name in names]
+    lines = [[*results.keys, "scheme", "seed", *(column.heading for column in chosen)]]
     for point in results.points:
         row = results.rows.get(point.key, {})
-        values = [row.get(column.name, column.absent if row else None) for column in columns]
+        values = [row.get(column.name, column.absent if row else None) for column in chosen]
         cells = [
             "–" if value is None else value if isinstance(value, str) else f"{value / scale:,.6g}"
-            for value, scale in zip(values, (column.shown[1] for column in columns), strict=True)
+            for value, scale in zip(values, (column.shown[1] for column in chosen), strict=True)
         ]
         lines.append([*map(str, point.values), point.scheme, str(point.seed), *cells])
-    _print_lines(lines)
-
-
-def _print_lines(lines: Sequence[Sequence[str]]) -> None:
-    """Print cells in columns that are aligned right. A line may have one more cell than the first.
-
-    That cell is not aligned.
-    """
-    widths = [max(len(line[i]) for line in lines if i < len(line)) for i in range(len(lines[0]))]
-    for line in lines:
-        print(
-            "  ".join(f"{cell:>{width}}" for cell, width in zip(line, [*widths, 0], strict=False))
-        )
+    print("\n".join(columns(lines, ">")))
 
 
 def print_table(runs: Mapping[str, RunFiles]) -> None:
     """Print the table of results on standard output. Texts are never shortened."""
     summaries = {name: run.summary for name, run in runs.items()}
-    lines: list[list[_Cell]] = [[("", ""), *((name, _BOLD) for name in runs)]]
+    lines, styles = [["", *runs]], [_BOLD]
     for group, rows in groupby(rows_of(summaries.values()), key=lambda row: row.group):
-        lines.append([(group, _CYAN)])
-        for row in rows:
-            if row.name == "digest":
-                continue
-            cells = [(text(row, summary), "") for summary in summaries.values()]
-            lines.append([(f"  {row.label}", ""), *cells])
-    widths = [
-        max(len(line[column][0]) for line in lines if column < len(line))
-        for column in range(len(runs) + 1)
-    ]
+        cells = [
+            [f"  {row.label}", *(text(row, summary) for summary in summaries.values())]
+            for row in rows
+            if row.name != "digest"
+        ]
+        lines += [[group], *cells]
+        styles += [_CYAN, *("" for _ in cells)]
     styled = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    for line in lines:
-        print("  ".join(_padded(line, widths, styled)).rstrip())
+    for line, style in zip(columns(lines), styles, strict=True):
+        print(f"{style}{line}\x1b[0m" if styled and style else line)
     for note in (one_seed(summaries.values()), without_flows(summaries.values())):
         if note:
             print(note)
@@ -111,18 +97,7 @@ def print_table(runs: Mapping[str, RunFiles]) -> None:
         print(f"digest {run.digest}  {name}")
 
 
-_Cell = tuple[str, str]
-"""A text, and the code of its style if it has one."""
-
 _BOLD, _CYAN = "\x1b[1m", "\x1b[36m"
-
-
-def _padded(line: list[_Cell], widths: list[int], styled: bool) -> Iterator[str]:
-    """Pad cells to their widths. The first column is aligned left, the others right."""
-    for column, ((words, style), width) in enumerate(zip(line, widths, strict=False)):
-        space = " " * (width - len(words))
-        shown = f"{style}{words}\x1b[0m" if styled and style else words
-        yield space + shown if column else shown + space
 
 
 def print_audit(runs: Mapping[str, RunFiles], printed: Collection[str] = ()) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 from backwater._base.units import time_text
-from backwater.commands.common import Json, one_run, say
-from backwater.commands.declare import App, Argument, BadParameter, Option
+from backwater.commands.common import Json, Run, one_run, print_json, say
+from backwater.commands.declare import App, Option
+from backwater.commands.quantities import in_units
 
 
 def register(app: App) -> None:
@@ -17,16 +17,11 @@ def register(app: App) -> None:
 
 
 def _time(text: str) -> int:
-    from backwater._base import quantity
-
-    given = quantity.parse(text)
-    if given is None or given.kind != "time" or given.value < 0:
-        raise BadParameter(f"`{text}` is no time; write one such as 2.5ms")
-    return round(given.value)
+    return round(in_units("time", "", "2.5ms", least=-1)(text))
 
 
 def timeline(
-    path: Annotated[Path, Argument(metavar="RUN", help="Directory of a run.")],
+    path: Run,
     out: Annotated[
         Path | None,
         Option(
@@ -39,11 +34,21 @@ def timeline(
     ] = None,
     start: Annotated[
         int | None,
-        Option("--from", metavar="TIME", help="Leave out what begins before.", parser=_time),
+        Option(
+            "--from",
+            metavar="TIME",
+            help="Leave out what begins before.",
+            parser=_time,
+        ),
     ] = None,
     end: Annotated[
         int | None,
-        Option("--to", metavar="TIME", help="Leave out what begins later.", parser=_time),
+        Option(
+            "--to",
+            metavar="TIME",
+            help="Leave out what begins later.",
+            parser=_time,
+        ),
     ] = None,
     limit: Annotated[int, Option("--limit", min=1, metavar="N", help="Most events.")] = 500_000,
     as_json: Json = False,
@@ -64,5 +69,6 @@ def timeline(
     say(
         f"{written.events:,} events; open the file in https://ui.perfetto.dev, which keeps it local"
     )
-    about = {"trace": str(out), "events": written.events, "cut_ps": written.cut_ps}
-    print(json.dumps(about) if as_json else out)
+    if as_json:
+        return print_json({"trace": str(out), "events": written.events, "cut_ps": written.cut_ps})
+    print(out)
