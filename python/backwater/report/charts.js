@@ -1,4 +1,4 @@
-// Draws the figures of a page with BokehJS, from what page/charts.py describes.
+// Draws the figures of a page with BokehJS, as plots/charts.py describes them.
 "use strict";
 
 const Backwater = { schemes: {}, hidden: new Set(), redraws: [] };

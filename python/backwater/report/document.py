@@ -1,4 +1,4 @@
-"""Builds a page: one HTML file with its styles, scripts and data."""
+"""Builds a page from a template in ``pages``: one HTML file with its styles, scripts and data."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
 from backwater.errors import RunError
 from backwater.plots.charts import Chart
 from backwater.plots.curves import styles
-from backwater.report.charts import legend
 
 SCRIPTS = ("charts.js", "network.js", "page.js")
 """Our own scripts, in the order in which they run."""
@@ -22,19 +24,23 @@ SCRIPTS = ("charts.js", "network.js", "page.js")
 BOKEH = ("bokeh.min.js", "bokeh-api.min.js")
 """Files of BokehJS that draw the figures, from the package ``bokeh`` of PyPI with its licence."""
 
+LONG = 12
+"""A table with more rows can be filtered by text."""
+
 
 def document(
+    template: str,
     title: str,
-    sections: Sequence[str],
-    schemes: Sequence[str],
-    charts: Sequence[Chart],
+    schemes: Sequence[str] = (),
+    charts: Sequence[Chart] = (),
     network: Mapping[str, Any] | None = None,
+    **context: Any,
 ) -> str:
     """Return a page as HTML.
 
-    ``network`` is the result of :mod:`backwater.report.network`.
+    ``network`` is the result of :mod:`backwater.report.network`. ``context`` has further values for
+    the template.
     """
-    body = "\n".join(section for section in sections if section)
     look = styles(schemes)
     data = {
         "schemes": {n: {"colour": look[n].colour, "dash": look[n].dash} for n in schemes},
@@ -42,65 +48,53 @@ def document(
         "network": network,
     }
     library = _bokeh() if data["charts"] or network else ()
-    texts = (*library, *map(asset, SCRIPTS))
-    scripts = "\n".join(f"<script>{text}</script>" for text in texts)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<link rel="icon" href="data:,">\n'
-        f"<title>{html.escape(title)} · Backwater</title>\n<style>{asset('page.css')}</style>\n"
-        '</head>\n<body>\n<nav aria-label="Page">'
-        f'{legend(schemes)}<button type="button" id="theme">Dark</button></nav>\n'
-        f"<main>\n{body}\n</main>\n<noscript><p>The figures need JavaScript; the tables below "
-        "them have their values.</p></noscript>\n"
-        f'<script type="application/json" id="data">{_json(data)}</script>\n'
-        f"{scripts}\n</body>\n</html>\n"
-    )
+    context |= {"title": title, "schemes": schemes, "look": look, "charts": charts}
+    context |= {"network": network, "data": Markup(_json(data))}
+    return filled(template, scripts=[*map(Markup, library), *map(_asset, SCRIPTS)], **context)
 
 
-def with_code(text: str) -> str:
+def filled(template: str, **context: Any) -> str:
+    """Return the text of a template with values, which are escaped."""
+    return _templates().get_template(template).render(context)
+
+
+@cache
+def _templates() -> Environment:
+    pages = PackageLoader("backwater.report", "pages")
+    found = Environment(loader=pages, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    found.filters["code"] = _with_code
+    found.globals |= {"asset": _asset, "LONG": LONG}
+    return found
+
+
+def _with_code(text: str) -> Markup:
     """Return a text as HTML; its parts between backticks become code."""
     parts = html.escape(text).split("`")
-    return "".join(f"<code>{p}</code>" if odd % 2 else p for odd, p in enumerate(parts))
+    return Markup("".join(f"<code>{p}</code>" if odd % 2 else p for odd, p in enumerate(parts)))
 
 
-def not_modelled(by_scheme: Mapping[str, Sequence[Sequence[str]]]) -> str:
-    """Return the list of simplifications, from the sentences of each run by scheme.
+def simplifications(by_scheme: Mapping[str, Sequence[Sequence[str]]]) -> list[tuple[str, str]]:
+    """Return each simplification, from the sentences of each run by scheme.
 
     A sentence that does not apply to all runs has the names of those to which it applies.
     """
     every = [run for runs in by_scheme.values() for run in runs]
-    items = []
+    found = []
     for sentence in dict.fromkeys(sentence for run in every for sentence in run):
-        text = with_code(sentence)
         names = [
             name if all(sentence in run for run in runs) else f"some runs of {name}"
             for name, runs in by_scheme.items()
             if any(sentence in run for run in runs)
         ]
         limited = not all(sentence in run for run in every)
-        who = f"<b>{html.escape(', '.join(names))}</b>: " if limited else ""
-        items.append(f"<li>{who}{text}</li>")
-    return f"<h2>Not modelled</h2><ul>{''.join(items)}</ul>" if items else ""
-
-
-def header(brand: str, title: str, facts: Sequence[tuple[str, str]]) -> str:
-    """Return the head of a page: its title and the main facts."""
-    cells = "".join(
-        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd></div>"
-        for name, value in facts
-        if value
-    )
-    return (
-        f'<header><p class="brand">{html.escape(brand)}</p><h1>{html.escape(title)}</h1>'
-        f"<dl>{cells}</dl></header>"
-    )
+        found.append((", ".join(names) if limited else "", sentence))
+    return found
 
 
 @cache
-def asset(name: str) -> str:
+def _asset(name: str) -> Markup:
     """Return the text of a style or script of the pages."""
-    return (resources.files("backwater.report") / name).read_text(encoding="utf-8")
+    return Markup((resources.files("backwater.report") / name).read_text(encoding="utf-8"))
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,16 +37,10 @@ def write_index(folder: Path) -> Path:
         raise InputError(f"{folder}: there is no result at most {DEPTH} directories below it")
     labels = [column(name).label for name in _COLUMNS]
     heads = ["result", "kind", "scenario", "scheme", "seed", "state", "flows", *labels]
-    head = "".join(f'<th scope="col">{html.escape(label)}</th>' for label in heads)
-    body = "\n".join(_row(folder, path, kind) for path, kind in found[:MOST])
-    cut = f"<p>The first {MOST:,} of {len(found):,} results.</p>" if len(found) > MOST else ""
-    table = (
-        f'<div class="scroll"><table class="words"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    rows = [_row(folder, path, kind) for path, kind in found[:MOST]]
     title = f"Results in {folder.resolve().name}"
-    sections = [f"<h1>{html.escape(title)}</h1>", cut, table]
-    write_whole(folder / INDEX, document(title, sections, [], []))
+    text = document("index.html", title, heads=heads, rows=rows, count=len(found))
+    write_whole(folder / INDEX, text)
     return folder / INDEX
 
 
@@ -67,13 +60,11 @@ def _search(at: Path, depth: int) -> Iterator[tuple[Path, str]]:
                 yield from _search(Path(item.path), depth + 1)
 
 
-def _row(folder: Path, path: Path, kind: str) -> str:
+def _row(folder: Path, path: Path, kind: str) -> tuple[str, str, list[str]]:
+    """Return the name of a result, the address of its report if there is one, and its cells."""
     name = path.relative_to(folder).as_posix()
-    place = html.escape(name)
-    if (path / REPORT).is_file():
-        place = f'<a href="{quote(name)}/{REPORT}">{place}</a>'
-    cells = [kind, *(_facts(path) if kind == "run" else [""] * (5 + len(_COLUMNS)))]
-    return f"<tr><td>{place}</td>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + "</tr>"
+    link = f"{quote(name)}/{REPORT}" if (path / REPORT).is_file() else ""
+    return name, link, [kind, *(_facts(path) if kind == "run" else [""] * (5 + len(_COLUMNS)))]
 
 
 def _facts(path: Path) -> list[str]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from backwater._base import quantity
 from backwater.errors import RunError
 from backwater.plots.charts import Axis, Chart, Line, Panel, Scale, View
-from backwater.plots.curves import styles
 from backwater.report import facts
-from backwater.report.charts import LONG, chart_html
-from backwater.report.document import document, header, not_modelled
+from backwater.report.document import document, simplifications
 from backwater.results import statistics
 from backwater.results.columns import Column, column
 from backwater.results.ranking import Ranked, Ranking, rank, sentence
@@ -45,19 +42,23 @@ def render(
         raise RunError(f"{results.path}: no run is finished, so there is nothing to report on")
     ranking = rank(results, minimize, maximize, subject_to)
     metrics = _metrics(results, ranking)
-    drawn = _figures(results, metrics)
-    schemes = results.schemes
-    sections = [
-        _header(results),
-        _answer(results, ranking),
-        _notices(results),
-        *(chart_html(chart) for chart in drawn),
-        _values(results, metrics),
-        _repeat(results),
-        f"<footer>{_not_modelled(results)}"
-        f"<p>Backwater {html.escape(str(results.about.get('version', '')))}</p></footer>",
-    ]
-    return document(results.name, sections, schemes, drawn)
+    return document(
+        "sweep.html",
+        results.name,
+        results.schemes,
+        _figures(results, metrics),
+        results=results,
+        facts=_facts(results),
+        ranking=ranking,
+        answer=sentence(results, ranking) if ranking else "",
+        **_ranked(results, ranking),
+        notices=_notices(results),
+        skipped=_skipped(results),
+        tables=_tables(results, metrics),
+        simplifications=_simplifications(results),
+        TOP=TOP,
+        MAX_ROWS=MAX_ROWS,
+    )
 
 
 def _metrics(results: Results, ranking: Ranking | None) -> list[Column]:
@@ -73,112 +74,63 @@ def _metrics(results: Results, ranking: Ranking | None) -> list[Column]:
 # --- The first screen ------------------------------------------------------------------------
 
 
-def _header(results: Results) -> str:
+def _facts(results: Results) -> list[tuple[str, str]]:
     first = next(point.key for point in results.points if point.key in results.rows)
     counts = results.counts
-    runs = f"{counts['done']:,} of {sum(counts.values()):,}"
-    lines = [
-        ("runs", runs),
+    several = {"scenario", "results"} & set(results.keys)
+    return [
+        ("runs", f"{counts['done']:,} of {sum(counts.values()):,}"),
         ("schemes", ", ".join(results.schemes)),
         ("varied", ", ".join(results.keys) or "schemes and seeds"),
         ("seeds", facts.seeds(results.seeds)),
+        *([] if several else facts.of_run(results.files(first), results)),
     ]
-    several = {"scenario", "results"} & set(results.keys)
-    if not several:
-        lines += facts.of_run(results.files(first), results)
-    return header("Backwater", results.name, lines)
 
 
-def _answer(results: Results, ranking: Ranking | None) -> str:
-    """Return the summary sentence, and the best combinations with intervals."""
+def _ranked(results: Results, ranking: Ranking | None) -> dict[str, Any]:
+    """Return the head and the rows of the ranking: the scheme, true for a winner, and the cells."""
     if ranking is None:
-        return ""
-    one = ranking.column
-    goal = f"{'highest' if ranking.higher else 'lowest'} first"
+        return {}
     several = len(results.schemes) > 1
-    heads = [one.heading, *results.keys, *(["scheme"] if several else []), "seeds"]
-    if ranking.constraints:
-        heads.append("breaks")
+    named = ["scheme"] if several else []
+    heads = ["", ranking.column.heading, *results.keys, *named, "seeds"]
     rows = []
     for place, row in enumerate(ranking.rows[:TOP]):
-        schemes = [row.scheme] if several else []
-        cells = [_estimated(one, row), *map(str, row.values), *schemes, str(row.interval.count)]
+        estimate, schemes = _estimated(ranking.column, row), [row.scheme] if several else []
+        cells = [estimate, *map(str, row.values), *schemes, str(row.interval.count)]
         if ranking.constraints:
             cells.append(", ".join(row.broken) or "nothing")
-        best = " class=best" if place == 0 and ranking.decided and not row.broken else ""
-        texts = "".join(f"<td{best}>{html.escape(cell)}</td>" for cell in cells)
-        name = html.escape(row.scheme)
-        rows.append(f'<tr data-scheme="{name}"><th scope="row">{place + 1}</th>{texts}</tr>')
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in ("", *heads))
-    rest = len(ranking.rows) - TOP
-    more = f" {rest:,} more combinations are in the tables below." if rest > 0 else ""
-    bold = " Bold: the seeds decide the winner." if ranking.decided else ""
-    return (
-        f'<section id="answer"><h2>Result</h2><p>{html.escape(sentence(results, ranking))}</p>'
-        '<div class="scroll" tabindex="0" role="region" aria-label="Ranking">'
-        f'<table class="values sort"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-        f'<p class="note">{html.escape(one.about)} Ranked by the mean over seeds, {goal}, with '
-        f"95 % intervals.{bold}{more} Another ranking: <code>backwater report DIR "
-        "--minimize COLUMN --subject-to pfc.time=0</code>.</p></section>"
-    )
+        rows.append((row.scheme, place == 0 and ranking.decided and not row.broken, cells))
+    return {"heads": [*heads, "breaks"] if ranking.constraints else heads, "rows": rows}
 
 
 def _estimated(one: Column, row: Ranked) -> str:
-    scale = one.shown[1]
-    found = row.interval
-    text = f"{found.estimate / scale:.4g}"
-    if found.low is not None and found.high is not None:
-        text += f" [{found.low / scale:.4g}, {found.high / scale:.4g}]"
-    return text
+    scale, found = one.shown[1], row.interval
+    low, high = (None if end is None else end / scale for end in (found.low, found.high))
+    cell = Cell(statistics.Interval(found.estimate / scale, low, high, found.count))
+    return f"{cell.text} {cell.between}".rstrip()
 
 
-def _notices(results: Results) -> str:
-    lines = [
-        f"<b>{failure.kind}</b>: {html.escape(failure.message)}"
-        f"<br><code>{html.escape(failure.command)}</code>"
-        for failure in list(results.failed.values())[:MAX_FAILURES]
-    ]
-    if len(results.failed) > MAX_FAILURES:
-        lines.append(f"… and {len(results.failed) - MAX_FAILURES:,} more runs failed.")
-    lines += [
-        f"A check was violated: <code>{html.escape(point.command)}</code>"
-        for point in results.violated[:MAX_FAILURES]
-    ]
-    missing = results.counts["missing"] + results.counts["partial"]
-    if missing:
-        lines.append(f"{missing:,} runs are missing: the results are not complete.")
-    items = [f'<li class="bad">{line}</li>' for line in lines]
-    items += [_skipped(results)] if results.about.get("skipped") else []
-    notes = results.about.get("notes", ())
-    items += [f'<li class="doubt">{html.escape(note)}</li>' for note in notes]
-    if results.stalled:
-        items.append(
-            f'<li class="doubt">{len(results.stalled):,} runs came to a standstill; their values '
-            "are of the time before.</li>"
-        )
-    if not items:
-        return ""
-    return f'<section class="notices"><h2>Warnings</h2><ul>{"".join(items)}</ul></section>'
+def _notices(results: Results) -> list[tuple[str, str, str]]:
+    """Return failures and the like: the kind, the sentence, and the command of the run."""
+    failed = list(results.failed.values())
+    lines = [(one.kind, f": {one.message}", one.command) for one in failed[:MAX_FAILURES]]
+    if len(failed) > MAX_FAILURES:
+        lines.append(("", f"… and {len(failed) - MAX_FAILURES:,} more runs failed.", ""))
+    violated = results.violated[:MAX_FAILURES]
+    lines += [("", "A check was violated: ", point.command) for point in violated]
+    if missing := results.counts["missing"] + results.counts["partial"]:
+        lines.append(("", f"{missing:,} runs are missing: the results are not complete.", ""))
+    return lines
 
 
-def _skipped(results: Results) -> str:
-    skipped = results.about["skipped"]
-    rows = "".join(
-        "<li>"
-        + html.escape(
-            ", ".join(
-                [*(f"{k} = {v}" for k, v in one["values"].items())]
-                + ([one["scheme"]] if one["scheme"] else [])
-            )
-        )
-        + f": {html.escape(one['why'])}</li>"
-        for one in skipped[:MAX_ROWS]
-    )
-    return (
-        f'<li class="doubt"><details><summary>{len(skipped):,} invalid combinations were skipped'
-        f"</summary><ul>{rows}</ul></details></li>"
-    )
+def _skipped(results: Results) -> list[str]:
+    found = []
+    for one in results.about.get("skipped", ())[:MAX_ROWS]:
+        values = [f"{key} = {value}" for key, value in one["values"].items()]
+        what = ", ".join([*values, *filter(None, [one["scheme"]])])
+        found.append(f"{what}: {one['why']}")
+    return found
 
 
 # --- Figures ---------------------------------------------------------------------------------
@@ -422,29 +374,52 @@ def _x_axis(along: Along) -> Axis:
 
 # --- All values ------------------------------------------------------------------------------
 
-Cell = tuple[str, bool]
-"""HTML of a cell, and a flag for bold text."""
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An estimate with its interval, as text."""
+
+    interval: statistics.Interval | None
+    signed: bool = False
+    """True for a difference, which is bold if its interval excludes zero."""
+
+    @property
+    def sure(self) -> bool:
+        """True for a difference whose interval excludes zero."""
+        one = self.interval
+        if not self.signed or one is None or one.low is None or one.high is None:
+            return False
+        return not one.low <= 0 <= one.high
+
+    @property
+    def text(self) -> str:
+        """The estimate; a dash if there is none."""
+        one = self.interval
+        return (
+            "–" if one is None else f"{one.estimate:+.4g}" if self.signed else f"{one.estimate:.4g}"
+        )
+
+    @property
+    def between(self) -> str:
+        """The interval; empty if there is none."""
+        one = self.interval
+        if one is None or one.low is None or one.high is None:
+            return ""
+        return f"[{one.low:.4g}, {one.high:.4g}]"
 
 
-def _values(results: Results, metrics: Sequence[Column]) -> str:
-    """Return a folded table for each metric, and one of differences between schemes."""
-    tables = [_means(results, metric) for metric in metrics]
-    if len(results.schemes) > 1:
-        tables += [_differences(results, metric) for metric in metrics]
-    return f'<section id="values"><h2>All values</h2>{"".join(tables)}</section>'
-
-
-def _means(results: Results, metric: Column) -> str:
-    groups = results.values(metric.name)
-
-    def cell(values: Group, scheme: str) -> Cell:
-        return _interval(_estimate(metric, groups.get((values, scheme), {})))
-
-    return _table(results, metric, results.schemes, cell, "mean over seeds", "")
-
-
-def _differences(results: Results, metric: Column) -> str:
+def _tables(results: Results, metrics: Sequence[Column]) -> list[dict[str, Any]]:
+    """Return a table for each metric, and one of differences between schemes."""
     baseline, *others = results.schemes
+    means = [_table(results, one, results.schemes, "mean over seeds") for one in metrics]
+    what = f"difference to {baseline} at the same seed"
+    return means + [_table(results, one, others, what, baseline) for one in metrics if others]
+
+
+def _table(
+    results: Results, metric: Column, schemes: list[str], what: str, baseline: str | None = None
+) -> dict[str, Any]:
+    """Return a row for each combination of values: means, or differences to a baseline."""
     groups = results.values(metric.name)
     scale = metric.shown[1]
 
@@ -453,86 +428,20 @@ def _differences(results: Results, metric: Column) -> str:
         return {seed: value / scale for seed, value in found.items()}
 
     def cell(values: Group, scheme: str) -> Cell:
-        difference = statistics.paired(scaled(values, scheme), scaled(values, baseline))
-        if difference is None:
-            return "–", False
-        low, high = difference.low, difference.high
-        sure = low is not None and high is not None and not low <= 0 <= high
-        return _interval(difference, signed=True, bold=sure)
+        if baseline is None:
+            return Cell(_estimate(metric, groups.get((values, scheme), {})))
+        return Cell(statistics.paired(scaled(values, scheme), scaled(values, baseline)), True)
 
-    what = f"difference to {html.escape(baseline)} at the same seed"
-    note = '<p class="note">Bold where the interval does not hold zero.</p>'
-    return _table(results, metric, others, cell, what, note)
+    rows = [(v, [(name, cell(v, name)) for name in schemes]) for v in results.groups[:MAX_ROWS]]
+    title, differs = _title(metric), baseline is not None
+    return {"title": title, "what": what, "schemes": schemes, "rows": rows, "differs": differs}
 
 
-def _table(
-    results: Results,
-    metric: Column,
-    schemes: list[str],
-    cell: Callable[[Group, str], Cell],
-    what: str,
-    note: str,
-) -> str:
-    look = styles(results.schemes)
-    names = {name: html.escape(name) for name in schemes}
-    heads = "".join(f'<th scope="col">{html.escape(key)}</th>' for key in results.keys)
-    heads += "".join(
-        f'<th scope="col" data-scheme="{shown}">'
-        f'<i style="background:{look[name].colour}"></i>{shown}</th>'
-        for name, shown in names.items()
-    )
-    lines = []
-    for values in results.groups[:MAX_ROWS]:
-        cells = [f"<td>{html.escape(str(value))}</td>" for value in values]
-        for name, shown in names.items():
-            content, bold = cell(values, name)
-            kind = " class=best" if bold else ""
-            cells.append(f'<td data-scheme="{shown}"{kind}>{content}</td>')
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    filtered = " filter" if len(lines) > LONG else ""
-    if len(results.groups) > MAX_ROWS:
-        note += (
-            f'<p class="note">The first {MAX_ROWS} of {len(results.groups):,} rows; all are in '
-            "<code>backwater.load(DIR).runs</code>.</p>"
-        )
-    title = html.escape(_title(metric))
-    return (
-        f"<details><summary>{title}: {what}</summary>"
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">'
-        f'<table class="values sort{filtered}"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>{note}</details>"
-    )
-
-
-def _interval(
-    interval: statistics.Interval | None, *, signed: bool = False, bold: bool = False
-) -> Cell:
-    if interval is None:
-        return "–", bold
-    text = f"{interval.estimate:+.4g}" if signed else f"{interval.estimate:.4g}"
-    if interval.low is not None and interval.high is not None:
-        text += f" <small>[{interval.low:.4g}, {interval.high:.4g}]</small>"
-    return text, bold
-
-
-def _repeat(results: Results) -> str:
-    about = results.about
-    folded = "".join(
-        f"<details><summary>{title}, <code>{html.escape(str(about[key]))}</code></summary>"
-        f"<pre>{html.escape(about[f'{key}_text'])}</pre></details>"
-        for key, title in (("sweep", "The sweep"), ("scenario", "The scenario"))
-        if about.get(f"{key}_text")
-    )
-    command = about.get("command")
-    shown = f"<pre><code>{html.escape(command)}</code></pre>" if command else ""
-    return f"<section><h2>Reproduce</h2>{shown}{folded}</section>" if shown or folded else ""
-
-
-def _not_modelled(results: Results) -> str:
+def _simplifications(results: Results) -> list[tuple[str, str]]:
     """Collect the simplifications of one run of each scheme and combination."""
     first = {(p.scheme, p.values): p.key for p in reversed(results.points) if p.key in results.rows}
     by_scheme: dict[str, list[list[str]]] = {}
     order = results.schemes
     for (scheme, _), key in sorted(first.items(), key=lambda one: order.index(one[0][0])):
         by_scheme.setdefault(scheme, []).append(results.files(key).summary["not_modelled"])
-    return not_modelled(by_scheme)
+    return simplifications(by_scheme)
