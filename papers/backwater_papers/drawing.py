@@ -72,7 +72,7 @@ _NAMES = {
     "ingress": "bytes of an ingress",
     "ingress-threshold": "threshold of an ingress",
     "deadlocks": "time of the first deadlock",
-    "paused-circles": "time of the first circle of pauses",
+    "paused-cycles": "time of the first cycle of pauses",
     "blame": "time of flows",
     "collective": "time of a collective",
     "bus-bandwidth": "bus bandwidth",

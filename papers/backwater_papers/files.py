@@ -368,7 +368,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "wire": (Dimension.NUMBER, set()),
     "summary": (Dimension.NUMBER, {"key"}),
     "deadlocks": (Dimension.TIME, set()),
-    "paused-circles": (Dimension.TIME, {"lasting"}),
+    "paused-cycles": (Dimension.TIME, {"lasting"}),
     "port-buffer": (Dimension.SIZE, _PORTS),
     "port-queue": (Dimension.SIZE, _PORTS),
     "queuing-time": (Dimension.TIME, _PORTS | {"incast"}),
@@ -444,7 +444,7 @@ def _source_fields(table: Table, of: str) -> Source:
         frames=table.one_of("frames", FRAMES) if of == "sent" else "",
         part=table.one_of("part", GROUPS) if "part" in table else "",
         threshold=table.flag("threshold"),
-        lasting_ps=table.quantity("lasting", Dimension.TIME) if of == "paused-circles" else 0.0,
+        lasting_ps=table.quantity("lasting", Dimension.TIME) if of == "paused-cycles" else 0.0,
         slowest=table.quantity("slowest", Dimension.SHARE) if "slowest" in table else None,
         unfinished=table.flag("unfinished"),
     )

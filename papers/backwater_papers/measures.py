@@ -26,7 +26,7 @@ from backwater_papers.pausing import (
     pause_levels,
     pause_rate,
     paused,
-    paused_circles,
+    paused_cycles,
     pauses,
 )
 from backwater_papers.quantities import Dimension, text
@@ -532,7 +532,7 @@ _READERS: dict[str, Callable[[Source, RunFiles], Samples | Lines]] = {
     "wire": _wire,
     "summary": _summary,
     "deadlocks": _deadlocks,
-    "paused-circles": paused_circles,
+    "paused-cycles": paused_cycles,
     "port-buffer": _by_role,
     "port-queue": _by_role,
     "queuing-time": _by_role,

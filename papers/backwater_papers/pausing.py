@@ -108,7 +108,7 @@ def _ingress(source: Source, run: RunFiles, columns: dict[str, str]) -> Lines:
     return steps(source, run, table, "ingress", columns)
 
 
-def paused_circles(source: Source, run: RunFiles) -> Samples:
+def paused_cycles(source: Source, run: RunFiles) -> Samples:
     """Return the start of the first cycle of ports that PFC paused together for `lasting_ps`.
 
     Each port of a cycle sends to the node of the next port. Two ports of a cycle are never the two

@@ -433,24 +433,24 @@ def held_links(*pauses: tuple[str, str, int, int]) -> Any:
     return run
 
 
-def test_a_circle_of_pauses_has_its_ports_paused_together_for_so_long() -> None:
-    circle = source("paused-circles", Dimension.TIME, lasting_ps=10 * US)
+def test_a_cycle_of_pauses_has_its_ports_paused_together_for_so_long() -> None:
+    cycle = source("paused-cycles", Dimension.TIME, lasting_ps=10 * US)
     first = Statistic("min")
     round_about = [("a", "b", 5, 40), ("b", "c", 8, 30), ("c", "a", 20, 60)]
-    assert measured(circle, first, held_links(*round_about)) == 20 * US
+    assert measured(cycle, first, held_links(*round_about)) == 20 * US
     # All three only from 20 to 29: not for 10 us. Later once more.
     shorter = [("a", "b", 5, 29), *round_about[1:]]
-    assert math.isnan(measured(circle, first, held_links(*shorter)))
+    assert math.isnan(measured(cycle, first, held_links(*shorter)))
     again = [*shorter, ("a", "b", 55, 90), ("b", "c", 45, 90), ("c", "a", 70, 100)]
-    assert measured(circle, first, held_links(*again)) == 70 * US
-    # Both directions of a link, and a chain, are no circles.
+    assert measured(cycle, first, held_links(*again)) == 70 * US
+    # Both directions of a link, and a chain, are no cycles.
     there_and_back = [("a", "b", 0, 50), ("b", "a", 0, 50), ("b", "c", 0, 50)]
-    assert math.isnan(measured(circle, first, held_links(*there_and_back)))
+    assert math.isnan(measured(cycle, first, held_links(*there_and_back)))
     # What a deadlock ended the run with lasts for ever.
     stuck = held_links(("a", "b", 91, 100), ("b", "c", 95, 100), ("c", "a", 99, 100))
-    assert math.isnan(measured(circle, first, stuck))
+    assert math.isnan(measured(cycle, first, stuck))
     stuck.summary["ending"] = "deadlock"
-    assert measured(circle, first, stuck) == 99 * US
+    assert measured(cycle, first, stuck) == 99 * US
 
 
 def test_what_an_ingress_holds_has_a_line_beside_its_threshold() -> None:

@@ -34,7 +34,7 @@ pub struct BackpressureGraph {
     pub edges: u64,
     /// Cycles: maximal sets of ports (by their links) in which every port can wait for every other, directly or
     /// indirectly. Ordered by their first ports.
-    pub circles: Vec<Vec<LinkId>>,
+    pub cycles: Vec<Vec<LinkId>>,
     /// Edges that are removed so that no cycle is left.
     pub removed: Vec<Edge>,
 }
@@ -62,8 +62,8 @@ impl BackpressureGraph {
     pub fn new(graph: &Graph, routes: &[Routes]) -> Self {
         let used = used_pairs(graph, routes);
         let mut fabric = Fabric::new(graph, &used);
-        let circles = fabric.circles();
-        if !circles.is_empty() {
+        let cycles = fabric.cycles();
+        if !cycles.is_empty() {
             fabric.break_cycles(routes);
         }
         let removed = std::mem::take(&mut fabric.removed);
@@ -76,7 +76,7 @@ impl BackpressureGraph {
             used,
             nodes,
             edges,
-            circles,
+            cycles,
             removed,
         }
     }
@@ -98,18 +98,18 @@ impl BackpressureGraph {
     }
 }
 
-/// Finds cycles if packets use these pairs of ports (per switch). The result is like [`BackpressureGraph::circles`].
+/// Finds cycles if packets use these pairs of ports (per switch). The result is like [`BackpressureGraph::cycles`].
 // LNK-40
 #[must_use]
-pub fn circles(graph: &Graph, used: &[Pairs]) -> Vec<Vec<LinkId>> {
-    Fabric::new(graph, used).circles()
+pub fn cycles(graph: &Graph, used: &[Pairs]) -> Vec<Vec<LinkId>> {
+    Fabric::new(graph, used).cycles()
 }
 
 /// Finds a shortest cycle through the first port that is in a cycle. The ports have the order of the packets: each port
 /// waits for the next, and the last waits for the first.
 // LNK-40
 #[must_use]
-pub fn shortest_circle(graph: &Graph, used: &[Pairs]) -> Vec<LinkId> {
+pub fn shortest_cycle(graph: &Graph, used: &[Pairs]) -> Vec<LinkId> {
     let cycle = Fabric::new(graph, used).shortest_cycle();
     let edges = cycle.into_iter().flatten();
     edges.map(|edge| edge.held(graph)).collect()
@@ -267,17 +267,17 @@ impl<'a> Fabric<'a> {
     }
 
     /// Ports that can wait for each other, as indices in the network.
-    fn circles(&self) -> Vec<Vec<LinkId>> {
-        let mut circles: Vec<Vec<LinkId>> = self
+    fn cycles(&self) -> Vec<Vec<LinkId>> {
+        let mut cycles: Vec<Vec<LinkId>> = self
             .components()
             .into_iter()
             .map(|places| places.iter().map(|&p| self.ports[p as usize]).collect())
             .collect();
-        circles
+        cycles
             .iter_mut()
-            .for_each(|circle: &mut Vec<LinkId>| circle.sort_unstable());
-        circles.sort();
-        circles
+            .for_each(|cycle: &mut Vec<LinkId>| cycle.sort_unstable());
+        cycles.sort();
+        cycles
     }
 
     /// Strongly connected components with a cycle (Tarjan's algorithm without recursion).

@@ -270,7 +270,7 @@ fn backpressure_graph(
     let mut answer = json!({
         "nodes": found.nodes,
         "edges": found.edges,
-        "circles": found.circles.iter().map(names).collect::<Vec<_>>(),
+        "circles": found.cycles.iter().map(names).collect::<Vec<_>>(),
         "removed": found.removed.iter().map(edge).collect::<Vec<_>>(),
         "elided": elides && !found.removed.is_empty(),
     });
@@ -296,7 +296,7 @@ fn link_epochs(
     let entry = |epoch: &LinkEpoch| {
         json!({
             "at_ps": epoch.at_ps, "routes_ps": epoch.routes_ps, "down": epoch.down,
-            "cut_off": epoch.cut_off, "circle": epoch.circle,
+            "cut_off": epoch.cut_off, "circle": epoch.cycle,
         })
     };
     Ok(Value::Array(epochs.iter().map(entry).collect()).to_string())

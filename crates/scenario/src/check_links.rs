@@ -6,7 +6,7 @@ use dataplane::nic::CUT_OFF;
 use dataplane::switch::SwitchConfig;
 use dataplane::units::Time;
 use fabric::LinkId;
-use fabric::backpressure_graph::{circles, shortest_circle, used_pairs};
+use fabric::backpressure_graph::{cycles, shortest_cycle, used_pairs};
 use fabric::link_failures::{LinkFailures, parts};
 use fabric::routing::routes;
 use fabric::topology::Graph;
@@ -54,7 +54,7 @@ pub(crate) fn links(
         let known = graph.without(down);
         let at_ps = routes_ps.saturating_sub(link_failures.reconvergence_ps);
         out_of_reach(at_ps, &known, findings);
-        circle(spec, *routes_ps, &known, config, findings);
+        cycle(spec, *routes_ps, &known, config, findings);
     }
 }
 
@@ -200,9 +200,9 @@ fn waiting_cycle(spec: &Spec, known: &Graph) -> (usize, Vec<String>) {
         return (0, Vec::new()); // reported when the run is built
     };
     let used = used_pairs(known, &routes);
-    let cycle = shortest_circle(known, &used);
+    let cycle = shortest_cycle(known, &used);
     let names = cycle.iter().map(|&link| known.port_name(link));
-    (circles(known, &used).len(), names.collect())
+    (cycles(known, &used).len(), names.collect())
 }
 
 /// A state of the links.
@@ -218,7 +218,7 @@ pub struct LinkEpoch {
     pub cut_off: Vec<String>,
     /// A shortest cycle of ports that can wait for each other, as `from->to`; empty if there is no
     /// cycle.
-    pub circle: Vec<String>,
+    pub cycle: Vec<String>,
 }
 
 impl Scenario {
@@ -236,7 +236,7 @@ impl Scenario {
                 routes_ps,
                 down: down.iter().map(name).collect(),
                 cut_off: cut_off(&known),
-                circle: waiting_cycle(&self.spec, &known).1,
+                cycle: waiting_cycle(&self.spec, &known).1,
             }
         };
         link_failures.epochs().into_iter().map(epoch).collect()
@@ -245,7 +245,7 @@ impl Scenario {
 
 /// Warns if egress ports can wait for each other in a cycle.
 // LNK-40
-fn circle(
+fn cycle(
     spec: &Spec,
     at_ps: Time,
     known: &Graph,

@@ -74,8 +74,10 @@ def recommend(
     best = min(found, key=lambda point: (found[point], point != RULES), default=RULES)
     better = best != RULES and runs_of.decided(best, RULES)
     values = scaled(by_rule, best if better else RULES)
+    broken = [reason.name for reason in rules.ecn_reasons(facts, values) if reason.is_violated]
     about: dict[str, Any] = {
         "overrides": values.overrides(),
+        "violated": broken,
         "rules": [_reason(reason) for reason in reasons],
         "by_rule": by_rule.overrides(),
         "minimize": minimize,
@@ -96,9 +98,8 @@ def recommend(
     print("\nRecommended:" if found else "\nRecommended (not simulated):")
     for override in values.overrides():
         print(f"  --set {override}")
-    for reason in [] if better else reasons:
-        if reason.margin is not None and reason.margin <= 1:
-            print(f"  warning: the rule `{reason.name}` is violated, see above")
+    for name in broken:
+        print(f"  warning: the rule `{name}` is violated{'' if better else ', see above'}")
 
 
 def _reason(reason: Reason) -> dict[str, Any]:
@@ -116,7 +117,7 @@ def _print_rules(reasons: list[Reason]) -> None:
         print(f"  {reason.name:<28}{_value(reason.value, reason.unit):>10}  {reason.rule}")
         margin = reason.margin
         bound = "" if margin is None else f"; bound {_value(reason.bound or 0, reason.unit)}"
-        held = "" if margin is None else f", margin {margin:.2f}" + (" (violated)" * (margin <= 1))
+        held = "" if margin is None else f", margin {margin:.2f}{' (violated)' * reason.is_violated}"
         print(f"  {'':<38}  source: {reason.source}{bound}{held}")
     print("Devices need more headroom than the formula: 2 to 3 times in tables of vendors, for")
     print("buffer cells, preambles and slow responses (docs/thresholds.md).")

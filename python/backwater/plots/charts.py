@@ -14,7 +14,7 @@ have no scripts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -43,14 +43,7 @@ class Axis:
 
     def data(self) -> dict[str, Any]:
         """Return the axis as data for the scripts."""
-        return {
-            "label": self.label,
-            "scale": self.scale,
-            "unit": self.unit,
-            "start": self.start,
-            "end": self.end,
-            "ticks": [[at, words] for at, words in self.ticks],
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

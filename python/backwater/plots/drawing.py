@@ -47,7 +47,7 @@ class Plots:
 
     def slowdown(self) -> Figure:
         """Plot FCT slowdown against flow size: mean, 95th and 99th percentile."""
-        return draw(figures.slowdown(figures.read(self._runs)))
+        return draw(figures.slowdown(figures.read(self._runs, ["by_size"])))
 
     def buffer(self) -> Figure:
         """Plot the distribution of the switches' buffer occupancy."""
@@ -63,11 +63,11 @@ class Plots:
 
     def incast(self) -> Figure:
         """Plot the distribution of the completion times of incast flows."""
-        return draw(figures.incast(figures.read(self._runs)))
+        return draw(figures.incast(figures.read(self._runs, ["incast_fct_us"])))
 
     def timeline(self) -> Figure:
         """Plot flows in flight, PFC pauses and the fullest switch of each tier over time."""
-        return draw(figures.timeline(self._runs, figures.read(self._runs)))
+        return draw(figures.timeline(self._runs, figures.read(self._runs, ["in_flight"])))
 
     def blame(self, percentile: float = 99) -> Figure:
         """Plot the delay breakdown of slow flows, by class and scheme (``[record] blame = {}``)."""

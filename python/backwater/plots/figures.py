@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,37 +36,61 @@ SLOWEST = 25
 
 
 class Flows:
-    """Data about the flows of a run that a page needs, read once.
+    """Data about the flows of a run, each computed from ``table`` when it is first used.
 
-    All attributes but ``in_flight`` cover measured flows only. Flows of incasts are separate.
+    All but ``in_flight`` cover measured flows only. Flows of incasts are separate.
     """
 
     def __init__(self, run: RunFiles, step_ps: int) -> None:
+        self.run, self.step_ps = run, step_ps
         # Single precision has seven digits, which is enough for a page and halves the time of
         # sorting.
-        self.until = run.fct_until
         ended, slowdown = run.flow_ends
-        slowdown = slowdown.cast(pl.Float32)
+        self._slowdown = slowdown.cast(pl.Float32)
         columns = "bytes", "start_ps", "received_ps", "incast", "finished"
-        table = run.select_flows([*columns, ended, slowdown])
-        self.in_flight = _in_flight(run, table, step_ps)
+        self.table = run.select_flows([*columns, ended, self._slowdown])
+
+    @cached_property
+    def in_flight(self) -> Array:
         """Number of flows in flight after each step of the run."""
+        return _in_flight(self.run, self.table, self.step_ps)
 
-        rest, incast = _measured(run, table, ~pl.col("incast")), _measured(run, table, "incast")
-        self.by_size = curves.by_size(rest["bytes"].to_numpy(), rest["slowdown"].to_numpy())
-        fct_ps = (incast["ended_ps"] - incast["start_ps"]).to_numpy()
-        self.incast_fct_us: Array = np.sort(fct_ps / 1e6)
-        self.classes = _classes(self.by_size, incast["slowdown"].to_numpy())
+    @cached_property
+    def by_size(self) -> curves.BySize:
+        """Slowdowns of flows outside incasts, by size."""
+        rest = _measured(self.run, self.table, ~pl.col("incast"))
+        return curves.by_size(rest["bytes"].to_numpy(), rest["slowdown"].to_numpy())
+
+    @cached_property
+    def _incast(self) -> pl.DataFrame:
+        return _measured(self.run, self.table, "incast")
+
+    @cached_property
+    def incast_fct_us(self) -> Array:
+        """Sorted completion times of incast flows."""
+        fct_ps = (self._incast["ended_ps"] - self._incast["start_ps"]).to_numpy()
+        return np.sort(fct_ps / 1e6)
+
+    @cached_property
+    def classes(self) -> dict[str, Array]:
         """Sorted slowdowns by class of flows."""
+        return _classes(self.by_size, self._incast["slowdown"].to_numpy())
 
+    @cached_property
+    def slowest(self) -> list[dict[str, Any]]:
+        """The flows with the largest slowdown, the slowest first."""
         worst = [self.classes[name][-SLOWEST:] for name in ("all but incasts", "incast")]
         least = np.sort(np.concatenate(worst))[-SLOWEST:]
-        self.slowest: list[dict[str, Any]] = []
-        if len(least):
-            about = "id", "source", "src", "dst", "bytes", "start_ps"
-            slow = run.measured_flows([*about, *run.flow_ends], slowdown >= float(least[0]))
-            slow = slow.sort("slowdown", "id", descending=[True, False])
-            self.slowest = slow.head(SLOWEST).to_dicts()
+        if not len(least):
+            return []
+        about = "id", "source", "src", "dst", "bytes", "start_ps"
+        found = self._slowdown >= float(least[0])
+        slow = self.run.measured_flows([*about, *self.run.flow_ends], found)
+        return slow.sort("slowdown", "id", descending=[True, False]).head(SLOWEST).to_dicts()
+
+
+ALL = ("in_flight", "by_size", "incast_fct_us", "classes", "slowest")
+"""The data that a report needs."""
 
 
 def _measured(run: RunFiles, flows: pl.DataFrame, of: str | pl.Expr) -> pl.DataFrame:
@@ -93,10 +118,21 @@ def _classes(flows: curves.BySize, incast: Array) -> dict[str, Array]:
     return {"all but incasts": everything, **sizes, "incast": np.sort(incast)}
 
 
-def read(runs: Runs) -> dict[str, Flows]:
-    """Read the flows of several runs in parallel, because sorting them takes most of the time."""
+def read(runs: Runs, parts: Sequence[str] = ALL) -> dict[str, Flows]:
+    """Read the flows of several runs in parallel, because sorting them takes most of the time.
+
+    ``parts`` are the attributes of :class:`Flows` to compute now.
+    """
     step_ps = _step_ps(runs)
-    return _at_once(lambda run: Flows(run, step_ps), runs)
+
+    def one(run: RunFiles) -> Flows:
+        flows = Flows(run, step_ps)
+        for part in parts:
+            getattr(flows, part)
+        del flows.table  # It is large.
+        return flows
+
+    return _at_once(one, runs)
 
 
 def _step_ps(runs: Runs) -> int:
@@ -145,7 +181,7 @@ def _cut(runs: Runs) -> str:
 
 
 def _until(flows: Mapping[str, Flows]) -> str:
-    return curves.until(one.until for one in flows.values())
+    return curves.until(one.run.fct_until for one in flows.values())
 
 
 def slowdown(flows: Mapping[str, Flows]) -> Chart:

@@ -48,19 +48,30 @@ class Column:
     about: str
     unit: Unit
     value: Callable[[Summary], Any]
-    text: Callable[[Any], str]
     better: Literal["", "lower", "higher"] = ""
     aliases: tuple[str, ...] = ()
     """Earlier names."""
 
-    shown: tuple[str, float] = ("", 1.0)
-    """Unit on axes, and the number of base units in one such unit."""
+    scale: tuple[str, float] | None = None
+    """Unit on axes, and the number of base units in it, if it is not that of :data:`_UNITS`."""
+
+    form: Callable[[Any], str] | None = None
+    """Text in tables, if it is not that of :data:`_UNITS`."""
 
     quiet: bool = False
     """Reports omit the column if all its values are zero."""
 
     absent: float | None = None
     """Value of a finished run whose summary lacks the column."""
+
+    @property
+    def shown(self) -> tuple[str, float]:
+        """Unit on axes, and the number of base units in one such unit."""
+        return self.scale or _UNITS[self.unit][0]
+
+    def text(self, value: Any) -> str:
+        """Return a value as it is in tables."""
+        return (self.form or _UNITS[self.unit][1])(value)
 
     @property
     def least(self) -> float:
@@ -99,19 +110,16 @@ def _percent(value: float) -> str:
     return f"{value * 100:.1f}" if value >= 0.001 else f"{value * 100:.2g}"
 
 
-def _count(value: int) -> str:
-    return f"{value:,}"
-
-
-def _gigabits(value: float) -> str:
-    return f"{value / 1e9:,.1f}"
-
-
-def _millions(value: float) -> str:
-    return f"{value / 1e6:.2f}"
-
-
-MS, US, MB, GBPS = ("ms", 1e9), ("µs", 1e6), ("MB", 1e6), ("Gbps", 1e9)
+_UNITS: dict[Unit, tuple[tuple[str, float], Callable[[Any], str]]] = {
+    "": (("", 1.0), _number),
+    "ps": (("ms", 1e9), _milliseconds),
+    "bytes": (("MB", 1e6), _megabytes),
+    "bps": (("Gbps", 1e9), lambda value: f"{value / 1e9:,.1f}"),
+    "share": (("share", 1.0), _percent),
+    "count": (("", 1.0), lambda value: f"{value:,}"),
+    "text": (("", 1.0), str),
+}
+"""For each unit, the unit on axes with its number of base units, and the text in tables."""
 
 
 def _of_bin(bin_name: str, quantity: str, statistic: str) -> Callable[[Summary], float | None]:
@@ -150,7 +158,6 @@ def _slowdowns() -> Iterable[Column]:
             f"Number of measured {flows} that finished.",
             "count",
             _finished(name),
-            _count,
             aliases=(f"flows_{name}", f"fct.{name}.finished"),
         )
         for key, words in _PERCENTILES.items():
@@ -161,7 +168,6 @@ def _slowdowns() -> Iterable[Column]:
                 f"{words} FCT slowdown of {flows}.",
                 "",
                 _of_bin(name, "slowdown", key),
-                _number,
                 "lower",
                 (f"slowdown_{name}_{key}", f"fct.{name}.slowdown.{key}"),
                 ("slowdown", 1.0),
@@ -179,10 +185,9 @@ def _times() -> Iterable[Column]:
                 f"{words} FCT of {name} flows.",
                 "ps",
                 _of_bin(name, "fct_ps", key),
-                _milliseconds,
                 "lower",
                 (f"fct.{name}.fct_ps.{key}",),
-                US,
+                ("µs", 1e6),
             )
 
 
@@ -255,10 +260,8 @@ COLUMNS: tuple[Column, ...] = (
         " workloads).",
         "ps",
         _of_workloads("took_ps"),
-        _milliseconds,
         "lower",
         ("workload_took_ps",),
-        MS,
     ),
     Column(
         "workload.collective.max",
@@ -267,10 +270,8 @@ COLUMNS: tuple[Column, ...] = (
         "Time of the longest collective.",
         "ps",
         _of_workloads("max_collective_ps"),
-        _milliseconds,
         "lower",
         ("workload_max_collective_ps",),
-        MS,
     ),
     Column(
         "workload.collective.mean",
@@ -279,10 +280,7 @@ COLUMNS: tuple[Column, ...] = (
         "Mean time of a collective.",
         "ps",
         _of_workloads("mean_collective_ps"),
-        _milliseconds,
         "lower",
-        (),
-        MS,
     ),
     Column(
         "workload.bus",
@@ -291,10 +289,8 @@ COLUMNS: tuple[Column, ...] = (
         "Mean bus bandwidth of the collectives.",
         "bps",
         _of_workloads("mean_bus_bps", min),
-        _gigabits,
         "higher",
         ("workload_mean_bus_bps",),
-        GBPS,
     ),
     Column(
         "workload.bus.min",
@@ -303,10 +299,7 @@ COLUMNS: tuple[Column, ...] = (
         "Bus bandwidth of the collective that has the lowest.",
         "bps",
         _of_workloads("min_bus_bps", min),
-        _gigabits,
         "higher",
-        (),
-        GBPS,
     ),
     Column(
         "workload.exposed",
@@ -315,10 +308,8 @@ COLUMNS: tuple[Column, ...] = (
         "Exposed communication of the mean rank (time in which it neither computes nor is idle).",
         "ps",
         _of_workloads("mean_exposed_ps"),
-        _milliseconds,
         "lower",
         ("workload_mean_exposed_ps",),
-        MS,
     ),
     *_slowdowns(),
     *_times(),
@@ -329,10 +320,8 @@ COLUMNS: tuple[Column, ...] = (
         "99th percentile of the buffer occupancy of a switch.",
         "bytes",
         _within("buffer", "p99_bytes"),
-        _megabytes,
         "lower",
         ("buffer_p99_bytes", "buffer.p99_bytes"),
-        MB,
     ),
     Column(
         "buffer.max",
@@ -341,10 +330,8 @@ COLUMNS: tuple[Column, ...] = (
         "Highest buffer occupancy of a switch.",
         "bytes",
         _within("buffer", "max_bytes"),
-        _megabytes,
         "lower",
         ("buffer_max_bytes", "buffer.max_bytes"),
-        MB,
     ),
     Column(
         "pfc.time",
@@ -353,10 +340,8 @@ COLUMNS: tuple[Column, ...] = (
         "Time paused by PFC, summed over ports.",
         "ps",
         _within("pfc_paused_ps"),
-        _milliseconds,
         "lower",
         ("pfc_paused_ps",),
-        MS,
         quiet=True,
     ),
     Column(
@@ -366,10 +351,8 @@ COLUMNS: tuple[Column, ...] = (
         "Share of its time for which the mean port was paused by PFC.",
         "share",
         _paused,
-        _percent,
         "lower",
         ("pfc_paused_fraction",),
-        ("share", 1.0),
         quiet=True,
     ),
     Column(
@@ -379,7 +362,6 @@ COLUMNS: tuple[Column, ...] = (
         "Number of PFC pauses of a class of a port.",
         "count",
         _of_links("pauses"),
-        _count,
         "lower",
         ("pfc_pauses",),
         quiet=True,
@@ -391,7 +373,6 @@ COLUMNS: tuple[Column, ...] = (
         "Number of PFC pause frames, repetitions included.",
         "count",
         _of_links("pause_frames"),
-        _count,
         "lower",
         ("pfc_pause_frames",),
         quiet=True,
@@ -403,7 +384,6 @@ COLUMNS: tuple[Column, ...] = (
         "Number of dropped packets.",
         "count",
         _within("drops", "total"),
-        _count,
         "lower",
         ("drops.total",),
         quiet=True,
@@ -426,7 +406,6 @@ COLUMNS: tuple[Column, ...] = (
         "Number of unfinished flows.",
         "count",
         _within("flows", "unfinished"),
-        _count,
         "lower",
         ("flows.unfinished",),
         quiet=True,
@@ -438,9 +417,7 @@ COLUMNS: tuple[Column, ...] = (
         "Utilisation of the core by payload of flows that finished in the measured time.",
         "share",
         _within("core", "carried"),
-        _percent,
         aliases=("core_carried", "core.carried"),
-        shown=("share", 1.0),
     ),
     Column(
         "core.wire",
@@ -449,9 +426,7 @@ COLUMNS: tuple[Column, ...] = (
         "Utilisation of the core by all bytes of the whole run.",
         "share",
         _within("core", "wire"),
-        _percent,
         aliases=("core_wire",),
-        shown=("share", 1.0),
     ),
     Column(
         "host.wire",
@@ -460,9 +435,7 @@ COLUMNS: tuple[Column, ...] = (
         "Utilisation of the links of hosts by all bytes of the whole run.",
         "share",
         _within("host", "wire"),
-        _percent,
         aliases=("host_wire",),
-        shown=("share", 1.0),
     ),
     Column(
         "run.flows",
@@ -471,7 +444,6 @@ COLUMNS: tuple[Column, ...] = (
         "Number of flows that started.",
         "count",
         _within("flows", "started"),
-        _count,
         aliases=("flows.started",),
     ),
     Column(
@@ -481,9 +453,7 @@ COLUMNS: tuple[Column, ...] = (
         "Simulated time.",
         "ps",
         _within("end_ps"),
-        _milliseconds,
         aliases=("end_ps",),
-        shown=MS,
     ),
     Column(
         "run.hops_per_s",
@@ -492,8 +462,8 @@ COLUMNS: tuple[Column, ...] = (
         "Packet-hops per second of wall-clock time.",
         "",
         _within("performance", "packet_hops_per_s"),
-        _millions,
         aliases=("packet_hops_per_s",),
+        form=lambda value: f"{value / 1e6:.2f}",
     ),
     Column(
         "run.seconds",
@@ -502,7 +472,6 @@ COLUMNS: tuple[Column, ...] = (
         "Wall-clock time of the run, in seconds.",
         "",
         _within("performance", "wall_seconds"),
-        _number,
         aliases=("performance.wall_seconds",),
     ),
     Column(
@@ -512,7 +481,6 @@ COLUMNS: tuple[Column, ...] = (
         "1 if the run came to a standstill, else 0.",
         "count",
         lambda summary: int(summary["ending"] == "stalled"),
-        _count,
         "lower",
         ("stalled",),
         quiet=True,
@@ -524,12 +492,11 @@ COLUMNS: tuple[Column, ...] = (
         "Number of warnings.",
         "count",
         lambda summary: len(summary.get("warnings", ())),
-        _count,
         aliases=("warnings",),
         quiet=True,
     ),
-    Column("digest", "Simulation", "digest", "Digest of the run.", "text", _within("digest"), str),
-    Column("audit", "Simulation", "audit", "How the run ended.", "text", audit, str),
+    Column("digest", "Simulation", "digest", "Digest of the run.", "text", _within("digest")),
+    Column("audit", "Simulation", "audit", "How the run ended.", "text", audit),
 )
 
 BY_NAME: dict[str, Column] = {
@@ -557,9 +524,7 @@ def _counter(name: str) -> Column:
     """Return the column of a counter. Summaries omit some counters that are 0."""
     key = name.removeprefix(COUNTERS)
     about = f"Counter `{key}`."
-    return Column(
-        *(name, "", key, about, "count", _within("counters", key), _count), quiet=True, absent=0
-    )
+    return Column(*(name, "", key, about, "count", _within("counters", key)), quiet=True, absent=0)
 
 
 def near(name: str, there: Collection[str]) -> str:

@@ -60,17 +60,24 @@ class Reason:
         """Ratio of the bound to the value: the rule holds above 1."""
         return None if self.bound is None or self.value == 0 else self.bound / self.value
 
+    @property
+    def is_violated(self) -> bool:
+        """True if the value is not below its bound."""
+        return self.margin is not None and self.margin <= 1
 
-def headroom_bytes(rate_bps: int, delay_ps: int, response_ps: int, frame_bytes: int) -> int:
-    """Return the headroom of an ingress by IEEE 802.1Qbb.
+
+def headroom_bytes(
+    rate_bps: int, delay_ps: int, response_ps: int, frame_bytes: int, pause_bytes: int = 64
+) -> int:
+    """Return the headroom of an ingress by IEEE 802.1Qbb, as the simulator has it (SW-11, SW-54).
 
     The headroom is the number of bytes that can arrive after the PAUSE is due. It covers one frame
-    that the switch sends before the PAUSE, the PAUSE itself (64 B), and both directions of the
-    cable. It also covers the response time of the neighbour, and one frame that the neighbour has
-    begun.
+    that the switch sends before the PAUSE, the PAUSE itself (or one for each class), and both
+    directions of the cable. It also covers the response time of the neighbour, and one frame that
+    the neighbour has begun.
     """
-    in_flight = -(-rate_bps * (2 * delay_ps + response_ps) // (8 * 10**12))
-    return in_flight + 1 + 2 * frame_bytes + 64
+    in_flight = rate_bps * (2 * delay_ps + response_ps) // (8 * 10**12)
+    return in_flight + 1 + 2 * frame_bytes + pause_bytes
 
 
 def ecn_bound_bytes(shared_bytes: float, alpha: float, ports: float, classes: int) -> float:
@@ -104,59 +111,71 @@ def recommend(facts: Facts, response_ps: int | None = None) -> tuple[Thresholds,
         )
     if response_ps is None:
         response_ps = int(admission["response_ps"]) or ALLOWED_RESPONSE_PS
-    classes, frame = max(1, facts["pausable_classes"]), facts["frame_bytes"]
-    switch = min(facts["switches"], key=lambda s: _shared(s, response_ps, frame, classes))
-    shared = _shared(switch, response_ps, frame, classes)
+    switch, shared, count, classes = _tightest(facts, response_ps)
     if shared <= 0:
         raise ScenarioError(
             f"{switch['name']}: the headroom of its ports does not fit into the buffer of "
             f"{switch['buffer_bytes']} B\n"
             "  = raise switch.buffer, or give a shorter --response"
         )
-    host_bps = facts["host_bps"]
-    count = sum(port["count"] * port["rate_bps"] / host_bps for port in switch["ports"])
-    bdp = host_bps * facts["base_rtt_ps"] / 8e12
-    kmin = max(math.ceil(bdp), 2 * frame)
-    alpha = least_alpha(shared, kmin, count, classes)
-    strict = alpha is not None
-    alpha = ALPHAS[-1] if alpha is None else max(alpha, 1 / 8)
-    alone = alpha * shared / (1 + alpha)
-    kmax = int(min(4 * kmin, 0.9 * alone))
-    kmin = min(kmin, kmax // 4)
-    found = Thresholds(response_ps, alpha, kmin, kmax, host_bps)
-    bound = ecn_bound_bytes(shared, alpha, count, classes)
+    host_bps, frame = facts["host_bps"], facts["frame_bytes"]
+    kmin = max(math.ceil(host_bps * facts["base_rtt_ps"] / 8e12), 2 * frame)
+    least = least_alpha(shared, kmin, count, classes)
+    alpha = ALPHAS[-1] if least is None else max(least, 1 / 8)
+    kmax = int(min(4 * kmin, 0.9 * alpha * shared / (1 + alpha)))
+    found = Thresholds(response_ps, alpha, min(kmin, kmax // 4), kmax, host_bps)
+    rule = (
+        "no alpha lets ECN always act before PFC in this buffer: the largest one"
+        if least is None
+        else "smallest alpha of switch chips, at least 1/8, with which ECN acts before PFC"
+    )
+    source = "DCQCN paper, section 4; dynamic thresholds of Choudhury and Hahne"
     return found, [
         *_headroom_reasons(facts, response_ps),
+        Reason("alpha", alpha, "", rule, source),
         Reason(
-            "alpha",
-            alpha,
-            "",
-            "smallest alpha of switch chips, at least 1/8, with which ECN acts before PFC"
-            if strict
-            else "no alpha lets ECN always act before PFC in this buffer: the largest one",
-            "DCQCN paper, section 4; dynamic thresholds of Choudhury and Hahne",
+            "kmin", found.kmin_bytes, "B", "one BDP, host rate x base RTT", "DCTCP and DCQCN papers"
         ),
-        Reason("kmin", kmin, "B", "one BDP, host rate x base RTT", "DCTCP and DCQCN papers"),
         *_other_rates(ports, found),
+        *ecn_reasons(facts, found),
+    ]
+
+
+def ecn_reasons(facts: Facts, found: Thresholds) -> list[Reason]:
+    """Return the ECN thresholds with the bounds below which they act before PFC."""
+    _, shared, count, classes = _tightest(facts, found.response_ps)
+    return [
         Reason(
             "kmin below PFC, all ports",
-            kmin,
+            found.kmin_bytes,
             "B",
             f"at most alpha S / (n (1 + {classes} alpha)), where S = {shared:.0f} B is shared, "
-            f"n = {count:g} ports of {host_bps / 1e9:g} Gbps (faster ones count more), and "
+            f"n = {count:g} ports of {found.rate_bps / 1e9:g} Gbps (faster ones count more), and "
             f"{classes} lossless class(es) can be paused",
             "DCQCN paper, section 4",
-            bound,
+            ecn_bound_bytes(shared, found.alpha, count, classes),
         ),
         Reason(
             "kmax below PFC, one ingress",
-            kmax,
+            found.kmax_bytes,
             "B",
             "4 kmin, at most 90 % of alpha S / (1 + alpha)",
             "ratio of the DCQCN setting in the HPCC and BFC papers",
-            alone,
+            found.alpha * shared / (1 + found.alpha),
         ),
     ]
+
+
+def _tightest(facts: Facts, response_ps: int) -> tuple[Facts, float, float, int]:
+    """Return the switch with the smallest shared pool, this pool, its ports, and the classes.
+
+    Ports count by the ratio of their rate to that of the hosts.
+    """
+    classes, frame = max(1, facts["pausable_classes"]), facts["frame_bytes"]
+    pools = [(_shared(one, response_ps, frame, classes), one) for one in facts["switches"]]
+    shared, switch = min(pools, key=lambda pool: pool[0])
+    count = sum(port["count"] * port["rate_bps"] / facts["host_bps"] for port in switch["ports"])
+    return switch, shared, count, classes
 
 
 def _other_rates(ports: list[Facts], found: Thresholds) -> list[Reason]:

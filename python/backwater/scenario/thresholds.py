@@ -9,6 +9,7 @@ from typing import Any
 
 from backwater._base import quantity
 from backwater._base.units import bytes_text, time_text
+from backwater.scenario.recommend import headroom_bytes
 
 Facts = dict[str, Any]
 """Result of :meth:`Scenario.thresholds`, or a part of it."""
@@ -140,7 +141,8 @@ def _headroom(switch: Facts, facts: Facts) -> Iterator[str]:
         pauses = f"{classes} PAUSEs of {pfc['frame_bytes']} B, one for each class"
     links = {(port["rate_bps"], port["delay_ps"]): port for port in switch["ports"]}
     for port in links.values():
-        needed = _needed(port, pfc, frame, classes)
+        wire = port["rate_bps"], port["delay_ps"], pfc["response_ps"]
+        needed = headroom_bytes(*wire, frame, classes * pfc["frame_bytes"])
         flight = (2 * port["delay_ps"] + pfc["response_ps"]) * port["rate_bps"] / 8e12
         terms = (
             f"2 · {time_text(port['delay_ps'])} + {time_text(pfc['response_ps'])} of response time"
@@ -199,12 +201,6 @@ def _headroom_leaves_out(switch: Facts, facts: Facts) -> Iterator[str]:
         "preambles and gaps, response times that differ by rate; tables of vendors have 2 to 3 "
         "times the formula at 100 Gbps"
     )
-
-
-def _needed(port: Facts, pfc: Facts, frame_bytes: int, classes: int) -> float:
-    """Return the bytes that can arrive after a PAUSE is sent (SW-11, SW-54: headroom formula)."""
-    flight = (2 * port["delay_ps"] + pfc["response_ps"]) * port["rate_bps"] // 8_000_000_000_000
-    return float(flight + 1 + 2 * frame_bytes + classes * pfc["frame_bytes"])
 
 
 def _pfc(switch: Facts, facts: Facts, ports: int) -> Iterator[str]:

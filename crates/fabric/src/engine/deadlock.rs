@@ -17,7 +17,7 @@ use kernel::calendar::Calendar;
 
 use super::node::class_at;
 use super::{Plan, Simulation};
-use crate::backpressure_graph::{circles, used_pairs};
+use crate::backpressure_graph::{cycles, used_pairs};
 use crate::ids::{LinkId, NodeId};
 use crate::link_failures::LinkFailures;
 use crate::record::{DeadPort, DeadlockRecord};
@@ -145,7 +145,7 @@ impl DeadlockSearch {
             }
         }
         self.dead.clear();
-        self.ports = circles(graph, &self.used).concat();
+        self.ports = cycles(graph, &self.used).concat();
         self.ports.sort_unstable();
     }
 }

@@ -214,7 +214,7 @@ pub struct Outcome {
     pub checks: Vec<&'static str>,
     /// Checks that failed.
     pub violations: Vec<Violation>,
-    /// Circles of ports that wait for each other, in the order in which they were found.
+    /// Cycles of ports that wait for each other, in the order in which they were found.
     pub deadlocks: Vec<DeadlockRecord>,
     /// For a run that stalled or deadlocked: who waits on whom; for others, flows whose receivers cannot be reached.
     pub stall: Vec<String>,

@@ -4,7 +4,7 @@ use super::*;
 use dataplane::config::{Admission, Classify, PathChoice, PauseTime, PfcThreshold, Recovery};
 use dataplane::units::{MS, US};
 use fabric::LinkId;
-use fabric::backpressure_graph::{BackpressureGraph, shortest_circle};
+use fabric::backpressure_graph::{BackpressureGraph, shortest_cycle};
 use fabric::engine::OnDeadlock;
 use fabric::record::Ending;
 use fabric::routing::routes;
@@ -33,25 +33,25 @@ fn failures(graph: &Graph, from_ps: Time, until_ps: Option<Time>) -> Vec<LinkFai
 fn foreseen(graph: &Graph) -> (BackpressureGraph, Vec<String>) {
     let routes = routes(graph, 1, PathChoice::Flow).unwrap();
     let found = BackpressureGraph::new(graph, &routes);
-    let circle = shortest_circle(graph, &found.used);
-    let names = circle.iter().map(|&port| graph.port_name(port)).collect();
+    let cycle = shortest_cycle(graph, &found.used);
+    let names = cycle.iter().map(|&port| graph.port_name(port)).collect();
     (found, names)
 }
 
 // LNK-40
 #[test]
-fn two_failed_links_close_a_circle_in_a_pod_that_has_none() {
+fn two_failed_links_close_a_cycle_in_a_pod_that_has_none() {
     let graph = pod(16).build().unwrap();
-    let (healthy, circle) = foreseen(&graph);
-    assert!(healthy.circles.is_empty() && circle.is_empty());
+    let (healthy, cycle) = foreseen(&graph);
+    assert!(healthy.cycles.is_empty() && cycle.is_empty());
     let down: Vec<LinkId> = FAILED.iter().map(|(a, b)| link_of(&graph, a, b)).collect();
     let (one, _) = foreseen(&graph.without(&down[..1]));
-    assert!(one.circles.is_empty(), "one of them closes none");
-    let (both, circle) = foreseen(&graph.without(&down));
-    assert_eq!(both.circles.len(), 2, "one each way round L0, T1, L1, T2");
-    assert!(both.circles.iter().all(|circle| circle.len() == 4));
-    assert_eq!(circle.len(), 4);
-    let text = circle.join(" ");
+    assert!(one.cycles.is_empty(), "one of them closes none");
+    let (both, cycle) = foreseen(&graph.without(&down));
+    assert_eq!(both.cycles.len(), 2, "one each way round L0, T1, L1, T2");
+    assert!(both.cycles.iter().all(|cycle| cycle.len() == 4));
+    assert_eq!(cycle.len(), 4);
+    let text = cycle.join(" ");
     for through in [
         "spine0->leaf",
         "leaf1->spine",
@@ -61,7 +61,7 @@ fn two_failed_links_close_a_circle_in_a_pod_that_has_none() {
         assert!(text.contains(through), "{text}");
     }
     // Each port leads to the switch of the next.
-    for (port, next) in circle.iter().zip(circle.iter().cycle().skip(1)) {
+    for (port, next) in cycle.iter().zip(cycle.iter().cycle().skip(1)) {
         assert_eq!(port.split("->").nth(1), next.split("->").next(), "{text}");
     }
 }
@@ -197,12 +197,12 @@ fn the_pod_as_it_was_built_never_deadlocks() {
 // LNK-21, LNK-41
 #[test]
 fn links_that_come_back_free_a_deadlock_if_they_stand_in_it() {
-    // The circle needs the failed links to be down for its routes, but runs over others: new routes
+    // The cycle needs the failed links to be down for its routes, but runs over others: new routes
     // alone do not free what stands in it.
     let (outcome, _) = pod_run(1, 0, Some(10 * MS)).run_twice();
     assert!(!outcome.deadlocks.is_empty());
     assert_eq!(outcome.ending, Ending::Stalled);
-    // A link of the circle itself fails and comes back: both ends begin anew.
+    // A link of the cycle itself fails and comes back: both ends begin anew.
     let s = pod_run(1, 0, None);
     let graph = s.graph();
     let mut link_failures = failures(&graph, 0, Some(20 * MS));
@@ -262,7 +262,7 @@ fn ring(switches: u32, hosts: u32) -> (TopologySpec, Vec<Flow>) {
 
 // LNK-41
 #[test]
-fn a_circle_of_bfc_pauses_is_found_too_and_none_where_pairs_are_left_out() {
+fn a_cycle_of_bfc_pauses_is_found_too_and_none_where_pairs_are_left_out() {
     let (topology, flows) = ring(5, 2);
     let mut s = bfc(topology, flows);
     s.switch.classify = Classify::Dynamic {
@@ -315,9 +315,9 @@ proptest! {
     }
 }
 
-// CBFC-34: classes without credits wait for each other in a circle as paused ones do.
+// CBFC-34: classes without credits wait for each other in a cycle as paused ones do.
 #[test]
-fn credits_can_close_a_circle_too() {
+fn credits_can_close_a_cycle_too() {
     let config = dataplane::link::cbfc::CbfcConfig {
         limit: dataplane::link::cbfc::Limit::Credits(60),
         ..dataplane::link::cbfc::CbfcConfig::STANDARD

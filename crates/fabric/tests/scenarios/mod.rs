@@ -3,7 +3,7 @@
 
 mod backpressure;
 mod bolt;
-mod circles;
+mod cycles;
 mod conservation;
 mod controls;
 mod engine;

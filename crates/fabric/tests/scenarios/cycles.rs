@@ -1,4 +1,4 @@
-//! Backpressure that goes round in a circle: the graph finds it, a run that it stops says so, and
+//! Backpressure that goes round in a cycle: the graph finds it, a run that it stops says so, and
 //! without the pairs that the graph removes it does not come to that.
 
 use super::*;
@@ -29,7 +29,7 @@ fn ring(switches: u32, hosts: u32) -> TopologySpec {
 
 // BFC-50, BFC-51
 #[test]
-fn up_and_down_has_no_circle() {
+fn up_and_down_has_no_cycle() {
     let shapes = [
         star(8),
         leaf_spine(4, 3, 2),
@@ -48,7 +48,7 @@ fn up_and_down_has_no_circle() {
     ];
     for shape in shapes {
         let (graph, found) = graph_of(&shape);
-        assert!(found.circles.is_empty(), "{}", graph.shape());
+        assert!(found.cycles.is_empty(), "{}", graph.shape());
         assert!(found.removed.is_empty());
         assert_eq!(found.allowed(), found.used);
     }
@@ -75,9 +75,9 @@ fn nodes_edges_and_pairs_of_a_leaf_spine_are_what_can_be_counted_by_hand() {
 fn a_ring_has_two_circles_and_loses_one_pair_of_each() {
     // Two hops either way: in a ring of five the shorter way is one or two links.
     let (graph, found) = graph_of(&ring(5, 1));
-    assert_eq!(found.circles.len(), 2, "one in each direction");
-    assert!(found.circles.iter().all(|c| c.len() == 5));
-    let name = graph.port_name(LinkId::new(found.circles[0][0].index()));
+    assert_eq!(found.cycles.len(), 2, "one in each direction");
+    assert!(found.cycles.iter().all(|c| c.len() == 5));
+    let name = graph.port_name(LinkId::new(found.cycles[0][0].index()));
     assert!(name == "s0->s1" || name == "s0->s4", "{name}");
     assert_eq!(found.removed.len(), 2);
     let allowed = found.allowed();
@@ -99,7 +99,7 @@ fn what_goes_down_and_up_again_is_removed_before_anything_else() {
         links.push((hosts + (spine + 1) % 4, hosts + 4 + spine, LINK));
     }
     let (graph, found) = graph_of(&named(hosts, 8, links));
-    assert!(!found.circles.is_empty());
+    assert!(!found.cycles.is_empty());
     assert!(!found.removed.is_empty());
     for edge in &found.removed {
         assert_eq!(
@@ -132,7 +132,7 @@ fn single(switches: u32, hosts: u32) -> Setup {
 
 // BFC-35, BFC-52, AUD-08, AUD-09, ENG-14
 #[test]
-fn a_circle_of_pauses_stops_a_run_that_names_it_and_goes_on_without() {
+fn a_cycle_of_pauses_stops_a_run_that_names_it_and_goes_on_without() {
     let setup = single(5, 2);
     let (outcome, _) = setup.clone().run_raw();
     assert_eq!(outcome.ending, Ending::Stalled, "{:?}", outcome.counters);
@@ -200,7 +200,7 @@ fn a_watchdog_breaks_the_deadlock_of_a_ring() {
 
 // BFC-52
 #[test]
-fn without_a_circle_nothing_stops_whatever_the_flows() {
+fn without_a_cycle_nothing_stops_whatever_the_flows() {
     for seed in 1..6u32 {
         let flows: Vec<_> = (0..60)
             .map(|i| {
