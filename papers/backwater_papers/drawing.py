@@ -14,12 +14,12 @@ from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from backwater._base.units import bytes_text
 from backwater.analysis.blame import COLOURS
 from backwater.plots.curves import Line, Style, styles
-from backwater.plots.drawing import GRID, INK, MUTED
+from backwater.plots.drawing import GRID, INK, MUTED, plain_log_ticks
 from backwater_papers.bootstrap import quantile
 from backwater_papers.figure import (
     Axis,
@@ -521,11 +521,7 @@ def _finish(axes: Axes, panel: Panel) -> None:
     scales = ((axes.xaxis, panel.x_scale), (axes.yaxis, panel.y_scale))
     for axis, scale in scales:
         if scale == "log":
-            low, high = axis.get_view_interval()
-            if high < 100 * max(low, 1e-12):
-                axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-            axis.set_minor_formatter(NullFormatter())
+            plain_log_ticks(axes, "x" if axis is axes.xaxis else "y")
         elif axis is axes.yaxis:
             axis.set_major_locator(MaxNLocator(6))
     if not axes.lines and not axes.patches:

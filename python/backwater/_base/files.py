@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from backwater.errors import RunError
+from backwater.errors import InputError, RunError
 
 _HINTS = {
     errno.ENOSPC: "free some space or choose another directory",
@@ -56,6 +56,16 @@ def whole(path: Path, parents: bool = False) -> Iterator[Path]:
         if part is not None:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
+
+
+@contextmanager
+def readable(path: Path | None = None, kind: type[RunError] = InputError) -> Iterator[None]:
+    """Raise an error with the path if a file cannot be read; by default the path that failed."""
+    try:
+        yield
+    except OSError as error:
+        why = f"{path or error.filename}: cannot be read: {error.strerror}"
+        raise kind(why, error.errno) from error
 
 
 def cannot_write(error: OSError) -> str:

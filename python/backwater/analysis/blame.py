@@ -178,28 +178,14 @@ class Explanation:
 
     def data(self) -> dict[str, Any]:
         """Return the explanation as plain data."""
-        reasons = [
-            {
-                "part": r.part,
-                "spent_ps": r.spent_ps,
-                "share": r.spent_ps / self.fct_ps,
-                "at": r.at,
-                "root": r.root,
-                "incast_flows": r.incast,
-                **({} if r.lost is None else {"lost": [asdict(loss) for loss in r.lost]}),
-            }
-            for r in self.reasons
-        ]
-        return {
-            "flow": self.flow,
-            "bytes": self.bytes,
-            "src": self.src,
-            "dst": self.dst,
-            "incast": self.incast,
-            "fct_ps": self.fct_ps,
-            "slowdown": self.slowdown,
-            "reasons": reasons,
-        }
+        found = asdict(self)
+        found["reasons"] = list(found["reasons"])
+        for reason in found["reasons"]:
+            reason["share"] = reason["spent_ps"] / self.fct_ps
+            reason["incast_flows"] = reason.pop("incast")
+            if reason["lost"] is None:
+                del reason["lost"]
+        return found
 
 
 def is_recorded(run: RunFiles) -> bool:

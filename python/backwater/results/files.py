@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater._base import quantity
+from backwater._base.files import readable
 from backwater._base.lazy import cs, pl
 from backwater.errors import InputError
 from backwater.results import HOST, RECORDED_FILES, RUN_FILES, SUMMARY, TABLES
@@ -81,13 +82,9 @@ class RunFiles:
     @cached_property
     def resolved(self) -> str:
         """The scenario with every value filled in, as TOML."""
-        with self._own_files():
-            try:
-                return (self.path / "resolved.toml").read_text(encoding="utf-8")
-            except OSError as error:
-                raise InputError(
-                    f"{self.path}: cannot read resolved.toml: {error.strerror}", error.errno
-                ) from error
+        path = self.path / "resolved.toml"
+        with self._own_files(), readable(path):
+            return path.read_text(encoding="utf-8")
 
     @property
     def fct_until(self) -> str:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater._base import durable as files
+from backwater._base.files import readable
 from backwater.errors import RunError
 from backwater.results import RUN_FILES, columns
 from backwater.results.files import RunFiles, run_files
@@ -101,15 +102,9 @@ class Store:
     def keys(self) -> set[str]:
         """Return the keys of all runs that have a directory here."""
         found: set[str] = set()
-        try:
+        with readable(kind=RunError), contextlib.suppress(FileNotFoundError):
             for part in os.scandir(self.path / RUNS):
                 found |= {e.name for e in os.scandir(part.path) if "." not in e.name}
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise RunError(
-                f"{error.filename}: cannot be read: {error.strerror}", error.errno
-            ) from error
         return found
 
     def failure(self, key: str) -> Failure | None:
@@ -182,14 +177,9 @@ class Store:
 
     def _read_index(self) -> dict[str, dict[str, Any]]:
         rows = {}
-        try:
+        lines: list[bytes] = []
+        with readable(kind=RunError), contextlib.suppress(FileNotFoundError):
             lines = (self.path / INDEX).read_bytes().split(b"\n")
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            raise RunError(
-                f"{error.filename}: cannot be read: {error.strerror}", error.errno
-            ) from error
         for line in lines:
             with contextlib.suppress(ValueError, KeyError, TypeError):  # Skip damaged lines.
                 entry = json.loads(line)
@@ -342,25 +332,19 @@ def damage(path: Path) -> str | None:
 
     Sizes and times of the files are compared. The contents are compared if a time differs.
     """
-    try:
-        entries = json.loads((path / STORED).read_text(encoding="utf-8"))["files"]
-        for name in dict.fromkeys((*RUN_FILES, *entries)):
-            entry = entries[name]
-            try:
-                stat = (path / name).stat()
-            except FileNotFoundError:
-                return f"{name} is missing"
-            if stat.st_size != entry["bytes"]:
-                return f"{name} has {stat.st_size:,} bytes and not {entry['bytes']:,}"
-            touched = stat.st_mtime_ns != entry["modified_ns"]
-            if touched and hash_file(path / name) != entry["hash"]:
-                return f"the contents of {name} were changed"
-    except FileNotFoundError:
-        return f"{STORED} is missing"
-    except OSError as error:
-        raise RunError(
-            f"{error.filename}: cannot be read: {error.strerror}", error.errno
-        ) from error
-    except (ValueError, KeyError, TypeError):
-        return f"{STORED} cannot be read"
+    name = STORED
+    with readable(kind=RunError):
+        try:
+            entries = json.loads((path / STORED).read_text(encoding="utf-8"))["files"]
+            for name in dict.fromkeys((*RUN_FILES, *entries)):
+                entry, stat = entries[name], (path / name).stat()
+                if stat.st_size != entry["bytes"]:
+                    return f"{name} has {stat.st_size:,} bytes and not {entry['bytes']:,}"
+                touched = stat.st_mtime_ns != entry["modified_ns"]
+                if touched and hash_file(path / name) != entry["hash"]:
+                    return f"the contents of {name} were changed"
+        except FileNotFoundError:
+            return f"{name} is missing"
+        except (ValueError, KeyError, TypeError):
+            return f"{STORED} cannot be read"
     return None

@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -183,6 +183,8 @@ def make_here(order: str, wanted: str, limits: tuple[float | None, int | None]) 
     A separate process makes the run. So limits and crashes are handled as on one machine, and a run
     that crashes does not end its worker.
     """
+    import distributed
+
     job = Job.from_json(order)
     if version() != wanted:
         return Reply(
@@ -190,14 +192,19 @@ def make_here(order: str, wanted: str, limits: tuple[float | None, int | None]) 
             "error",
             f"the worker has backwater {version()} and not {wanted}: install the same on all",
         )
-    with closing(_Folder()) as folder:
-        here = replace(job, work=str(folder.path / "work"), final=None)
+    # Dask removes the worker's own directory if the worker is killed.
+    place = distributed.get_worker().local_directory
+    with tempfile.TemporaryDirectory(
+        prefix="backwater-", dir=place, ignore_cleanup_errors=True
+    ) as folder:
+        work = Path(folder) / "work"
+        here = replace(job, work=str(work), final=None)
         reply = _child(Limits(*limits)).execute(here)
         if reply.kind != "done":
             # A full disk of the worker is an error of the run, not of the store on this machine.
             kind = "error" if reply.kind == "storage" else reply.kind
             return replace(reply, kind=kind)
-        made = folder.path / "work" / "run"
+        made = work / "run"
         return replace(reply, files={name: (made / name).read_bytes() for name in run_files(made)})
 
 
@@ -206,17 +213,3 @@ def _child(limits: Limits) -> Child:
     limits.check()
     known: dict[Limits, Child] = _children.__dict__.setdefault("by_limits", {})
     return known.setdefault(limits, Child(limits))
-
-
-class _Folder:
-    """A temporary directory for one run on this machine."""
-
-    def __init__(self) -> None:
-        from distributed import get_worker
-
-        # Dask removes the worker's own directory if the worker is killed.
-        place = get_worker().local_directory
-        self.path = Path(tempfile.mkdtemp(prefix="backwater-", dir=place))
-
-    def close(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from backwater._base.files import readable
 from backwater.errors import InputError
 from backwater.scenario import Scenario
 from backwater.scenario.scenario import hash_bytes, version, with_names
@@ -30,12 +31,9 @@ class Input:
         """Return the contents; raise ``InputError`` if they were changed."""
         if self.content is not None:
             return base64.b64decode(self.content)
-        try:
-            found = Path(self.path).read_bytes()
-        except OSError as error:
-            raise InputError(
-                f"{self.path}: cannot be read: {error.strerror}", error.errno
-            ) from error
+        path = Path(self.path)
+        with readable(path):
+            found = path.read_bytes()
         if hash_bytes(found) != self.digest:
             raise InputError(f"{self.path} was changed since the runs began; start them again")
         return found

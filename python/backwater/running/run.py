@@ -281,7 +281,7 @@ def _write_list(
     """Write the list of requested runs."""
     inside = store.resolve().is_relative_to(path.resolve())
     first = asked.scenarios[0]
-    names = {"several": True} if len(asked.scenarios) > 1 else {}
+    several = len(asked.scenarios) > 1
     points = [
         Point(
             point.scenario.key,
@@ -293,8 +293,6 @@ def _write_list(
         for point in requested
     ]
     about = {
-        "format": FORMAT,
-        "version": version(),
         "name": asked.name,
         "command": command,
         "sweep": str(asked.path) if asked.path else None,
@@ -310,16 +308,9 @@ def _write_list(
             for s in asked.skipped
         ],
         "keys": asked.keys,
-        "axes": [*([["scenario"]] if names else []), *(list(axis.keys) for axis in asked.axes)],
-        "points": [
-            {key: value for key, value in asdict(point).items() if value is not None}
-            for point in points
-        ],
+        "axes": [*([["scenario"]] if several else []), *(list(axis.keys) for axis in asked.axes)],
     }
-    try:
-        files.write_durably(path / RESULTS, json.dumps(about, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise RunError(files.explain(error)) from error
+    _write(path, about, points)
 
 
 def write_list_of_directories(
@@ -330,19 +321,19 @@ def write_list_of_directories(
         Point(str(run.summary["key"]), (), run.scheme, run.seed, path=name)
         for name, run in runs.items()
     ]
-    about = {
-        "format": FORMAT,
-        "version": version(),
-        "name": scenario.name,
-        "scenario": scenario.source,
-        "scenario_text": scenario.text,
-        "store": STORE,
-        "keys": [],
-        "axes": [],
-        "points": [asdict(point) for point in points],
-    }
-    files.write_durably(path / RESULTS, json.dumps(about, ensure_ascii=False) + "\n")
+    about = {"name": scenario.name, "scenario": scenario.source, "scenario_text": scenario.text}
+    _write(path, about | {"store": STORE, "keys": [], "axes": []}, points)
     return Results.open(path)
+
+
+def _write(path: Path, about: Mapping[str, Any], points: Iterable[Point]) -> None:
+    """Write the list of runs of a directory."""
+    listed = [{k: v for k, v in asdict(point).items() if v is not None} for point in points]
+    whole = {"format": FORMAT, "version": version(), **about, "points": listed}
+    try:
+        files.write_durably(path / RESULTS, json.dumps(whole, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise RunError(files.explain(error)) from error
 
 
 # --- Before a sweep --------------------------------------------------------------------------

@@ -160,21 +160,11 @@ def simulate(
     """Run the core until the end or until ``interrupt``, and return the summary."""
     began = time.monotonic()
 
-    def progress(
-        now_ps: int,
-        until_ps: int | None,
-        started: int,
-        finished: int,
-        flows: int | None,
-        hops: int,
-        moved_ps: int | None = None,
-        fullest: tuple[str, int] | None = None,
-        operations: tuple[float, int] | None = None,
-    ) -> None:
+    def progress(*known: Any) -> None:
+        """Pass the fields of :class:`Progress` on, with the wall-clock time between them."""
         if listener is not None:
-            seconds = time.monotonic() - began
-            known = (now_ps, until_ps, started, finished, flows, hops, seconds)
-            listener(Progress(*known, moved_ps, fullest, operations))
+            fields = [*known[:6], time.monotonic() - began, *known[6:]]
+            listener(Progress(*fields))
 
     given = (str(scenario.path), scenario.scheme, list(scenario.overrides), scenario.seed)
     where, calls = (str(out), force, key), (progress, interrupt)

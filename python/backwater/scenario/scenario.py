@@ -21,7 +21,8 @@ from typing import Any, TypeVar
 
 from backwater import _core
 from backwater._base import positions, toml
-from backwater.errors import InputError, ScenarioError
+from backwater._base.files import readable
+from backwater.errors import ScenarioError
 
 _LAYOUT = 1
 """Version of the files of a run. A new version invalidates stored runs."""
@@ -565,11 +566,8 @@ def version() -> str:
 
 def hash_file(path: Path) -> str:
     """Hash the contents of a file."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, _hasher).hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}", error.errno) from error
+    with readable(path), path.open("rb") as file:
+        return hashlib.file_digest(file, _hasher).hexdigest()
 
 
 def hash_bytes(content: bytes) -> str:
