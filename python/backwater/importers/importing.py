@@ -17,9 +17,10 @@ from backwater.importers import networks
 from backwater.importers.astra import operations as chakra_operations
 from backwater.importers.astra import system as astra
 from backwater.importers.astra import traces as chakra
+from backwater.importers.common import xml_tree
 from backwater.importers.common.limits import LONGEST_PS
 from backwater.importers.common.output import IMPORTED, refuse_foreign, scenario_name
-from backwater.importers.common.source import Findings, problem, read_text, time_ps
+from backwater.importers.common.source import Findings, problem, read_bytes, read_text, time_ps
 from backwater.importers.goal import binary as goal_binary
 from backwater.importers.goal import operations as goal_operations
 from backwater.importers.goal import schedule as goal
@@ -157,7 +158,8 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
     if host not in goal_operations.HOSTS:
         findings.fail(f"--host {host}: known are {', '.join(goal_operations.HOSTS)}")
     if goal_binary.is_binary(path):
-        schedule = goal_binary.read_binary_file(path, findings)
+        data = read_bytes(path, findings, "GOAL schedule")
+        schedule = goal_binary.parse(str(path), data, findings)
     else:
         schedule = goal.read_text_file(path, findings)
     operations = goal_operations.convert(str(path), schedule, goal_operations.HOSTS[host], findings)
@@ -171,7 +173,8 @@ def import_goal(path: Path, wishes: Wishes, host: str = "loggopsim") -> Imported
 def import_htsim(path: Path, wishes: Wishes, end: str | None = None) -> Imported:
     """Import a connection matrix. ``end`` is the end of the run, such as ``1ms``."""
     findings = Findings()
-    matrix = htsim.read(path, findings)
+    text = read_text(path, findings, "connection matrix")
+    matrix = htsim.parse(str(path), text.splitlines(), findings)
     end_ps = None if end is None else _end(end, findings)
     network = _network(path, wishes, _given(wishes, findings), matrix.nodes, findings)
     end_ps = htsim_operations.find_end(matrix, end_ps, network.fastest_bps(), findings)
@@ -198,7 +201,8 @@ def import_msccl(
 ) -> Imported:
     """Import an algorithm for data of a given size."""
     findings = Findings()
-    algorithm = msccl.read(path, findings)
+    text = read_text(path, findings, "algorithm of a collective")
+    algorithm = msccl.from_tree(xml_tree.parse(str(path), text, findings))
     msccl_chunks.check(algorithm)
     size = DEFAULT_BYTES if size_bytes is None else size_bytes
     operations = msccl_operations.convert(
@@ -222,7 +226,8 @@ def import_simai(
     findings = Findings()
     word = str(simai_operations.DEFAULT_SEND_LATENCY_NS) if send_latency is None else send_latency
     latency = simai_operations.latency(word, findings)
-    workload = simai.read(path, findings)
+    text = read_text(path, findings, "workload")
+    workload = simai.parse(str(path), text.splitlines(), findings)
     known = _given(wishes, findings)
     notes = []
     count = ranks or workload.all_gpus or (known.hosts if known else None)
@@ -264,8 +269,14 @@ def import_chakra(
     """Import the traces of all ranks, with the related files of ASTRA-sim."""
     findings = Findings()
     traces = [chakra.read(file, findings) for file in chakra.find(path, findings)]
-    layer = astra.read_system(system, findings) if system else astra.System(str(path))
-    dims, dimensions = astra.read_network(network, findings) if network else ([len(traces)], [])
+    layer, dims = astra.System(str(path)), [len(traces)]
+    dimensions: list[astra.Dimension] = []
+    if system:
+        text = read_text(system, findings, "system layer")
+        layer = astra.system_of(str(system), text, findings)
+    if network:
+        text = read_text(network, findings, "network")
+        dims, dimensions = astra.network_of(str(network), text, findings)
     settings = chakra_operations.Settings(
         layer,
         dims,

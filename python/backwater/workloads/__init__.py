@@ -16,6 +16,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -48,34 +49,6 @@ ROWS_PER_GROUP = 4096
 _ROWS_PER_FRAME = 65536
 """Number of rows that are collected in lists before they become a compact data frame."""
 
-_TYPES = {
-    "rank": "UInt32",
-    "index": "UInt32",
-    "kind": "String",
-    "peer": "UInt32",
-    "tag": "UInt64",
-    "bytes": "UInt64",
-    "duration_ps": "UInt64",
-    "after_end": "List(UInt32)",
-    "after_start": "List(UInt32)",
-    "resource": "UInt16",
-    "nic": "UInt16",
-    "channel": "UInt16",
-    "class": "UInt8",
-    "latency_ps": "UInt64",
-    "priority": "UInt64",
-    "group": "String",
-    "algorithm": "String",
-    "to_each": "List(UInt64)",
-    "from_each": "List(UInt64)",
-    "trigger": "UInt32",
-    "on_sent": "UInt32",
-    "on_received": "UInt32",
-    "part_of": "UInt32",
-    "name": "String",
-}
-"""The columns of a file, with their types in polars."""
-
 _ALWAYS = ("rank", "index", "kind")
 
 
@@ -83,13 +56,35 @@ class WorkloadError(ValueError):
     """An invalid operation, group or trigger. The message describes what was expected."""
 
 
-def _schema() -> dict[str, pl.DataType]:
-    def type_of(word: str) -> pl.DataType:
-        if word.startswith("List("):
-            return pl.List(type_of(word[5:-1]))
-        return getattr(pl, word)()  # type: ignore[no-any-return]
-
-    return {column: type_of(word) for column, word in _TYPES.items()}
+@cache
+def _types() -> dict[str, pl.DataType]:
+    """Return the columns of a file with their types."""
+    return {
+        "rank": pl.UInt32(),
+        "index": pl.UInt32(),
+        "kind": pl.String(),
+        "peer": pl.UInt32(),
+        "tag": pl.UInt64(),
+        "bytes": pl.UInt64(),
+        "duration_ps": pl.UInt64(),
+        "after_end": pl.List(pl.UInt32()),
+        "after_start": pl.List(pl.UInt32()),
+        "resource": pl.UInt16(),
+        "nic": pl.UInt16(),
+        "channel": pl.UInt16(),
+        "class": pl.UInt8(),
+        "latency_ps": pl.UInt64(),
+        "priority": pl.UInt64(),
+        "group": pl.String(),
+        "algorithm": pl.String(),
+        "to_each": pl.List(pl.UInt64()),
+        "from_each": pl.List(pl.UInt64()),
+        "trigger": pl.UInt32(),
+        "on_sent": pl.UInt32(),
+        "on_received": pl.UInt32(),
+        "part_of": pl.UInt32(),
+        "name": pl.String(),
+    }
 
 
 def _column(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
@@ -311,7 +306,7 @@ class Workload:
         index = self._counts[rank]
         row = {"rank": rank, "index": index, "kind": kind, **given}
         if columns:
-            if unknown := columns.keys() - _TYPES.keys():
+            if unknown := columns.keys() - _types().keys():
                 raise WorkloadError(f"there is no column {sorted(unknown)[0]!r} in a workload")
             if twice := columns.keys() & (row.keys() | {"after_end", "after_start"}):
                 raise WorkloadError(f"{sorted(twice)[0]!r} is set by an argument of its own")
@@ -349,7 +344,7 @@ class Workload:
             frame = pl.DataFrame(
                 [
                     _column(name, [row.get(name) for row in self._rows], dtype)
-                    for name, dtype in _schema().items()
+                    for name, dtype in _types().items()
                 ]
             )
         except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
@@ -439,10 +434,10 @@ def read(path: str | Path) -> Read:
         frame = pl.read_parquet(path)
     missing = [
         pl.lit(None, dtype).alias(column)
-        for column, dtype in _schema().items()
+        for column, dtype in _types().items()
         if column not in frame.columns
     ]
-    return Read(facts, frame.with_columns(missing).select(*_TYPES))
+    return Read(facts, frame.with_columns(missing).select(*_types()))
 
 
 def parallel_groups(degrees: Mapping[str, int], names: Iterable[str]) -> dict[str, list[int]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from backwater._base.toml import time
@@ -19,7 +18,6 @@ from backwater.importers.common.source import (
     known_are,
     meant,
     place_at,
-    read_text,
     shown,
 )
 
@@ -103,11 +101,6 @@ class Dimension:
         kind = {"Ring": "ring", "Switch": "switch", "FullyConnected": "fully-connected"}[self.block]
         link = f"rate={self.rate_bps}bps,latency={time(self.latency_ps)}"
         return f"{kind}:size={self.ranks},{link},grain=1ns"
-
-
-def read_system(path: Path, findings: Findings) -> System:
-    """Read a system layer."""
-    return system_of(str(path), read_text(path, findings, "system layer"), findings)
 
 
 def system_of(name: str, text: str, findings: Findings) -> System:
@@ -236,16 +229,11 @@ class _Keys:
                 self.warning(key, message, meant(key, known))
 
 
-def read_network(path: Path, findings: Findings) -> tuple[list[int], list[Dimension]]:
-    """Read a network: the ranks of each dimension, and the properties of the dimensions.
+def network_of(name: str, text: str, findings: Findings) -> tuple[list[int], list[Dimension]]:
+    """Parse a network: the ranks of each dimension, and the properties of the dimensions.
 
     A file of logical dimensions has only the ranks.
     """
-    return network_of(str(path), read_text(path, findings, "network"), findings)
-
-
-def network_of(name: str, text: str, findings: Findings) -> tuple[list[int], list[Dimension]]:
-    """Parse the text of a network."""
     need("yaml", "chakra", "a network file of ASTRA-sim")
     import yaml
 

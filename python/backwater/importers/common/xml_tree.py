@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from backwater.importers.common.source import Findings, Place, known_are, read_text, shown, whole
+from backwater.importers.common.source import Findings, Place, known_are, shown, whole
 
 
 @dataclass(slots=True)
@@ -50,11 +49,6 @@ class Element:
         if word not in known:
             self.fail(f"{key} of <{self.name}> is {shown(word)}", known_are(word, known))
         return word
-
-
-def read(path: Path, findings: Findings, what: str) -> Element:
-    """Read a file; ``what`` describes it in errors."""
-    return parse(str(path), read_text(path, findings, what), findings)
 
 
 def parse(name: str, text: str, findings: Findings) -> Element:

@@ -15,9 +15,9 @@ import gzip
 import struct
 import zlib
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
-from backwater.importers.common.source import Findings, in_file, read_bytes
+from backwater.importers.common.source import Findings, in_file
 from backwater.importers.goal.schedule import ANY, MAX_RANKS, Kind, Operation, Rank, Schedule
 
 MAGIC = 4223
@@ -45,14 +45,26 @@ def is_binary(path: Path) -> bool:
     return len(first) == _START and int.from_bytes(first, "little") in (MAGIC, _CONSUMED)
 
 
-def read_binary_file(path: Path, findings: Findings) -> Schedule:
-    """Read a binary schedule."""
-    return parse(str(path), read_bytes(path, findings, "GOAL schedule"), findings)
-
-
 def parse(name: str, data: bytes, findings: Findings) -> Schedule:
     """Parse the bytes of a binary schedule. Every offset and number is checked."""
     return _Reader(name, data, findings).schedule()
+
+
+class _Record(NamedTuple):
+    """The fields of an operation."""
+
+    waits_for: int
+    kind: int
+    peer: int
+    amount: int
+    tag: int
+    cpu: int
+    nic: int
+    ends: int
+    """Number of operations that wait for its end, and the first of their entries."""
+    first_end: int
+    starts: int
+    first_start: int
 
 
 class _Reader:
@@ -117,17 +129,14 @@ class _Reader:
         announced = []
         for index in range(count):
             at = records + index * _RECORD.size
-            waiting, kind, peer, amount, tag, cpu, nic, ends, first, starts, second = (
-                _RECORD.unpack_from(self.data, at)
-            )
+            record = _Record(*_RECORD.unpack_from(self.data, at))
             where = f"operation {index} of rank {number}"
-            operation = self._operation(at, where, kind, amount, peer, tag, cpu, nic, ranks)
-            rank.operations.append(operation)
+            rank.operations.append(self._operation(at, where, record, ranks))
             rank.places.append(at)
-            announced.append(waiting)
+            announced.append(record.waits_for)
             for edges, many, start in (
-                (rank.after_end, ends, first),
-                (rank.after_start, starts, second),
+                (rank.after_end, record.ends, record.first_end),
+                (rank.after_start, record.starts, record.first_start),
             ):
                 if many and start + many > len(after):
                     self.fail(
@@ -144,18 +153,8 @@ class _Reader:
         self._check_roots(begin + _COUNTS.size, number, roots, waits)
         return rank
 
-    def _operation(
-        self,
-        at: int,
-        where: str,
-        kind: int,
-        amount: int,
-        peer: int,
-        tag: int,
-        cpu: int,
-        nic: int,
-        ranks: int,
-    ) -> Operation:
+    def _operation(self, at: int, where: str, record: _Record, ranks: int) -> Operation:
+        _, kind, peer, amount, tag, cpu, nic, *_ = record
         if kind not in (Kind.SEND, Kind.RECV, Kind.CALC):
             self.fail(at, f"{where} has the type {kind}; expected 1 send, 2 recv or 3 calc")
         if amount > _MAX_AMOUNT:

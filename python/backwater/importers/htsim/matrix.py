@@ -18,7 +18,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 from backwater.importers.common.limits import LARGEST_BYTES
@@ -28,7 +27,6 @@ from backwater.importers.common.source import (
     known_are,
     lines_of,
     meant,
-    read_text,
     shown,
 )
 
@@ -109,12 +107,6 @@ class Matrix:
             if connection.trigger:
                 found.setdefault(connection.trigger, []).append(connection)
         return found
-
-
-def read(path: Path, findings: Findings) -> Matrix:
-    """Read a connection matrix."""
-    text = read_text(path, findings, "connection matrix")
-    return parse(str(path), text.splitlines(), findings)
 
 
 def parse(name: str, lines: list[str], findings: Findings) -> Matrix:

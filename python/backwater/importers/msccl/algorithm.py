@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 
-from backwater.importers.common import xml_tree
-from backwater.importers.common.source import Findings, known_are, meant, shown
+from backwater.importers.common.source import known_are, meant, shown
 from backwater.importers.common.xml_tree import Element
 
 MAX_RANKS = 1 << 16
@@ -106,11 +104,6 @@ class Algorithm:
     def kind(self) -> str:
         """The collective as one word in lower case."""
         return self.collective.lower().replace("_", "")
-
-
-def read(path: Path, findings: Findings) -> Algorithm:
-    """Read an algorithm."""
-    return from_tree(xml_tree.read(path, findings, "algorithm of a collective"))
 
 
 def from_tree(top: Element) -> Algorithm:

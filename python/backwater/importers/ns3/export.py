@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from backwater._base import quantity
+from backwater._base.files import whole
 from backwater._base.lazy import pl
-from backwater.errors import InputError, RunError
+from backwater.errors import InputError
 from backwater.importers.ns3.flows import DATA_GROUP, DEFAULT_PORT, INCAST_PORT, MAX_SIZE
 from backwater.importers.ns3.topology import MAX_HOST
 from backwater.results.files import RunFiles
@@ -62,14 +63,8 @@ def export_ns3(run: RunFiles, out: Path, force: bool = False) -> Exported:
 
 
 def _write(path: Path, lines: Iterator[str], result: Exported) -> None:
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with part.open("w", encoding="ascii", newline="\n") as file:
-            file.writelines(f"{line}\n" for line in lines)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise RunError(f"{path}: cannot write: {error.strerror}", error.errno) from error
+    with whole(path) as part, part.open("w", encoding="ascii", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in lines)
     result.files.append(path)
 
 

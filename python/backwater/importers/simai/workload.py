@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 
 from backwater.importers.common.limits import LARGEST_BYTES, LONGEST_PS
-from backwater.importers.common.source import Findings, Words, known_are, lines_of, read_text, shown
+from backwater.importers.common.source import Findings, Words, known_are, lines_of, shown
 
 MAX_LAYERS = 1 << 20
 
@@ -107,11 +106,6 @@ class Workload:
     checkpoints: list[int] = field(default_factory=list)
     initiates: list[int] = field(default_factory=list)
     layers: list[Layer] = field(default_factory=list)
-
-
-def read(path: Path, findings: Findings) -> Workload:
-    """Read a workload."""
-    return parse(str(path), read_text(path, findings, "workload").splitlines(), findings)
 
 
 def parse(name: str, texts: list[str], findings: Findings) -> Workload:
