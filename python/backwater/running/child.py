@@ -57,25 +57,19 @@ def _never() -> bool:
     return False
 
 
+@dataclass
 class Child:
-    """A process for runs. It executes one run after the other, and is replaced after a crash."""
+    """A process for runs. It executes one run after the other, and is replaced after a crash.
 
-    def __init__(
-        self,
-        limits: Limits,
-        stopped: Callable[[], bool] = _never,
-        interrupted: Callable[[], bool] = _never,
-    ) -> None:
-        """Store the arguments without starting a process.
+    A run ends if ``stopped`` returns true. If ``interrupted`` returns true, it also writes its
+    first part.
+    """
 
-        A run ends if ``stopped`` returns true. If ``interrupted`` returns true, it also writes its
-        first part.
-        """
-        self._limits = limits
-        self._stopped = stopped
-        self._interrupted = interrupted
-        self._process: subprocess.Popen[bytes] | None = None
-        self._rest = b""
+    limits: Limits
+    stopped: Callable[[], bool] = _never
+    interrupted: Callable[[], bool] = _never
+    _process: subprocess.Popen[bytes] | None = None
+    _rest: bytes = b""
 
     def execute(self, job: Job, report: Callable[[Progress], None] | None = None) -> Reply:
         """Make a run.
@@ -99,7 +93,7 @@ class Child:
                         return Reply(**answer)
                     if report is not None:
                         report(Progress(**answer["progress"]))
-                if self._interrupted() and stop_sent_at is None:
+                if self.interrupted() and stop_sent_at is None:
                     stop_sent_at = time.monotonic()
                     _write(process, STOP)
                 if stop_sent_at is not None and time.monotonic() - stop_sent_at > _GRACE_S:
@@ -156,7 +150,7 @@ class Child:
 
     def _answers(self, process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
         """Wait briefly for answers; raise ``EOFError`` after the last one."""
-        if self._stopped():
+        if self.stopped():
             raise Stopped
         assert process.stdout is not None
         if not select.select([process.stdout], [], [], _LOOK_EVERY_S)[0]:
@@ -170,7 +164,7 @@ class Child:
     def _broken_limit(
         self, process: subprocess.Popen[bytes], began: float
     ) -> tuple[str, str] | None:
-        timeout_s, memory_bytes = self._limits.timeout_s, self._limits.memory_bytes
+        timeout_s, memory_bytes = self.limits.timeout_s, self.limits.memory_bytes
         if timeout_s is not None and time.monotonic() - began > timeout_s:
             return "timeout", f"took longer than {timeout_s:g} s"
         if memory_bytes is not None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 from backwater._base import durable as files
@@ -97,7 +98,7 @@ def run_all(
     by_key: dict[str, list[Scenario]] = {}
     for scenario in scenarios:
         by_key.setdefault(scenario.key, []).append(scenario)
-    call = _Call(by_key, store, limits, listener, threads, labels or {})
+    call = _Call(by_key, store, limits, listener, threads, labels or {}, Status(len(by_key)))
     todo = call.find(retry_failed)
     if todo:
         call.make(todo, _executor(scheduler, jobs or runs_at_a_time(threads), limits))
@@ -112,27 +113,19 @@ def _executor(scheduler: Any, jobs: int, limits: Limits) -> Executor:
     return Cluster(scheduler, limits)
 
 
+@dataclass
 class _Call:
     """The scenarios of one call, by key, with their state."""
 
-    def __init__(
-        self,
-        by_key: dict[str, list[Scenario]],
-        store: Store,
-        limits: Limits,
-        listener: Listener | None,
-        threads: int,
-        labels: dict[str, str],
-    ) -> None:
-        self.by_key = by_key
-        self.labels = labels
-        self.waiting: list[str] = []
-        self.threads = threads
-        self.store = store
-        self.limits = limits
-        self.listener = listener
-        self.status = Status(total=len(by_key))
-        self.outcome = Outcome()
+    by_key: dict[str, list[Scenario]]
+    store: Store
+    limits: Limits
+    listener: Listener | None
+    threads: int
+    labels: dict[str, str]
+    status: Status
+    waiting: list[str] = field(default_factory=list)
+    outcome: Outcome = field(default_factory=Outcome)
 
     def find(self, retry_failed: bool) -> list[str]:
         """Take the stored runs; return the keys of the others."""
@@ -144,9 +137,7 @@ class _Call:
                 self.status.cached += 1
                 continue
             failure = None if retry_failed else self.store.failure(key)
-            if failure is not None and failure.stands(
-                self.limits.timeout_s, self.limits.memory_bytes
-            ):
+            if failure and failure.stands(self.limits.timeout_s, self.limits.memory_bytes):
                 self._fail(key, failure)
             else:
                 todo.append(key)
@@ -298,10 +289,8 @@ class Local:
 
     def _one(self, job: Job, child: Child, session: Session) -> Reply:
         self.running[job.label] = None
-        return child.execute(placed(job, session), lambda far: self._note(job.label, far))
-
-    def _note(self, label: str, progress: Progress) -> None:
-        self.running[label] = progress
+        note = partial(self.running.__setitem__, job.label)
+        return child.execute(placed(job, session), note)
 
 
 def placed(job: Job, session: Session) -> Job:

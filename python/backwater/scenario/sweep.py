@@ -404,17 +404,10 @@ class _Reader:
         """Return a message that shows the place that it concerns."""
         span = self._span(where)
         start = span.key if at_key else span.start
-        line, column = positions.line_column(self.text, start)
-        lines = self.text.splitlines()
-        shown = lines[line - 1] if line <= len(lines) else ""
         end = span.start if at_key else span.end
-        width = max(1, min(len(self.text[start:end].rstrip(" =\t")), len(shown) - column + 1))
-        bar = " " * len(str(line))
-        text = (
-            f"error: {message}\n{bar}--> {self.path}:{line}:{column}\n{bar} |\n"
-            f"{line} | {shown}\n{bar} | {' ' * (column - 1)}{'^' * width}"
-        )
-        return f"{text}\n{bar} = {hint}" if hint else text
+        width = len(self.text[start:end].rstrip(" =\t"))
+        place = positions.place_at(str(self.path), self.text, start, width)
+        return positions.framed("error", message, place, hint)
 
     def complain(
         self, where: positions.Path, message: str, hint: str = "", at_key: bool = False

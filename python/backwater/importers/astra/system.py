@@ -7,19 +7,11 @@ from decimal import Decimal
 from math import prod
 from typing import Any
 
+from backwater._base.positions import Place, in_file, place_at
 from backwater._base.toml import time
 from backwater.importers.astra.traces import load_json, place_of_key
 from backwater.importers.common.extras import need
-from backwater.importers.common.source import (
-    Findings,
-    Place,
-    decimal,
-    in_file,
-    known_are,
-    meant,
-    place_at,
-    shown,
-)
+from backwater.importers.common.source import Findings, decimal, known_are, meant, shown
 
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 MAX_RANKS = 1 << 20

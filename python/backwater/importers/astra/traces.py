@@ -14,15 +14,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, NoReturn
 
+from backwater._base.positions import Place, in_file, place_at
 from backwater.importers.astra import schema as chakra_schema
-from backwater.importers.common.source import (
-    Findings,
-    Place,
-    in_file,
-    place_at,
-    read_bytes,
-    shown,
-)
+from backwater.importers.common.source import Findings, read_bytes, shown
 
 _FILE = re.compile(r"(?P<prefix>.*)\.(?P<rank>\d{1,9})\.et(?:\.gz)?", re.DOTALL)
 

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from backwater._base.positions import Place, framed, place_at, stated
 from backwater.errors import ScenarioError
 from backwater.importers.common.limits import LONGEST_PS
 
@@ -49,33 +50,6 @@ TIME_UNITS = {
     "fs": Decimal("0.001"),
 }
 """Units of ns-3's times, in picoseconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A word of a file. Line and column count from 1."""
-
-    file: str
-    line: int
-    """0: the place is the file as a whole, or a part of it without lines (see `in_file`)."""
-    column: int
-    text: str
-    """The whole line. For a part without lines, the name of the part."""
-
-    width: int
-
-
-def in_file(name: str, part: str = "") -> Place:
-    """Return a place in a file without lines; ``part`` is a text such as ``byte 12``."""
-    return Place(name, 0, 0, part, 0)
-
-
-def place_at(name: str, text: str, start: int, width: int = 1, first: int = 1) -> Place:
-    """Return the place at a character offset of a text, whose first line is number ``first``."""
-    begin = text.rfind("\n", 0, start) + 1
-    end = text.find("\n", start)
-    line = text[begin : end if end >= 0 else len(text)].rstrip("\r")
-    return Place(name, first + text.count("\n", 0, start), start - begin + 1, line, width)
 
 
 @dataclass(slots=True)
@@ -151,48 +125,18 @@ class Findings:
 def problem(
     severity: str, message: str, place: Place | None = None, hint: str | None = None
 ) -> dict[str, Any]:
-    """Return a finding as data for programs, with its text.
-
-    If the place has no line, the message begins with the name of the place.
-    """
-    if place is not None and not place.line:
-        message = ": ".join(filter(None, (place.file, place.text, message)))
-    lines = [f"{severity}: {message}"]
-    if place is not None and place.line:
-        number = str(place.line)
-        room = " " * len(number)
-        text, column = _window(place)
-        lines += [
-            f"{room}--> {place.file}:{place.line}:{place.column}",
-            f"{room} |",
-            f"{number} | {text}",
-            f"{room} | {' ' * column}{'^' * max(1, min(place.width, len(text) - column))}",
-        ]
-        if hint:
-            lines.append(f"{room} = {hint}")
-    elif hint:
-        lines.append(f"  = {hint}")
+    """Return a finding as data for programs, with its text."""
     return {
         "severity": severity,
         "code": "import",
         "key": None,
-        "message": message,
+        "message": stated(message, place),
         "hint": hint,
         "source": place.file if place else None,
         "line": place.line or None if place else None,
         "column": place.column or None if place else None,
-        "text": "\n".join(lines),
+        "text": framed(severity, message, place, hint),
     }
-
-
-def _window(place: Place, width: int = 90) -> tuple[str, int]:
-    """Cut a part with the word out of a long line; return it and the offset of the word in it."""
-    at = place.column - 1
-    shown = place.text.replace("\t", " ")
-    if len(shown) <= width:
-        return shown, at
-    start = max(0, at - width // 3)
-    return shown[start : start + width], at - start
 
 
 class Words:

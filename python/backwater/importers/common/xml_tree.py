@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
 
-from backwater.importers.common.source import Findings, Place, known_are, shown, whole
+from backwater._base.positions import Place
+from backwater.importers.common.source import Findings, known_are, shown, whole
 
 
 @dataclass(slots=True)

@@ -17,7 +17,8 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from backwater.importers.common.source import Findings, in_file
+from backwater._base.positions import in_file
+from backwater.importers.common.source import Findings
 from backwater.importers.goal.schedule import ANY, MAX_RANKS, Kind, Operation, Rank, Schedule
 
 MAGIC = 4223

@@ -24,15 +24,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from backwater.importers.common.source import (
-    Findings,
-    Place,
-    Words,
-    in_file,
-    place_at,
-    read_text,
-    shown,
-)
+from backwater._base.positions import Place, in_file, place_at
+from backwater.importers.common.source import Findings, Words, read_text, shown
 
 ANY = 0xFFFF_FFFF
 """Value for any source or any tag."""
