@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 import tempfile
 from dataclasses import dataclass, fields, replace
+from importlib import resources
 from pathlib import Path
 
 from backwater._base.quantity import number
 from backwater.errors import ScenarioError
 from backwater.scenario.scenario import Scenario
-
-PER_SENDER_BYTES = 64_000
-"""Bytes that each sender of an incast sends."""
-
 
 _ON_A_LEAF = range(2, 65)
 """Allowed number of hosts on a leaf when the number of leaves is derived."""
@@ -120,95 +117,18 @@ def checked(answers: Answers) -> Answers:
 
 def text(answers: Answers, path: Path) -> str:
     """Return the scenario as TOML text."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "scenario"
-    schemes = ",".join(answers.names)
-    parts = [
-        f"""\
-# Written by `backwater init`; every line may be changed.
-#   backwater inspect {path.name}
-#   backwater run {path.name} --schemes {schemes} -o out/{name}
-name = "{name}"
-seed = 1  # another seed draws other flows from the same traffic
+    from jinja2 import Template
 
-{_topology(answers)}
-[switch]
-buffer = "{answers.buffer}"  # of one switch in all: see its data sheet
-""",
-        f"""\
-[[traffic]]
-name = "background"
-pattern = "uniform"  # each flow between two hosts that are drawn evenly
-sizes = "{answers.sizes}"  # or {{ file = "…" }}; `backwater list workloads`
-load = {{ fraction = "{answers.load}", of = "core" }}  # payload over capacity
-arrivals = {{ kind = "lognormal", sigma = 2.0 }}  # as bursty as what is measured in data centres
-window = ["0us", "{answers.duration}"]  # flows start in this time
-""",
-    ]
-    if answers.incast:
-        total_kb = answers.incast * PER_SENDER_BYTES // 1000
-        parts.append(
-            f"""\
-[[traffic]]
-name = "incast"  # many hosts send to one at once
-pattern = "incast"
-degree = {answers.incast}  # senders
-total = "{total_kb}KB"  # of all senders together
-every = "500us"
-window = ["0us", "{answers.duration}"]
-"""
-        )
-    parts.append(
-        f"""\
-[scheme]
-preset = "{answers.names[0]}"  # that of `backwater run`
-"""
-        + (f'mtu = "{answers.mtu}"  # payload of a full packet\n' if answers.mtu else "")
-        + (
-            f'pfc.response = "{answers.response}"  # until a device obeys a PAUSE\n'
-            if answers.response
-            else ""
-        )
+    draft = resources.files(__package__).joinpath("draft.jinja").read_text(encoding="utf-8")
+    found = Template(draft, trim_blocks=True).render(
+        vars(answers),
+        names=answers.names,
+        file=path.name,
+        name=re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-.") or "scenario",
+        subscription="" if answers.rails else _subscription(answers),
     )
-    return "\n".join(_aligned(part) for part in parts)
-
-
-def _topology(answers: Answers) -> str:
-    host, delay = answers.rate, answers.delay
-    if answers.rails:
-        return f"""\
-[topology]
-kind = "rail-optimised"  # GPU i of each server is linked to the leaves of rail i
-servers = {answers.hosts // answers.rails}
-gpus_per_server = {answers.rails}  # {answers.hosts} GPUs, one NIC each
-spines = {answers.spines}
-scale_up = {{ rate = "2400Gbps", delay = "500ns" }}  # inside a server
-link = {{ rate = "{host}", delay = "{delay}" }}  # of a NIC; one way
-uplink = {{ rate = "{answers.uplink}", delay = "{delay}" }}  # from each leaf to each spine
-"""
-    per_leaf = answers.hosts // answers.leaves
-    return f"""\
-[topology]
-kind = "leaf-spine"  # every leaf is linked to every spine
-leaves = {answers.leaves}
-spines = {answers.spines}
-hosts_per_leaf = {per_leaf}  # {answers.hosts} hosts; {_subscription(answers)}
-link = {{ rate = "{host}", delay = "{delay}" }}  # of a host; one way
-uplink = {{ rate = "{answers.uplink}", delay = "{delay}" }}  # from each leaf to each spine
-"""
-
-
-_COMMENT_AT = 48
-
-
-def _aligned(part: str) -> str:
-    """Align the comments that follow values."""
-    lines = []
-    for line in part.splitlines():
-        match = re.fullmatch(r"(\S.*?) {2,}(# .*)|(\S.*)", line)
-        if match and match[2]:
-            line = f"{match[1]:<{_COMMENT_AT - 1}} {match[2]}"
-        lines.append(line)
-    return "\n".join(lines) + "\n"
+    # Align the comments that follow values.
+    return re.sub(r"(?m)^(\S.*?)  (# .*)$", lambda line: f"{line[1]:<47} {line[2]}", found)
 
 
 def _subscription(answers: Answers) -> str:
