@@ -362,7 +362,7 @@ fn a_run_ends_at_the_same_time_whatever_ends_it() {
     assert_eq!(outcome.ending, Ending::Stalled);
     assert!(!outcome.stall.is_empty());
 
-    // A circle of pauses through all partitions.
+    // A cycle of pauses through all partitions.
     let mut ring = bfc(ring(6), Vec::new());
     ring.switch.classify = Classify::Dynamic {
         queues: 1,

@@ -326,7 +326,7 @@ fn hosts_out_of_reach_are_named_with_the_time() {
 
 // LNK-40
 #[test]
-fn check_names_the_circle_that_failed_links_close() {
+fn check_names_the_cycle_that_failed_links_close() {
     assert_eq!(warnings(&good("")), [""; 0]);
     let said = warnings(&good(POD));
     assert_eq!(said.len(), 1, "{said:?}");
@@ -347,7 +347,7 @@ fn check_names_the_circle_that_failed_links_close() {
         "{later:?}"
     );
     assert_eq!(later.len(), 1, "{later:?}");
-    // Without PFC nothing waits; BFC leaves the pairs out that would close the circle, unless it may not.
+    // Without PFC nothing waits; BFC leaves the pairs out that would close the cycle, unless it may not.
     let with = |scheme: &str| warnings(&load(&text(POD, "", scheme)).unwrap());
     assert_eq!(
         with("preset = \"dcqcn\"\nadmission = \"egress-dynamic\""),
@@ -356,7 +356,7 @@ fn check_names_the_circle_that_failed_links_close() {
     assert_eq!(with("preset = \"bfc\""), [""; 0]);
     assert!(with("preset = \"bfc\"\nbfc.elide = \"off\"")[0].contains("BFC can deadlock"));
     let graph = good(POD).backpressure_graph().unwrap();
-    assert_eq!(graph.circles.len(), 2);
+    assert_eq!(graph.cycles.len(), 2);
 }
 
 // LNK-43

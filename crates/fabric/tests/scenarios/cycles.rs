@@ -72,7 +72,7 @@ fn nodes_edges_and_pairs_of_a_leaf_spine_are_what_can_be_counted_by_hand() {
 
 // BFC-50, BFC-51, BFC-52
 #[test]
-fn a_ring_has_two_circles_and_loses_one_pair_of_each() {
+fn a_ring_has_two_cycles_and_loses_one_pair_of_each() {
     // Two hops either way: in a ring of five the shorter way is one or two links.
     let (graph, found) = graph_of(&ring(5, 1));
     assert_eq!(found.cycles.len(), 2, "one in each direction");
