@@ -117,7 +117,9 @@ def _print_rules(reasons: list[Reason]) -> None:
         print(f"  {reason.name:<28}{_value(reason.value, reason.unit):>10}  {reason.rule}")
         margin = reason.margin
         bound = "" if margin is None else f"; bound {_value(reason.bound or 0, reason.unit)}"
-        held = "" if margin is None else f", margin {margin:.2f}{' (violated)' * reason.is_violated}"
+        held = (
+            "" if margin is None else f", margin {margin:.2f}{' (violated)' * reason.is_violated}"
+        )
         print(f"  {'':<38}  source: {reason.source}{bound}{held}")
     print("Devices need more headroom than the formula: 2 to 3 times in tables of vendors, for")
     print("buffer cells, preambles and slow responses (docs/thresholds.md).")

@@ -395,7 +395,6 @@ COLUMNS: tuple[Column, ...] = (
         "Number of packets dropped at links that fail or damage frames.",
         "count",
         _within("drops", "link"),
-        _count,
         "lower",
         quiet=True,
     ),
