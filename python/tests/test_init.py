@@ -244,7 +244,7 @@ def test_each_relation_of_the_thresholds_has_its_sentence(fabric: Path) -> None:
     assert "ECN acts first for one ingress and one queue" in early
     assert "can be paused before" not in early
     spread = said_of(fabric, "dcqcn", "scheme.ecn.kmin=90KB", "scheme.ecn.kmax=100KB")
-    assert "an ingress whose packets wait at more than 2 of 3 other ports" in spread
+    assert "an ingress whose packets wait at all 3 other ports" in spread
     little = said_of(fabric, "hpcc", "scheme.pfc.headroom=20KB")
     assert "too little: packets can be lost after a PAUSE" in little
     small = said_of(fabric, "hpcc", "scheme.pfc.xoff=20KB")
