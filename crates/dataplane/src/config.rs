@@ -8,7 +8,6 @@ use crate::cc::Needs;
 pub use crate::cc::{ControlConfig, PerClass};
 use crate::classes::ClassSet;
 pub use crate::classes::MAX_CLASSES;
-use crate::guard::GuardConfig;
 pub use crate::int::IntConfig;
 use crate::link::LinkConfig;
 use crate::packet::SchemeSet;
@@ -19,6 +18,7 @@ pub use crate::requirements::{CreditQueue, SwitchRequirements, TrimConfig};
 pub use crate::signal::NotifierConfig;
 pub use crate::transport::TransportConfig;
 use crate::units::{Rate, Time};
+use crate::watchdog::WatchdogConfig;
 
 /// Treatment of a class of traffic by every switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -402,8 +402,8 @@ pub struct SwitchConfig<H> {
     pub int: Option<IntConfig>,
     /// Signals of the switch to senders.
     pub notifier: Option<NotifierConfig>,
-    /// Guard that ends pauses that last too long.
-    pub guard: Option<GuardConfig>,
+    /// Watchdog that ends pauses that last too long.
+    pub guard: Option<WatchdogConfig>,
     /// Hop scheme in addition to PFC.
     pub hop: H,
     /// Link schemes that prevent or repair losses.

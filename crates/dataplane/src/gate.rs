@@ -1,7 +1,7 @@
 //! The gate of a node: the reasons why its ports do not send.
 //!
 //! Switches and NICs have the same type. For each port it holds the classes that the neighbour pauses and the ends of
-//! timed pauses, the classes whose pauses a guard ignores, and the blocked classes (no credit, or shaped). It also
+//! timed pauses, the classes whose pauses the watchdog ignores (classes in a storm), and the blocked classes (no credit, or shaped). It also
 //! holds the flows and destinations that the neighbour pauses, by port and number.
 //!
 //! Frames and schemes of links change the gate only through the default methods of [`Ports`](crate::ports::Ports).
@@ -11,11 +11,11 @@
 //! queues: a switch closes the queue, and a NIC parks a flow when its turn comes.
 
 use crate::classes::{CONTROL_CLASS, ClassSet};
-use crate::guard::{Event, GuardConfig, Guarded};
 use crate::ids::FlowSlot;
 use crate::mixed::MixedMap;
 use crate::pause_time::{TimedPauses, pause_ps};
 use crate::units::{Rate, Time};
+use crate::watchdog::{Watchdog, WatchdogConfig};
 
 /// The classes of one port, by reason.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,8 @@ struct PortGate {
     rate: Rate,
     /// Classes that the neighbour pauses.
     paused: ClassSet,
-    /// Classes whose pauses the guard ignores.
-    ignored: ClassSet,
+    /// Classes in a storm: the watchdog ignores their pauses.
+    storms: ClassSet,
     /// Paused classes that take effect, as last reported.
     obeyed: ClassSet,
     /// Classes without credit, and classes that a shaper delays.
@@ -39,7 +39,7 @@ pub struct Gate {
     behind: u8,
     /// Ends of timed pauses, from the first timed pause on.
     times: Option<Box<TimedPauses>>,
-    pub(crate) guard: Option<Box<Guarded>>,
+    pub(crate) watchdog: Option<Box<Watchdog>>,
     /// Paused flows, by port and number (BFC-37).
     flows: MixedMap<u64, ()>,
     /// Paused destinations, by port and number, with the first slot of the flows that wait for each (FG-42). The
@@ -67,7 +67,7 @@ impl Gate {
         let port = |rate| PortGate {
             rate,
             paused: 0,
-            ignored: 0,
+            storms: 0,
             obeyed: 0,
             blocked: 0,
         };
@@ -75,16 +75,17 @@ impl Gate {
             ports: rates.map(port).collect(),
             behind: 0,
             times: None,
-            guard: None,
+            watchdog: None,
             flows: MixedMap::default(),
             destinations: MixedMap::default(),
         }
     }
 
-    /// Adds the classes behind those of data, and the guard.
-    pub(crate) fn with_switch(mut self, behind: u8, guard: Option<&GuardConfig>) -> Self {
+    /// Adds the classes behind those of data, and the watchdog.
+    pub(crate) fn with_switch(mut self, behind: u8, watchdog: Option<WatchdogConfig>) -> Self {
         self.behind = behind;
-        self.guard = guard.map(|config| Box::new(Guarded::new(config, self.ports.len())));
+        let ports = self.ports.len();
+        self.watchdog = watchdog.map(|config| Box::new(Watchdog::new(config, ports)));
         self
     }
 
@@ -128,18 +129,19 @@ impl Gate {
         classes: ClassSet,
         on: bool,
     ) -> bool {
-        if let Some(guard) = &mut self.guard {
-            guard.pause_changed(now, port, classes, on);
+        let p = &mut self.ports[usize::from(port)];
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.pause_changed(now, port, (classes, on), p.storms);
         }
-        let paused = &mut self.ports[usize::from(port)].paused;
-        let before = std::mem::replace(paused, with(*paused, classes, on));
-        *paused != before
+        let before = p.paused;
+        p.paused = with(before, classes, on);
+        p.paused != before
     }
 
-    /// Applies pauses and ignored classes. Returns the classes whose pauses took effect before, and after.
+    /// Applies pauses, except those of classes in a storm. Returns the classes whose pauses took effect before, and after.
     pub(crate) fn obey(&mut self, port: u16) -> (ClassSet, ClassSet) {
         let p = &mut self.ports[usize::from(port)];
-        let before = std::mem::replace(&mut p.obeyed, p.paused & !p.ignored);
+        let before = std::mem::replace(&mut p.obeyed, p.paused & !p.storms);
         (before, p.obeyed)
     }
 
@@ -196,33 +198,42 @@ impl Gate {
         self.times.as_ref().map_or(0, |times| times.count())
     }
 
-    /// Returns the next event of the guard that is due, after it has taken effect on the gate. `is_waiting` returns
-    /// true if packets of a class wait at a port.
-    // PFCWD-02, PFCWD-03
-    pub(crate) fn guard_event(
+    /// Begins or ends the next storm that is due. Returns its port and class. `is_waiting` returns true if packets of
+    /// a class wait at a port.
+    // PFCWD-01, PFCWD-03, PFCWD-05
+    pub(crate) fn next_storm_change(
         &mut self,
         now: Time,
         is_waiting: impl Fn(u16, u8) -> bool,
-    ) -> Option<Event> {
-        let ports = &mut self.ports;
-        let is_paused = |port: u16, class: u8| ports[usize::from(port)].paused >> class & 1 != 0;
-        let event = self.guard.as_mut()?.due(now, is_paused, is_waiting)?;
-        let (Event::Storm { port, class } | Event::Restored { port, class }) = event;
-        let is_storm = matches!(event, Event::Storm { .. });
-        let ignored = &mut ports[usize::from(port)].ignored;
-        *ignored = with(*ignored, 1 << class, is_storm);
-        Some(event)
+    ) -> Option<(u16, u8)> {
+        let watchdog = self.watchdog.as_deref_mut()?;
+        while let Some((port, class)) = watchdog.due(now) {
+            let (p, bit) = (&mut self.ports[usize::from(port)], 1 << class);
+            let ends = p.storms & bit != 0;
+            let begins = !ends && is_waiting(port, class);
+            p.storms = with(p.storms, bit, begins);
+            let counters = watchdog.counters(port, class);
+            counters.storms += u64::from(begins);
+            counters.restorations += u64::from(ends);
+            if p.paused & bit != 0 {
+                watchdog.start_timer(now, port, class, begins);
+            }
+            if begins || ends {
+                return Some((port, class));
+            }
+        }
+        None
     }
 
-    /// Returns when the guard is to be called next.
-    pub(crate) fn guard_call(&self) -> Option<Time> {
-        self.guard.as_ref()?.next()
+    /// Returns the time of the next call of the watchdog.
+    pub(crate) fn next_watchdog_call(&mut self) -> Option<Time> {
+        self.watchdog.as_mut()?.next()
     }
 
-    /// Returns the guard if it ignores pauses of a class of a port.
-    pub(crate) fn guard_ignoring(&mut self, port: u16, class: u8) -> Option<&mut Guarded> {
-        let is_ignored = self.ports[usize::from(port)].ignored >> class & 1 != 0;
-        self.guard.as_deref_mut().filter(|_| is_ignored)
+    /// Returns the watchdog if a class of a port is in a storm.
+    pub(crate) fn watchdog_in_storm(&mut self, port: u16, class: u8) -> Option<&mut Watchdog> {
+        let in_storm = self.ports[usize::from(port)].storms >> class & 1 != 0;
+        self.watchdog.as_deref_mut().filter(|_| in_storm)
     }
 
     /// Pauses or resumes a flow at a port. Returns true if that changed something.
@@ -277,10 +288,10 @@ impl Gate {
     // LNK-21, PFCWD-06
     pub(crate) fn forget_pauses(&mut self, port: u16) {
         let p = &mut self.ports[usize::from(port)];
-        (p.paused, p.ignored) = (0, 0);
+        (p.paused, p.storms) = (0, 0);
         self.forget_ends(port, ClassSet::MAX);
-        if let Some(guard) = &mut self.guard {
-            guard.forget(port);
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.forget(port);
         }
         self.flows.retain(|&key, ()| (key >> 32) as u16 != port);
     }

@@ -21,7 +21,7 @@ pub fn pause_ps(rate: Rate, quanta: u16) -> Time {
 
 /// A deadline for each class of each port, and the earliest of them.
 #[derive(Clone, Debug, Default)]
-struct Deadlines {
+pub(crate) struct Deadlines {
     /// Deadlines per port and class; empty before the first one is set.
     at: Vec<Time>,
     /// All deadlines that were set, including those that were changed or cleared later.
@@ -33,7 +33,14 @@ impl Deadlines {
         port as usize * MAX_CLASSES + class as usize
     }
 
-    fn set(&mut self, port: u16, class: u8, at: Time) {
+    /// True if a class of a port has a deadline.
+    pub fn is_set(&self, port: u16, class: u8) -> bool {
+        let at = self.at.get(Self::index(port, class));
+        at.is_some_and(|&at| at != NEVER)
+    }
+
+    /// Sets the deadline of a class of a port.
+    pub fn set(&mut self, port: u16, class: u8, at: Time) {
         let index = Self::index(port, class);
         if index >= self.at.len() {
             self.at.resize((port as usize + 1) * MAX_CLASSES, NEVER);
@@ -43,7 +50,7 @@ impl Deadlines {
     }
 
     /// Clears the deadlines of some classes of a port.
-    fn clear(&mut self, port: u16, classes: ClassSet) {
+    pub fn clear(&mut self, port: u16, classes: ClassSet) {
         let first = Self::index(port, 0);
         let of_port = self.at.iter_mut().skip(first).take(MAX_CLASSES);
         for (class, at) in of_port.enumerate() {
@@ -55,7 +62,7 @@ impl Deadlines {
 
     /// Clears and returns the earliest expired deadline; ports and classes in ascending order at
     /// one instant.
-    fn due(&mut self, now: Time) -> Option<(u16, u8)> {
+    pub fn due(&mut self, now: Time) -> Option<(u16, u8)> {
         let &Reverse((at, port, class)) = self.first()?;
         if at > now {
             return None;
@@ -66,7 +73,7 @@ impl Deadlines {
     }
 
     /// Returns the earliest deadline.
-    fn next(&mut self) -> Option<Time> {
+    pub fn next(&mut self) -> Option<Time> {
         self.first().map(|Reverse((at, ..))| *at)
     }
 

@@ -151,7 +151,7 @@ pub trait Ports {
         let now = self.now();
         let changed = self.gate().pause_classes(now, port, classes, on);
         self.obey(port);
-        if let Some(next) = self.gate().guard_call() {
+        if let Some(next) = self.gate().next_watchdog_call() {
             self.wake(next);
         }
         changed

@@ -2,13 +2,14 @@
 
 use crate::sets::defaults::defaults;
 use dataplane::cc::CONTROLS;
-use dataplane::guard::GuardConfig;
 use dataplane::hop::HOPS;
 use dataplane::link::LinkConfig;
+use dataplane::param::Params;
 use dataplane::paths::POLICIES;
 use dataplane::reliability::RECOVERIES;
 use dataplane::signal::NotifierConfig;
 use dataplane::transport::TRANSPORTS;
+use dataplane::watchdog::WatchdogConfig;
 
 #[test]
 fn every_scheme_accepts_its_defaults() {
@@ -32,9 +33,8 @@ fn every_scheme_accepts_its_defaults() {
         let links = LinkConfig::default().with(word, &defaults(params)).unwrap();
         assert_eq!(links.words().collect::<Vec<_>>(), [word]);
     }
-    for &(word, params) in GuardConfig::WORDS {
-        assert!(GuardConfig::from_values(word, &defaults(params)).is_some());
-    }
+    let watchdog = WatchdogConfig::read(&defaults(WatchdogConfig::PARAMS));
+    assert!(watchdog.patience_ps() > 0);
     for &(word, (_, params)) in NotifierConfig::WORDS {
         assert!(NotifierConfig::from_values(word, &defaults(params)).is_some());
     }

@@ -108,7 +108,7 @@ pub struct Summary {
     pub tiers: Vec<String>,
 }
 
-/// What a guard counted at one class of a port.
+/// Counters of the watchdog for one class of a port.
 // PFCWD-08
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StormQueue {
@@ -983,12 +983,12 @@ fn counters(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
     counters.extend(hop.iter());
     counters.extend([("trims", trims), ("returned", returned)]);
     counters.extend((notices > 0).then_some(("notices", notices)));
-    let of_guards = [
+    let of_watchdogs = [
         ("storms", storms),
         ("storms_restored", storms_restored),
         ("storm_drops", storm_drops),
     ];
-    counters.extend((of_guards.into_iter()).filter(|_| storms > 0));
+    counters.extend((of_watchdogs.into_iter()).filter(|_| storms > 0));
     counters.extend(driven_counters(&driven));
     counters
 }

@@ -7,7 +7,7 @@
 //!
 //! A switch has a slot for each of four questions, and schemes of different slots work together: PFC, which acts on
 //! the thresholds of the buffer's ingresses; `backpressure`, whose answers are in the list below; `link`
-//! ([`link`](crate::link)); and `guard` ([`guard`](crate::guard)).
+//! ([`link`](crate::link)); and `guard`, the [`watchdog`](crate::watchdog).
 //!
 //! To add one:
 //! 1. a file with its configuration (`impl Declaration`), its frames (`impl Frame`, see

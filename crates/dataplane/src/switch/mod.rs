@@ -221,8 +221,8 @@ impl Switch {
             cx.end_pauses();
         }
         cx.repeat_pauses();
-        if cx.steps.has(Steps::GUARD) {
-            self.serve_guard(now, arena, sink);
+        if cx.steps.has(Steps::WATCHDOG) {
+            self.change_storms(now, arena, sink);
         }
         let cx = cx!(self, now, arena, sink);
         self.hop.step(cx, Step::Timer);
@@ -512,8 +512,8 @@ fn transmit_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Op
         }
     }
     let id = transmit_packet(hop, cx, port)?;
-    if cx.steps.has(Steps::GUARD) {
-        cx.guard_sent(port, id);
+    if cx.steps.has(Steps::WATCHDOG) {
+        cx.count_sent_in_storm(port, id);
     }
     if cx.steps.has(Steps::LINK_SCHEMES) {
         cx.link_left(id);

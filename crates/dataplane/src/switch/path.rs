@@ -105,7 +105,7 @@ impl<S: Sink> Cx<'_, S> {
                 return verdict;
             }
         }
-        if self.steps.has(Steps::GUARD) && self.reborrow().guard_drops(port, class) {
+        if self.steps.has(Steps::WATCHDOG) && self.reborrow().is_dropped_in_storm(port, class) {
             return Verdict::Drop(DropCause::Link); // PFCWD-02
         }
         if self.core.class.buffered >> class & 1 != 0 {

@@ -215,7 +215,7 @@ impl Pipeline {
             .with_if(core.shaper.is_some(), Steps::SHAPE)
             .with_if(core.trimmer.is_some(), Steps::TRIM)
             .with_if(core.signal.is_some(), Steps::NOTIFY)
-            .with_if(config.guard.is_some(), Steps::GUARD)
+            .with_if(config.guard.is_some(), Steps::WATCHDOG)
             .with_if(core.links.is_some(), Steps::LINK_SCHEMES)
             .with_if(needs.queues_behind, Steps::VOQS)
             .with_if(

@@ -41,8 +41,8 @@ steps! {
     pub ENQUEUE;
     /// The hop scheme watches departures.
     pub DEPART;
-    /// A guard can drop packets of a class.
-    pub(crate) GUARD;
+    /// A watchdog can drop packets of a class.
+    pub(crate) WATCHDOG;
     /// A signal sends notices to senders.
     pub(crate) NOTIFY;
     /// A path policy reads the loads of ports.

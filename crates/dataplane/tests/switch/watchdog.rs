@@ -1,8 +1,8 @@
-//! Pause storms that a guard ends.
+//! Pause storms that the watchdog ends.
 
 use super::*;
-use dataplane::guard::{Action, GuardConfig, GuardCounters, WatchdogConfig};
 use dataplane::switch::Stranded;
+use dataplane::watchdog::{Action, StormCounters, WatchdogConfig};
 
 const DETECTION: Time = 10 * US;
 const RESTORATION: Time = 4 * US;
@@ -14,7 +14,7 @@ fn bench(action: Action) -> Bench {
         action,
     };
     Bench::new(&SwitchConfig {
-        guard: Some(GuardConfig::Watchdog(watchdog)),
+        guard: Some(watchdog),
         ..config()
     })
 }
@@ -25,12 +25,11 @@ impl Bench {
         self.switch.timer(now, &mut self.arena, &mut self.ears);
     }
 
-    fn storms(&self) -> GuardCounters {
-        let mut sum = GuardCounters::default();
-        self.switch
-            .storms()
-            .for_each(|(_, _, counts)| sum.add(counts));
-        sum
+    fn storms(&self) -> StormCounters {
+        let mut queues = self.switch.storms();
+        let counters = queues.next().map(|(_, _, counters)| *counters);
+        assert!(queues.next().is_none(), "only one class is ever paused");
+        counters.unwrap_or_default()
     }
 }
 

@@ -363,10 +363,10 @@ fn partition<C: Calendar>(
             starts_first: plan.starts_first,
             spraying: plan.switch.path.sprays(),
             replays: replays(&plan.switch),
-            guard_patience_ps: plan
+            watchdog_patience_ps: plan
                 .switch_configs()
                 .filter_map(|switch| switch.guard)
-                .map(|guard| guard.patience_ps())
+                .map(|watchdog| watchdog.patience_ps())
                 .max()
                 .unwrap_or(0),
             pause_response_ps: plan

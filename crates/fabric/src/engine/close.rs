@@ -157,10 +157,10 @@ impl<C: Calendar> Network<C> {
             c.int_hops += s.int_hops;
             c.rerouted_packets += s.rerouted;
             c.notices += s.created;
-            for (_, _, guard) in switch.storms() {
-                c.storms += guard.storms;
-                c.storms_restored += guard.restorations;
-                c.storm_drops += guard.drops;
+            for (_, _, of) in switch.storms() {
+                c.storms += of.storms;
+                c.storms_restored += of.restorations;
+                c.storm_drops += of.drops;
             }
             c.trims += s.trims;
             c.returned += s.returned;

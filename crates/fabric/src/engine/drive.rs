@@ -146,8 +146,8 @@ impl<C: Calendar + Send> Simulation<C> {
         };
         // SW-45: a resume may still be put off
         let response_ps = self.net.parts[0].settings.pause_response_ps;
-        // PFCWD-01: a guard may still act
-        let patience_ps = self.net.parts[0].settings.guard_patience_ps;
+        // PFCWD-01: a watchdog may still act
+        let patience_ps = self.net.parts[0].settings.watchdog_patience_ps;
         let longest_ps = timeout_ps
             .saturating_mul(2)
             .saturating_add(response_ps)

@@ -101,6 +101,6 @@ pub(super) struct Settings {
     pub pause_response_ps: Time,
     /// Links send damaged frames again.
     pub replays: bool,
-    /// The longest time that a guard of a switch waits before it acts.
-    pub guard_patience_ps: Time,
+    /// The longest time that the watchdog of a switch waits before it acts.
+    pub watchdog_patience_ps: Time,
 }

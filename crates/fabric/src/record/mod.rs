@@ -8,11 +8,11 @@ mod port;
 pub mod table;
 
 use crate::ids::NodeId;
-use dataplane::guard::GuardCounters;
 use dataplane::hop::HopCounters;
 use dataplane::nic::DrivenCounters;
 use dataplane::sink::DROP_CAUSES;
 use dataplane::units::Time;
+use dataplane::watchdog::StormCounters;
 
 pub use buffer::BufferSample;
 pub use flow::FlowRecord;
@@ -108,7 +108,7 @@ pub struct Counters {
     pub overtaken: u64,
     /// Data packets that arrived at their receiver out of order or twice, and were discarded.
     pub discarded: u64,
-    /// Storms of pauses that guards detected.
+    /// Storms of pauses that watchdogs detected.
     pub storms: u64,
     /// Storms that ended.
     pub storms_restored: u64,
@@ -235,8 +235,8 @@ pub struct StormRecord {
     pub peer: NodeId,
     /// The class.
     pub class: u8,
-    /// Counters of the guard.
-    pub counts: GuardCounters,
+    /// Counters of the watchdog.
+    pub counts: StormCounters,
 }
 
 /// How far a run is.

@@ -4,9 +4,9 @@
 use super::*;
 use crate::common::*;
 use dataplane::config::{Classify, PathChoice, Recovery};
-use dataplane::guard::{Action, GuardConfig, GuardCounters, WatchdogConfig};
 use dataplane::switch::DATA_CLASS;
 use dataplane::units::{MS, US};
+use dataplane::watchdog::{Action, StormCounters, WatchdogConfig};
 use fabric::backpressure_graph::BackpressureGraph;
 use fabric::record::{Ending, StormRecord};
 use fabric::routing::routes;
@@ -163,9 +163,9 @@ fn a_cycle_of_pauses_stops_a_run_that_names_it_and_goes_on_without() {
 // PFCWD-01, PFCWD-07, PFCWD-08
 #[test]
 fn a_watchdog_breaks_the_deadlock_of_a_ring() {
-    let setup = |guard| {
+    let setup = |watchdog| {
         let mut s = line_rate(ring(5, 2), two_hops_on(5, 2, 1_000_000));
-        s.switch.guard = guard;
+        s.switch.guard = watchdog;
         s
     };
     let (stalled, _) = setup(None).run_raw();
@@ -176,21 +176,19 @@ fn a_watchdog_breaks_the_deadlock_of_a_ring() {
             restoration_ps: 100 * US,
             action,
         };
-        let (outcome, _) = setup(Some(GuardConfig::Watchdog(watchdog))).run_raw();
+        let (outcome, _) = setup(Some(watchdog)).run_raw();
         let counters = &outcome.counters;
         assert_eq!(outcome.ending, Ending::Drained, "{action:?}: {counters:?}");
         assert_eq!(outcome.finished, outcome.started);
         assert!(counters.storms > 0 && counters.storms_restored > 0);
         assert_eq!(counters.storm_drops > 0, action == Action::Drop);
-        let mut sum = GuardCounters::default();
-        outcome.storms.iter().for_each(|of| sum.add(&of.counts));
-        let expected = (
-            counters.storms,
-            counters.storms_restored,
-            counters.storm_drops,
-        );
-        assert_eq!((sum.storms, sum.restorations, sum.drops), expected);
-        assert_eq!(sum.sent > 0, action == Action::Forward);
+        let sum = |of: fn(&StormCounters) -> u64| -> u64 {
+            outcome.storms.iter().map(|storm| of(&storm.counts)).sum()
+        };
+        assert_eq!(sum(|of| of.storms), counters.storms);
+        assert_eq!(sum(|of| of.restorations), counters.storms_restored);
+        assert_eq!(sum(|of| of.drops), counters.storm_drops);
+        assert_eq!(sum(|of| of.sent) > 0, action == Action::Forward);
         // Storms are on the ports of the ring, in the class of data.
         let of_ring = |of: &StormRecord| of.peer.bits() >= 10 && of.class == DATA_CLASS;
         assert!(outcome.storms.iter().all(of_ring), "{:?}", outcome.storms);

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use dataplane::config::Admission;
-use dataplane::guard::GuardConfig;
 use dataplane::hop::pfc::VICTIM_WORD;
 use dataplane::hop::{self, HopSpec};
 use dataplane::link::LinkConfig;
 use dataplane::param::{Kind, Param};
+use dataplane::watchdog::WatchdogConfig;
 use fabric::NodeId;
 use fabric::topology::{Graph, NodeKind};
 
@@ -47,8 +47,8 @@ const KEYS: &[&str] = &[
 pub(crate) fn keys_at() -> impl Iterator<Item = &'static str> {
     let hops = hop::words().iter().map(|word| word.name);
     KEYS.iter()
-        .chain(GuardConfig::NAMES.iter().filter(|&&name| name != "none"))
         .copied()
+        .chain([WatchdogConfig::NAME])
         .chain(hops)
         .chain(LinkConfig::NAMES.iter().copied())
 }

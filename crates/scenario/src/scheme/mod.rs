@@ -25,7 +25,6 @@ use dataplane::config::{
     Scope, Sending, SprayConfig,
 };
 use dataplane::declaration::Declaration;
-use dataplane::guard::GuardConfig;
 use dataplane::hop::HopSpec;
 use dataplane::hop::pfc::VictimSpec;
 use dataplane::int::IntFormat;
@@ -35,6 +34,7 @@ use dataplane::signal::NotifierConfig;
 use dataplane::switch::{DATA_CLASS, SwitchConfig};
 use dataplane::transport::Around;
 use dataplane::units::{Rate, Time};
+use dataplane::watchdog::WatchdogConfig;
 use fabric::NodeId;
 use fabric::engine::SwitchesAt;
 use nic::{read_ack, read_nic, read_path, read_recovery};
@@ -207,8 +207,8 @@ pub struct SchemeSpec {
     pub ecn: Option<EcnSpec>,
     /// INT.
     pub int: Option<IntSpec>,
-    /// Guard against pauses that last too long.
-    pub guard: Option<GuardConfig>,
+    /// Watchdog that ends pauses that last too long.
+    pub guard: Option<WatchdogConfig>,
     /// Notices from switches to senders.
     pub notifier: Option<NotifierConfig>,
     /// Congestion control or receiver-driven transport.

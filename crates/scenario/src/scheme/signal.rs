@@ -5,10 +5,12 @@ use crate::params;
 use crate::reader::Section;
 use crate::units::{RATE, SIZE};
 use dataplane::config::{Red, Scope};
-use dataplane::guard::GuardConfig;
 use dataplane::int::{IntFormat, Layout};
-use dataplane::param::{Conflict, Kind, MAX_RATE_BPS, MAX_SIZE_BYTES, Param, Value, Values};
+use dataplane::param::{
+    Conflict, Kind, MAX_RATE_BPS, MAX_SIZE_BYTES, Param, Params, Value, Values,
+};
 use dataplane::signal::NotifierConfig;
+use dataplane::watchdog::WatchdogConfig;
 
 type Signals = (Option<Option<EcnSpec>>, Option<Option<IntSpec>>);
 
@@ -46,19 +48,15 @@ pub(super) fn read_notices(s: &Section<'_>, axes: &Values) -> Option<Option<Noti
     chosen.and(read)
 }
 
-/// `guard` and the table of its word.
-pub(super) fn read_guard(s: &Section<'_>, axes: &Values) -> Option<Option<GuardConfig>> {
-    let chosen = axes.some_word("guard");
-    let mut read = Some(None);
-    for &(word, params) in GuardConfig::WORDS {
-        let of = params::of_word(s, axes, "guard", word, params, |values| {
-            Ok(GuardConfig::from_values(word, values))
-        });
-        if chosen == Some(word) {
-            read = of;
-        }
+/// Reads `guard` and the table of the watchdog.
+pub(super) fn read_guard(s: &Section<'_>, axes: &Values) -> Option<Option<WatchdogConfig>> {
+    let (name, params) = (WatchdogConfig::NAME, WatchdogConfig::PARAMS);
+    let read = |values: &Values| Ok(WatchdogConfig::read(values));
+    let watchdog = params::of_word(s, axes, "guard", name, params, read);
+    match axes.some_word("guard")? == name {
+        true => watchdog.map(Some),
+        false => Some(None),
     }
-    chosen.and(read)
 }
 
 /// Parameters of INT.

@@ -8,16 +8,16 @@ use crate::help::help;
 use crate::presets::{PARAMETER_SETS, PRESET_NAMES, PROFILE_NAMES};
 use dataplane::cc;
 use dataplane::config::PathChoice;
-use dataplane::guard::GuardConfig;
 use dataplane::hop;
 use dataplane::hop::pfc::{self, VICTIM_ABOUT, VICTIM_WORD, VictimSpec};
 use dataplane::link::{ALSO_BACKPRESSURE, LinkConfig};
-use dataplane::param::{Kind, MAX_TIME_PS, Param};
+use dataplane::param::{Kind, MAX_TIME_PS, Param, Params};
 use dataplane::paths::POLICIES;
 use dataplane::reliability::{RECOVERIES, Recovery};
 use dataplane::signal::NotifierConfig;
 use dataplane::transport::TRANSPORTS;
 use dataplane::units::NS;
+use dataplane::watchdog::WatchdogConfig;
 
 /// A table and its parameters.
 pub type Declared = (&'static str, &'static [Param]);
@@ -27,7 +27,7 @@ pub fn tables() -> impl Iterator<Item = Declared> {
     let first = PathChoice::tables().chain(BEFORE_HOP.iter().copied());
     let switch = first.chain(hop::words().iter().map(|word| (word.name, word.params)));
     let switch = switch.chain(LinkConfig::WORDS.iter().copied());
-    let switch = switch.chain(GuardConfig::WORDS.iter().copied());
+    let switch = switch.chain([(WatchdogConfig::NAME, WatchdogConfig::PARAMS)]);
     let switch = switch.chain(NotifierConfig::WORDS.iter().map(|(_, table)| *table));
     switch.chain(of_lists()).chain(AFTER_HOP.iter().copied())
 }
@@ -212,7 +212,7 @@ fn sender_axes() -> Vec<Param> {
     vec![    Param::word("signal", &["none", "ecn", "int", "ecn+int"])
         .default("\"none\"", "PRE-05", "nothing is written on packets")
         .about("Marks and telemetry that switches write on packets."),
-    Param::word("guard", GuardConfig::NAMES)
+    Param::word("guard", &["none", WatchdogConfig::NAME])
         .default("\"none\"", "PRE-07", "a pause lasts until the neighbour ends it")
         .about("Mechanism that ends PFC pauses that last too long; `\"watchdog\"`: as in SONiC."),
     Param::word("notices", NotifierConfig::NAMES)

@@ -207,8 +207,7 @@ impl Queueing {
             },
             weight: config.trim.map(|trim| trim.weight),
             gate: Box::new(
-                Gate::new(links.iter().map(|link| link.0))
-                    .with_switch(behind as u8, config.guard.as_ref()),
+                Gate::new(links.iter().map(|link| link.0)).with_switch(behind as u8, config.guard),
             ),
         }
     }

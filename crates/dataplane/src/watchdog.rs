@@ -1,0 +1,147 @@
+//! PFC watchdog of SONiC: it detects a class that stays paused too long (a storm), and the switch then drops or
+//! sends the packets of this class. The rules are in `specs/pfc-watchdog.md`.
+//!
+//! This file has the parameters, timers and counters. The gate applies them to pauses ([`Gate`](crate::gate::Gate)),
+//! and `switch/storm.rs` drops packets.
+
+use crate::classes::{ClassSet, MAX_CLASSES, classes_of};
+use crate::param::Param;
+use crate::pause_time::Deadlines;
+use crate::units::{Time, US};
+
+crate::words! {
+    /// Action on the packets of a class that is in a storm.
+    pub enum Action {
+        /// Queued and arriving packets are dropped.
+        Drop = "drop",
+        /// Packets are sent although the neighbour pauses them.
+        Forward = "forward",
+    }
+}
+
+crate::params! {
+    /// Parameters of the watchdog.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct WatchdogConfig {
+        /// A class of a port that is paused for this long, with packets that wait, is in a storm.
+        pub detection_ps: Time = Param::time("detection", US)
+            .default("\"200ms\"", "PRE-221", "the default of SONiC"),
+        /// A storm ends when no pause frame of the class has arrived for this long.
+        pub restoration_ps: Time = Param::time("restoration", US)
+            .default("\"200ms\"", "PRE-221", "the default of SONiC"),
+        /// Action on packets of a class in a storm: drop them, or send them although the class is
+        /// paused.
+        pub action: Action = Param::word("action", Action::WORDS)
+            .default("\"drop\"", "PRE-221", "the default of SONiC"),
+    }
+}
+
+impl WatchdogConfig {
+    /// Name in scenarios, and name of the table of its parameters.
+    pub const NAME: &'static str = "watchdog";
+
+    /// Returns the longest time that the watchdog waits before it acts.
+    #[must_use]
+    pub const fn patience_ps(&self) -> Time {
+        self.detection_ps + self.restoration_ps
+    }
+}
+
+/// Counters of the watchdog for one class of a port.
+// PFCWD-08
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StormCounters {
+    /// Storms detected.
+    pub storms: u64,
+    /// Storms that ended.
+    pub restorations: u64,
+    /// Packets dropped in storms.
+    pub drops: u64,
+    /// Packets sent in storms.
+    pub sent: u64,
+}
+
+/// Watchdog of a switch.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    config: WatchdogConfig,
+    /// Paused class: the time at which a storm begins. Class in a storm: the time at which it ends.
+    timers: Deadlines,
+    /// Counters per port and class.
+    counters: Vec<[StormCounters; MAX_CLASSES]>,
+}
+
+impl Watchdog {
+    pub fn new(config: WatchdogConfig, ports: usize) -> Self {
+        Self {
+            config,
+            timers: Deadlines::default(),
+            counters: vec![Default::default(); ports],
+        }
+    }
+
+    /// Records that the neighbour at a port pauses or resumes classes, or that their pauses expired. `storms` has
+    /// the classes of the port that are in a storm.
+    // PFCWD-01: a pause starts a stopped timer, and a resume stops it; PFCWD-04: a pause prolongs a storm
+    pub fn pause_changed(
+        &mut self,
+        now: Time,
+        port: u16,
+        (classes, on): (ClassSet, bool),
+        storms: ClassSet,
+    ) {
+        if !on {
+            return self.timers.clear(port, classes & !storms);
+        }
+        for class in classes_of(classes) {
+            let in_storm = storms >> class & 1 != 0;
+            if in_storm || !self.timers.is_set(port, class) {
+                self.start_timer(now, port, class, in_storm);
+            }
+        }
+    }
+
+    /// Starts the timer of a class: of its restoration in a storm, else of detection.
+    pub fn start_timer(&mut self, now: Time, port: u16, class: u8, in_storm: bool) {
+        let after_ps = match in_storm {
+            true => self.config.restoration_ps,
+            false => self.config.detection_ps,
+        };
+        self.timers.set(port, class, now + after_ps);
+    }
+
+    /// Returns the port and class of a timer that has expired.
+    pub fn due(&mut self, now: Time) -> Option<(u16, u8)> {
+        self.timers.due(now)
+    }
+
+    /// Returns the time at which the next timer expires.
+    pub fn next(&mut self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    /// Stops the timers of a port whose link failed or recovered.
+    // PFCWD-06
+    pub fn forget(&mut self, port: u16) {
+        self.timers.clear(port, ClassSet::MAX);
+    }
+
+    /// Returns true if packets of a class in a storm are dropped.
+    // PFCWD-02
+    pub fn drops(&self) -> bool {
+        self.config.action == Action::Drop
+    }
+
+    /// Returns the counters of a class of a port for writing.
+    pub fn counters(&mut self, port: u16, class: u8) -> &mut StormCounters {
+        &mut self.counters[usize::from(port)][usize::from(class)]
+    }
+
+    /// Returns the port, class and counters of each class that had a storm.
+    pub fn queues(&self) -> impl Iterator<Item = (u16, u8, &StormCounters)> {
+        let ports = (0..).zip(&self.counters);
+        let all =
+            ports.flat_map(|(port, of)| (0..).zip(of).map(move |(class, of)| (port, class, of)));
+        all.filter(|(_, _, of)| of.storms > 0)
+    }
+}
