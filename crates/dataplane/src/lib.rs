@@ -12,7 +12,6 @@ extern crate self as dataplane;
 mod sets;
 
 mod added;
-mod alarms;
 pub mod cc;
 pub mod classes;
 pub mod config;
@@ -47,6 +46,7 @@ pub mod sink;
 pub mod source_hash;
 mod space;
 pub mod switch;
+mod timers;
 pub mod trail;
 pub mod transport;
 pub mod units;

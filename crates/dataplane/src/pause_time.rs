@@ -1,11 +1,8 @@
 //! PFC pauses with a duration: expiry of received pauses, and repetition of sent pauses. The rules
 //! are in `specs/pfc-quanta.md`.
 
-use crate::classes::{ClassSet, classes_of};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-use crate::classes::MAX_CLASSES;
+use crate::classes::{ClassSet, MAX_CLASSES, classes_of};
+use crate::timers::Timers;
 use crate::units::{NEVER, Rate, Time};
 
 /// Bytes that a link sends in one quantum of pause time.
@@ -25,7 +22,7 @@ pub(crate) struct Deadlines {
     /// Deadlines per port and class; empty before the first one is set.
     at: Vec<Time>,
     /// All deadlines that were set, including those that were changed or cleared later.
-    queue: BinaryHeap<Reverse<(Time, u16, u8)>>,
+    queue: Timers<(u16, u8)>,
 }
 
 impl Deadlines {
@@ -46,7 +43,7 @@ impl Deadlines {
             self.at.resize((port as usize + 1) * MAX_CLASSES, NEVER);
         }
         self.at[index] = at;
-        self.queue.push(Reverse((at, port, class)));
+        self.queue.add(at, (port, class));
     }
 
     /// Clears the deadlines of some classes of a port.
@@ -63,27 +60,25 @@ impl Deadlines {
     /// Clears and returns the earliest expired deadline; ports and classes in ascending order at
     /// one instant.
     pub fn due(&mut self, now: Time) -> Option<(u16, u8)> {
-        let &Reverse((at, port, class)) = self.first()?;
-        if at > now {
-            return None;
-        }
-        self.queue.pop();
+        self.skip_changed();
+        let (_, (port, class)) = self.queue.expired(now)?;
         self.at[Self::index(port, class)] = NEVER;
         Some((port, class))
     }
 
     /// Returns the earliest deadline.
     pub fn next(&mut self) -> Option<Time> {
-        self.first().map(|Reverse((at, ..))| *at)
+        self.skip_changed();
+        self.queue.first().map(|(at, _)| at)
     }
 
-    fn first(&mut self) -> Option<&Reverse<(Time, u16, u8)>> {
-        while let Some(&Reverse((at, port, class))) = self.queue.peek()
+    /// Removes the first entries of the queue whose deadlines were changed or cleared.
+    fn skip_changed(&mut self) {
+        while let Some((at, (port, class))) = self.queue.first()
             && self.at[Self::index(port, class)] != at
         {
             self.queue.pop();
         }
-        self.queue.peek()
     }
 }
 

@@ -4,7 +4,7 @@
 use super::flow::{Flow, State};
 use super::order::Ordered;
 use super::reach::{OUT_OF_REACH, Reach};
-use super::timers::{Alarm, AlarmKind, Timers};
+use super::timers::{FlowTimer, FlowTimers, TimerKind};
 use crate::classes::ClassSet;
 use crate::config::NicConfig;
 use crate::flow::{FlowStart, Unfinished};
@@ -61,7 +61,7 @@ pub(crate) struct Egress {
     pub(super) flows: Vec<Flow>,
     free: FlowSlot,
     pub(super) ports: Vec<Port>,
-    timers: Timers,
+    timers: FlowTimers,
     /// Why the ports do not send.
     pub gate: Gate,
     /// Which receivers can be reached; `None`: all.
@@ -90,7 +90,7 @@ impl Egress {
             flows: Vec::new(),
             free: FlowSlot::NONE,
             ports,
-            timers: Timers::new(),
+            timers: FlowTimers::default(),
             gate: Gate::new(rates.iter().copied()),
             reach: None,
             replies: Replies::new(rates.len(), classes),
@@ -155,13 +155,12 @@ impl Egress {
             slot
         };
         if let Some(timeout_ps) = config.recovery.shortest_timeout_ps() {
-            let alarm = Alarm {
-                at: now + timeout_ps,
+            let timer = FlowTimer {
                 flow: start.flow,
-                kind: AlarmKind::Timeout,
+                kind: TimerKind::Timeout,
                 slot,
             };
-            self.timers.set_first_timeout(alarm, sink);
+            (self.timers).set_first_timeout(now + timeout_ps, timer, sink);
         }
         slot
     }
@@ -190,21 +189,15 @@ impl Egress {
         queue as u16
     }
 
-    /// Takes the earliest timer if it is due. Otherwise wakes the NIC for it.
-    pub fn due_alarm<S: Sink>(&mut self, now: Time, sink: &mut S) -> Option<Alarm> {
+    /// Removes and returns the first timer if it has expired. Otherwise schedules a call of the NIC for it.
+    pub fn due_timer<S: Sink>(&mut self, now: Time, sink: &mut S) -> Option<FlowTimer> {
         self.timers.due(now, &self.flows, sink)
     }
 
     /// Sets a timer of a flow.
-    pub fn alarm<S: Sink>(&mut self, at: Time, kind: AlarmKind, slot: FlowSlot, sink: &mut S) {
+    pub fn set_timer<S: Sink>(&mut self, at: Time, kind: TimerKind, slot: FlowSlot, sink: &mut S) {
         let flow = self.flows[slot.index()].start.flow;
-        let alarm = Alarm {
-            at,
-            flow,
-            kind,
-            slot,
-        };
-        self.timers.set(alarm, sink);
+        self.timers.set(at, FlowTimer { flow, kind, slot }, sink);
     }
 
     /// A flow that may send joins the end of its ring, or takes its place in the order that there is instead.
@@ -274,7 +267,7 @@ impl Egress {
         Some(slot)
     }
 
-    /// Fetches what a port that sends, or an alarm, looks at first.
+    /// Fetches what a port that sends, or a timer, looks at first.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         self.prefetch_sending(port);
@@ -294,7 +287,7 @@ impl Egress {
         prefetch(&self.ports, port as usize);
     }
 
-    /// Fetches what they look at then, the rings of the port, and returns the flow of the next alarm.
+    /// Fetches what they look at then, the rings of the port, and returns the flow of the next timer.
     #[inline]
     pub fn prefetch_rings(&self, port: u16) -> Option<FlowSlot> {
         if let Some(port) = self.ports.get(port as usize) {

@@ -54,7 +54,7 @@ pub(super) struct Flow {
     /// When the packet was sent that requests an acknowledgement which has not come; [`NEVER`]: none
     /// does.
     pub asked_ps: Time,
-    /// An [`AlarmKind::Rise`](super::timers::AlarmKind::Rise) is set.
+    /// True if a timer [`TimerKind::Rise`](super::timers::TimerKind::Rise) is set.
     pub rising: bool,
     /// State of the loss recovery.
     pub repair: Repair,

@@ -111,7 +111,7 @@ impl Nic {
         prefetch_whole(self);
     }
 
-    /// Fetches what a port that will send, or an alarm, looks at first.
+    /// Fetches what a port that will send, or a timer, looks at first.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         self.common.egress.prefetch_port(port);

@@ -5,7 +5,7 @@ use super::flow::State;
 use super::half::{Common, SendingHalf};
 use super::pairs::Pairs;
 use super::queue_pair::{Active, Chosen};
-use super::timers::AlarmKind;
+use super::timers::TimerKind;
 use crate::cc::{Ack, Feedback};
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
@@ -142,7 +142,7 @@ impl<C: Chosen> Sender<C> {
             return;
         }
         flow.rising = true;
-        nic.egress.alarm(at, AlarmKind::Rise, slot, sink);
+        nic.egress.set_timer(at, TimerKind::Rise, slot, sink);
     }
 
     /// A flow waits until its pace lets it send.
@@ -152,7 +152,7 @@ impl<C: Chosen> Sender<C> {
         flow.state = State::Paced;
         let at = flow.next_ps;
         sink.flow_waits(&flow.start, Wait::Pace(at));
-        nic.egress.alarm(at, AlarmKind::Pace, slot, sink);
+        nic.egress.set_timer(at, TimerKind::Pace, slot, sink);
     }
 
     /// NIC-03: the next packet of the first flow in the ring that may send.
@@ -340,7 +340,7 @@ impl<C: Chosen> Sender<C> {
             } else {
                 now + shortest_ps
             };
-            nic.egress.alarm(again, AlarmKind::Timeout, slot, sink);
+            nic.egress.set_timer(again, TimerKind::Timeout, slot, sink);
             return;
         }
         sink.flow_waits(&flow.start, Wait::TimedOut);
@@ -354,7 +354,7 @@ impl<C: Chosen> Sender<C> {
         active.lose(now, lost, true);
         nic.counters.timeouts += 1;
         let again = now + shortest_ps;
-        nic.egress.alarm(again, AlarmKind::Timeout, slot, sink);
+        nic.egress.set_timer(again, TimerKind::Timeout, slot, sink);
         self.revive_pair(now, nic, slot, sink);
     }
 }
@@ -422,13 +422,13 @@ impl<C: Chosen> SendingHalf for Sender<C> {
     }
 
     fn timer<S: Sink>(&mut self, now: Time, nic: &mut Common, _arena: &mut Arena, sink: &mut S) {
-        while let Some(alarm) = nic.egress.due_alarm(now, sink) {
-            match alarm.kind {
-                AlarmKind::Pace => nic.egress.pace(now, alarm.slot, sink),
-                AlarmKind::Timeout => self.timeout(now, nic, alarm.slot, sink),
-                AlarmKind::Rise => {
-                    nic.egress.flows[alarm.slot.index()].rising = false;
-                    self.revive(now, nic, alarm.slot, sink);
+        while let Some(timer) = nic.egress.due_timer(now, sink) {
+            match timer.kind {
+                TimerKind::Pace => nic.egress.pace(now, timer.slot, sink),
+                TimerKind::Timeout => self.timeout(now, nic, timer.slot, sink),
+                TimerKind::Rise => {
+                    nic.egress.flows[timer.slot.index()].rising = false;
+                    self.revive(now, nic, timer.slot, sink);
                 }
             }
         }

@@ -3,110 +3,102 @@
 use std::collections::VecDeque;
 
 use super::flow::Flow;
-use crate::alarms::{Alarms, Timed};
 use crate::ids::FlowSlot;
 use crate::prefetch::prefetch;
 use crate::sink::Sink;
+use crate::timers::Timers;
 use crate::units::Time;
 
-/// Why the NIC wants to be called. Equal times are served by flow, then kind.
+/// A timer of a flow. Timers that expire at the same time are in the order of flow numbers.
 // NIC-06
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Alarm {
-    pub at: Time,
+pub(crate) struct FlowTimer {
     pub flow: u32,
-    pub kind: AlarmKind,
+    pub kind: TimerKind,
     pub slot: FlowSlot,
 }
 
-impl Timed for Alarm {
-    fn at(&self) -> Time {
-        self.at
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum AlarmKind {
+pub(crate) enum TimerKind {
+    /// The pace lets the flow send.
     Pace,
+    /// The flow may have lost packets.
     Timeout,
-    /// The control's rate, and its window with it, may grow without an acknowledgement.
+    /// The rate and the window of the control may grow without an acknowledgement.
     Rise,
 }
 
 /// The timers of the flows of a NIC.
-#[derive(Debug)]
-pub(super) struct Timers {
-    alarms: Alarms<Alarm>,
+#[derive(Debug, Default)]
+pub(super) struct FlowTimers {
+    timers: Timers<FlowTimer>,
     /// First timeouts of flows. They are in the order of time, and most flows end before theirs.
-    timeouts: VecDeque<Alarm>,
+    timeouts: VecDeque<(Time, FlowTimer)>,
 }
 
-impl Timers {
-    pub const fn new() -> Self {
-        Self {
-            alarms: Alarms::new(),
-            timeouts: VecDeque::new(),
-        }
-    }
-
+impl FlowTimers {
     /// Sets a timer of a flow.
-    pub fn set<S: Sink>(&mut self, alarm: Alarm, sink: &mut S) {
-        self.alarms.set(alarm, sink);
+    pub fn set<S: Sink>(&mut self, at: Time, timer: FlowTimer, sink: &mut S) {
+        self.timers.set(at, timer, sink);
     }
 
     /// Sets the first timeout of a flow. No earlier call had a later time.
-    pub fn set_first_timeout<S: Sink>(&mut self, alarm: Alarm, sink: &mut S) {
+    pub fn set_first_timeout<S: Sink>(&mut self, at: Time, timer: FlowTimer, sink: &mut S) {
         debug_assert!(
-            self.timeouts.back().is_none_or(|last| last.at <= alarm.at),
+            self.timeouts.back().is_none_or(|last| last.0 <= at),
             "first timeouts are in the order of time"
         );
         if self.timeouts.is_empty() {
-            sink.wake(alarm.at);
+            sink.wake(at);
         }
-        self.timeouts.push_back(alarm);
+        self.timeouts.push_back((at, timer));
     }
 
-    /// Takes the earliest timer if it is due. Otherwise wakes the NIC for it. Forgets first timeouts of flows
-    /// that have finished.
-    pub fn due<S: Sink>(&mut self, now: Time, flows: &[Flow], sink: &mut S) -> Option<Alarm> {
-        let is_gone = |alarm: &Alarm| !flows[alarm.slot.index()].is_open(alarm.flow);
+    /// Removes and returns the first timer if it has expired. Otherwise schedules a call of the NIC for it. Skips
+    /// timers of flows that have finished.
+    pub fn due<S: Sink>(&mut self, now: Time, flows: &[Flow], sink: &mut S) -> Option<FlowTimer> {
+        let is_gone = |timer: &FlowTimer| !flows[timer.slot.index()].is_open(timer.flow);
         loop {
-            while self.timeouts.front().is_some_and(is_gone) {
+            while self
+                .timeouts
+                .front()
+                .is_some_and(|(_, timer)| is_gone(timer))
+            {
                 self.timeouts.pop_front();
             }
             let timeout = self.timeouts.front().copied();
-            let next = self.alarms.first();
-            let alarm = match (timeout, next) {
+            let first = match (timeout, self.timers.first()) {
                 (Some(a), Some(b)) => a.min(b),
                 (a, b) => a.or(b)?,
             };
-            if alarm.at > now {
-                sink.wake(alarm.at);
+            let (at, timer) = first;
+            if at > now {
+                sink.wake(at);
                 return None;
             }
-            if timeout == Some(alarm) {
+            if timeout == Some(first) {
                 self.timeouts.pop_front();
             } else {
-                self.alarms.pop();
+                self.timers.pop();
             }
-            if !is_gone(&alarm) {
-                return Some(alarm);
+            if !is_gone(&timer) {
+                return Some(timer);
             }
         }
     }
 
-    /// Fetches what the next call of [`Self::due`] reads. Changes nothing.
+    /// Prefetches what the next call of [`Self::due`] reads. Changes no state.
     #[inline]
     pub fn prefetch(&self) {
-        self.alarms.prefetch();
+        self.timers.prefetch();
         prefetch(self.timeouts.as_slices().0, 0);
     }
 
     /// Returns the flow of a timer that may be next.
     #[inline]
     pub fn next(&self) -> Option<FlowSlot> {
-        let next = self.alarms.first();
+        let next = self.timers.first();
         next.or_else(|| self.timeouts.front().copied())
-            .map(|alarm| alarm.slot)
+            .map(|(_, timer)| timer.slot)
     }
 }

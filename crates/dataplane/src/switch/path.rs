@@ -11,7 +11,6 @@ use crate::ids::QueueId;
 use crate::int::IntHop;
 use crate::packet::{Kind, Packet, PacketId, flag};
 use crate::sink::{DropCause, Sink};
-use crate::units::NEVER;
 
 /// The result of admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -345,14 +344,11 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Opens the shaped queues that are due, and plans the next call.
+    /// Opens the shaped queues that are due, and schedules the next call.
     pub(super) fn open_shaped(&mut self) {
         let core = &mut *self.core;
         if let Some(shaper) = &mut core.shaper {
-            let next = shaper.timer(self.now, &mut core.queueing, self.sink);
-            if next != NEVER {
-                self.sink.wake(next);
-            }
+            shaper.timer(self.now, &mut core.queueing, self.sink);
         }
     }
 

@@ -1,15 +1,13 @@
 //! A shaped class of a switch: a short queue of its own at every port, limited to a share of the link. It
 //! carries credits that let data go, which needs the rest of the link (`specs/expresspass.md`).
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::queueing::Queueing;
 use crate::classes::CONTROL_CLASS;
 use crate::config::CreditQueue;
 use crate::shaping::Bucket;
 use crate::sink::Sink;
-use crate::units::{NEVER, Rate, Time};
+use crate::timers::Timers;
+use crate::units::{Rate, Time};
 
 /// The class that is shaped.
 // XP-01
@@ -19,7 +17,7 @@ pub(super) const SHAPED_CLASS: u8 = CONTROL_CLASS;
 struct Port {
     bucket: Bucket,
     waiting: u16,
-    /// An alarm for its bucket is set.
+    /// True if a timer for its bucket is set.
     armed: bool,
 }
 
@@ -28,8 +26,8 @@ struct Port {
 pub(crate) struct Shaper {
     limit: u16,
     ports: Vec<Port>,
-    /// When buckets open for which packets wait.
-    alarms: BinaryHeap<Reverse<(Time, u16)>>,
+    /// Times at which the buckets of ports with waiting packets open.
+    timers: Timers<u16>,
 }
 
 impl Shaper {
@@ -42,7 +40,7 @@ impl Shaper {
         Self {
             limit: queue.limit,
             ports: ports.iter().map(port).collect(),
-            alarms: BinaryHeap::new(),
+            timers: Timers::default(),
         }
     }
 
@@ -91,22 +89,17 @@ impl Shaper {
         queues.shape(port, SHAPED_CLASS, at > now);
         if at > now && p.waiting > 0 && !p.armed {
             p.armed = true;
-            self.alarms.push(Reverse((at, port)));
+            self.timers.add(at, port);
             sink.wake(at);
         }
     }
 
-    /// Lets go what is due, and says when something is next; [`NEVER`]: nothing waits.
-    pub fn timer<S: Sink>(&mut self, now: Time, queues: &mut Queueing, sink: &mut S) -> Time {
-        while let Some(&Reverse((at, port))) = self.alarms.peek() {
-            if at > now {
-                return at;
-            }
-            self.alarms.pop();
+    /// Opens the queues that are due, and schedules the next call.
+    pub fn timer<S: Sink>(&mut self, now: Time, queues: &mut Queueing, sink: &mut S) {
+        while let Some(port) = self.timers.due(now, sink) {
             self.ports[port as usize].armed = false;
             queues.shape(port, SHAPED_CLASS, false);
             sink.kick(port);
         }
-        NEVER
     }
 }

@@ -11,14 +11,13 @@ mod sender;
 use std::collections::VecDeque;
 
 use super::{Frames, Incomings, Slots, Transport, Turns};
-use crate::alarms::{Alarms, Timed};
-use crate::classes::ClassSet;
+use crate::classes::{CONTROL_CLASS, ClassSet};
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Kind, PacketId};
 use crate::sink::Sink;
-use crate::switch::CONTROL_CLASS;
+use crate::timers::Timers;
 use crate::units::{Rate, Time};
 pub use config::ExpressPassConfig;
 use feedback::Incoming;
@@ -32,27 +31,14 @@ type Context<'a, S> = super::Context<'a, S, ExpressPassConfig>;
 // XP-01
 const CREDIT_CLASS: u8 = CONTROL_CLASS;
 
-/// A timer of the NIC. Timers with equal times expire in the order of flow numbers.
+/// A timer of the NIC. Timers of flows expire in the order of flow numbers.
 // NIC-06
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Alarm {
-    at: Time,
-    flow: u32,
-    kind: AlarmKind,
-}
-
-impl Timed for Alarm {
-    fn at(&self) -> Time {
-        self.at
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum AlarmKind {
+enum Timer {
     /// The sender of a flow has received no frame for the timeout.
-    Timeout(FlowSlot),
+    Timeout { flow: u32, slot: FlowSlot },
     /// The token bucket of a port permits a credit.
-    Bucket(u16),
+    Bucket { port: u16 },
 }
 
 /// ExpressPass at one NIC.
@@ -66,7 +52,7 @@ pub struct ExpressPass {
     jobs: Turns<VecDeque<(FlowSlot, u32, Job)>>,
     incoming: Incomings<Incoming>,
     ports: Vec<Port>,
-    alarms: Alarms<Alarm>,
+    timers: Timers<Timer>,
 }
 
 impl Transport for ExpressPass {
@@ -77,7 +63,7 @@ impl Transport for ExpressPass {
             jobs: Turns::new(ports.len(), classes),
             incoming: Incomings::new(),
             ports: ports.iter().map(|&rate| Port::new(config, rate)).collect(),
-            alarms: Alarms::new(),
+            timers: Timers::default(),
         }
     }
 
@@ -149,13 +135,10 @@ impl Transport for ExpressPass {
         for port in 0..self.ports.len() as u16 {
             self.await_bucket(cx, port);
         }
-        while let Some(alarm) = self.alarms.first()
-            && alarm.at <= cx.now
-        {
-            self.alarms.pop();
-            match alarm.kind {
-                AlarmKind::Timeout(slot) => self.timeout(cx, slot, alarm.flow),
-                AlarmKind::Bucket(port) => {
+        while let Some((_, timer)) = self.timers.expired(cx.now) {
+            match timer {
+                Timer::Timeout { flow, slot } => self.timeout(cx, slot, flow),
+                Timer::Bucket { port } => {
                     self.ports[port as usize].armed = false;
                     self.await_bucket(cx, port);
                 }

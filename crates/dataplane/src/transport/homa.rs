@@ -10,13 +10,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{Frames, Incomings, Slots, Transport, Turns};
-use crate::alarms::{Alarms, Timed};
-use crate::classes::ClassSet;
+use crate::classes::{ClassSet, DATA_CLASS};
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Kind, PacketId};
 use crate::sink::Sink;
-use crate::switch::DATA_CLASS;
+use crate::timers::Timers;
 use crate::units::{Rate, Time};
 pub use config::{HomaConfig, MAX_LEVELS};
 use receiver::Incoming;
@@ -34,19 +33,14 @@ struct Next {
     slot: FlowSlot,
 }
 
+/// The timeout of a message. Timers that expire at the same time are in the order of flow numbers.
+// NIC-06
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Alarm {
-    at: Time,
+struct Timeout {
     flow: u32,
     /// True for a message that is received here, false for one that is sent.
     incoming: bool,
     slot: FlowSlot,
-}
-
-impl Timed for Alarm {
-    fn at(&self) -> Time {
-        self.at
-    }
 }
 
 /// Homa at one NIC.
@@ -60,13 +54,7 @@ pub struct Homa {
     /// bytes first.
     // HOM-06
     ungranted: Vec<Vec<Next>>,
-    alarms: Alarms<Alarm>,
-}
-
-impl Homa {
-    fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, alarm: Alarm) {
-        self.alarms.set(alarm, cx.sink);
-    }
+    timers: Timers<Timeout>,
 }
 
 impl Transport for Homa {
@@ -76,7 +64,7 @@ impl Transport for Homa {
             ready: Turns::new(ports.len(), classes),
             incoming: Incomings::new(),
             ungranted: vec![Vec::new(); ports.len()],
-            alarms: Alarms::new(),
+            timers: Timers::default(),
         }
     }
 
@@ -120,12 +108,12 @@ impl Transport for Homa {
 
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, arena: &mut Arena) {
         let timeout_ps = cx.config.timeout_ps;
-        while let Some(alarm) = self.alarms.due(cx.now, cx.sink) {
-            let heard_ps = if alarm.incoming {
-                let flow = self.incoming.open.get_mut(alarm.slot, alarm.flow);
+        while let Some(timer) = self.timers.due(cx.now, cx.sink) {
+            let heard_ps = if timer.incoming {
+                let flow = self.incoming.open.get_mut(timer.slot, timer.flow);
                 flow.map(|flow| &mut flow.heard_ps)
             } else {
-                let flow = self.outgoing.get_mut(alarm.slot, alarm.flow);
+                let flow = self.outgoing.get_mut(timer.slot, timer.flow);
                 flow.map(|flow| &mut flow.heard_ps)
             };
             let Some(heard_ps) = heard_ps else { continue };
@@ -134,12 +122,12 @@ impl Transport for Homa {
                 *heard_ps = cx.now;
             }
             let at = *heard_ps + timeout_ps;
-            match (silent, alarm.incoming) {
-                (true, true) => self.miss(cx, alarm.slot, alarm.flow, arena),
-                (true, false) => self.probe(cx, alarm.slot, alarm.flow),
+            match (silent, timer.incoming) {
+                (true, true) => self.miss(cx, timer.slot, timer.flow, arena),
+                (true, false) => self.probe(cx, timer.slot, timer.flow),
                 _ => {}
             }
-            self.alarm(cx, Alarm { at, ..alarm });
+            self.timers.set(at, timer, cx.sink);
         }
     }
 

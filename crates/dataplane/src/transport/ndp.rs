@@ -9,13 +9,12 @@ mod sender;
 use std::collections::VecDeque;
 
 use super::{Frames, Incomings, Slots, Transport, Turns};
-use crate::alarms::{Alarms, Timed};
-use crate::classes::ClassSet;
+use crate::classes::{CONTROL_CLASS, ClassSet};
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Kind, PacketId};
 use crate::sink::Sink;
-use crate::switch::CONTROL_CLASS;
+use crate::timers::Timers;
 use crate::units::{Rate, Time};
 pub use config::NdpConfig;
 use receiver::{Incoming, Port};
@@ -24,20 +23,9 @@ use sender::Outgoing;
 /// State that each step can use.
 type Context<'a, S> = super::Context<'a, S, NdpConfig>;
 
+/// A timer of the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Alarm {
-    at: Time,
-    kind: AlarmKind,
-}
-
-impl Timed for Alarm {
-    fn at(&self) -> Time {
-        self.at
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum AlarmKind {
+enum Timer {
     /// The sender of a flow has received no reply for the timeout.
     Timeout { flow: u32, slot: FlowSlot },
     /// A port may send its next pull.
@@ -52,14 +40,7 @@ pub struct Ndp {
     rings: Turns<VecDeque<(FlowSlot, u32)>>,
     incoming: Incomings<Incoming>,
     ports: Vec<Port>,
-    alarms: Alarms<Alarm>,
-}
-
-impl Ndp {
-    fn alarm<S: Sink>(&mut self, cx: &mut Context<'_, S>, at: Time, kind: AlarmKind) {
-        let alarm = Alarm { at, kind };
-        self.alarms.set(alarm, cx.sink);
-    }
+    timers: Timers<Timer>,
 }
 
 impl Transport for Ndp {
@@ -69,7 +50,7 @@ impl Transport for Ndp {
             rings: Turns::new(ports.len(), classes),
             incoming: Incomings::new(),
             ports: ports.iter().map(|&rate| Port::new(rate, frames)).collect(),
-            alarms: Alarms::new(),
+            timers: Timers::default(),
         }
     }
 
@@ -121,10 +102,10 @@ impl Transport for Ndp {
     }
 
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, _: &mut Arena) {
-        while let Some(alarm) = self.alarms.due(cx.now, cx.sink) {
-            match alarm.kind {
-                AlarmKind::Timeout { flow, slot } => self.timeout(cx, slot, flow),
-                AlarmKind::Pull { port } => {
+        while let Some(timer) = self.timers.due(cx.now, cx.sink) {
+            match timer {
+                Timer::Timeout { flow, slot } => self.timeout(cx, slot, flow),
+                Timer::Pull { port } => {
                     self.ports[port as usize].armed = false;
                     self.await_pull(cx, port);
                 }

@@ -21,9 +21,6 @@ mod steps;
 mod voq;
 mod window;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::{CreditSums, HopScheme, Site, Topology};
 use crate::declaration::{Counter, Scheme};
 use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId, SchemeNumber, flag};
@@ -33,6 +30,7 @@ use crate::sink::Sink;
 use crate::switch::context::Cx;
 use crate::switch::pipeline::Pipeline;
 use crate::switch::steps::{Outcome, Step, Steps};
+use crate::timers::Timers;
 use crate::units::{Rate, Time};
 pub use config::{
     Aggregation, Amount, CreditAt, CreditConfig, FloodgateConfig, HoldBy, HostPauseBy,
@@ -49,7 +47,7 @@ use window::{Way, Windows, ways};
 
 /// Reason for a timer of the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Alarm {
+enum Timer {
     /// Credit timer of an ingress port.
     Credits(u16),
     /// Timeout of a stream (egress port and destination) that may have received no credit.
@@ -123,7 +121,7 @@ pub struct Floodgate {
     last_served: u32,
     /// Port that is sending a packet right now. It needs no call to start sending.
     departing: Option<u16>,
-    alarms: BinaryHeap<Reverse<(Time, Alarm)>>,
+    timers: Timers<Timer>,
     /// `vup_set`, `clear_set`: the timer of the ingress pipeline, or of the removal of entries, is
     /// set.
     vup_set: bool,
@@ -239,7 +237,7 @@ impl Floodgate {
             && !self.clear_set
         {
             self.clear_set = true;
-            self.alarm((now / clear_ps + 1) * clear_ps, Alarm::Clear, sink);
+            self.set_timer((now / clear_ps + 1) * clear_ps, Timer::Clear, sink);
         }
     }
 
@@ -314,8 +312,8 @@ impl Floodgate {
         self.delay_bytes != u64::MAX && self.pool.bytes_of(dst) > self.delay_bytes
     }
 
-    fn alarm<S: Sink>(&mut self, at: Time, what: Alarm, sink: &mut S) {
-        self.alarms.push(Reverse((at, what)));
+    fn set_timer<S: Sink>(&mut self, at: Time, timer: Timer, sink: &mut S) {
+        self.timers.add(at, timer);
         sink.wake(at);
     }
 
@@ -413,7 +411,7 @@ impl HopScheme for Floodgate {
             paused_by: Paused::default(),
             last_served: 0,
             departing: None,
-            alarms: BinaryHeap::new(),
+            timers: Timers::default(),
             vup_set: false,
             clear_set: false,
             ready: Vec::new(),
@@ -494,7 +492,7 @@ impl HopScheme for Floodgate {
             Step::Depart { port, id, packet } => self.left(cx, port, id, packet),
             Step::GiveUp { port, packet } => self.flushed(cx, port, packet),
             Step::Emptied => self.release_all(cx),
-            Step::Timer => self.serve_alarms(cx),
+            Step::Timer => self.serve_timers(cx),
             Step::Frame { port, frame, list } => {
                 self.take_frame(cx, port, frame, list);
                 return Outcome::Handled;

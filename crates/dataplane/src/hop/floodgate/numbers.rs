@@ -77,9 +77,9 @@ impl Numbers {
         }
         stream.sent = stream.sent.wrapping_add(units);
         self.in_flight += u64::from(units);
-        let alarm = (!stream.has_timer).then_some((now + self.timeout_ps, nth));
+        let timer = (!stream.has_timer).then_some((now + self.timeout_ps, nth));
         stream.has_timer = true;
-        (stream.sent, alarm)
+        (stream.sent, timer)
     }
 
     /// Applies the number of a credit. Returns the units to refund to the window.
@@ -202,9 +202,9 @@ mod tests {
     #[test]
     fn silence_is_asked_about_until_nothing_is_in_flight() {
         let mut n = Numbers::new(10 * US);
-        let (_, alarm) = n.send(US, 3, 7, 2);
-        assert_eq!(alarm, Some((11 * US, 0)));
-        assert_eq!(n.send(2 * US, 3, 7, 2).1, None, "one alarm is enough");
+        let (_, timer) = n.send(US, 3, 7, 2);
+        assert_eq!(timer, Some((11 * US, 0)));
+        assert_eq!(n.send(2 * US, 3, 7, 2).1, None, "one timer is enough");
         n.credited(5 * US, 3, 7, 1);
         assert_eq!(n.silence(11 * US, 0), Silence::Until(15 * US));
         assert_eq!(n.silence(15 * US, 0), Silence::Ask(3, 7, 4, 25 * US));

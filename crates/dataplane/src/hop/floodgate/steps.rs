@@ -5,7 +5,7 @@ use super::credit::Credits;
 use super::frames::{Credit, Credits as CreditsFrame, PauseDestination, SwitchSyn};
 use super::link::port_of_held;
 use super::numbers::Silence;
-use super::{Alarm, Floodgate};
+use super::{Floodgate, Timer};
 use crate::event::NodeEvent;
 use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId, flag};
 use crate::sink::Sink;
@@ -177,7 +177,7 @@ impl Floodgate {
             && !self.vup_set
         {
             self.vup_set = true;
-            self.alarm((cx.now / vup_ps + 1) * vup_ps, Alarm::Vup, cx.sink);
+            self.set_timer((cx.now / vup_ps + 1) * vup_ps, Timer::Vup, cx.sink);
         }
         let place = match self.config.release {
             Release::Behind => Place::at(cx.core.queueing.behind(port, packet.class())), // FG-15
@@ -256,7 +256,7 @@ impl Floodgate {
         if credits.earn(port, packet.dst, units, numbered, withheld) {
             self.send_or_wait(cx, port);
         } else if !withheld && let Some(at) = credits.start_timer(port, cx.now) {
-            self.alarm(at, Alarm::Credits(port), cx.sink);
+            self.set_timer(at, Timer::Credits(port), cx.sink);
         }
     }
 
@@ -276,7 +276,7 @@ impl Floodgate {
             self.counters.credit_frames_by_bytes += u64::from(by_bytes);
             self.send_credits(cx, port);
         } else if let Some(at) = credits.start_timer(port, cx.now) {
-            self.alarm(at, Alarm::Credits(port), cx.sink);
+            self.set_timer(at, Timer::Credits(port), cx.sink);
         }
     }
 
@@ -439,10 +439,10 @@ impl Floodgate {
             if way.is_some() && self.windows.is_some() {
                 self.sent += u64::from(units);
                 if let Some(numbers) = &mut self.numbers {
-                    let (number, alarm) = numbers.send(cx.now, port, packet.dst, units);
+                    let (number, timer) = numbers.send(cx.now, port, packet.dst, units);
                     cx.arena.hot_mut(id).location = Location::on_link(number);
-                    if let Some((at, stream)) = alarm {
-                        self.alarm(at, Alarm::Silence(stream), cx.sink);
+                    if let Some((at, stream)) = timer {
+                        self.set_timer(at, Timer::Silence(stream), cx.sink);
                     }
                 }
                 let routes = &cx.core.routes;
@@ -482,41 +482,37 @@ impl Floodgate {
     }
 
     /// Runs all timers that have expired.
-    pub(super) fn serve_alarms<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
-        while let Some(&std::cmp::Reverse((at, what))) = self.alarms.peek() {
-            if at > cx.now {
-                cx.sink.wake(at);
-                break;
-            }
-            self.alarms.pop();
-            self.ring(cx, what);
+    pub(super) fn serve_timers<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
+        while let Some(timer) = self.timers.due(cx.now, cx.sink) {
+            self.expire(cx, timer);
         }
     }
 
-    fn ring<S: Sink>(&mut self, cx: &mut Cx<'_, S>, what: Alarm) {
-        match what {
-            Alarm::Credits(port) => {
+    /// Handles a timer that has expired.
+    fn expire<S: Sink>(&mut self, cx: &mut Cx<'_, S>, timer: Timer) {
+        match timer {
+            Timer::Credits(port) => {
                 let ended = |c: &mut Credits| c.timer_ended(port, cx.now);
                 if self.credits.as_mut().is_some_and(ended) {
                     self.send_credits(cx, port);
                 }
             }
-            Alarm::Silence(stream) => {
+            Timer::Silence(stream) => {
                 let Some(numbers) = &mut self.numbers else {
                     return;
                 };
                 match numbers.silence(cx.now, stream) {
                     Silence::Over => {}
-                    Silence::Until(at) => self.alarm(at, Alarm::Silence(stream), cx.sink),
+                    Silence::Until(at) => self.set_timer(at, Timer::Silence(stream), cx.sink),
                     Silence::Ask(port, dst, number, at) => {
                         self.counters.syns += 1;
                         let frame = SwitchSyn { dst, number };
                         cx.emit(port, frame.packet(self.config.frame_bytes));
-                        self.alarm(at, Alarm::Silence(stream), cx.sink);
+                        self.set_timer(at, Timer::Silence(stream), cx.sink);
                     }
                 }
             }
-            Alarm::Vup => {
+            Timer::Vup => {
                 // FG-61
                 self.vup_set = false;
                 self.pool
@@ -524,7 +520,7 @@ impl Floodgate {
                     .into_iter()
                     .for_each(|dst| self.pool.leave(dst));
             }
-            Alarm::Clear => {
+            Timer::Clear => {
                 // FG-07
                 self.clear_set = false;
                 if let Some(windows) = &mut self.windows {

@@ -6,15 +6,13 @@
 mod config;
 mod frames;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::cyclic::{CYCLE, advance, distance};
 use super::{Link, LinkSite};
 use crate::classes::{DATA_CLASS, class_label, traffic_class};
 use crate::declaration::Counter;
 use crate::packet::{Frame, Packet, PacketId};
 use crate::ports::Ports;
+use crate::timers::Timers;
 use crate::units::{NEVER, Rate, Time};
 pub use config::{CbfcConfig, Limit};
 pub use frames::{CreditsConsumed, CreditsFreed};
@@ -74,17 +72,11 @@ impl Channel {
     }
 }
 
+/// An update of credits for the neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Which {
+enum Update {
     Freed,
     Consumed,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
-    at: Time,
-    channel: u32,
-    which: Which,
 }
 
 /// Counters of control frames sent, and of waits for credits.
@@ -107,7 +99,8 @@ pub(crate) struct Cbfc {
     /// Credits of a full frame.
     full_frame: u32,
     channels: Vec<Channel>,
-    due: BinaryHeap<Reverse<Due>>,
+    /// Times of updates, by channel.
+    timers: Timers<(u32, Update)>,
     counted: Counted,
 }
 
@@ -130,9 +123,8 @@ impl Cbfc {
         self.rates[port].serialisation_ps(bytes.into())
     }
 
-    fn plan<P: Ports>(&mut self, ports: &mut P, at: Time, channel: usize, which: Which) {
-        let channel = channel as u32;
-        self.due.push(Reverse(Due { at, channel, which }));
+    fn plan<P: Ports>(&mut self, ports: &mut P, at: Time, channel: usize, update: Update) {
+        self.timers.add(at, (channel as u32, update));
         ports.wake(at);
     }
 
@@ -150,7 +142,7 @@ impl Cbfc {
             self.send_freed(ports, at);
         } else if channel.cf_due > due {
             channel.cf_due = due;
-            self.plan(ports, due, at, Which::Freed);
+            self.plan(ports, due, at, Update::Freed);
         }
     }
 
@@ -171,7 +163,7 @@ impl Cbfc {
         self.counted.freed += 1;
         if has_changed {
             self.channels[at].cf_due = again_ps;
-            self.plan(ports, again_ps, at, Which::Freed);
+            self.plan(ports, again_ps, at, Update::Freed);
         }
     }
 
@@ -190,7 +182,7 @@ impl Cbfc {
         self.counted.consumed += 1;
         let due = now + self.config.cc_every_ps;
         self.channels[at].cc_due = due;
-        self.plan(ports, due, at, Which::Consumed);
+        self.plan(ports, due, at, Update::Consumed);
     }
 
     // CBFC-10
@@ -273,7 +265,7 @@ impl Link for Cbfc {
             rates: site.ports.iter().map(|(rate, _)| *rate).collect(),
             classes,
             full_frame: config.credits(site.max_frame),
-            due: BinaryHeap::new(),
+            timers: Timers::default(),
             counted: Counted::default(),
             config: *config,
         }
@@ -333,26 +325,24 @@ impl Link for Cbfc {
             // CBFC-13: start the periodic CC_Updates.
             let due = now + self.config.cc_every_ps;
             channel.cc_due = due;
-            self.plan(ports, due, at, Which::Consumed);
+            self.plan(ports, due, at, Update::Consumed);
         }
     }
 
     fn timer<P: Ports>(&mut self, ports: &mut P) {
         let now = ports.now();
-        while let Some(&Reverse(due)) = self.due.peek() {
-            if due.at > now {
-                ports.wake(due.at);
-                return;
-            }
-            self.due.pop();
-            let at = due.channel as usize;
+        while let Some((due, (at, update))) = self.timers.expired(now) {
+            let at = at as usize;
             let channel = &self.channels[at];
-            match due.which {
-                Which::Freed if channel.cf_due == due.at => self.send_freed(ports, at),
-                Which::Consumed if channel.cc_due == due.at => self.send_consumed(ports, at),
+            match update {
+                Update::Freed if channel.cf_due == due => self.send_freed(ports, at),
+                Update::Consumed if channel.cc_due == due => self.send_consumed(ports, at),
                 // The update was rescheduled, or has been sent already.
                 _ => {}
             }
+        }
+        if let Some((next, _)) = self.timers.first() {
+            ports.wake(next);
         }
     }
 

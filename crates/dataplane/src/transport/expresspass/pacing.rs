@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::{Alarm, AlarmKind, CREDIT_CLASS, Context, ExpressPass, ExpressPassConfig};
+use super::{CREDIT_CLASS, Context, ExpressPass, ExpressPassConfig, Timer};
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Kind, Packet, PacketId};
 use crate::shaping::Bucket;
@@ -114,10 +114,10 @@ impl ExpressPass {
     /// queued credits.
     // XP-19
     pub(super) fn ask_for_call<S: Sink>(&self, cx: &mut Context<'_, S>) {
-        let alarm = self.alarms.first().map_or(NEVER, |first| first.at);
+        let timer = self.timers.first().map_or(NEVER, |(at, _)| at);
         let bare = self.ports.iter().filter(|port| port.credits.is_empty());
         let due = bare.filter_map(Port::next_due).map(|due| due.at);
-        let at = due.fold(alarm, Time::min);
+        let at = due.fold(timer, Time::min);
         if at < NEVER {
             cx.sink.wake(at);
         }
@@ -134,11 +134,7 @@ impl ExpressPass {
             cx.sink.kick(port);
         } else if !p.armed {
             p.armed = true;
-            self.alarms.add(Alarm {
-                at,
-                flow: u32::MAX,
-                kind: AlarmKind::Bucket(port),
-            });
+            self.timers.add(at, Timer::Bucket { port });
         }
     }
 

@@ -1,6 +1,6 @@
 //! The ExpressPass sender: it requests credits, and sends one packet for each credit.
 
-use super::{Alarm, AlarmKind, Context, ExpressPass};
+use super::{Context, ExpressPass, Timer};
 use crate::flow::FlowStart;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
@@ -64,11 +64,9 @@ impl ExpressPass {
         let slot = self.outgoing.insert(start.flow, flow);
         cx.sink.flow_waits(start, Wait::Receiver);
         self.do_later(cx, start, slot, Job::Ask);
-        self.alarms.add(Alarm {
-            at: cx.now + cx.config.timeout_ps,
-            flow: start.flow,
-            kind: AlarmKind::Timeout(slot),
-        });
+        let flow = start.flow;
+        let at = cx.now + cx.config.timeout_ps;
+        self.timers.add(at, Timer::Timeout { flow, slot });
     }
 
     /// Queues a frame of an outgoing flow.
@@ -257,10 +255,6 @@ impl ExpressPass {
         if silent && !std::mem::replace(&mut flow.asks, true) {
             self.do_later(cx, &start, slot, Job::Ask);
         }
-        self.alarms.add(Alarm {
-            at,
-            flow: number,
-            kind: AlarmKind::Timeout(slot),
-        });
+        self.timers.add(at, Timer::Timeout { flow: number, slot });
     }
 }

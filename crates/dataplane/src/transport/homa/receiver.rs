@@ -1,10 +1,10 @@
 //! The Homa receiver: it grants packets to the messages with the fewest remaining bytes.
 
-use super::{Alarm, Context, Homa, Next};
+use super::{Context, Homa, Next, Timeout};
+use crate::classes::CONTROL_CLASS;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::sink::Sink;
-use crate::switch::CONTROL_CLASS;
 use crate::transport::{Frames, Peer, packets_of};
 use crate::units::Time;
 
@@ -133,13 +133,13 @@ impl Homa {
             heard_ps: cx.now,
         };
         let slot = self.incoming.begin(packet.flow, flow);
-        let alarm = Alarm {
-            at: cx.now + cx.config.timeout_ps,
+        let at = cx.now + cx.config.timeout_ps;
+        let timer = Timeout {
             flow: packet.flow,
             incoming: true,
             slot,
         };
-        self.alarm(cx, alarm);
+        self.timers.set(at, timer, cx.sink);
         (slot, true)
     }
 

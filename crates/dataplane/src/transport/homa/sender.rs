@@ -3,12 +3,12 @@
 
 use std::cmp::Reverse;
 
-use super::{Alarm, Context, Homa, Next};
+use super::{Context, Homa, Next, Timeout};
+use crate::classes::DATA_CLASS;
 use crate::flow::FlowStart;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
 use crate::sink::Sink;
-use crate::switch::DATA_CLASS;
 use crate::transport::{Unsent, count_sent, data_packet, packets_of, window_packets};
 use crate::units::Time;
 use crate::wait::Wait;
@@ -65,13 +65,13 @@ impl Homa {
         };
         let slot = self.outgoing.insert(start.flow, flow);
         self.revive(cx, slot, start.flow);
-        let alarm = Alarm {
-            at: cx.now + settings.timeout_ps,
+        let at = cx.now + settings.timeout_ps;
+        let timer = Timeout {
             flow: start.flow,
             incoming: false,
             slot,
         };
-        self.alarm(cx, alarm);
+        self.timers.set(at, timer, cx.sink);
     }
 
     /// Queues a message that has packets to send, unless it is queued already.

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::{AlarmKind, Context, Ndp};
+use super::{Context, Ndp, Timer};
+use crate::classes::CONTROL_CLASS;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Kind, Packet, PacketId, Stamp};
 use crate::sink::Sink;
-use crate::switch::CONTROL_CLASS;
 use crate::transport::{Frames, Peer, packets_of, turn};
 use crate::units::{NEVER, Rate, Time};
 
@@ -112,8 +112,7 @@ impl Ndp {
             cx.sink.kick(port);
         } else if !p.armed {
             p.armed = true;
-            let at = p.next_pull_ps;
-            self.alarm(cx, at, AlarmKind::Pull { port });
+            (self.timers).set(p.next_pull_ps, Timer::Pull { port }, cx.sink);
         }
     }
 

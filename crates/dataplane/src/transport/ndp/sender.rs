@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{AlarmKind, Context, Ndp};
+use super::{Context, Ndp, Timer};
 use crate::flow::FlowStart;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
@@ -96,7 +96,7 @@ impl Ndp {
         self.allow(cx, slot, start.flow, window);
         let at = cx.now + cx.config.timeout_ps;
         let flow = start.flow;
-        self.alarm(cx, at, AlarmKind::Timeout { flow, slot });
+        (self.timers).set(at, Timer::Timeout { flow, slot }, cx.sink);
     }
 
     /// Permits a flow to send this many more packets.
@@ -238,6 +238,7 @@ impl Ndp {
         }
         let at = flow.deadline(timeout_ps).max(cx.now + 1);
         self.allow(cx, slot, number, more);
-        self.alarm(cx, at, AlarmKind::Timeout { flow: number, slot });
+        let timer = Timer::Timeout { flow: number, slot };
+        self.timers.set(at, timer, cx.sink);
     }
 }
