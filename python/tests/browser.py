@@ -18,24 +18,11 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from tools import PATIENCE, program
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--remote-debugging-port=0",
-    "--remote-allow-origins=*",
-    "--window-size=1280,1000",
-]
-
-
-def chromium() -> str:
-    """Return the browser; without one the test is skipped, or fails where nothing may be."""
-    return program("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-sync", "--disable-background-networking", "--disable-component-update"),
+    *("--remote-debugging-port=0", "--remote-allow-origins=*", "--window-size=1280,1000"),
+)
 
 
 class Gone(Exception):
@@ -147,18 +134,12 @@ class Tab:
 
     def press(self, key: str) -> None:
         """Press a key, such as ``ArrowRight``, ``Tab`` or ``Enter``."""
-        arrows = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
-        codes = {**arrows, "Tab": 9, "Enter": 13}
-        more = {"text": "\r"} if key == "Enter" else {}
+        codes = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+        code = {**codes, "Tab": 9, "Enter": 13}[key]
         for kind in ("keyDown", "keyUp"):
-            self.call(
-                "Input.dispatchKeyEvent",
-                type=kind,
-                key=key,
-                code=key,
-                windowsVirtualKeyCode=codes[key],
-                **(more if kind == "keyDown" else {}),
-            )
+            more = {"text": "\r"} if (key, kind) == ("Enter", "keyDown") else {}
+            pressed = {"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}
+            self.call("Input.dispatchKeyEvent", **pressed, **more)
 
     def choose(self, selector: str, value: str) -> None:
         """Choose an option of a select, or a place of a slider."""
@@ -178,18 +159,17 @@ class Tab:
         feature = {"name": "prefers-color-scheme", "value": scheme}
         self.call("Emulation.setEmulatedMedia", features=[feature])
 
-    def screenshot(self, path: Path, whole: bool = False) -> None:
-        """Write what is seen, or the whole page, as PNG."""
-        taken = self.call(
-            "Page.captureScreenshot", captureBeyondViewport=whole, **self._clip(whole)
-        )
-        path.write_bytes(base64.b64decode(taken["data"]))
+    def resize(self, width: int | None) -> None:
+        """Give the window a width in pixels, or its own again."""
+        if width is None:
+            self.call("Emulation.clearDeviceMetricsOverride")
+        else:
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            self.call("Emulation.setDeviceMetricsOverride", **size)
 
-    def _clip(self, whole: bool) -> dict[str, Any]:
-        if not whole:
-            return {}
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        return {"clip": {**size, "scale": 1}}
+    def screenshot(self, path: Path) -> None:
+        """Write what is seen as PNG."""
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
 
 async def _read(socket: WebSocketClientConnection) -> dict[str, Any]:
@@ -202,10 +182,10 @@ async def _read(socket: WebSocketClientConnection) -> dict[str, Any]:
 @contextmanager
 def browser() -> Iterator[Tab]:
     """Start a browser with an empty profile and give its page; end it afterwards."""
-    program = chromium()
+    path = program("chromium", "chromium-browser", "google-chrome")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         started = subprocess.Popen(
-            [program, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
+            [path, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -65,15 +65,22 @@ WIDE = "document.documentElement.scrollWidth"
 
 
 @pytest.fixture(scope="module")
-def tab() -> Iterator[Tab]:
-    with browser() as started:
-        yield started
+def started() -> Iterator[Tab]:
+    with browser() as tab:
+        yield tab
+
+
+@pytest.fixture
+def tab(started: Tab) -> Iterator[Tab]:
+    """A page of the browser, which makes no error during the test."""
+    started.errors.clear()
+    started.requests.clear()
+    yield started
+    assert started.errors == []
 
 
 def opened(tab: Tab, report: Path) -> Tab:
     """Open a page anew, as a reader who was never there."""
-    tab.errors.clear()
-    tab.requests.clear()
     tab.prefer("light")
     tab.open(report)
     tab.run("localStorage.clear()")
@@ -117,7 +124,6 @@ def rich(tab: Tab, recorded: Runs) -> Tab:
 
 
 def test_it_opens_from_disk_without_errors_or_requests(page: Tab) -> None:
-    assert page.errors == []
     assert [url for url in page.requests if not url.startswith("data:")] == [
         page.run("location.href")
     ]
@@ -179,7 +185,6 @@ def test_percentile_and_size_class_are_chosen(page: Tab) -> None:
     page.point("#classes .picture")
     page.wait_for(f"!document.querySelector('{READOUT}').innerText.includes('point at')")
     assert page.text(READOUT) != short
-    assert page.errors == []
 
 
 def test_a_scheme_leaves_figures_and_table(page: Tab) -> None:
@@ -192,7 +197,6 @@ def test_a_scheme_leaves_figures_and_table(page: Tab) -> None:
     assert set(page.run(SLOWEST)) == {"dcqcn"}
     page.click("nav input[value=bfc]")
     page.wait_for(f"document.querySelector('{READOUT}')?.innerText.includes('bfc')")
-    assert page.errors == []
 
 
 def test_tables_sort_and_filter(page: Tab) -> None:
@@ -266,7 +270,6 @@ def test_the_slider_moves_through_the_run(page: Tab, comparison: Runs) -> None:
     page.wait_for("Number(document.querySelector('#network input[name=time]').value) > 1")
     page.click("#network button.play")
     assert page.text("#network button.play") == "Play"
-    assert page.errors == []
 
 
 CHOICES = "Object.fromEntries([...document.querySelectorAll('#network [name=shows] option')].map("
@@ -310,19 +313,17 @@ def test_playing_begins_at_the_start(page: Tab) -> None:
 @pytest.fixture
 def narrow(page: Tab) -> Iterator[Tab]:
     """The page in a window as wide as a telephone."""
-    size = {"height": 900, "deviceScaleFactor": 1, "mobile": False}
-    page.call("Emulation.setDeviceMetricsOverride", width=400, **size)
+    page.resize(400)
     page.open(page.run("location.href"))
     page.wait_for(READY)
     yield page
-    page.call("Emulation.clearDeviceMetricsOverride")
+    page.resize(None)
 
 
 def test_a_narrow_window_has_room_for_two_schemes(narrow: Tab) -> None:
     table = "document.querySelector('#results .scroll')"
     assert narrow.run(f"{table}.scrollWidth") <= narrow.run(f"{table}.clientWidth")
     assert narrow.run("document.documentElement.scrollWidth") <= 400
-    assert narrow.errors == []
 
 
 @pytest.mark.parametrize("width", [400, 1400])
@@ -332,17 +333,15 @@ def test_labels_do_not_overlap_and_no_card_is_empty(
 ) -> None:
     """Labels of each figure are rectangles: no two horizontal ones overlap, and none is cut off."""
     results: Results | Runs = request.getfixturevalue(kind)
-    size = {"height": 900, "deviceScaleFactor": 1, "mobile": False}
-    page.call("Emulation.setDeviceMetricsOverride", width=width, **size)
+    page.resize(width)
     try:
         page.open(results.path / "report.html")
         page.wait_for(READY)
-        met, empty, wide = page.run(LABELS), page.run(EMPTY), page.run(WIDE)
+        assert page.run(LABELS) == []
+        assert page.run(EMPTY) == []
+        assert page.run(WIDE) <= width
     finally:
-        page.call("Emulation.clearDeviceMetricsOverride")
-    assert met == []
-    assert empty == []
-    assert wide <= width
+        page.resize(None)
 
 
 def test_edges_behind_which_there_is_more_are_shaded(narrow: Tab, tmp_path: Path) -> None:
@@ -386,7 +385,6 @@ def test_a_stack_tells_the_parts_of_a_bar(rich: Tab, recorded: Runs) -> None:
     rich.point("#blame .picture", right=-200)
     rich.wait_for("!document.querySelector('#blame .panel .readout').innerText.includes('point')")
     assert rich.text("#blame .panel .readout").startswith("bfc")
-    assert rich.errors == []
 
 
 @pytest.fixture
@@ -421,7 +419,6 @@ def test_lanes_of_ranks_show_what_is_under_the_pointer(ranks: Tab, trained: Runs
     assert ranks.run(framed) == [5.45]
     ranks.choose("#ranks select", "1")
     ranks.wait_for(f"document.querySelector('{readout}')?.innerText === 'point at a lane'")
-    assert ranks.errors == []
 
 
 def test_a_rank_that_did_nothing_is_told_as_such(tab: Tab, tmp_path: Path) -> None:
@@ -447,7 +444,6 @@ def test_a_rank_that_did_nothing_is_told_as_such(tab: Tab, tmp_path: Path) -> No
         page.press(key)
         told.append(page.text(readout).split(",")[0])
     assert told == ["rank 0", "rank 1", "rank 2: nothing", "rank 1"]
-    assert page.errors == []
 
 
 def test_bars_of_bandwidth_are_told_beside_their_bounds(ranks: Tab) -> None:
@@ -472,7 +468,6 @@ def test_bars_of_bandwidth_are_told_beside_their_bounds(ranks: Tab) -> None:
     ranks.wait_for(f"!document.querySelector('{readout}')?.innerText.includes('bfc')")
     rows = "[...document.querySelectorAll('#late tbody tr:not([hidden]) th')].map(h => h.innerText)"
     assert set(ranks.run(rows)) == {"dcqcn"}
-    assert ranks.errors == []
 
 
 def test_a_timeline_is_read_and_enlarged_as_one(page: Tab) -> None:
@@ -487,7 +482,6 @@ def test_a_timeline_is_read_and_enlarged_as_one(page: Tab) -> None:
     assert len(before) == page.run("document.querySelectorAll('#timeline .panel').length") > 2
     page.drag("#timeline .panel:nth-child(2) .picture", -100, 100)
     page.wait_for(f"{spans}.every(span => span < {before[0]} / 2)")
-    assert page.errors == []
 
 
 def test_pause_trees_move_with_the_slider(rich: Tab, recorded: Runs) -> None:
@@ -502,7 +496,6 @@ def test_pause_trees_move_with_the_slider(rich: Tab, recorded: Runs) -> None:
     roots = set(zip(causes["root_name"].cast(str), causes["root_peer_name"].cast(str), strict=True))
     assert any(f"{name} → {peer} holds" in told for name, peer in roots)
     rich.choose("#network select[name=scheme]", "bfc")
-    assert rich.errors == []
 
 
 def test_utilisation_moves_with_the_slider(rich: Tab, recorded: Runs) -> None:
@@ -513,7 +506,6 @@ def test_utilisation_moves_with_the_slider(rich: Tab, recorded: Runs) -> None:
     assert "Busiest links: " in rich.text("#network .told")
     rich.choose("#network input[name=time]", "9999")  # The last frame: nearly all has been sent.
     assert rich.run(LINKS) != busy
-    assert rich.errors == []
 
 
 @pytest.mark.parametrize(
@@ -581,11 +573,10 @@ def test_paper_has_the_figures_of_the_screen(page: Tab) -> None:
     )
     assert page.run(beside)
     page.call("Emulation.setEmulatedMedia", media="print", features=[])
-    size = {"width": 718, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
-    page.call("Emulation.setDeviceMetricsOverride", **size)
+    page.resize(718)
     page.wait_for(f"innerWidth < 800 && {beside}")
     assert page.run("document.documentElement.scrollWidth") <= 718
-    page.call("Emulation.clearDeviceMetricsOverride")
+    page.resize(None)
     page.wait_for("innerWidth > 800")
     page.call("Emulation.setEmulatedMedia", media="", features=[])
 
@@ -595,13 +586,12 @@ def test_narrow_pages_do_not_squeeze_figures(page: Tab) -> None:
         "Object.fromEntries([...document.querySelectorAll('.panels')].map(p => ["
         "p.closest('figure').id, getComputedStyle(p).gridTemplateColumns.split(' ').length]))"
     )
-    size = {"height": 1000, "deviceScaleFactor": 1, "mobile": False}
     found = {}
     for width in (600, 800, 1280):
-        page.call("Emulation.setDeviceMetricsOverride", width=width, **size)
+        page.resize(width)
         columns = page.run(widths)
         found[width] = [columns["slowdown"], columns["timeline"]]
-    page.call("Emulation.clearDeviceMetricsOverride")
+    page.resize(None)
     assert found == {600: [1, 1], 800: [2, 1], 1280: [3, 1]}
 
 
@@ -627,21 +617,17 @@ def test_a_campaign_has_the_same_kind_of_page(tab: Tab, tiny: Path, tmp_path: Pa
         '[axes]\n"switch.buffer" = ["4MB", "8MB"]\n'
     )
     backwater.sweep(sweep, out=tmp_path / "out", jobs=2)
-    tab.errors.clear()
     tab.open(tmp_path / "out" / "report.html")
     tab.wait_for(READY)
     tab.point("figure .picture", right=200)
     tab.wait_for("document.querySelector('.readout').innerText.includes('8MB')")
-    assert tab.errors == []
 
 
 def test_a_sweep_with_two_numeric_axes_has_a_heat_map(tab: Tab, swept: Results) -> None:
-    tab.errors.clear()
     tab.open(swept.path / "report.html")
     tab.wait_for(READY)
     assert tab.run("document.querySelectorAll('#heat .panel').length") > 1
     tab.choose("#heat select", "1")
-    assert tab.errors == []
 
 
 def test_the_search_of_the_site_works_from_disk(tab: Tab, tmp_path: Path) -> None:
@@ -658,7 +644,5 @@ def test_the_search_of_the_site_works_from_disk(tab: Tab, tmp_path: Path) -> Non
         "worker.postMessage(41);</script>",
         encoding="utf-8",
     )
-    tab.errors.clear()
     tab.open(tmp_path / "page.html")
     tab.wait_for("document.title === '42'")
-    assert tab.errors == []
