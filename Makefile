@@ -31,7 +31,7 @@ WHEELS := $(WHEEL_VENV)/.wheels
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 
 .PHONY: help setup any-extension build dev demo fuzz front-page live-demo prose-size size test test-rust test-python test-hardware lint format docs hardware hardware-long hardware-mutations hardware-cost wheels test-wheel test-foreign-wheel tables figures fast bench bench-against bench-guided same bench-quick bench-collectives bench-peers bench-instructions \
-	bench-micro test-digests clean
+	bench-imports bench-micro test-digests clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -230,6 +230,9 @@ fuzz: ## Feed mutated frames, scenarios and files to their readers (nightly Rust
 		cargo +nightly fuzz run -s none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
 			-max_total_time=$$((60 * $(or $(MINUTES),10))) -timeout=300 -rss_limit_mb=4096 || exit 1; \
 	done
+
+bench-imports: $(EXTENSION) ## Time of imports of other programs' files against the size of their input
+	$(BIN)/python benches/imports.py
 
 bench-micro: ## Cost of calendar, buffer, queues and schedules, each alone
 	cargo run --release --locked -p backwater-kernel --example calendar_bench

@@ -13,12 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from import_files import THREE_TIERS, goal_binary, node, trace
+from test_interchange import CONFIG, FLOWS, TOPOLOGY
 
 from backwater.errors import RunError, ScenarioError
 from backwater.importers import importing
 from backwater.importers.common.source import Findings
 from backwater.importers.goal import schedule as goal
 from backwater.importers.importing import Imported, Wishes
+from backwater.importers.ns3 import scenario as ns3
 
 GOAL = """\
 num_ranks 3 // three hosts
@@ -146,7 +148,7 @@ class Case(NamedTuple):
     """Files of a kind, and how they are imported."""
 
     files: dict[str, bytes]
-    load: Callable[[Path], Imported]
+    load: Callable[[Path], Imported | Path]
 
 
 CASES = {
@@ -168,6 +170,14 @@ CASES = {
     "simai": Case(
         {"x.txt": LAYERS.encode(), "x.links": SERVERS.encode()},
         lambda p: importing.import_simai(p / "x.txt", Wishes(p / "x.links")),
+    ),
+    "ns3": Case(
+        {
+            "config.txt": CONFIG.encode(),
+            "topology.txt": TOPOLOGY.encode(),
+            "flow.txt": FLOWS.encode(),
+        },
+        lambda p: p / "config.txt",
     ),
     "chakra": Case(
         {
@@ -234,7 +244,9 @@ def _import(case: Case, files: dict[str, bytes], folder: Path) -> str:
     for name, content in files.items():
         (folder / name).write_bytes(content)
     try:
-        importing.write(case.load(folder), folder / "made.toml")
+        loaded = case.load(folder)
+        write = ns3.write if isinstance(loaded, Path) else importing.write
+        write(loaded, folder / "made.toml")
     except (ScenarioError, RunError) as error:
         assert sorted(p.name for p in folder.iterdir()) == sorted(files)
         return str(error)

@@ -341,35 +341,22 @@ SCHEDULES = {
 """Schedules as LogGOPSim and HTSIM have them under these names, and ends of their ranks, ns."""
 
 
-def estimated_ends(path: Path, folder: Path) -> list[int]:
-    """Return when each rank of a schedule ends by the estimate, ns."""
-    imported = importing.import_goal(path, Wishes())
-    assert not imported.warnings
-    *_, note = importing.write(imported, folder / "x.toml")
-    return [end // 1000 for end in estimated(note).summary["rank_end_ps"]]
-
-
-def check_estimate(path: Path, folder: Path, ends: list[int]) -> None:
-    found = estimated_ends(path, folder)
-    assert found[: len(ends)] == ends
-    assert max(found) == max(ends)
-
-
-def test_estimates_of_schedules_in_numbers(tmp_path: Path) -> None:
-    (tmp_path / "tree.goal").write_text(SCHEDULES["binary_tree_32"][0])
-    ends = estimated_ends(tmp_path / "tree.goal", tmp_path)
-    # Five levels of 5500 ns, where each is the first that its parent sends to; then its own sends.
-    assert [ends[rank] for rank in (1, 3, 7, 15, 31)] == [11_500, 15_500, 19_500, 23_500, 27_500]
-    assert max(ends) == 27_500
-    (tmp_path / "comp.goal").write_text(SCHEDULES["comp"][0])
-    assert estimated_ends(tmp_path / "comp.goal", tmp_path)[0] == 8000 + 480_010_494
-
-
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_estimates_of_schedules_are_those_that_paper_gives(tmp_path: Path, name: str) -> None:
     text, ends = SCHEDULES[name]
     (tmp_path / "x.goal").write_text(text)
-    check_estimate(tmp_path / "x.goal", tmp_path, ends)
+    imported = importing.import_goal(tmp_path / "x.goal", Wishes())
+    assert not imported.warnings
+    *_, note = importing.write(imported, tmp_path / "x.toml")
+    found = [end // 1000 for end in estimated(note).summary["rank_end_ps"]]
+    assert found[: len(ends)] == ends
+    assert max(found) == max(ends)
+
+
+def test_a_broadcast_has_five_levels_of_5500_ns() -> None:
+    """Each rank of 1, 3, 7, … is the first to which its parent sends; then it sends itself."""
+    ends = ends_of_binary_tree(32)
+    assert [ends[rank] for rank in (1, 3, 7, 15, 31)] == [11_500, 15_500, 19_500, 23_500, 27_500]
 
 
 def test_a_binary_schedule_that_was_run_is_refused() -> None:

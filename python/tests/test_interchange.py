@@ -14,14 +14,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from import_files import read_or_refused
 
 from backwater.errors import ScenarioError
 from backwater.importers.common.source import Findings, Words, rate_bps, read_bytes, time_ps
-from backwater.importers.ns3 import config as ns3_config
-from backwater.importers.ns3 import flows as ns3_flows
 from backwater.importers.ns3 import topology as ns3_topology
 from backwater.importers.ns3.dialects import FOREIGN
 from backwater.importers.ns3.scenario import MARK, Imported, import_ns3, scenario_name, write
@@ -654,66 +649,6 @@ def test_what_is_imported_loses_nothing_or_is_refused(
     assert [name for name in verdicts["refused"] if name.endswith("-0")] == []
     assert len(verdicts["refused"]) == 5
     assert len(verdicts["paused"]) >= 3
-
-
-# --- Garbage ---------------------------------------------------------------------------------
-
-WORDS = st.one_of(
-    st.sampled_from(f"{CONFIG} {TOPOLOGY} {FLOWS}".split()),
-    st.integers(-5, 2**70).map(str),
-    st.sampled_from(["1e999", "0x10", "nan", "inf", "-0", "1e-400", "\x00", "٣", "é" * 70]),
-    st.text(max_size=12),
-)
-GARBAGE = st.one_of(
-    st.text(max_size=300), st.lists(WORDS, max_size=80).map(lambda words: " ".join(words))
-)
-
-
-@st.composite
-def damaged(draw: st.DrawFn, text: str) -> str:
-    """A good file in which some words are other words, or are missing."""
-    lines = [line.split(" ") for line in text.splitlines()]
-    for _ in range(draw(st.integers(1, 3))):
-        line = draw(st.sampled_from([line for line in lines if line]))
-        at = draw(st.integers(0, len(line) - 1))
-        line[at : at + 1] = draw(st.lists(WORDS, max_size=2))
-    return "\n".join(" ".join(line) for line in lines)
-
-
-def survives(parse: Callable[[Words], object], text: str) -> None:
-    """Read a text that may be wrong. Nothing but a refusal may be raised."""
-    said = read_or_refused(lambda findings: parse(Words("x.txt", text, findings)))
-    assert said is None or said.startswith("error: ")
-
-
-@settings(max_examples=150)
-@given(st.one_of(GARBAGE, damaged(TOPOLOGY)))
-def test_no_garbage_breaks_the_topology(text: str) -> None:
-    survives(ns3_topology.parse, text)
-
-
-@settings(max_examples=150)
-@given(st.one_of(GARBAGE, damaged(FLOWS)))
-def test_no_garbage_breaks_the_flows(text: str) -> None:
-    topology, _ = topology_of(TOPOLOGY)
-    survives(lambda words: ns3_flows.parse(words, topology), text)
-
-
-@settings(max_examples=150)
-@given(st.one_of(GARBAGE, damaged(CONFIG)))
-def test_no_garbage_breaks_the_configuration(text: str) -> None:
-    survives(lambda words: ns3_config.parse(Path("x.txt"), words), text)
-
-
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(damaged(CONFIG), st.sampled_from(["1", "3", "7", "8"]))
-def test_no_damaged_case_breaks_the_import(
-    case: Callable[..., Path], config: str, mode: str
-) -> None:
-    text = config.encode("utf-8", "replace").decode("utf-8").replace("CC_MODE 1", f"CC_MODE {mode}")
-    config_path = case(text)
-    said = read_or_refused(lambda _: tomllib.loads(imported(config_path).scenario))
-    assert said is None or said.startswith("error: ")
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:

@@ -81,23 +81,16 @@ def test_the_page_is_well_formed_with_unique_identifiers(page: str) -> None:
     parser.feed(page)
     assert parser.open == []
     assert len(parser.ids) == len(set(parser.ids))
-
-
-def test_the_page_has_all_figures_and_sections(page: str) -> None:
-    for figure in FIGURES:
-        assert f'<figure id="{figure}">' in page
-    for heading in ("Results", "The slowest flows", "The busiest ports", "Audit", "Reproduce"):
-        assert f"<h2>{heading}</h2>" in page
-    assert "<h2>Not modelled</h2>" in page
+    assert set(FIGURES) <= set(parser.ids)
 
 
 def test_figures_are_told_as_tables_too(page: str) -> None:
     drawn = [chart["key"] for chart in data(page)["charts"]]
+    assert "slowdown" in drawn
     for key in drawn:
         figure = page[page.index(f'<figure id="{key}">') :].partition("</figure>")[0]
         assert "<figcaption>" in figure
         assert '<table class="values sort' in figure
-    assert "slowdown" in drawn
 
 
 def test_lines_hold_the_numbers_of_the_summary(page: str, comparison: Runs) -> None:
@@ -156,17 +149,11 @@ def test_intervals_are_cut_at_the_ends_of_frames() -> None:
 
 def test_pauses_fill_their_part_of_a_frame(comparison: Runs) -> None:
     run = comparison["bfc"]
-    node, port = (
-        run.table("ports").row(0, named=True)["node"],
-        run.table("ports").row(0, named=True)["port"],
-    )
-    frame_ps = 1000
-    held = {"node": [node], "port": [port], "class": [2], "from_ps": [1500], "to_ps": [3250]}
-    run._tables["pauses"] = pl.DataFrame(held)
+    first = run.table("ports").row(0, named=True)
+    held = {"node": [first["node"]], "port": [first["port"]], "class": [2]}
+    run._tables["pauses"] = pl.DataFrame(held | {"from_ps": [1500], "to_ps": [3250]})
     try:
-        layout = network.lay_out(run)
-        assert layout is not None
-        packed = network._pauses(run, layout, 4, frame_ps)["paused"]
+        packed = network._pauses(run, network.lay_out(run), 4, 1000)["paused"]
     finally:
         del run._tables["pauses"]
     shares = np.frombuffer(base64.b64decode(packed), "u1").reshape(4, -1) / 200
@@ -174,65 +161,46 @@ def test_pauses_fill_their_part_of_a_frame(comparison: Runs) -> None:
     assert shares[:, 1:].max() == 0
 
 
-def test_pause_trees_name_their_congested_ports(command: Backwater, tmp_path: Path) -> None:
-    scenario = tmp_path / "paused.toml"
-    scenario.write_text(
-        TINY.replace('"200KB"', '"20MB"')
-        + '[switch]\nbuffer = "1MB"\n[record]\npauses = { flows = false }\n'
-    )
-    out = tmp_path / "out"
-    command("run", scenario, "--scheme", "dcqcn", "-o", out)
-    run = RunFiles(out)
-    roots = set(
-        zip(
-            run.table("pause_causes")["root_name"],
-            run.table("pause_causes")["root_peer_name"],
-            strict=True,
-        )
-    )
+PAUSED = TINY.replace('"200KB"', '"20MB"') + '[switch]\nbuffer = "1MB"\n'
+
+
+def test_pause_trees_name_their_congested_ports(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(PAUSED + "[record]\npauses = { flows = false }\n")
+    run = simulated(tmp_path / "x.toml", scheme="dcqcn", out=tmp_path / "out")
+    causes = run.table("pause_causes")
+    roots = set(zip(causes["root_name"], causes["root_peer_name"], strict=True))
     assert roots
-    picture = network.gather({"dcqcn": run})
-    told = picture["runs"]["dcqcn"]
+    told = network.gather({"dcqcn": run})["runs"]["dcqcn"]
     assert set(told["roots"]) == roots
     numbers = np.frombuffer(base64.b64decode(told["root"]), "u1")
     assert set(numbers.tolist()) <= {*range(len(roots) + 1)}
     assert numbers.any()
 
 
-def test_the_picture_tells_what_was_not_recorded(
-    command: Backwater, comparison: Runs, tmp_path: Path
-) -> None:
+def test_the_picture_tells_what_was_not_recorded(comparison: Runs, tmp_path: Path) -> None:
     def caption(runs: dict[str, RunFiles]) -> str:
         figure = render_runs(runs).partition('<figure id="network">')[2]
         return re.sub(r"<[^>]*>", "", figure.partition("<figcaption>")[2].partition("</fig")[0])
 
-    text = TINY.replace('"200KB"', '"20MB"') + '[switch]\nbuffer = "1MB"\n'
-    for name, record in (
-        ("plain", ""),
-        ("trees", '[record]\npauses = { flows = false }\nutilisation = { every = "10us" }\n'),
-    ):
-        (tmp_path / f"{name}.toml").write_text(text + record)
-        command("run", tmp_path / f"{name}.toml", "--scheme", "dcqcn", "-o", tmp_path / name)
-    plain, trees = RunFiles(tmp_path / "plain"), RunFiles(tmp_path / "trees")
-    assert caption({"plain": plain}).count("not recorded") == 2
-    assert "Pause trees are not recorded: it takes pauses = { flows = false }" in caption(
-        {"plain": plain}
-    )
-    assert "not recorded" not in caption({"trees": trees})
-    both = caption({"plain": plain, "trees": trees})
-    assert "Pause trees of plain are not recorded" in both
-    assert "Utilisation over time of plain is not recorded" in both
+    made = {}
+    record = '[record]\npauses = { flows = false }\nutilisation = { every = "10us" }\n'
+    for name, more in (("plain", ""), ("trees", record)):
+        (tmp_path / f"{name}.toml").write_text(PAUSED + more)
+        made[name] = simulated(tmp_path / f"{name}.toml", scheme="dcqcn", out=tmp_path / name)
+    plain = caption({"plain": made["plain"]})
+    assert plain.count("not recorded") == 2
+    assert "pauses = { flows = false }" in plain
+    assert "not recorded" not in caption({"trees": made["trees"]})
+    assert caption(made).count(" of plain is not recorded") == 1
+    assert caption(made).count(" of plain are not recorded") == 1
     # What PFC never paused has no trees to record.
     assert not comparison["bfc"].table("pauses").height
     assert "Pause trees" not in caption({"bfc": comparison["bfc"]})
 
 
-def test_utilisation_over_time_is_that_of_the_whole_run(command: Backwater, tmp_path: Path) -> None:
-    scenario = tmp_path / "used.toml"
-    scenario.write_text(TINY + '[record]\nutilisation = { every = "7us" }\n')
-    out = tmp_path / "out"
-    command("run", scenario, "--scheme", "hpcc", "-o", out)
-    run = RunFiles(out)
+def test_utilisation_over_time_is_that_of_the_whole_run(tmp_path: Path) -> None:
+    (tmp_path / "used.toml").write_text(TINY + '[record]\nutilisation = { every = "7us" }\n')
+    run = simulated(tmp_path / "used.toml", scheme="hpcc", out=tmp_path / "out")
     picture = network.gather({"hpcc": run})
     told = picture["runs"]["hpcc"]
     assert told["used_over_time"]

@@ -1,25 +1,30 @@
-"""The time of an import grows with its input, not with the square of it."""
+"""Measure how the time of each import grows with its input.
+
+The command fails if the time of one grows with the square of the input.
+
+python benches/imports.py
+"""
 
 from __future__ import annotations
 
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from import_files import node, trace
-
 from backwater.importers import importing
-from backwater.importers.astra.traces import NodeType
 from backwater.importers.importing import Wishes
 from backwater.importers.ns3 import scenario as ns3
 from backwater.workloads import Workload
 
+Write = Callable[[Path, int], Callable[[], object]]
+
 GROWTH = 8
-"""How many times larger the second input of a test is."""
+"""How many times larger the second input is."""
 
 BOUND = 24
-"""Most that its time may be of the first: 8 if time is linear in the input, 64 if quadratic."""
+"""Limit of the ratio of the times: a linear import has 8, a quadratic one 64."""
 
 
 def triggers(folder: Path, n: int) -> Callable[[], object]:
@@ -42,6 +47,7 @@ def one_trigger(folder: Path, n: int) -> Callable[[], object]:
 
 
 def htsim(folder: Path, lines: list[str]) -> Callable[[], object]:
+    """Write a connection matrix."""
     path = folder / "x.cm"
     path.write_text("\n".join(lines))
     return lambda: importing.import_htsim(path, Wishes())
@@ -57,16 +63,6 @@ def goal(folder: Path, n: int) -> Callable[[], object]:
         blocks.append("\n".join([f"rank {rank} {{", *lines, "}"]))
     path.write_text("\n".join(["num_ranks 2", *blocks]))
     return lambda: importing.import_goal(path, Wishes())
-
-
-def chakra(folder: Path, n: int) -> Callable[[], object]:
-    """Write traces of ``n`` ranks, which do collectives in a group of all in another order."""
-    groups = folder / "groups.json"
-    groups.write_text(f'{{"1": {list(reversed(range(n)))}}}')
-    does = [node(i, NodeType.COMM_COLL, comm_type=0, comm_size=1000, pg_name="1") for i in range(8)]
-    for rank in range(n):
-        (folder / f"x.{rank}.et").write_bytes(trace(*does))
-    return lambda: importing.import_chakra(folder / "x", Wishes(), comm_group=groups)
 
 
 def members(_: Path, n: int) -> Callable[[], object]:
@@ -131,33 +127,39 @@ def flows(folder: Path, n: int) -> Callable[[], object]:
     return lambda: ns3.import_ns3(folder / "config.txt", "x", "x.csv")
 
 
-@pytest.mark.parametrize(
-    ("write", "n"),
-    [
-        (triggers, 2000),
-        (one_trigger, 6000),
-        (goal, 2000),
-        (chakra, 128),
-        (members, 4000),
-        (recomputed, 800),
-        (msccl, 120),
-        (flows, 1000),
-    ],
-)
-def test_the_time_of_an_import_is_linear_in_its_input(
-    tmp_path: Path, write: Callable[[Path, int], Callable[[], object]], n: int
-) -> None:
-    """Compares processor times of this process; other processes of the machine do not count."""
-    times = []
-    for size in (n, GROWTH * n):
-        folder = tmp_path / str(size)
-        folder.mkdir()
-        run = write(folder, size)
+INPUTS: dict[Write, int] = {
+    triggers: 2000,
+    one_trigger: 6000,
+    goal: 2000,
+    members: 4000,
+    recomputed: 800,
+    msccl: 120,
+    flows: 1000,
+}
+"""The size of the smaller input of each kind."""
+
+
+def seconds(write: Write, size: int) -> float:
+    """Return the processor time of the import of an input, the smaller of two."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = write(Path(folder), size)
         took = []
         for _ in range(2):
             before = time.process_time()
             run()
             took.append(time.process_time() - before)
-        times.append(min(took))
-    small, large = times
-    assert large < BOUND * small
+        return min(took)
+
+
+def main() -> None:
+    """Print the times of both sizes and their ratio."""
+    failed = False
+    for write, size in INPUTS.items():
+        small, large = seconds(write, size), seconds(write, GROWTH * size)
+        failed |= large > BOUND * small
+        print(f"{write.__name__:12} {small:8.3f} s {large:8.3f} s  ratio {large / small:5.1f}")
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
