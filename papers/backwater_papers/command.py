@@ -121,7 +121,7 @@ def _size(quick: bool, full: bool) -> Size:
     from backwater_papers.figure import Size
 
     if quick and full:
-        raise ScenarioError("--quick and --full say two sizes; give one of them")
+        raise ScenarioError("--quick and --full are two sizes; give one of them")
     return Size.QUICK if quick else Size.FULL if full else Size.USUAL
 
 
@@ -209,14 +209,14 @@ class _Work:
 
         tasks = self._resolve(self.figures)
         wanted = [task for own in tasks.values() for task in own.values()]
-        with display("paper") as tell:
+        with display("paper") as listener:
             try:
                 outcome = run_all(
                     wanted,
                     Store(store),
                     jobs=jobs,
                     retry_failed=retry_failed,
-                    listener=tell,
+                    listener=listener,
                     threads=threads,
                 )
             except Interrupted as stop:
@@ -231,7 +231,7 @@ class _Work:
         if self.as_json:
             print(json.dumps(self.reports, indent=2, ensure_ascii=False))
         if self.code == STOPPED:
-            say(f"Interrupted. Finished runs are kept in {store}; the same command goes on there.")
+            say(f"Interrupted. Finished runs are kept in {store}; the same command continues.")
         return self.code
 
     def _resolve(self, figures: list[Figure]) -> dict[str, dict[Place, Scenario]]:
@@ -267,8 +267,8 @@ class _Work:
         for task in wanted:
             run = outcome.runs[task]
             if not run.ok:
-                said = "; ".join(v["message"] for v in run.summary["violations"]) or "stalled"
-                say(f"error: {figure.name}: {task.command}: {said}")
+                faults = "; ".join(v["message"] for v in run.summary["violations"]) or "stalled"
+                say(f"error: {figure.name}: {task.command}: {faults}")
                 self.code = self.code or FAILED
         runs = {place: outcome.runs[task] for place, task in tasks.items()}
         results = reproduce.Results(figure, runs, self.size, self.seeds)
@@ -325,7 +325,7 @@ def _print_failures(figure: Figure, failures: dict[str, Failure]) -> None:
     for command, failure in failures.items():
         say(f"error: {figure.name}: a run failed ({failure.kind}): {failure.message}")
         say(f"  run: {command}")
-    say("  --retry-failed tries them again")
+    say("  --retry-failed repeats them")
 
 
 def _print(done: Reproduced) -> None:

@@ -90,7 +90,7 @@ def draw(results: Results) -> Picture:
     picture.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
     title = f"{figure.title}  ({figure.place})"
     if results.size is Size.QUICK:
-        title += "  — quick: reduced size, the numbers say little"
+        title += "  — quick: reduced size, not representative"
     picture.suptitle(title, color=INK, fontsize=11, x=0.01, ha="left")
     for i, panel in enumerate(figure.panels):
         axes = picture.add_subplot(rows, columns, i + 1)
@@ -586,7 +586,7 @@ def _look(style: Style) -> dict[str, Any]:
 
 
 def _rim() -> list[Any]:
-    """Return a rim of white, so that words can be read on bars and lines."""
+    """Return a white outline, which keeps text readable on bars and lines."""
     return [patheffects.withStroke(linewidth=2, foreground="white", alpha=0.8)]
 
 

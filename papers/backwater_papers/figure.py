@@ -15,7 +15,7 @@ from backwater_papers.formulas import Formula
 from backwater_papers.quantities import Dimension, Quantity
 
 GROUP = "runs"
-"""Name under which a selection says which ``[[runs]]`` it means."""
+"""Key of a selection for the name of its ``[[runs]]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class Source:
 
     frames: str = ""
     part: str = ""
-    """A group of parts of a flow's time (`analysis.blame.GROUPS`); empty: the whole time."""
+    """A group of parts of a delay breakdown (`analysis.blame.GROUPS`); empty: all parts."""
 
     threshold: bool = False
     """Also the threshold that bytes are compared with, as a line of its own."""
@@ -187,11 +187,11 @@ class Source:
     """Only this share of the flows, those with the largest slowdown."""
 
     unfinished: bool = False
-    """Also flows that have not ended, with the time until the run's end: a lower bound."""
+    """Includes unfinished flows with their time until the end of the run, a lower bound."""
 
 
 IN_TIME = ("time-to", "time-of-max", "swings", "jain")
-"""Statistics of a course in time."""
+"""Statistics of a time series."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,11 +228,11 @@ def _change(table: Table, axes: Sequence[Axis]) -> Change:
     for name, points in labels.items():
         _check_points(at, name, points, axes)
     if not labels:
-        raise table.fail("at", "say which points are meant: at = { AXIS = [..], .. }")
+        raise table.fail("at", "missing; list the points: at = { AXIS = [..], .. }")
     seeds = table.whole("full_seeds", 1, 1) if "full_seeds" in table else None
     change = Change(labels, _overrides(table, "set"), _overrides(table, "full"), seeds)
     if not (change.overrides or change.full or seeds):
-        raise table.fail(None, "`set`, `full` or `full_seeds` says what is other there")
+        raise table.fail(None, "has no effect; add `set`, `full` or `full_seeds`")
     at.close()
     table.close()
     return change
@@ -378,7 +378,7 @@ SOURCES: dict[str, tuple[Dimension, set[str]]] = {
     "collective": (Dimension.TIME, {"traffic"}),
     "bus-bandwidth": (Dimension.RATE, {"traffic"}),
 }
-"""What can be looked at, its dimension, and how it can be narrowed down."""
+"""Each kind of data: its dimension and the keys that select from it."""
 
 FRAMES = ("data", "replies", "credits")
 """Frames that ports count apart."""
@@ -387,7 +387,7 @@ SERIES = {
     *("queue", "ingress", "ingress-threshold", "throughput"),
     *("in-progress", "pause-rate", "buffer-course"),
 }
-"""Those that are a course in time."""
+"""The kinds that are time series."""
 
 _NARROWING = (
     *("sizes", "window", "traffic", "flows", "ports", "tiers"),
@@ -408,10 +408,10 @@ def _source(parent: Table, key: str) -> Source:
 
 
 def _source_fields(table: Table, of: str) -> Source:
-    dimension, narrowed = SOURCES[of]
+    dimension, selecting = SOURCES[of]
     for key in _NARROWING:
-        if key in table.raw and key not in narrowed:
-            raise table.fail(key, f"`{of}` cannot be narrowed down by `{key}`")
+        if key in table.raw and key not in selecting:
+            raise table.fail(key, f"`{of}` cannot be selected by `{key}`")
     flows = table.items("flows")
     for flow in flows:
         if isinstance(flow, bool) or not isinstance(flow, int):
@@ -522,7 +522,7 @@ def _statistic(table: Table, source: Source) -> Statistic:
         raise table.fail("statistic", f"`{word}` is none of {words}.{nearest(word, STATISTICS)}")
     if word in IN_TIME and source.of not in SERIES:
         known = " and ".join(sorted(SERIES))
-        raise table.fail("statistic", f"`{word}` needs a course in time: {known}")
+        raise table.fail("statistic", f"`{word}` needs a time series: {known}")
     if word in ("time-to", "share"):
         return _threshold(table, source, word)
     if word == "time-of-max":
@@ -605,7 +605,7 @@ def _panel(table: Table, book: _Book) -> Panel:
         if kind == "parts" and x is None:
             raise table.fail(None, "`parts` needs `x`: the axis whose points are bars")
         if kind == "series" and source.of not in SERIES:
-            raise table.fail("kind", f"`{source.of}` is not a course in time")
+            raise table.fail("kind", f"`{source.of}` is not a time series")
         if kind == "by-size":
             if SOURCES[source.of][1] is not _FLOWS:
                 raise table.fail("kind", "`by-size` needs the slowdown or fct of flows")
@@ -739,7 +739,7 @@ def _select(table: Table, book: _Book) -> dict[str, tuple[str, ...]]:
         if name not in known:
             raise table.fail(GROUP, f"no [[runs]] is called `{name}`.{nearest(name, known)}")
     if len(chosen) > 1 or (not chosen and len(known) > 1):
-        raise table.fail(None, f"say which runs are meant: {GROUP} = one of {', '.join(known)}")
+        raise table.fail(None, f"several groups of runs; add {GROUP} = one of {', '.join(known)}")
     group = _group_of(book, select)
     for name, points in select.items():
         if name != GROUP:
@@ -915,7 +915,7 @@ def _pick(table: Table, key: str, book: _Book, given: Selection) -> Pick:
             select[axis.name] = axis.labels()
         else:
             words = ", ".join(axis.labels())
-            raise table.fail(key, f"say which point of `{axis.name}` is meant: {words}")
+            raise table.fail(key, f"has no `{axis.name}`; give one of {words}")
     return Pick(measure, select)
 
 

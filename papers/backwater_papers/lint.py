@@ -22,15 +22,15 @@ _OURS = ("specs/", "docs/", "ours")
 def complaints(figure: Figure) -> list[str]:
     """Say what is wrong with the claims of a figure."""
     return [
-        f"{figure.name}: {claim.text}: {said}"
+        f"{figure.name}: {claim.text}: {fault}"
         for claim in figure.claims
-        for said in _of_claim(claim)
+        for fault in _of_claim(claim)
     ]
 
 
 def _of_claim(claim: Claim) -> Iterator[str]:
     if claim.source == "paper" and claim.place.startswith(_OURS):
-        yield f'`{claim.place}` is no place of the paper: say source = "ours"'
+        yield f'`{claim.place}` is not a place of the paper; set source = "ours"'
     if claim.alike or claim.curve:
         return
     divided = isinstance(claim.over, Pick) and claim.over.measure == claim.value.measure
@@ -38,8 +38,8 @@ def _of_claim(claim: Claim) -> Iterator[str]:
         yield from _of_bound(bound, divided)
     if divided and _contains(claim, 1.0):
         yield (
-            "its band contains 1, no difference: narrow it, or say `alike = true` where the "
-            "paper says that there is none"
+            "its band contains 1, no difference; narrow it, or set `alike = true` if the "
+            "paper states that there is none"
         )
 
 

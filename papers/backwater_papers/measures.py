@@ -78,10 +78,10 @@ class Data:
         return found.samples() if isinstance(found, Lines) else found
 
     def lines(self, source: Source, run: RunFiles) -> Lines:
-        """Return a course in time."""
+        """Return a time series."""
         found = self.of(source, run)
         if isinstance(found, Samples):
-            raise TypeError(f"{source.of} is not a course in time")
+            raise TypeError(f"{source.of} is not a time series")
         return found
 
     def value(self, measure: Measure, runs: Sequence[RunFiles]) -> Value:
@@ -206,7 +206,7 @@ def _time_to(statistic: Statistic, times_ps: Array, values: Array) -> float:
 
 
 def _swings(values: Array, larger_than: float) -> int:
-    """Count changes of direction in a course; swings of at most `larger_than` do not count."""
+    """Count changes of direction in a time series; swings of at most `larger_than` do not count."""
     turns, direction = 0, 0
     low = high = values[0] if len(values) else 0.0
     for value in values:
@@ -437,7 +437,7 @@ def _flows_at(source: Source, run: RunFiles, times: Array) -> Array:
 
 
 def _utilisation(source: Source, run: RunFiles) -> Samples:
-    """Bytes that ports sent in the whole run, over what they could have sent."""
+    """Return bytes that ports sent, divided by what they could have sent in the run."""
     import polars as pl
 
     ports = of_ports(

@@ -71,5 +71,5 @@ def text(value: float, dimension: Dimension) -> str:
 
 
 def digits(value: float) -> str:
-    """Write about three digits, and no power of ten where the number is large."""
+    """Return about three digits, without a power of ten for large numbers."""
     return f"{value:.0f}" if abs(value) >= 999.5 else f"{value:.3g}"

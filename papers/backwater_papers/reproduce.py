@@ -185,8 +185,8 @@ def reword(figure: Figure, out: Path) -> None:
         raise RunError(f"{path}: {changed}; run the figure again")
     about["about"] = figure.about
     about["interpretations"] = list(figure.interpretations)
-    for told, claim in zip(about["claims"], figure.claims, strict=True):
-        told |= {key: getattr(claim, key) for key in _TEXTS}
+    for entry, claim in zip(about["claims"], figure.claims, strict=True):
+        entry |= {key: getattr(claim, key) for key in _TEXTS}
     write_results(path, about)
 
 
@@ -201,7 +201,7 @@ def outdated(figure: Figure, about: dict[str, Any]) -> str | None:
     if (about["title"], about["place"]) != (figure.title, figure.place):
         return "the picture has another title or place than the figure file"
     if about["size"] != _size_text(figure, size):
-        return f"the figure file says of its size: {_size_text(figure, size)}"
+        return f"the size in the figure file is: {_size_text(figure, size)}"
     wanted = tasks(figure, size, about.get("most_seeds"))
     if len(wanted) != about["runs"] or about.get("setup") not in {None, _setup(wanted.values())}:
         return "the figure file makes other runs"

@@ -1,4 +1,4 @@
-"""Numbers out of a run, and how its tables are narrowed down: what all measures share."""
+"""Numbers of a run and selections from its tables, which all measures share."""
 
 from __future__ import annotations
 

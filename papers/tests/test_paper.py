@@ -269,7 +269,7 @@ def test_results_take_the_words_of_their_file_without_a_run(
         ("seeds = [1, 2]", "seeds = [1, 2, 3]", "the figure file makes other runs"),
         ('at_most = "1ns"', 'at_most = "2ns"', "claims or their bounds are not those"),
         ("traffic.incast.limit=1", "traffic.incast.limit=2", "the figure file makes other runs"),
-        ("50 µs of arrivals", "60 µs", "the figure file says of its size: 60 µs"),
+        ("50 µs of arrivals", "60 µs", "the size in the figure file is: 60 µs"),
         ("Two schemes", "Two of them", "the picture has another title"),
     ):
         found = about()
@@ -322,7 +322,7 @@ def test_full_runs_what_the_file_says_and_every_seed_that_is_asked_for(
     assert about["command"] == "backwater paper mine/fig1 --full"
     assert about["size"] == "20 µs of arrivals"
     both = command("paper", figure, "--full", "--quick", "-o", tmp_path, code=2)
-    assert "--quick and --full say two sizes" in both.stderr
+    assert "--quick and --full are two sizes" in both.stderr
 
 
 def test_a_figure_that_cannot_run_does_not_stop_the_others(

@@ -162,8 +162,12 @@ MISTAKES = [
         "`runs.where.at.schema`: no axis `schema` in these runs. Did you mean `scheme`?",
     ),
     (QUICK, WHERE.replace('"50 %"', '"55 %"'), "`55 %` is no point of the axis; there are: 30 %"),
-    (QUICK, 'where = [{ set = ["a=1"] }]', "say which points are meant: at = { AXIS = [..], .. }"),
-    (QUICK, 'where = [{ at = { scheme = "hpcc" } }]', "`set`, `full` or `full_seeds` says"),
+    (QUICK, 'where = [{ set = ["a=1"] }]', "missing; list the points: at = { AXIS"),
+    (
+        QUICK,
+        'where = [{ at = { scheme = "hpcc" } }]',
+        "has no effect; add `set`, `full` or `full_seeds`",
+    ),
     ('statistic = "p99"\n', 'statistic = "p99"\nover = "p98"\n', "no measure `p98` is declared"),
     (
         "[measures.p99]",
@@ -187,21 +191,25 @@ MISTAKES = [
     ('schemes = ["hpcc", "dcqcn"]', "schemes = []", "an axis needs at least one point"),
     ('schemes = ["hpcc", "dcqcn"]', 'name = "x"', "an axis has one of `key`"),
     ('of = "slowdown"', 'of = "slowdwon"', "figure.toml:15: `data.short.of`: `slowdwon` is none"),
-    ('of = "slowdown"', 'of = "rtt"', "`data.short.sizes`: `rtt` cannot be narrowed down"),
+    ('of = "slowdown"', 'of = "rtt"', "`data.short.sizes`: `rtt` cannot be selected by `sizes`"),
     ('"0B", "3KB"', '"0B", "3us"', "expected a size such as 4KB, found '3us'"),
     ('"0B", "3KB"', '"3KB", "0B"', "`data.short.sizes`: '3KB' is more than '0B'"),
     ('data = "short"\nstatistic', 'data = "shrot"\nstatistic', "Did you mean `short`?"),
     ('statistic = "p99"', 'statistic = "p100"', "`measures.p99.statistic`: `p100` is none of p50"),
-    ('statistic = "p99"', 'statistic = "jain"', "`jain` needs a course in time"),
+    ('statistic = "p99"', 'statistic = "jain"', "`jain` needs a time series"),
     ('statistic = "p99"', 'statistic = "share"', "`share` needs one of `above` and `below`"),
     ('kind = "cdf"', 'kind = "pie"', "figure.toml:23: `panels.kind`: `pie` is none of cdf"),
-    ('kind = "cdf"', 'kind = "series"', "`slowdown` is not a course in time"),
+    ('kind = "cdf"', 'kind = "series"', "`slowdown` is not a time series"),
     ('select = { load = "30 %" }', "", "`select` must choose one point of `load`: 30 %, 50 %"),
     ('load = "30 %" }', 'load = "40 %" }', "`40 %` is no point of the axis; there are: 30 %, 50 %"),
     ('load = "30 %" }', 'laod = "30 %" }', "no axis `laod` in these runs. Did you mean `load`?"),
     ('by = "scheme"', 'by = "color"', "no axis `color` in these runs; there are: scheme, load"),
     ('name = "p99", scheme = "hpcc", load', 'name = "p98", scheme = "hpcc", load', "no measure"),
-    ('name = "p99", scheme = "hpcc", load', 'name = "p99", load', "say which point of `scheme`"),
+    (
+        'name = "p99", scheme = "hpcc", load',
+        'name = "p99", load',
+        "has no `scheme`; give one of",
+    ),
     ("below = {", "belwo = {", "a claim needs something to compare with: at_least"),
     ('below = { name = "p99", scheme = "dcqcn" }', 'below = "3us"', "expected a number, found"),
     ('below = { name = "p99", scheme = "dcqcn" }', "within = [1]", "expected a list of two"),
@@ -347,7 +355,7 @@ def test_runs_of_several_groups_are_told_apart(figure: Path) -> None:
         ),
         encoding="utf-8",
     )
-    with pytest.raises(FigureError, match="say which runs are meant: runs = one of a, b"):
+    with pytest.raises(FigureError, match="several groups of runs; add runs = one of a, b"):
         files.read(figure)
 
 
@@ -451,7 +459,7 @@ def test_what_we_add_is_no_statement_of_the_paper(figure: Path) -> None:
     written = FIGURE.replace('place = "1"', 'place = "specs/bfc.md"')
     figure.write_text(written, encoding="utf-8")
     (complaint,) = lint.complaints(files.read(figure))
-    assert "is no place of the paper" in complaint
+    assert "is not a place of the paper" in complaint
     figure.write_text(f'{written}source = "ours"\n', encoding="utf-8")
     assert lint.complaints(files.read(figure)) == []
 
