@@ -1,4 +1,4 @@
-"""Draws the panels of a figure: our runs in colour, the paper's values faintly behind them."""
+"""Draws the panels of a figure: our results in colour, published values in grey or dotted."""
 
 from __future__ import annotations
 
@@ -7,24 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
-from matplotlib.text import Text
-from matplotlib.ticker import MaxNLocator
 
 from backwater._base.units import bytes_text
 from backwater.analysis.blame import COLOURS
 from backwater.plots.curves import Line, Style, styles
-from backwater.plots.drawing import GRID, INK, MUTED, plain_log_ticks
+from backwater.plots.drawing import INK, MUTED
 from backwater_papers.bootstrap import quantile
 from backwater_papers.figure import (
     Axis,
     Group,
-    Mark,
     Measure,
     Panel,
     Pick,
@@ -33,6 +29,18 @@ from backwater_papers.figure import (
     Statistic,
 )
 from backwater_papers.measures import evaluate
+from backwater_papers.panel_style import (
+    Unit,
+    draw_legends,
+    draw_marks,
+    finish,
+    from_zero,
+    line_style,
+    outline,
+    prepare,
+    separate,
+    set_limits,
+)
 from backwater_papers.quantities import Dimension, digits
 from backwater_papers.samples import Array, Samples
 
@@ -40,7 +48,7 @@ if TYPE_CHECKING:
     from backwater_papers.reproduce import Results
 
 _WIDTH, _HEIGHT = 5.1, 3.4
-_NAMES = {
+LABELS = {
     "slowdown": "FCT slowdown",
     "slowdown-acked": "FCT slowdown",
     "fct": "flow completion time",
@@ -49,7 +57,7 @@ _NAMES = {
     "queue": "queue length",
     "queue-samples": "queue length",
     "queueing": "time that packets wait at a port",
-    "control-share": "share of bytes that are no data",
+    "control-share": "share of control bytes",
     "buffer": "buffer occupancy of a switch",
     "throughput": "throughput",
     "active-flows": "active flows of a port",
@@ -57,14 +65,16 @@ _NAMES = {
     "fair-share-change": "change of the fair share",
     "utilisation": "utilisation",
     "idle": "share of time idle",
-    "delay": "time beyond that of the flow alone",
+    "delay": "delay beyond the FCT of the flow alone",
     "pauses": "duration of a pause",
     "paused": "share of time paused by PFC",
     "pause-rate": "PAUSEs per ms",
     "pause-level": "bytes of an ingress at a PAUSE",
     "goodput": "throughput of a flow",
     "wire": "bytes on the links per byte of payload",
+    "pause-frames": "PAUSE frames of a port",
     "port-buffer": "most bytes that waited for a port",
+    "port-queue": "most bytes queued at a port",
     "queuing-time": "time that packets wait at a port",
     "sent": "share of the bandwidth",
     "buffer-course": "buffer occupancy of a switch",
@@ -77,7 +87,6 @@ _NAMES = {
     "collective": "time of a collective",
     "bus-bandwidth": "bus bandwidth",
 }
-_LEGEND_ENTRIES = 15
 _PALETTE = ("#d55e00", "#0072b2", "#009e73", "#b5578f", "#c98a00", "#3c4650", "#56b4e9", "#8c564b")
 
 
@@ -94,10 +103,10 @@ def draw(results: Results) -> Picture:
     picture.suptitle(title, color=INK, fontsize=11, x=0.01, ha="left")
     for i, panel in enumerate(figure.panels):
         axes = picture.add_subplot(rows, columns, i + 1)
-        _prepare(axes, panel)
+        prepare(axes, panel)
         _DRAWERS[panel.kind](axes, panel, results)
-        _finish(axes, panel)
-    _legends(picture)
+        finish(axes, panel)
+    draw_legends(picture)
     separate(picture)
     return picture
 
@@ -108,24 +117,24 @@ def draw(results: Results) -> Picture:
 def _cdf(axes: Axes, panel: Panel, results: Results) -> None:
     assert panel.source is not None
     largest = _largest(panel, results) if panel.x_scale == "linear" else 0.0
-    unit = _Unit.of(panel.source.dimension, largest)
+    unit = Unit.of(panel.source.dimension, largest)
     for label, select, style in _lines(panel, results):
         samples = results.data.samples(panel.source, results.runs(select))
         x, share = _distribution(samples)
         if len(x):
-            axes.step(x / unit.scale, share, where="post", label=label, **_look(style))
+            axes.step(x / unit.scale, share, where="post", label=label, **line_style(style))
     axes.set_ylim(0, 1.02)
-    axes.set_xlabel(panel.x_label or unit.label(_NAMES[panel.source.of]))
+    axes.set_xlabel(panel.x_label or unit.label(LABELS[panel.source.of]))
     axes.set_ylabel(panel.y_label or "share with at most this")
-    _published(axes, panel, results, unit, _Unit(1))
-    _marks(axes, panel.marks, unit, None)
-    _limits(axes, panel, unit, _Unit(1))
+    _published(axes, panel, results, unit, Unit(1))
+    draw_marks(axes, panel.marks, unit, None)
+    set_limits(axes, panel, unit, Unit(1))
 
 
 def _by_size(axes: Axes, panel: Panel, results: Results) -> None:
     assert panel.source is not None
     assert panel.statistic is not None
-    unit = _Unit.of(panel.source.dimension, 0)
+    unit = Unit.of(panel.source.dimension, 0)
     lines = [
         (label, results.data.samples(panel.source, results.runs(select)), style)
         for label, select, style in _lines(panel, results)
@@ -144,27 +153,27 @@ def _by_size(axes: Axes, panel: Panel, results: Results) -> None:
             heights.append(evaluate(panel.statistic, Samples(samples.values[inside])))
         y = np.array(heights) / unit.scale
         x = edges[1:] if given else np.arange(len(heights))
-        axes.plot(x, y, label=label, marker="o", markersize=3, **_look(style))
+        axes.plot(x, y, label=label, marker="o", markersize=3, **line_style(style))
     ticks = range(0, max(len(edges) - 1, 0), max(1, (len(edges) - 1) // 6))
     places = [edges[i + 1] if given else i for i in ticks]
     if given:
         axes.set_xscale("log")
         axes.minorticks_off()
-        _published(axes, panel, results, _Unit(1), unit)
+        _published(axes, panel, results, Unit(1), unit)
     axes.set_xticks(places, [bytes_text(edges[i + 1]) for i in ticks])
     steps = "flow size, up to" if given else "flow size, up to (equally many flows per step)"
     axes.set_xlabel(panel.x_label or steps)
     statistic = "" if panel.y_label else f", {panel.statistic.name}"
-    axes.set_ylabel(unit.label(panel.y_label or _NAMES[panel.source.of]) + statistic)
-    _marks(axes, panel.marks, _Unit(1), unit)
+    axes.set_ylabel(unit.label(panel.y_label or LABELS[panel.source.of]) + statistic)
+    draw_marks(axes, panel.marks, Unit(1), unit)
     if not axes.lines or panel.y_scale == "linear":
         from_zero(axes)
-    _limits(axes, panel, _Unit(1), unit)
+    set_limits(axes, panel, Unit(1), unit)
 
 
 def _series(axes: Axes, panel: Panel, results: Results) -> None:
     assert panel.source is not None
-    unit = _Unit.of(panel.source.dimension, _largest(panel, results))
+    unit = Unit.of(panel.source.dimension, _largest(panel, results))
     drawn: list[tuple[str, Style, Array, Array]] = []
     for label, select, style in _lines(panel, results):
         for run in results.runs(select)[:1]:
@@ -174,21 +183,21 @@ def _series(axes: Axes, panel: Panel, results: Results) -> None:
                 look = Style(_PALETTE[i % len(_PALETTE)]) if several and not panel.by else style
                 title = " ".join(part for part in (label, name if several else "") if part)
                 drawn.append((title, look, lines.times_ps, values))
-    clock = _Unit.of(Dimension.TIME, max((t[-1] for _, _, t, _ in drawn if len(t)), default=0.0))
+    clock = Unit.of(Dimension.TIME, max((t[-1] for _, _, t, _ in drawn if len(t)), default=0.0))
     for title, look, times, values in drawn:
-        axes.plot(times / clock.scale, values / unit.scale, label=title or None, **_look(look))
+        axes.plot(times / clock.scale, values / unit.scale, label=title or None, **line_style(look))
     axes.set_xlabel(panel.x_label or clock.label("time"))
-    axes.set_ylabel(unit.label(panel.y_label or _NAMES[panel.source.of]))
+    axes.set_ylabel(unit.label(panel.y_label or LABELS[panel.source.of]))
     axes.set_xlim(left=0)
-    _marks(axes, panel.marks, clock, unit)
+    draw_marks(axes, panel.marks, clock, unit)
     from_zero(axes)
-    _limits(axes, panel, clock, unit)
+    set_limits(axes, panel, clock, unit)
 
 
 def _bars(axes: Axes, panel: Panel, results: Results) -> None:
     group = results.figure.group(panel.select)
     places = _points(group, panel, panel.x) or [("", panel.select)]
-    unit = _Unit.of(panel.measures[0].dimension, 0)
+    unit = Unit.of(panel.measures[0].dimension, 0)
     bars: list[tuple[str, Style, list[float]]] = []
     for label, select, style in _lines(panel, results):
         for i, measure in enumerate(panel.measures):
@@ -203,7 +212,7 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
     positive = [y for _, _, heights in bars for y in heights if y > 0]
     # On a logarithmic scale choose the unit for the smallest bar, so that its label has digits.
     choice = min if panel.y_scale == "log" else max
-    unit = _Unit.of(panel.measures[0].dimension, choice(positive, default=0.0))
+    unit = Unit.of(panel.measures[0].dimension, choice(positive, default=0.0))
     # Five digits are wider than one bar of a dozen.
     small = max(positive, default=0.0) >= 10_000 * unit.scale
     for i, (title, look, heights) in enumerate(bars):
@@ -222,7 +231,7 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
                 ha="center",
                 fontsize=5.5 if small else 7,
                 color=MUTED,
-                path_effects=_rim(),
+                path_effects=outline(),
                 zorder=5,
             )
     if panel.x:
@@ -243,8 +252,8 @@ def _bars(axes: Axes, panel: Panel, results: Results) -> None:
     if panel.marks:  # Leave space for the labels of the marks beside the bars.
         left, right = axes.get_xlim()
         axes.set_xlim(left, right + 0.3 * (right - left))
-    _marks(axes, panel.marks, None, unit)
-    _limits(axes, panel, _Unit(1), unit)
+    draw_marks(axes, panel.marks, None, unit)
+    set_limits(axes, panel, Unit(1), unit)
 
 
 def _parts(axes: Axes, panel: Panel, results: Results) -> None:
@@ -260,7 +269,7 @@ def _parts(axes: Axes, panel: Panel, results: Results) -> None:
         ]
         found[part] = np.array([evaluate(Statistic("mean"), one) for one in samples])
     whole = np.sum(list(found.values()), axis=0)
-    unit = _Unit.of(Dimension.TIME, float(np.nanmax(whole)))
+    unit = Unit.of(Dimension.TIME, float(np.nanmax(whole)))
     bottom = np.zeros(len(places))
     for part, heights in found.items():
         shown = np.nan_to_num(heights) / unit.scale
@@ -273,8 +282,8 @@ def _parts(axes: Axes, panel: Panel, results: Results) -> None:
     axes.tick_params(axis="x", length=0)
     axes.grid(visible=False, axis="x")
     axes.set_ylabel(unit.label(panel.y_label or "mean time of a flow"))
-    _marks(axes, panel.marks, None, unit)
-    _limits(axes, panel, _Unit(1), unit)
+    draw_marks(axes, panel.marks, None, unit)
+    set_limits(axes, panel, Unit(1), unit)
 
 
 def _broken(labels: list[str]) -> list[str]:
@@ -297,7 +306,7 @@ def _over_axis(axes: Axes, panel: Panel, results: Results) -> None:
         if panel.x not in panel.select or point.label in panel.select[axis.name]
     ]
     across = np.array([point.number for point in points], dtype=float)
-    unit_x = _Unit.of(axis.dimension or Dimension.NUMBER, float(across.max()))
+    unit_x = Unit.of(axis.dimension or Dimension.NUMBER, float(across.max()))
     found: list[tuple[str, Style, Array]] = []
     for label, select, style in _lines(panel, results):
         for measure in panel.measures:
@@ -308,12 +317,12 @@ def _over_axis(axes: Axes, panel: Panel, results: Results) -> None:
             title = label or (_spoken(measure) if len(panel.measures) > 1 else "")
             found.append((title, style, np.array(heights)))
     largest = max((float(np.nanmax(y)) for _, _, y in found if not np.isnan(y).all()), default=0.0)
-    unit = _Unit.of(panel.measures[0].dimension, largest)
+    unit = Unit.of(panel.measures[0].dimension, largest)
     for i, (title, style, y) in enumerate(found):
         look = style if panel.by or len(found) == 1 else Style(_PALETTE[i % len(_PALETTE)])
         axes.plot(
             across / unit_x.scale, y / unit.scale, label=title or None, marker="o",
-            markersize=4, **_look(look),
+            markersize=4, **line_style(look),
         )  # fmt: skip
     if len(points) <= 8:
         axes.set_xticks(across / unit_x.scale)
@@ -326,34 +335,34 @@ def _over_axis(axes: Axes, panel: Panel, results: Results) -> None:
             places / unit_x.scale, formula.at(places) / unit.scale, label=formula.label,
             color=INK, linestyle=_DASHES[i % len(_DASHES)], linewidth=1,
         )  # fmt: skip
-    _marks(axes, panel.marks, unit_x, unit)
+    draw_marks(axes, panel.marks, unit_x, unit)
     if panel.y_scale == "linear":
         from_zero(axes)
-    _limits(axes, panel, unit_x, unit)
+    set_limits(axes, panel, unit_x, unit)
 
 
 def _curves(axes: Axes, panel: Panel, _: Results) -> None:
     assert panel.x_limits
     low, high = panel.x_limits
     places = _spread(panel.x_scale, low, high)
-    across = _Unit.of(panel.formulas[0].x, high)
-    unit = _Unit.of(panel.formulas[0].y, 1)
+    across = Unit.of(panel.formulas[0].x, high)
+    unit = Unit.of(panel.formulas[0].y, 1)
     for i, formula in enumerate(panel.formulas):
-        look = _look(Style(_PALETTE[i % len(_PALETTE)]))
+        look = line_style(Style(_PALETTE[i % len(_PALETTE)]))
         values = formula.at(places)
         axes.plot(places / across.scale, values / unit.scale, label=formula.label, **look)
     axes.set_xlabel(panel.x_label or across.label("x"))
     axes.set_ylabel(unit.label(panel.y_label or ""))
-    _marks(axes, panel.marks, across, unit)
+    draw_marks(axes, panel.marks, across, unit)
     from_zero(axes)
-    _limits(axes, panel, across, unit)
+    set_limits(axes, panel, across, unit)
 
 
 def _spread(scale: str, low: float, high: float) -> Array:
     return np.geomspace(low, high, 200) if scale == "log" else np.linspace(low, high, 200)
 
 
-def _published(axes: Axes, panel: Panel, results: Results, x: _Unit, y: _Unit) -> None:
+def _published(axes: Axes, panel: Panel, results: Results, x: Unit, y: Unit) -> None:
     """Curves of the paper, faint, each in the colour of ours."""
     axis = _axis(results.figure.group(panel.select), panel.by) if panel.published else None
     looks = _looks(axis) if axis else {}
@@ -469,167 +478,4 @@ def _measured(measures: Sequence[Measure]) -> str:
     if len(measures) == 1:
         return _spoken(measures[0])
     of = {"" if m.over or m.formula else m.source.of for m in measures}
-    return _NAMES.get(of.pop(), "") if len(of) == 1 else ""
-
-
-# --- How it looks ----------------------------------------------------------------------------
-
-
-class _Unit:
-    """In which unit an axis is labelled."""
-
-    def __init__(self, scale: float, name: str = "") -> None:
-        self.scale, self.name = scale, name
-
-    @classmethod
-    def of(cls, dimension: Dimension, largest: float) -> _Unit:
-        match dimension:
-            case Dimension.TIME:
-                if largest >= 1e12:
-                    return cls(1e12, "s")
-                return cls(1e9, "ms") if largest >= 2e9 else cls(1e6, "µs")
-            case Dimension.SIZE:
-                if 0 < largest < 1e3:
-                    return cls(1, "B")
-                return cls(1e6, "MB") if largest >= 2e6 else cls(1e3, "KB")
-            case Dimension.RATE:
-                return cls(1e9, "Gbps")
-            case Dimension.SHARE:
-                return cls(0.01, "%")
-            case Dimension.NUMBER:
-                return cls(1)
-
-    def label(self, words: str) -> str:
-        return f"{words} ({self.name})" if self.name else words
-
-
-def _prepare(axes: Axes, panel: Panel) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(MUTED)
-    axes.grid(visible=True, color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=MUTED, labelcolor=INK, labelsize=8)
-    axes.xaxis.label.set(color=INK, fontsize=9)
-    axes.yaxis.label.set(color=INK, fontsize=9)
-    axes.set_title(panel.title, color=INK, fontsize=9.5, loc="left")
-    if panel.kind not in ("bars", "parts"):
-        axes.set_xscale(panel.x_scale)
-    axes.set_yscale(panel.y_scale)
-
-
-def _finish(axes: Axes, panel: Panel) -> None:
-    scales = ((axes.xaxis, panel.x_scale), (axes.yaxis, panel.y_scale))
-    for axis, scale in scales:
-        if scale == "log":
-            plain_log_ticks(axes, "x" if axis is axes.xaxis else "y")
-        elif axis is axes.yaxis:
-            axis.set_major_locator(MaxNLocator(6))
-    if not axes.lines and not axes.patches:
-        axes.text(0.5, 0.5, "nothing was measured", ha="center", color=MUTED,
-                  transform=axes.transAxes)  # fmt: skip
-
-
-def _legends(picture: Picture) -> None:
-    """Draw the legends below the panels; one legend is enough if all panels have the same."""
-    entries = [(axes, *axes.get_legend_handles_labels()) for axes in picture.axes]
-    entries = [entry for entry in entries if 0 < len(entry[2]) <= _LEGEND_ENTRIES]
-    look: dict[str, Any] = {"fontsize": 7.5, "frameon": False, "labelcolor": INK}
-    looks = {
-        tuple(_seen(h, label) for h, label in zip(hs, ls, strict=True)) for _, hs, ls in entries
-    }
-    if len(looks) == 1:
-        _, handles, labels = entries[0]
-        grid = picture.axes[0].get_gridspec()
-        columns = min(len(labels), 4 * (grid.ncols if grid else 1))
-        picture.legend(handles, labels, loc="outside lower center", ncols=columns, **look)
-        return
-    for axes, handles, labels in entries:
-        axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.2),
-                    ncols=min(len(labels), 3), **look)  # fmt: skip
-
-
-def separate(picture: Picture) -> None:
-    """Separate the labels of horizontal axes that overlap at the final width of the panels.
-
-    Labels of a logarithmic axis are hidden until the rest fit. Other labels alternate between two
-    rows.
-    """
-    picture.draw_without_rendering()
-    crowded = [axes for axes in picture.axes if len(_crowded(axes)) > 0]
-    for axes in crowded:
-        if axes.get_xscale() == "log":
-            while gone := _crowded(axes):
-                gone[0].set_visible(False)
-        else:
-            labels = [label.get_text() for label in axes.get_xticklabels()]
-            rows = ["\n" * (i % 2) + label for i, label in enumerate(labels)]
-            axes.set_xticks(axes.get_xticks(), rows)
-
-
-def _crowded(axes: Axes) -> list[Text]:
-    """Return the labels below an axis that begin before the ones to the left of them have ended."""
-    low, high = sorted(axes.get_xlim())
-    labels = [label for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high]
-    seen = [label for label in labels if label.get_visible() and label.get_text()]
-    extents = [(label, label.get_window_extent()) for label in seen]
-    return [right for (_, a), (right, b) in pairwise(extents) if b.x0 < a.x1 + 1]
-
-
-def _seen(handle: object, label: str) -> tuple[str, str]:
-    """Return what a reader sees of an entry: name and colour."""
-    colour = getattr(handle, "get_color", None) or getattr(handle, "get_facecolor", None)
-    return label, str(colour() if colour else handle)
-
-
-def _look(style: Style) -> dict[str, Any]:
-    return {"color": style.colour, "linestyle": style.line, "linewidth": 1.4}
-
-
-def _rim() -> list[Any]:
-    """Return a white outline, which keeps text readable on bars and lines."""
-    return [patheffects.withStroke(linewidth=2, foreground="white", alpha=0.8)]
-
-
-def _marks(axes: Axes, marks: Sequence[Mark], x: _Unit | None, y: _Unit | None) -> None:
-    """Values of the paper: lines, or points where both are known."""
-    faint: dict[str, Any] = {"color": MUTED, "alpha": 0.55}
-    words: dict[str, Any] = {
-        "color": MUTED,
-        "fontsize": 7,
-        "fontstyle": "italic",
-        "path_effects": _rim(),
-        "zorder": 5,
-    }
-    for mark in marks:
-        text = f"paper: {mark.text}" if mark.text else "paper"
-        at_x = mark.x.value / x.scale if mark.x and x else None
-        at_y = mark.y.value / y.scale if mark.y and y else None
-        if at_x is not None and at_y is not None:
-            axes.plot([at_x], [at_y], marker="x", linestyle="none", **faint)
-            axes.annotate(
-                text, (at_x, at_y), xytext=(-4, 5), textcoords="offset points", ha="right", **words
-            )
-        elif at_y is not None:
-            axes.axhline(at_y, linestyle=(0, (4, 3)), linewidth=1, zorder=0.9, **faint)
-            axes.annotate(
-                text, (1, at_y), xycoords=("axes fraction", "data"), xytext=(-2, 2),
-                textcoords="offset points", ha="right", **words,
-            )  # fmt: skip
-        elif at_x is not None:
-            axes.axvline(at_x, linestyle=(0, (4, 3)), linewidth=1, **faint)
-            axes.annotate(
-                text, (at_x, 0.02), xycoords=("data", "axes fraction"), xytext=(2, 0),
-                textcoords="offset points", rotation=90, va="bottom", **words,
-            )  # fmt: skip
-
-
-def from_zero(axes: Axes) -> None:
-    """Begin the axis at zero, with room above what is drawn, however near it all lies together."""
-    axes.set_ylim(0, max(axes.get_ylim()[1], 1.05 * axes.dataLim.y1))
-
-
-def _limits(axes: Axes, panel: Panel, x: _Unit, y: _Unit) -> None:
-    if panel.x_limits:
-        axes.set_xlim(panel.x_limits[0] / x.scale, panel.x_limits[1] / x.scale)
-    if panel.y_limits:
-        axes.set_ylim(panel.y_limits[0] / y.scale, panel.y_limits[1] / y.scale)
+    return LABELS.get(of.pop(), "") if len(of) == 1 else ""

@@ -8,7 +8,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from backwater_papers.drawing import from_zero, separate
+from backwater_papers.drawing import LABELS
+from backwater_papers.file_measures import SOURCES
+from backwater_papers.panel_style import from_zero, separate
 
 NAMES = ["bfc, authors' code", "hpcc-no-pfc", "dcqcn", "dctcp", "expresspass", "ideal-fq"]
 SIZES = [1e3, 2e3, 4e3, 8e3, 16e3, 64e3, 256e3, 1.02e6, 4.1e6]
@@ -81,3 +83,7 @@ def test_nothing_but_zeros_has_an_axis() -> None:
     axes.plot([1, 2], [0, 0])
     from_zero(axes)
     assert axes.get_ylim()[1] > 0
+
+
+def test_every_kind_of_data_has_a_label() -> None:
+    assert set(LABELS) == set(SOURCES)
