@@ -62,7 +62,7 @@ pub trait Control: Debug + Send + Sized + 'static {
     fn new(config: &Self::Config, path: &PathInfo, now: Time) -> Self;
 
     /// Handles feedback about packets of the flow. A control ignores the kinds that do not
-    /// concern it, so that a new kind changes no existing control.
+    /// concern it.
     fn on_feedback(
         &mut self,
         config: &Self::Config,
