@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+import backwater
 from backwater.plots import charts, curves
 from backwater.plots import drawing as plots
 from backwater.results.files import RunFiles
@@ -194,3 +197,17 @@ def test_every_kind_of_chart_is_drawn(kind: charts.Kind) -> None:
         assert {"p", "q"} <= words(figure)
     if not panel.patches:
         assert panel.lines[0].get_ydata()[-1] == line.y[-1]
+
+
+def test_the_seeds_of_a_scheme_are_one_curve(tmp_path: Path) -> None:
+    traffic = {
+        "name": "t",
+        "pattern": "uniform",
+        "sizes": "google-allrpc@bfc",
+        "load": {"fraction": 0.3, "of": "hosts"},
+        "window": ["0us", "200us"],
+    }
+    star = {"kind": "star", "hosts": 4, "link": {"rate": "100Gbps", "delay": "1us"}}
+    scenario = backwater.Scenario({"name": "s", "topology": star, "traffic": [traffic]})
+    results = backwater.run(scenario, schemes=["bfc", "hpcc"], seeds=[1, 2], out=tmp_path / "out")
+    assert {len(panel.get_lines()) for panel in results.plot.slowdown().axes} == {2}

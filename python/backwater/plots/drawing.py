@@ -40,14 +40,21 @@ class Picture(Figure):
 
 
 class Plots:
-    """Figures of one or several runs: ``results.plot.slowdown()`` and so on."""
+    """Figures of one or several runs: ``results.plot.slowdown()`` and so on.
 
-    def __init__(self, runs: Runs) -> None:
-        self._runs = dict(runs)
+    ``groups`` has for each run the name of its combination of values and scheme, without the seed.
+    """
+
+    def __init__(self, runs: Runs, groups: Mapping[str, str] | None = None) -> None:
+        self._runs, self._groups = dict(runs), groups or {}
 
     def slowdown(self) -> Figure:
-        """Plot FCT slowdown against flow size: mean, 95th and 99th percentile."""
-        return draw(figures.slowdown(figures.read(self._runs, ["by_size"])))
+        """Plot FCT slowdown against flow size: mean, 95th and 99th percentile.
+
+        The flows of all seeds of a combination are one sample.
+        """
+        flows = figures.read(self._runs, ["by_size"])
+        return draw(figures.slowdown(figures.pooled(flows, self._groups)))
 
     def buffer(self) -> Figure:
         """Plot the distribution of the switches' buffer occupancy."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -135,6 +135,33 @@ def read(runs: Runs, parts: Sequence[str] = ALL) -> dict[str, Flows]:
     return _at_once(one, runs)
 
 
+@dataclass(frozen=True)
+class Pooled:
+    """Flows of several runs that differ only in their seed."""
+
+    run: RunFiles
+    """One of the runs."""
+
+    by_size: curves.BySize
+
+
+def pooled(flows: Mapping[str, Flows], groups: Mapping[str, str]) -> dict[str, Pooled]:
+    """Join the flows of runs whose names have the same group."""
+    parts: dict[str, list[Flows]] = {}
+    for name, one in flows.items():
+        parts.setdefault(groups.get(name, name), []).append(one)
+    return {
+        group: Pooled(
+            several[0].run,
+            curves.by_size(
+                np.concatenate([one.by_size.sizes for one in several]),
+                np.concatenate([one.by_size.values for one in several]),
+            ),
+        )
+        for group, several in parts.items()
+    }
+
+
 def _step_ps(runs: Runs) -> int:
     """Return the time step of lines over time, common to all runs."""
     end_ps = max(int(run.summary["end_ps"]) for run in runs.values())
@@ -180,23 +207,23 @@ def _cut(runs: Runs) -> str:
     )
 
 
-def _until(flows: Mapping[str, Flows]) -> str:
+def _until(flows: Mapping[str, Flows] | Mapping[str, Pooled]) -> str:
     return curves.until(one.run.fct_until for one in flows.values())
 
 
-def slowdown(flows: Mapping[str, Flows]) -> Chart:
+def slowdown(flows: Mapping[str, Flows] | Mapping[str, Pooled]) -> Chart:
     """Plot FCT slowdown against flow size, by several statistics, without incast flows."""
     edges = curves.equal_count_edges([one.by_size for one in flows.values()])
     found: dict[str, list[Line]] = {statistic: [] for statistic in STATISTICS}
     cells: dict[int, dict[str, str]] = {}
 
-    def in_bins(one: Flows) -> list[tuple[float, dict[str, float]]]:
+    def in_bins(one: curves.BySize) -> list[tuple[float, dict[str, float]]]:
         return [
             (size, {statistic: take(values) for statistic, take in STATISTICS.items()})
-            for size, values in curves.in_bins(one.by_size, edges)
+            for size, values in curves.in_bins(one, edges)
         ]
 
-    for name, bins in _at_once(in_bins, flows).items():
+    for name, bins in _at_once(in_bins, {n: one.by_size for n, one in flows.items()}).items():
         for statistic, lines in found.items():
             lines.append(Line(name, [size for size, _ in bins], [of[statistic] for _, of in bins]))
         for size, of in bins:

@@ -217,14 +217,14 @@ class Results:
         resolved = tomllib.loads(self.files(first).resolved)
         return bool(resolved["scheme"].get("admission") == "unlimited")
 
-    def label(self, point: Point) -> str:
+    def label(self, point: Point, with_seed: bool = True) -> str:
         """Return a short text for a run: the coordinates that differ between the runs."""
         parts = [point.scheme] if len(self.schemes) > 1 or not self.keys else []
         parts += [
             f"{key}={value}" if key not in ("scenario", "results") else str(value)
             for key, value in zip(self.keys, point.values, strict=True)
         ]
-        if len(self.seeds) > 1:
+        if with_seed and len(self.seeds) > 1:
             parts.append(f"seed {point.seed}")
         return ", ".join(parts)
 
@@ -442,7 +442,7 @@ class Results:
         """Figures with all runs, such as ``plot.slowdown()``."""
         if not (runs := self.labelled()):
             raise InputError(f"{self.path}: no run is finished")
-        return provided("plot")(runs)
+        return provided("plot")(runs, {self.label(p): self.label(p, False) for p in self.points})
 
     def report(self, path: str | Path | None = None, **options: Any) -> Path:
         """Write the HTML report.
