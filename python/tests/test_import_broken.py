@@ -79,28 +79,11 @@ mlp -1 1000 ALLREDUCE 100000 1000 ALLGATHER 100000 1000 REDUCESCATTER 100000 10
 moe -1 1000 ALLTOALL_EP 50000 1000 NONE 0 1000 ALLREDUCE_DP_EP 100000 10
 """
 
-SERVERS = """\
-13 4 2 3 18 H100
-8 9 10 11 12
-0 8 2400Gbps 0.000025ms 0
-1 8 2400Gbps 0.000025ms 0
-2 8 2400Gbps 0.000025ms 0
-3 8 2400Gbps 0.000025ms 0
-4 9 2400Gbps 0.000025ms 0
-5 9 2400Gbps 0.000025ms 0
-6 9 2400Gbps 0.000025ms 0
-7 9 2400Gbps 0.000025ms 0
-0 10 400Gbps 0.0005ms 0
-1 11 400Gbps 0.0005ms 0
-2 10 400Gbps 0.0005ms 0
-3 11 400Gbps 0.0005ms 0
-4 10 400Gbps 0.0005ms 0
-5 11 400Gbps 0.0005ms 0
-6 10 400Gbps 0.0005ms 0
-7 11 400Gbps 0.0005ms 0
-10 12 1600Gbps 0.0005ms 0
-11 12 1600Gbps 0.0005ms 0
-"""
+SERVERS = "13 4 2 3 18 H100\n8 9 10 11 12\n" + "".join(
+    [f"{gpu} {8 + gpu // 4} 2400Gbps 0.000025ms 0\n" for gpu in range(8)]
+    + [f"{gpu} {10 + gpu % 2} 400Gbps 0.0005ms 0\n" for gpu in range(8)]
+    + [f"{leaf} 12 1600Gbps 0.0005ms 0\n" for leaf in (10, 11)]
+)
 
 SYSTEM = {
     "scheduling-policy": "FIFO",

@@ -44,6 +44,9 @@ GOOD = text(
 )
 
 
+STUCK = tb(0, -1, -1, step(0, "nop", 0, 1, 0)) + tb(1, -1, -1, step(0, "nop", 0, 0, 0))
+
+
 def placed(side: str, buffer: str, offset: int, kind: str = "s") -> str:
     """State where a step of gpu 0 takes its two chunks, or puts them."""
     known = GOOD.replace('<gpu id="0"', '<gpu id="0" i_chunks="4" o_chunks="2" s_chunks="0"')
@@ -100,15 +103,9 @@ def test_operations_of_an_algorithm() -> None:
         (GOOD.replace('depid="1"', 'depid="8"'), "which gpu 0 does not have"),
         (GOOD.replace('deps="0"', 'deps="-1"'), "both -1, or none"),
         (placed("src", "i", 3), "x.xml:4:1"),
-        (
-            placed("src", "i", 3),
-            "srcoff 3 and cnt 2 go beyond the input buffer of gpu 0, which has 4",
-        ),
-        (placed("dst", "o", 1, "rrc"), "dstoff 1 and cnt 2 go beyond the output buffer of gpu 0"),
-        (
-            placed("dst", "o", 3, "rrc").replace('o_chunks="2"', 'o_chunks="0"'),
-            "it is stated in line 2, by i_chunks",
-        ),
+        (placed("src", "i", 3), "srcoff 3 and cnt 2"),
+        (placed("dst", "o", 1, "rrc"), "dstoff 1 and cnt 2"),
+        (placed("dst", "o", 3, "rrc").replace('o_chunks="2"', 'o_chunks="0"'), "by i_chunks"),
         (placed("src", "s", 0, "rrc"), "the scratch buffer of gpu 0, which has 0 chunks"),
         (placed("src", "x", 0), "srcbuf of <step> is `x`"),
         (placed("src", "i", -2), "srcoff of <step> is -2"),
@@ -117,18 +114,9 @@ def test_operations_of_an_algorithm() -> None:
         (GOOD.replace('send="1" recv="1"', 'send="0" recv="1"'), "would send to itself"),
         (GOOD.replace('<tb id="1"', '<tb id="0"'), "thread block 0 of gpu 0 comes twice"),
         (GOOD.replace('type="rrc"', 'type="nop"'), "what is sent here from gpu 1 to gpu 0"),
-        (
-            GOOD.replace('s="0" type="s"', 's="0" type="nop"'),
-            "what is received here from gpu 0 to gpu 1",
-        ),
+        (GOOD.replace('s="0" type="s"', 's="0" type="nop"'), "what is received here"),
         (GOOD.replace('type="rrs" cnt="2"', 'type="rrs" cnt="3"'), "3 chunks are received here"),
-        (
-            text(
-                tb(0, -1, -1, step(0, "nop", 0, 1, 0)) + tb(1, -1, -1, step(0, "nop", 0, 0, 0)),
-                tb(0, -1, -1),
-            ),
-            "can never finish",
-        ),
+        (text(STUCK, tb(0, -1, -1)), "can never finish"),
     ],
 )
 def test_what_is_wrong_in_an_algorithm_is_said(source: str, says: str) -> None:
@@ -295,22 +283,13 @@ def test_an_algorithm_that_does_what_it_promises_is_not_doubted(source: str) -> 
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        (
-            ring(4, "i").replace('"rrc"', '"r"', 1),
-            "this allreduce chunk 3 of the output of gpu 0 l",
-        ),
-        (ring(4, "i").replace('inplace="1"', 'inplace="0"'), "is not the one that belongs there"),
+        (ring(4, "i").replace('"rrc"', '"r"', 1), "allreduce chunk 3 of the output of gpu 0"),
+        (ring(4, "i").replace('inplace="1"', 'inplace="0"'), "is not the one"),
         (ring(4, "i").replace("allreduce", "alltoall"), "alltoall chunk 0 of the output of gpu 0"),
-        (
-            fused_ring(4).replace('"rrs"', '"rcs"', 1),
-            "reduce_scatter chunk 0 of the output of gpu 0 is not",
-        ),
-        (
-            mixed_up(to_each("allgather", 3)),
-            "chunk 1 of the output of gpu 0 lacks what gpu 1 has",
-        ),
-        (to_each("allgather", 3).replace('"cpy"', '"nop"', 1), "chunk 0 of the output of gpu 0 is"),
-        (to_each("alltoall", 3).replace('srcoff="2"', 'srcoff="1"', 1), "chunk 0 of the output of"),
+        (fused_ring(4).replace('"rrs"', '"rcs"', 1), "reduce_scatter chunk 0"),
+        (mixed_up(to_each("allgather", 3)), "chunk 1 of the output of gpu 0 lacks"),
+        (to_each("allgather", 3).replace('"cpy"', '"nop"', 1), "chunk 0 of the output of gpu 0"),
+        (to_each("alltoall", 3).replace('srcoff="2"', 'srcoff="1"', 1), "chunk 0 of the output"),
         (to_each("allgather", 3).replace("allgather", "alltoall"), "of gpu 1 is not the one"),
     ],
 )
