@@ -24,15 +24,6 @@ def refused(read: Callable[[Findings], object]) -> str:
     return str(raised.value)
 
 
-def read_or_refused(read: Callable[[Findings], object]) -> str | None:
-    """Read an input that may be wrong, where nothing but a refusal may be raised."""
-    try:
-        read(Findings())
-    except ScenarioError as error:
-        return str(error)
-    return None
-
-
 def estimated(note: str, record: bool = False) -> Estimate:
     """Run the estimate whose command the note of an import names."""
     command = note.partition("backwater estimate ")[2]

@@ -23,11 +23,7 @@ distributed = pytest.importorskip("distributed", reason="pip install 'backwater[
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=":0",
-        silence_logs=60,
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=60
     ) as found:
         yield found
 
@@ -45,10 +41,7 @@ def test_a_cluster_whose_workers_are_killed(cluster: Any, tmp_path: Path) -> Non
                 os.kill(victim.pid, signal.SIGKILL)
 
     outcome = run_all(
-        wanted,
-        Store(tmp_path / "cluster"),
-        scheduler=cluster.scheduler_address,
-        listener=listener,
+        wanted, Store(tmp_path / "cluster"), scheduler=cluster.scheduler_address, listener=listener
     )
     assert kills == 3
     assert (outcome.made, outcome.ok) == (40, True)

@@ -72,12 +72,7 @@ def test_an_edited_scenario_or_input_file_is_another_run(tiny_here: Path) -> Non
 
 def test_runs_at_the_same_time_get_different_directories(tiny_here: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
-        runs = list(
-            pool.map(
-                lambda seed: simulated(tiny_here, seed=seed),
-                range(1, 5),
-            )
-        )
+        runs = list(pool.map(lambda seed: simulated(tiny_here, seed=seed), range(1, 5)))
     assert len({run.path for run in runs}) == 4
     assert all(map(is_whole, runs))
 

@@ -379,10 +379,7 @@ def test_frames_longer_than_the_interface_takes_are_an_error(star: Network) -> N
     ("more", "expected"),
     [
         (("--node", "d", "--ports", "x"), "the scenario has no host d; it has a to c"),
-        (
-            ("--node", "a", "--ports", "x,y"),
-            "a has 1 port in the scenario, but 2 interfaces",
-        ),
+        (("--node", "a", "--ports", "x,y"), "a has 1 port in the scenario, but 2 interfaces"),
         (("--node", "a", "--ports", "x,x"), "an interface is named twice"),
         (("--node", "a", "--ports", "nothing"), "there is no Ethernet interface nothing"),
         (("--node", "a", "--ports", "lo"), "there is no Ethernet interface lo"),

@@ -12,9 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from import_files import attribute, delimited, estimated, node, read_or_refused, refused, trace
+from import_files import attribute, delimited, estimated, node, refused, trace
 
 from backwater.errors import InputError, ScenarioError
 from backwater.importers import importing, networks
@@ -177,33 +175,6 @@ def test_what_is_wrong_in_a_trace_is_said(data: bytes, says: str) -> None:
     said = refused(lambda findings: parsed(data, findings))
     assert says in said
     assert "x.0.et" in said
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_broken_traces_are_refused_or_read(data: st.DataObject) -> None:
-    whole = bytearray(
-        trace(
-            node(1, COMP, duration_us=7, is_cpu_op=False),
-            coll(2, 1, size=300, pg_name="1", involved_dim=[True]),
-            node(3, NodeType.METADATA, name="process_group:init", inputs='[{"pg_name": "1"}]'),
-        )
-    )
-    if data.draw(st.booleans()):
-        whole = bytearray(gzip.compress(bytes(whole), mtime=0))
-    if data.draw(st.booleans()):
-        del whole[data.draw(st.integers(0, len(whole) - 1)) :]
-    else:
-        at = data.draw(st.integers(0, len(whole) - 1))
-        whole[at] = data.draw(st.integers(0, 255))
-
-    def read(findings: Findings) -> None:
-        data = unpacked("x.0.et", bytes(whole), findings)
-        found = [chakra.parse(f"x.{rank}.et", data, findings) for rank in range(2)]
-        chakra_operations.convert(found, Settings(System("x"), [2]), findings)
-
-    said = read_or_refused(read)
-    assert said is None or "x." in said
 
 
 # --- Operations ----------------------------------------------------------------------------------

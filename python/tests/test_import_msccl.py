@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from import_files import read_or_refused, refused
+from import_files import refused
 
 from backwater.importers.common import xml_tree
 from backwater.importers.common.source import Findings
@@ -176,12 +176,6 @@ def test_protocols_and_collectives_may_be_written_small() -> None:
     findings = Findings()
     algorithm(GOOD.replace('name="try"', 'name="try" proto="simple" inplace="0"'), findings)
     assert findings.warnings() == []
-
-
-def test_cut_files_are_refused() -> None:
-    for end in range(len(GOOD) - 2):
-        said = read_or_refused(lambda findings, end=end: algorithm(GOOD[:end], findings))
-        assert said is not None
 
 
 # --- Where chunks end ----------------------------------------------------------------------------

@@ -277,9 +277,7 @@ def test_layers_of_a_customized_workload_have_policies_of_their_own() -> None:
 )
 def test_what_is_wrong_in_a_workload_is_said(text: str, says: str) -> None:
     settings = simai_operations.Settings(8, 4, Latency(0, 0))
-    said = refused(
-        lambda f: simai_operations.convert("x.txt", workload(text, f), settings, f),
-    )
+    said = refused(lambda f: simai_operations.convert("x.txt", workload(text, f), settings, f))
     assert says in said
 
 

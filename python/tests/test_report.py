@@ -27,10 +27,7 @@ from conftest import TINY, Backwater
 from tools import Runs, simulated
 
 VOID = {"meta", "br", "link", "img", "input"}
-FIGURES = (
-    *("slowdown", "classes", "incast", "buffer", "timeline", "active"),
-    "network",
-)
+FIGURES = (*("slowdown", "classes", "incast", "buffer", "timeline", "active"), "network")
 
 
 class Nesting(HTMLParser):

@@ -8,12 +8,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
 
 import backwater
-from backwater.cli import app
+from conftest import Backwater
+from tools import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = sorted(
     path
     for folder in ("scenarios", "benches/scenarios", "papers/backwater_papers/figures/*/scenarios")
@@ -159,22 +158,16 @@ def test_keys_have_a_sentence_and_defaults() -> None:
     assert undescribed(SCHEMA, "") == []
 
 
-def test_the_command_prints_the_schema() -> None:
-    result = CliRunner().invoke(app, ["schema"])
-    assert result.exit_code == 0
-    assert json.loads(result.stdout) == SCHEMA
+def test_the_command_prints_the_schema(command: Backwater) -> None:
+    assert json.loads(command("schema").stdout) == SCHEMA
 
 
-def test_messages_carry_a_code(tmp_path: Path) -> None:
+def test_messages_carry_a_code(command: Backwater, tmp_path: Path) -> None:
     scenario = tmp_path / "good.toml"
     scenario.write_text(GOOD)
-    assert backwater.Scenario(scenario).check() == []
-    result = CliRunner().invoke(app, ["check", str(scenario), "--json"])
-    assert (result.exit_code, json.loads(result.stdout)) == (0, [])
-    overrides = ["scheme.dcqcn.g=0.5"]
-    [problem] = backwater.Scenario(scenario, overrides).check()
-    assert problem["code"] == "useless-key"
-    assert problem["key"] == "scheme.dcqcn"
-    result = CliRunner().invoke(app, ["check", str(scenario), "--set", overrides[0], "--json"])
-    assert json.loads(result.stdout) == [problem]
-    assert result.exit_code == 2
+    assert json.loads(command("check", scenario, "--json").stdout) == []
+    override = "scheme.dcqcn.g=0.5"
+    [problem] = backwater.Scenario(scenario, [override]).check()
+    assert (problem["code"], problem["key"]) == ("useless-key", "scheme.dcqcn")
+    said = command("check", scenario, "--set", override, "--json", code=2)
+    assert json.loads(said.stdout) == [problem]

@@ -171,44 +171,25 @@ def test_flows_that_have_not_ended_go_to_the_end_of_the_run(run: RunFiles, tmp_p
 
 
 def test_ranks_and_collectives_are_there_where_a_run_has_them(
-    run: RunFiles, tmp_path: Path
+    trained: Runs, tmp_path: Path
 ) -> None:
-    path = tmp_path / "ranks"
-    shutil.copytree(run.path, path)
-    pl.DataFrame(
-        {
-            "workload": ["train"] * 3,
-            "rank": [0, 0, 1],
-            "index": [0, 1, 0],
-            "kind": ["calc", "send", "recv"],
-            "peer": [None, 1, 0],
-            "bytes": [0, 1000, 1000],
-            "start_ps": [0, 1_000_000, 0],
-            "end_ps": [5_000_000, 6_000_000, 7_000_000],
-        }
-    ).write_parquet(path / "operations.parquet")
-    pl.DataFrame(
-        {
-            "workload": ["train"] * 2,
-            "group": [None, 3],
-            "group_name": [None, "tensor-0"],
-            "instance": [0, 0],
-            "kind": ["all-reduce", "all-gather"],
-            "start_ps": [0, 0],
-            "end_ps": [7_000_000, 7_000_000],
-        },
-        schema_overrides={"group": pl.UInt32},
-    ).write_parquet(path / "collectives.parquet")
-    timeline.write(RunFiles(path), tmp_path / "trace.json")
+    run = trained["dcqcn"]
+    timeline.write(run, tmp_path / "trace.json")
     found = events_of(tmp_path / "trace.json")
-    calc, send, recv = (slices(found, kind)[0] for kind in ("calc", "send", "recv"))
-    assert (calc["ts"], calc["dur"], send["ts"], send["dur"]) == (0, 5, 1, 5)
-    assert calc["tid"] != send["tid"]  # They overlap, so they lie in lanes.
-    assert recv["tid"] not in (calc["tid"], send["tid"])
-    assert slices(found, "all-reduce")[0]["dur"] == 7
-    names = {e["args"]["name"] for e in found if e["name"].endswith("_name")}
-    assert {"train: operations", "train: collectives", "rank 0", "rank 0, lane 2"} <= names
-    assert {"all ranks", "group tensor-0"} <= names
+    names = {
+        (e["pid"], e.get("tid")): e["args"]["name"] for e in found if e["name"].endswith("_name")
+    }
+    assert {"train: operations", "train: collectives", "rank 0", "rank 7"} <= {*names.values()}
+    assert {"all ranks", "group tensor-0", "group data-3"} <= {*names.values()}
+    lanes = {e["pid"]: names[e["pid"], None] for e in found if e["ph"] == "X"}
+    at = {name: pid for pid, name in lanes.items()}
+    calc = [e for e in slices(found, "calc") if e["pid"] == at["train: operations"]]
+    assert sum(e["dur"] for e in calc) == run.table("ranks")["computing_ps"].sum() / 1e6
+    drawn = [e for e in found if e["ph"] == "X" and e["pid"] == at["train: collectives"]]
+    table = run.table("collectives")
+    assert len(drawn) == table.height
+    lasted = (table["end_ps"] - table["start_ps"]).sum() / 1e6
+    assert sum(e["dur"] for e in drawn) == pytest.approx(lasted)
 
 
 def test_several_runs_and_bad_places_are_refused(
