@@ -1,7 +1,5 @@
 """Files of other programs as tests write them, and what an import says of wrong ones."""
 
-from __future__ import annotations
-
 import shlex
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Where the time of flows went: explained, summed up, drawn."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

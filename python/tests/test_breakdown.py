@@ -1,7 +1,5 @@
 """Flows by class and ports by role, against a network in which each is known."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Hosts that links join: what runs record of them, and workloads on them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Campaigns on a Dask cluster, here of processes on this machine, some of which are killed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
@@ -10,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaigns import SHORT, SHORT_S, by_seed, short, substance, tasks
+from campaigns import SHORT_S, by_seed, endless, listed, short, substance, tasks
 
 import backwater
 from backwater.results.store import Store
@@ -36,7 +34,8 @@ def test_a_cluster_whose_workers_are_killed(cluster: Any, tmp_path: Path) -> Non
         nonlocal kills
         if kills < 3 and status.done >= 10 * (kills + 1):
             kills += 1
-            victim = list(cluster.workers.values())[kills % 2]
+            workers = list(cluster.workers.values())
+            victim = workers[kills % len(workers)]
             with contextlib.suppress(ProcessLookupError):
                 os.kill(victim.pid, signal.SIGKILL)
 
@@ -49,25 +48,16 @@ def test_a_cluster_whose_workers_are_killed(cluster: Any, tmp_path: Path) -> Non
 
 
 def test_a_cluster_gets_files_limits_and_a_client(cluster: Any, tmp_path: Path) -> None:
-    (tmp_path / "f.csv").write_text("src,dst,bytes,start,class\n0,1,1000,0us,0\n")
-    listed = tmp_path / "listed.toml"
-    listed.write_text(
-        SHORT.replace("permutation", "list").replace('size = "2KB"', 'file = "f.csv"')
-    )
-    endless = tmp_path / "endless.toml"
-    endless.write_text(
-        SHORT.replace("permutation", "uniform").replace(
-            'size = "2KB"', 'size = "1MB"\nevery = "5us"\nwindow = ["0us", "20s"]'
-        )
-    )
-    good, slow = backwater.Scenario(listed), backwater.Scenario(endless)
+    good, slow = backwater.Scenario(listed(tmp_path)), backwater.Scenario(endless(tmp_path))
     with distributed.Client(cluster, set_as_default=False) as client:
         outcome = run_all(
             [good, slow], Store(tmp_path / "store"), scheduler=client, timeout_s=SHORT_S
         )
         assert client.status == "running"
     assert outcome.failed[slow].kind == "timeout"
-    assert substance(outcome.runs[good]) == substance(simulated(listed, out=tmp_path / "alone"))
+    assert substance(outcome.runs[good]) == substance(
+        simulated(tmp_path / "listed.toml", out=tmp_path / "alone")
+    )
 
 
 def test_a_worker_with_another_version_is_refused(

@@ -1,7 +1,5 @@
 """A campaign that is killed at any moment goes on where it was."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,28 +1,23 @@
 """Tasks are made once, kept whole, and come back; what fails is told and hurts no other."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
-from campaigns import SHORT, SHORT_S, by_seed, short, substance, tasks
+from campaigns import SHORT, SHORT_S, by_seed, endless, listed, short, substance, tasks
+from lab import wait_until
 
 import backwater
 from backwater.results.store import STORED, Failure, Session, Store, sweep_away
 from backwater.running.engine import Status, run_all
 from backwater.scenario.scenario import version
+from conftest import COMMAND
 from tools import PATIENCE, simulated
-
-LONG = SHORT.replace("permutation", "uniform").replace(
-    'size = "2KB"', 'size = "1MB"\nevery = "5us"\nwindow = ["0us", "20s"]'
-)
 
 
 @pytest.fixture
@@ -36,10 +31,8 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def endless(tmp_path: Path) -> Path:
-    path = tmp_path / "endless.toml"
-    path.write_text(LONG, encoding="utf-8")
-    return path
+def slow(tmp_path: Path) -> backwater.Scenario:
+    return backwater.Scenario(endless(tmp_path), seed=3)
 
 
 def faulty(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
@@ -79,19 +72,12 @@ def test_another_version_has_other_keys(scenario: Path, monkeypatch: pytest.Monk
 
 
 def test_the_contents_of_files_count_and_their_places_do_not(tmp_path: Path) -> None:
-    flows = "src,dst,bytes,start,class\n0,1,1000,0us,0\n"
-    texts = {"a": flows, "b": flows, "c": flows.replace("1000", "2000")}
-    keys = {}
-    for name, text in texts.items():
+    keys = []
+    for name, size in (("a", 1000), ("b", 1000), ("c", 2000)):
         folder = tmp_path / name
         folder.mkdir()
-        (folder / f"{name}.csv").write_text(text)
-        path = folder / "listed.toml"
-        path.write_text(
-            SHORT.replace("permutation", "list").replace('size = "2KB"', f'file = "{name}.csv"')
-        )
-        keys[name] = backwater.Scenario(path).key
-    assert keys["a"] == keys["b"] != keys["c"]
+        keys.append(backwater.Scenario(listed(folder, f"0,1,{size},0us", name)).key)
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_a_scenario_that_is_wrong_is_told_before_anything_runs(
@@ -123,14 +109,11 @@ def test_a_run_of_a_campaign_is_the_run_that_anyone_gets(
 
 def test_a_run_that_reads_files(tmp_path: Path, store: Store) -> None:
     (tmp_path / "f.csv").write_text("src,dst,bytes,start,class\n0,1,1000,0us,0\n2,1,5000,1us,0\n")
-    (tmp_path / "s.dist").write_text(
-        "name = s\norigin = me\nunit = bytes\ninterpolation = linear\n0 0\n5000 1\n"
-    )
+    head = "name = s\norigin = me\nunit = bytes\ninterpolation = linear\n"
+    (tmp_path / "s.dist").write_text(f"{head}0 0\n5000 1\n")
     path = tmp_path / "files.toml"
-    path.write_text(
-        SHORT.replace('size = "2KB"', 'sizes = { file = "s.dist" }')
-        + '\n[[traffic]]\nname = "more"\npattern = "list"\nfile = "f.csv"\n'
-    )
+    more = '\n[[traffic]]\nname = "more"\npattern = "list"\nfile = "f.csv"\n'
+    path.write_text(SHORT.replace('size = "2KB"', 'sizes = { file = "s.dist" }') + more)
     task = backwater.Scenario(path)
     run = run_all([task], store).runs[task]
     assert substance(run) == substance(simulated(path, out=tmp_path / "alone"))
@@ -138,13 +121,9 @@ def test_a_run_that_reads_files(tmp_path: Path, store: Store) -> None:
 
 
 def test_a_file_that_changes_meanwhile_is_found(tmp_path: Path, store: Store) -> None:
-    flows = tmp_path / "f.csv"
-    flows.write_text("src,dst,bytes,start,class\n0,1,1000,0us,0\n")
-    path = tmp_path / "files.toml"
-    path.write_text(SHORT.replace("permutation", "list").replace('size = "2KB"', 'file = "f.csv"'))
-    task = backwater.Scenario(path)
+    task = backwater.Scenario(listed(tmp_path))
     assert task.key
-    flows.write_text("src,dst,bytes,start,class\n0,1,2000,0us,0\n")
+    listed(tmp_path, "0,1,2000,0us")
     outcome = run_all([task], store)
     assert "was changed since the runs began" in outcome.failed[task].message
 
@@ -175,13 +154,12 @@ def test_listeners_hear_how_far_it_is(scenario: Path, store: Store) -> None:
 
 
 def test_a_run_that_takes_too_long_is_ended_and_remembered(
-    scenario: Path, endless: Path, store: Store
+    scenario: Path, slow: backwater.Scenario, store: Store
 ) -> None:
-    slow = backwater.Scenario(endless, seed=3)
     outcome = run_all([slow, *tasks(scenario, 4)], store, jobs=2, timeout_s=SHORT_S)
     failure = outcome.failed[slow]
     assert (failure.kind, failure.seed) == ("timeout", 3)
-    assert failure.command == f"backwater run {endless} --seed 3"
+    assert failure.command == f"backwater run {scenario.with_name('endless.toml')} --seed 3"
     assert len(outcome.runs) == 4
     assert not outcome.ok
     # It would fail again, so it is not tried; with more time it might not.
@@ -193,13 +171,9 @@ def test_a_run_that_takes_too_long_is_ended_and_remembered(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory need Linux")
-def test_a_run_that_takes_too_much_memory_is_ended(
-    scenario: Path, endless: Path, store: Store
-) -> None:
-    big = backwater.Scenario(endless)
-    outcome = run_all([big], store, memory_bytes=1_000_000, timeout_s=PATIENCE)
-    assert outcome.failed[big].kind == "memory"
-    assert "of memory" in outcome.failed[big].message
+def test_a_run_that_takes_too_much_memory_is_ended(slow: backwater.Scenario, store: Store) -> None:
+    outcome = run_all([slow], store, memory_bytes=1_000_000, timeout_s=PATIENCE)
+    assert outcome.failed[slow].kind == "memory"
 
 
 def test_a_process_that_dies_takes_only_its_run_along(
@@ -294,24 +268,27 @@ def test_a_place_that_cannot_be_written(scenario: Path, tmp_path: Path) -> None:
         run_all(tasks(scenario, 1), Store(tmp_path / "file" / "store"))
 
 
-@pytest.mark.parametrize("harm", ["cut", "gone", "changed", "unreadable", "no note"])
-def test_a_damaged_run_is_set_aside_and_made_again(scenario: Path, store: Store, harm: str) -> None:
+def harm(path: Path, how: str) -> None:
+    """Damage the files of a run."""
+    flows = path / "flows.parquet"
+    content = bytearray(flows.read_bytes())
+    if how == "cut":
+        flows.write_bytes(content[:-100])
+    elif how == "changed":
+        content[len(content) // 2] ^= 0xFF
+        flows.write_bytes(content)
+    elif how == "unreadable":
+        (path / STORED).write_text("{")
+    else:
+        (path / {"gone": "summary.json", "no note": STORED}[how]).unlink()
+
+
+@pytest.mark.parametrize("how", ["cut", "gone", "changed", "unreadable", "no note"])
+def test_a_damaged_run_is_set_aside_and_made_again(scenario: Path, store: Store, how: str) -> None:
     wanted = tasks(scenario, 3)
     before = by_seed(run_all(wanted, store))
     victim = store.path_of(wanted[1].key)
-    flows = victim / "flows.parquet"
-    if harm == "cut":
-        flows.write_bytes(flows.read_bytes()[:-100])
-    elif harm == "gone":
-        (victim / "summary.json").unlink()
-    elif harm == "changed":
-        content = bytearray(flows.read_bytes())
-        content[len(content) // 2] ^= 0xFF
-        flows.write_bytes(content)
-    elif harm == "unreadable":
-        (victim / STORED).write_text("{")
-    else:
-        (victim / STORED).unlink()
+    harm(victim, how)
     outcome = run_all(wanted, store)
     assert outcome.made == 1
     assert by_seed(outcome) == before
@@ -393,8 +370,10 @@ def test_two_campaigns_on_one_store(scenario: Path, store: Store) -> None:
     assert os.listdir(store.path / "work") == []
 
 
-def test_ctrl_c_keeps_what_is_finished(scenario: Path, endless: Path, store: Store) -> None:
-    wanted = [*tasks(scenario, 3), backwater.Scenario(endless)]
+def test_ctrl_c_keeps_what_is_finished(
+    scenario: Path, slow: backwater.Scenario, store: Store
+) -> None:
+    wanted = [*tasks(scenario, 3), slow]
 
     def listener(status: Status) -> None:
         if status.done == 3:
@@ -402,37 +381,26 @@ def test_ctrl_c_keeps_what_is_finished(scenario: Path, endless: Path, store: Sto
 
     with pytest.raises(backwater.Interrupted) as stop:
         run_all(wanted, store, jobs=1, listener=listener)
-    assert len(stop.value.result.runs) == 3  # type: ignore[union-attr]
+    assert len(stop.value.result.runs) == 3
     assert sum(store.get(task.key) is not None for task in wanted) == 3
 
 
-def test_processes_end_with_the_campaign(endless: Path, store: Store) -> None:
+def test_processes_end_with_the_campaign(tmp_path: Path) -> None:
     """SIGKILL leaves no time to tidy up: the processes find out by themselves."""
-    script = (
-        "from pathlib import Path\n"
-        "from backwater.results.store import Store\n"
-        "from backwater.running.engine import run_all\n"
-        "from backwater.scenario import Scenario\n"
-        f"run_all([Scenario(Path({str(endless)!r}))], Store({str(store.path)!r}))\n"
-    )
-    campaign = subprocess.Popen([sys.executable, "-c", script])
+    words = [COMMAND, "run", endless(tmp_path), "--seeds", "1-2", "-o", tmp_path / "out"]
+    campaign = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    threads = Path(f"/proc/{campaign.pid}/task")
     children: list[int] = []
-    deadline = time.monotonic() + PATIENCE
-    while not children and time.monotonic() < deadline:
-        listed = Path(f"/proc/{campaign.pid}/task/{campaign.pid}/children")
-        if not listed.exists():
-            campaign.kill()
-            campaign.wait()
-            pytest.skip("this system does not list the children of a process")
-        for thread in Path(f"/proc/{campaign.pid}/task").iterdir():
-            children += map(int, (thread / "children").read_text().split())
-        time.sleep(0.05)
-    assert children
+    wait_until(lambda: bool(children.extend(children_of(threads)) or children))
     campaign.kill()
     campaign.wait()
-    while any(_alive(child) for child in children) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(_alive(child) for child in children)
+    wait_until(lambda: not any(_alive(child) for child in children))
+
+
+def children_of(threads: Path) -> list[int]:
+    """Return the children of a process on Linux."""
+    listed = [(thread / "children").read_text() for thread in threads.iterdir()]
+    return [int(number) for numbers in listed for number in numbers.split()]
 
 
 def _alive(pid: int) -> bool:

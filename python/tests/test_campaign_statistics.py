@@ -1,7 +1,5 @@
 """Intervals against tables, closed forms, and their own promise."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

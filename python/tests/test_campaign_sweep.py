@@ -1,7 +1,5 @@
 """What a sweep file requests, what is wrong with it, and what the command makes of it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

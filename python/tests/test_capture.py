@@ -1,7 +1,5 @@
 """Captures of runs, read by tshark with our dissector."""
 
-from __future__ import annotations
-
 import struct
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The command as a user calls it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Workloads in the packet simulator, as a user runs them and looks at them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Each call has a directory of its own: no call replaces the results of another one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Estimates of workloads, as a user requests them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

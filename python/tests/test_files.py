@@ -1,7 +1,5 @@
 """Files are written whole, and wherever their names lead."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

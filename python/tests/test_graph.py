@@ -1,7 +1,5 @@
 """The backpressure graph and the resource report, as a user sees them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

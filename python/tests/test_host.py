@@ -4,8 +4,6 @@ Rates are low, and the assertions hold however late the machine runs a program: 
 and the sockets have room for all packets of both senders.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

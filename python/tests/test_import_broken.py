@@ -1,7 +1,5 @@
 """Inputs of other programs, broken: an import refuses them by name or makes a good scenario."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tempfile

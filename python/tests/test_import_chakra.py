@@ -1,7 +1,5 @@
 """Chakra's execution traces, and the files of ASTRA-sim that go with them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

@@ -1,7 +1,5 @@
 """GOAL schedules: text, binary, and the operations that they become."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Connection matrices and topologies of htsim."""
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from pathlib import Path

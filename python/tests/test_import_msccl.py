@@ -1,7 +1,5 @@
 """Algorithms of collectives in MSCCL's XML."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Inputs of other programs imported, run and judged by the audit, as a user goes."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Workloads of SimAI and AICB, and the topologies of SimAI."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`backwater init` writes scenarios that pass the check; `check --explain` says what they mean."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

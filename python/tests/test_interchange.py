@@ -1,7 +1,5 @@
 """Inputs of ns-3 read, and what is wrong with them said."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Results written as ns-3 writes them, and compared with what ns-3 wrote."""
 
-from __future__ import annotations
-
 import shutil
 import tomllib
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Failing links and deadlocks as the command line and Python show them. Rules in specs/links.md."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scenarios on real frames, as a user calls them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

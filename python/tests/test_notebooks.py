@@ -1,7 +1,5 @@
 """The notebooks of the documentation run, and runs show themselves in them."""
 
-from __future__ import annotations
-
 import gc
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages in a browser: they open from disk, draw, answer to pointer and keys."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

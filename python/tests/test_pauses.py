@@ -1,7 +1,5 @@
 """Pauses as tables: rates per port, trees of causes, and victim flows."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

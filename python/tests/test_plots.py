@@ -1,7 +1,5 @@
 """Figures: what they show, and that they hold when there is little to show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

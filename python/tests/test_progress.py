@@ -1,7 +1,5 @@
 """What a terminal shows while runs go on, and that nothing of it is shown elsewhere."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

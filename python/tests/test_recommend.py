@@ -1,7 +1,5 @@
 """Recommended thresholds: closed forms, their effect in a run, and the search around them."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

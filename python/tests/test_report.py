@@ -1,7 +1,5 @@
 """The report as a browser finds it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """What a run leaves behind, as data frames."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re

@@ -1,7 +1,5 @@
 """A scenario and its changes, results of many runs, and how both are misused."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Traces for Perfetto: units, nesting, names, and what does not fit."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

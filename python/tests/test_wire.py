@@ -1,7 +1,5 @@
 """Frames of docs/wire.md as other programs read them: Wireshark with our dissector, and scapy."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import struct

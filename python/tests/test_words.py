@@ -1,7 +1,5 @@
 """Numbers as people read them: in the table and in messages."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from hypothesis import given

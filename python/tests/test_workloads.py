@@ -1,7 +1,5 @@
 """Workloads: built, written and read in Python."""
 
-from __future__ import annotations
-
 import doctest
 from pathlib import Path
 

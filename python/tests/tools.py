@@ -1,7 +1,5 @@
 """Helpers of many tests: programs that `.ci/tools` lists, and the longest time to wait."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterable
