@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 import backwater
-from backwater.errors import RunError
 from backwater.scenario import thresholds
 from tools import simulated
 
@@ -54,19 +51,3 @@ def test_everything_that_concerns_hosts_is_recorded(tmp_path: Path) -> None:
     assert ports["b", "a"]["tx_bytes"] == ports["a", "d"]["tx_bytes"] == 1000 * 60
     assert run.table("flows")["slowdown"].max() == 1.0
     assert (tmp_path / "run" / "capture.pcapng").stat().st_size > 100_000
-
-
-def workload(algorithm: str) -> str:
-    return (
-        f'{RING}[[workload]]\nname = "w"\ncollective = "all-reduce"\nsize = "1MB"\n'
-        f'algorithm = "{algorithm}"\n'
-    )
-
-
-def test_collectives_between_neighbours_run_and_others_are_an_error(tmp_path: Path) -> None:
-    (tmp_path / "ring.toml").write_text(workload("ring"))
-    run = simulated(tmp_path / "ring.toml", out=tmp_path / "run")
-    assert run.summary["flows"]["unfinished"] == 0
-    (tmp_path / "all.toml").write_text(workload("direct"))
-    with pytest.raises(RunError, match="no path leads from a to c: hosts do not forward"):
-        simulated(tmp_path / "all.toml", out=tmp_path / "all")

@@ -142,7 +142,3 @@ def test_a_wrong_input_leaves_no_file(command: Backwater, tmp_path: Path) -> Non
     said = command("import", "goal", tmp_path / "x.goal", "-o", tmp_path / "x.toml", code=2)
     assert "x.goal:3:8" in said.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["x.goal"]
-    (tmp_path / "mine.toml").write_text("name = 'mine'\n")
-    (tmp_path / "x.goal").write_text(GOAL)
-    said = command("import", "goal", tmp_path / "x.goal", "-o", tmp_path / "mine.toml", code=1)
-    assert "exists and was not imported" in said.stderr

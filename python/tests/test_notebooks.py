@@ -1,46 +1,14 @@
-"""The notebooks of the documentation run, and runs show themselves in them."""
+"""Results and runs show themselves in notebooks."""
 
-import gc
-from pathlib import Path
 from typing import Any
 
-import nbclient
-import nbformat
 import pytest
 
 import backwater
 from backwater.results.store import Failure
 from backwater.running import progress
 from backwater.running.progress import Progress
-from tools import PATIENCE, ROOT, Runs
-
-NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
-assert len(NOTEBOOKS) == 4
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: str(path.stem))
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-def test_notebook_runs(path: Path, tmp_path: Path) -> None:
-    book = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    code = [cell for cell in book.cells if cell.cell_type == "code"]
-    # Outputs are made when the site is built, and are not kept in the repository.
-    assert [cell.outputs for cell in code if cell.outputs] == []
-    nbclient.NotebookClient(
-        book,
-        timeout=PATIENCE,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(tmp_path)}},
-    ).execute()
-    shown = [output for cell in code for output in cell.outputs if "data" in output]
-    pages = [output["data"]["text/html"] for output in shown if "text/html" in output["data"]]
-    assert pages
-    if path.stem == "compare":
-        assert sum("image/png" in output["data"] for output in shown) == 2
-        assert any("<th" in page and "ideal-fq" in page and "Slowdown" in page for page in pages)
-        # The bars are gone when the runs are finished.
-        assert not any("<progress" in page for page in pages)
-    # The client leaves loops open. That is said when they are collected: here, where it is ignored.
-    gc.collect()
+from tools import Runs
 
 
 def test_results_are_a_table(comparison: Runs) -> None:
