@@ -1,7 +1,6 @@
 """Where the time of flows went: explained, summed up, drawn."""
 
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,7 +10,6 @@ from backwater.analysis import blame
 from backwater.plots import figures
 from backwater.results import TABLES
 from backwater.results.files import RunFiles
-from conftest import Backwater
 from tools import Runs, simulated
 
 SCENARIO = """
@@ -55,7 +53,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     return Runs(backwater.compare(folder / "crowd.toml", ["dcqcn", "bfc"], out=folder / "out"))
 
 
-def test_groups_cover_all_parts_once() -> None:
+def test_groups_cover_all_parts_once():
     table = next(t for t in TABLES if t["name"] == "blame")
     columns = [column["name"] for column in table["columns"]]
     parts = [f"{part}_ps" for group in blame.GROUPS.values() for part in group]
@@ -64,7 +62,7 @@ def test_groups_cover_all_parts_once() -> None:
 
 
 # BLM-01, BLM-02
-def test_groups_add_up_to_the_completion_time(crowd: Runs) -> None:
+def test_groups_add_up_to_the_completion_time(crowd):
     for run in crowd.values():
         table = blame.accounts(run)
         assert table.height == run.measured_flows().height
@@ -77,7 +75,7 @@ def test_groups_add_up_to_the_completion_time(crowd: Runs) -> None:
         ]
 
 
-def test_the_reasons_of_a_flow_add_up_and_name_ports(crowd: Runs) -> None:
+def test_the_reasons_of_a_flow_add_up_and_name_ports(crowd):
     run = crowd["dcqcn"]
     numbers = blame.pick(run, worst=5)
     slowdowns = dict(run.table("flows").select("id", "slowdown").iter_rows())
@@ -118,7 +116,7 @@ recovery = "go-back-n"
 
 
 # BLM-14
-def test_a_recovery_names_the_link_that_lost_packets(tmp_path: Path, command: Backwater) -> None:
+def test_a_recovery_names_the_link_that_lost_packets(tmp_path, command):
     (tmp_path / "loss.toml").write_text(LOSS)
     run = simulated(tmp_path / "loss.toml", out=tmp_path / "out")
     losses = run.table("blame_losses")
@@ -142,7 +140,7 @@ def test_a_recovery_names_the_link_that_lost_packets(tmp_path: Path, command: Ba
     assert "lost on the link s -> b" in command("explain", cut, "--flow", "0", code=2).stderr
 
 
-def test_flows_are_picked_by_class_and_percentile(crowd: Runs) -> None:
+def test_flows_are_picked_by_class_and_percentile(crowd):
     run = crowd["bfc"]
     table = blame.accounts(run).filter(pl.col("size_class") == "incast").sort("slowdown")
     (best,) = blame.pick(run, size_class="incast", percentile=0)
@@ -151,9 +149,7 @@ def test_flows_are_picked_by_class_and_percentile(crowd: Runs) -> None:
     assert table["slowdown"].to_list()[-1] == table.filter(pl.col("id") == worst)["slowdown"].item()
 
 
-def test_a_wrong_number_is_told_with_those_that_exist(
-    crowd: Runs, trained: Runs, command: Backwater
-) -> None:
+def test_a_wrong_number_is_told_with_those_that_exist(crowd, trained, command):
     run = crowd["bfc"]
     told = command("explain", run.path, "--flow", "99999", code=2)
     assert "there is no flow 99999" in told.stderr
@@ -175,7 +171,7 @@ def test_a_wrong_number_is_told_with_those_that_exist(
     assert "  backwater collectives " in told.stderr
 
 
-def test_what_has_no_account_is_told_apart(tmp_path: Path, command: Backwater) -> None:
+def test_what_has_no_account_is_told_apart(tmp_path, command):
     text = SCENARIO.replace("300us", "60us").replace(
         "[record]", '[run]\nuntil = "70us"\n\n[record]'
     )
@@ -192,7 +188,7 @@ def test_what_has_no_account_is_told_apart(tmp_path: Path, command: Backwater) -
     assert all(f" {one}" in told.stderr.partition("; there are")[2] for one in classes)
 
 
-def test_the_command_explains_in_words_and_numbers(crowd: Runs, command: Backwater) -> None:
+def test_the_command_explains_in_words_and_numbers(crowd, command):
     path = crowd["dcqcn"].path
     shown = command("explain", path, "--worst", "2").stdout
     assert "times as long as alone:" in shown
@@ -211,7 +207,7 @@ def test_the_command_explains_in_words_and_numbers(crowd: Runs, command: Backwat
     assert "PFC" in table
 
 
-def test_wrong_choices_are_told(crowd: Runs, command: Backwater) -> None:
+def test_wrong_choices_are_told(crowd, command):
     path = crowd["bfc"].path
     both = command("explain", path, "--flow", "1", "--worst", "2", code=2)
     assert "give one of them" in both.stderr
@@ -219,7 +215,7 @@ def test_wrong_choices_are_told(crowd: Runs, command: Backwater) -> None:
     assert f"name one of them: {crowd.path}/" in several.stderr
 
 
-def test_a_run_without_the_account_says_how_to_get_it(tmp_path: Path, command: Backwater) -> None:
+def test_a_run_without_the_account_says_how_to_get_it(tmp_path, command):
     text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
     (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
     run = simulated(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
@@ -232,9 +228,7 @@ def test_a_run_without_the_account_says_how_to_get_it(tmp_path: Path, command: B
     assert RunFiles(beside).digest == run.digest
 
 
-def test_an_account_beside_the_run_is_used_only_with_its_digest(
-    tmp_path: Path, command: Backwater
-) -> None:
+def test_an_account_beside_the_run_is_used_only_with_its_digest(tmp_path, command):
     text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
     (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
     run = simulated(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
@@ -252,7 +246,7 @@ def test_an_account_beside_the_run_is_used_only_with_its_digest(
     assert "--record" in refused.stderr
 
 
-def test_figures_show_it_where_it_was_recorded(crowd: Runs) -> None:
+def test_figures_show_it_where_it_was_recorded(crowd):
     figure = crowd.results.plot.blame(50)
     titles = [panel.get_title() for panel in figure.axes]
     assert "incast flows" in titles
@@ -266,7 +260,7 @@ def test_figures_show_it_where_it_was_recorded(crowd: Runs) -> None:
     assert single[-1].label == "incast flows"
 
 
-def test_a_bar_of_the_page_is_as_high_as_the_mean_time(crowd: Runs) -> None:
+def test_a_bar_of_the_page_is_as_high_as_the_mean_time(crowd):
     chart = figures.blame(crowd)
     slow = blame.slow_by_class(crowd)
     assert [p.title for p in chart.views[0].panels] == [f"{c} flows" for c in slow]
@@ -278,13 +272,11 @@ def test_a_bar_of_the_page_is_as_high_as_the_mean_time(crowd: Runs) -> None:
             assert height == pytest.approx(row["fct_ps"] / 1e6)
 
 
-def test_runs_without_the_account_have_no_such_figure(comparison: Runs) -> None:
+def test_runs_without_the_account_have_no_such_figure(comparison):
     assert not figures.blame(comparison).views
 
 
-def test_a_comparison_is_recorded_again_scheme_by_scheme(
-    tmp_path: Path, command: Backwater
-) -> None:
+def test_a_comparison_is_recorded_again_scheme_by_scheme(tmp_path, command):
     text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
     (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
     plain = backwater.compare(tmp_path / "plain.toml", ["bfc", "dcqcn"], out=tmp_path / "plain")

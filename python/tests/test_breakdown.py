@@ -10,7 +10,6 @@ import pytest
 
 from backwater.analysis import breakdown
 from backwater.results.files import RunFiles
-from conftest import Backwater
 from tools import simulated
 
 # PFC pauses at little: the incast to host 0 holds the spine's port to the first ToR, and so the
@@ -82,7 +81,7 @@ def fat(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     return made(tmp_path_factory.mktemp("fat"), FAT)
 
 
-def test_each_flow_has_the_class_that_it_was_made_for(crowded: RunFiles) -> None:
+def test_each_flow_has_the_class_that_it_was_made_for(crowded):
     assert crowded.table("pauses").height > 0
     table = crowded.table("flows").join(breakdown.flow_classes(crowded), on="id")
     found = {
@@ -99,7 +98,7 @@ def test_each_flow_has_the_class_that_it_was_made_for(crowded: RunFiles) -> None
     }
 
 
-def test_a_naive_search_finds_the_same_victims(crowded: RunFiles) -> None:
+def test_a_naive_search_finds_the_same_victims(crowded):
     paths = breakdown.flow_paths(crowded)
     held = set()
     for id_, node, port in paths.iter_rows():
@@ -116,7 +115,7 @@ def test_a_naive_search_finds_the_same_victims(crowded: RunFiles) -> None:
     assert 0 < len(held) < crowded.table("flows").height
 
 
-def test_paths_lead_from_host_to_host(fat: RunFiles) -> None:
+def test_paths_lead_from_host_to_host(fat):
     paths = breakdown.flow_paths(fat)
     ends = fat.table("ports").select("node", "port", "peer")
     for (id_,), path in paths.join(ends, on=["node", "port"], how="left").group_by(
@@ -129,7 +128,7 @@ def test_paths_lead_from_host_to_host(fat: RunFiles) -> None:
         assert path.height in (2, 4, 6)
 
 
-def test_roles_of_three_tiers(fat: RunFiles) -> None:
+def test_roles_of_three_tiers(fat):
     roles = breakdown.port_roles(fat)
     assert Counter(roles["role"]) == dict.fromkeys(breakdown.ROLES, 16)
     names = fat.table("ports").join(roles, on=["node", "port"]).select("tier", "role").unique()
@@ -138,7 +137,7 @@ def test_roles_of_three_tiers(fat: RunFiles) -> None:
 
 
 # PRE-242
-def test_times_by_class_end_as_the_scenario_says(crowded: RunFiles, tmp_path: Path) -> None:
+def test_times_by_class_end_as_the_scenario_says(crowded, tmp_path):
     acked = RunFiles(shutil.copytree(crowded.path, tmp_path / "acked"))
     acked.summary["fct_until"] = "acked"
     for run, column in ((crowded, "received_ps"), (acked, "acked_ps")):
@@ -148,7 +147,7 @@ def test_times_by_class_end_as_the_scenario_says(crowded: RunFiles, tmp_path: Pa
         assert found["mean_fct_ps"][0] == (flows[column] - flows["start_ps"]).mean()
 
 
-def test_tables_by_class_and_role(crowded: RunFiles) -> None:
+def test_tables_by_class_and_role(crowded):
     flows = breakdown.by_class(crowded)
     assert flows["flow_class"].to_list() == list(breakdown.CLASSES)
     assert flows["flows"].to_list() == [3, 1, 1, 2]
@@ -164,11 +163,11 @@ def test_tables_by_class_and_role(crowded: RunFiles) -> None:
     assert wait["core"] > 0
 
 
-def test_waiting_needs_its_table(fat: RunFiles) -> None:
+def test_waiting_needs_its_table(fat):
     assert "mean_wait_ps" not in breakdown.by_role(fat).columns
 
 
-def test_the_command(crowded: RunFiles, fat: RunFiles, command: Backwater, tmp_path: Path) -> None:
+def test_the_command(crowded, fat, command, tmp_path):
     done = command("breakdown", crowded.path)
     assert "victim-of-pfc 1" in " ".join(done.stdout.split())
     assert "mean wait" in done.stdout

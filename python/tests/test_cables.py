@@ -1,7 +1,5 @@
 """Hosts that links join: what runs record of them, and workloads on them."""
 
-from pathlib import Path
-
 import backwater
 from backwater.scenario import thresholds
 from tools import simulated
@@ -36,7 +34,7 @@ capture = { links = ["a:*"] }
 """
 
 
-def test_everything_that_concerns_hosts_is_recorded(tmp_path: Path) -> None:
+def test_everything_that_concerns_hosts_is_recorded(tmp_path):
     (tmp_path / "ring.toml").write_text(RING + FLOWS + RECORD)
     ring = backwater.Scenario(tmp_path / "ring.toml")
     said = list(thresholds.lines(ring.thresholds(), ring.resources(), ring.values["scheme"]))

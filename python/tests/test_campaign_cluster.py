@@ -4,7 +4,6 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ def cluster() -> Iterator[Any]:
         yield found
 
 
-def test_a_cluster_whose_workers_are_killed(cluster: Any, tmp_path: Path) -> None:
+def test_a_cluster_whose_workers_are_killed(cluster, tmp_path):
     wanted = tasks(short(tmp_path), 40)
     kills = 0
 
@@ -47,7 +46,7 @@ def test_a_cluster_whose_workers_are_killed(cluster: Any, tmp_path: Path) -> Non
     assert by_seed(outcome) == by_seed(run_all(wanted, Store(tmp_path / "local")))
 
 
-def test_a_cluster_gets_files_limits_and_a_client(cluster: Any, tmp_path: Path) -> None:
+def test_a_cluster_gets_files_limits_and_a_client(cluster, tmp_path):
     good, slow = backwater.Scenario(listed(tmp_path)), backwater.Scenario(endless(tmp_path))
     with distributed.Client(cluster, set_as_default=False) as client:
         outcome = run_all(
@@ -60,16 +59,14 @@ def test_a_cluster_gets_files_limits_and_a_client(cluster: Any, tmp_path: Path) 
     )
 
 
-def test_a_worker_with_another_version_is_refused(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_with_another_version_is_refused(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr("backwater.running.cluster.version", lambda: "0.0.9+old")
     task = backwater.Scenario(short(tmp_path))
     outcome = run_all([task], Store(tmp_path / "store"), scheduler=cluster.scheduler_address)
     assert "install the same on all" in outcome.failed[task].message
 
 
-def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
     monkeypatch.setattr("backwater.running.cluster._CONNECT_S", 1)
     with pytest.raises(backwater.RunError, match="no Dask scheduler answers there"):
         run_all(tasks(short(tmp_path), 1), Store(tmp_path / "store"), scheduler="tcp://127.0.0.1:9")

@@ -20,7 +20,7 @@ RUNS = 100
 KILLS = 10
 
 
-def test_a_campaign_that_is_killed_many_times(tmp_path: Path) -> None:
+def test_a_campaign_that_is_killed_many_times(tmp_path):
     """SIGKILL at random times does not lose, double or change a result."""
     short(tmp_path)
     sweep = tmp_path / "sweep.toml"

@@ -46,7 +46,7 @@ def faulty(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
 # --- Keys ------------------------------------------------------------------------------------
 
 
-def test_a_key_is_about_what_a_run_depends_on(scenario: Path) -> None:
+def test_a_key_is_about_what_a_run_depends_on(scenario):
     one = backwater.Scenario(scenario, seed=1)
     assert one.key == backwater.Scenario(scenario, ("seed=1",), seed=1).key
     assert one.key == backwater.Scenario(scenario, ('switch.buffer="12MB"',), seed=1).key
@@ -58,20 +58,20 @@ def test_a_key_is_about_what_a_run_depends_on(scenario: Path) -> None:
     assert len({one.key, *(other.key for other in others)}) == 4
 
 
-def test_comments_and_the_order_of_keys_change_no_key(scenario: Path) -> None:
+def test_comments_and_the_order_of_keys_change_no_key(scenario):
     before = backwater.Scenario(scenario).key
     scenario.write_text("# A comment.\n" + SHORT.replace('size = "2KB"\n', "") + 'size = "2KB"\n')
     assert backwater.Scenario(scenario).key == before
 
 
-def test_another_version_has_other_keys(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_has_other_keys(scenario, monkeypatch):
     before = backwater.Scenario(scenario).key
     monkeypatch.setattr("backwater.scenario.scenario.version", lambda: "0.1.0+other")
     assert backwater.Scenario(scenario).key != before
     assert version().startswith(backwater.__version__ + "+")
 
 
-def test_the_contents_of_files_count_and_their_places_do_not(tmp_path: Path) -> None:
+def test_the_contents_of_files_count_and_their_places_do_not(tmp_path):
     keys = []
     for name, size in (("a", 1000), ("b", 1000), ("c", 2000)):
         folder = tmp_path / name
@@ -80,9 +80,7 @@ def test_the_contents_of_files_count_and_their_places_do_not(tmp_path: Path) -> 
     assert keys[0] == keys[1] != keys[2]
 
 
-def test_a_scenario_that_is_wrong_is_told_before_anything_runs(
-    scenario: Path, store: Store
-) -> None:
+def test_a_scenario_that_is_wrong_is_told_before_anything_runs(scenario, store):
     wrong = backwater.Scenario(scenario, ("switch.bufer=8MB",))
     with pytest.raises(backwater.ScenarioError, match="bufer"):
         run_all([*tasks(scenario, 2), wrong], store)
@@ -92,9 +90,7 @@ def test_a_scenario_that_is_wrong_is_told_before_anything_runs(
 # --- Runs ------------------------------------------------------------------------------------
 
 
-def test_a_run_of_a_campaign_is_the_run_that_anyone_gets(
-    scenario: Path, store: Store, tmp_path: Path
-) -> None:
+def test_a_run_of_a_campaign_is_the_run_that_anyone_gets(scenario, store, tmp_path):
     task = backwater.Scenario(scenario, ("switch.buffer=8MB",), scheme="hpcc", seed=7)
     run = run_all([task], store).runs[task]
     alone = simulated(
@@ -107,7 +103,7 @@ def test_a_run_of_a_campaign_is_the_run_that_anyone_gets(
     assert noted["version"] == version()
 
 
-def test_a_run_that_reads_files(tmp_path: Path, store: Store) -> None:
+def test_a_run_that_reads_files(tmp_path, store):
     (tmp_path / "f.csv").write_text("src,dst,bytes,start,class\n0,1,1000,0us,0\n2,1,5000,1us,0\n")
     head = "name = s\norigin = me\nunit = bytes\ninterpolation = linear\n"
     (tmp_path / "s.dist").write_text(f"{head}0 0\n5000 1\n")
@@ -120,7 +116,7 @@ def test_a_run_that_reads_files(tmp_path: Path, store: Store) -> None:
     assert len(task.files) == 2
 
 
-def test_a_file_that_changes_meanwhile_is_found(tmp_path: Path, store: Store) -> None:
+def test_a_file_that_changes_meanwhile_is_found(tmp_path, store):
     task = backwater.Scenario(listed(tmp_path))
     assert task.key
     listed(tmp_path, "0,1,2000,0us")
@@ -128,7 +124,7 @@ def test_a_file_that_changes_meanwhile_is_found(tmp_path: Path, store: Store) ->
     assert "was changed since the runs began" in outcome.failed[task].message
 
 
-def test_nothing_is_made_twice(scenario: Path, store: Store) -> None:
+def test_nothing_is_made_twice(scenario, store):
     wanted = tasks(scenario, 5)
     first = run_all([*wanted, *wanted, backwater.Scenario(scenario, ("seed=0",), seed=0)], store)
     assert (first.made, len(first.runs), first.ok) == (5, 6, True)
@@ -137,7 +133,7 @@ def test_nothing_is_made_twice(scenario: Path, store: Store) -> None:
     assert by_seed(first).items() <= by_seed(again).items()
 
 
-def test_listeners_hear_how_far_it_is(scenario: Path, store: Store) -> None:
+def test_listeners_hear_how_far_it_is(scenario, store):
     heard: list[tuple[int, int]] = []
     run_all(tasks(scenario, 3), store)
 
@@ -153,9 +149,7 @@ def test_listeners_hear_how_far_it_is(scenario: Path, store: Store) -> None:
 # --- Failures --------------------------------------------------------------------------------
 
 
-def test_a_run_that_takes_too_long_is_ended_and_remembered(
-    scenario: Path, slow: backwater.Scenario, store: Store
-) -> None:
+def test_a_run_that_takes_too_long_is_ended_and_remembered(scenario, slow, store):
     outcome = run_all([slow, *tasks(scenario, 4)], store, jobs=2, timeout_s=SHORT_S)
     failure = outcome.failed[slow]
     assert (failure.kind, failure.seed) == ("timeout", 3)
@@ -171,14 +165,12 @@ def test_a_run_that_takes_too_long_is_ended_and_remembered(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory need Linux")
-def test_a_run_that_takes_too_much_memory_is_ended(slow: backwater.Scenario, store: Store) -> None:
+def test_a_run_that_takes_too_much_memory_is_ended(slow, store):
     outcome = run_all([slow], store, memory_bytes=1_000_000, timeout_s=PATIENCE)
     assert outcome.failed[slow].kind == "memory"
 
 
-def test_a_process_that_dies_takes_only_its_run_along(
-    scenario: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_dies_takes_only_its_run_along(scenario, store, tmp_path, monkeypatch):
     # The run of one seed ends its process, as a fault of the simulator or the system might.
     faulty(
         tmp_path,
@@ -208,7 +200,7 @@ def test_a_process_that_dies_takes_only_its_run_along(
     assert store.failure(wanted[2].key) is None
 
 
-def test_a_failure_that_cannot_be_read_is_tried_again(scenario: Path, store: Store) -> None:
+def test_a_failure_that_cannot_be_read_is_tried_again(scenario, store):
     task = backwater.Scenario(scenario)
     store.keep_failure(task.key, Failure("error", "it was so", task.command))
     assert run_all([task], store).failed[task].message == "it was so"
@@ -216,9 +208,7 @@ def test_a_failure_that_cannot_be_read_is_tried_again(scenario: Path, store: Sto
     assert run_all([task], store).made == 1
 
 
-def test_processes_that_cannot_be_started_stop_the_campaign(
-    scenario: Path, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_that_cannot_be_started_stop_the_campaign(scenario, store, monkeypatch):
     monkeypatch.setattr("backwater.running.child.ORDER", ("-c", "raise SystemExit(3)"))
     task = backwater.Scenario(scenario)
     with pytest.raises(backwater.RunError, match="it ends at once with status 3"):
@@ -229,9 +219,7 @@ def test_processes_that_cannot_be_started_stop_the_campaign(
 # --- Trouble with the disk -------------------------------------------------------------------
 
 
-def test_a_full_disk_stops_the_campaign_and_loses_nothing(
-    scenario: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_stops_the_campaign_and_loses_nothing(scenario, store, tmp_path, monkeypatch):
     wanted = tasks(scenario, 12)
     run_all(wanted[:2], store)
     # Syncing the sixtieth file finds the disk full.
@@ -258,7 +246,7 @@ def test_a_full_disk_stops_the_campaign_and_loses_nothing(
     assert (outcome.made, len(outcome.runs)) == (12 - finished, 12)
 
 
-def test_a_place_that_cannot_be_written(scenario: Path, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written(scenario, tmp_path):
     if not Path("/sys/kernel").is_dir():
         pytest.skip("needs a file system in which nobody can make directories")
     with pytest.raises(backwater.RunError, match="cannot write"):
@@ -284,7 +272,7 @@ def harm(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["cut", "gone", "changed", "unreadable", "no note"])
-def test_a_damaged_run_is_set_aside_and_made_again(scenario: Path, store: Store, how: str) -> None:
+def test_a_damaged_run_is_set_aside_and_made_again(scenario, store, how):
     wanted = tasks(scenario, 3)
     before = by_seed(run_all(wanted, store))
     victim = store.path_of(wanted[1].key)
@@ -298,7 +286,7 @@ def test_a_damaged_run_is_set_aside_and_made_again(scenario: Path, store: Store,
     assert set(store.keys()) == {task.key for task in wanted}
 
 
-def test_what_a_run_records_is_kept_and_guarded(tmp_path: Path, store: Store) -> None:
+def test_what_a_run_records_is_kept_and_guarded(tmp_path, store):
     path = tmp_path / "recorded.toml"
     path.write_text(SHORT + '[record]\nrtt = { bin = "100ns" }\n', encoding="utf-8")
     task = backwater.Scenario(path)
@@ -313,7 +301,7 @@ def test_what_a_run_records_is_kept_and_guarded(tmp_path: Path, store: Store) ->
     assert again.table("rtt")["samples"].sum() == samples
 
 
-def test_clocks_do_not_matter(scenario: Path, store: Store) -> None:
+def test_clocks_do_not_matter(scenario, store):
     wanted = tasks(scenario, 4)
     run_all(wanted[:3], store)
     # As if all of it had been written by a clock that was set back since.
@@ -323,7 +311,7 @@ def test_clocks_do_not_matter(scenario: Path, store: Store) -> None:
     assert (outcome.made, outcome.notices) == (1, [])
 
 
-def test_the_index_can_be_torn_or_lost(scenario: Path, store: Store) -> None:
+def test_the_index_can_be_torn_or_lost(scenario, store):
     wanted = tasks(scenario, 4)
     run_all(wanted, store)
     keys = [task.key for task in wanted]
@@ -338,7 +326,7 @@ def test_the_index_can_be_torn_or_lost(scenario: Path, store: Store) -> None:
     assert store.table([*keys, "0" * 40]) == whole
 
 
-def test_work_of_the_dead_is_cleared_and_that_of_the_living_is_not(store: Store) -> None:
+def test_work_of_the_dead_is_cleared_and_that_of_the_living_is_not(store):
     with store.session() as alive:
         (alive.path / "run").mkdir()
         dead = store.path / "work" / "dead"
@@ -351,7 +339,7 @@ def test_work_of_the_dead_is_cleared_and_that_of_the_living_is_not(store: Store)
     assert os.listdir(store.path / "work") == []
 
 
-def test_two_campaigns_on_one_store(scenario: Path, store: Store) -> None:
+def test_two_campaigns_on_one_store(scenario, store):
     wanted = tasks(scenario, 40)
     outcomes = []
 
@@ -370,9 +358,7 @@ def test_two_campaigns_on_one_store(scenario: Path, store: Store) -> None:
     assert os.listdir(store.path / "work") == []
 
 
-def test_ctrl_c_keeps_what_is_finished(
-    scenario: Path, slow: backwater.Scenario, store: Store
-) -> None:
+def test_ctrl_c_keeps_what_is_finished(scenario, slow, store):
     wanted = [*tasks(scenario, 3), slow]
 
     def listener(status: Status) -> None:
@@ -385,7 +371,7 @@ def test_ctrl_c_keeps_what_is_finished(
     assert sum(store.get(task.key) is not None for task in wanted) == 3
 
 
-def test_processes_end_with_the_campaign(tmp_path: Path) -> None:
+def test_processes_end_with_the_campaign(tmp_path):
     """SIGKILL leaves no time to tidy up: the processes find out by themselves."""
     words = [COMMAND, "run", endless(tmp_path), "--seeds", "1-2", "-o", tmp_path / "out"]
     campaign = subprocess.Popen(words, stderr=subprocess.DEVNULL)

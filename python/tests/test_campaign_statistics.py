@@ -16,12 +16,12 @@ from backwater.results.columns import column
     # Two-sided 95 % in every printed table of Student's distribution.
     [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (29, 2.045), (120, 1.980), (10**6, 1.960)],
 )
-def test_students_quantiles(freedom: int, quantile: float) -> None:
+def test_students_quantiles(freedom, quantile):
     assert statistics.student(0.975, freedom) == pytest.approx(quantile, abs=6e-4)
     assert statistics.student(0.025, freedom) == pytest.approx(-quantile, abs=6e-4)
 
 
-def test_students_distribution_has_closed_forms() -> None:
+def test_students_distribution_has_closed_forms():
     for share in (0.6, 0.9, 0.99):
         assert statistics.student(share, 1) == pytest.approx(math.tan(math.pi * (share - 0.5)))
         a = 2 * share - 1
@@ -30,7 +30,7 @@ def test_students_distribution_has_closed_forms() -> None:
 
 
 @given(st.integers(0, 40), st.integers(1, 40), st.floats(0.01, 0.99))
-def test_the_incomplete_beta_function_counts_hits(hits: int, more: int, share: float) -> None:
+def test_the_incomplete_beta_function_counts_hits(hits, more, share):
     count = hits + more
     direct = math.fsum(
         math.comb(count, k) * share**k * (1 - share) ** (count - k) for k in range(hits + 1)
@@ -38,7 +38,7 @@ def test_the_incomplete_beta_function_counts_hits(hits: int, more: int, share: f
     assert statistics._binomial(hits, count, share) == pytest.approx(direct, abs=1e-11)
 
 
-def test_means() -> None:
+def test_means():
     interval = statistics.mean([1.0, 2.0, 3.0, 4.0, 5.0])
     assert interval.estimate == 3
     # 2.776 standard errors, and the standard error is √(2.5 / 5).
@@ -49,7 +49,7 @@ def test_means() -> None:
     assert alone.half_width is None
 
 
-def test_intervals_end_where_no_value_can_be() -> None:
+def test_intervals_end_where_no_value_can_be():
     free = statistics.mean([1.0, 1.1, 3.0])
     cut = statistics.mean([1.0, 1.1, 3.0], least=1.0)
     assert free.low < 1
@@ -60,7 +60,7 @@ def test_intervals_end_where_no_value_can_be() -> None:
     assert column("pfc_paused_ps").least == 0
 
 
-def test_percentiles_lie_between_values() -> None:
+def test_percentiles_lie_between_values():
     # For a median of ten the printed tables give the 2nd and the 9th value.
     interval = statistics.percentile(list(range(1, 11)), 0.5)
     assert interval == statistics.Interval(5, 2, 9, 10)
@@ -71,7 +71,7 @@ def test_percentiles_lie_between_values() -> None:
         statistics.percentile([1.0], 1.0)
 
 
-def test_shares() -> None:
+def test_shares():
     # Clopper and Pearson in closed form at the ends: 1 - (α/2)^(1/n).
     none = statistics.proportion(0, 1000)
     assert (none.estimate, none.low) == (0, 0)
@@ -83,7 +83,7 @@ def test_shares() -> None:
     assert statistics.proportion(0, 0) is None
 
 
-def test_pairs_leave_out_what_both_have() -> None:
+def test_pairs_leave_out_what_both_have():
     noise = {seed: 100.0 * seed for seed in range(6)}
     better = {seed: value - 3 + 0.1 * (seed % 2) for seed, value in noise.items()}
     difference = statistics.paired(better | {99: 1.0}, noise)
@@ -93,7 +93,7 @@ def test_pairs_leave_out_what_both_have() -> None:
     assert statistics.paired({1: 2.0}, {2: 2.0}) is None
 
 
-def test_pooled_percentiles_are_drawn_by_whole_samples() -> None:
+def test_pooled_percentiles_are_drawn_by_whole_samples():
     draw = np.random.Generator(np.random.PCG64(5))
     samples = [draw.exponential(size=200) + shift for shift in (0, 0, 1, 1, 2, 2)]
     median = lambda flows: float(np.median(flows))  # noqa: E731
@@ -107,7 +107,7 @@ def test_pooled_percentiles_are_drawn_by_whole_samples() -> None:
     assert statistics.pooled([], median) is None
 
 
-def test_intervals_hold_what_they_promise() -> None:
+def test_intervals_hold_what_they_promise():
     draw = np.random.Generator(np.random.PCG64(3))
     means = medians = 0
     for _ in range(200):

@@ -21,7 +21,6 @@ from backwater.results.results import Results
 from backwater.running.run import plan
 from backwater.scenario.sweep import Sweep
 from conftest import Backwater
-from tools import Runs
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -78,7 +77,7 @@ def leaves(value: Any, where: positions.Path = ()) -> dict[positions.Path, Any]:
     "text",
     [AWKWARD, SHORT, *(p.read_text(encoding="utf-8") for p in sorted(SCENARIOS.rglob("*.toml")))],
 )
-def test_every_value_is_found_where_it_stands(text: str) -> None:
+def test_every_value_is_found_where_it_stands(text):
     spans = positions.locate(text)
     wanted = leaves(tomllib.loads(text))
     assert spans.keys() <= wanted.keys()
@@ -89,7 +88,7 @@ def test_every_value_is_found_where_it_stands(text: str) -> None:
         assert tomllib.loads(f"v = {text[span.start : span.end]}")["v"] == value
 
 
-def test_lines_and_columns_begin_at_one() -> None:
+def test_lines_and_columns_begin_at_one():
     assert positions.line_column("ab\ncd", 0) == (1, 1)
     assert positions.line_column("ab\ncd", 4) == (2, 2)
 
@@ -114,7 +113,7 @@ def test_lines_and_columns_begin_at_one() -> None:
         ("[1, 'a', true, [1, 2], { x = 1 }]", [1, "a", True, [1, 2], {"x": 1}]),
     ],
 )
-def test_lists_and_ranges(tmp_path: Path, given_range: str, values: list[Any]) -> None:
+def test_lists_and_ranges(tmp_path, given_range, values):
     (axis,) = swept(tmp_path, f"[axes]\na.b = {given_range}\n").axes
     assert axis.keys == ("a.b",)
     assert [value for (value,) in axis.values] == values
@@ -127,9 +126,7 @@ def test_lists_and_ranges(tmp_path: Path, given_range: str, values: list[Any]) -
     log=st.booleans(),
     unit=st.sampled_from(["", "MB", "KiB", "us", "Gbps"]),
 )
-def test_ranges_meet_their_ends_and_rise(
-    first: int, ratio: int, steps: int, log: bool, unit: str
-) -> None:
+def test_ranges_meet_their_ends_and_rise(first, ratio, steps, log, unit):
     ends = [quantity.parse(f"{n}{unit}" if unit else n) for n in (first, first * ratio)]
     steps_made = quantity.by_steps(ends[0], ends[1], steps, log)
     values = [quantity.number(value) for value in steps_made]
@@ -145,14 +142,14 @@ def test_ranges_meet_their_ends_and_rise(
         max_leaves=8,
     )
 )
-def test_values_are_written_as_toml(value: Any) -> None:
+def test_values_are_written_as_toml(value):
     assert tomllib.loads(f"v = {toml(value)}")["v"] == value
 
 
 # --- Sweeps ----------------------------------------------------------------------------------
 
 
-def test_axes_are_crossed_and_zips_go_together(tmp_path: Path) -> None:
+def test_axes_are_crossed_and_zips_go_together(tmp_path):
     sweep = swept(
         tmp_path,
         'schemes = ["hpcc", "dcqcn"]\nseeds = [1, 2]\n'
@@ -174,7 +171,7 @@ def test_axes_are_crossed_and_zips_go_together(tmp_path: Path) -> None:
     assert len({point.scenario.key for point in points}) == 16
 
 
-def test_a_parameter_of_one_scheme_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+def test_a_parameter_of_one_scheme_leaves_the_others_as_they_are(tmp_path):
     sweep = swept(
         tmp_path, 'schemes = ["hpcc", "dcqcn"]\n[axes]\nscheme.hpcc.eta = [0.8, 0.9, 0.95]\n'
     )
@@ -184,7 +181,7 @@ def test_a_parameter_of_one_scheme_leaves_the_others_as_they_are(tmp_path: Path)
     assert {scheme: len(found) for scheme, found in keys.items()} == {"hpcc": 3, "dcqcn": 1}
 
 
-def test_a_changed_value_makes_only_what_it_changes(tmp_path: Path) -> None:
+def test_a_changed_value_makes_only_what_it_changes(tmp_path):
     before = {
         p.scenario.key for p in swept(tmp_path, "[axes]\ntopology.hosts = [4, 5, 6]\n").points()
     }
@@ -232,11 +229,11 @@ def test_a_changed_value_makes_only_what_it_changes(tmp_path: Path) -> None:
         ("seeds = { from = 1, to = 900000, by = 1 }", "too many values"),
     ],
 )
-def test_mistakes_are_told_with_their_place(tmp_path: Path, text: str, said: str) -> None:
+def test_mistakes_are_told_with_their_place(tmp_path, text, said):
     assert said.format(path=tmp_path / "sweep.toml") in wrong(tmp_path, text)
 
 
-def test_a_mistake_is_told_once_for_all_values_and_schemes(tmp_path: Path) -> None:
+def test_a_mistake_is_told_once_for_all_values_and_schemes(tmp_path):
     text = 'schemes = ["bfc", "hpcc", "ideal-fq"]\nseeds = [1, 2]\n[axes]\nswitch.bufer = [1, 2]'
     told = wrong(tmp_path, text)
     assert told.count("error: ") == told.count("unknown key `bufer`") == 1
@@ -260,7 +257,7 @@ def test_a_mistake_is_told_once_for_all_values_and_schemes(tmp_path: Path) -> No
         (None, "cannot read"),
     ],
 )
-def test_a_sweep_without_its_scenario(tmp_path: Path, text: str | None, said: str) -> None:
+def test_a_sweep_without_its_scenario(tmp_path, text, said):
     if text is not None:
         (tmp_path / "sweep.toml").write_text(text)
     with pytest.raises(backwater.ScenarioError) as error:
@@ -268,13 +265,13 @@ def test_a_sweep_without_its_scenario(tmp_path: Path, text: str | None, said: st
     assert said in str(error.value)
 
 
-def test_sweeps_that_are_too_large_are_refused(tmp_path: Path) -> None:
+def test_sweeps_that_are_too_large_are_refused(tmp_path):
     numbers = list(range(1, 1001))
     with pytest.raises(backwater.ScenarioError, match="1,000,000 runs"):
         swept(tmp_path, f"[axes]\na.b = {numbers}\na.c = {numbers}\n")
 
 
-def test_the_sweeps_that_come_along_are_right() -> None:
+def test_the_sweeps_that_come_along_are_right():
     found = sorted((SCENARIOS / "sweeps").glob("*.toml"))
     assert found
     for path in found:
@@ -317,7 +314,7 @@ def campaign(campaign_path: Path) -> Results:
     return backwater.load(campaign_path / "out")
 
 
-def test_the_table_has_a_row_per_run(campaign: Results) -> None:
+def test_the_table_has_a_row_per_run(campaign):
     table = campaign.runs
     assert table.height == 24
     assert table.columns[:5] == ["topology.hosts", "switch.buffer", "scheme", "seed", "state"]
@@ -330,7 +327,7 @@ def test_the_table_has_a_row_per_run(campaign: Results) -> None:
     assert len(table.to_dicts()) == 24
 
 
-def test_flows_know_their_run(campaign: Results) -> None:
+def test_flows_know_their_run(campaign):
     flows = campaign.scan("flows").collect()
     assert flows.columns[:4] == ["topology.hosts", "switch.buffer", "scheme", "seed"]
     counts = flows.group_by("topology.hosts", "scheme", "seed").len()
@@ -342,7 +339,7 @@ def test_flows_know_their_run(campaign: Results) -> None:
     assert campaign.table("ports").height > 0
 
 
-def test_statistics_are_over_seeds(campaign: Results) -> None:
+def test_statistics_are_over_seeds(campaign):
     column = "fct.short.slowdown.p50"
     table = campaign.statistics(column, percentiles=(0.5, 0.9))
     assert table.height == 8
@@ -359,7 +356,7 @@ def test_statistics_are_over_seeds(campaign: Results) -> None:
         campaign.differences(column, "bfc")
 
 
-def test_the_report(campaign_path: Path, command: Backwater) -> None:
+def test_the_report(campaign_path, command):
     out = campaign_path / "out"
     page = (out / "report.html").read_text(encoding="utf-8")
     tags = Nesting()
@@ -373,7 +370,7 @@ def test_the_report(campaign_path: Path, command: Backwater) -> None:
     assert (out / "report.html").read_text(encoding="utf-8") == page
 
 
-def test_reports_of_runs_and_folders(comparison: Runs, command: Backwater, tmp_path: Path) -> None:
+def test_reports_of_runs_and_folders(comparison, command, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(comparison["bfc"].path, run)  # Others look at what a comparison leaves.
     assert Path(command("report", run).stdout.strip()).is_file()
@@ -381,7 +378,7 @@ def test_reports_of_runs_and_folders(comparison: Runs, command: Backwater, tmp_p
     assert command("report", tmp_path).stdout == f"{tmp_path / 'index.html'}\n"
 
 
-def test_a_campaign_goes_on(campaign_path: Path, command: Backwater, tmp_path: Path) -> None:
+def test_a_campaign_goes_on(campaign_path, command, tmp_path):
     sweep = campaign_path / "more.toml"
     sweep.write_text(SWEEP.replace("to = 3", "to = 4"))
     out, store = tmp_path / "out", campaign_path / "out" / "store"
@@ -398,7 +395,7 @@ def test_a_campaign_goes_on(campaign_path: Path, command: Backwater, tmp_path: P
     assert plan(sweep, out=out, store=store).todo == 0
 
 
-def test_failures_are_told_and_the_end_is_not_zero(command: Backwater, tmp_path: Path) -> None:
+def test_failures_are_told_and_the_end_is_not_zero(command, tmp_path):
     (tmp_path / "short.toml").write_text(
         SHORT.replace("permutation", "uniform").replace(
             'size = "2KB"', 'size = "1MB"\nevery = "5us"\nwindow = ["0us", "10us"]'
@@ -421,7 +418,7 @@ def test_failures_are_told_and_the_end_is_not_zero(command: Backwater, tmp_path:
     assert [failure.kind for failure in again.failed.values()] == ["timeout"]
 
 
-def test_wrong_input_ends_with_two(command: Backwater, tmp_path: Path) -> None:
+def test_wrong_input_ends_with_two(command, tmp_path):
     sweep = tmp_path / "sweep.toml"
     sweep.write_text('scenario = "none.toml"\n')
     command("sweep", sweep, "-o", tmp_path / "out", code=2)
@@ -435,7 +432,7 @@ def test_wrong_input_ends_with_two(command: Backwater, tmp_path: Path) -> None:
     assert "thesis.tex" in refused.stderr
 
 
-def test_another_campaign_is_left_alone(command: Backwater, tmp_path: Path) -> None:
+def test_another_campaign_is_left_alone(command, tmp_path):
     short(tmp_path)
     for name in ("first", "second"):
         (tmp_path / f"{name}.toml").write_text('scenario = "short.toml"\n')
@@ -447,7 +444,7 @@ def test_another_campaign_is_left_alone(command: Backwater, tmp_path: Path) -> N
     assert "holds results of `second`, and this is `first`" in refused.stderr
 
 
-def test_a_campaign_that_is_damaged_says_so(tmp_path: Path) -> None:
+def test_a_campaign_that_is_damaged_says_so(tmp_path):
     (tmp_path / "results.json").write_text("{")
     with pytest.raises(backwater.RunError, match="repeat the run"):
         backwater.load(tmp_path)

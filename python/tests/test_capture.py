@@ -9,7 +9,7 @@ import pytest
 from test_wire import WRONG, tshark
 
 from backwater.results.files import RunFiles
-from conftest import TINY, Backwater
+from conftest import TINY
 from tools import simulated
 
 SHORT = TINY.replace('"400us"', '"60us"').replace('every = "100us"', 'every = "20us"')
@@ -45,9 +45,7 @@ def packets(path: Path) -> list[tuple[int, int, int]]:
 
 
 # RCD-30, RCD-31
-def test_a_capture_changes_no_result_and_threads_change_no_capture(
-    scenario: Path, tmp_path: Path
-) -> None:
+def test_a_capture_changes_no_result_and_threads_change_no_capture(scenario, tmp_path):
     without = simulated(scenario, scheme="hpcc", out=tmp_path / "without")
     capture = ['record.capture.links=["*:*"]']
     one = simulated(scenario, capture, scheme="hpcc", out=tmp_path / "one")
@@ -62,7 +60,7 @@ def test_a_capture_changes_no_result_and_threads_change_no_capture(
     assert [ticks for _, ticks, _ in seen] == sorted(ticks for _, ticks, _ in seen)
 
 
-def test_int_grows_hop_by_hop(command: Backwater, scenario: Path, tmp_path: Path) -> None:
+def test_int_grows_hop_by_hop(command, scenario, tmp_path):
     for layout in ("exact", "wire"):
         out = tmp_path / layout
         words = ("--scheme", "hpcc", "--set", f'scheme.int.format="{layout}"', *ALL)
@@ -98,8 +96,8 @@ def test_int_grows_hop_by_hop(command: Backwater, scenario: Path, tmp_path: Path
     ],
 )
 def test_tshark_reads_the_frames_of_every_kind_of_scheme(
-    scheme: str, filter: str, field: str, command: Backwater, scenario: Path, tmp_path: Path
-) -> None:
+    scheme, filter, field, command, scenario, tmp_path
+):
     out = tmp_path / "out"
     buffer = ("--set", 'switch.buffer="300KB"') if scheme == "dcqcn" else ()
     command("run", scenario, "--scheme", scheme, *buffer, *ALL, "-o", out)
@@ -112,8 +110,8 @@ def test_tshark_reads_the_frames_of_every_kind_of_scheme(
 
 # RCD-31
 def test_interfaces_have_names_and_speeds_and_stamps_are_finer_than_a_nanosecond(
-    command: Backwater, scenario: Path, tmp_path: Path
-) -> None:
+    command, scenario, tmp_path
+):
     out = tmp_path / "out"
     command("run", scenario, "--capture", "leaf0->spine1, host0:*", "-o", out)
     names, speeds, resolutions = [], set(), set()
@@ -136,9 +134,7 @@ def test_interfaces_have_names_and_speeds_and_stamps_are_finer_than_a_nanosecond
 
 
 # RCD-32
-def test_a_full_file_says_what_it_left_out_and_a_ring_keeps_the_last(
-    command: Backwater, scenario: Path, tmp_path: Path
-) -> None:
+def test_a_full_file_says_what_it_left_out_and_a_ring_keeps_the_last(command, scenario, tmp_path):
     out = tmp_path / "out"
     command("run", scenario, *ALL, "-o", out)
     everything = packets(out / "capture.pcapng")
@@ -161,7 +157,7 @@ def test_a_full_file_says_what_it_left_out_and_a_ring_keeps_the_last(
 
 
 # RCD-30
-def test_from_and_until_cut_time(command: Backwater, scenario: Path, tmp_path: Path) -> None:
+def test_from_and_until_cut_time(command, scenario, tmp_path):
     out = tmp_path / "out"
     window = ("--set", 'record.capture.from="20us"', "--set", 'record.capture.until="25us"')
     command("run", scenario, *ALL, *window, "-o", out)
@@ -182,14 +178,12 @@ def test_from_and_until_cut_time(command: Backwater, scenario: Path, tmp_path: P
         (" ", "has an empty name"),
     ],
 )
-def test_a_pattern_that_names_no_link_is_refused(
-    links: str, words: str, command: Backwater, scenario: Path
-) -> None:
+def test_a_pattern_that_names_no_link_is_refused(links, words, command, scenario):
     done = command("run", scenario, "--capture", links, code=2)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_capture_of_no_link_is_refused(command: Backwater, scenario: Path) -> None:
+def test_a_capture_of_no_link_is_refused(command, scenario):
     done = command("run", scenario, "--set", "record.capture={links=[]}", code=2)
     assert "no link is named" in done.stderr

@@ -17,13 +17,13 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 import backwater
 from backwater import cli
 from backwater.cli import app
 from backwater.workloads import Workload
-from conftest import COMMAND, Backwater, Process
+from conftest import COMMAND
 from tools import PATIENCE, Runs
 
 RUN_FILES = {
@@ -45,9 +45,7 @@ def summary_of(out: Path) -> dict[str, Any]:
     return json.loads((out / "summary.json").read_text(encoding="utf-8"))
 
 
-def test_run_leaves_a_run_directory_and_prints_the_table(
-    command: Backwater, tiny: Path, tmp_path: Path
-) -> None:
+def test_run_leaves_a_run_directory_and_prints_the_table(command, tiny, tmp_path):
     done = command("run", tiny, "--scheme", "hpcc", cwd=tmp_path)
     out = tmp_path / "out/tiny-hpcc"
     assert names(out) == RUN_FILES
@@ -55,7 +53,7 @@ def test_run_leaves_a_run_directory_and_prints_the_table(
     assert str(out.relative_to(tmp_path)) in done.stderr
 
 
-def test_seed_and_set_change_a_run(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+def test_seed_and_set_change_a_run(command, tiny, tmp_path):
     def run(*more: str) -> dict[str, Any]:
         done = command("run", tiny, "--json", "--force", "-o", tmp_path / "out", *more)
         return json.loads(done.stdout)
@@ -65,7 +63,7 @@ def test_seed_and_set_change_a_run(command: Backwater, tiny: Path, tmp_path: Pat
     assert '"other"' in (tmp_path / "out/resolved.toml").read_text(encoding="utf-8")
 
 
-def test_compare_writes_runs_a_table_and_a_report(compared: tuple[Result, Path]) -> None:
+def test_compare_writes_runs_a_table_and_a_report(compared):
     done, out = compared
     assert names(out) == {"bfc", "dcqcn", "results.json", "report.html", "store"}
     assert names(out / "bfc") == names(out / "dcqcn") == {*RUN_FILES, "stored.json"}
@@ -74,9 +72,7 @@ def test_compare_writes_runs_a_table_and_a_report(compared: tuple[Result, Path])
     assert str(out / "report.html") in done.stderr
 
 
-def test_a_comparison_sets_the_parameters_of_the_schemes_that_have_them(
-    command: Backwater, tiny: Path, tmp_path: Path
-) -> None:
+def test_a_comparison_sets_the_parameters_of_the_schemes_that_have_them(command, tiny, tmp_path):
     words = ["compare", tiny, "--schemes", "bfc,hpcc", "-o", tmp_path / "out", "--set"]
     command(*words, "scheme.hpcc.eta=0.9")
     resolved = {s: (tmp_path / "out" / s / "resolved.toml").read_text() for s in ("bfc", "hpcc")}
@@ -86,25 +82,25 @@ def test_a_comparison_sets_the_parameters_of_the_schemes_that_have_them(
     assert "the scheme bfc:" in command(*words, 'scheme.recovery="none"', code=2).stderr
 
 
-def test_a_wide_table_is_not_cut(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+def test_a_wide_table_is_not_cut(command, tiny, tmp_path):
     schemes = "bfc,bfc-single,bfc-stochastic,hpcc,hpcc+sfq,dcqcn,dcqcn+win,dctcp,timely,ideal-fq"
     done = command("compare", tiny, "--schemes", schemes, "-o", tmp_path / "out")
     assert "…" not in done.stdout
     assert schemes.replace(",", " ").split() == done.stdout.split()[:10]
 
 
-def test_all_schemes_meet_the_same_flows(comparison: Runs) -> None:
+def test_all_schemes_meet_the_same_flows(comparison):
     asked = ["id", "source", "src", "dst", "bytes", "start_ps", "ideal_received_ps"]
     bfc, dcqcn = (run.table("flows").sort("id").select(asked) for run in comparison.values())
     assert bfc.height > 20
     assert bfc.equals(dcqcn)
 
 
-def test_check_says_that_all_is_well(command: Backwater, tiny: Path) -> None:
+def test_check_says_that_all_is_well(command, tiny):
     assert command("check", tiny).stdout == f"{tiny}: ok\n"
 
 
-def test_check_prints_every_value_on_request(command: Backwater, tiny: Path) -> None:
+def test_check_prints_every_value_on_request(command, tiny):
     done = command("check", tiny, "--resolved", "--scheme", "hpcc")
     assert tomllib.loads(done.stdout)["scheme"]["preset"] == "hpcc"
 
@@ -113,14 +109,14 @@ def test_check_prints_every_value_on_request(command: Backwater, tiny: Path) -> 
     ("what", "expected"),
     [("schemes", "ideal-fq"), ("workloads", "google-allrpc@bfc"), ("topologies", "leaf-spine")],
 )
-def test_list(command: Backwater, what: str, expected: str) -> None:
+def test_list(command, what, expected):
     shown = command("list", what).stdout
     assert expected in [line.split()[0] for line in shown.splitlines()]
     entries = json.loads(command("list", what, "--json").stdout)
     assert expected in [entry["name"] for entry in entries]
 
 
-def test_version(command: Backwater) -> None:
+def test_version(command):
     done = command("--version")
     assert re.fullmatch(r"backwater \d+\.\d+\.\d+\n", done.stdout)
 
@@ -138,9 +134,7 @@ OURS = {"backwater._core", "backwater.running.run", "backwater.results"}
         ("run {tiny} -o {out}", HEAVY),
     ],
 )
-def test_the_first_minute_loads_nothing_heavy(
-    tiny: Path, tmp_path: Path, words: str, forbidden: set[str]
-) -> None:
+def test_the_first_minute_loads_nothing_heavy(tiny, tmp_path, words, forbidden):
     asked = words.format(tiny=tiny, out=tmp_path / "out").split()
     script = (
         "import sys\nfrom backwater.cli import app\n"
@@ -154,7 +148,7 @@ def test_the_first_minute_loads_nothing_heavy(
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_ctrl_c_is_heard_before_the_command_is_read() -> None:
+def test_ctrl_c_is_heard_before_the_command_is_read():
     script = (
         "import sys\n"
         "class Pressed:\n"
@@ -176,9 +170,7 @@ def test_ctrl_c_is_heard_before_the_command_is_read() -> None:
     ("line", "place"),
     [("sede = 4", "tiny.toml:1:1"), ("name = ", "tiny.toml:1"), ('seed = "4 a"', "tiny.toml:1")],
 )
-def test_a_mistake_in_the_scenario_is_told_with_its_place(
-    command: Backwater, tiny: Path, tmp_path: Path, line: str, place: str
-) -> None:
+def test_a_mistake_in_the_scenario_is_told_with_its_place(command, tiny, tmp_path, line, place):
     scenario = tmp_path / "tiny.toml"
     rest = tiny.read_text(encoding="utf-8").split("\n", 2)[2]
     scenario.write_text(f"{line}\n{rest}", encoding="utf-8")
@@ -212,9 +204,7 @@ def test_a_mistake_in_the_scenario_is_told_with_its_place(
         ("resources x.toml --packet inf", "inf"),
     ],
 )
-def test_bad_words_on_the_command_line(
-    command: Backwater, tiny: Path, tmp_path: Path, words: str, expected: str
-) -> None:
+def test_bad_words_on_the_command_line(command, tiny, tmp_path, words, expected):
     """The message has the wrong word or the right one, and nothing is written."""
     called = [word.replace("{}", str(tiny)) for word in words.split()]
     assert expected in command(*called, cwd=tmp_path, code=2).stderr
@@ -222,9 +212,7 @@ def test_bad_words_on_the_command_line(
 
 
 @pytest.mark.parametrize("other", ["scheme.preset=bfc", 'scheme = { preset = "bfc" }'])
-def test_no_override_makes_another_scheme_of_one(
-    command: Backwater, tiny: Path, tmp_path: Path, other: str
-) -> None:
+def test_no_override_makes_another_scheme_of_one(command, tiny, tmp_path, other):
     out = tmp_path / "out"
     for words in (("run", "--scheme", "hpcc"), ("compare", "--schemes", "hpcc,dcqcn")):
         assert other in command(*words, tiny, "--set", other, "-o", out, code=2).stderr
@@ -233,9 +221,7 @@ def test_no_override_makes_another_scheme_of_one(
     assert summary_of(out)["scheme"] == "bfc"
 
 
-def test_a_directory_with_other_things_is_left_alone(
-    command: Backwater, tiny: Path, tmp_path: Path
-) -> None:
+def test_a_directory_with_other_things_is_left_alone(command, tiny, tmp_path):
     (tmp_path / "thesis.tex").write_text("dear")
     for words in (["run", tiny], ["compare", tiny, "--schemes", "bfc"]):
         done = command(*words, "-o", tmp_path, code=1)
@@ -246,9 +232,7 @@ def test_a_directory_with_other_things_is_left_alone(
     assert names(tmp_path) == {"thesis.tex", *RUN_FILES}
 
 
-def test_results_of_another_run_are_left_alone(
-    command: Backwater, tiny: Path, tmp_path: Path
-) -> None:
+def test_results_of_another_run_are_left_alone(command, tiny, tmp_path):
     other = tmp_path / "other.toml"
     other.write_text(tiny.read_text().replace('name = "tiny"', 'name = "other"'))
     out = tmp_path / "out"
@@ -265,7 +249,7 @@ def test_results_of_another_run_are_left_alone(
     assert summary_of(out)["name"] == "other"
 
 
-def test_what_a_host_measured_is_left_alone(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+def test_what_a_host_measured_is_left_alone(command, tiny, tmp_path):
     (tmp_path / "host.json").write_text("{}")
     done = command("run", tiny, "-o", tmp_path, code=1)
     assert "a host on real frames" in done.stderr
@@ -277,9 +261,7 @@ def within(limit: int) -> dict[str, Any]:
     return {"preexec_fn": lambda: setrlimit(RLIMIT_FSIZE, (limit, limit))}
 
 
-def test_a_place_that_takes_no_results_is_told(
-    command: Backwater, process: Process, tiny: Path, tmp_path: Path
-) -> None:
+def test_a_place_that_takes_no_results_is_told(command, process, tiny, tmp_path):
     (tmp_path / "file").write_text("precious")
     for out in (tmp_path / "file", tmp_path / "file/below"):
         assert "a file has this name" in command("run", tiny, "-o", out, code=1).stderr
@@ -298,9 +280,7 @@ def test_a_place_that_takes_no_results_is_told(
     assert names(tmp_path / "out") == set()
 
 
-def test_a_report_that_has_no_room_loses_no_run(
-    command: Backwater, process: Process, tiny: Path, tmp_path: Path
-) -> None:
+def test_a_report_that_has_no_room_loses_no_run(command, process, tiny, tmp_path):
     out = tmp_path / "out"
     limited = process(
         "compare",
@@ -318,9 +298,7 @@ def test_a_report_that_has_no_room_loses_no_run(
     assert "report.html" in names(out)
 
 
-def test_a_comparison_leaves_other_files_alone(
-    command: Backwater, tiny: Path, tmp_path: Path
-) -> None:
+def test_a_comparison_leaves_other_files_alone(command, tiny, tmp_path):
     out = tmp_path / "out"
     (out / "dcqcn").mkdir(parents=True)
     (out / "dcqcn/thesis.tex").write_text("dear")
@@ -357,9 +335,7 @@ def interrupted(words: list[str], folder: Path, part: str) -> tuple[int, str, st
     return process.returncode, said, errors
 
 
-def test_a_warning_is_told_once_and_of_its_schemes(
-    command: Backwater, tiny: Path, tmp_path: Path
-) -> None:
+def test_a_warning_is_told_once_and_of_its_schemes(command, tiny, tmp_path):
     late = ("--set", "scheme.ecn.kmin=5MB", "--set", "scheme.ecn.kmax=6MB", "-o", tmp_path / "out")
     for words, start in (
         (("run", tiny, "--scheme", "dcqcn"), "warning: "),
@@ -370,7 +346,7 @@ def test_a_warning_is_told_once_and_of_its_schemes(
         assert all(line.startswith(start) for line in told)
 
 
-def test_ctrl_c_keeps_what_a_run_has_computed(long: Path, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_a_run_has_computed(long, tmp_path):
     out = tmp_path / "out"
     words = ["run", str(long), "-o", str(out), "--json"]
     code, said, errors = interrupted(words, out, "flows.parquet.part")
@@ -383,7 +359,7 @@ def test_ctrl_c_keeps_what_a_run_has_computed(long: Path, tmp_path: Path) -> Non
     assert "Traceback" not in errors
 
 
-def test_ctrl_c_keeps_what_a_comparison_has_computed(long: Path, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_a_comparison_has_computed(long, tmp_path):
     out = tmp_path / "out"
     words = ["compare", str(long), "--schemes", "bfc,hpcc,dcqcn", "--jobs", "1", "-o", str(out)]
     code, _, errors = interrupted(words, out, "store/work/*/*/run/flows.parquet.part")
@@ -396,7 +372,7 @@ def test_ctrl_c_keeps_what_a_comparison_has_computed(long: Path, tmp_path: Path)
     assert "interrupted" in (out / "report.html").read_text(encoding="utf-8")
 
 
-def test_two_runs_do_not_share_a_directory(process: Process, long: Path, tmp_path: Path) -> None:
+def test_two_runs_do_not_share_a_directory(process, long, tmp_path):
     out = tmp_path / "out"
     words = [str(w) for w in (COMMAND, "run", long, "-o", out)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as first:
@@ -411,7 +387,7 @@ def test_two_runs_do_not_share_a_directory(process: Process, long: Path, tmp_pat
     assert names(out) == RUN_FILES
 
 
-def test_nothing_that_a_shell_can_say_gives_a_traceback(tiny: Path, tmp_path: Path) -> None:
+def test_nothing_that_a_shell_can_say_gives_a_traceback(tiny, tmp_path):
     run = f"{COMMAND} run {tiny} -o {tmp_path}/out"
     for line, code in (
         (f"{run} --seed {2**64}", 2),
@@ -426,9 +402,7 @@ def test_nothing_that_a_shell_can_say_gives_a_traceback(tiny: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("summary", ["", "[]", "{}", '{"name": "half'])
-def test_results_that_are_no_results_are_told(
-    summary: str, command: Backwater, tmp_path: Path
-) -> None:
+def test_results_that_are_no_results_are_told(summary, command, tmp_path):
     (tmp_path / "summary.json").write_text(summary, encoding="utf-8")
     for name in ("report", "explain", "pauses", "breakdown", "timeline"):
         done = command(name, tmp_path, code=2)
@@ -463,9 +437,7 @@ NEEDED = {
 
 
 @pytest.mark.parametrize("name", [name for name, one in commands(app) if reads_a_file(one)])
-def test_input_that_is_not_there_is_wrong_input(
-    name: str, command: Backwater, tmp_path: Path
-) -> None:
+def test_input_that_is_not_there_is_wrong_input(name, command, tmp_path):
     done = command(*name.split(), "not-there", *NEEDED.get(name, []), cwd=tmp_path, code=2)
     assert done.stderr.startswith("error: ")
     assert "not-there" in done.stderr
@@ -481,9 +453,7 @@ def test_input_that_is_not_there_is_wrong_input(
         ("check no/mine.toml", "there is no directory no"),
     ],
 )
-def test_a_file_that_is_not_there_is_answered_by_the_nearest(
-    command: Backwater, tiny: Path, tmp_path: Path, words: str, hint: str
-) -> None:
+def test_a_file_that_is_not_there_is_answered_by_the_nearest(command, tiny, tmp_path, words, hint):
     shutil.copy(tiny, tmp_path / "mine.toml")
     (tmp_path / "out").mkdir()
     assert hint in command(*words.split(), cwd=tmp_path, code=2).stderr
@@ -528,9 +498,7 @@ KINDS = {
         ("estimate", {"scenario.toml", "workload.parquet"}),
     ],
 )
-def test_a_file_of_another_kind_gets_one_answer(
-    words: str, taken: set[str], command: Backwater, files: Path
-) -> None:
+def test_a_file_of_another_kind_gets_one_answer(words, taken, command, files):
     for file, (kind, what_to_do) in KINDS.items():
         if file not in taken:
             told = command(words, file, *NEEDED.get(words, []), cwd=files, code=2).stderr
@@ -539,15 +507,13 @@ def test_a_file_of_another_kind_gets_one_answer(
             assert told.count("error: ") == 1
 
 
-def test_a_command_of_a_package_that_is_not_installed_names_the_package(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_command_of_a_package_that_is_not_installed_names_the_package(monkeypatch):
     monkeypatch.setattr(cli, "_plugins", lambda: EntryPoints())
     done = CliRunner().invoke(cli.app, ["paper", "list"])
     assert (done.exit_code, "backwater-papers" in done.stderr) == (2, True)
 
 
-def test_commands_have_a_section_and_an_example() -> None:
+def test_commands_have_a_section_and_an_example():
     shown = [name for name, command in app.commands.items() if not command.hidden]
     placed = [name for names in app.sections.values() for name in names]
     assert sorted(shown) == sorted(placed)
@@ -556,7 +522,7 @@ def test_commands_have_a_section_and_an_example() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, one in commands(app) if one.epilog])
-def test_examples_have_valid_options(name: str) -> None:
+def test_examples_have_valid_options(name):
     command = dict(commands(app))[name]
     for line in str(command.epilog).splitlines():
         if line.strip().startswith("backwater "):
@@ -568,7 +534,7 @@ def test_examples_have_valid_options(name: str) -> None:
             group.make_context(group.name, words)
 
 
-def test_every_command_prints_json(command: Backwater, comparison: Runs, tmp_path: Path) -> None:
+def test_every_command_prints_json(command, comparison, tmp_path):
     def told(*words: str | Path) -> dict[str, Any]:
         return json.loads(command(*words, "--json").stdout)
 
@@ -589,9 +555,7 @@ def test_every_command_prints_json(command: Backwater, comparison: Runs, tmp_pat
     assert Path(told("dissector")["dissector"]).is_file()
 
 
-def test_show_prints_the_table_of_existing_results(
-    command: Backwater, comparison: Runs, tmp_path: Path
-) -> None:
+def test_show_prints_the_table_of_existing_results(command, comparison, tmp_path):
     shown = command("show", comparison.path).stdout
     assert all(f"digest {run.digest}" in shown for run in comparison.values())
     summaries = json.loads(command("show", comparison.path, "--json").stdout)
@@ -601,7 +565,7 @@ def test_show_prints_the_table_of_existing_results(
     command("show", tmp_path, code=2)
 
 
-def test_inspect_shows_what_its_aliases_show(command: Backwater, tiny: Path) -> None:
+def test_inspect_shows_what_its_aliases_show(command, tiny):
     for part in ("links", "graph", "resources"):
         assert command("inspect", tiny, f"--{part}").stdout == command(part, tiny).stdout
     assert command("inspect", tiny).stdout == command("check", tiny, "--explain").stdout
@@ -610,7 +574,7 @@ def test_inspect_shows_what_its_aliases_show(command: Backwater, tiny: Path) -> 
     assert command("inspect", tiny, "--dot").stdout == command("graph", tiny, "--dot").stdout
 
 
-def test_run_with_schemes_compares(command: Backwater, tiny: Path, tmp_path: Path) -> None:
+def test_run_with_schemes_compares(command, tiny, tmp_path):
     done = command("run", tiny, "--schemes", "bfc,hpcc", "-o", tmp_path / "out", "--json")
     assert list(json.loads(done.stdout)["runs"]) == ["bfc", "hpcc"]
     assert (tmp_path / "out" / "report.html").is_file()

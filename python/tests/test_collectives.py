@@ -16,7 +16,6 @@ from backwater.analysis import critical
 from backwater.results.files import RunFiles
 from backwater.workloads import Workload
 from conftest import Backwater
-from tools import Runs
 
 STEP = """\
 name = "step"
@@ -62,7 +61,7 @@ def step(tmp_path_factory: pytest.TempPathFactory, command: Backwater) -> Path:
 
 
 # RNK-11, RNK-12
-def test_a_run_says_what_its_ranks_and_collectives_did(step: Path) -> None:
+def test_a_run_says_what_its_ranks_and_collectives_did(step):
     run = backwater.load(step / "out").only
     [work] = run.summary["workloads"]
     assert (work["name"], work["ranks"], work["finished"]) == ("reduce", 4, 4)
@@ -89,7 +88,7 @@ def test_a_run_says_what_its_ranks_and_collectives_did(step: Path) -> None:
 
 
 # OPS-31, OPS-61, RNK-17
-def test_groups_have_names_and_all_to_allv_its_bytes(trained: Runs, command: Backwater) -> None:
+def test_groups_have_names_and_all_to_allv_its_bytes(trained, command):
     run = trained["dcqcn"]
     table = run.table("collectives")
     assert set(table["group_name"].drop_nulls()) == {
@@ -113,7 +112,7 @@ def test_groups_have_names_and_all_to_allv_its_bytes(trained: Runs, command: Bac
     assert "all-reduce 0 of group tensor-0 (4), 400 KB" in shown.stdout
 
 
-def test_the_critical_path_leads_from_a_start_to_the_end(step: Path, collectives: Call) -> None:
+def test_the_critical_path_leads_from_a_start_to_the_end(step, collectives):
     run = backwater.load(step / "out").only
     slowest = critical.slowest(run)
     path = critical.critical_path(run, slowest)
@@ -131,9 +130,7 @@ def test_the_critical_path_leads_from_a_start_to_the_end(step: Path, collectives
     assert f"Its critical path has {path.height} sends" in shown.stdout
 
 
-def test_the_critical_path_of_a_workload_covers_all_of_its_time(
-    step: Path, collectives: Call
-) -> None:
+def test_the_critical_path_of_a_workload_covers_all_of_its_time(step, collectives):
     run = backwater.load(step / "out").only
     steps = critical.steps(run, "reduce")
     [work] = run.summary["workloads"]
@@ -147,7 +144,7 @@ def test_the_critical_path_of_a_workload_covers_all_of_its_time(
     assert "backwater collectives out --record" in shown
 
 
-def test_repeats_have_times_and_critical_paths_of_their_own(step: Path, collectives: Call) -> None:
+def test_repeats_have_times_and_critical_paths_of_their_own(step, collectives):
     run = backwater.load(step / "out").only
     times = critical.repeats(run, "reduce")
     assert times["repeat"].to_list() == [0, 1]
@@ -174,7 +171,7 @@ def test_repeats_have_times_and_critical_paths_of_their_own(step: Path, collecti
     assert "The critical path of repeat 1 of workload reduce has 2 operations" in shown.stdout
 
 
-def test_one_instance_is_shown_alone(step: Path, collectives: Call) -> None:
+def test_one_instance_is_shown_alone(step, collectives):
     shown = collectives(step, "--instance", "1").stdout
     assert re.findall(r"all-reduce (\d) of", shown) == ["1", "1"]
     assert "workload reduce" not in shown
@@ -194,15 +191,13 @@ def test_one_instance_is_shown_alone(step: Path, collectives: Call) -> None:
         ("groups", "--group 1 --instance 2", "number 2"),
     ],
 )
-def test_a_wrong_choice_is_told_with_those_that_exist(
-    folder: str, words: str, known: str, collectives: Call, request: pytest.FixtureRequest
-) -> None:
+def test_a_wrong_choice_is_told_with_those_that_exist(folder, words, known, collectives, request):
     wrong = collectives(request.getfixturevalue(folder), *words.split(), code=2)
     assert wrong.stdout == ""
     assert known in wrong.stderr
 
 
-def test_where_several_runs_are_they_are_named(step: Path, command: Backwater) -> None:
+def test_where_several_runs_are_they_are_named(step, command):
     command("compare", "step.toml", "--schemes", "dcqcn,bfc", "-o", "several", cwd=step)
     for name in ("collectives", "timeline", "breakdown", "pauses"):
         wrong = command(name, "several", cwd=step, code=2)
@@ -252,9 +247,7 @@ def groups(tmp_path_factory: pytest.TempPathFactory, command: Backwater) -> Path
         (("--group", "1", "--kind", "all-reduce"), "The slowest: job: all-reduce", 2),
     ],
 )
-def test_a_collective_is_chosen_by_group_and_kind(
-    groups: Path, words: tuple[str, ...], explained: str, lines: int, collectives: Call
-) -> None:
+def test_a_collective_is_chosen_by_group_and_kind(groups, words, explained, lines, collectives):
     shown = collectives(groups, *words)
     listed, _, rest = shown.stdout.partition("\n\n")
     assert len(listed.splitlines()) == lines
@@ -263,9 +256,7 @@ def test_a_collective_is_chosen_by_group_and_kind(
     assert ("There are 3 collectives with the number 0" in rest) == ambiguous
 
 
-def test_passes_of_a_file_are_repeats(
-    groups: Path, command: Backwater, collectives: Call, tmp_path: Path
-) -> None:
+def test_passes_of_a_file_are_repeats(groups, command, collectives, tmp_path):
     run = backwater.load(groups / "out").only
     times = critical.repeats(run, "job")
     barriers = run.table("collectives").filter(kind="barrier").sort("end_ps")
@@ -298,9 +289,7 @@ preset = "line-rate"
 """
 
 
-def test_links_that_made_a_collective_late_are_named(
-    tmp_path: Path, command: Backwater, collectives: Call
-) -> None:
+def test_links_that_made_a_collective_late_are_named(tmp_path, command, collectives):
     plain = ran(command, tmp_path, TREE)
     shown = collectives(tmp_path, "--record")
     assert "with the same digest" in shown.stderr
@@ -341,9 +330,7 @@ size = "100KB"
 """
 
 
-def test_hosts_may_have_ranks_of_several_jobs(
-    tmp_path: Path, command: Backwater, collectives: Call
-) -> None:
+def test_hosts_may_have_ranks_of_several_jobs(tmp_path, command, collectives):
     ran(command, tmp_path, JOBS)
     said = collectives(tmp_path, "--workload", "long").stdout
     sends = re.findall(r"host (\d) to (\d) \(rank (\d) to (\d)\)", said)
@@ -352,7 +339,7 @@ def test_hosts_may_have_ranks_of_several_jobs(
         assert (sender, taker) == (3 - source, 3 - receiver)
 
 
-def test_comparisons_have_rows_of_workloads(step: Path, command: Backwater) -> None:
+def test_comparisons_have_rows_of_workloads(step, command):
     words = ("compare", "step.toml", "--schemes", "dcqcn,hpcc", "-o", "both")
     done = command(*words, cwd=step)
     assert "time of all steps (ms)" in done.stdout
@@ -360,9 +347,7 @@ def test_comparisons_have_rows_of_workloads(step: Path, command: Backwater) -> N
     assert len(json.loads(names)["workloads"]) == 1
 
 
-def test_runs_without_workloads_have_no_such_rows_or_tables(
-    tmp_path: Path, command: Backwater, collectives: Call
-) -> None:
+def test_runs_without_workloads_have_no_such_rows_or_tables(tmp_path, command, collectives):
     (tmp_path / "x.toml").write_text(SHORT, encoding="utf-8")
     assert "Workloads" not in command("run", "x.toml", "-o", "out", cwd=tmp_path).stdout
     assert "no [[workload]]" in collectives(tmp_path, code=2).stderr
@@ -382,7 +367,7 @@ preset = "dcqcn"
 """
 
 
-def test_a_file_of_operations_runs_in_the_network(tmp_path: Path, command: Backwater) -> None:
+def test_a_file_of_operations_runs_in_the_network(tmp_path, command):
     work = Workload(ranks=2)
     ready = work.calc(0, duration_ps=5_000_000)
     work.send(0, to=1, size_bytes=1_000_000, tag=7, after=[ready])
@@ -405,7 +390,7 @@ def test_a_file_of_operations_runs_in_the_network(tmp_path: Path, command: Backw
 
 
 # RNK-10
-def test_a_workload_that_can_never_end_is_an_error(tmp_path: Path, command: Backwater) -> None:
+def test_a_workload_that_can_never_end_is_an_error(tmp_path, command):
     work = Workload(ranks=2)
     work.recv(1, peer=0, size_bytes=1000, tag=3)
     work.calc(0, duration_ps=1000)
@@ -415,7 +400,7 @@ def test_a_workload_that_can_never_end_is_an_error(tmp_path: Path, command: Back
     assert "workload job: rank 1, operation 0 (recv)" in done.stderr
 
 
-def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_none_are_refused(tmp_path):
     (tmp_path / "two.toml").write_text(OPERATIONS, encoding="utf-8")
     for says in ("two.parquet: cannot read", "no Parquet file"):
         [problem] = backwater.Scenario(tmp_path / "two.toml").check()
@@ -423,9 +408,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
         (tmp_path / "two.parquet").write_text("nothing", encoding="utf-8")
 
 
-def test_the_critical_path_of_a_broadcast_has_what_its_root_sent(
-    tmp_path: Path, command: Backwater
-) -> None:
+def test_the_critical_path_of_a_broadcast_has_what_its_root_sent(tmp_path, command):
     text = STEP.replace('"all-reduce"', '"broadcast"\nalgorithm = "direct"')
     run = ran(command, tmp_path, text.replace("repeats = 2\n", ""))
     [whole] = run.table("collectives").to_dicts()
@@ -456,7 +439,7 @@ preset = "dcqcn"
 
 
 # RNK-21
-def test_ranks_go_through_steps(tmp_path: Path, command: Backwater, collectives: Call) -> None:
+def test_ranks_go_through_steps(tmp_path, command, collectives):
     run = ran(command, tmp_path, STEPS)
     assert run.table("ranks").sort("rank")["operations"].to_list() == [4, 6, 6, 4]
     table = run.table("collectives")

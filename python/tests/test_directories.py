@@ -28,7 +28,7 @@ def is_whole(run: RunFiles) -> bool:
     return run.table("flows").height == run.summary["flows"]["started"]
 
 
-def test_runs_of_a_loop_keep_their_own_results(tiny_here: Path) -> None:
+def test_runs_of_a_loop_keep_their_own_results(tiny_here):
     runs = {seed: simulated(tiny_here, seed=seed) for seed in (1, 2, 3)}
     assert len({run.path for run in runs.values()}) == 3
     assert runs[1].path == Path("out/tiny")
@@ -42,7 +42,7 @@ def test_runs_of_a_loop_keep_their_own_results(tiny_here: Path) -> None:
     assert profiled.path != simulated(tiny_here, scheme="hpcc").path
 
 
-def test_the_same_run_again_has_the_same_directory(tiny_here: Path) -> None:
+def test_the_same_run_again_has_the_same_directory(tiny_here):
     first = simulated(tiny_here, seed=1)
     other = simulated(tiny_here, seed=2)
     again = [simulated(tiny_here, seed=seed) for seed in (1, 2)]
@@ -54,7 +54,7 @@ def test_the_same_run_again_has_the_same_directory(tiny_here: Path) -> None:
     assert simulated(tiny_here, seed=1).path == first.path
 
 
-def test_an_edited_scenario_or_input_file_is_another_run(tiny_here: Path) -> None:
+def test_an_edited_scenario_or_input_file_is_another_run(tiny_here):
     flows = tiny_here.with_name("flows.csv")
     flows.write_text("src,dst,bytes,start\n0,1,5000,0us\n")
     text = TINY[: TINY.index("[[traffic]]")]
@@ -68,14 +68,14 @@ def test_an_edited_scenario_or_input_file_is_another_run(tiny_here: Path) -> Non
     assert simulated(tiny_here).path not in (first.path, second.path)
 
 
-def test_runs_at_the_same_time_get_different_directories(tiny_here: Path) -> None:
+def test_runs_at_the_same_time_get_different_directories(tiny_here):
     with ThreadPoolExecutor(4) as pool:
         runs = list(pool.map(lambda seed: simulated(tiny_here, seed=seed), range(1, 5)))
     assert len({run.path for run in runs}) == 4
     assert all(map(is_whole, runs))
 
 
-def test_comparisons_share_a_directory_and_keep_their_own_runs(tiny_here: Path) -> None:
+def test_comparisons_share_a_directory_and_keep_their_own_runs(tiny_here):
     def compare(seed: int, schemes: Sequence[str] = ("bfc", "hpcc")) -> Results:
         scenario = backwater.Scenario(tiny_here, seed=seed)
         return backwater.compare(scenario, schemes, report=False)
@@ -93,7 +93,7 @@ def test_comparisons_share_a_directory_and_keep_their_own_runs(tiny_here: Path) 
     assert Path("out/tiny-compare/bfc").resolve() == found[2].only.path.resolve()
 
 
-def test_a_named_directory_keeps_other_results_unless_forced(tiny_here: Path) -> None:
+def test_a_named_directory_keeps_other_results_unless_forced(tiny_here):
     first = simulated(tiny_here, seed=1, out="here")
     with pytest.raises(backwater.RunError, match="--force"):
         simulated(tiny_here, seed=2, out="here")
@@ -120,7 +120,7 @@ def test_a_named_directory_keeps_other_results_unless_forced(tiny_here: Path) ->
         backwater.run(tiny_here, out="both")
 
 
-def test_a_comparison_leaves_a_run_in_its_directory_alone(tiny_here: Path) -> None:
+def test_a_comparison_leaves_a_run_in_its_directory_alone(tiny_here):
     mine = simulated(tiny_here, scheme="bfc", seed=7, out="both/bfc")
     with pytest.raises(backwater.RunError, match="--force"):
         backwater.compare(tiny_here, ["bfc", "hpcc"], out="both")
@@ -128,7 +128,7 @@ def test_a_comparison_leaves_a_run_in_its_directory_alone(tiny_here: Path) -> No
     assert not Path("both/hpcc").exists()
 
 
-def test_results_without_a_key_are_left_alone(tiny_here: Path) -> None:
+def test_results_without_a_key_are_left_alone(tiny_here):
     old = simulated(tiny_here)
     summary = old.path / "summary.json"
     about = json.loads(summary.read_text())
@@ -139,7 +139,7 @@ def test_results_without_a_key_are_left_alone(tiny_here: Path) -> None:
         simulated(tiny_here, out=old.path)
 
 
-def test_no_argument_is_ignored_in_lockstep(tiny_here: Path) -> None:
+def test_no_argument_is_ignored_in_lockstep(tiny_here):
     for threads in (0, 2):
         with pytest.raises(backwater.ScenarioError, match=f"threads={threads}"):
             run_one(backwater.Scenario(tiny_here), threads=threads, lockstep=Lockstep())
@@ -149,7 +149,7 @@ def test_no_argument_is_ignored_in_lockstep(tiny_here: Path) -> None:
     assert not list(Path("out").iterdir()), "a run that failed leaves no empty directory"
 
 
-def test_jobs_are_for_this_machine(tiny_here: Path) -> None:
+def test_jobs_are_for_this_machine(tiny_here):
     sweep = tiny_here.with_name("sweep.toml")
     sweep.write_text('scenario = "tiny.toml"\nschemes = ["bfc"]\nseeds = [1]\n')
     with pytest.raises(backwater.ScenarioError, match="jobs=2"):

@@ -9,7 +9,6 @@ import pytest
 from backwater.errors import RunError, ScenarioError
 from backwater.workloads import Workload
 from backwater.workloads.estimates import estimate, of_scenario
-from conftest import Backwater
 from tools import simulated
 
 
@@ -23,7 +22,7 @@ def ring(tmp_path: Path, ranks: int = 8) -> Path:
     return work.write(tmp_path / "ring.parquet")
 
 
-def test_bus_bandwidth_is_that_of_the_link(tmp_path: Path) -> None:
+def test_bus_bandwidth_is_that_of_the_link(tmp_path):
     found = estimate(ring(tmp_path), ["loggops:latency=0us,rate=400Gbps"], record=True)
     reduce, barrier = found.summary["collectives"]
     assert (reduce["kind"], reduce["members"], reduce["group"]) == ("all-reduce", 8, "all")
@@ -42,7 +41,7 @@ def test_bus_bandwidth_is_that_of_the_link(tmp_path: Path) -> None:
     assert frame["peer"].null_count() == frame.height
 
 
-def test_dimensions(tmp_path: Path) -> None:
+def test_dimensions(tmp_path):
     path = ring(tmp_path)
     flat = estimate(path, ["switch:rate=400Gbps,latency=0ns"])
     split = estimate(path, ["switch:size=4", "ring:size=2,rate=50Gbps"])
@@ -62,13 +61,13 @@ def test_dimensions(tmp_path: Path) -> None:
         (["loggops:latency"], "key=value"),
     ],
 )
-def test_networks_that_cannot_be(tmp_path: Path, networks: list[str], says: str) -> None:
+def test_networks_that_cannot_be(tmp_path, networks, says):
     with pytest.raises(ScenarioError) as error:
         estimate(ring(tmp_path), networks)
     assert says in str(error.value)
 
 
-def test_what_is_stuck_is_named(tmp_path: Path) -> None:
+def test_what_is_stuck_is_named(tmp_path):
     work = Workload(2)
     work.recv(0, 1, 5, tag=3, name="line 17")
     path = work.write(tmp_path / "stuck.parquet")
@@ -76,7 +75,7 @@ def test_what_is_stuck_is_named(tmp_path: Path) -> None:
         estimate(path)
 
 
-def test_wrong_input_ends_the_command_with_2(tmp_path: Path, command: Backwater) -> None:
+def test_wrong_input_ends_the_command_with_2(tmp_path, command):
     ring(tmp_path)
     (tmp_path / "text.parquet").write_text("no workload")
     for words, says in [
@@ -96,7 +95,7 @@ def test_wrong_input_ends_the_command_with_2(tmp_path: Path, command: Backwater)
     assert done.stdout == ""
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path, capsys):
     from backwater.commands.estimate import estimate as command
 
     path, out = ring(tmp_path), tmp_path / "operations.csv"
@@ -172,9 +171,7 @@ def one(kind: str = "barrier", ranks: int = 8, algorithm: str | None = None) -> 
         (LISTED, 8, ["fully-connected:size=4,rate=800Gbps,latency=2us", ACROSS]),
     ],
 )
-def test_a_scenario_has_a_network(
-    tmp_path: Path, topology: str, ranks: int, networks: list[str]
-) -> None:
+def test_a_scenario_has_a_network(tmp_path, topology, ranks, networks):
     given = of_scenario(scenario(tmp_path, topology, one(ranks=ranks)))
     assert (given.file, given.networks) == (tmp_path / "s.toml", networks)
 
@@ -192,8 +189,8 @@ def test_a_scenario_has_a_network(
     ],
 )
 def test_on_its_links_a_workload_takes_hardly_longer_than_in_a_run(
-    tmp_path: Path, topology: str, kind: str, algorithm: str
-) -> None:
+    tmp_path, topology, kind, algorithm
+):
     path = scenario(tmp_path, topology, one(kind, algorithm=algorithm))
     given = of_scenario(path)
     estimated_ps = estimate(given.file, given.networks).end_ps
@@ -204,7 +201,7 @@ def test_on_its_links_a_workload_takes_hardly_longer_than_in_a_run(
     assert 0.25 < estimated_ps / work["took_ps"] < 1.05
 
 
-def test_what_is_assumed_is_told(tmp_path: Path, command: Backwater) -> None:
+def test_what_is_assumed_is_told(tmp_path, command):
     path = scenario(tmp_path, RAILS, one("all-reduce"))
     done = command("estimate", path)
     assert f"latency=1us + {ACROSS}" in done.stdout
@@ -254,9 +251,7 @@ algorithm = "ring"
 
 
 @pytest.mark.parametrize("name", WORK)
-def test_every_form_of_workload_is_estimated_as_it_runs(
-    tmp_path: Path, command: Backwater, name: str
-) -> None:
+def test_every_form_of_workload_is_estimated_as_it_runs(tmp_path, command, name):
     path = tmp_path / "s.toml"
     path.write_text(BESIDE + WORK[name], encoding="utf-8")
     done = command("estimate", path, "--json")
@@ -268,7 +263,7 @@ def test_every_form_of_workload_is_estimated_as_it_runs(
 
 
 # OPS-21
-def test_nics_of_an_estimate(tmp_path: Path) -> None:
+def test_nics_of_an_estimate(tmp_path):
     """Four messages between two ranks, each of its own NIC, on as many NICs as the network has."""
     work = Workload(2)
     for nic in range(4):

@@ -9,7 +9,7 @@ from backwater._base.files import whole, write_whole
 from backwater.errors import RunError
 
 
-def test_a_file_is_there_whole_or_as_it_was(tmp_path: Path) -> None:
+def test_a_file_is_there_whole_or_as_it_was(tmp_path):
     path = tmp_path / "a.txt"
     write_whole(path, "first")
 
@@ -24,7 +24,7 @@ def test_a_file_is_there_whole_or_as_it_was(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-def test_of_a_link_its_file_is_written(tmp_path: Path) -> None:
+def test_of_a_link_its_file_is_written(tmp_path):
     real, link = tmp_path / "real.txt", tmp_path / "link.txt"
     link.symlink_to("real.txt")
     write_whole(link, "through")
@@ -32,7 +32,7 @@ def test_of_a_link_its_file_is_written(tmp_path: Path) -> None:
     assert real.read_text() == "through"
 
 
-def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
+def test_what_is_no_plain_file_is_not_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -50,13 +50,13 @@ def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
         ("n" * 300, "name too long"),
     ],
 )
-def test_errors_say_what_to_do(name: str, said: str, tmp_path: Path) -> None:
+def test_errors_say_what_to_do(name, said, tmp_path):
     with pytest.raises(RunError, match=f"(?i)cannot write: .*{said}"):
         write_whole(tmp_path / name, "x")
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="has no /dev/full")
-def test_a_full_disk_is_told_and_devices_stay(tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_devices_stay(tmp_path):
     with pytest.raises(RunError, match="free some space"):
         write_whole(Path("/dev/full"), "x")
     assert Path("/dev/full").is_char_device()

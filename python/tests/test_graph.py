@@ -6,8 +6,6 @@ from pathlib import Path
 import polars
 import pytest
 
-from conftest import Backwater
-
 RING = """\
 name = "ring"
 [topology]
@@ -38,14 +36,14 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # BFC-50, BFC-52
-def test_a_leaf_spine_has_no_circle(command: Backwater, tiny: Path) -> None:
+def test_a_leaf_spine_has_no_circle(command, tiny):
     done = command("graph", tiny)
     assert "no cycle" in done.stdout
     assert "16 egress ports" in done.stdout  # 2 leaves of 4 + 2, 2 spines of 2
 
 
 # BFC-51
-def test_a_ring_shows_its_circles_and_the_pairs_left_out(command: Backwater, ring: Path) -> None:
+def test_a_ring_shows_its_circles_and_the_pairs_left_out(command, ring):
     done = command("graph", ring)
     assert "2 set(s)" in done.stdout
     assert "s0->s1" in done.stdout
@@ -55,7 +53,7 @@ def test_a_ring_shows_its_circles_and_the_pairs_left_out(command: Backwater, rin
     assert "it can deadlock" in off.stdout
 
 
-def test_the_graph_in_the_language_of_graphviz(command: Backwater, ring: Path) -> None:
+def test_the_graph_in_the_language_of_graphviz(command, ring):
     found = json.loads(command("graph", ring, "--json").stdout)
     dot = command("graph", ring, "--dot").stdout
     assert dot.startswith("digraph")
@@ -81,9 +79,7 @@ size = "1MB"
     ["bfc", "dcqcn", "dcqcn+floodgate", "timely+spfc", "hpcc", "swift", "ndp", "line-rate"],
 )
 @pytest.mark.parametrize("name", ["traffic", "workload"])
-def test_every_scenario_has_the_state_of_all_systems(
-    command: Backwater, tiny: Path, tmp_path: Path, scheme: str, name: str
-) -> None:
+def test_every_scenario_has_the_state_of_all_systems(command, tiny, tmp_path, scheme, name):
     path = tiny
     if name == "workload":
         path = tmp_path / "s.toml"
@@ -102,7 +98,7 @@ def test_every_scenario_has_the_state_of_all_systems(
 
 
 # BFC-54, FG-64, SPFC-45, HPCC-40
-def test_the_state_of_a_port(command: Backwater, tmp_path: Path) -> None:
+def test_the_state_of_a_port(command, tmp_path):
     path = tmp_path / "s.toml"
     path.write_text(ONE_SWITCH, encoding="utf-8")
     words = ("resources", path, "--destinations", 1000, "--json")
@@ -144,7 +140,7 @@ def test_the_state_of_a_port(command: Backwater, tmp_path: Path) -> None:
     assert switch["bits"] == 996 * (32 + 1 + 7 + 16 + 24) + 100 * (11 + 1)
 
 
-def test_a_workload_has_full_packets_unless_told(command: Backwater, tmp_path: Path) -> None:
+def test_a_workload_has_full_packets_unless_told(command, tmp_path):
     path = tmp_path / "s.toml"
     path.write_text(ONE_SWITCH, encoding="utf-8")
     full = json.loads(command("resources", path, "--json").stdout)
@@ -156,7 +152,7 @@ def test_a_workload_has_full_packets_unless_told(command: Backwater, tmp_path: P
 
 
 # BFC-16, BFC-53
-def test_the_costs_of_a_switch_are_those_of_the_paper(command: Backwater, tiny: Path) -> None:
+def test_the_costs_of_a_switch_are_those_of_the_paper(command, tiny):
     cost = json.loads(command("resources", tiny, "--packet", 500, "--json").stdout)
     leaf = cost["switches"][0]
     assert leaf["table_entries"] == 100 * 32 * 6
@@ -172,7 +168,7 @@ def test_the_costs_of_a_switch_are_those_of_the_paper(command: Backwater, tiny: 
 
 
 # BFCC-04, BFCC-05, BFCC-08
-def test_both_take_a_profile(command: Backwater, tiny: Path) -> None:
+def test_both_take_a_profile(command, tiny):
     words = ("--profile", "nsdi22-code", "--json")
     leaf = json.loads(command("resources", tiny, "--packet", 500, *words).stdout)["switches"][0]
     assert leaf["table_entries"] == 7200 * 6
@@ -184,7 +180,7 @@ def test_both_take_a_profile(command: Backwater, tiny: Path) -> None:
 
 
 # BFC-53
-def test_packets_are_those_of_the_traffic(command: Backwater, ring: Path) -> None:
+def test_packets_are_those_of_the_traffic(command, ring):
     # 100 KB are a hundred full packets.
     cost = json.loads(command("resources", ring, "--json").stdout)
     assert cost["packet_bytes"] == pytest.approx(1048)
@@ -192,7 +188,7 @@ def test_packets_are_those_of_the_traffic(command: Backwater, ring: Path) -> Non
 
 
 # FG-62
-def test_what_floodgate_takes_of_each_kind_of_switch(command: Backwater, tiny: Path) -> None:
+def test_what_floodgate_takes_of_each_kind_of_switch(command, tiny):
     words = ("resources", tiny, "--scheme", "dcqcn+floodgate", "--destinations", 100_000)
     cost = json.loads(command(*words, "--json").stdout)["floodgate"]
     assert cost["destinations"] == 100_000
@@ -209,9 +205,7 @@ def test_what_floodgate_takes_of_each_kind_of_switch(command: Backwater, tiny: P
 
 
 # FG-63, FG-70
-def test_a_run_counts_what_floodgate_did_and_what_it_took(
-    command: Backwater, tiny: Path, tmp_path: Path
-) -> None:
+def test_a_run_counts_what_floodgate_did_and_what_it_took(command, tiny, tmp_path):
     out = tmp_path / "out"
     command("run", tiny, "--scheme", "dcqcn+floodgate-ideal", "-o", out)
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))

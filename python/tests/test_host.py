@@ -18,7 +18,7 @@ from lab import PATIENCE, Lab
 
 import backwater
 from backwater.errors import RunError
-from conftest import COMMAND, Backwater
+from conftest import COMMAND
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="raw sockets of Linux")
 
@@ -205,7 +205,7 @@ ecn = {{ kmin = "10KB", kmax = "40KB", pmax = 0.2, rate = "25Mbps" }}
 
 
 # HST-01, HST-04, HST-10, HST-20, HST-30, HST-31
-def test_marks_come_back_as_cnps_and_pauses_hold_senders(star: Network) -> None:
+def test_marks_come_back_as_cnps_and_pauses_hold_senders(star):
     said = star.incast(DCQCN)
     receiver, switch = counted(said, "c"), counted(said, "s")
     assert receiver["ecn_marks_received"] > 20
@@ -241,7 +241,7 @@ cnp_interval = "2ms"
 """
 
 
-def test_dcqcn_slows_senders_down_with_rates_and_times_of_slow_links(star: Network) -> None:
+def test_dcqcn_slows_senders_down_with_rates_and_times_of_slow_links(star):
     slow = counted(star.incast(DCQCN + SLOW_LINKS), "c")
     fast = counted(star.incast(DCQCN), "c")
     assert slow["cnps_sent"] < slow["ecn_marks_received"]
@@ -249,7 +249,7 @@ def test_dcqcn_slows_senders_down_with_rates_and_times_of_slow_links(star: Netwo
     assert slow["ecn_marks_received"] < fast["ecn_marks_received"]
 
 
-def test_telemetry_is_written_by_each_switch_and_read_by_senders(chain: Network) -> None:
+def test_telemetry_is_written_by_each_switch_and_read_by_senders(chain):
     said = chain.incast(f'preset = "hpcc"\n{PFC}')
     for name in "ab":
         sender = counted(said, name)
@@ -260,7 +260,7 @@ def test_telemetry_is_written_by_each_switch_and_read_by_senders(chain: Network)
 
 
 # HST-20, WSW-23
-def test_bfc_holds_queues_of_the_switch_before_and_of_hosts(chain: Network) -> None:
+def test_bfc_holds_queues_of_the_switch_before_and_of_hosts(chain):
     said = chain.incast('preset = "bfc"')
     for name in chain.switches:
         assert counted(said, name)["bfc_pauses"] > 0
@@ -273,7 +273,7 @@ def test_bfc_holds_queues_of_the_switch_before_and_of_hosts(chain: Network) -> N
         assert sent_once(said, name)
 
 
-def test_floodgate_holds_an_incast_at_the_switch_before(chain: Network) -> None:
+def test_floodgate_holds_an_incast_at_the_switch_before(chain):
     said = chain.incast(DCQCN.replace('"dcqcn"', '"dcqcn+floodgate"'))
     first, last = counted(said, "s"), counted(said, "t")
     assert first["floodgate_held"] > 0
@@ -283,7 +283,7 @@ def test_floodgate_holds_an_incast_at_the_switch_before(chain: Network) -> None:
 
 
 # HST-05, HST-30
-def test_flows_of_a_file_go_both_ways_and_a_signal_keeps_what_was_measured(star: Network) -> None:
+def test_flows_of_a_file_go_both_ways_and_a_signal_keeps_what_was_measured(star):
     flows = star.folder / "flows.csv"
     flows.write_text(
         "src,dst,bytes,start\n0,1,30000,0us\n2,0,20000,100ms\n2,1,1000,200ms\n0,1,1000,3600s\n"
@@ -307,7 +307,7 @@ def test_flows_of_a_file_go_both_ways_and_a_signal_keeps_what_was_measured(star:
 
 
 # HST-30: what is unfinished is named
-def test_a_peer_that_never_answers_is_named(star: Network) -> None:
+def test_a_peer_that_never_answers_is_named(star):
     alone = star.host("a", star.scenario(DCQCN), "--for", "2")
     said, errors = alone.communicate(timeout=PATIENCE)
     assert alone.returncode == 1
@@ -329,7 +329,7 @@ def hurried(star: Network) -> Path:
 
 
 # WSW-30
-def test_a_link_faster_than_the_machine_does_not_keep_it_from_stopping(star: Network) -> None:
+def test_a_link_faster_than_the_machine_does_not_keep_it_from_stopping(star):
     alone = star.host("a", hurried(star), "--for", "2")
     said, errors = alone.communicate(timeout=PATIENCE)
     assert "links were slower than the scenario says" in errors
@@ -338,7 +338,7 @@ def test_a_link_faster_than_the_machine_does_not_keep_it_from_stopping(star: Net
 
 
 # WSW-30: each answer makes the sender catch up
-def test_nor_do_answers_that_come_meanwhile(star: Network) -> None:
+def test_nor_do_answers_that_come_meanwhile(star):
     scenario = hurried(star)
     switch = star.run_at("switch", "s", scenario)
     receiver = star.host("c", scenario)
@@ -353,7 +353,7 @@ def test_nor_do_answers_that_come_meanwhile(star: Network) -> None:
 
 
 # HST-22
-def test_an_interface_that_goes_ends_the_run_and_keeps_its_results(star: Network) -> None:
+def test_an_interface_that_goes_ends_the_run_and_keeps_its_results(star):
     sender = star.host("a", star.scenario(DCQCN))
     star.call("ip", "link", "del", "to-s", at="a")
     said, errors = sender.communicate(timeout=PATIENCE)
@@ -363,7 +363,7 @@ def test_an_interface_that_goes_ends_the_run_and_keeps_its_results(star: Network
 
 
 # HST-22
-def test_frames_longer_than_the_interface_takes_are_an_error(star: Network) -> None:
+def test_frames_longer_than_the_interface_takes_are_an_error(star):
     star.call("ip", "link", "set", "to-s", "mtu", "600", at="a")
     sender = star.host("a", star.scenario(DCQCN), "--for", str(PATIENCE))
     _, errors = sender.communicate(timeout=2 * PATIENCE)
@@ -389,9 +389,7 @@ def test_frames_longer_than_the_interface_takes_are_an_error(star: Network) -> N
         (("--node", "a", "--ports", "x", "--scheme", "ndp"), "receiver-driven transports"),
     ],
 )
-def test_what_is_wrong_is_said(
-    more: tuple[str, ...], expected: str, tmp_path: Path, command: Backwater
-) -> None:
+def test_what_is_wrong_is_said(more, expected, tmp_path, command):
     scenario = written(tmp_path, ONE_SWITCH, 'preset = "line-rate"')
     said = command("host", scenario, "-o", tmp_path / "out", *more, code=None)
     assert said.exit_code in (1, 2)

@@ -177,7 +177,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_whole_inputs_are_imported(kind: str, tmp_path: Path) -> None:
+def test_whole_inputs_are_imported(kind, tmp_path):
     assert _import(CASES[kind], CASES[kind].files, tmp_path) == "imported"
 
 
@@ -210,7 +210,7 @@ def _changed(draw: st.DrawFn, data: bytes) -> bytes:
 @pytest.mark.parametrize("kind", CASES)
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_broken_inputs_are_refused_by_name_or_imported(kind: str, data: st.DataObject) -> None:
+def test_broken_inputs_are_refused_by_name_or_imported(kind, data):
     case = CASES[kind]
     name = data.draw(st.sampled_from(sorted(case.files)))
     files = case.files | {name: data.draw(_changed(case.files[name]))}

@@ -4,7 +4,6 @@ import gzip
 import json
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +83,7 @@ def chakra_files(folder: Path, *traces: bytes, system: dict | None = None) -> Pa
 # --- Files ---------------------------------------------------------------------------------------
 
 
-def test_a_trace_is_read_gzipped_or_not() -> None:
+def test_a_trace_is_read_gzipped_or_not():
     data = trace(
         node(3, COMP, 1, duration_us=7, is_cpu_op=False, ctrl=[1]),
         node(1, COMP, name="first", num_ops=5, tensor_size=2.0, inputs="[]"),
@@ -101,7 +100,7 @@ def test_a_trace_is_read_gzipped_or_not() -> None:
     assert parsed(gzip.compress(data[:9]) + gzip.compress(data[9:])).nodes == found.nodes
 
 
-def test_dependencies_may_be_packed_or_not() -> None:
+def test_dependencies_may_be_packed_or_not():
     one = chakra_schema.messages()["Node"](id=1, type=COMP)
     # Field 5 as single varints, and packed: both are in one message.
     many = chakra_schema.messages()["Node"](id=2, type=COMP).SerializeToString()
@@ -111,7 +110,7 @@ def test_dependencies_may_be_packed_or_not() -> None:
 
 
 @pytest.mark.parametrize("kind", [k for k in chakra_schema.SCALARS if "int" in k or "fixed" in k])
-def test_attributes_may_be_any_kind_of_integer(kind: str) -> None:
+def test_attributes_may_be_any_kind_of_integer(kind):
     item = node(0, SEND)
     for name, value in (("comm_size", 77), ("comm_dst", 1), ("comm_tag", 0)):
         item.attr.append(attribute(name, value, f"{kind}_val"))
@@ -123,20 +122,20 @@ KNOWN = ["0.0.4", "1.0.2-chakra.0.0.4", "1.0.1", ""]
 
 
 @pytest.mark.parametrize("version", [*KNOWN, "9.9", "1.0.3-chakra.0.0.4", "0.0.3", "new"])
-def test_versions_of_the_schema_that_are_not_known_are_told(version: str) -> None:
+def test_versions_of_the_schema_that_are_not_known_are_told(version):
     findings = Findings()
     parsed(trace(node(0, COMP), version=version), findings)
     assert len(told(findings)) == (version not in KNOWN)
     assert all(f"x.0.et: the schema's version `{version}`" in text for text in told(findings))
 
 
-def test_the_version_may_be_an_attribute() -> None:
+def test_the_version_may_be_an_attribute():
     head = chakra_schema.messages()["GlobalMetadata"]()
     head.attr.append(attribute("schema", "1.0.2-chakra.0.0.4"))
     assert parsed(delimited(head.SerializeToString())).version == "1.0.2-chakra.0.0.4"
 
 
-def test_files_of_all_ranks_are_found(tmp_path: Path) -> None:
+def test_files_of_all_ranks_are_found(tmp_path):
     for rank in (0, 1, 10, 2, *range(3, 10)):
         (tmp_path / f"run.{rank}.et").write_bytes(trace())
     (tmp_path / "notes.txt").write_text("")
@@ -169,7 +168,7 @@ def test_files_of_all_ranks_are_found(tmp_path: Path) -> None:
         (b"\x1f\x8bzzzzzzzzzzzzz", "cannot be unpacked"),
     ],
 )
-def test_what_is_wrong_in_a_trace_is_said(data: bytes, says: str) -> None:
+def test_what_is_wrong_in_a_trace_is_said(data, says):
     said = refused(lambda findings: parsed(data, findings))
     assert says in said
     assert "x.0.et" in said
@@ -178,7 +177,7 @@ def test_what_is_wrong_in_a_trace_is_said(data: bytes, says: str) -> None:
 # --- Operations ----------------------------------------------------------------------------------
 
 
-def test_operations_of_traces() -> None:
+def test_operations_of_traces():
     first = trace(
         node(9, SEND, 4, comm_size=100, comm_dst=1, comm_tag=3, comm_src=0),
         node(4, COMP, duration_us=7),
@@ -208,7 +207,7 @@ def test_operations_of_traces() -> None:
     assert rows["name"].to_list() == ["n4", "n6", "n7", "n9", "n5"]
 
 
-def test_control_dependencies_on_nodes_that_were_dropped() -> None:
+def test_control_dependencies_on_nodes_that_were_dropped():
     # Traces of PyTorch name nodes by control that their converter drops; nothing waits for them.
     data = trace(node(5, COMP, duration_us=1, ctrl=[3]), node(6, COMP, 5, duration_us=1, ctrl=[5]))
     for ctrl_deps, warned in ((False, 0), (True, 1)):
@@ -219,7 +218,7 @@ def test_control_dependencies_on_nodes_that_were_dropped() -> None:
         assert all("node 3, does not exist and is not waited for" in t for t in told(findings))
 
 
-def test_what_the_cpu_does_to_start_a_communication_sends_nothing() -> None:
+def test_what_the_cpu_does_to_start_a_communication_sends_nothing():
     findings = Findings()
     data = trace(
         node(1, COLL, is_cpu_op=True, duration_us=85), coll(2, 1, size=1000, is_cpu_op=False)
@@ -231,7 +230,7 @@ def test_what_the_cpu_does_to_start_a_communication_sends_nothing() -> None:
     assert "does not say which one: it lasts as long" in told(findings)[0]
 
 
-def test_under_replay_only_nothing_is_sent() -> None:
+def test_under_replay_only_nothing_is_sent():
     system = astra.system_of("s.json", json.dumps({"replay-only": 1}), Findings())
     findings = Findings()
     data = trace(
@@ -247,7 +246,7 @@ def test_under_replay_only_nothing_is_sent() -> None:
 
 
 @pytest.mark.parametrize("form", ["{}", "['{}']", "json"])
-def test_groups_as_programs_write_them(form: str) -> None:
+def test_groups_as_programs_write_them(form):
     groups = json.dumps([{"pg_name": "2", "ranks": [0, 1]}, {"pg_name": "0", "ranks": []}])
     text = json.dumps([groups]) if form == "json" else form.replace("{}", groups)
     data = trace(
@@ -258,7 +257,7 @@ def test_groups_as_programs_write_them(form: str) -> None:
     assert workload.groups == {"2": [0, 1]}
 
 
-def test_times_by_the_roofline() -> None:
+def test_times_by_the_roofline():
     text = '{"roofline-enabled": 1, "peak-perf": 1, "local-mem-bw": 100}'
     data = trace(
         node(0, COMP, num_ops=10**9, tensor_size=10**6),
@@ -273,7 +272,7 @@ def test_times_by_the_roofline() -> None:
     assert rows["duration_ps"].to_list() == [10**9, 10**7, 0, 10**6]
 
 
-def test_collectives_and_their_groups() -> None:
+def test_collectives_and_their_groups():
     init = json.dumps([{"pg_name": "2", "ranks": [1, 0]}, {"pg_name": "0", "ranks": []}])
     nodes = (
         node(0, NodeType.METADATA, **INIT, inputs=init),
@@ -300,7 +299,7 @@ def test_collectives_and_their_groups() -> None:
     assert workload.options["instances"] == "start"
 
 
-def test_chunks_of_a_collective() -> None:
+def test_chunks_of_a_collective():
     system = layer({"preferred-dataset-splits": 3, "active-chunks-per-dimension": 2})
     data = trace(
         coll(7), node(8, COLL, 7, comm_type=6, comm_size=1000), node(9, COMP, 8, duration_us=1)
@@ -315,7 +314,7 @@ def test_chunks_of_a_collective() -> None:
     assert rows["after_end"].to_list() == [None, [0], [0], [0], [1, 2, 3], [4]]
 
 
-def test_a_ring_takes_what_astra_sim_publishes(tmp_path: Path) -> None:
+def test_a_ring_takes_what_astra_sim_publishes(tmp_path):
     # 4 chunks of 14 steps of 610 + 500 ns, 7 reductions of 3 × 655 ns and 15 copies of 10 ns.
     system = layer({"preferred-dataset-splits": 4, "local-mem-bw": 50})
     data = trace(coll(0, size=1 << 20))
@@ -329,7 +328,7 @@ def test_a_ring_takes_what_astra_sim_publishes(tmp_path: Path) -> None:
     )
 
 
-def test_a_note_says_how_to_estimate_what_astra_sim_would_say(tmp_path: Path) -> None:
+def test_a_note_says_how_to_estimate_what_astra_sim_would_say(tmp_path):
     chunks = {"preferred-dataset-splits": 4, "local-mem-bw": 50}
     traces = chakra_files(tmp_path, *[trace(coll(0, size=1 << 20))] * 8, system=chunks)
     (tmp_path / "ring.yml").write_text(NETWORK.replace("4", "8").replace("500.5", "500"))
@@ -340,9 +339,7 @@ def test_a_note_says_how_to_estimate_what_astra_sim_would_say(tmp_path: Path) ->
     assert estimated(note).end_ps == 117_780_000
 
 
-def test_a_group_that_an_algorithm_cannot_do_is_told_with_the_users_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_group_that_an_algorithm_cannot_do_is_told_with_the_users_file(tmp_path, monkeypatch):
     change = {"all-gather-implementation": ["halvingDoubling"]}
     chakra_files(tmp_path, *[trace(coll(0, kind=2))] * 6, system=change)
     monkeypatch.chdir(tmp_path)
@@ -355,7 +352,7 @@ def test_a_group_that_an_algorithm_cannot_do_is_told_with_the_users_file(
         assert "-->" not in str(error.value)
 
 
-def test_times_of_a_rank_for_collectives_come_from_the_system_layer() -> None:
+def test_times_of_a_rank_for_collectives_come_from_the_system_layer():
     data = trace(coll(0, size=8))
     system = astra.system_of("s.json", "{}", Findings())
     # ASTRA-sim's default of a system layer that does not say it; no memory, no time for it.
@@ -365,7 +362,7 @@ def test_times_of_a_rank_for_collectives_come_from_the_system_layer() -> None:
     assert (options["reduction_grain_ps"], options["copy_ps"]) == (3000, 10_000)
 
 
-def test_a_collective_over_two_dimensions() -> None:
+def test_a_collective_over_two_dimensions():
     part = coll(1, 0, kind=2, size=10, involved_dim=[True, False])
     data = trace(coll(0), part, coll(2, 1, kind=7), coll(3, 2, kind=2, size=10))
     system = layer({"all-reduce-implementation": ["ring", "halvingDoubling"]})
@@ -390,9 +387,7 @@ def test_a_collective_over_two_dimensions() -> None:
 
 
 @pytest.mark.parametrize(("second", "ends_ns"), [(4096, 36_094), (2048, 35_094)])
-def test_ranks_may_start_collectives_in_different_orders(
-    tmp_path: Path, second: int, ends_ns: int
-) -> None:
+def test_ranks_may_start_collectives_in_different_orders(tmp_path, second, ends_ns):
     """By their ids, each rank would hold its communication with what the other cannot start."""
 
     def data(on_gpu: int, on_cpu: int) -> bytes:
@@ -410,14 +405,14 @@ def test_ranks_may_start_collectives_in_different_orders(
     assert found.end_ps == ends_ns * 1000
 
 
-def test_an_algorithm_has_to_fit_its_collective() -> None:
+def test_an_algorithm_has_to_fit_its_collective():
     system = layer({"all-gather-implementation": ["doubleBinaryTree"]})
     data = trace(coll(7, kind=2, size=1000))
     said = refused(lambda findings: converted(data, data, system=system, findings=findings))
     assert "doubleBinaryTree can do an all-reduce only" in said
 
 
-def test_an_algorithm_of_ones_own(tmp_path: Path) -> None:
+def test_an_algorithm_of_ones_own(tmp_path):
     inner = [
         trace(
             node(0, SEND, comm_size=10, comm_dst=1 - rank, comm_tag=4),
@@ -467,11 +462,11 @@ def test_an_algorithm_of_ones_own(tmp_path: Path) -> None:
         ([node(0, NodeType.METADATA, **INIT, inputs="[{")], "this is no JSON"),
     ],
 )
-def test_what_cannot_be_run_is_said(nodes: list, says: str) -> None:
+def test_what_cannot_be_run_is_said(nodes, says):
     assert says in refused(lambda findings: converted(trace(*nodes), trace(), findings=findings))
 
 
-def test_what_is_doubtful_is_a_warning() -> None:
+def test_what_is_doubtful_is_a_warning():
     findings = Findings()
     converted(
         trace(node(0, SEND, comm_size=5, comm_dst=1), node(1, COLL, comm_type=5, comm_size=1)),
@@ -486,7 +481,7 @@ def test_what_is_doubtful_is_a_warning() -> None:
     assert "x.2.et: node 7 `n7`: from rank 2 to 1 with tag 0 10 bytes more are sent than" in said
 
 
-def test_the_rank_that_does_otherwise_is_named_and_not_the_others() -> None:
+def test_the_rank_that_does_otherwise_is_named_and_not_the_others():
     usual = trace(coll(3))
     for size in (2, 2000):
         odd = trace(coll(5, size=size))
@@ -509,9 +504,7 @@ def test_the_rank_that_does_otherwise_is_named_and_not_the_others() -> None:
         ("ring direct", [2, 2, 2], "has 2 algorithms, but the network has 3"),
     ],
 )
-def test_lists_of_algorithms_that_are_too_short_are_errors(
-    word: str, dims: list[int], says: str
-) -> None:
+def test_lists_of_algorithms_that_are_too_short_are_errors(word, dims, says):
     text = json.dumps(SYSTEM | {"all-reduce-implementation": word.split()}, indent=1)
     system = astra.system_of("s.json", text, Findings())
     data = [trace(coll(0, size=800))] * 8
@@ -520,7 +513,7 @@ def test_lists_of_algorithms_that_are_too_short_are_errors(
     assert "--> s.json:6:3" in said
 
 
-def test_lists_of_algorithms_that_are_too_long_are_warnings() -> None:
+def test_lists_of_algorithms_that_are_too_long_are_warnings():
     findings = Findings()
     text = json.dumps(SYSTEM | {"all-reduce-implementation": ["ring", "direct"]}, indent=1)
     system = astra.system_of("s.json", text, findings)
@@ -533,7 +526,7 @@ def test_lists_of_algorithms_that_are_too_long_are_warnings() -> None:
 
 
 @pytest.mark.parametrize(("word", "ours"), [("oneRing", "ring"), ("oneDirect3", "direct:window=3")])
-def test_algorithms_with_one_go_over_all_dimensions_at_once(word: str, ours: str) -> None:
+def test_algorithms_with_one_go_over_all_dimensions_at_once(word, ours):
     system = layer({"all-reduce-implementation": [word]})
     data = [trace(coll(0, size=800))] * 8
     rows = of_rank(converted(*data, dims=[4, 2], system=system), 5)
@@ -545,7 +538,7 @@ def test_algorithms_with_one_go_over_all_dimensions_at_once(word: str, ours: str
     assert "x.0.et: node 0 `n0`: involved_dim leaves a dimension out, but all-reduce-impl" in said
 
 
-def test_a_network_of_another_size_is_told_with_the_files(tmp_path: Path) -> None:
+def test_a_network_of_another_size_is_told_with_the_files(tmp_path):
     traces = chakra_files(tmp_path, *[trace()] * 4)
     (tmp_path / "n.yml").write_text(NETWORK.replace("[ 4 ]", "[ 5 ]"))
     with pytest.raises(ScenarioError) as error:
@@ -575,7 +568,7 @@ def test_a_network_of_another_size_is_told_with_the_files(tmp_path: Path) -> Non
         ({"all-reduce-implementation-custom": ["a", "b"]}, "names several algorithms"),
     ],
 )
-def test_what_is_wrong_in_a_system_layer_is_said(change: dict, says: str) -> None:
+def test_what_is_wrong_in_a_system_layer_is_said(change, says):
     text = json.dumps(SYSTEM | change, indent=1)
     said = refused(lambda findings: astra.system_of("s.json", text, findings))
     assert says in said
@@ -585,12 +578,12 @@ def test_what_is_wrong_in_a_system_layer_is_said(change: dict, says: str) -> Non
     assert f"--> s.json:{line}:3\n" in said
 
 
-def test_a_key_that_is_written_with_escapes_is_told_with_the_file() -> None:
+def test_a_key_that_is_written_with_escapes_is_told_with_the_file():
     said = refused(lambda f: astra.system_of("s.json", '{"\\u0070eak-perf": "x"}', f))
     assert "s.json: peak-perf is `x`" in said
 
 
-def test_a_system_layer_is_read() -> None:
+def test_a_system_layer_is_read():
     findings = Findings()
     system = layer({"peek-perf": 1}, findings)
     assert system.implementations == {"all-reduce": ["ring"], "all-to-all": ["direct4"]}
@@ -600,7 +593,7 @@ def test_a_system_layer_is_read() -> None:
     assert "s.json:2:6" in said
 
 
-def test_keys_of_models_that_are_not_imported_are_told_apart_from_those_that_only_print() -> None:
+def test_keys_of_models_that_are_not_imported_are_told_apart_from_those_that_only_print():
     for change, says in (
         ({"model-shared-bus": 1, "g": 0, "trace-enabled": 1}, "model-shared-bus: no effect here"),
         ({"preferred-dataset-splits": 4}, "scheduling-policy LIFO: no effect here"),
@@ -648,13 +641,13 @@ NETWORK = "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: 
         ("<<: {logical-dims: [2000, 2000]}\n", "n.yml: 4000000 ranks are more than"),
     ],
 )
-def test_what_is_wrong_in_a_network_is_said(text: str, says: str) -> None:
+def test_what_is_wrong_in_a_network_is_said(text, says):
     said = refused(lambda findings: astra.network_of("n.yml", text, findings))
     assert says in said
     assert "n.yml" in said
 
 
-def test_numbers_of_a_network_may_be_written_as_astra_sim_reads_them() -> None:
+def test_numbers_of_a_network_may_be_written_as_astra_sim_reads_them():
     for word in ("50", "5e1", "'50.0'"):
         text = NETWORK.replace("50.0", word)
         assert astra.network_of("n.yml", text, Findings()) == astra.network_of(
@@ -662,14 +655,14 @@ def test_numbers_of_a_network_may_be_written_as_astra_sim_reads_them() -> None:
         )
 
 
-def test_what_is_doubtful_in_a_network_is_a_warning() -> None:
+def test_what_is_doubtful_in_a_network_is_a_warning():
     findings = Findings()
     astra.network_of("n.yml", NETWORK + "latenzy: 3\n", findings)
     [warning] = told(findings)
     assert warning.startswith("warning: `latenzy` is unknown and has no effect\n --> n.yml:5:1")
 
 
-def test_networks_of_astra_sim() -> None:
+def test_networks_of_astra_sim():
     dims, dimensions = astra.network_of("n.yml", NETWORK, Findings())
     assert (dims, dimensions) == ([4], [Dimension("Ring", 4, 429_496_729_600, 500_500)])
     assert astra.network_of("d.json", '{"logical-dims": ["8", "2"]}', Findings()) == ([8, 2], [])
@@ -691,7 +684,7 @@ def test_networks_of_astra_sim() -> None:
     assert ends(both) == ["n0-n1", "n2-n3", *switches]
 
 
-def test_groups_of_a_file() -> None:
+def test_groups_of_a_file():
     groups = chakra.groups_of_text("g.json", '{"1": [0, 1]}', 2, Findings())
     assert groups == {"1": (0, 1)}
     for text, says in (
@@ -712,9 +705,7 @@ def test_groups_of_a_file() -> None:
         ("google.protobuf", chakra_schema.messages.__wrapped__),
     ],
 )
-def test_a_missing_extra_is_named(
-    module: str, read: Callable[[], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_extra_is_named(module, read, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(InputError, match=r"backwater\[chakra\]"):
         read()

@@ -49,7 +49,7 @@ def converted(text: str, findings: Findings | None = None):
     return goal_operations.convert("x.goal", parsed(text, found), host, found)
 
 
-def test_a_schedule_is_read() -> None:
+def test_a_schedule_is_read():
     ranks = parsed(SMALL).ranks
     assert ranks[0].operations == [
         Operation(Kind.CALC, 500, cpu=1),
@@ -63,7 +63,7 @@ def test_a_schedule_is_read() -> None:
     assert [len(r.operations) for r in ranks] == [4, 1, 2]
 
 
-def test_operations_of_a_schedule() -> None:
+def test_operations_of_a_schedule():
     findings = Findings()
     workload = converted(SMALL, findings)
     assert workload.options["send_end"] == "eager"
@@ -82,7 +82,7 @@ def test_operations_of_a_schedule() -> None:
     assert findings.warnings() == []
 
 
-def test_an_operation_may_wait_for_one_that_comes_later() -> None:
+def test_an_operation_may_wait_for_one_that_comes_later():
     text = "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\n}\n"
     rows = converted(text).frame()
     assert rows["name"].to_list() == ["b", "a"]
@@ -116,11 +116,11 @@ def test_an_operation_may_wait_for_one_that_comes_later() -> None:
         ("num_ranks 1\nrank 0 {\ncalc 5 -\n}\n", "x.goal:3:8"),
     ],
 )
-def test_what_is_wrong_in_a_text_is_said(text: str, says: str) -> None:
+def test_what_is_wrong_in_a_text_is_said(text, says):
     assert says in refused(lambda findings: parsed(text, findings))
 
 
-def test_circles_and_messages_to_oneself_are_refused() -> None:
+def test_circles_and_messages_to_oneself_are_refused():
     circle = "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb irequires a\n}\n"
     said = refused(lambda findings: converted(circle, findings))
     assert "rank 0 can never finish: a requires b requires a\n --> x.goal:3:1" in said
@@ -132,14 +132,14 @@ def test_circles_and_messages_to_oneself_are_refused() -> None:
 
 
 @pytest.mark.parametrize("statement", ["a: calc 72057594037928", "a: send 281474976710657b to 1"])
-def test_amounts_have_a_limit(statement: str) -> None:
+def test_amounts_have_a_limit(statement):
     text = f"num_ranks 2\nrank 0 {{\n{statement}\n}}\nrank 1 {{\n}}\n"
     said = refused(lambda findings: converted(text, findings))
     assert "rank 0: a has" in said
     assert "x.goal:3:1" in said
 
 
-def test_what_is_doubtful_is_a_warning() -> None:
+def test_what_is_doubtful_is_a_warning():
     findings = Findings()
     text = (
         "num_ranks 3\nrank 1 {\nrecv 5b from 0\na: calc 1\na: calc 2\n}\n"
@@ -169,7 +169,7 @@ recv 9b from 0
 """
 
 
-def test_messages_of_other_sizes_than_their_receives_are_told() -> None:
+def test_messages_of_other_sizes_than_their_receives_are_told():
     text = UNEQUAL.replace("recv 7b from 0 recv", "recv 7b from 0\nrecv")
     findings = Findings()
     schedule = parsed(text, findings)
@@ -191,7 +191,7 @@ def test_messages_of_other_sizes_than_their_receives_are_told() -> None:
     assert [int.from_bytes(data[at + 9 : at + 17], "little") for at in (send, recv)] == [10, 11]
 
 
-def test_the_first_message_that_nobody_receives_is_named() -> None:
+def test_the_first_message_that_nobody_receives_is_named():
     text = "num_ranks 2\nrank 0 {\nsend 1b to 1\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n"
     findings = Findings()
     converted(text, findings)
@@ -235,13 +235,13 @@ def schedules(draw: st.DrawFn) -> Schedule:
 
 @settings(max_examples=60)
 @given(schedules())
-def test_text_and_binary_say_the_same(schedule: Schedule) -> None:
+def test_text_and_binary_say_the_same(schedule):
     from_text = parsed(goal_text(schedule))
     assert from_text == schedule
     assert binary.parse("x.bin", goal_binary(from_text), Findings()) == schedule
 
 
-def test_a_note_says_how_to_estimate_what_loggopsim_would_say(tmp_path: Path) -> None:
+def test_a_note_says_how_to_estimate_what_loggopsim_would_say(tmp_path):
     lines = ["num_ranks 8"]
     for rank in range(8):
         children = [1 << k for k in range(3) if rank % (2 << k) == 0]
@@ -318,7 +318,7 @@ SCHEDULES = {
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-def test_estimates_of_schedules_are_those_that_paper_gives(tmp_path: Path, name: str) -> None:
+def test_estimates_of_schedules_are_those_that_paper_gives(tmp_path, name):
     text, ends = SCHEDULES[name]
     (tmp_path / "x.goal").write_text(text)
     imported = importing.import_goal(tmp_path / "x.goal", Wishes())
@@ -329,20 +329,20 @@ def test_estimates_of_schedules_are_those_that_paper_gives(tmp_path: Path, name:
     assert max(found) == max(ends)
 
 
-def test_a_broadcast_has_five_levels_of_5500_ns() -> None:
+def test_a_broadcast_has_five_levels_of_5500_ns():
     """Each rank of 1, 3, 7, … is the first to which its parent sends; then it sends itself."""
     ends = ends_of_binary_tree(32)
     assert [ends[rank] for rank in (1, 3, 7, 15, 31)] == [11_500, 15_500, 19_500, 23_500, 27_500]
 
 
-def test_a_binary_schedule_that_was_run_is_refused() -> None:
+def test_a_binary_schedule_that_was_run_is_refused():
     data = bytearray(goal_binary(Schedule([Rank()])))
     data[:2] = (2342).to_bytes(2, "little")
     said = refused(lambda findings: binary.parse("x.bin", bytes(data), findings))
     assert "LogGOPSim has run this schedule" in said
 
 
-def test_what_is_wrong_in_a_binary_schedule_has_the_file_for_programs_too() -> None:
+def test_what_is_wrong_in_a_binary_schedule_has_the_file_for_programs_too():
     with pytest.raises(ScenarioError) as error:
         binary.parse("x.bin", b"", Findings())
     [problem] = error.value.problems
@@ -362,7 +362,7 @@ def of_nics(folder: Path, nics: int, sends: int = 4, size: int = 1_000_000) -> P
 
 
 @pytest.mark.parametrize("nics", [1, 2, 4])
-def test_each_nic_of_a_rank_has_a_link_of_its_own(tmp_path: Path, nics: int) -> None:
+def test_each_nic_of_a_rank_has_a_link_of_its_own(tmp_path, nics):
     imported = importing.import_goal(of_nics(tmp_path, nics), Wishes())
     assert imported.warnings == []
     importing.write(imported, tmp_path / "s.toml")
@@ -376,9 +376,7 @@ def test_each_nic_of_a_rank_has_a_link_of_its_own(tmp_path: Path, nics: int) -> 
 @pytest.mark.parametrize(
     ("links", "warns"), [("0 2 400Gbps 1us 0\n1 2 400Gbps 1us 0\n", True), ("two", False)]
 )
-def test_a_network_with_fewer_ports_than_nics_is_told(
-    tmp_path: Path, links: str, warns: bool
-) -> None:
+def test_a_network_with_fewer_ports_than_nics_is_told(tmp_path, links, warns):
     head = "3 1 2\n2\n"
     if links == "two":
         head = "4 2 4\n2 3\n"
@@ -390,7 +388,7 @@ def test_a_network_with_fewer_ports_than_nics_is_told(
     assert 'ports = "rail"' in imported.scenario("s", "s.operations.parquet")
 
 
-def test_a_kind_of_network_with_unknown_ports_is_told(tmp_path: Path) -> None:
+def test_a_kind_of_network_with_unknown_ports_is_told(tmp_path):
     sets = ["topology.kind=star", "topology.hosts=2"]
     imported = importing.import_goal(of_nics(tmp_path, 3), Wishes(sets=sets))
     [warning] = imported.warnings

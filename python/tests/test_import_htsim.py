@@ -2,7 +2,6 @@
 
 import tomllib
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from import_files import THREE_TIERS, refused
@@ -64,7 +63,7 @@ def topology(network: networks.Network) -> dict:
     return tomllib.loads("\n".join(network.lines))["topology"]
 
 
-def test_a_matrix_is_read() -> None:
+def test_a_matrix_is_read():
     found = matrix(CHAIN)
     assert found.nodes == 4
     assert [(c.src, c.dst, c.id, c.bytes) for c in found.connections] == [
@@ -85,7 +84,7 @@ def test_a_matrix_is_read() -> None:
     assert found.failures[0].switch == "AGG"
 
 
-def test_operations_of_a_matrix() -> None:
+def test_operations_of_a_matrix():
     findings = Findings()
     found = matrix(CHAIN)
     assert not htsim_operations.is_flow_list(found)
@@ -105,7 +104,7 @@ def test_operations_of_a_matrix() -> None:
     assert rows["on_received"].to_list() == [None, None, 1, 2, None]
 
 
-def test_messages_of_a_connection_share_a_queue_pair() -> None:
+def test_messages_of_a_connection_share_a_queue_pair():
     text = (
         "Nodes 2\nConnections 3\n0->1 id 1 msg 1 start 0 size 5\n0->1 id 1 msg start 0 size 5\n"
         "0->1 id 2 start 0 size 5\n"
@@ -114,7 +113,7 @@ def test_messages_of_a_connection_share_a_queue_pair() -> None:
     assert rows["channel"].to_list() == [0, 0, 1]
 
 
-def test_plain_connections_are_a_list_of_flows(tmp_path: Path) -> None:
+def test_plain_connections_are_a_list_of_flows(tmp_path):
     (tmp_path / "x.cm").write_text(
         "Nodes 3\nConnections 2\n1->2 start 2e6 size 10\n0->2 id 7 start 0.5 size 20\n"
     )
@@ -130,7 +129,7 @@ def test_plain_connections_are_a_list_of_flows(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.cm", "x.flows.csv", "x.toml"]
 
 
-def test_connections_without_a_size_last_until_the_end(tmp_path: Path) -> None:
+def test_connections_without_a_size_last_until_the_end(tmp_path):
     path = tmp_path / "x.cm"
     path.write_text("Nodes 2\nConnections 2\n0->1 start 5 size 0\n1->0 start 0\n")
     for end, says in (
@@ -160,7 +159,7 @@ def test_connections_without_a_size_last_until_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hosts", [40, 8192])
-def test_a_wide_default_network_has_room_for_headroom(hosts: int, tmp_path: Path) -> None:
+def test_a_wide_default_network_has_room_for_headroom(hosts, tmp_path):
     path = tmp_path / "x.cm"
     path.write_text(f"Nodes {hosts}\nConnections 1\n0->1 start 0 size 10\n")
     importing.write(importing.import_htsim(path, Wishes()), tmp_path / "x.toml")
@@ -219,11 +218,11 @@ def test_a_wide_default_network_has_room_for_headroom(hosts: int, tmp_path: Path
         ("Nodes 2\nConections 1\n", "did you mean Connections?"),
     ],
 )
-def test_what_is_wrong_in_a_matrix_is_said(text: str, says: str) -> None:
+def test_what_is_wrong_in_a_matrix_is_said(text, says):
     assert says in refused(lambda findings: matrix(text, findings))
 
 
-def test_what_is_doubtful_in_a_matrix_is_a_warning() -> None:
+def test_what_is_doubtful_in_a_matrix_is_a_warning():
     findings = Findings()
     found = matrix(
         "Nodes 3\nConnections 7\n2->1 size 5 start 0 send_done_trigger 4 prio 1\n"
@@ -248,7 +247,7 @@ def test_what_is_doubtful_in_a_matrix_is_a_warning() -> None:
 # --- Topologies ----------------------------------------------------------------------------------
 
 
-def test_a_fat_tree_of_three_tiers() -> None:
+def test_a_fat_tree_of_three_tiers():
     findings = Findings()
     found = topology(networks.of_fat_tree(tree(THREE_TIERS), findings))
     shape = {k: found[k] for k in ("kind", "pods", "tors_per_pod", "aggs_per_pod", "cores")}
@@ -261,7 +260,7 @@ def test_a_fat_tree_of_three_tiers() -> None:
     assert "Queue_Up and Queue_Down are not imported" in findings.warnings()[0]["text"]
 
 
-def test_a_fat_tree_of_two_tiers_with_bundles() -> None:
+def test_a_fat_tree_of_two_tiers_with_bundles():
     findings = Findings()
     found = topology(networks.of_fat_tree(tree(TWO_TIERS, findings), findings))
     # Each link of a bundle is one of its own, with its own rate.
@@ -272,7 +271,7 @@ def test_a_fat_tree_of_two_tiers_with_bundles() -> None:
     assert len(found["links"]) == 2 * 2 + len(found["hosts"])
 
 
-def test_links_that_fail_are_named() -> None:
+def test_links_that_fail_are_named():
     findings = Findings()
     network = networks.of_fat_tree(tree(THREE_TIERS), findings)
     text = "Nodes 16\n0->1 size 5 start 0\n" + "".join(
@@ -309,14 +308,14 @@ def test_links_that_fail_are_named() -> None:
         ("Downlink_speed_Gbps 100\n Radix_Down 2", "Downlink_speed_Gbps 200\n Radix_Down 2", "2:1"),
     ],
 )
-def test_what_is_wrong_in_a_topology_is_said(old: str, new: str, says: str) -> None:
+def test_what_is_wrong_in_a_topology_is_said(old, new, says):
     assert old in THREE_TIERS
     said = refused(lambda findings: tree(THREE_TIERS.replace(old, new, 1), findings))
     assert says in said
     assert "x.topo:" in said
 
 
-def test_nothing_is_left_of_an_import_that_fails(tmp_path: Path) -> None:
+def test_nothing_is_left_of_an_import_that_fails(tmp_path):
     (tmp_path / "x.cm").write_text("Nodes 3\nConnections 1\n1->2 start 0 size 10\n")
     wishes = Wishes(sets=["topology.link.rate=400Gpbs"])
     imported = importing.import_htsim(tmp_path / "x.cm", wishes)

@@ -1,7 +1,5 @@
 """Algorithms of collectives in MSCCL's XML."""
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 from import_files import refused
@@ -14,7 +12,6 @@ from backwater.importers.msccl import operations as msccl_operations
 from backwater.importers.msccl.algorithm import Algorithm
 from backwater.report import workloads
 from backwater.results.results import load
-from conftest import Backwater
 
 STEP = '<step s="{s}" type="{type}" cnt="{cnt}" depid="{depid}" deps="{deps}" hasdep="0"/>'
 
@@ -56,7 +53,7 @@ def algorithm(source: str, findings: Findings | None = None) -> Algorithm:
     return msccl.from_tree(xml_tree.parse("x.xml", source, findings or Findings()))
 
 
-def test_attributes_that_say_none_may_be_missing() -> None:
+def test_attributes_that_say_none_may_be_missing():
     short = GOOD.replace(' depid="-1" deps="-1"', "").replace(' send="-1" recv="-1"', "")
     short = short.replace(' cnt="0"', "")
     assert len(short) < len(GOOD) - 80
@@ -67,7 +64,7 @@ def test_attributes_that_say_none_may_be_missing() -> None:
     assert made[0].equals(made[1])
 
 
-def test_operations_of_an_algorithm() -> None:
+def test_operations_of_an_algorithm():
     findings = Findings()
     made = msccl_operations.convert("x.xml", algorithm(GOOD), 4001, 10.0, findings)
     rows = made.frame()
@@ -117,7 +114,7 @@ def test_operations_of_an_algorithm() -> None:
         (text(STUCK, tb(0, -1, -1)), "can never finish"),
     ],
 )
-def test_what_is_wrong_in_an_algorithm_is_said(source: str, says: str) -> None:
+def test_what_is_wrong_in_an_algorithm_is_said(source, says):
     def read(findings: Findings) -> None:
         msccl_operations.convert("x.xml", algorithm(source, findings), 1000, 0, findings)
 
@@ -141,7 +138,7 @@ def test_what_is_wrong_in_an_algorithm_is_said(source: str, says: str) -> None:
         placed("src", "i", 30).replace(' i_chunks="4"', "").replace(' o_chunks="2"', ""),
     ],
 )
-def test_an_algorithm_that_stays_in_its_buffers_is_read(source: str) -> None:
+def test_an_algorithm_that_stays_in_its_buffers_is_read(source):
     findings = Findings()
     algorithm(source, findings)
     assert findings.warnings() == []
@@ -159,7 +156,7 @@ def test_an_algorithm_that_stays_in_its_buffers_is_read(source: str) -> None:
         (('type="cpy"', 'type="cpy" dstof="2"'), "did you mean dstoff?"),
     ],
 )
-def test_what_is_doubtful_in_an_algorithm_is_a_warning(change: tuple[str, str], says: str) -> None:
+def test_what_is_doubtful_in_an_algorithm_is_a_warning(change, says):
     findings = Findings()
     source = GOOD.replace(*change)
     algorithm(source, findings)
@@ -170,7 +167,7 @@ def test_what_is_doubtful_in_an_algorithm_is_a_warning(change: tuple[str, str], 
     assert told[0]["line"] == (3 if "nchannels" in change[0] else changed)
 
 
-def test_protocols_and_collectives_may_be_written_small() -> None:
+def test_protocols_and_collectives_may_be_written_small():
     findings = Findings()
     algorithm(GOOD.replace('name="try"', 'name="try" proto="simple" inplace="0"'), findings)
     assert findings.warnings() == []
@@ -268,7 +265,7 @@ def looked_through(source: str) -> list[str]:
         to_each("alltoall", 4),
     ],
 )
-def test_an_algorithm_that_does_what_it_promises_is_not_doubted(source: str) -> None:
+def test_an_algorithm_that_does_what_it_promises_is_not_doubted(source):
     assert looked_through(source) == []
 
 
@@ -285,13 +282,13 @@ def test_an_algorithm_that_does_what_it_promises_is_not_doubted(source: str) -> 
         (to_each("allgather", 3).replace("allgather", "alltoall"), "of gpu 1 is not the one"),
     ],
 )
-def test_an_algorithm_that_ends_otherwise_is_told(source: str, says: str) -> None:
+def test_an_algorithm_that_ends_otherwise_is_told(source, says):
     [told] = looked_through(source)
     assert says in told
     assert "its messages are run as they are" in told
 
 
-def test_an_algorithm_whose_gpus_wait_for_each_other_is_told_with_the_step() -> None:
+def test_an_algorithm_whose_gpus_wait_for_each_other_is_told_with_the_step():
     receives = [("r", "i", 0, "o", 1), ("s", "i", 0, "o", 0)]
     gpus = [[(1 - rank, 1 - rank, receives)] for rank in range(2)]
     [told] = looked_through(written("allgather", 2, gpus, ""))
@@ -311,7 +308,7 @@ def test_an_algorithm_whose_gpus_wait_for_each_other_is_told_with_the_step() -> 
         ("custom", None),
     ],
 )
-def test_the_steps_of_an_algorithm_are_parts_of_its_collective(coll: str, kind: str | None) -> None:
+def test_the_steps_of_an_algorithm_are_parts_of_its_collective(coll, kind):
     source = algorithm(GOOD.replace("allreduce", coll))
     made = msccl_operations.convert("x.xml", source, 4000, 0, Findings())
     rows = made.frame()
@@ -324,9 +321,7 @@ def test_the_steps_of_an_algorithm_are_parts_of_its_collective(coll: str, kind: 
 
 
 # OPS-38, RNK-20
-def test_an_imported_algorithm_is_one_collective_of_a_run(
-    tmp_path: Path, command: Backwater
-) -> None:
+def test_an_imported_algorithm_is_one_collective_of_a_run(tmp_path, command):
     (tmp_path / "ring.xml").write_text(ring(4, "i"), encoding="utf-8")
     size = ("--bytes", "8000000")
     command("import", "msccl", "ring.xml", *size, "-o", "s.toml", cwd=tmp_path)

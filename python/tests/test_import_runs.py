@@ -10,7 +10,6 @@ from test_import_broken import CASES, GOAL
 
 from backwater.analysis import critical
 from backwater.results.files import RunFiles
-from conftest import Backwater
 
 OPTIONS = {
     "htsim": ("--topology", "x.topo"),
@@ -36,9 +35,7 @@ def written(folder: Path, kind: str) -> str:
     return "run" if kind == "chakra" else next(iter(files))
 
 
-def test_the_path_of_collectives_that_ranks_start_in_different_orders(
-    command: Backwater, tmp_path: Path
-) -> None:
+def test_the_path_of_collectives_that_ranks_start_in_different_orders(command, tmp_path):
     """Rank 0 starts its all-gather first, rank 1 its reduce-scatter: these meet."""
     for rank, on_gpu in enumerate((10, 30)):
         nodes = [
@@ -58,9 +55,7 @@ def test_the_path_of_collectives_that_ranks_start_in_different_orders(
     assert steps["rank"].to_list() == [1, 0, 0]
 
 
-def test_the_path_of_a_collective_has_messages_of_its_members_alone(
-    command: Backwater, tmp_path: Path
-) -> None:
+def test_the_path_of_a_collective_has_messages_of_its_members_alone(command, tmp_path):
     """Rank 2 sends to rank 1 while that copies what rank 0 has sent."""
     reduces = node(1, 7, comm_type=0, comm_size=400_000, pg_name="a")
     gathers = {"comm_type": 2, "comm_size": 1000, "pg_name": "b"}
@@ -87,9 +82,7 @@ def test_the_path_of_a_collective_has_messages_of_its_members_alone(
     ("kind", "operations"),
     [("goal", 6), ("goal-binary", 6), ("htsim", 6), ("msccl", 7), ("simai", 120), ("chakra", 92)],
 )
-def test_an_input_is_imported_and_run(
-    command: Backwater, tmp_path: Path, kind: str, operations: int
-) -> None:
+def test_an_input_is_imported_and_run(command, tmp_path, kind, operations):
     name, importer = written(tmp_path, kind), kind.partition("-")[0]
     words = ("import", importer, name, *OPTIONS.get(kind, ()), "-o", "x.toml")
     command(*words, cwd=tmp_path)
@@ -102,9 +95,7 @@ def test_an_input_is_imported_and_run(
 
 
 @pytest.mark.parametrize("kind", ["goal", "goal-binary", "htsim", "msccl", "simai"])
-def test_inputs_may_be_compressed_or_begin_with_a_byte_order_mark(
-    tmp_path: Path, kind: str
-) -> None:
+def test_inputs_may_be_compressed_or_begin_with_a_byte_order_mark(tmp_path, kind):
     plain = tmp_path / written(tmp_path, kind)
     whole = plain.read_bytes()
     variants = [whole, gzip.compress(whole)]
@@ -117,7 +108,7 @@ def test_inputs_may_be_compressed_or_begin_with_a_byte_order_mark(
     assert all(frame.equals(frames[0]) for frame in frames)
 
 
-def test_times_of_operations_go_back_as_csv(command: Backwater, tmp_path: Path) -> None:
+def test_times_of_operations_go_back_as_csv(command, tmp_path):
     (tmp_path / "x.goal").write_text(GOAL)
     command("import", "goal", "x.goal", cwd=tmp_path)
     command("run", "x.toml", "-o", "out", cwd=tmp_path)
@@ -137,7 +128,7 @@ def test_times_of_operations_go_back_as_csv(command: Backwater, tmp_path: Path) 
     assert "exists" in again.stderr
 
 
-def test_a_wrong_input_leaves_no_file(command: Backwater, tmp_path: Path) -> None:
+def test_a_wrong_input_leaves_no_file(command, tmp_path):
     (tmp_path / "x.goal").write_text("num_ranks 1\nrank 0 {\n  clac 5\n}\n")
     said = command("import", "goal", tmp_path / "x.goal", "-o", tmp_path / "x.toml", code=2)
     assert "x.goal:3:8" in said.stderr

@@ -1,7 +1,6 @@
 """Workloads of SimAI and AICB, and the topologies of SimAI."""
 
 import tomllib
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -61,7 +60,7 @@ def flow(rows: pl.DataFrame) -> list[str]:
     return [f"{name} {waits or []}" for name, waits in rows.select("name", "after_end").iter_rows()]
 
 
-def test_a_workload_is_read() -> None:
+def test_a_workload_is_read():
     found = workload(TRANSFORMER + LAYERS)
     assert (found.tp, found.ep, found.pp, found.all_gpus) == (2, 2, 1, 8)
     assert (found.checkpoints, found.initiates) == ([0], [1])
@@ -74,7 +73,7 @@ def test_a_workload_is_read() -> None:
     assert second.update_ns == 6
 
 
-def test_aicb_writes_what_stages_send_with_a_decimal() -> None:
+def test_aicb_writes_what_stages_send_with_a_decimal():
     text = TRANSFORMER.replace("pp: 1", "pp: 2").replace("pp_comm 0", "pp_comm: 4194304.0") + LAYERS
     found = workload(text)
     assert (found.pp, found.pp_comm) == (2, 4_194_304)
@@ -82,7 +81,7 @@ def test_aicb_writes_what_stages_send_with_a_decimal() -> None:
         workload(text.replace("4194304.0", "4.5.6"))
 
 
-def test_the_order_of_a_pass() -> None:
+def test_the_order_of_a_pass():
     """A checkpointed block is computed again before its gradients."""
     rows = program(TRANSFORMER + LAYERS)
     assert flow(rows) == [
@@ -108,7 +107,7 @@ def test_the_order_of_a_pass() -> None:
     assert rows["latency_ps"].drop_nulls().unique().to_list() == [6_000_000]
 
 
-def test_the_next_pass_waits_for_the_gradients_of_each_layer() -> None:
+def test_the_next_pass_waits_for_the_gradients_of_each_layer():
     plain = TRANSFORMER.replace("checkpoints: 1 0 checkpoint_initiates: 1 1 ", "") + LAYERS
     rows = program(plain, passes=2)
     after = dict(zip(rows["name"].to_list(), rows["after_end"].to_list(), strict=True))
@@ -122,7 +121,7 @@ def test_the_next_pass_waits_for_the_gradients_of_each_layer() -> None:
     assert names[half:] == [f"pass 1 {name}" for name in names[:half]]
 
 
-def test_groups_of_ranks() -> None:
+def test_groups_of_ranks():
     settings = simai_operations.Settings(8, 4, Latency(0, 0))
     made = simai_operations.convert("x", workload(TRANSFORMER + LAYERS), settings, Findings())
     assert made.header()["source"]["passes"] == 1
@@ -144,7 +143,7 @@ def test_groups_of_ranks() -> None:
     }
 
 
-def test_all_collectives_of_a_micro_benchmark_start_at_once() -> None:
+def test_all_collectives_of_a_micro_benchmark_start_at_once():
     text = "MICRO\n2\nm -1 1 NONE 0 1 NONE 0 1 ALLGATHER 4096 1\n"
     text += "m -1 1 NONE 0 1 NONE 0 1 ALLTOALL 8192 0\n"
     assert flow(program(text)) == [
@@ -178,7 +177,7 @@ LAST = "W0 [9] W0* [10]"
         ),
     ],
 )
-def test_the_order_of_each_policy(policy: str, expected: str) -> None:
+def test_the_order_of_each_policy(policy, expected):
     """F, I, W: forward, gradient of inputs and of weights; a star: the collective."""
     layer = "-1 10 ALLREDUCE 8000 20 ALLREDUCE 8000 30 ALLREDUCE 8000 0\n"
     rows = program(f"{policy}\n2\na {layer}b {layer}")
@@ -191,7 +190,7 @@ def test_the_order_of_each_policy(policy: str, expected: str) -> None:
     assert " ".join(shown) == expected
 
 
-def test_the_exchange_of_embeddings_overlaps() -> None:
+def test_the_exchange_of_embeddings_overlaps():
     """Of DLRM the first layer exchanges embeddings, for which the last bottom layer waits."""
     text = "HYBRID_DLRM DLRM_LAST_BOTTOM_LAYER: 1\n3\n"
     text += "a -1 10 ALLTOALL 8000 20 ALLTOALL 8000 30 NONE 0 0\n"
@@ -210,7 +209,7 @@ def test_the_exchange_of_embeddings_overlaps() -> None:
 @pytest.mark.parametrize(
     ("tp", "ep", "pp", "replicas"), [(2, 1, 4, 2), (1, 1, 2, 4), (4, 2, 2, 6), (2, 3, 1, 3)]
 )
-def test_groups_stay_inside_a_pipeline_stage(tp: int, ep: int, pp: int, replicas: int) -> None:
+def test_groups_stay_inside_a_pipeline_stage(tp, ep, pp, replicas):
     """Ranks are numbered by tensor group, then by replica, then by pipeline stage."""
     ranks = tp * pp * replicas
     text = f"HYBRID_TRANSFORMER model_parallel_NPU_group: {tp} ep: {ep} pp: {pp}\n2\n"
@@ -233,7 +232,7 @@ def test_groups_stay_inside_a_pipeline_stage(tp: int, ep: int, pp: int, replicas
                 assert len({rank % tp for rank in group}) == 1
 
 
-def test_a_data_group_of_a_pipeline_stage_takes_the_time_of_its_ring(tmp_path: Path) -> None:
+def test_a_data_group_of_a_pipeline_stage_takes_the_time_of_its_ring(tmp_path):
     """16 ranks, TP 2, PP 4: an all-reduce of 64 MiB in groups of 2 at 400 Gbps (S / B)."""
     path = tmp_path / "x.txt"
     head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 pp: 4 all_gpus: 16"
@@ -245,7 +244,7 @@ def test_a_data_group_of_a_pipeline_stage_takes_the_time_of_its_ring(tmp_path: P
     assert estimate(found.file, found.networks).end_ps == pytest.approx(ideal_ps, rel=0.01)
 
 
-def test_layers_of_a_customized_workload_have_policies_of_their_own() -> None:
+def test_layers_of_a_customized_workload_have_policies_of_their_own():
     text = "HYBRID_CUSTOMIZED\n2\n"
     text += "a -1 10 ALLREDUCE 8000 20 NONE 0 30 ALLREDUCE 8000 0 DATA\n"
     text += "b -1 10 ALLREDUCE 8000 20 NONE 0 30 ALLREDUCE 8000 0 HYBRID_MODEL_DATA\n"
@@ -273,13 +272,13 @@ def test_layers_of_a_customized_workload_have_policies_of_their_own() -> None:
         (TRANSFORMER.replace("ep: 2", "ep: 3") + LAYERS, "into expert groups of 3"),
     ],
 )
-def test_what_is_wrong_in_a_workload_is_said(text: str, says: str) -> None:
+def test_what_is_wrong_in_a_workload_is_said(text, says):
     settings = simai_operations.Settings(8, 4, Latency(0, 0))
     said = refused(lambda f: simai_operations.convert("x.txt", workload(text, f), settings, f))
     assert says in said
 
 
-def test_what_is_doubtful_in_a_workload_is_a_warning() -> None:
+def test_what_is_doubtful_in_a_workload_is_a_warning():
     findings = Findings()
     text = "HYBRID_TRANSFORMER model_parallel_NPU_group: 8 pp: 4 vpp: 2 ga: 3 colour: 3 mode: 1 "
     text += "checkpoints: 1 0\n1\n"
@@ -299,7 +298,7 @@ def test_what_is_doubtful_in_a_workload_is_a_warning() -> None:
     assert told.count("silently, and so does this import") == 2
 
 
-def test_a_topology_in_two_parts_is_told_with_a_link_of_the_other_part(tmp_path: Path) -> None:
+def test_a_topology_in_two_parts_is_told_with_a_link_of_the_other_part(tmp_path):
     (tmp_path / "x.txt").write_text("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096 1\n")
     (tmp_path / "topo").write_text(ISLANDS)
     with pytest.raises(ScenarioError) as error:
@@ -312,7 +311,7 @@ def test_a_topology_in_two_parts_is_told_with_a_link_of_the_other_part(tmp_path:
     importing.import_simai(tmp_path / "x.txt", Wishes(tmp_path / "topo"))
 
 
-def test_a_topology_of_simai_says_how_many_gpus_there_are(tmp_path: Path) -> None:
+def test_a_topology_of_simai_says_how_many_gpus_there_are(tmp_path):
     (tmp_path / "topo").write_text(TOPOLOGY)
     (tmp_path / "x.txt").write_text("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096 1\n")
     imported = importing.import_simai(tmp_path / "x.txt", Wishes(tmp_path / "topo"))
@@ -326,7 +325,7 @@ def test_a_topology_of_simai_says_how_many_gpus_there_are(tmp_path: Path) -> Non
     assert "is no topology that can be read: it begins with `hello`" in said
 
 
-def test_send_latencies_are_nanoseconds_or_those_of_a_protocol(tmp_path: Path) -> None:
+def test_send_latencies_are_nanoseconds_or_those_of_a_protocol(tmp_path):
     path = tmp_path / "x.txt"
     path.write_text("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 65536 1\n")
 
@@ -346,7 +345,7 @@ def test_send_latencies_are_nanoseconds_or_those_of_a_protocol(tmp_path: Path) -
             importing.import_simai(path, Wishes(), 8, wrong)
 
 
-def test_packets_take_what_the_quick_start_of_simai_publishes(tmp_path: Path) -> None:
+def test_packets_take_what_the_quick_start_of_simai_publishes(tmp_path):
     (tmp_path / "topology").write_text(
         "9 8 1 0 8 H20\n8\n" + "".join(f"{gpu} 8 2400Gbps 25ns 0\n" for gpu in range(8))
     )
@@ -368,6 +367,6 @@ def test_packets_take_what_the_quick_start_of_simai_publishes(tmp_path: Path) ->
     assert 1772e6 < work["took_ps"] < 1772e6 * 1.005
 
 
-def test_ranks_are_counted() -> None:
+def test_ranks_are_counted():
     assert simai_operations.default_ranks(workload("MICRO\n1\n" + LAYERS.splitlines()[1])) == 8
     assert simai_operations.default_ranks(workload(TRANSFORMER + LAYERS)) == 8

@@ -16,14 +16,12 @@ from hypothesis import strategies as st
 
 import backwater
 from backwater.scenario import draft, thresholds
-from conftest import COMMAND, Backwater
+from conftest import COMMAND
 
 QUANTITIES = {"rate": "25Gbps", "uplink": "100Gbps", "delay": "600ns", "buffer": "16MB"}
 
 
-def test_a_first_scenario_passes_the_check_and_names_the_next_commands(
-    command: Backwater, tmp_path: Path
-) -> None:
+def test_a_first_scenario_passes_the_check_and_names_the_next_commands(command, tmp_path):
     path = tmp_path / "mine.toml"
     done = command("init", path)
     assert f"backwater inspect {path}" in done.stdout
@@ -40,7 +38,7 @@ def test_a_first_scenario_passes_the_check_and_names_the_next_commands(
     command("init", path, "--force")
 
 
-def test_every_option_is_in_the_scenario(command: Backwater, tmp_path: Path) -> None:
+def test_every_option_is_in_the_scenario(command, tmp_path):
     path = tmp_path / "a b.toml"
     words = ["--hosts", "40", "--leaves", "5", "--spines", "3", "--load", "0.3", "--incast", "0"]
     words += ["--sizes", "google-allrpc@bfc", "--duration", "1ms", "--schemes", "dcqcn,hpcc"]
@@ -78,9 +76,7 @@ def test_every_option_is_in_the_scenario(command: Backwater, tmp_path: Path) -> 
         ("--hosts 8 --incast 8", "an incast of 8 needs more than 8 hosts"),
     ],
 )
-def test_what_makes_no_scenario_is_told_and_nothing_is_written(
-    command: Backwater, tmp_path: Path, words: str, expected: str
-) -> None:
+def test_what_makes_no_scenario_is_told_and_nothing_is_written(command, tmp_path, words, expected):
     done = command("init", tmp_path / "mine.toml", *words.split(), code=2)
     assert done.stdout == ""
     assert expected in done.stderr
@@ -93,7 +89,7 @@ def test_what_makes_no_scenario_is_told_and_nothing_is_written(
     rate=st.sampled_from(["10Gbps", "100Gbps", "200Gbps"]),
     incast=st.integers(0, 300),
 )
-def test_what_is_not_said_follows_from_the_rest(hosts: int, rate: str, incast: int) -> None:
+def test_what_is_not_said_follows_from_the_rest(hosts, rate, incast):
     made = draft.changed(draft.Answers(), hosts=hosts, rate=rate)
     if made.leaves == 0:
         said = draft.mistake(made)
@@ -106,7 +102,7 @@ def test_what_is_not_said_follows_from_the_rest(hosts: int, rate: str, incast: i
     assert (draft.mistake(draft.changed(made, incast=incast)) is None) == (incast < hosts)
 
 
-def test_questions_are_asked_at_a_terminal_until_the_answer_fits(tmp_path: Path) -> None:
+def test_questions_are_asked_at_a_terminal_until_the_answer_fits(tmp_path):
     path = tmp_path / "asked.toml"
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "r+b", buffering=0) as terminal:
@@ -132,7 +128,7 @@ def test_questions_are_asked_at_a_terminal_until_the_answer_fits(tmp_path: Path)
     assert scenario["scheme"]["preset"] == "hpcc"
 
 
-def test_ctrl_c_at_a_question_ends_it(tmp_path: Path) -> None:
+def test_ctrl_c_at_a_question_ends_it(tmp_path):
     path = tmp_path / "asked.toml"
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "r+b", buffering=0) as terminal:
@@ -179,7 +175,7 @@ def fabric(tmp_path: Path) -> Path:
     return path
 
 
-def test_thresholds_are_those_of_the_formulas(fabric: Path) -> None:
+def test_thresholds_are_those_of_the_formulas(fabric):
     """SW-10, SW-11, SW-13, SW-18, SW-19, SW-30, by hand."""
     facts = backwater.Scenario(fabric, scheme="dcqcn").thresholds()
     (switch,) = facts["switches"]
@@ -211,7 +207,7 @@ def said_of(fabric: Path, scheme: str, *overrides: str) -> str:
 
 
 # SW-11: 4096 B of payload, 48 B of header, and 500 ns.
-def test_the_headroom_names_its_frame_and_response_time(fabric: Path) -> None:
+def test_the_headroom_names_its_frame_and_response_time(fabric):
     said = said_of(fabric, "dcqcn", "scheme.mtu=4096B", "scheme.pfc.response=500ns")
     # 25,000 B of 2 us and 6,250 B of 500 ns, a byte, two frames of 4144 B, 64 B.
     assert "39.6 KB for an ingress of 100 Gbps and 1 µs" in said
@@ -239,16 +235,14 @@ def test_the_headroom_names_its_frame_and_response_time(fabric: Path) -> None:
         ("dcqcn scheme.go-back-n.timeout=100us", "can time out although nothing is lost"),
     ],
 )
-def test_each_relation_of_the_thresholds_has_its_sentence(
-    fabric: Path, words: str, says: str
-) -> None:
+def test_each_relation_of_the_thresholds_has_its_sentence(fabric, words, says):
     assert says in said_of(fabric, *words.split())
 
 
 # SWIFT-13: base target and one switch; SWIFT-14: flow scaling; SWIFT-15: endpoint target.
 # BOLT-02: three packets of 1056 B; LLR-11: 25,000 B of 2 us, three frames of 1048 B, 2048 B and 8 B
 # of an acknowledgement; LLR-12: two round trips of 2 us and the last 5200 B.
-def test_targets_of_swift_thresholds_of_bolt_and_buffers_of_llr_are_shown(fabric: Path) -> None:
+def test_targets_of_swift_thresholds_of_bolt_and_buffers_of_llr_are_shown(fabric):
     swift = said_of(fabric, "swift", "scheme.swift.hop=3us")
     assert "23 µs on the longest path, with 1 of them, 5.5 times the base RTT" in swift
     assert "flow scaling adds 100 µs" in swift
@@ -265,7 +259,7 @@ def test_targets_of_swift_thresholds_of_bolt_and_buffers_of_llr_are_shown(fabric
     assert "LLR" not in said_of(fabric, "dcqcn")
 
 
-def test_every_scheme_can_be_explained(fabric: Path) -> None:
+def test_every_scheme_can_be_explained(fabric):
     for entry in backwater.catalogue("schemes"):
         said = said_of(fabric, entry["name"])
         assert "switch0: 4 ports" in said, entry["name"]
@@ -274,7 +268,7 @@ def test_every_scheme_can_be_explained(fabric: Path) -> None:
     assert json.dumps(backwater.Scenario(fabric).thresholds())
 
 
-def test_rails_mtu_and_response_are_in_the_scenario(command: Backwater, tmp_path: Path) -> None:
+def test_rails_mtu_and_response_are_in_the_scenario(command, tmp_path):
     path = tmp_path / "gpus.toml"
     words = ("--hosts", 16, "--rails", 4, "--rate", "400Gbps", "--mtu", "4096B")
     command("init", path, *words, "--response", "500ns", "--yes")

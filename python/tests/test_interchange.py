@@ -19,7 +19,6 @@ from backwater.importers.ns3 import topology as ns3_topology
 from backwater.importers.ns3.dialects import FOREIGN
 from backwater.importers.ns3.scenario import MARK, Imported, import_ns3, scenario_name, write
 from backwater.importers.ns3.topology import Dialect
-from conftest import Backwater
 from tools import simulated
 
 CONFIG = """\
@@ -110,7 +109,7 @@ def changed(text: str, **keys: str) -> str:
 # --- What becomes what -----------------------------------------------------------------------
 
 
-def test_network_flows_and_times(case: Callable[..., Path]) -> None:
+def test_network_flows_and_times(case):
     result = imported(case())
     assert result.warnings == []
     assert result.scenario.startswith(MARK)
@@ -144,7 +143,7 @@ def scheme(case: Callable[..., Path], **keys: str) -> dict[str, Any]:
 WINDOW = {"HAS_WIN": "1", "VAR_WIN": "1"}
 
 
-def test_dcqcn(case: Callable[..., Path]) -> None:
+def test_dcqcn(case):
     got = scheme(case)
     assert got["preset"] == "dcqcn"
     assert (got["mtu"], got["recovery"], "base_rtt" in got) == ("1000B", "go-back-n", False)
@@ -165,7 +164,7 @@ def test_dcqcn(case: Callable[..., Path]) -> None:
     assert scheme(case, ALPHA_RESUME_INTERVAL="0.5")["dcqcn"]["alpha_timer"] == "500ns"
 
 
-def test_hpcc(case: Callable[..., Path]) -> None:
+def test_hpcc(case):
     got = scheme(case, CC_MODE="3", **WINDOW, RATE_AI="50Mb/s")
     assert got["preset"] == "hpcc"
     hpcc = got["hpcc"]
@@ -179,7 +178,7 @@ def test_hpcc(case: Callable[..., Path]) -> None:
     assert sampled["hpcc"] == {**hpcc, "sample_feedback": True, "wai": "20Mbps"}
 
 
-def test_timely_and_dctcp(case: Callable[..., Path]) -> None:
+def test_timely_and_dctcp(case):
     got = scheme(case, CC_MODE="7")
     assert got["preset"] == "timely"
     assert got["timely"] == {"ai": "20Mbps", "hai": "200Mbps", "min_rate": "1Gbps"}
@@ -191,7 +190,7 @@ def test_timely_and_dctcp(case: Callable[..., Path]) -> None:
     assert scheme(case, CC_MODE="8")["dctcp"]["window"] is False
 
 
-def test_hosts_keep_their_numbers(case: Callable[..., Path]) -> None:
+def test_hosts_keep_their_numbers(case):
     topology = "4 2 3\n0 1\n2 0 10Gbps 1us 0\n0 1 10Gbps 1us 0\n1 3 10Gbps 1us 0\n"
     maps = {
         f"{key}_MAP": f"1 10000000000 {v}" for key, v in (("KMAX", 9), ("KMIN", 9), ("PMAX", 1))
@@ -203,7 +202,7 @@ def test_hosts_keep_their_numbers(case: Callable[..., Path]) -> None:
     assert result.flows.splitlines()[1] == "1,0,5,500us,100"
 
 
-def test_loss_on_links(case: Callable[..., Path]) -> None:
+def test_loss_on_links(case):
     lossy = TOPOLOGY.replace("0.001ms 0\n", "0.001ms 1e-3\n")
     result = imported(case(topology=lossy))
     links = tomllib.loads(result.scenario)["topology"]["links"]
@@ -214,16 +213,14 @@ def test_loss_on_links(case: Callable[..., Path]) -> None:
     assert [link.get("loss") for link in links] == [0.01, 0.001, 0.01, 0.01]
 
 
-def test_own_defaults_of_ns3_are_told(case: Callable[..., Path]) -> None:
+def test_own_defaults_of_ns3_are_told(case):
     result = imported(case(changed(CONFIG, MIN_RATE="", BUFFER_SIZE="")))
     assert tomllib.loads(result.scenario)["switch"]["buffer"] == "16MiB"
     (warning,) = result.warnings
     assert "MIN_RATE = 100000000, BUFFER_SIZE = 16" in warning["message"]
 
 
-def test_files_are_found_from_where_ns3_is_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_found_from_where_ns3_is_started(tmp_path, monkeypatch):
     mix = tmp_path / "simulation" / "mix"
     mix.mkdir(parents=True)
     (mix / "topology.txt").write_text(TOPOLOGY, encoding="utf-8")
@@ -235,9 +232,7 @@ def test_files_are_found_from_where_ns3_is_started(
     assert len(imported(Path("mix/config.txt")).flows.splitlines()) == 4
 
 
-def test_an_imported_scenario_is_not_written_over_another(
-    case: Callable[..., Path], tmp_path: Path, command: Backwater
-) -> None:
+def test_an_imported_scenario_is_not_written_over_another(case, tmp_path, command):
     config, out = case(), tmp_path / "mine.toml"
     out.write_text('name = "mine"\n', encoding="utf-8")
     done = command("import", "ns3", config, "-o", out, code=1)
@@ -248,7 +243,7 @@ def test_an_imported_scenario_is_not_written_over_another(
     assert sorted(p.name for p in tmp_path.glob("mine*")) == ["mine.flows.csv", "mine.toml"]
 
 
-def test_words_of_ns3() -> None:
+def test_words_of_ns3():
     rates = {"50Mb/s": 50_000_000, "2.5Gbps": 2_500_000_000, "1000": 1000, "1MB/s": 8_000_000}
     assert {word: rate_bps(word) for word in rates} == rates
     assert rate_bps("8Kib/s") == 8192
@@ -261,7 +256,7 @@ def test_words_of_ns3() -> None:
     assert scenario_name("..") == "imported"
 
 
-def test_everything_that_is_wrong_is_told_at_once(case: Callable[..., Path]) -> None:
+def test_everything_that_is_wrong_is_told_at_once(case):
     keys = {"L2_ACK_INTERVAL": "", "RATE_AI": "", "EWMA_GAIN": "much", "KMIN_MAP": "0"}
     config = case(changed(CONFIG, **keys, MIN_RATE="1Gbpz", L2_ACK_INTERVALL="1"))
     with pytest.raises(ScenarioError) as caught:
@@ -276,7 +271,7 @@ def test_everything_that_is_wrong_is_told_at_once(case: Callable[..., Path]) -> 
     assert "did you mean L2_ACK_INTERVAL?" in hints
 
 
-def test_wrong_keys_are_told_beside_files_that_are_missing(case: Callable[..., Path]) -> None:
+def test_wrong_keys_are_told_beside_files_that_are_missing(case):
     with pytest.raises(ScenarioError) as caught:
         imported(case(changed(CONFIG, TOPOLOGY_FILE="", FLOW_FILE="none.txt", LINK_DOWN="1 2 3")))
     told = "\n".join(problem["message"] for problem in caught.value.problems)
@@ -294,7 +289,7 @@ def topology_of(text: str) -> tuple[ns3_topology.Topology, list[dict[str, Any]]]
     return result, findings.warnings()
 
 
-def test_floodgate_topology() -> None:
+def test_floodgate_topology():
     text = "5 2 1 2 0 4\n3\n4\n0 3 100 600\n1 3 100 600\n3 4 400 600\n2 4 2.5 600.0\n"
     topology, warnings = topology_of(text)
     assert (topology.dialect, warnings) == (Dialect.FLOODGATE, [])
@@ -302,7 +297,7 @@ def test_floodgate_topology() -> None:
     assert {x.delay_ps for x in topology.links} == {600_000}
 
 
-def test_simai_topology() -> None:
+def test_simai_topology():
     text = "5 2 1 1 4 A100\n3 4\n0 3 2400Gbps 0.000025ms 0\n1 3 2400Gbps 0.000025ms 0\n"
     topology, warnings = topology_of(text + "3 4 100Gbps 0.0005ms 0\n2 4 100Gbps 0.0005ms 0\n")
     assert (topology.dialect, topology.switches) == (Dialect.SIMAI, (3, 4))
@@ -310,7 +305,7 @@ def test_simai_topology() -> None:
     assert "NVSwitches" in warnings[0]["message"]
 
 
-def test_floodgate_configuration(case: Callable[..., Path]) -> None:
+def test_floodgate_configuration(case):
     extra = "USE_FLOODGATE 0\nSWITCH_WIN_M 1.5\nFLOW_FROM_FILE 1\n"
     (warning,) = imported(case(CONFIG + extra)).warnings
     assert warning["message"].endswith(": SWITCH_WIN_M")
@@ -330,9 +325,7 @@ NEUTRAL = {
 
 @pytest.mark.parametrize("key", sorted(FOREIGN))
 @pytest.mark.parametrize("value", ["0", "1", "7"])
-def test_every_key_of_a_fork_is_applied_or_refused_or_named(
-    case: Callable[..., Path], key: str, value: str
-) -> None:
+def test_every_key_of_a_fork_is_applied_or_refused_or_named(case, key, value):
     """No value of a key that changes the physics disappears without a word."""
     plain = imported(case()).scenario
     scenario, problems = None, []
@@ -345,7 +338,7 @@ def test_every_key_of_a_fork_is_applied_or_refused_or_named(
     assert named or scenario != plain or (key, value) in NEUTRAL
 
 
-def test_losses_of_conweave(case: Callable[..., Path]) -> None:
+def test_losses_of_conweave(case):
     def scheme(extra: str, config: str = CONFIG) -> dict[str, Any]:
         scenario = tomllib.loads(imported(case(config + extra)).scenario)
         return {**scenario["scheme"], "until": scenario["run"].get("until")}
@@ -365,9 +358,7 @@ def test_losses_of_conweave(case: Callable[..., Path]) -> None:
         imported(case(CONFIG + "LB_MODE 9\n"))
 
 
-def test_irn_of_conweave_runs(
-    case: Callable[..., Path], command: Backwater, tmp_path: Path
-) -> None:
+def test_irn_of_conweave_runs(case, command, tmp_path):
     config = case(CONFIG + "ENABLE_PFC 0\nENABLE_IRN 1\n")
     scenario = tmp_path / "s.toml"
     done = command("import", "ns3", config, "-o", scenario)
@@ -375,13 +366,13 @@ def test_irn_of_conweave_runs(
     command("run", scenario, "-o", tmp_path / "run")
 
 
-def test_every_unknown_key_is_named(case: Callable[..., Path]) -> None:
+def test_every_unknown_key_is_named(case):
     extra = [f"NEW_KEY_{i} {i}" for i in range(20)]
     told = "\n".join(w["message"] for w in imported(case("\n".join([CONFIG, *extra]))).warnings)
     assert all(re.search(rf"\bNEW_KEY_{i}\b", told) for i in range(20))
 
 
-def test_bfc_configurations_are_told(case: Callable[..., Path]) -> None:
+def test_bfc_configurations_are_told(case):
     with pytest.raises(ScenarioError, match="BFC's simulator"):
         imported(case(CONFIG + "WORKLOAD W4\nUTILIZATION_FACTOR 0.65\n"))
 
@@ -402,7 +393,7 @@ TOPOLOGIES = {
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_a_network_is_the_same_in_all_dialects(name: str) -> None:
+def test_a_network_is_the_same_in_all_dialects(name):
     text, dialect = TOPOLOGIES[name]
     topology, warnings = topology_of(text)
     assert (topology.dialect, warnings) == (dialect, [])
@@ -411,7 +402,7 @@ def test_a_network_is_the_same_in_all_dialects(name: str) -> None:
     assert topology.links == hpcc.links
 
 
-def test_the_command_line_of_powertcp_is_told(case: Callable[..., Path]) -> None:
+def test_the_command_line_of_powertcp_is_told(case):
     (warning,) = imported(case(topology=TOPOLOGIES["PowerTCP"][0])).warnings
     assert "CC_MODE" in warning["message"]
     assert "--scheme powertcp" in warning["hint"]
@@ -426,9 +417,7 @@ def test_the_command_line_of_powertcp_is_told(case: Callable[..., Path]) -> None
         ("{n} 1", "{src} {dst} {bytes} {start} 4 5"),
     ],
 )
-def test_flows_are_the_same_in_all_dialects(
-    case: Callable[..., Path], head: str, line: str
-) -> None:
+def test_flows_are_the_same_in_all_dialects(case, head, line):
     """Lists of HPCC's, ConWeave's and Floodgate's simulators, generated from the same flows."""
     flows = [(i % 2, 2, 1000 * (i + 1), f"2.00000{i}") for i in range(5)]
     lines = [
@@ -517,9 +506,7 @@ def place(problem: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize(("file", "edits", "where", "message", "hint"), SILENT)
-def test_silence_becomes_a_warning(
-    case: Callable[..., Path], file: str, edits: dict[str, str], where: str, message: str, hint: str
-) -> None:
+def test_silence_becomes_a_warning(case, file, edits, where, message, hint):
     (warning,) = imported(case(**edited(file, edits))).warnings
     assert message in warning["message"]
     assert hint in (warning["hint"] or "")
@@ -528,9 +515,7 @@ def test_silence_becomes_a_warning(
 
 
 @pytest.mark.parametrize(("file", "edits", "where", "message"), WRONG)
-def test_wrong_input_is_told_with_its_place(
-    case: Callable[..., Path], file: str, edits: dict[str, str], where: str | None, message: str
-) -> None:
+def test_wrong_input_is_told_with_its_place(case, file, edits, where, message):
     with pytest.raises(ScenarioError) as caught:
         imported(case(**edited(file, edits)))
     problem = caught.value.problems[0]
@@ -541,9 +526,7 @@ def test_wrong_input_is_told_with_its_place(
         assert place(problem) == f"{file} {where}"
 
 
-def test_several_links_between_two_nodes_are_all_used(
-    case: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_several_links_between_two_nodes_are_all_used(case, tmp_path):
     # Three links of 25 Gbps between the switches, and flows of one host.
     topology = (
         TOPOLOGY.replace("5 2 4", "5 2 6").replace("3 4 100Gbps", "3 4 25Gbps")
@@ -564,9 +547,7 @@ def test_several_links_between_two_nodes_are_all_used(
 
 
 @pytest.mark.parametrize("profile", [None, "ns3"])
-def test_hosts_without_a_switch(
-    profile: str | None, case: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_hosts_without_a_switch(profile, case, tmp_path):
     topology = "3 0 3\n\n0 1 25Gbps 0.005ms 0\n1 2 25Gbps 0.005ms 0\n2 0 25Gbps 0.005ms 0\n"
     flows = "2\n0 1 3 100 1000000 2\n2 1 3 100 1000 2\n"
     write(case(topology=topology, flows=flows), tmp_path / "out.toml")
@@ -580,13 +561,13 @@ def test_hosts_without_a_switch(
     assert flows_of["slowdown"][1] < 1.1
 
 
-def test_hosts_without_an_address(case: Callable[..., Path]) -> None:
+def test_hosts_without_an_address(case):
     topology = "65538 1 2\n0\n1 0 100Gbps 1us 0\n65537 0 100Gbps 1us 0\n"
     with pytest.raises(ScenarioError, match="host 65536 has no address of its own"):
         imported(case(topology=topology, flows="1\n1 65537 3 100 5 2\n"))
 
 
-def test_traced_nodes_are_looked_at(case: Callable[..., Path], tmp_path: Path) -> None:
+def test_traced_nodes_are_looked_at(case, tmp_path):
     config = changed(CONFIG, ENABLE_TRACE="1", TRACE_FILE="trace.txt")
     (tmp_path / "trace.txt").write_text("2\n3 99\n", encoding="utf-8")
     messages = [w["message"] for w in imported(case(config)).warnings]
@@ -597,7 +578,7 @@ def test_traced_nodes_are_looked_at(case: Callable[..., Path], tmp_path: Path) -
     assert "there is no file trace.txt" in message
 
 
-def test_many_findings_of_one_kind_are_cut_short(case: Callable[..., Path]) -> None:
+def test_many_findings_of_one_kind_are_cut_short(case):
     flows = "50\n" + "0 3 3 100 1000 2.0\n" * 50
     with pytest.raises(ScenarioError) as caught:
         imported(case(flows=flows))
@@ -606,9 +587,7 @@ def test_many_findings_of_one_kind_are_cut_short(case: Callable[..., Path]) -> N
 
 
 # AUD-05, SW-11
-def test_what_is_imported_loses_nothing_or_is_refused(
-    case: Callable[..., Path], tmp_path: Path, command: Backwater
-) -> None:
+def test_what_is_imported_loses_nothing_or_is_refused(case, tmp_path, command):
     """Two full racks over a slow link and a small buffer, for each control and priority of ACKs."""
     hosts, left, right = range(16), 16, 17
     links = [f"{h} {left if h < 8 else right} 100Gbps 1us 0" for h in hosts]
@@ -638,15 +617,13 @@ def test_what_is_imported_loses_nothing_or_is_refused(
     assert len(verdicts["paused"]) >= 3
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text(tmp_path):
     (tmp_path / "config.txt").write_bytes(b"CC_MODE \xff\xfe")
     with pytest.raises(ScenarioError, match="is not text: byte 8"):
         write(tmp_path / "config.txt", tmp_path / "s.toml")
 
 
-def test_rates_that_telemetry_does_not_know_take_a_bit_of_the_queue(
-    case: Callable[..., Path],
-) -> None:
+def test_rates_that_telemetry_does_not_know_take_a_bit_of_the_queue(case):
     config = changed(CONFIG, CC_MODE="3", HAS_WIN="1", VAR_WIN="1")
     slow = TOPOLOGY.replace("25Gbps", "40Gbps")
     assert slow != TOPOLOGY
@@ -655,7 +632,7 @@ def test_rates_that_telemetry_does_not_know_take_a_bit_of_the_queue(
     assert got["int"] == {"format": "wire", "multiplier": 4, "qlen_bits": 16}
 
 
-def test_a_first_start_that_may_be_cut_stays_after_time_0(case: Callable[..., Path]) -> None:
+def test_a_first_start_that_may_be_cut_stays_after_time_0(case):
     def epoch(start: str) -> str:
         flows = f"1\n0 1 3 100 1000 {start}\n"
         return tomllib.loads(imported(case(flows=flows)).scenario)["run"]["epoch"]
@@ -677,9 +654,7 @@ def test_a_first_start_that_may_be_cut_stays_after_time_0(case: Callable[..., Pa
         ([-1], "the compressed file is cut off"),
     ],
 )
-def test_compressed_files_are_unpacked_up_to_a_limit(
-    parts: list[int], says: str | None, tmp_path: Path
-) -> None:
+def test_compressed_files_are_unpacked_up_to_a_limit(parts, says, tmp_path):
     file = tmp_path / "x.gz"
     packed = b"".join(gzip.compress(bytes(max(size, 0))) for size in parts) or bytes(1001)
     file.write_bytes(packed[:-4] if -1 in parts else packed)

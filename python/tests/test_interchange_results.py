@@ -14,8 +14,7 @@ from backwater.errors import InputError
 from backwater.importers.ns3.export import Network, export_ns3
 from backwater.importers.ns3.scenario import import_ns3
 from backwater.results.files import RunFiles
-from conftest import Backwater
-from tools import Runs, simulated
+from tools import simulated
 
 STAR = """\
 name = "star"
@@ -54,7 +53,7 @@ def lines(path: Path) -> list[list[str]]:
 # --- fct.txt ---------------------------------------------------------------------------------
 
 
-def test_fct_lines(tmp_path: Path) -> None:
+def test_fct_lines(tmp_path):
     some = [(1, 0, 500_000, "0us"), (1, 0, 1000, "60us"), (2, 0, 2000, "5us"), (0, 1, 1, "0us")]
     run = run_star(tmp_path, ", ".join(flow(*one) for one in some), rate="25Gbps")
     done = export_ns3(run, tmp_path / "out")
@@ -85,7 +84,7 @@ def with_lines(run: RunFiles, folder: Path, edit: Callable[[str], str]) -> RunFi
     return RunFiles(folder)
 
 
-def test_times_count_from_the_epoch(tmp_path: Path) -> None:
+def test_times_count_from_the_epoch(tmp_path):
     run = run_star(tmp_path, flow(1, 0, 1000, "3us"))
 
     def edit(text: str) -> str:
@@ -98,7 +97,7 @@ def test_times_count_from_the_epoch(tmp_path: Path) -> None:
     assert lines(tmp_path / "out" / "flow.txt")[1][5] == "2.000003000000"
 
 
-def test_any_run_can_be_exported(comparison: Runs, tmp_path: Path) -> None:
+def test_any_run_can_be_exported(comparison, tmp_path):
     run = comparison["dcqcn"]
     export_ns3(run, tmp_path)
     got = lines(tmp_path / "fct.txt")
@@ -115,13 +114,13 @@ def test_any_run_can_be_exported(comparison: Runs, tmp_path: Path) -> None:
         assert min(sports) >= 10_000
 
 
-def test_classes_beyond_the_groups_of_ns3_are_refused(tmp_path: Path) -> None:
+def test_classes_beyond_the_groups_of_ns3_are_refused(tmp_path):
     run = run_star(tmp_path, flow(0, 1, 2000).replace(" }", ", class = 5 }"))
     with pytest.raises(InputError, match=r"class 5 would be priority group 8.*use classes 0 to 4"):
         export_ns3(run, tmp_path / "out")
 
 
-def test_what_is_missing_is_told(comparison: Runs, tmp_path: Path) -> None:
+def test_what_is_missing_is_told(comparison, tmp_path):
     done = export_ns3(comparison["bfc"], tmp_path / "a")
     assert any("no qlen.txt" in note and "[record]" in note for note in done.notes)
     short = tmp_path / "short"
@@ -139,7 +138,7 @@ def test_what_is_missing_is_told(comparison: Runs, tmp_path: Path) -> None:
 # --- pfc.txt and qlen.txt --------------------------------------------------------------------
 
 
-def test_pfc_lines(tmp_path: Path) -> None:
+def test_pfc_lines(tmp_path):
     many = ", ".join(flow(1 + i % 2, 0, 300_000) for i in range(8))
     run = run_star(tmp_path, many, preset="line-rate", buffer="600KB")
     assert run.table("pauses").height > 0
@@ -155,7 +154,7 @@ def test_pfc_lines(tmp_path: Path) -> None:
         state[node, port] = pause
 
 
-def test_qlen_lines(tmp_path: Path) -> None:
+def test_qlen_lines(tmp_path):
     run = run_star(tmp_path, flow(1, 0, 1000))
     record = '\n[record]\nhistogram = { every = "1us", bin = "500B", window = ["1us", "101us"] }\n'
     run = with_lines(run, tmp_path / "more", lambda text: text + record)
@@ -176,9 +175,7 @@ def test_qlen_lines(tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_with_other_things_is_not_written_into(
-    comparison: Runs, tmp_path: Path, command: Backwater
-) -> None:
+def test_a_folder_with_other_things_is_not_written_into(comparison, tmp_path, command):
     (tmp_path / "mine.txt").write_text("x", encoding="utf-8")
     run = comparison["bfc"].path
     done = command("export", "ns3", run, "-o", tmp_path, code=1)
@@ -193,7 +190,7 @@ def test_a_folder_with_other_things_is_not_written_into(
 # --- There and back --------------------------------------------------------------------------
 
 
-def test_an_export_imports_as_the_same_network_and_flows(comparison: Runs, tmp_path: Path) -> None:
+def test_an_export_imports_as_the_same_network_and_flows(comparison, tmp_path):
     run = comparison["bfc"]
     export_ns3(run, tmp_path)
     (tmp_path / "config.txt").write_text(

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from backwater.results.columns import audit
-from conftest import Backwater
 from tools import simulated
 
 POD = """\
@@ -57,7 +56,7 @@ def pod(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_links_says_what_is_down_when_and_whom_that_cuts_off(command: Backwater, pod: Path) -> None:
+def test_links_says_what_is_down_when_and_whom_that_cuts_off(command, pod):
     """LNK-04, LNK-12, LNK-13, LNK-40."""
     said = command("links", pod)
     lines = said.stdout.splitlines()
@@ -78,7 +77,7 @@ def test_links_says_what_is_down_when_and_whom_that_cuts_off(command: Backwater,
     )
 
 
-def test_links_tells_when_links_fail_and_when_routes_follow(command: Backwater, pod: Path) -> None:
+def test_links_tells_when_links_fail_and_when_routes_follow(command, pod):
     """LNK-12: a failure is reported at its own time, reconvergence beside it."""
     failures = 'topology.failures=[{links=["host0--leaf0"], at="150us", until="200us"}]'
     late = ("--set", failures, "--set", 'topology.reconvergence="40us"')
@@ -92,9 +91,7 @@ def test_links_tells_when_links_fail_and_when_routes_follow(command: Backwater, 
     assert "from 150us on most hosts cannot reach host0" in warned.stdout + warned.stderr
 
 
-def test_check_warns_of_the_circle_and_wrong_names_are_refused(
-    command: Backwater, pod: Path
-) -> None:
+def test_check_warns_of_the_circle_and_wrong_names_are_refused(command, pod):
     """LNK-04, LNK-40."""
     said = command("check", pod)
     assert "PFC can deadlock" in said.stdout + said.stderr
@@ -102,7 +99,7 @@ def test_check_warns_of_the_circle_and_wrong_names_are_refused(
     assert 'no node "spine9"' in wrong.stderr
 
 
-def test_a_deadlock_ends_a_run_if_asked_and_is_told_in_any_case(pod: Path, tmp_path: Path) -> None:
+def test_a_deadlock_ends_a_run_if_asked_and_is_told_in_any_case(pod, tmp_path):
     """LNK-41, LNK-42, LNK-43."""
     run = simulated(pod, ["run.until=8ms"], out=tmp_path / "on")
     assert run.deadlocks
@@ -123,9 +120,7 @@ def test_a_deadlock_ends_a_run_if_asked_and_is_told_in_any_case(pod: Path, tmp_p
     assert said.startswith("deadlock: ")
 
 
-def test_links_that_change_are_counted_and_no_slowdown_is_checked(
-    pod: Path, tmp_path: Path
-) -> None:
+def test_links_that_change_are_counted_and_no_slowdown_is_checked(pod, tmp_path):
     """LNK-01, LNK-30."""
     run = simulated(pod, scheme="bfc", out=tmp_path / "bfc")
     assert run.ok

@@ -43,7 +43,7 @@ def live(process: Process, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # LIV-11
-def test_results_are_those_of_the_simulator(live: Path, scenario: Path, tmp_path: Path) -> None:
+def test_results_are_those_of_the_simulator(live, scenario, tmp_path):
     assert "BFC" in (live / "report.html").read_text()
     one = backwater.load(live / "bfc").only
     other = simulated(scenario, scheme="bfc", out=tmp_path / "simulated")
@@ -53,14 +53,14 @@ def test_results_are_those_of_the_simulator(live: Path, scenario: Path, tmp_path
     assert one.ok
 
 
-def test_tshark_reads_the_frames(live: Path) -> None:
+def test_tshark_reads_the_frames(live):
     for scheme in ("bfc", "hpcc"):
         frames = tshark(live / scheme / "capture.pcapng", ["bw.message", *WRONG])
         assert sum(frame["bw.message"] == "0" for frame in frames) > 10
         assert {frame[name] for frame in frames for name in WRONG} == {""}
 
 
-def test_what_cannot_be_done_is_refused(process: Process, scenario: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_done_is_refused(process, scenario, tmp_path):
     said = process("live", scenario, "--scheme", "bfc", "--schemes", "bfc,hpcc")
     assert said.returncode == 2
     ideal = ("--scheme", "dcqcn", "--set", "scheme.recovery=ideal")

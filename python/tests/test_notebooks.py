@@ -2,16 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 import backwater
 from backwater.results.store import Failure
 from backwater.running import progress
 from backwater.running.progress import Progress
-from tools import Runs
 
 
-def test_results_are_a_table(comparison: Runs) -> None:
+def test_results_are_a_table(comparison):
     results = backwater.load(comparison.path)
     page = results._repr_html_()
     assert "Workloads" not in page
@@ -22,7 +19,7 @@ def test_results_are_a_table(comparison: Runs) -> None:
     assert "<b>bfc</b>: failed: no &amp; room" in results._repr_html_()
 
 
-def test_bars_show_how_far_runs_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bars_show_how_far_runs_are(monkeypatch):
     shown: list[str] = []
 
     class Handle:
@@ -41,7 +38,7 @@ def test_bars_show_how_far_runs_are(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown[-1] == ""
 
 
-def test_outside_of_a_notebook_and_with_a_listener_nothing_is_shown() -> None:
+def test_outside_of_a_notebook_and_with_a_listener_nothing_is_shown():
     def listener(_: backwater.Status) -> None: ...
 
     with progress.watched(listener) as told:

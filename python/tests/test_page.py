@@ -121,7 +121,7 @@ def rich(tab: Tab, recorded: Runs) -> Tab:
     return opened(tab, recorded.path / "report.html")
 
 
-def test_it_opens_from_disk_without_errors_or_requests(page: Tab) -> None:
+def test_it_opens_from_disk_without_errors_or_requests(page):
     assert [url for url in page.requests if not url.startswith("data:")] == [
         page.run("location.href")
     ]
@@ -134,7 +134,7 @@ def test_it_opens_from_disk_without_errors_or_requests(page: Tab) -> None:
     assert drawn == page.run("document.querySelectorAll('figure .picture').length") > 8
 
 
-def test_the_pointer_reads_the_values_of_all_schemes(page: Tab) -> None:
+def test_the_pointer_reads_the_values_of_all_schemes(page):
     assert "point at the curves" in page.text(READOUT)
     page.point("#classes .picture", right=150)
     page.wait_for(f"document.querySelector('{READOUT}').innerText.includes('FCT slowdown')")
@@ -149,7 +149,7 @@ def test_the_pointer_reads_the_values_of_all_schemes(page: Tab) -> None:
     page.wait_for(f"document.querySelector('{READOUT}').innerText.includes('point at')")
 
 
-def test_arrow_keys_read_the_values_too(page: Tab) -> None:
+def test_arrow_keys_read_the_values_too(page):
     page.run("document.querySelector('#classes .picture').focus()")
     page.press("ArrowRight")
     first = page.text("#classes .readout b")
@@ -162,7 +162,7 @@ def test_arrow_keys_read_the_values_too(page: Tab) -> None:
     assert page.text("#classes .readout b") == first
 
 
-def test_percentile_and_size_class_are_chosen(page: Tab) -> None:
+def test_percentile_and_size_class_are_chosen(page):
     panels = "document.querySelectorAll('#slowdown .panel').length"
     assert page.run(panels) == 3
     page.choose("#slowdown select", "2")
@@ -185,7 +185,7 @@ def test_percentile_and_size_class_are_chosen(page: Tab) -> None:
     assert page.text(READOUT) != short
 
 
-def test_a_scheme_leaves_figures_and_table(page: Tab) -> None:
+def test_a_scheme_leaves_figures_and_table(page):
     column = "[...document.querySelectorAll('#results [data-scheme=bfc]')].every(c => c.hidden)"
     assert not page.run(column)
     page.click("nav input[value=bfc]")
@@ -197,7 +197,7 @@ def test_a_scheme_leaves_figures_and_table(page: Tab) -> None:
     page.wait_for(f"document.querySelector('{READOUT}')?.innerText.includes('bfc')")
 
 
-def test_tables_sort_and_filter(page: Tab) -> None:
+def test_tables_sort_and_filter(page):
     slowdowns = (
         "[...document.querySelectorAll('#slowest tbody tr:not([hidden], .left-out) td:last-child')]"
         ".map(c => Number(c.innerText.replaceAll(',', '')))"
@@ -221,7 +221,7 @@ def test_tables_sort_and_filter(page: Tab) -> None:
     assert page.text("#slowest .choice output") == f"{len(left)} of {rows}"
 
 
-def test_sizes_and_times_sort_by_what_they_are(page: Tab) -> None:
+def test_sizes_and_times_sort_by_what_they_are(page):
     page.run("document.querySelector('#slowest thead th:nth-child(5) button').click()")
     sizes = page.run(
         "[...document.querySelectorAll('#slowest tbody td:nth-child(5)')].map(c => c.innerText)"
@@ -232,7 +232,7 @@ def test_sizes_and_times_sort_by_what_they_are(page: Tab) -> None:
     assert len({unit for _, unit in map(str.split, sizes)}) > 1
 
 
-def test_a_row_of_the_results_puts_schemes_in_order(page: Tab, comparison: Runs) -> None:
+def test_a_row_of_the_results_puts_schemes_in_order(page, comparison):
     page.run(
         "[...document.querySelectorAll('#results tbody th button')]"
         ".find(b => b.innerText === 'p99 (MB)').click()"
@@ -244,7 +244,7 @@ def test_a_row_of_the_results_puts_schemes_in_order(page: Tab, comparison: Runs)
     assert order == sorted(order, key=lambda name: most[name])
 
 
-def test_the_slider_moves_through_the_run(page: Tab, comparison: Runs) -> None:
+def test_the_slider_moves_through_the_run(page, comparison):
     first = page.text("#network output.time")
     # It opens at the fullest buffer of the run that it shows.
     shown = page.run("document.querySelector('#network select[name=scheme]').value")
@@ -275,7 +275,7 @@ CHOICES += "o => [o.value, [o.disabled, o.text]]))"
 SHOWN = "document.querySelector('#network [name=shows]').value"
 
 
-def test_links_open_with_what_there_is_to_see(page: Tab) -> None:
+def test_links_open_with_what_there_is_to_see(page):
     """PFC paused nothing in these runs."""
     assert page.run(SHOWN) == "used"
     assert len(set(page.run(LINKS))) > 3
@@ -286,7 +286,7 @@ def test_links_open_with_what_there_is_to_see(page: Tab) -> None:
     }
 
 
-def test_links_show_pauses_or_utilisation(rich: Tab) -> None:
+def test_links_show_pauses_or_utilisation(rich):
     for scheme, shown in (("bfc", "used"), ("dcqcn", "paused")):
         rich.choose("#network select[name=scheme]", scheme)
         assert rich.run(SHOWN) == shown
@@ -299,7 +299,7 @@ def test_links_show_pauses_or_utilisation(rich: Tab) -> None:
     assert not any(disabled for disabled, _ in rich.run(CHOICES).values())
 
 
-def test_playing_begins_at_the_start(page: Tab) -> None:
+def test_playing_begins_at_the_start(page):
     place = "Number(document.querySelector('#network input[name=time]').value)"
     opened_at = page.run(place)
     assert opened_at > 3
@@ -318,7 +318,7 @@ def narrow(page: Tab) -> Iterator[Tab]:
     page.resize(None)
 
 
-def test_a_narrow_window_has_room_for_two_schemes(narrow: Tab) -> None:
+def test_a_narrow_window_has_room_for_two_schemes(narrow):
     table = "document.querySelector('#results .scroll')"
     assert narrow.run(f"{table}.scrollWidth") <= narrow.run(f"{table}.clientWidth")
     assert narrow.run("document.documentElement.scrollWidth") <= 400
@@ -326,9 +326,7 @@ def test_a_narrow_window_has_room_for_two_schemes(narrow: Tab) -> None:
 
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("kind", ["comparison", "recorded", "trained", "swept"])
-def test_labels_do_not_overlap_and_no_card_is_empty(
-    page: Tab, kind: str, width: int, request: pytest.FixtureRequest
-) -> None:
+def test_labels_do_not_overlap_and_no_card_is_empty(page, kind, width, request):
     """Labels of each figure are rectangles: no two horizontal ones overlap, and none is cut off."""
     results: Results | Runs = request.getfixturevalue(kind)
     page.resize(width)
@@ -342,7 +340,7 @@ def test_labels_do_not_overlap_and_no_card_is_empty(
         page.resize(None)
 
 
-def test_edges_behind_which_there_is_more_are_shaded(narrow: Tab, tmp_path: Path) -> None:
+def test_edges_behind_which_there_is_more_are_shaded(narrow, tmp_path):
     def shaded() -> dict[str, bool]:
         """Say of each edge of the box whether its middle is dark."""
         left, top, right, bottom = narrow.run(
@@ -366,7 +364,7 @@ def test_edges_behind_which_there_is_more_are_shaded(narrow: Tab, tmp_path: Path
     narrow.call("Emulation.setScrollbarsHidden", hidden=False)
 
 
-def test_a_stack_tells_the_parts_of_a_bar(rich: Tab, recorded: Runs) -> None:
+def test_a_stack_tells_the_parts_of_a_bar(rich, recorded):
     legend = rich.text("#blame .legend").splitlines()
     assert {"PFC", "pauses of queues"} <= set(legend) <= {*blame.GROUPS, "the rest"}
     rich.choose("#blame select", "1")
@@ -391,7 +389,7 @@ def ranks(tab: Tab, trained: Runs) -> Tab:
     return opened(tab, trained.path / "report.html")
 
 
-def test_lanes_of_ranks_show_what_is_under_the_pointer(ranks: Tab, trained: Runs) -> None:
+def test_lanes_of_ranks_show_what_is_under_the_pointer(ranks, trained):
     assert ranks.text("#ranks .legend").splitlines() == ["computing", "exposed communication"]
     readout = "#ranks .panel .readout"
     assert ranks.text(readout) == "point at a lane"
@@ -419,7 +417,7 @@ def test_lanes_of_ranks_show_what_is_under_the_pointer(ranks: Tab, trained: Runs
     ranks.wait_for(f"document.querySelector('{readout}')?.innerText === 'point at a lane'")
 
 
-def test_a_rank_that_did_nothing_is_told_as_such(tab: Tab, tmp_path: Path) -> None:
+def test_a_rank_that_did_nothing_is_told_as_such(tab, tmp_path):
     work = Workload(3)  # The last rank has no operation.
     work.send(0, to=1, size_bytes=300_000, tag=1)
     work.recv(1, peer=0, size_bytes=300_000, tag=1)
@@ -444,7 +442,7 @@ def test_a_rank_that_did_nothing_is_told_as_such(tab: Tab, tmp_path: Path) -> No
     assert told == ["rank 0", "rank 1", "rank 2: nothing", "rank 1"]
 
 
-def test_bars_of_bandwidth_are_told_beside_their_bounds(ranks: Tab) -> None:
+def test_bars_of_bandwidth_are_told_beside_their_bounds(ranks):
     ranks.point("#bandwidths .picture", right=-300)
     readout = "#bandwidths .panel .readout"
     ranks.wait_for(f"document.querySelector('{readout}').innerText.includes('Gbps of')")
@@ -468,7 +466,7 @@ def test_bars_of_bandwidth_are_told_beside_their_bounds(ranks: Tab) -> None:
     assert set(ranks.run(rows)) == {"dcqcn"}
 
 
-def test_a_timeline_is_read_and_enlarged_as_one(page: Tab) -> None:
+def test_a_timeline_is_read_and_enlarged_as_one(page):
     readouts = "[...document.querySelectorAll('#timeline .readout b')].map(b => b.innerText)"
     page.point("#timeline .panel:nth-child(2) .picture", right=100)
     page.wait_for(f"{readouts}.every(words => words.startsWith('time '))")
@@ -482,7 +480,7 @@ def test_a_timeline_is_read_and_enlarged_as_one(page: Tab) -> None:
     page.wait_for(f"{spans}.every(span => span < {before[0]} / 2)")
 
 
-def test_pause_trees_move_with_the_slider(rich: Tab, recorded: Runs) -> None:
+def test_pause_trees_move_with_the_slider(rich, recorded):
     assert not rich.run("document.querySelector('#network option[value=trees]').disabled")
     rich.choose("#network select[name=shows]", "trees")
     causes = recorded["dcqcn"].table("pause_causes").drop_nulls("root_name")
@@ -496,7 +494,7 @@ def test_pause_trees_move_with_the_slider(rich: Tab, recorded: Runs) -> None:
     rich.choose("#network select[name=scheme]", "bfc")
 
 
-def test_utilisation_moves_with_the_slider(rich: Tab, recorded: Runs) -> None:
+def test_utilisation_moves_with_the_slider(rich, recorded):
     rich.choose("#network select[name=shows]", "used")
     assert rich.text("#network option[value=used]") == "utilisation"
     rich.choose("#network input[name=time]", "1")
@@ -518,9 +516,7 @@ def test_utilisation_moves_with_the_slider(rich: Tab, recorded: Runs) -> None:
         (0, 10, 7, []),
     ],
 )
-def test_ticks_of_logarithmic_axes_have_room(
-    page: Tab, start: float, end: float, most: int, ticks: list[float]
-) -> None:
+def test_ticks_of_logarithmic_axes_have_room(page, start, end, most, ticks):
     assert page.run(f"Backwater.logTicks({start}, {end}, {most})") == ticks
 
 
@@ -533,14 +529,12 @@ def test_ticks_of_logarithmic_axes_have_room(
         (0.5, 300, [0, 0.1, 0.2, 0.3, 0.4, 0.5]),
     ],
 )
-def test_ticks_of_axes_that_hold_0_have_room(
-    page: Tab, end: float, room: float, ticks: list[float]
-) -> None:
+def test_ticks_of_axes_that_hold_0_have_room(page, end, room, ticks):
     found = page.run(f"Backwater.log1pTicks(Math.log1p(0), Math.log1p({end}), {room})")
     assert [round(math.expm1(tick), 6) for tick in found] == ticks
 
 
-def test_dark_mode_is_that_of_the_system_or_chosen(page: Tab) -> None:
+def test_dark_mode_is_that_of_the_system_or_chosen(page):
     background = "getComputedStyle(document.body).backgroundColor"
     light = page.run(background)
     page.prefer("dark")
@@ -564,7 +558,7 @@ def test_dark_mode_is_that_of_the_system_or_chosen(page: Tab) -> None:
     page.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
-def test_paper_has_the_figures_of_the_screen(page: Tab) -> None:
+def test_paper_has_the_figures_of_the_screen(page):
     beside = (
         "new Set([...document.querySelectorAll('#slowdown .panel')]"
         ".map(p => p.getBoundingClientRect().top)).size === 1"
@@ -579,7 +573,7 @@ def test_paper_has_the_figures_of_the_screen(page: Tab) -> None:
     page.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
-def test_narrow_pages_do_not_squeeze_figures(page: Tab) -> None:
+def test_narrow_pages_do_not_squeeze_figures(page):
     widths = (
         "Object.fromEntries([...document.querySelectorAll('.panels')].map(p => ["
         "p.closest('figure').id, getComputedStyle(p).gridTemplateColumns.split(' ').length]))"
@@ -593,7 +587,7 @@ def test_narrow_pages_do_not_squeeze_figures(page: Tab) -> None:
     assert found == {600: [1, 1], 800: [2, 1], 1280: [3, 1]}
 
 
-def test_every_control_has_a_name_and_is_reached_by_tab(page: Tab) -> None:
+def test_every_control_has_a_name_and_is_reached_by_tab(page):
     unnamed = page.run(
         "[...document.querySelectorAll('button, select, input')].filter(e => "
         "!(e.labels?.length || e.getAttribute('aria-label') || e.innerText.trim()"
@@ -608,7 +602,7 @@ def test_every_control_has_a_name_and_is_reached_by_tab(page: Tab) -> None:
     assert reached == {"nav", "rest"}
 
 
-def test_a_campaign_has_the_same_kind_of_page(tab: Tab, tiny: Path, tmp_path: Path) -> None:
+def test_a_campaign_has_the_same_kind_of_page(tab, tiny, tmp_path):
     sweep = tmp_path / "sweep.toml"
     sweep.write_text(
         f'scenario = "{tiny}"\nschemes = ["bfc", "hpcc"]\nseeds = [1, 2]\n'
@@ -621,14 +615,14 @@ def test_a_campaign_has_the_same_kind_of_page(tab: Tab, tiny: Path, tmp_path: Pa
     tab.wait_for("document.querySelector('.readout').innerText.includes('8MB')")
 
 
-def test_a_sweep_with_two_numeric_axes_has_a_heat_map(tab: Tab, swept: Results) -> None:
+def test_a_sweep_with_two_numeric_axes_has_a_heat_map(tab, swept):
     tab.open(swept.path / "report.html")
     tab.wait_for(READY)
     assert tab.run("document.querySelectorAll('#heat .panel').length") > 1
     tab.choose("#heat select", "1")
 
 
-def test_the_search_of_the_site_works_from_disk(tab: Tab, tmp_path: Path) -> None:
+def test_the_search_of_the_site_works_from_disk(tab, tmp_path):
     """A browser gives no worker to a page from disk; what docs/iframe-worker.js gives answers."""
     shim = (ROOT / "docs/iframe-worker.js").read_text(encoding="utf-8")
     (tmp_path / "shim.js").write_text(shim, encoding="utf-8")

@@ -14,7 +14,6 @@ import backwater
 from backwater.analysis import pauses
 from backwater.results.columns import COLUMNS
 from backwater.results.files import RunFiles
-from conftest import Backwater
 from tools import simulated
 
 UNIT = """\
@@ -56,7 +55,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     return simulated(folder / "unit.toml", out=folder / "out")
 
 
-def test_rates_count_pauses_and_resumes_of_each_port(run: RunFiles) -> None:
+def test_rates_count_pauses_and_resumes_of_each_port(run):
     table = pauses.rates(run)
     assert set(table["port"]) == {f"host{h}->switch0" for h in range(6)}
     counters = run.summary["counters"]
@@ -70,7 +69,7 @@ def test_rates_count_pauses_and_resumes_of_each_port(run: RunFiles) -> None:
     assert ports["resumes"].sum() == ports["pauses"].sum() == table["pauses"].sum()
 
 
-def test_frames_that_repeat_a_pause_are_counted_apart(tmp_path: Path, command: Backwater) -> None:
+def test_frames_that_repeat_a_pause_are_counted_apart(tmp_path, command):
     """QNT-13: transitions and frames, in tables, the summary, and what commands print."""
     (tmp_path / "unit.toml").write_text(UNIT)
     quanta = ['scheme.pfc={ xoff = 0.25, pause = "quanta", quanta = 60, refresh = 0.5 }']
@@ -88,7 +87,7 @@ def test_frames_that_repeat_a_pause_are_counted_apart(tmp_path: Path, command: B
     assert "pause_frames" not in pauses.rates(timed, (0, 1e9)).columns
 
 
-def test_every_table_has_the_class_of_the_scenario(tmp_path: Path) -> None:
+def test_every_table_has_the_class_of_the_scenario(tmp_path):
     """SW-03: class 7 of the traffic is class 7 in each table that has a class."""
     record = RECORD + 'ingress = { every = "10us", ports = "switches" }\n'
     text = UNIT.replace('name = "burst"', 'name = "burst"\nclass = 7')
@@ -106,7 +105,7 @@ def test_every_table_has_the_class_of_the_scenario(tmp_path: Path) -> None:
     assert set(paused["name"]) <= {f"host{host}" for host in senders}
 
 
-def test_a_window_cuts_pauses_at_its_edges(run: RunFiles) -> None:
+def test_a_window_cuts_pauses_at_its_edges(run):
     whole = pauses.rates(run)
     middle = run.summary["end_ps"] // 2
     parts = [pauses.rates(run, w) for w in ((0, middle), (middle, run.summary["end_ps"]))]
@@ -114,7 +113,7 @@ def test_a_window_cuts_pauses_at_its_edges(run: RunFiles) -> None:
     assert sum(part["pauses"].sum() for part in parts) == whole["pauses"].sum()
 
 
-def test_one_switch_makes_trees_of_depth_one(run: RunFiles) -> None:
+def test_one_switch_makes_trees_of_depth_one(run):
     table = pauses.trees(run)
     assert table.height == run.table("pause_causes").height
     assert set(table["congested_port"]) == {"switch0->host7"}
@@ -123,7 +122,7 @@ def test_one_switch_makes_trees_of_depth_one(run: RunFiles) -> None:
     assert set(table["suppressed_peak"]) == set(table["suppressed_mean"]) == {1 / 8}
 
 
-def test_the_victim_is_named(run: RunFiles) -> None:
+def test_the_victim_is_named(run):
     table = pauses.victims(run)
     (row,) = table.iter_rows(named=True)
     assert (row["flow"], row["src"], row["dst"], row["worst"]) == (0, 0, 6, "switch0->host7")
@@ -132,7 +131,7 @@ def test_the_victim_is_named(run: RunFiles) -> None:
 
 
 # SPFC-43
-def test_a_tree_suppresses_what_its_pauses_hold_at_once() -> None:
+def test_a_tree_suppresses_what_its_pauses_hold_at_once():
     """A root that holds one port, and below it two that overlap for a while."""
     causes = [
         # node, port paused through, peer and its port, number, egress, parent, depth, at
@@ -171,9 +170,7 @@ def test_a_tree_suppresses_what_its_pauses_hold_at_once() -> None:
     assert row["suppressed_mean"] == pytest.approx((400 * 40 + 100 * 20 + 100 * 20) / 40 / 600)
 
 
-def test_the_command_shows_ports_trees_and_victims(
-    run: RunFiles, command: Backwater, tmp_path: Path
-) -> None:
+def test_the_command_shows_ports_trees_and_victims(run, command, tmp_path):
     shown = command("pauses", str(run.path)).stdout
     assert "host0->switch0" in shown
     assert "trees" in shown

@@ -1,7 +1,5 @@
 """Figures: what they show, and that they hold when there is little to show."""
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -12,9 +10,7 @@ from matplotlib.figure import Figure
 import backwater
 from backwater.plots import charts, curves
 from backwater.plots import drawing as plots
-from backwater.results.files import RunFiles
 from backwater.results.results import Results
-from tools import Runs
 
 FIGURES = ["slowdown", "buffer", "pauses", "active", "incast"]
 
@@ -26,20 +22,20 @@ def words(figure: Figure) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["slowdown", "buffer", "active", "incast"])
-def test_lines_carry_the_names_of_their_schemes(comparison: Runs, name: str) -> None:
+def test_lines_carry_the_names_of_their_schemes(comparison, name):
     figure = getattr(comparison.results.plot, name)()
     assert {"bfc", "dcqcn"} <= words(figure)
 
 
 @pytest.mark.parametrize("name", ["slowdown", "buffer", "active", "incast"])
-def test_a_scheme_has_one_colour_in_all_figures(comparison: Runs, name: str) -> None:
+def test_a_scheme_has_one_colour_in_all_figures(comparison, name):
     figure = getattr(comparison.results.plot, name)()
     drawn = {line.get_color() for axes in figure.axes for line in axes.lines}
     look = curves.styles(["bfc", "dcqcn"])
     assert drawn == {look["bfc"].colour, look["dcqcn"].colour}
 
 
-def test_pauses_are_bars_per_tier_and_direction(comparison: Runs) -> None:
+def test_pauses_are_bars_per_tier_and_direction(comparison):
     run = comparison["dcqcn"]
     run.summary["links"][0]["paused_fraction"] = 0.25
     try:
@@ -53,35 +49,33 @@ def test_pauses_are_bars_per_tier_and_direction(comparison: Runs) -> None:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_nothing_to_show_is_said_in_words(bare: RunFiles, name: str) -> None:
+def test_nothing_to_show_is_said_in_words(bare, name):
     figure = getattr(Results.of_run(bare).plot, name)()
     (sentence,) = [text for text in words(figure) if text]
     assert sentence.endswith(".")
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_run_with_nothing_stands_beside_one_with_something(
-    comparison: Runs, bare: RunFiles, name: str
-) -> None:
+def test_a_run_with_nothing_stands_beside_one_with_something(comparison, bare, name):
     figure = getattr(plots.Plots({"bfc": comparison["bfc"], "hpcc": bare}), name)()
     figure.canvas.draw()
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_single_flow_is_enough(bare: RunFiles, comparison: Runs, name: str) -> None:
+def test_a_single_flow_is_enough(bare, comparison, name):
     bare._tables["flows"] = comparison["bfc"].table("flows").head(1)
     bare._tables["queues"] = comparison["bfc"].table("queues").head(1)
     bare._tables["active"] = comparison["bfc"].table("active").tail(1)
     getattr(Results.of_run(bare).plot, name)().canvas.draw()
 
 
-def test_tiers_are_named_as_people_do() -> None:
+def test_tiers_are_named_as_people_do():
     tiers = ("leaf", "switch", "switch2", "nvswitch")
     called = [curves.switch_of(tier) for tier in tiers]
     assert called == ["leaf switch", "switch", "tier 2 switch", "nvswitch"]
 
 
-def test_a_point_alone_is_seen(bare: RunFiles, comparison: Runs) -> None:
+def test_a_point_alone_is_seen(bare, comparison):
     bare._tables["flows"] = comparison["bfc"].table("flows").filter(~pl.col("incast")).head(1)
     markers = [
         line.get_marker()
@@ -91,7 +85,7 @@ def test_a_point_alone_is_seen(bare: RunFiles, comparison: Runs) -> None:
     assert markers == ["o"] * 3
 
 
-def test_schemes_keep_their_styles_apart() -> None:
+def test_schemes_keep_their_styles_apart():
     schemes = ["bfc", "hpcc", "dcqcn", "dctcp", "timely", "ideal-fq", *(f"x{i}" for i in range(20))]
     look = curves.styles(schemes)
     assert len({(style.colour, style.line) for style in look.values()}) == len(schemes)
@@ -102,7 +96,7 @@ sizes = st.lists(st.integers(1, 10**9), min_size=1, max_size=400).map(np.array)
 
 
 @given(sizes, st.integers(1, 30))
-def test_every_flow_is_in_one_size_bin(sample: np.ndarray, bins: int) -> None:
+def test_every_flow_is_in_one_size_bin(sample, bins):
     flows = curves.by_size(sample, np.arange(len(sample)))
     edges = curves.equal_count_edges([flows], bins)
     assert (np.diff(edges) > 0).all()
@@ -119,7 +113,7 @@ def test_every_flow_is_in_one_size_bin(sample: np.ndarray, bins: int) -> None:
 
 
 @given(sizes, st.sampled_from([1, 2**12]))
-def test_flows_are_in_the_order_of_their_sizes(sample: np.ndarray, scale: int) -> None:
+def test_flows_are_in_the_order_of_their_sizes(sample, scale):
     """The same whether sizes have 32 bits or more."""
     sizes = sample.astype(np.uint64) * np.uint64(scale)
     values = np.arange(len(sample), dtype=np.float32)
@@ -130,14 +124,14 @@ def test_flows_are_in_the_order_of_their_sizes(sample: np.ndarray, scale: int) -
     assert sorted(flows.values) == values.tolist()
 
 
-def test_bins_hold_about_the_same_number_of_flows_and_the_largest_are_split() -> None:
+def test_bins_hold_about_the_same_number_of_flows_and_the_largest_are_split():
     flows = curves.by_size(np.arange(1, 8001), np.ones(8000))
     found = curves.in_bins(flows, curves.equal_count_edges([flows]))
     counts = [len(held) for _, held in found]
     assert counts == [500] * (curves.BINS - 1) + [250, 125, 125]
 
 
-def test_names_of_lines_do_not_lie_on_each_other() -> None:
+def test_names_of_lines_do_not_lie_on_each_other():
     rising, share = np.linspace(1, 2, 300), np.linspace(0.001, 1, 300)
     lines = [charts.Line(f"scheme{i}", rising + i / 500, share) for i in range(6)]
     panel = charts.Panel("", charts.Axis("x"), charts.Axis("share", start=0, end=1.02), lines)
@@ -151,7 +145,7 @@ def test_names_of_lines_do_not_lie_on_each_other() -> None:
 
 
 @given(st.lists(st.floats(0, 1e12), min_size=1, max_size=3000))
-def test_a_distribution_rises_to_one(values: list[float]) -> None:
+def test_a_distribution_rises_to_one(values):
     x, share = curves.cdf(np.array(values), points=50)
     assert (np.diff(x) > 0).all()
     assert (np.diff(share) > 0).all()
@@ -174,7 +168,7 @@ KINDS: dict[charts.Kind, charts.Line] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_chart_is_drawn(kind: charts.Kind) -> None:
+def test_every_kind_of_chart_is_drawn(kind):
     line = KINDS[kind]
     y = AXIS if kind in ("lanes", "cells") else charts.Axis("")
     x = AXIS if kind in ("bars", "stack", "cells") else charts.Axis("")
@@ -197,7 +191,7 @@ def test_every_kind_of_chart_is_drawn(kind: charts.Kind) -> None:
         assert panel.lines[0].get_ydata()[-1] == line.y[-1]
 
 
-def test_the_seeds_of_a_scheme_are_one_curve(tmp_path: Path) -> None:
+def test_the_seeds_of_a_scheme_are_one_curve(tmp_path):
     traffic = {
         "name": "t",
         "pattern": "uniform",

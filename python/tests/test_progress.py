@@ -50,7 +50,7 @@ def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_each_scheme_has_a_line_with_buffers(scenario: Path, tmp_path: Path) -> None:
+def test_each_scheme_has_a_line_with_buffers(scenario, tmp_path):
     said = in_terminal(
         200, "compare", scenario, "--schemes", "bfc,dcqcn", "--jobs", "1", "-o", tmp_path / "out"
     )
@@ -78,7 +78,7 @@ preset = "line-rate"
 """
 
 
-def test_a_workload_says_how_many_of_its_operations_are_over(tmp_path: Path) -> None:
+def test_a_workload_says_how_many_of_its_operations_are_over(tmp_path):
     path = tmp_path / "work.toml"
     path.write_text(WORK, encoding="utf-8")
     told: list[backwater.Progress] = []
@@ -104,7 +104,7 @@ def test_a_workload_says_how_many_of_its_operations_are_over(tmp_path: Path) -> 
     assert not any(" of 100 " in line for line in bars)
 
 
-def test_a_narrow_terminal_leaves_out_what_has_no_room(scenario: Path, tmp_path: Path) -> None:
+def test_a_narrow_terminal_leaves_out_what_has_no_room(scenario, tmp_path):
     said = in_terminal(80, "run", scenario, "-o", tmp_path / "out")
     bars = [line for line in said if line.startswith("some ")]
     assert len(bars) > 3
@@ -113,7 +113,7 @@ def test_a_narrow_terminal_leaves_out_what_has_no_room(scenario: Path, tmp_path:
     assert all(len(line) <= 80 for line in bars)
 
 
-def test_a_file_gets_no_bars(scenario: Path, tmp_path: Path) -> None:
+def test_a_file_gets_no_bars(scenario, tmp_path):
     done = subprocess.run(
         [COMMAND, "run", scenario, "-o", tmp_path / "out"],
         capture_output=True,

@@ -17,7 +17,6 @@ from backwater.scenario.recommend import (
     least_alpha,
     recommend,
 )
-from conftest import Backwater
 
 STAR = """\
 name = "star"
@@ -61,7 +60,7 @@ def star(tmp_path: Path) -> Path:
     return path
 
 
-def test_headroom_is_that_of_802_1qbb() -> None:
+def test_headroom_is_that_of_802_1qbb():
     # 2 us of cable at 100 Gbps are 25,000 B; two frames of 1048 B, a PAUSE, and 1 B for rounding.
     assert headroom_bytes(10**11, 10**6, 0, 1048) == 25_000 + 1 + 2 * 1048 + 64
     # 500 ns of response at 400 Gbps are 25,000 B more.
@@ -69,7 +68,7 @@ def test_headroom_is_that_of_802_1qbb() -> None:
     assert pytest.approx(2.02e6, rel=0.01) == ALLOWED_RESPONSE_PS
 
 
-def test_the_headroom_is_that_of_the_simulator(star: Path) -> None:
+def test_the_headroom_is_that_of_the_simulator(star):
     facts = backwater.Scenario(star, ["scheme.pfc.response=2us"], scheme="dcqcn").thresholds()
     (switch,) = facts["switches"]
     for port in switch["ports"]:
@@ -77,14 +76,14 @@ def test_the_headroom_is_that_of_the_simulator(star: Path) -> None:
         assert own == port["headroom_bytes"]
 
 
-def test_the_ecn_bound_is_that_of_the_dcqcn_paper() -> None:
+def test_the_ecn_bound_is_that_of_the_dcqcn_paper():
     # Section 4: 12 MB, 32 ports of 40 Gbps, eight classes, headroom 22.4 KB, beta = 8: 21.7 KB.
     # Its beta / 8 is alpha here.
     shared = 12e6 - 8 * 32 * 22.4e3
     assert ecn_bound_bytes(shared, 8 / 8, 32, 8) == pytest.approx(21.75e3, rel=0.01)
 
 
-def test_faster_ports_count_more_in_the_ecn_bound(tmp_path: Path) -> None:
+def test_faster_ports_count_more_in_the_ecn_bound(tmp_path):
     # Uplinks of four times the rate have thresholds of four times the size.
     path = tmp_path / "mixed.toml"
     path.write_text(MIXED, encoding="utf-8")
@@ -95,15 +94,13 @@ def test_faster_ports_count_more_in_the_ecn_bound(tmp_path: Path) -> None:
     assert by_name["kmin at 400 Gbps"].value == 4 * by_name["kmin"].value
 
 
-def test_alpha_is_the_smallest_with_which_ecn_acts_first() -> None:
+def test_alpha_is_the_smallest_with_which_ecn_acts_first():
     # 10 queues of 30 KB: alpha S / (1 + alpha) is 200 KB with 1/4 and 333 KB with 1/2.
     assert least_alpha(1e6, 30_000, 10, 1) == 0.5
     assert least_alpha(1e6, 1e6, 10, 1) is None
 
 
-def test_a_small_headroom_loses_packets_and_the_recommended_does_not(
-    star: Path, tmp_path: Path
-) -> None:
+def test_a_small_headroom_loses_packets_and_the_recommended_does_not(star, tmp_path):
     frame = backwater.Scenario(star, scheme="dcqcn").thresholds()["frame_bytes"]
     enough = headroom_bytes(10**11, 10**6, 2_000_000, frame)
 
@@ -119,19 +116,19 @@ def test_a_small_headroom_loses_packets_and_the_recommended_does_not(
     assert dropped(headroom_bytes(10**11, 10**6, 0, frame)) > 0
 
 
-def test_schemes_without_pfc_or_ecn_are_refused(star: Path) -> None:
+def test_schemes_without_pfc_or_ecn_are_refused(star):
     with pytest.raises(backwater.ScenarioError, match="PFC and ECN"):
         recommend(backwater.Scenario(star, scheme="ndp").thresholds())
 
 
-def test_a_headroom_that_does_not_fit_is_refused(star: Path) -> None:
+def test_a_headroom_that_does_not_fit_is_refused(star):
     facts = backwater.Scenario(star, ["switch.buffer=2MB"], scheme="dcqcn").thresholds()
     with pytest.raises(backwater.ScenarioError, match="does not fit"):
         recommend(facts, 40_000_000)
 
 
 @pytest.mark.parametrize("optimum", [(0, 0, 0), (2, -1, 0), (-3, 1, 2)])
-def test_the_search_finds_a_planted_optimum(optimum: Steps) -> None:
+def test_the_search_finds_a_planted_optimum(optimum):
     batches: list[Sequence[Steps]] = []
 
     def evaluate(points: Sequence[Steps]) -> dict[Steps, float]:
@@ -148,13 +145,13 @@ def test_the_search_finds_a_planted_optimum(optimum: Steps) -> None:
     assert len(search(3, evaluate, 5)) == 5
 
 
-def test_steps_are_doublings() -> None:
+def test_steps_are_doublings():
     start = Thresholds(0, 0.125, 1000, 4000, 10**11)
     there = scaled(start, (1, -1, 2))
     assert (there.kmin_bytes, there.kmax_bytes, there.alpha) == (2000, 2000, 0.5)
 
 
-def test_the_command_simulates_and_reports(star: Path, tmp_path: Path, command: Backwater) -> None:
+def test_the_command_simulates_and_reports(star, tmp_path, command):
     words = ("recommend", star, "--scheme", "dcqcn", "-o", tmp_path / "out", "--json")
     minimize = ("--minimize", "fct.incast.slowdown.p99")
     by_rule = json.loads(command(*words, "--runs", 0).stdout)

@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +20,7 @@ from backwater.report.document import _json
 from backwater.results.files import RunFiles
 from backwater.results.results import Point, Results
 from backwater.results.store import Failure
-from conftest import TINY, Backwater
+from conftest import TINY
 from tools import Runs, simulated
 
 VOID = {"meta", "br", "link", "img", "input"}
@@ -71,7 +70,7 @@ def render_runs(runs: dict[str, RunFiles]) -> str:
     return render(results)
 
 
-def test_the_page_is_well_formed_with_unique_identifiers(page: str) -> None:
+def test_the_page_is_well_formed_with_unique_identifiers(page):
     parser = Nesting()
     parser.feed(page)
     assert parser.open == []
@@ -79,7 +78,7 @@ def test_the_page_is_well_formed_with_unique_identifiers(page: str) -> None:
     assert set(FIGURES) <= set(parser.ids)
 
 
-def test_figures_are_told_as_tables_too(page: str) -> None:
+def test_figures_are_told_as_tables_too(page):
     drawn = [chart["key"] for chart in data(page)["charts"]]
     assert "slowdown" in drawn
     for key in drawn:
@@ -88,7 +87,7 @@ def test_figures_are_told_as_tables_too(page: str) -> None:
         assert '<table class="values sort' in figure
 
 
-def test_lines_hold_the_numbers_of_the_summary(page: str, comparison: Runs) -> None:
+def test_lines_hold_the_numbers_of_the_summary(page, comparison):
     (classes,) = [c for c in data(page)["charts"] if c["key"] == "classes"]
     (short,) = classes["views"][1]
     for line in short["lines"]:
@@ -102,7 +101,7 @@ def test_lines_hold_the_numbers_of_the_summary(page: str, comparison: Runs) -> N
     assert all(1 <= y < 1000 for line in medians["lines"] for y in line["y"])
 
 
-def test_the_network_is_the_network(page: str, comparison: Runs) -> None:
+def test_the_network_is_the_network(page, comparison):
     network = data(page)["network"]
     ports = comparison["bfc"].table("ports")
     assert len(network["links"]) == ports.height
@@ -116,7 +115,7 @@ def test_the_network_is_the_network(page: str, comparison: Runs) -> None:
     assert len(held) == network["frames"] * len(network["switches"])
 
 
-def test_the_timeline_counts_what_is_under_way(comparison: Runs) -> None:
+def test_the_timeline_counts_what_is_under_way(comparison):
     chart = figures.timeline(comparison, figures.read(comparison))
     panels = {panel.title: panel for panel in chart.views[0].panels}
     assert {"flows under way", "fullest leaf switch", "fullest spine switch"} <= set(panels)
@@ -134,7 +133,7 @@ def test_the_timeline_counts_what_is_under_way(comparison: Runs) -> None:
         assert max(line.y) == leaves["used_bytes"].max() / 1e6
 
 
-def test_intervals_are_cut_at_the_ends_of_frames() -> None:
+def test_intervals_are_cut_at_the_ends_of_frames():
     start, end = np.array([1500, 0, 9000, 3999]), np.array([3250, 1000, 9500, 4001])
     pieces = divided(start, end, 5, 1000)
     found = list(zip(pieces.row.tolist(), pieces.frame.tolist(), pieces.share, strict=True))
@@ -142,7 +141,7 @@ def test_intervals_are_cut_at_the_ends_of_frames() -> None:
     assert found == cut
 
 
-def test_pauses_fill_their_part_of_a_frame(comparison: Runs) -> None:
+def test_pauses_fill_their_part_of_a_frame(comparison):
     run = comparison["bfc"]
     first = run.table("ports").row(0, named=True)
     held = {"node": [first["node"]], "port": [first["port"]], "class": [2]}
@@ -159,7 +158,7 @@ def test_pauses_fill_their_part_of_a_frame(comparison: Runs) -> None:
 PAUSED = TINY.replace('"200KB"', '"20MB"') + '[switch]\nbuffer = "1MB"\n'
 
 
-def test_pause_trees_name_their_congested_ports(tmp_path: Path) -> None:
+def test_pause_trees_name_their_congested_ports(tmp_path):
     (tmp_path / "x.toml").write_text(PAUSED + "[record]\npauses = { flows = false }\n")
     run = simulated(tmp_path / "x.toml", scheme="dcqcn", out=tmp_path / "out")
     causes = run.table("pause_causes")
@@ -172,7 +171,7 @@ def test_pause_trees_name_their_congested_ports(tmp_path: Path) -> None:
     assert numbers.any()
 
 
-def test_the_picture_tells_what_was_not_recorded(comparison: Runs, tmp_path: Path) -> None:
+def test_the_picture_tells_what_was_not_recorded(comparison, tmp_path):
     def caption(runs: dict[str, RunFiles]) -> str:
         figure = render_runs(runs).partition('<figure id="network">')[2]
         return re.sub(r"<[^>]*>", "", figure.partition("<figcaption>")[2].partition("</fig")[0])
@@ -193,7 +192,7 @@ def test_the_picture_tells_what_was_not_recorded(comparison: Runs, tmp_path: Pat
     assert "Pause trees" not in caption({"bfc": comparison["bfc"]})
 
 
-def test_utilisation_over_time_is_that_of_the_whole_run(tmp_path: Path) -> None:
+def test_utilisation_over_time_is_that_of_the_whole_run(tmp_path):
     (tmp_path / "used.toml").write_text(TINY + '[record]\nutilisation = { every = "7us" }\n')
     run = simulated(tmp_path / "used.toml", scheme="hpcc", out=tmp_path / "out")
     picture = network.gather({"hpcc": run})
@@ -211,9 +210,7 @@ def test_utilisation_over_time_is_that_of_the_whole_run(tmp_path: Path) -> None:
     assert shares.sum(axis=0) / 200 * frame_ps == pytest.approx(busy, abs=rounding)
 
 
-def test_a_network_that_is_too_large_is_shown_without_hosts_or_not(
-    comparison: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_network_that_is_too_large_is_shown_without_hosts_or_not(comparison, monkeypatch):
     run = comparison["bfc"]
     monkeypatch.setattr(network, "PORTS", 10)
     layout = network.lay_out(run)
@@ -222,25 +219,23 @@ def test_a_network_that_is_too_large_is_shown_without_hosts_or_not(
     assert network.gather({"bfc": run}) is None
 
 
-def test_runs_of_different_networks_have_no_common_picture(
-    comparison: Runs, bare: RunFiles
-) -> None:
+def test_runs_of_different_networks_have_no_common_picture(comparison, bare):
     assert network.gather(dict(comparison)) is not None
     assert network.gather({"bfc": comparison["bfc"], "bare": bare}) is None
 
 
-def test_the_page_needs_no_network(page: str) -> None:
+def test_the_page_needs_no_network(page):
     own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     addresses = re.findall(r'(?:src|href)="([^"]*)"', own)
     assert all(address.startswith(("#", "data:")) for address in addresses)
     assert "@import" not in own
 
 
-def test_text_of_a_run_cannot_leave_its_script() -> None:
+def test_text_of_a_run_cannot_leave_its_script():
     assert "</script>" not in _json({"name": "</script><script>alert(1)"})
 
 
-def test_the_page_says_how_to_repeat_it(page: str, comparison: Runs) -> None:
+def test_the_page_says_how_to_repeat_it(page, comparison):
     assert "backwater run" in page
     assert "--schemes bfc,dcqcn" in page
     assert "hosts_per_leaf" in page
@@ -248,18 +243,18 @@ def test_the_page_says_how_to_repeat_it(page: str, comparison: Runs) -> None:
         assert run.digest in page
 
 
-def test_the_same_runs_make_the_same_page(page: str, comparison: Runs) -> None:
+def test_the_same_runs_make_the_same_page(page, comparison):
     assert render(comparison.results) == page
 
 
-def test_a_run_where_nothing_happened_has_a_report(bare: RunFiles) -> None:
+def test_a_run_where_nothing_happened_has_a_report(bare):
     page = Results.of_run(bare).report().read_text(encoding="utf-8")
     Nesting().feed(page)
     assert '<p class="nothing">' not in page
     assert data(page)["charts"] == []
 
 
-def test_the_page_shows_until_when_flows_count(bare: RunFiles) -> None:
+def test_the_page_shows_until_when_flows_count(bare):
     assert "to its last byte at the receiver" in render(Results.of_run(bare))
     bare.summary["fct_until"] = "acked"
     page = render(Results.of_run(bare))
@@ -267,7 +262,7 @@ def test_the_page_shows_until_when_flows_count(bare: RunFiles) -> None:
     assert "last byte at the receiver" not in page
 
 
-def test_what_is_wrong_stands_in_front(bare: RunFiles) -> None:
+def test_what_is_wrong_stands_in_front(bare):
     bare.summary["violations"] = [{"check": "conservation", "message": "1 byte < 2 & gone"}]
     bare.summary["ok"] = False
     bare.summary["warnings"] = ["nobody read <INT>"]
@@ -281,7 +276,7 @@ def test_what_is_wrong_stands_in_front(bare: RunFiles) -> None:
     assert page.index("nobody read") < page.index("<h2>Results</h2>")
 
 
-def test_captions_say_what_a_run_left_unfinished(trained: Runs, tmp_path: Path) -> None:
+def test_captions_say_what_a_run_left_unfinished(trained, tmp_path):
     scenario = trained.path.parent / "step.toml"
     cut = simulated(scenario, ["run.until=100us"], out=tmp_path / "cut")
     flows = cut.summary["flows"]
@@ -298,7 +293,7 @@ def test_captions_say_what_a_run_left_unfinished(trained: Runs, tmp_path: Path) 
     assert at_work in captions["bandwidths"]
 
 
-def test_a_report_that_cannot_be_written_is_an_error(bare: RunFiles, tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_an_error(bare, tmp_path):
     with pytest.raises(backwater.RunError, match=r"report\.html: cannot write"):
         write_report(tmp_path / "missing" / "report.html", Results.of_run(bare))
     results = Results.of_run(bare)
@@ -308,7 +303,7 @@ def test_a_report_that_cannot_be_written_is_an_error(bare: RunFiles, tmp_path: P
 
 
 # RNK-11
-def test_lanes_of_ranks_are_their_time(trained: Runs) -> None:
+def test_lanes_of_ranks_are_their_time(trained):
     (chart,) = [c for c in workloads.charts(trained) if c.key == "ranks"]
     assert [view.label for view in chart.views] == ["dcqcn", "bfc"]
     for view, run in zip(chart.views, trained.values(), strict=True):
@@ -325,7 +320,7 @@ def test_lanes_of_ranks_are_their_time(trained: Runs) -> None:
             assert len(line.words) == len(line.x)
 
 
-def test_lanes_are_bounded() -> None:
+def test_lanes_are_bounded():
     """Three ranks that compute and send a thousand times each, without a gap."""
     made = pl.DataFrame(
         {
@@ -351,7 +346,7 @@ def test_lanes_are_bounded() -> None:
     assert [len(part.lane) for part in fine] == [3000, 3000, 3]
 
 
-def test_of_many_ranks_the_last_and_some_are_shown() -> None:
+def test_of_many_ranks_the_last_and_some_are_shown():
     many: Any = SimpleNamespace(
         table=lambda _: pl.DataFrame(
             {
@@ -373,7 +368,7 @@ def test_of_many_ranks_the_last_and_some_are_shown() -> None:
 
 
 # OPS-61, RNK-17
-def test_bars_of_bandwidth_stay_below_their_bounds(trained: Runs) -> None:
+def test_bars_of_bandwidth_stay_below_their_bounds(trained):
     (chart,) = [c for c in workloads.charts(trained) if c.key == "bandwidths"]
     (panel,) = chart.views[0].panels
     assert {words for _, words in panel.x.ticks} == {
@@ -387,7 +382,7 @@ def test_bars_of_bandwidth_stay_below_their_bounds(trained: Runs) -> None:
     assert {row[2] for row in chart.table.rows} >= {"group tensor-1 (4)", "group data-3 (2)"}
 
 
-def test_late_collectives_have_their_links(trained: Runs) -> None:
+def test_late_collectives_have_their_links(trained):
     page = (trained.path / "report.html").read_text(encoding="utf-8")
     late = page[page.index('<section id="late">') :].partition("</section>")[0]
     assert "Links on which the sends of these paths lost time" in late
@@ -397,12 +392,12 @@ def test_late_collectives_have_their_links(trained: Runs) -> None:
     assert found.unrecorded == []
 
 
-def test_runs_without_ranks_have_nothing_of_workloads(page: str) -> None:
+def test_runs_without_ranks_have_nothing_of_workloads(page):
     for key in ("ranks", "bandwidths", "late"):
         assert f'id="{key}"' not in page
 
 
-def test_several_results_get_an_index(comparison: Runs, command: Backwater, tmp_path: Path) -> None:
+def test_several_results_get_an_index(comparison, command, tmp_path):
     folder = tmp_path / "all"
     shutil.copytree(comparison.path, folder / "a b" / "compared")
     shutil.copytree(comparison["bfc"].path, folder / "one")

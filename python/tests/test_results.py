@@ -4,7 +4,6 @@ import errno
 import json
 import re
 import threading
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,7 +11,7 @@ import pytest
 import backwater
 from backwater.results.files import RunFiles
 from conftest import TINY
-from tools import Runs, simulated
+from tools import simulated
 
 COLUMNS = {
     "flows": """
@@ -38,13 +37,13 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("table", COLUMNS)
-def test_tables_have_their_columns_and_types(comparison: Runs, table: str) -> None:
+def test_tables_have_their_columns_and_types(comparison, table):
     columns = dict(column.split(":") for column in COLUMNS[table].split())
     schema = comparison["bfc"].table(table).schema
     assert list(schema.items()) == [(name, getattr(pl, kind)) for name, kind in columns.items()]
 
 
-def test_slowdown_is_fct_over_ideal(comparison: Runs) -> None:
+def test_slowdown_is_fct_over_ideal(comparison):
     flows = comparison["dcqcn"].table("flows").filter("finished")
     expected = (pl.col("received_ps") - pl.col("start_ps")) / pl.col("ideal_received_ps")
     assert flows.height > 20
@@ -52,7 +51,7 @@ def test_slowdown_is_fct_over_ideal(comparison: Runs) -> None:
     assert flows["slowdown"].min() >= 1  # type: ignore[operator]
 
 
-def test_the_summary_agrees_with_the_flows(comparison: Runs) -> None:
+def test_the_summary_agrees_with_the_flows(comparison):
     for run in comparison.values():
         flows = run.measured_flows().filter(pl.col("incast"))
         said = run.summary["fct"]["incast"]
@@ -65,9 +64,7 @@ def test_the_summary_agrees_with_the_flows(comparison: Runs) -> None:
 
 
 # PRE-242
-def test_times_of_flows_may_count_until_the_last_ack(
-    comparison: Runs, tiny: Path, tmp_path: Path
-) -> None:
+def test_times_of_flows_may_count_until_the_last_ack(comparison, tiny, tmp_path):
     first = comparison["bfc"]
     acked = simulated(tiny, ['run.fct="acked"'], out=tmp_path / "acked")
     assert (first.fct_until, acked.fct_until) == ("received", "acked")
@@ -82,7 +79,7 @@ def test_times_of_flows_may_count_until_the_last_ack(
         assert longest == run.summary["fct"]["incast"]["fct_ps"]["max"]
 
 
-def test_ports_carry_what_the_summary_says(comparison: Runs) -> None:
+def test_ports_carry_what_the_summary_says(comparison):
     run = comparison["bfc"]
     assert run.summary["tiers"] == ["host", "leaf", "spine"]
     assert set(run.table("queues")["tier"].cast(pl.String)) == {"leaf", "spine"}
@@ -95,7 +92,7 @@ def test_ports_carry_what_the_summary_says(comparison: Runs) -> None:
     assert said["wire_utilisation"] == pytest.approx(up["tx_bytes"].sum() / capacity)
 
 
-def test_results_have_a_row_per_run(comparison: Runs) -> None:
+def test_results_have_a_row_per_run(comparison):
     table = comparison.results.runs
     assert table["scheme"].to_list() == ["bfc", "dcqcn"]
     bfc, fct = table.row(0, named=True), comparison["bfc"].summary["fct"]
@@ -103,9 +100,7 @@ def test_results_have_a_row_per_run(comparison: Runs) -> None:
     assert bfc["fct.incast.p99"] == fct["incast"]["slowdown"]["p99"]
 
 
-def test_a_run_from_python_is_the_run_of_the_command(
-    comparison: Runs, tiny: Path, tmp_path: Path
-) -> None:
+def test_a_run_from_python_is_the_run_of_the_command(comparison, tiny, tmp_path):
     told: list[backwater.Progress | None] = []
 
     def listener(status: backwater.Status) -> None:
@@ -119,7 +114,7 @@ def test_a_run_from_python_is_the_run_of_the_command(
     assert "bfc" in repr(run)
 
 
-def test_problems_are_listed_with_their_places(tiny: Path, tmp_path: Path) -> None:
+def test_problems_are_listed_with_their_places(tiny, tmp_path):
     scenario = tmp_path / "bad.toml"
     scenario.write_text("sede = 1\n" + tiny.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(backwater.ScenarioError) as caught:
@@ -131,7 +126,7 @@ def test_problems_are_listed_with_their_places(tiny: Path, tmp_path: Path) -> No
     assert not (tmp_path / "out").exists()
 
 
-def test_a_listener_that_fails_ends_the_run_with_its_error(long: Path, tmp_path: Path) -> None:
+def test_a_listener_that_fails_ends_the_run_with_its_error(long, tmp_path):
     def listener(status: backwater.Status) -> None:
         raise ZeroDivisionError(status.fraction)
 
@@ -139,7 +134,7 @@ def test_a_listener_that_fails_ends_the_run_with_its_error(long: Path, tmp_path:
         simulated(long, out=tmp_path / "out", listener=listener)
 
 
-def test_an_interrupted_run_is_in_the_exception(long: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_in_the_exception(long, tmp_path):
     import _thread
 
     def listener(status: backwater.Status) -> None:
@@ -155,14 +150,14 @@ def test_an_interrupted_run_is_in_the_exception(long: Path, tmp_path: Path) -> N
     assert run.table("flows")["finished"].any()
 
 
-def test_an_error_of_the_system_keeps_its_number(tiny: Path, tmp_path: Path) -> None:
+def test_an_error_of_the_system_keeps_its_number(tiny, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(backwater.RunError) as error:
         simulated(tiny, out=tmp_path / "file/run")
     assert error.value.errno == errno.ENOTDIR
 
 
-def test_what_is_no_run_is_said_to_be_none(comparison: Runs, tmp_path: Path) -> None:
+def test_what_is_no_run_is_said_to_be_none(comparison, tmp_path):
     with pytest.raises(backwater.InputError, match=str(tmp_path)) as error:
         backwater.load(tmp_path)
     assert error.value.errno is None
@@ -176,7 +171,7 @@ def test_what_is_no_run_is_said_to_be_none(comparison: Runs, tmp_path: Path) -> 
         RunFiles(tmp_path).table("flows")
 
 
-def test_the_package_names_what_it_has() -> None:
+def test_the_package_names_what_it_has():
     assert all(getattr(backwater, name) is not None for name in backwater.__all__)
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
         _ = backwater.runn  # type: ignore[attr-defined]
@@ -192,7 +187,7 @@ flows = [{ src = 0, dst = 1, bytes = "10KB", start = "1s" }]
 """
 
 
-def test_waiting_for_a_flow_in_the_far_future_takes_two_rows(tmp_path: Path) -> None:
+def test_waiting_for_a_flow_in_the_far_future_takes_two_rows(tmp_path):
     scenario = tmp_path / "far.toml"
     scenario.write_text(FAR)
     run = simulated(scenario, out=tmp_path / "out")
@@ -239,7 +234,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     return simulated(scenario, out=folder / "out")
 
 
-def test_what_is_recorded_has_tables(recorded: RunFiles) -> None:
+def test_what_is_recorded_has_tables(recorded):
     for table, columns in RECORDED.items():
         assert recorded.table(table).columns == columns.split()
     by_flow = recorded.table("throughput").group_by("flow").agg(pl.col("bytes").sum())
@@ -259,7 +254,7 @@ def test_what_is_recorded_has_tables(recorded: RunFiles) -> None:
     assert recorded.table("port_ingress").is_empty()
 
 
-def test_what_an_ingress_holds_is_recorded_beside_the_threshold(tmp_path: Path) -> None:
+def test_what_an_ingress_holds_is_recorded_beside_the_threshold(tmp_path):
     scenario = tmp_path / "tiny.toml"
     scenario.write_text(TINY + '[record]\ningress = { every = "1us", ports = ["leaf0->host1"] }\n')
     held = simulated(scenario, scheme="dcqcn", out=tmp_path / "out").table("port_ingress")
@@ -271,7 +266,7 @@ def test_what_an_ingress_holds_is_recorded_beside_the_threshold(tmp_path: Path) 
     assert not held["victim"].any()
 
 
-def test_the_summary_has_the_percentiles_of_what_is_recorded(recorded: RunFiles) -> None:
+def test_the_summary_has_the_percentiles_of_what_is_recorded(recorded):
     said = recorded.summary["queue"]
     # 400 us every 100 ns at 12 ports of leaves and 4 of spines.
     assert said["samples"] == recorded.table("queue_histogram")["samples"].sum() == 4000 * 16
@@ -285,9 +280,7 @@ def test_the_summary_has_the_percentiles_of_what_is_recorded(recorded: RunFiles)
     assert recorded.summary["rtt"]["p50_ps"] == half > 4_000_000
 
 
-def test_recording_changes_no_digest_and_says_what_was_not_recorded(
-    recorded: RunFiles, tmp_path: Path
-) -> None:
+def test_recording_changes_no_digest_and_says_what_was_not_recorded(recorded, tmp_path):
     scenario = tmp_path / "tiny.toml"
     scenario.write_text(TINY)
     plain = simulated(scenario, out=tmp_path / "out")
@@ -297,7 +290,7 @@ def test_recording_changes_no_digest_and_says_what_was_not_recorded(
         plain.table("rtt")
 
 
-def test_a_directory_above_results_names_them(compared: tuple[object, Path]) -> None:
+def test_a_directory_above_results_names_them(compared):
     out = compared[1]
     with pytest.raises(backwater.RunError, match=re.escape(f"but in {out}; name one of")):
         backwater.load(out.parent)

@@ -1,9 +1,7 @@
 """A scenario and its changes, results of many runs, and how both are misused."""
 
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -13,7 +11,6 @@ import backwater
 from backwater import Results, Scenario
 from backwater.results import columns, ranking
 from backwater.results.store import Failure
-from conftest import Backwater
 
 
 @pytest.fixture
@@ -38,12 +35,12 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Results:
 # --- A scenario ------------------------------------------------------------------------------
 
 
-def test_a_path_a_dict_and_text_are_the_same_scenario(scenario: Path) -> None:
+def test_a_path_a_dict_and_text_are_the_same_scenario(scenario):
     keys = {Scenario(one).key for one in (scenario, str(scenario), SHORT, tomllib.loads(SHORT))}
     assert len(keys) == 1
 
 
-def test_set_returns_another_scenario(scenario: Path) -> None:
+def test_set_returns_another_scenario(scenario):
     first = Scenario(scenario)
     second = first.set({"switch.buffer": "8MB", "scheme": "dcqcn"}, seed=2)
     assert (first.overrides, first.scheme, first.seed) == ((), None, None)
@@ -54,14 +51,12 @@ def test_set_returns_another_scenario(scenario: Path) -> None:
     assert second.key == Scenario(scenario, ["switch.buffer=8MB"], scheme="dcqcn", seed=2).key
 
 
-def test_toml_of_a_changed_scenario_is_that_scenario(scenario: Path) -> None:
+def test_toml_of_a_changed_scenario_is_that_scenario(scenario):
     for one in (Scenario(scenario), Scenario(scenario).set({"switch.buffer": "8MB"}, seed=3)):
         assert Scenario(one.to_toml()).key == one.key
 
 
-def test_files_of_a_dict_start_from_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_a_dict_start_from_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("f.csv").write_text("src,dst,bytes,start\n0,1,1000,0us\n")
     values = tomllib.loads(SHORT)
@@ -106,31 +101,27 @@ def test_files_of_a_dict_start_from_the_working_directory(
         (lambda s: Scenario({"a": object()}), "`a`"),
     ],
 )
-def test_a_wrong_argument_is_named(
-    scenario: Path, misuse: Callable[[Scenario], Any], named: str
-) -> None:
+def test_a_wrong_argument_is_named(scenario, misuse, named):
     with pytest.raises(backwater.ScenarioError) as error:
         misuse(Scenario(scenario))
     assert named in str(error.value)
     assert not Path("out/short-compare").exists()
 
 
-def test_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused_at_once(tmp_path):
     with pytest.raises(backwater.ScenarioError) as error:
         Scenario(tmp_path / "nope.toml")
     assert [one["code"] for one in error.value.problems] == ["unreadable"]
 
 
-def test_one_word_stands_for_a_list_of_one(scenario: Path) -> None:
+def test_one_word_stands_for_a_list_of_one(scenario):
     assert Scenario(scenario, ["scheme.link=llr"]).values["scheme"]["link"] == "llr"
     for key, known in (("link", "llr"), ("control", "timely")):
         (problem,) = Scenario(scenario, [f"scheme.{key}=foo"]).check()
         assert (problem["code"], known in problem["hint"]) == ("unknown-name", True)
 
 
-def test_a_note_is_one_line_of_check_and_no_warning_of_a_run(
-    scenario: Path, command: Backwater
-) -> None:
+def test_a_note_is_one_line_of_check_and_no_warning_of_a_run(scenario, command):
     fast = Scenario(scenario, {"topology.link.rate": "400Gbps"}, scheme="dcqcn")
     notes = fast.check()
     assert {note["severity"] for note in notes} == {"note"}
@@ -143,13 +134,13 @@ def test_a_note_is_one_line_of_check_and_no_warning_of_a_run(
     assert "note: " not in run.stderr
 
 
-def test_errors_of_a_dict_name_no_temporary_file() -> None:
+def test_errors_of_a_dict_name_no_temporary_file():
     (problem, *_) = Scenario({"nam": "x"}).check()
     assert problem["source"] == "<scenario>"
     assert "backwater-" not in problem["text"]
 
 
-def test_names_of_the_first_version_warn_with_their_successor(scenario: Path) -> None:
+def test_names_of_the_first_version_warn_with_their_successor(scenario):
     with pytest.warns(DeprecationWarning, match=r"backwater\.Results"):
         assert backwater.Run is Results  # type: ignore[attr-defined]
     with pytest.warns(DeprecationWarning, match=r"Scenario\(…\)\.check"):
@@ -162,7 +153,7 @@ def test_names_of_the_first_version_warn_with_their_successor(scenario: Path) ->
 # --- Results ---------------------------------------------------------------------------------
 
 
-def test_results_have_a_row_per_run_and_tables_with_coordinates(many: Results) -> None:
+def test_results_have_a_row_per_run_and_tables_with_coordinates(many):
     coordinates = ["switch.buffer", "scheme", "seed"]
     assert many.runs.columns[:3] == coordinates
     assert many.runs.height == len(many) == 8
@@ -173,7 +164,7 @@ def test_results_have_a_row_per_run_and_tables_with_coordinates(many: Results) -
     assert late.max() < 0  # type: ignore[operator]
 
 
-def test_results_are_selected_by_their_coordinates(many: Results) -> None:
+def test_results_are_selected_by_their_coordinates(many):
     one = many.select("hpcc", seed=1, **{"switch.buffer": "4MB"})
     assert one.only.digest == one.runs["digest"][0]
     assert set(many["dcqcn"].runs["scheme"]) == {"dcqcn"}
@@ -207,15 +198,13 @@ def test_results_are_selected_by_their_coordinates(many: Results) -> None:
         (lambda r: backwater.load(r.path / "results.json"), "directory"),
     ],
 )
-def test_misuse_of_results_is_told_with_what_there_is(
-    many: Results, misuse: Callable[[Results], Any], named: str
-) -> None:
+def test_misuse_of_results_is_told_with_what_there_is(many, misuse, named):
     with pytest.raises(backwater.InputError) as error:
         misuse(many)
     assert named in str(error.value)
 
 
-def test_results_without_a_finished_run_can_be_looked_at(many: Results, tmp_path: Path) -> None:
+def test_results_without_a_finished_run_can_be_looked_at(many, tmp_path):
     failed = Results.open(many.path)
     key = failed.points[0].key
     failed.points, failed.rows = failed.points[:1], {}
@@ -232,13 +221,13 @@ def test_results_without_a_finished_run_can_be_looked_at(many: Results, tmp_path
             look()
 
 
-def test_frames_can_be_those_of_pandas(many: Results) -> None:
+def test_frames_can_be_those_of_pandas(many):
     pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     assert many.runs.to_pandas().shape == many.runs.shape
 
 
-def test_columns_have_units_and_earlier_names(many: Results) -> None:
+def test_columns_have_units_and_earlier_names(many):
     described = backwater.columns()
     counters = {name for name in many.runs.columns if name.startswith(columns.COUNTERS)}
     assert set(described["name"]) >= {*many.runs.columns[6:]} - counters
@@ -250,7 +239,7 @@ def test_columns_have_units_and_earlier_names(many: Results) -> None:
     assert len({one.name for one in columns.COLUMNS}) == len(columns.COLUMNS)
 
 
-def test_each_counter_of_the_summaries_has_a_column(many: Results, command: Backwater) -> None:
+def test_each_counter_of_the_summaries_has_a_column(many, command):
     first = many.points[0]
     counted = many.files(first.key).summary["counters"]
     row = many.runs.row(0, named=True)
@@ -271,7 +260,7 @@ def test_each_counter_of_the_summaries_has_a_column(many: Results, command: Back
     assert "counters.acks" in wrong.stderr
 
 
-def test_several_scenarios_have_a_coordinate(scenario: Path) -> None:
+def test_several_scenarios_have_a_coordinate(scenario):
     other = scenario.with_name("wide.toml")
     other.write_text(SHORT.replace('"short"', '"wide"').replace("hosts = 4", "hosts = 6"))
     both = backwater.run([scenario, other], out=scenario.with_name("both"), report=False)
@@ -279,9 +268,7 @@ def test_several_scenarios_have_a_coordinate(scenario: Path) -> None:
     assert both.runs["run.flows"].to_list() == [4, 6]
 
 
-def test_results_of_several_directories_are_opened_together(
-    scenario: Path, command: Backwater
-) -> None:
+def test_results_of_several_directories_are_opened_together(scenario, command):
     places = [scenario.with_name(name) for name in ("a", "b")]
     for seed, place in enumerate(places):
         backwater.run(Scenario(scenario, seed=seed), out=place)
@@ -295,7 +282,7 @@ def test_results_of_several_directories_are_opened_together(
     assert "95 % interval" in shown
 
 
-def test_invalid_combinations_are_skipped_and_listed(scenario: Path) -> None:
+def test_invalid_combinations_are_skipped_and_listed(scenario):
     vary = {"switch.buffer": ["8MB", "1B"]}
     with pytest.raises(backwater.ScenarioError):
         backwater.run(scenario, vary=vary, out=scenario.with_name("none"))
@@ -329,7 +316,7 @@ def fake(values: dict[str, list[float]], pauses: dict[str, int]) -> Results:
     return found
 
 
-def test_the_ranking_marks_a_winner_only_if_the_seeds_decide_it() -> None:
+def test_the_ranking_marks_a_winner_only_if_the_seeds_decide_it():
     none = {"a": 0, "b": 0}
     clear = ranking.rank(fake({"a": [3, 3.1, 3.2], "b": [8, 8.1, 8.3]}, none))
     assert (clear.rows[0].scheme, clear.decided, clear.wins) == ("a", True, 3)
@@ -341,7 +328,7 @@ def test_the_ranking_marks_a_winner_only_if_the_seeds_decide_it() -> None:
     assert "One seed" in ranking.sentence(one, single)
 
 
-def test_a_scheme_with_unlimited_buffers_is_ideal(scenario: Path) -> None:
+def test_a_scheme_with_unlimited_buffers_is_ideal(scenario):
     out = scenario.with_name("ideal")
     schemes = ["ideal-fq", "hpcc"]
     found = backwater.run(scenario, schemes=schemes, out=out, report=False)
@@ -351,7 +338,7 @@ def test_a_scheme_with_unlimited_buffers_is_ideal(scenario: Path) -> None:
     assert alone.is_ideal("fixed-window")
 
 
-def test_what_breaks_a_bound_comes_last() -> None:
+def test_what_breaks_a_bound_comes_last():
     results = fake({"a": [3, 3], "b": [8, 9], "ideal": [1, 1]}, {"a": 5, "b": 0, "ideal": 0})
     found = ranking.rank(results, minimize="fct.short.p99", subject_to=["pfc.time=0"])
     assert [row.scheme for row in found.rows] == ["b", "ideal", "a"]

@@ -3,14 +3,12 @@
 import copy
 import json
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
 import backwater
-from conftest import Backwater
 from tools import ROOT
 
 SCENARIOS = sorted(
@@ -41,7 +39,7 @@ def mistakes(scenario: dict[str, Any]) -> list[str]:
     return [error.message for error in VALIDATOR.iter_errors(scenario)]
 
 
-def test_the_schema_is_one() -> None:
+def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["$id"] == "urn:backwater:scenario"  # Editors and caches refer to it.
     assert len(SCENARIOS) > 30
@@ -51,11 +49,11 @@ def test_the_schema_is_one() -> None:
 @pytest.mark.parametrize(
     "path", SCENARIOS, ids=lambda path: f"{path.parent.parent.name}-{path.stem}"
 )
-def test_scenarios_are_valid(path: Path) -> None:
+def test_scenarios_are_valid(path):
     assert mistakes(tomllib.loads(path.read_text())) == []
 
 
-def test_every_example_of_the_documents_is_valid() -> None:
+def test_every_example_of_the_documents_is_valid():
     pages = [ROOT / "docs/scenario.md", *sorted((ROOT / "docs/scenario").glob("*.md"))]
     text = "".join(page.read_text() for page in pages)
     blocks = [block.partition("```")[0] for block in text.split("```toml\n")[1:]]
@@ -67,7 +65,7 @@ def test_every_example_of_the_documents_is_valid() -> None:
         assert mistakes(scenario | part) == [], block
 
 
-def test_resolved_scenarios_are_valid_under_every_preset(tmp_path: Path) -> None:
+def test_resolved_scenarios_are_valid_under_every_preset(tmp_path):
     scenario = tmp_path / "good.toml"
     scenario.write_text(GOOD.replace("hpcc.eta = 0.9", ""))
     for entry in backwater.catalogue("schemes"):
@@ -109,7 +107,7 @@ def test_resolved_scenarios_are_valid_under_every_preset(tmp_path: Path) -> None
         (["scheme", "nic"], {"obeys": ["ecn"]}),
     ],
 )
-def test_what_is_wrong_is_refused(where: list[Any], value: Any) -> None:
+def test_what_is_wrong_is_refused(where, value):
     scenario = copy.deepcopy(tomllib.loads(GOOD))
     place: Any = scenario
     for part in where[:-1]:
@@ -119,13 +117,13 @@ def test_what_is_wrong_is_refused(where: list[Any], value: Any) -> None:
 
 
 @pytest.mark.parametrize("key", ["name", "topology"])
-def test_what_is_needed_is_missed(key: str) -> None:
+def test_what_is_needed_is_missed(key):
     scenario = tomllib.loads(GOOD)
     del scenario[key]
     assert mistakes(scenario) == [f"{key!r} is a required property"]
 
 
-def test_traffic_or_a_workload_is_needed() -> None:
+def test_traffic_or_a_workload_is_needed():
     scenario = tomllib.loads(GOOD)
     del scenario["traffic"]
     [mistake] = mistakes(scenario)
@@ -135,7 +133,7 @@ def test_traffic_or_a_workload_is_needed() -> None:
     assert mistakes(scenario | {"workload": [{"name": "step", "file": "step.parquet"}]}) == []
 
 
-def test_keys_have_a_sentence_and_defaults() -> None:
+def test_keys_have_a_sentence_and_defaults():
     buffer = SCHEMA["properties"]["switch"]["properties"]["buffer"]
     assert buffer["default"] == "12MB"
     assert buffer["description"].startswith("Memory of each switch")
@@ -158,11 +156,11 @@ def test_keys_have_a_sentence_and_defaults() -> None:
     assert undescribed(SCHEMA, "") == []
 
 
-def test_the_command_prints_the_schema(command: Backwater) -> None:
+def test_the_command_prints_the_schema(command):
     assert json.loads(command("schema").stdout) == SCHEMA
 
 
-def test_messages_carry_a_code(command: Backwater, tmp_path: Path) -> None:
+def test_messages_carry_a_code(command, tmp_path):
     scenario = tmp_path / "good.toml"
     scenario.write_text(GOOD)
     assert json.loads(command("check", scenario, "--json").stdout) == []

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from lab import PATIENCE, Lab, wait_for_line, wait_until
 
-from conftest import COMMAND, Backwater
+from conftest import COMMAND
 from tools import program
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="raw sockets of Linux")
@@ -135,7 +135,7 @@ def tcp(lab: SwitchLab, megabytes: int, *more: str) -> dict[str, Any]:
 
 
 # WSW-01, WSW-02, WSW-30, WSW-31
-def test_ping_and_tcp_go_through_no_faster_than_the_rate_of_the_ports(lab: SwitchLab) -> None:
+def test_ping_and_tcp_go_through_no_faster_than_the_rate_of_the_ports(lab):
     switch = lab.switch(rate="50Mbps")
     ping(lab)
     started = time.monotonic()
@@ -153,7 +153,7 @@ def test_ping_and_tcp_go_through_no_faster_than_the_rate_of_the_ports(lab: Switc
 
 
 # WSW-21
-def test_tcp_that_knows_ecn_is_marked_and_backs_off(lab: SwitchLab) -> None:
+def test_tcp_that_knows_ecn_is_marked_and_backs_off(lab):
     for host in (1, 2):
         lab.call("sh", "-c", "echo 1 > /proc/sys/net/ipv4/tcp_ecn", at=f"h{host}")
     longest, marks = [], []
@@ -207,7 +207,7 @@ for _ in range(20):
 
 
 # WSW-22, QNT-01, QNT-02, QNT-03: exact times are in crates/live/tests/conformance.rs
-def test_a_pause_of_scapy_holds_the_priority_it_names_for_its_quanta(lab: SwitchLab) -> None:
+def test_a_pause_of_scapy_holds_the_priority_it_names_for_its_quanta(lab):
     # The longest pause, 65535 quanta of 512 bits, lasts 34 s at this rate. It is sent every 2 s.
     switch = lab.switch("--lossless", "3,5", rate="1Mbps")
     ping(lab)
@@ -229,7 +229,7 @@ def test_a_pause_of_scapy_holds_the_priority_it_names_for_its_quanta(lab: Switch
 
 
 # WSW-40, WSW-42, WSW-43
-def test_it_stops_starts_again_survives_a_flap_and_keeps_no_rights(lab: SwitchLab) -> None:
+def test_it_stops_starts_again_survives_a_flap_and_keeps_no_rights(lab):
     for _ in range(2):
         switch = lab.switch()
         ping(lab, 1)
@@ -253,7 +253,7 @@ def test_it_stops_starts_again_survives_a_flap_and_keeps_no_rights(lab: SwitchLa
 
 
 # WSW-41
-def test_a_burst_beyond_the_machine_is_dropped_at_the_socket(lab: SwitchLab) -> None:
+def test_a_burst_beyond_the_machine_is_dropped_at_the_socket(lab):
     switch = lab.switch(rate="1Gbps", buffer="64MB")
     ping(lab, 1)
     switch.process.send_signal(signal.SIGSTOP)
@@ -291,7 +291,7 @@ else:
 """
 
 
-def test_tags_and_frames_longer_than_a_page_arrive_as_they_were(lab: SwitchLab) -> None:
+def test_tags_and_frames_longer_than_a_page_arrive_as_they_were(lab):
     for host in (1, 2):
         lab.call("ip", "link", "set", f"p{host}", "mtu", "9000")
         lab.call("ip", "link", "set", "eth0", "mtu", "9000", at=f"h{host}")
@@ -311,7 +311,7 @@ def test_tags_and_frames_longer_than_a_page_arrive_as_they_were(lab: SwitchLab) 
     assert dict(last["counters"])["oversized"] == 0
 
 
-def test_what_is_missing_is_said(lab: SwitchLab, tmp_path: Path, command: Backwater) -> None:
+def test_what_is_missing_is_said(lab, tmp_path, command):
     path = tmp_path / "lab.toml"
     path.write_text(SCENARIO.format(rate="1Gbps", scheme=MARKS, buffer="4MB"))
     absent_port = lab.start(str(COMMAND), "switch", str(path), "--ports", "p1,eth77")

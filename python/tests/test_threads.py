@@ -11,7 +11,6 @@ from backwater.results.files import RunFiles
 from backwater.results.store import Store
 from backwater.running.engine import run_all
 from backwater.running.single import processors, runs_at_a_time
-from conftest import Backwater
 from tools import simulated
 
 SCENARIO = """\
@@ -49,7 +48,7 @@ def threads(run: RunFiles) -> dict:
 # PAR-07
 @several
 @pytest.mark.parametrize("scheme", ["hpcc", "bfc"])
-def test_every_table_is_the_same(scenario: Path, tmp_path: Path, scheme: str) -> None:
+def test_every_table_is_the_same(scenario, tmp_path, scheme):
     one = simulated(scenario, scheme=scheme, out=tmp_path / "one")
     two = simulated(scenario, scheme=scheme, out=tmp_path / "two", threads=2)
     assert (threads(one)["used"], threads(two)["used"]) == (1, 2)
@@ -61,9 +60,7 @@ def test_every_table_is_the_same(scenario: Path, tmp_path: Path, scheme: str) ->
     assert summaries[0] == summaries[1]
 
 
-def test_a_run_that_needs_one_thread_says_so(
-    command: Backwater, scenario: Path, tmp_path: Path
-) -> None:
+def test_a_run_that_needs_one_thread_says_so(command, scenario, tmp_path):
     out = tmp_path / "out"
     keys = ["--set", "scheme.recovery=ideal"]
     said = command("run", scenario, "--scheme", "hpcc", "--threads", "2", "-o", out, *keys)
@@ -72,9 +69,7 @@ def test_a_run_that_needs_one_thread_says_so(
     assert "1 of 2 threads were used" in said.stderr
 
 
-def test_a_number_of_threads_that_cannot_be_is_refused(
-    command: Backwater, scenario: Path, tmp_path: Path
-) -> None:
+def test_a_number_of_threads_that_cannot_be_is_refused(command, scenario, tmp_path):
     for wrong in ("-1", "99999", "two"):
         command("run", scenario, "--threads", wrong, "-o", tmp_path / "out", code=2)
     with pytest.raises(backwater.ScenarioError, match="-3 threads"):
@@ -83,7 +78,7 @@ def test_a_number_of_threads_that_cannot_be_is_refused(
 
 
 @several
-def test_comparisons_and_campaigns_pass_threads_on(scenario: Path, tmp_path: Path) -> None:
+def test_comparisons_and_campaigns_pass_threads_on(scenario, tmp_path):
     compared = backwater.compare(
         scenario, ["hpcc", "dcqcn"], out=tmp_path / "compare", threads=2, report=False
     )
@@ -96,6 +91,6 @@ def test_comparisons_and_campaigns_pass_threads_on(scenario: Path, tmp_path: Pat
     assert again.made == 0, "the number of threads is no part of the key"
 
 
-def test_runs_share_the_processors_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_share_the_processors_out(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(12)), raising=False)
     assert [runs_at_a_time(n) for n in (1, 4, 5, 12, 40, 0)] == [12, 3, 2, 1, 1, 1]

@@ -14,7 +14,6 @@ import pytest
 from backwater.report import timeline
 from backwater.results.files import RunFiles
 from conftest import TINY, Backwater
-from tools import Runs
 
 Events = list[dict[str, Any]]
 
@@ -54,7 +53,7 @@ def slices(events: Events, name: str) -> Events:
     return [e for e in events if e["ph"] == "X" and e["name"].startswith(name)]
 
 
-def test_every_flow_is_a_slice_in_microseconds(events: Events, run: RunFiles) -> None:
+def test_every_flow_is_a_slice_in_microseconds(events, run):
     drawn = {e["args"]["flow"]: e for e in slices(events, "→ ")}
     assert len(drawn) == run.table("flows").height
     for row in run.table("flows").iter_rows(named=True):
@@ -65,7 +64,7 @@ def test_every_flow_is_a_slice_in_microseconds(events: Events, run: RunFiles) ->
         assert event["args"]["bytes"] == row["bytes"]
 
 
-def test_slices_of_a_thread_follow_each_other(events: Events) -> None:
+def test_slices_of_a_thread_follow_each_other(events):
     threads = defaultdict(list)
     for event in events:
         if event["ph"] == "X":
@@ -76,7 +75,7 @@ def test_slices_of_a_thread_follow_each_other(events: Events) -> None:
             assert ts + dur <= following * (1 + 1e-12)
 
 
-def test_every_pause_is_there_with_its_congested_port(events: Events, run: RunFiles) -> None:
+def test_every_pause_is_there_with_its_congested_port(events, run):
     drawn = slices(events, "paused")
     assert len(drawn) == run.table("pauses").height > 0
     spent = sum(event["dur"] for event in drawn)
@@ -88,7 +87,7 @@ def test_every_pause_is_there_with_its_congested_port(events: Events, run: RunFi
     assert named
 
 
-def test_buffers_and_queues_are_counters(events: Events, run: RunFiles) -> None:
+def test_buffers_and_queues_are_counters(events, run):
     counters = defaultdict(list)
     for event in events:
         if event["ph"] == "C" and "bytes" in event["args"]:
@@ -100,7 +99,7 @@ def test_buffers_and_queues_are_counters(events: Events, run: RunFiles) -> None:
     assert sum(name.startswith("queue → ") for _, name in counters) > 4
 
 
-def test_utilisation_is_a_counter_that_falls_to_zero(events: Events, run: RunFiles) -> None:
+def test_utilisation_is_a_counter_that_falls_to_zero(events, run):
     counters = defaultdict(list)
     for event in events:
         if event["ph"] == "C" and event["name"].startswith("link → "):
@@ -117,7 +116,7 @@ def test_utilisation_is_a_counter_that_falls_to_zero(events: Events, run: RunFil
     assert busy_us == pytest.approx(run.table("utilisation")["busy_ps"].sum() / 1e6, rel=1e-3)
 
 
-def test_all_that_is_used_has_a_name(events: Events) -> None:
+def test_all_that_is_used_has_a_name(events):
     named = {(e["pid"], e.get("tid")) for e in events if e["name"].endswith("_name")}
     for event in events:
         assert (event["pid"], None) in named
@@ -127,9 +126,7 @@ def test_all_that_is_used_has_a_name(events: Events) -> None:
     assert {"host0", "leaf0", "spine0"} <= names
 
 
-def test_what_does_not_fit_is_said(
-    run: RunFiles, command: Backwater, tmp_path: Path, events: Events
-) -> None:
+def test_what_does_not_fit_is_said(run, command, tmp_path, events):
     done = command("timeline", run.path, "--limit", "300", "-o", "short.json.gz", cwd=tmp_path)
     assert "note: the trace ends at" in done.stderr
     assert done.stdout.strip() == "short.json.gz"
@@ -140,7 +137,7 @@ def test_what_does_not_fit_is_said(
     assert len(found) == sum(e["ph"] != "M" and e["ts"] <= last for e in events)
 
 
-def test_a_window_is_a_part(run: RunFiles, command: Backwater, tmp_path: Path) -> None:
+def test_a_window_is_a_part(run, command, tmp_path):
     window = ("--from", "100us", "--to", "0.2ms")
     command("timeline", run.path, *window, cwd=tmp_path)
     found = events_of(tmp_path / "tiny-dcqcn.trace.json.gz")
@@ -151,7 +148,7 @@ def test_a_window_is_a_part(run: RunFiles, command: Backwater, tmp_path: Path) -
     assert "the run goes from 0 to" in refused.stderr
 
 
-def test_flows_that_have_not_ended_go_to_the_end_of_the_run(run: RunFiles, tmp_path: Path) -> None:
+def test_flows_that_have_not_ended_go_to_the_end_of_the_run(run, tmp_path):
     path = tmp_path / "cut"
     shutil.copytree(run.path, path)
     late = (
@@ -168,9 +165,7 @@ def test_flows_that_have_not_ended_go_to_the_end_of_the_run(run: RunFiles, tmp_p
     assert open_["ts"] + open_["dur"] == pytest.approx(cut.summary["end_ps"] / 1e6)
 
 
-def test_ranks_and_collectives_are_there_where_a_run_has_them(
-    trained: Runs, tmp_path: Path
-) -> None:
+def test_ranks_and_collectives_are_there_where_a_run_has_them(trained, tmp_path):
     run = trained["dcqcn"]
     timeline.write(run, tmp_path / "trace.json")
     found = events_of(tmp_path / "trace.json")
@@ -190,9 +185,7 @@ def test_ranks_and_collectives_are_there_where_a_run_has_them(
     assert sum(e["dur"] for e in drawn) == pytest.approx(lasted)
 
 
-def test_several_runs_and_bad_places_are_refused(
-    comparison: Runs, command: Backwater, tmp_path: Path
-) -> None:
+def test_several_runs_and_bad_places_are_refused(comparison, command, tmp_path):
     command("timeline", comparison.path, code=2)
     missing = tmp_path / "none" / "trace.json"
     done = command("timeline", comparison["bfc"].path, "-o", missing, code=1)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from backwater.wireshark import DISSECTOR
-from conftest import Backwater
 from tools import ROOT, absent, program
 
 FRAMES = ROOT / "crates/wire/tests/frames.pcap"
@@ -41,7 +40,7 @@ def plain(value: str) -> list[int | str]:
     return [one(word) for word in value.split(",")]
 
 
-def test_tshark_reads_every_kind_of_frame_as_we_say() -> None:
+def test_tshark_reads_every_kind_of_frame_as_we_say():
     names = sorted({name for sample in SAMPLES for name in sample["fields"]})
     frames = tshark(FRAMES, [*names, *WRONG])
     assert len(frames) == len(SAMPLES) >= 27
@@ -52,7 +51,7 @@ def test_tshark_reads_every_kind_of_frame_as_we_say() -> None:
         assert seen == said, sample["name"]
 
 
-def test_without_the_dissector_tshark_finds_nothing_malformed() -> None:
+def test_without_the_dissector_tshark_finds_nothing_malformed():
     words = [program("tshark"), "-r", FRAMES, "-Y", "_ws.malformed"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout == ""
@@ -83,7 +82,7 @@ def without_telemetry(frame: bytes, port: int) -> bytes:
     return bytes(head) + rest[taken:]
 
 
-def test_scapy_computes_the_same_icrc() -> None:
+def test_scapy_computes_the_same_icrc():
     if importlib.util.find_spec("scapy") is None:
         absent("scapy")
     from scapy.contrib.roce import BTH
@@ -108,7 +107,7 @@ def test_scapy_computes_the_same_icrc() -> None:
     assert checked == 14
 
 
-def test_the_dissector_is_handed_out(command: Backwater, tmp_path: Path) -> None:
+def test_the_dissector_is_handed_out(command, tmp_path):
     assert command("dissector").stdout.strip() == str(DISSECTOR)
     copied = command("dissector", "-o", tmp_path)
     assert copied.stdout.strip() == str(tmp_path / "backwater.lua")
@@ -121,7 +120,7 @@ FIELDS = ROOT / "docs/wire.md"
 
 
 @pytest.mark.parametrize("number", [0x88B5, 49790, 49791, 49792])
-def test_the_document_and_the_dissector_name_the_same_numbers(number: int) -> None:
+def test_the_document_and_the_dissector_name_the_same_numbers(number):
     words = (f"0x{number:04x}", str(number))
     for text in (FIELDS.read_text("utf-8"), DISSECTOR.read_text("utf-8")):
         assert any(word in text for word in words)

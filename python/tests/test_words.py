@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 import backwater
 from backwater._base import units
 from backwater.results import columns
-from backwater.results.files import RunFiles
 from backwater.running.progress import facts
-from tools import Runs
 
 
 @pytest.mark.parametrize(
@@ -20,7 +18,7 @@ from tools import Runs
         *((999_400, "999 KB"), (999_900, "1 MB"), (1.25e12, "1,250 GB")),
     ],
 )
-def test_sizes(value: float, expected: str) -> None:
+def test_sizes(value, expected):
     assert units.bytes_text(value) == expected
 
 
@@ -31,7 +29,7 @@ def test_sizes(value: float, expected: str) -> None:
         *((1e12, "1 s"), (999_900, "1 µs"), (999_400_000, "999 µs")),
     ],
 )
-def test_times(value: float, expected: str) -> None:
+def test_times(value, expected):
     assert units.time_text(value) == expected
 
 
@@ -39,14 +37,14 @@ def test_times(value: float, expected: str) -> None:
     ("value", "expected"),
     [(1, "1"), (1.256, "1.26"), (99.96, "100"), (999.4, "999"), (999.9, "1,000"), (1250, "1,250")],
 )
-def test_numbers_have_three_digits_and_no_exponent(value: float, expected: str) -> None:
+def test_numbers_have_three_digits_and_no_exponent(value, expected):
     assert units.number_text(value) == expected
 
 
 @pytest.mark.parametrize(
     ("value", "expected"), [(None, "–"), (0, "0:00"), (59.6, "1:00"), (125, "2:05")]
 )
-def test_time_left(value: float | None, expected: str) -> None:
+def test_time_left(value, expected):
     assert units.clock_text(value) == expected
 
 
@@ -54,19 +52,19 @@ def row(key: str) -> columns.Column:
     return next(row for row in columns.COLUMNS if row.name == key)
 
 
-def test_what_is_not_there_is_a_dash(bare: RunFiles) -> None:
+def test_what_is_not_there_is_a_dash(bare):
     assert columns.text(row("fct.short.p99"), bare.summary) == "–"
     assert columns.text(row("core.wire"), bare.summary) == "–"
 
 
-def test_rows_that_no_run_has_are_left_out_and_said(bare: RunFiles) -> None:
+def test_rows_that_no_run_has_are_left_out_and_said(bare):
     assert not [row for row in columns.rows_of([bare.summary]) if row.group.startswith("Slowdown")]
     assert not [row for row in columns.rows_of([bare.summary]) if row.name.startswith("core")]
     said = "No flow was measured of: short ≤ 10 KB; medium; long > 1 MB; incast."
     assert columns.without_flows([bare.summary]) == said
 
 
-def test_percentiles_have_the_number_of_their_flows(bare: RunFiles, comparison: Runs) -> None:
+def test_percentiles_have_the_number_of_their_flows(bare, comparison):
     run = comparison["bfc"]
     there = [each.name for each in columns.rows_of([bare.summary, run.summary])]
     at = there.index("fct.short.flows")
@@ -76,13 +74,13 @@ def test_percentiles_have_the_number_of_their_flows(bare: RunFiles, comparison: 
     assert row("fct.short.flows").value(run.summary) == short.height
 
 
-def test_pauses_are_said_as_a_sum_over_ports_and_as_the_share_of_one() -> None:
+def test_pauses_are_said_as_a_sum_over_ports_and_as_the_share_of_one():
     links = [{"ports": 3, "paused_fraction": 0.1}, {"ports": 1, "paused_fraction": 0.5}]
     assert row("pfc.share").value({"links": links}) == pytest.approx(0.2)
     assert "sum over ports" in row("pfc.time").label
 
 
-def test_a_comparison_of_one_seed_has_a_note() -> None:
+def test_a_comparison_of_one_seed_has_a_note():
     seven, eight = {"seed": 7}, {"seed": 8}
     assert columns.one_seed([seven]) is None
     both = columns.one_seed([seven, seven])
@@ -94,7 +92,7 @@ def test_a_comparison_of_one_seed_has_a_note() -> None:
 
 
 @given(st.floats(0, 1e15))
-def test_every_number_has_a_short_text(value: float) -> None:
+def test_every_number_has_a_short_text(value):
     for each in columns.COLUMNS:
         if each.text is not str:
             is_whole = each.name.endswith(("_ps", "_bytes"))
@@ -105,15 +103,13 @@ flows = st.integers(0, 100)
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12), flows, st.none() | flows, st.floats(0, 1e6))
-def test_progress_never_leaves_its_bar(
-    now: int, until: int, finished: int, flows: int | None, seconds: float
-) -> None:
+def test_progress_never_leaves_its_bar(now, until, finished, flows, seconds):
     progress = backwater.Progress(now, until, finished, finished, flows, 7, seconds)
     assert 0 <= progress.fraction <= 1
     assert progress.seconds_left is None or progress.seconds_left >= 0
 
 
-def test_operations_say_how_far_a_workload_is() -> None:
+def test_operations_say_how_far_a_workload_is():
     def now(until_ps: int | None, operations: tuple[float, int] | None) -> backwater.Progress:
         known = (424 * 10**9, until_ps, 900, 890, None, 10**6, 30.0)
         return backwater.Progress(*known, 424 * 10**9, None, operations)
@@ -129,7 +125,7 @@ def test_operations_say_how_far_a_workload_is() -> None:
     assert now(None, (0, 0)).fraction == 1
 
 
-def test_a_stall_is_said_while_flows_are_unfinished() -> None:
+def test_a_stall_is_said_while_flows_are_unfinished():
     def told(started: int, finished: int, moved_ps: int | None) -> str:
         known = (10**9, 2 * 10**9, started, finished, None, 7, 1.0)
         return facts(backwater.Progress(*known, moved_ps, ("leaf0", 8_100_000)))

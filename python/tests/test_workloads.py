@@ -1,7 +1,6 @@
 """Workloads: built, written and read in Python."""
 
 import doctest
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -23,7 +22,7 @@ def small() -> Workload:
     return work
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_what_is_written_is_read(tmp_path):
     back = read(small().write(tmp_path / "small.parquet"))
     assert back.header == small().header()
     assert back.header["triggers"] == [{"kind": "barrier", "count": 2}]
@@ -35,14 +34,14 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert rows["nic"].null_count() == rows.height
 
 
-def test_columns_that_say_nothing_are_not_written(tmp_path: Path) -> None:
+def test_columns_that_say_nothing_are_not_written(tmp_path):
     work = Workload(1)
     work.calc(0, 5)
     frame = pl.read_parquet(work.write(tmp_path / "calc.parquet"))
     assert frame.columns == ["rank", "index", "kind", "duration_ps"]
 
 
-def test_many_operations_stay_in_order(tmp_path: Path) -> None:
+def test_many_operations_stay_in_order(tmp_path):
     work = Workload(3)
     for step in range(70_000):
         work.calc(step % 2, step)
@@ -80,12 +79,12 @@ def test_many_operations_stay_in_order(tmp_path: Path) -> None:
         (lambda w: (w.calc(0, -1), w.frame()), "does not fit its column"),
     ],
 )
-def test_what_cannot_be_is_refused(wrong, says: str) -> None:
+def test_what_cannot_be_is_refused(wrong, says):
     with pytest.raises(WorkloadError, match=says):
         wrong(small())
 
 
-def test_other_files_are_refused(tmp_path: Path) -> None:
+def test_other_files_are_refused(tmp_path):
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "other.parquet")
     (tmp_path / "text.parquet").write_text("not Parquet")
     with pytest.raises(RunError, match="no workload"):
@@ -98,7 +97,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         small().write(tmp_path / "no" / "directory.parquet")
 
 
-def test_messages_have_traffic_classes(tmp_path: Path) -> None:
+def test_messages_have_traffic_classes(tmp_path):
     scenario = tmp_path / "s.toml"
     text = """
         name = "s"
@@ -121,7 +120,7 @@ def test_messages_have_traffic_classes(tmp_path: Path) -> None:
     assert simulated(scenario, out=tmp_path / "out", force=True).ok
 
 
-def test_groups_of_parallel_ranks() -> None:
+def test_groups_of_parallel_ranks():
     degrees = {"tensor": 2, "expert": 2, "data": 2, "pipeline": 2}
     groups = parallel_groups(degrees, ["tensor", "data", "pipeline", "expert+data"])
     assert len(groups) == 8 + 8 + 8 + 4
@@ -133,5 +132,5 @@ def test_groups_of_parallel_ranks() -> None:
         parallel_groups(degrees, ["model"])
 
 
-def test_the_examples_of_the_module() -> None:
+def test_the_examples_of_the_module():
     assert doctest.testmod(backwater.workloads).failed == 0
