@@ -15,6 +15,9 @@ from cocotb_tools.runner import get_runner
 HARDWARE = Path(__file__).resolve().parent.parent
 ROOT = HARDWARE.parent
 SOURCES = sorted(Path(os.environ.get("HARDWARE_SOURCES", HARDWARE)).glob("*/*.sv"))
+SIMULATOR = os.environ.get("HARDWARE_SIMULATOR", "icarus")
+BUILD = {"icarus": [], "verilator": ["--timing", "-Wno-fatal"]}
+"""Options of a simulator. Verilator warns of widths in the bench."""
 EVENTS = int(os.environ.get("HARDWARE_EVENTS", "10000"))
 
 
@@ -73,12 +76,13 @@ def simulate(
 ) -> None:
     """Build a circuit with parameters and run one test of a module of tests on it."""
     bench, names = write_bench(top, folder)
-    runner = get_runner("icarus")
+    runner = get_runner(SIMULATOR)
     runner.build(
         sources=[*SOURCES, bench],
         hdl_toplevel="bench",
         parameters=parameters or {},
         build_dir=folder,
+        build_args=BUILD[SIMULATOR],
         always=True,
     )
     results = runner.test(

@@ -86,6 +86,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut host = SingleHost::new(&plan);
     let mut network = Network::new(&plan, &host);
     network.run(&mut host, &mut plan.feed, trace.as_mut(), events)?;
+    if trace.events() < events {
+        let found = trace.events();
+        return Err(format!("the scenario ends after {found} of {events} events").into());
+    }
     trace.print_state(&network)?;
     Ok(())
 }
