@@ -32,6 +32,10 @@ CIRCUITS = {
     "BFC, pause counters of a pipeline": ("bfc_pause_counters", {}),
     "BFC, ingress pipeline": ("bfc_ingress_pipeline", {}),
     "BFC, pause frames of a pipeline": ("bfc_pause_generator", {}),
+    "BFC, pause frames of a pipeline of two ports": (
+        "bfc_pause_generator",
+        {"PORTS": 2, "PORT": 1},
+    ),
     "BFC, egress port": ("bfc_egress_port", {}),
     "Floodgate, windows": ("fg_window_table", {}),
     "Floodgate, ingress pipeline": ("fg_ingress_pipeline", {}),
