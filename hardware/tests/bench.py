@@ -32,6 +32,11 @@ def circuit_test(body: Callable[[Any], Awaitable[None]]) -> Any:
     return cocotb.test(run)
 
 
+def values(dut: Any, *names: str) -> list[int]:
+    """Return parameters or signals of a circuit."""
+    return [int(getattr(dut, name).value) for name in names]
+
+
 class Bench:
     """A circuit with a clock and a reset. Inputs that a cycle does not name keep their value.
 

@@ -11,15 +11,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from bench import QUIET_CYCLES, Bench, circuit_test
+from bench import QUIET_CYCLES, Bench, circuit_test, values
 from bfc_models import EgressPort, Header, PauseFrames, Pipeline, Status, Widths
-from hop_trace import HopTrace, read
 from stimuli import check, follow_long
-
-
-def values(dut: Any, *names: str) -> list[int]:
-    """Return parameters of a circuit."""
-    return [int(getattr(dut, name).value) for name in names]
+from traces import Trace, read
 
 
 def packed(numbers: list[int], width: int) -> int:
@@ -113,7 +108,7 @@ async def pipeline(dut: Any) -> None:
                 inputs |= {"was_over": int(header.was_over)}
             seen = await bench.cycle({**inputs, **queue_inputs(status)})
             expected = model.step(header, now, status, refresh)
-            at = f"cycle {nth}: {header}, {expected}, {seen}"
+            at = ("cycle", nth, header, expected, seen)
             joins = second is not None and second.arrives
             assert seen["joins"] == joins, at
             if joins:
@@ -252,7 +247,7 @@ async def egress(dut: Any) -> None:
             joining = bool(open_ - set(model.round))
             seen = await bench.cycle(inputs)
             sent = model.step([join for join in joins if join], frame, bitmap, take)
-            at = f"cycle {nth}: {steps[nth]}"
+            at = ("cycle", nth, steps[nth])
             assert seen["lengths"] == packed(lengths, byte_bits), at
             assert seen["empty"] == packed([int(length == 0) for length in lengths], 1), at
             assert seen["paused"] == packed([int(flag) for flag in paused], 1), at
@@ -310,7 +305,7 @@ async def frames(dut: Any) -> None:
             inputs |= {"resume": int(change is not None and not on)}
             seen = await bench.cycle({**inputs, "tick": int(tick), "ready": int(ready)})
             frame = model.first()
-            at = f"cycle {nth}: {steps[nth]}, {frame}"
+            at = ("cycle", nth, steps[nth], frame)
             assert seen["frame"] == (frame is not None), at
             if frame is not None:
                 is_bitmap = len(frame) == 2
@@ -358,7 +353,7 @@ class Buffered:
 class Switch:
     """The circuit of a switch with the packet buffer around it."""
 
-    def __init__(self, dut: Any, trace: HopTrace) -> None:
+    def __init__(self, dut: Any, trace: Trace) -> None:
         """Take the parameters of a circuit."""
         self.dut = dut
         self.config = trace.config
@@ -490,7 +485,7 @@ async def switch_trace(dut: Any) -> None:
     first, ports, named = config["first_queue"], config["ports"], switch.bits["NAMED"]
     await switch.start(trace.of_ports("threshold"))
     for nth, (kind, (now, *numbers)) in enumerate(trace.events):
-        at = f"event {nth} at {now} ps: {kind} {numbers}"
+        at = ("event", nth, now, kind, numbers)
         if kind == "enqueue":
             seen = await switch.enqueue(now, numbers[:6])
             assert seen == (numbers[6], bool(numbers[7]), bool(numbers[8])), at
@@ -527,7 +522,7 @@ async def switch_trace(dut: Any) -> None:
     check_state(dut, trace, switch)
 
 
-def check_state(dut: Any, trace: HopTrace, switch: Switch) -> None:
+def check_state(dut: Any, trace: Trace, switch: Switch) -> None:
     """Compare queues, pause counters and flow tables at the end."""
     config = trace.config
     lengths = {(port, queue): bytes_ for port, queue, bytes_ in trace.state["bytes"]}

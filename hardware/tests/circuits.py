@@ -6,7 +6,6 @@ import os
 import random
 from dataclasses import fields
 from pathlib import Path
-from trace import Trace, read
 from typing import Any
 
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from bench import Bench, circuit_test
 from models import Buffer, Generator, Ingress, PauseTimers, PortState
 from stimuli import check, follow_long, mask
+from traces import Trace, read
 
 PRIORITIES = st.sets(st.integers(0, 7), max_size=3)
 
@@ -268,26 +268,29 @@ async def buffer_trace(dut: Any) -> None:
     await bench.reset(configuration(trace))
     pulse_ps = period
     idle = {"pulse": 0, "enqueue": 0, "dequeue": 0}
-    for nth, step in enumerate(trace.steps):
-        while pulse_ps <= step.at_ps:  # SPFC-10: what happens at this instant comes after it.
+    for nth, (side, numbers) in enumerate(trace.events):
+        if side not in ("enqueue", "dequeue"):
+            continue
+        now, port, size, *decided = numbers
+        while pulse_ps <= now:  # SPFC-10: the clock runs out before an event of the same time.
             await bench.cycle({**idle, "pulse": 1})
             pulse_ps += period
-        side = "enqueue" if step.enters else "dequeue"
-        inputs = {**idle, side: 1, f"{side}_port": step.port, f"{side}_size": step.size}
-        seen = await bench.cycle(inputs)
-        at = f"event {nth} at {step.at_ps} ps: {side} of {step.size} B, port {step.port}"
-        assert seen["accept"] == (step.enters and not step.dropped), at
-        assert seen["drop"] == step.dropped, at
-        assert seen["send_xoff"] == step.xoff << step.port, at
-        assert seen["send_xon"] == step.xon << step.port, at
-    while pulse_ps <= trace.end_ps:
+        seen = await bench.cycle({**idle, side: 1, f"{side}_port": port, f"{side}_size": size})
+        enters = side == "enqueue"
+        dropped, xoff, xon = (*decided, 0) if enters else (0, 0, *decided)
+        at = ("event", nth, side, numbers)
+        assert seen["accept"] == (enters and not dropped), at
+        assert seen["drop"] == dropped, at
+        assert seen["send_xoff"] == xoff << port, at
+        assert seen["send_xon"] == xon << port, at
+    while pulse_ps <= trace.state["end"][0][0]:
         await bench.cycle({**idle, "pulse": 1})
         pulse_ps += period
     seen = await bench.cycle(idle)
-    assert seen["pool_used"] == trace.pool_used
-    victims = sum(victim << port for port, victim in trace.victims.items())
+    assert [[seen["pool_used"]]] == trace.state["pool"]
+    victims = sum(victim << port for port, _, victim in trace.state["level"])
     assert seen["victim"] == (victims if "beside" in trace.config else 0)
-    for port, held in trace.held.items():
+    for port, held, _ in trace.state["level"]:
         circuit = dut.ports[port].ingress
         assert int(circuit.bytes.value) + int(circuit.headroom.value) == held, f"port {port}"
 
@@ -297,17 +300,17 @@ async def pause_trace(dut: Any) -> None:
     """Check that a host is paused and resumed in the same cycles as in the dataplane."""
     trace = read(Path(os.environ["HARDWARE_TRACE"]))
     cycles = int(dut.CYCLES.value)
-    host = random.Random(1).choice(sorted({host for _, host, _ in trace.frames}))
+    host = random.Random(1).choice(sorted({host for _, host, _ in trace.all("frame")}))
     # One cycle sends as many bits as the data path is wide.
     rate = trace.config["rate_bps.0"]
     cycle_ps = 512 * 10**12 // rate // cycles
     assert cycle_ps * cycles * rate == 512 * 10**12
     bench = Bench(dut, ["paused"])
-    changes = {at: paused for at, of, paused in trace.pauses if of == host}
+    changes = {at: bool(paused) for at, of, paused in trace.all("paused") if of == host}
     assert changes, "the trace pauses this host"
     await bench.reset({"frame": 0, "enable": 1, "quanta": 0})
     now, paused = 0, 0
-    frames = sorted((at, quanta) for at, of, quanta in trace.frames if of == host)
+    frames = sorted((at, quanta) for at, of, quanta in trace.all("frame") if of == host)
     found: dict[int, bool] = {}
 
     async def until(at_ps: int) -> None:
@@ -328,5 +331,5 @@ async def pause_trace(dut: Any) -> None:
             found[now] = bool(seen)
             paused = seen
         now += cycle_ps
-    await until(trace.end_ps)
+    await until(trace.state["end"][0][0])
     assert found == {at: paused for at, paused in changes.items() if at < now}

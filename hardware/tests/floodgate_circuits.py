@@ -10,21 +10,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from bench import QUIET_CYCLES, Bench, circuit_test
+from bench import QUIET_CYCLES, Bench, circuit_test, values
 from floodgate_models import Credit, Emitter, Packet, Pipeline, mixed
-from hop_trace import HopTrace, read
 from stimuli import EVENTS, check, follow_long
+from traces import Trace, read
 
 IDLE = {"packet": 0, "credit": 0, "vup_tick": 0, "head": 0}
 UNUSED = {"dst": 0, "below": 0, "last_hop": 0, "size": 0, "units": 0}
 HEAD = {"head_dst": 0, "head_below": 0, "head_size": 0}
 OUTPUTS = ["passes", "joins", "hashed", "releases", "voq", "changes", "changed", "changed_bytes"]
 RETURNED = ["return_port", "return_dst", "return_units", "starts_frame"]
-
-
-def values(dut: Any, *names: str) -> list[int]:
-    """Return parameters or signals of a circuit."""
-    return [int(getattr(dut, name).value) for name in names]
 
 
 def inputs_of(external: Packet | Credit | None) -> dict[str, int]:
@@ -68,7 +63,7 @@ async def pipeline(dut: Any) -> None:
                 inputs |= {"head_size": head.size}
             seen = await bench.cycle(inputs)
             result = model.step(external, is_due)
-            at = f"cycle {nth}: {external}, {result}, {seen}"
+            at = ("cycle", nth, external, result, seen)
             if turn is not None:
                 assert seen["turn"] == turn, at
             for name in ("passes", "joins", "hashed", "releases", "idle"):
@@ -173,7 +168,7 @@ async def emitter(dut: Any) -> None:
                 inputs |= {"changes": 1, "changed": change[0], "changed_bytes": change[1]}
             starts = tick and not busy
             seen = await bench.cycle({**inputs, "tick": int(starts)})
-            at = f"cycle {nth}: {earn}, {change}, {starts}, {seen}"
+            at = ("cycle", nth, earn, change, starts, seen)
             if busy and not seen["busy"]:
                 assert not missing, at
                 model.age |= dict.fromkeys(in_frame, 0)
@@ -239,7 +234,7 @@ async def emitter(dut: Any) -> None:
 class Switch:
     """The circuit of a switch with the packet buffer around it."""
 
-    def __init__(self, dut: Any, trace: HopTrace) -> None:
+    def __init__(self, dut: Any, trace: Trace) -> None:
         """Take the configuration of a trace."""
         self.dut = dut
         self.config = trace.config
@@ -314,7 +309,7 @@ async def switch_trace(dut: Any) -> None:
     nth = 0
     while nth < len(events):
         kind, (now, *numbers) = events[nth]
-        at = f"event {nth} at {now} ps: {kind} {numbers}"
+        at = ("event", nth, now, kind, numbers)
         nth += 1
         # Order within one instant: arrivals, timers, departures.
         await switch.ticks(now, is_inclusive=kind == "earn")

@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from bench import Bench, circuit_test
+from bench import Bench, circuit_test, values
 from hpcc_models import (
     RATES_MBPS,
     SPEEDS,
@@ -30,15 +30,10 @@ LATENCY = 14
 """Cycles from the last record of an ACK to its window and rate."""
 
 
-def parameter(dut: Any, name: str) -> int:
-    """Return a parameter of a module."""
-    return int(getattr(dut, name).value)
-
-
 @circuit_test
 async def table(dut: Any) -> None:
     """Check both ports at each entry, before and after it, and at random, three cycles later."""
-    ppm = parameter(dut, "EPSILON_PPM")
+    [ppm] = values(dut, "EPSILON_PPM")
     keys, top = entries(ppm), (1 << 22) - 1
     rng = random.Random(3)
     numbers = [n for key in keys for n in (key - 1, key, key + 1) if 0 < n <= top]
@@ -59,7 +54,7 @@ async def table(dut: Any) -> None:
 async def egress(dut: Any) -> None:
     """Check fields for random packets: wrap-around, full queues, full fields, other packets."""
     names = ("HOPS", "QLEN_BITS", "UNIT_SHIFT")
-    hops, qlen_bits, shift = (parameter(dut, name) for name in names)
+    hops, qlen_bits, shift = values(dut, *names)
     bench = Bench(dut, ["field_out", "stamped", "full"])
     unit = 80 << shift
     most = unit << qlen_bits
@@ -89,7 +84,7 @@ async def egress(dut: Any) -> None:
             wanted = None
             if packet:
                 wanted = model.packet(now_ns, bytes_, qlen, field_ if has_int else None)
-            at = f"cycle {nth}: {inputs}"
+            at = ("cycle", nth, inputs)
             assert seen["field_out"] == (field_ if wanted is None else wanted), at
             assert seen["stamped"] == (wanted is not None), at
             assert seen["full"] == (packet and has_int and wanted is None), at
@@ -182,7 +177,7 @@ async def follow_sender(dut: Any, constants: Constants, cycles: Sequence[Cycle])
         path = flow.path[0] << 12 | flow.path[1]
         assert tuple(found.values()) == (*state, path), f"flow {number}: {found}"
         for hop in range(flow.path[0]):
-            link = int(dut.link_records.links[hop * parameter(dut, "FLOWS") + number].value)
+            link = int(dut.link_records.links[hop * int(dut.FLOWS.value) + number].value)
             assert link == flow.links[hop], f"flow {number}, link {hop}"
 
 
@@ -230,9 +225,9 @@ class Path:
 @circuit_test
 async def sender(dut: Any) -> None:
     """Check windows and rates for random ACKs: corners of each field, new paths, gaps, restarts."""
-    flows, qlen_bits = parameter(dut, "FLOWS"), parameter(dut, "QLEN_BITS")
-    hops = parameter(dut, "HOPS")
-    ppm = parameter(dut, "EPSILON_PPM")
+    flows, qlen_bits = values(dut, "FLOWS", "QLEN_BITS")
+    [hops] = values(dut, "HOPS")
+    [ppm] = values(dut, "EPSILON_PPM")
     ends = (1 << 24) - 1
     nanoseconds = st.one_of(
         st.sampled_from([0, 0, 1, 80, (1 << 22) - 1, 1 << 22, (1 << 22) + 4, ends]),
@@ -317,7 +312,7 @@ async def sender(dut: Any) -> None:
 @circuit_test
 async def records_that_do_not_count(dut: Any) -> None:
     """Check that telemetry without records, or with more than fit, changes nothing."""
-    constants = constants_of(100_000, 13_000, parameter(dut, "EPSILON_PPM"), 16)
+    constants = constants_of(100_000, 13_000, int(dut.EPSILON_PPM.value), 16)
     ack = Ack(1, 3, tuple(5 << 60 | nth for nth in range(5)), 1_000, 4_000)
     cycles = [start_of(0), start_of(1), *cycles_of(ack)]
     for hops in (0, 6, 15):
@@ -330,7 +325,7 @@ async def records_that_do_not_count(dut: Any) -> None:
 @circuit_test
 async def utilisation_at_the_target(dut: Any) -> None:
     """Check that U equal to eta multiplies: incStage stays 0, and is 1 with a higher eta."""
-    ppm = parameter(dut, "EPSILON_PPM")
+    [ppm] = values(dut, "EPSILON_PPM")
     for eta in (1 << 20, (1 << 20) + 1):
         constants = constants_of(100_000, 100_000, ppm, 16, eta=eta, per_eta=1 << 20)
         path, cycles = Path(), [start_of(0)]
@@ -373,14 +368,14 @@ async def sender_trace(dut: Any) -> None:
             wanted.append((ack.flow, window, rate))
         elif kind == "flow":
             state[int(words[0])] = (int(words[1]), int(words[2]))
-    assert len(slots) <= parameter(dut, "FLOWS")
+    assert len(slots) <= int(dut.FLOWS.value)
     bench = Bench(dut, ["update"])
     names = ("base_rtt_ns", "per_base_rtt", "eta", "per_eta", "max_stage", "wai", "least", "most")
     inputs = {name: config[name][0] for name in (*names, "line")}
     for name in ("queue_factors", "sent_factors"):
         inputs[name] = sum(factor << 32 * code for code, factor in enumerate(config[name]))
-    assert config["epsilon_ppm"][0] == parameter(dut, "EPSILON_PPM")
-    assert config["entries"][0] == parameter(dut.table_, "ENTRIES")
+    assert config["epsilon_ppm"][0] == int(dut.EPSILON_PPM.value)
+    assert config["entries"][0] == int(dut.table_.ENTRIES.value)
     await bench.reset({**inputs, "start": 0, "valid": 0})
     found: list[tuple[int, int, int]] = []
     for cycle in (*cycles, *[Cycle({"valid": 0, "start": 0})] * (LATENCY + 1)):
@@ -426,15 +421,15 @@ async def egress_trace(dut: Any) -> None:
             seen = await bench.cycle(inputs)
             assert seen["stamped"] == has_int
             if has_int:
-                at = f"switch {switch}, port {port}, {now} ns"
+                at = ("switch", switch, port, now)
                 assert seen["field_out"] == int(after, 16), at
 
 
 @circuit_test
 async def scheduler(dut: Any) -> None:
     """Check each packet for random starts, windows, rates, ACKs and NAKs, also of one cycle."""
-    flows, overhead = parameter(dut, "FLOWS"), parameter(dut, "OVERHEAD")
-    mtu, cycle_ns = parameter(dut, "MTU"), parameter(dut, "CYCLE_NS")
+    flows, overhead = values(dut, "FLOWS", "OVERHEAD")
+    mtu, cycle_ns = values(dut, "MTU", "CYCLE_NS")
     bench = Bench(dut, ["send", "start_ready"])
     flow = st.integers(0, flows - 1)
     starts = st.tuples(flow, st.sampled_from([1, mtu - 1, mtu, mtu + 1, 20 * mtu, WORD]))
@@ -519,8 +514,8 @@ async def rates_of_fifty_flows(dut: Any) -> None:
 
     A flow alone reaches 25 Gbps.
     """
-    flows, overhead = parameter(dut, "FLOWS"), parameter(dut, "OVERHEAD")
-    mtu, cycle_ns = parameter(dut, "MTU"), parameter(dut, "CYCLE_NS")
+    flows, overhead = values(dut, "FLOWS", "OVERHEAD")
+    mtu, cycle_ns = values(dut, "MTU", "CYCLE_NS")
     bench = Bench(dut, ["send"])
     rng = random.Random(11)
     line = 25 * (1 << 20) // 8

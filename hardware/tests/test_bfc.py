@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from hop_trace import read
-from simulator import simulate, write_trace
+import simulator
+from simulator import write_trace
+from traces import read
+
+simulate = partial(simulator.simulate, module="bfc_circuits")
 
 # Small tables and narrow counters: all of them reach their limits, and times wrap around.
 SMALL = {
@@ -28,7 +32,7 @@ PIPELINES = {
 @pytest.mark.parametrize("variant", PIPELINES)
 def test_headers_of_a_bfc_pipeline(variant: str, tmp_path: Path) -> None:
     parameters = {**SMALL, **PIPELINES[variant]}
-    simulate("bfc_ingress_pipeline", "pipeline", tmp_path, parameters, module="bfc_circuits")
+    simulate("bfc_ingress_pipeline", "pipeline", tmp_path, parameters)
 
 
 # BFC-02, BFC-09, BFC-10, BFC-12, BFC-30, BFC-31
@@ -36,13 +40,13 @@ def test_headers_of_a_bfc_pipeline(variant: str, tmp_path: Path) -> None:
 def test_queues_of_a_bfc_port(queues: int, tmp_path: Path) -> None:
     parameters = {"QUEUES": queues, "QUEUE": 3, "NAMED": 4, "COUNT": 3, "PIPELINES": 2}
     parameters |= {"QUANTUM": 600, "SIZE": 12, "BYTES": 20}
-    simulate("bfc_egress_port", "egress", tmp_path, parameters, module="bfc_circuits")
+    simulate("bfc_egress_port", "egress", tmp_path, parameters)
 
 
 # BFC-05, BFC-06, BFC-14, BFC-30
 def test_frames_of_a_bfc_pipeline(tmp_path: Path) -> None:
     parameters = {"PORTS": 3, "PORT": 2, "UPSTREAM": 5, "QUEUE": 3, "DEPTH": 2}
-    simulate("bfc_pause_generator", "frames", tmp_path, parameters, module="bfc_circuits")
+    simulate("bfc_pause_generator", "frames", tmp_path, parameters)
 
 
 # Fig. 6 of the paper; host g1 sends to r1, and g2 and g3 compete for the link to r2 (Fig. 7).
@@ -145,4 +149,4 @@ def test_bfc_switch_against_the_dataplane(name: str, tmp_path: Path) -> None:
         **{"UPSTREAM": 80, "NAMED": 7, "KEY": 11, "TIME": 48, "BYTES": 26},
     }
     environment = {"HARDWARE_TRACE": str(path)}
-    simulate("bfc_switch", "switch_trace", tmp_path, parameters, environment, "bfc_circuits")
+    simulate("bfc_switch", "switch_trace", tmp_path, parameters, environment)

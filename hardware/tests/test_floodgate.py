@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from hop_trace import read
-from simulator import simulate, write_trace
+import simulator
+from simulator import write_trace
+from traces import read
+
+simulate = partial(simulator.simulate, module="floodgate_circuits")
 
 # Few destinations and VOQs: VOQs are shared, and all lists wrap around.
 SMALL = {
@@ -32,21 +36,21 @@ PIPELINES = {
 @pytest.mark.parametrize("variant", PIPELINES)
 def test_operations_of_a_floodgate_pipeline(variant: str, tmp_path: Path) -> None:
     parameters = {**SMALL, **PIPELINES[variant]}
-    simulate("fg_ingress_pipeline", "pipeline", tmp_path, parameters, module="floodgate_circuits")
+    simulate("fg_ingress_pipeline", "pipeline", tmp_path, parameters)
 
 
 # FG-06, FG-11, BFC-47
 @pytest.mark.parametrize("width", [10, 32])
 def test_hash_of_a_word(width: int, tmp_path: Path) -> None:
     parameters = {"WIDTH": width, "INDEX": 20}
-    simulate("hashed_number", "hash_of_words", tmp_path, parameters, module="floodgate_circuits")
+    simulate("hashed_number", "hash_of_words", tmp_path, parameters)
 
 
 # FG-20, FG-23, FG-25, FG-26, FG-60
 def test_credits_of_floodgate(tmp_path: Path) -> None:
     parameters = {"PORTS": 3, "PORT": 2, "DESTINATIONS": 5, "DST": 3, "PLACE": 4, "UNITS": 16}
     parameters |= {"BYTES": 12, "TICKS": 3, "MOST": 2}
-    simulate("fg_emitting_counters", "emitter", tmp_path, parameters, module="floodgate_circuits")
+    simulate("fg_emitting_counters", "emitter", tmp_path, parameters)
 
 
 # The testbed of 5.2 and Fig. 6: four hosts send to one, and the others send flows by chance.
@@ -150,4 +154,4 @@ def test_floodgate_switch_against_the_dataplane(name: str, tmp_path: Path) -> No
         **{"HASHED": config["hashed"]},
     }
     environment = {"HARDWARE_TRACE": str(path)}
-    simulate("fg_switch", "switch_trace", tmp_path, parameters, environment, "floodgate_circuits")
+    simulate("fg_switch", "switch_trace", tmp_path, parameters, environment)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from trace import read
 
 import pytest
 
 from simulator import EVENTS, simulate, write_trace
+from traces import read
 
 STATES = {
     "counted": {},
@@ -95,7 +95,7 @@ PAUSES_FROM = 5000
 """Events until the first pauses and resumes."""
 
 
-def trace(name: str, folder: Path) -> Path:
+def trace_of(name: str, folder: Path) -> Path:
     """Write the trace of a scheme and return its file."""
     scheme, values = TRACES[name]
     scenario = folder / "unit.toml"
@@ -106,17 +106,17 @@ def trace(name: str, folder: Path) -> Path:
 # Fig. 4 and Fig. 5 of SPFC
 @pytest.mark.parametrize("name", [name for name in TRACES if name != "quanta"])
 def test_buffer_against_the_dataplane(name: str, tmp_path: Path) -> None:
-    path = trace(name, tmp_path)
-    steps = read(path).steps
-    assert any(step.xoff for step in steps), "the scenario pauses"
-    assert any(step.xon for step in steps), "and resumes"
+    path = trace_of(name, tmp_path)
+    trace = read(path)
+    assert any(numbers[-1] for numbers in trace.all("enqueue")), "the scenario pauses"
+    assert any(numbers[-1] for numbers in trace.all("dequeue")), "and resumes"
     parameters = {"PORTS": 12, "COUNT": 24, "RESUME_AT_ONCE": int(name == "spfc-at-once")}
     simulate("spfc_buffer", "buffer_trace", tmp_path, parameters, {"HARDWARE_TRACE": str(path)})
 
 
 # QNT-01, QNT-02, QNT-04
 def test_pauses_against_the_dataplane(tmp_path: Path) -> None:
-    path = trace("quanta", tmp_path)
+    path = trace_of("quanta", tmp_path)
     simulate(
         "pfc_pause_timer", "pause_trace", tmp_path, {"CYCLES": 64}, {"HARDWARE_TRACE": str(path)}
     )

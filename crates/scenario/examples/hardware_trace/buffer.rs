@@ -4,8 +4,8 @@
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `enqueue TIME PORT SIZE accept\|drop [xoff]` | a data packet arrives at the ingress PORT |
-//! | `dequeue TIME PORT SIZE [xon]` | a data packet that arrived at the ingress PORT leaves |
+//! | `enqueue TIME PORT SIZE DROPPED XOFF` | a data packet arrives at the ingress PORT |
+//! | `dequeue TIME PORT SIZE XON` | a data packet that arrived at the ingress PORT leaves |
 //! | `frame TIME HOST QUANTA` | a pause frame arrives at a host; 0 quanta resume |
 //! | `paused TIME HOST 0\|1` | the class is paused or resumed at the host |
 //! | `level PORT BYTES VICTIM` | state at the end: bytes of an ingress, and 1 if it is a victim port |
@@ -73,9 +73,12 @@ impl Trace for BufferTrace {
 
     fn arrived(&mut self, view: &View<'_>, port: u16, _: PacketId, packet: &Packet, _: &[u32]) {
         if self.is_lossless(packet) {
-            let taken = ["accept", "drop"][usize::from(view.requests.dropped)];
-            let xoff = ["", " xoff"][usize::from(view.requests.xoff)];
-            println!("enqueue {} {port} {} {taken}{xoff}", view.now, packet.size);
+            let dropped = u8::from(view.requests.dropped);
+            let xoff = u8::from(view.requests.xoff);
+            println!(
+                "enqueue {} {port} {} {dropped} {xoff}",
+                view.now, packet.size
+            );
             self.events += 1;
         }
     }
@@ -83,9 +86,9 @@ impl Trace for BufferTrace {
     fn left(&mut self, view: &View<'_>, _port: u16, id: PacketId) {
         let packet = view.arena.hot(id);
         if self.is_lossless(packet) {
-            let xon = ["", " xon"][usize::from(view.requests.xon)];
+            let xon = u8::from(view.requests.xon);
             println!(
-                "dequeue {} {} {}{xon}",
+                "dequeue {} {} {} {xon}",
                 view.now, packet.ingress, packet.size
             );
             self.events += 1;

@@ -1,4 +1,4 @@
-"""Reads traces of BFC and Floodgate, which the program `hardware_trace` writes."""
+"""Reads traces of the program `hardware_trace`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 # Lines with the state at the end.
-STATE = ("bytes", "counter", "inside", "window", "voq", "end")
+STATE = ("level", "pool", "bytes", "counter", "inside", "window", "voq", "end")
 
 
 @dataclass
-class HopTrace:
+class Trace:
     """Configuration, events in order, and the state at the end."""
 
     config: dict[str, int] = field(default_factory=dict)
@@ -27,9 +27,9 @@ class HopTrace:
         return [numbers for name, numbers in self.events if name == kind]
 
 
-def read(path: Path) -> HopTrace:
+def read(path: Path) -> Trace:
     """Read a trace."""
-    trace = HopTrace()
+    trace = Trace()
     for line in path.read_text(encoding="utf-8").splitlines():
         kind, *words = line.split()
         if kind == "config":
