@@ -63,6 +63,13 @@ pub struct FlowStart {
     pub ways: u32,
 }
 
+/// Returns the number of packets of a flow with this many bytes.
+// NIC-01
+#[inline]
+pub(crate) fn packets_of(bytes: u64, mtu: u16) -> u32 {
+    bytes.div_ceil(u64::from(mtu)) as u32
+}
+
 impl FlowStart {
     /// Returns the payload bytes of the packets below a number.
     // NIC-01

@@ -24,6 +24,7 @@ mod gate;
 pub mod hash;
 pub mod hop;
 pub mod ids;
+mod incoming;
 pub mod int;
 pub mod link;
 mod mixed;

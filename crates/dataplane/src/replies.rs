@@ -1,8 +1,9 @@
-//! Queues of replies (ACK, NAK, CNP and other frames of receivers) at the ports of a NIC.
+//! Replies (ACK, NAK, CNP and other frames of receivers) and their queues at the ports of a NIC.
 
 use crate::classes::ClassSet;
 use crate::fifo::Fifo;
-use crate::packet::{Arena, PacketId};
+use crate::ids::FlowSlot;
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::prefetch::prefetch;
 use crate::sink::Sink;
 
@@ -76,5 +77,62 @@ impl Replies {
     #[inline]
     pub fn prefetch(&self, port: u16) {
         prefetch(&self.queues, port as usize * self.classes);
+    }
+}
+
+/// Turns an arrived packet into a reply to its sender. The hash is unchanged, so with symmetric paths the reply uses
+/// the same path. The time of sending and INT remain, too.
+#[inline]
+pub(crate) fn turn(id: PacketId, kind: Kind, class: u8, size: u16, arena: &mut Arena) {
+    let hot = arena.hot_mut(id);
+    let receiver = hot.dst;
+    hot.become_kind(kind, class);
+    hot.size = size;
+    hot.flags &= flag::INCAST | flag::INT;
+    hot.upstream_queue = 0;
+    let sender = std::mem::replace(&mut arena.cold_mut(id).src, receiver);
+    arena.hot_mut(id).dst = sender;
+}
+
+/// Address of the sender of a flow, for frames from its receiver.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Peer {
+    pub flow: u32,
+    /// Endpoint of the sender.
+    endpoint: u32,
+    /// Endpoint of the receiver.
+    own: u32,
+    /// Slot of the flow at its sender.
+    slot: FlowSlot,
+    /// Hash that selects the path of frames to the sender.
+    pub hash: u32,
+}
+
+impl Peer {
+    /// Returns the address of the sender of a packet.
+    pub const fn of(packet: &Packet, cold: &Cold) -> Self {
+        Self {
+            flow: packet.flow,
+            endpoint: cold.src,
+            own: packet.dst,
+            slot: cold.slot,
+            hash: packet.hash,
+        }
+    }
+
+    /// Addresses a frame to the sender.
+    pub fn address(&self, frame: Packet) -> (Packet, Cold) {
+        let hot = Packet {
+            flow: self.flow,
+            hash: self.hash,
+            dst: self.endpoint,
+            ..frame
+        };
+        let cold = Cold {
+            src: self.own,
+            slot: self.slot,
+            ..Cold::default()
+        };
+        (hot, cold)
     }
 }

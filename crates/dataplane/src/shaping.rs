@@ -1,36 +1,35 @@
-//! Shaping of a class to a share of the link, in switches and NICs.
+//! Pacing of frames, and shaping of a class to a share of the link, in switches and NICs.
 
-use crate::requirements::CreditQueue;
-use crate::units::{Rate, Time};
+use crate::units::Time;
 
-/// Token bucket that permits one credit per gap on average, and a burst after an idle time.
+/// Token bucket that permits one frame per gap on average, and a burst after an idle time.
 // XP-02
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     gap_ps: Time,
-    /// Maximum time by which credits may be ahead of the mean pace.
+    /// Maximum time by which frames may be ahead of the mean pace.
     slack_ps: Time,
-    /// Time at which the next credit is due at the mean pace.
+    /// Time at which the next frame is due at the mean pace.
     next_ps: Time,
 }
 
 impl Bucket {
-    pub fn new(rate: Rate, queue: &CreditQueue) -> Self {
-        let gap_ps = queue.gap_ps(rate);
+    /// Creates a bucket for one frame per gap, and at most `burst` frames at once.
+    pub fn new(gap_ps: Time, burst: u16) -> Self {
         Self {
             gap_ps,
-            slack_ps: gap_ps * u64::from(queue.burst.max(1) - 1),
+            slack_ps: gap_ps * u64::from(burst.max(1) - 1),
             next_ps: 0,
         }
     }
 
-    /// Returns the earliest time of the next credit.
+    /// Returns the earliest time of the next frame.
     #[inline]
     pub const fn opens_ps(&self) -> Time {
         self.next_ps.saturating_sub(self.slack_ps)
     }
 
-    /// Records that a credit was sent.
+    /// Records that a frame was sent.
     #[inline]
     pub fn take(&mut self, now: Time) {
         self.next_ps = self.next_ps.max(now) + self.gap_ps;
@@ -44,14 +43,8 @@ mod tests {
     // XP-02
     #[test]
     fn credits_keep_the_mean_pace_after_a_burst_of_two() {
-        let queue = CreditQueue {
-            credit_bytes: 84,
-            frame_bytes: 1538,
-            limit: 16,
-            burst: 2,
-        };
-        let mut bucket = Bucket::new(Rate::from_gbps(100), &queue);
         let gap_ps = 1622 * 80;
+        let mut bucket = Bucket::new(gap_ps, 2);
         let mut now = 10 * gap_ps;
         let mut left = Vec::new();
         for _ in 0..5 {

@@ -7,7 +7,7 @@ use super::reach::{OUT_OF_REACH, Reach};
 use super::timers::{FlowTimer, FlowTimers, TimerKind};
 use crate::classes::ClassSet;
 use crate::config::NicConfig;
-use crate::flow::{FlowStart, Unfinished};
+use crate::flow::{FlowStart, Unfinished, packets_of};
 use crate::gate::Gate;
 use crate::ids::FlowSlot;
 use crate::paths::Spray;
@@ -132,7 +132,7 @@ impl Egress {
             link: FlowSlot::NONE,
             class: config.data_class + start.class,
             queue: self.take_queue(config, start),
-            packets: start.bytes.div_ceil(u64::from(config.mtu)) as u32, // NIC-01
+            packets: packets_of(start.bytes, config.mtu),
             next: 0,
             acked: 0,
             reached: 0,

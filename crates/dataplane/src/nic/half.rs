@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::egress::Egress;
-use super::receiver::Receiver;
+use super::receiver::Incoming;
 use crate::config::NicConfig;
 use crate::counters::NicCounters;
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
+use crate::incoming::IncomingFlows;
 use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
@@ -17,7 +18,8 @@ use crate::units::{Rate, Time};
 pub(crate) struct Common {
     pub config: Arc<NicConfig>,
     pub egress: Egress,
-    pub receiver: Receiver,
+    /// Flows that this NIC receives.
+    pub(super) incoming: IncomingFlows<Incoming>,
     pub counters: NicCounters,
 }
 
@@ -26,7 +28,7 @@ impl Common {
         Self {
             config: Arc::clone(config),
             egress: Egress::new(config, classes, ports),
-            receiver: Receiver::new(),
+            incoming: IncomingFlows::new(),
             counters: NicCounters::default(),
         }
     }

@@ -186,8 +186,7 @@ impl Nic {
         if arena.hot(id).kind() != Kind::Data || self.half.receives() {
             return each!(&mut self.half, half => half.receive(now, common, port, id, arena, sink));
         }
-        let (config, counters) = (&*common.config, &mut common.counters);
-        let replies = (common.receiver).data(now, config, id, arena, counters, sink);
+        let replies = common.data(now, id, arena, sink);
         for reply in replies.into_iter().flatten() {
             each!(&mut self.half, half => half.reply(common, port, reply, arena, sink));
         }

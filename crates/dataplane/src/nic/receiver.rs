@@ -1,18 +1,19 @@
 //! The receiving side of a NIC: it delivers data and sends the replies (ACK, NAK, CNP).
 
+use super::half::Common;
 use crate::config::NicConfig;
 use crate::counters::NicCounters;
+use crate::flow::packets_of;
 use crate::hash::mix32;
-use crate::mixed::MixedMap;
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
-use crate::reliability::arrivals::Arrivals;
+use crate::packet::{Arena, Kind, Packet, PacketId, Stamp, flag};
 use crate::reliability::{Answer, Data, Received};
+use crate::replies::{Peer, turn};
 use crate::sink::Sink;
 use crate::units::{NEVER, Time};
 
-/// One flow at its receiver, until its last byte has arrived.
+/// A flow at its receiver, until its last byte has arrived.
 #[derive(Clone, Copy, Debug)]
-struct Incoming {
+pub(super) struct Incoming {
     received: Received,
     /// One above the highest packet number that arrived, if the sender sprays.
     highest: u32,
@@ -76,87 +77,27 @@ impl Incoming {
     }
 }
 
-/// No flow: frames between neighbours have this number.
-const NO_FLOW: u32 = u32::MAX;
-
-/// Flows under way at their receiver. Many a host receives one at a time, which lies in the NIC's own
-/// record: nothing is to be looked for.
-#[derive(Debug)]
-struct Flows {
-    first: (u32, Incoming),
-    others: MixedMap<u32, Incoming>,
-}
-
-impl Flows {
-    #[inline]
-    fn get_mut(&mut self, flow: u32) -> Option<&mut Incoming> {
-        if self.first.0 == flow {
-            return Some(&mut self.first.1);
-        }
-        self.others.get_mut(&flow)
-    }
-
-    fn insert(&mut self, flow: u32, incoming: Incoming) {
-        if self.first.0 == NO_FLOW {
-            self.first = (flow, incoming);
-        } else {
-            self.others.insert(flow, incoming);
-        }
-    }
-
-    fn remove(&mut self, flow: u32) {
-        if self.first.0 == flow {
-            self.first.0 = NO_FLOW;
-        } else {
-            self.others.remove(&flow);
-        }
-    }
-}
-
-/// The receiving half of a NIC.
-#[derive(Debug)]
-pub(crate) struct Receiver {
-    flows: Flows,
-    /// NIC-32: flows that are complete, and since when. A repetition may still come for them, but
-    /// most never appear again, so they lie apart from those that every packet looks for.
-    complete: MixedMap<u32, Time>,
-    /// Packets that arrived beyond a gap.
-    arrivals: Arrivals,
-}
-
 /// Frames that one data packet causes: an ACK or NAK, and a CNP.
 type Replies = [Option<PacketId>; 2];
 
-impl Receiver {
-    pub fn new() -> Self {
-        Self {
-            flows: Flows {
-                first: (NO_FLOW, Incoming::NEW),
-                others: MixedMap::default(),
-            },
-            complete: MixedMap::default(),
-            arrivals: Arrivals::default(),
-        }
-    }
-
-    /// Takes a data packet. Its record becomes the ACK where one is due.
+impl Common {
+    /// Handles a data packet. Its record becomes the ACK or NAK if one is due.
     pub fn data<S: Sink>(
         &mut self,
         now: Time,
-        config: &NicConfig,
         id: PacketId,
         arena: &mut Arena,
-        counters: &mut NicCounters,
         sink: &mut S,
     ) -> Replies {
+        let (config, flows, counters) = (&*self.config, &mut self.incoming, &mut self.counters);
         let packet = *arena.hot(id);
         counters.received += 1;
         let mut fresh = Incoming::NEW;
-        let (flow, is_new) = match self.flows.get_mut(packet.flow) {
+        let (flow, is_new) = match flows.open.get_mut(packet.flow) {
             Some(flow) => (flow, false),
             None => {
-                if let Some(&done_ps) = self.complete.get(&packet.flow) {
-                    return Self::repeated(config, &packet, done_ps, id, arena, counters);
+                if let Some(done_ps) = flows.done_ps(packet.flow) {
+                    return self.repeated(&packet, done_ps, id, arena);
                 }
                 (&mut fresh, true)
             }
@@ -171,7 +112,7 @@ impl Receiver {
             mtu: config.mtu,
             ack_every: config.ack_every,
         };
-        let answer = (config.recovery).on_data(&mut flow.received, &mut self.arrivals, &data);
+        let answer = (config.recovery).on_data(&mut flow.received, &mut flows.arrivals, &data);
         if config.reorders && answer.fresh {
             let late = packet.psn < flow.highest && !packet.has(flag::RETRANSMITTED);
             counters.overtaken += u64::from(late); // SPR-06
@@ -185,46 +126,57 @@ impl Receiver {
         if answer.last {
             sink.delivered(packet.flow);
             if !is_new {
-                self.flows.remove(packet.flow);
+                flows.open.remove(packet.flow);
             }
             if config.recovery.properties().repeats {
-                self.complete.insert(packet.flow, now);
+                flows.complete(packet.flow, now);
             }
         } else if is_new {
-            self.flows.insert(packet.flow, fresh);
+            flows.open.get_or_insert_with(packet.flow, || fresh);
         }
         let cnp = notify.then(|| {
-            let (hot, cold) = notification(config, &packet, arena.cold(id));
+            let mut sender = Peer::of(&packet, arena.cold(id));
+            sender.hash = backward(config, packet.hash);
+            let (hot, cold) = sender.address(Packet::new(Kind::Cnp, config.cnp_class, config.cnp));
             arena.alloc(hot, cold)
         });
         let Some(kind) = answer.reply else {
             arena.free(id);
             return [None, cnp];
         };
-        let done_ps = if answer.last { now } else { NEVER };
-        become_reply(config, kind, id, expected, echo, done_ps, arena);
+        let reply = Reply {
+            kind,
+            expected,
+            echo,
+            done_ps: if answer.last { now } else { NEVER },
+        };
+        become_reply(config, id, &reply, arena);
         [Some(id), cnp]
     }
 
-    /// NIC-14: a packet of a flow that is complete. The last ACK may have been lost, so it is said
-    /// again.
+    /// Handles a packet of a flow that was complete at `done_ps`. The last ACK may have been lost, so it is repeated.
+    // NIC-14
     fn repeated(
-        config: &NicConfig,
+        &mut self,
         packet: &Packet,
         done_ps: Time,
         id: PacketId,
         arena: &mut Arena,
-        counters: &mut NicCounters,
     ) -> Replies {
+        let (config, counters) = (&*self.config, &mut self.counters);
         counters.discarded += 1;
         if !config.recovery.acknowledges_repeats() {
             arena.free(id);
             return [None, None]; // NS3-22
         }
         counters.acks += 1;
-        let all = packets_in_all(packet, arena.cold(id), config.mtu);
-        let echo = packet.has(flag::CE);
-        become_reply(config, Kind::Ack, id, all, echo, done_ps, arena);
+        let reply = Reply {
+            kind: Kind::Ack,
+            expected: packet.psn + packets_of(arena.cold(id).remaining, config.mtu),
+            echo: packet.has(flag::CE),
+            done_ps,
+        };
+        become_reply(config, id, &reply, arena);
         [Some(id), None]
     }
 }
@@ -245,12 +197,7 @@ fn count(counters: &mut NicCounters, answer: &Answer, payload: u16) {
     }
 }
 
-/// Packets of the whole flow that this one belongs to.
-fn packets_in_all(packet: &Packet, cold: &Cold, mtu: u16) -> u32 {
-    packet.psn + cold.remaining.div_ceil(u64::from(mtu)) as u32
-}
-
-/// The hash of the way back, which may take other links than the way there.
+/// Returns the hash of the reverse path, which may use other links than the path of the data.
 // NIC-15
 const fn backward(config: &NicConfig, hash: u32) -> u32 {
     if config.spray.is_some() {
@@ -262,43 +209,25 @@ const fn backward(config: &NicConfig, hash: u32) -> u32 {
     mix32(hash ^ 0x0ac0_ffee)
 }
 
-/// NIC-10: turns a data packet into its ACK or NAK; telemetry and time of sending stay on it.
-fn become_reply(
-    config: &NicConfig,
+/// Contents of an ACK or NAK.
+struct Reply {
     kind: Kind,
-    id: PacketId,
+    /// The receiver has all packets below this number.
     expected: u32,
+    /// True if the reply echoes a mark of ECN.
     echo: bool,
+    /// Time at which the flow was complete, or [`NEVER`].
     done_ps: Time,
-    arena: &mut Arena,
-) {
-    let hot = arena.hot_mut(id);
-    let to = hot.dst;
-    hot.become_kind(kind, config.ack_class);
-    hot.size = config.ack_bytes();
-    hot.psn = expected;
-    hot.hash = backward(config, hot.hash);
-    hot.flags = (hot.flags & (flag::INCAST | flag::INT)) | if echo { flag::CE } else { 0 };
-    hot.upstream_queue = 0;
-    let cold = arena.cold_mut(id);
-    let back = std::mem::replace(&mut cold.src, to);
-    cold.stamp = Stamp::completion(done_ps);
-    arena.hot_mut(id).dst = back;
 }
 
-fn notification(config: &NicConfig, packet: &Packet, cold: &Cold) -> (Packet, Cold) {
-    let hot = Packet {
-        flow: packet.flow,
-        dst: cold.src,
-        hash: backward(config, packet.hash),
-        ..Packet::new(Kind::Cnp, config.cnp_class, config.cnp)
-    };
-    (
-        hot,
-        Cold {
-            src: packet.dst,
-            slot: cold.slot,
-            ..Cold::default()
-        },
-    )
+/// Turns a data packet into its ACK or NAK.
+// NIC-10
+#[inline]
+fn become_reply(config: &NicConfig, id: PacketId, reply: &Reply, arena: &mut Arena) {
+    turn(id, reply.kind, config.ack_class, config.ack_bytes(), arena);
+    let hot = arena.hot_mut(id);
+    hot.psn = reply.expected;
+    hot.hash = backward(config, hot.hash);
+    hot.flags |= if reply.echo { flag::CE } else { 0 };
+    arena.cold_mut(id).stamp = Stamp::completion(reply.done_ps);
 }

@@ -1,5 +1,6 @@
 //! State of a flow at its receiver, as needed for loss recovery.
 
+use crate::flow::packets_of;
 use crate::packet::{Kind, Packet, flag};
 use crate::units::Time;
 
@@ -21,7 +22,7 @@ impl Data<'_> {
     // NIC-17
     #[inline]
     pub fn packets(&self) -> u32 {
-        self.packet.psn + self.remaining.div_ceil(u64::from(self.mtu)) as u32
+        self.packet.psn + packets_of(self.remaining, self.mtu)
     }
 
     /// Returns true if the sender waits for an acknowledgement of this packet.

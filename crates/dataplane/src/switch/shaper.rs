@@ -33,7 +33,7 @@ pub(crate) struct Shaper {
 impl Shaper {
     pub fn new(queue: &CreditQueue, ports: &[(Rate, Time)]) -> Self {
         let port = |&(rate, _): &(Rate, Time)| Port {
-            bucket: Bucket::new(rate, queue),
+            bucket: Bucket::new(queue.gap_ps(rate), queue.burst),
             waiting: 0,
             armed: false,
         };

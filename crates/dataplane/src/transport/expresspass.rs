@@ -10,10 +10,11 @@ mod sender;
 
 use std::collections::VecDeque;
 
-use super::{Frames, Incomings, Slots, Transport, Turns};
+use super::{Frames, Slots, Transport, Turns};
 use crate::classes::{CONTROL_CLASS, ClassSet};
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
+use crate::incoming::IncomingFlows;
 use crate::mixed::MixedMap;
 use crate::packet::{Arena, Kind, PacketId};
 use crate::sink::Sink;
@@ -50,7 +51,7 @@ pub struct ExpressPass {
     ended: MixedMap<u32, (Time, Time)>,
     /// Per port and class: slot and number of the flow, and the frame to send.
     jobs: Turns<VecDeque<(FlowSlot, u32, Job)>>,
-    incoming: Incomings<Incoming>,
+    incoming: IncomingFlows<Incoming>,
     ports: Vec<Port>,
     timers: Timers<Timer>,
 }
@@ -61,7 +62,7 @@ impl Transport for ExpressPass {
             outgoing: Slots::new(),
             ended: MixedMap::default(),
             jobs: Turns::new(ports.len(), classes),
-            incoming: Incomings::new(),
+            incoming: IncomingFlows::new(),
             ports: ports.iter().map(|&rate| Port::new(config, rate)).collect(),
             timers: Timers::default(),
         }
@@ -105,8 +106,7 @@ impl Transport for ExpressPass {
     }
 
     fn ready(&self, frames: &Frames, now: Time, port: u16) -> ClassSet {
-        let p = &self.ports[port as usize];
-        let credit = !p.credits.is_empty() && p.bucket.opens_ps() <= now;
+        let credit = self.ports[port as usize].credits.is_ready(now);
         let jobs = self.jobs.filled(frames, port, VecDeque::is_empty);
         jobs | ClassSet::from(credit) << CREDIT_CLASS
     }
@@ -139,7 +139,7 @@ impl Transport for ExpressPass {
             match timer {
                 Timer::Timeout { flow, slot } => self.timeout(cx, slot, flow),
                 Timer::Bucket { port } => {
-                    self.ports[port as usize].armed = false;
+                    self.ports[port as usize].credits.has_timer = false;
                     self.await_bucket(cx, port);
                 }
             }
@@ -154,26 +154,25 @@ impl Transport for ExpressPass {
     // LNK-28: queued credits are lost.
     fn link<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
         self.catch_up(cx, cx.now);
-        let credits = &mut self.ports[port as usize].credits;
+        let credits = &mut self.ports[port as usize].credits.waiting;
         cx.counters.driven.credits_dropped += credits.len() as u64;
         credits.clear();
         self.ask_for_call(cx);
     }
 
     fn waiting_credits(&self) -> u64 {
-        self.ports.iter().map(|p| p.credits.len() as u64).sum()
+        let waiting = |port: &Port| port.credits.waiting.len() as u64;
+        self.ports.iter().map(waiting).sum()
     }
 
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished)) {
         for flow in self.outgoing.iter() {
-            let acked = flow.start.bytes_below(flow.acked, frames.mtu);
-            let why = if flow.unsent.next < flow.packets {
+            let why = if flow.packets.next < flow.packets.total {
                 "waits for credits"
             } else {
                 "waits for its acknowledgement"
             };
-            let unfinished = flow.start.unfinished(acked, flow.retransmitted, why);
-            visit(&flow.start, unfinished);
+            flow.packets.visit(frames, flow.acked, why, visit);
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 
-use super::Frames;
+use super::{Context, Frames, data_packet};
 use crate::classes::ClassSet;
 use crate::counters::NicCounters;
+use crate::flow::{FlowStart, Unfinished, packets_of};
 use crate::ids::FlowSlot;
-use crate::mixed::MixedMap;
-use crate::packet::{Cold, Packet};
+use crate::packet::{Cold, Packet, flag};
 use crate::reliability::arrivals::Arrivals;
+use crate::shaping::Bucket;
+use crate::sink::Sink;
 use crate::units::Time;
 
 /// Flows by slot number. Slots of removed flows are reused.
@@ -80,6 +82,11 @@ impl<L: Clone + Default> Turns<L> {
         &mut self.lists[port as usize * self.classes + class as usize]
     }
 
+    /// Returns the list of a flow.
+    pub fn of_flow(&mut self, frames: &Frames, start: &FlowStart) -> &mut L {
+        self.of(start.port, frames.data_class + start.class)
+    }
+
     /// Returns the data classes whose lists at a port are not empty, as a bit set.
     pub fn filled(&self, frames: &Frames, port: u16, is_empty: impl Fn(&L) -> bool) -> ClassSet {
         let first = port as usize * self.classes;
@@ -89,32 +96,49 @@ impl<L: Clone + Default> Turns<L> {
     }
 }
 
-/// The packets that a sender still has to send: lost packets first, then new ones in order.
-#[derive(Debug, Default)]
-pub(crate) struct Unsent {
+/// The packets of a flow at its sender. Lost packets are sent first, then new ones in order.
+#[derive(Debug)]
+pub(crate) struct Packets {
+    pub start: FlowStart,
+    /// Number of packets of the flow.
+    pub total: u32,
     /// Number of the next new packet.
     pub next: u32,
     /// Packets to be sent again.
     pub lost: VecDeque<u32>,
+    /// All packets below this number have been sent at least once.
+    reached: u32,
+    pub retransmitted: u32,
 }
 
-impl Unsent {
+impl Packets {
+    pub fn new(start: &FlowStart, frames: &Frames) -> Self {
+        Self {
+            start: *start,
+            total: packets_of(start.bytes, frames.mtu),
+            next: 0,
+            lost: VecDeque::new(),
+            reached: 0,
+            retransmitted: 0,
+        }
+    }
+
     /// True if there is a lost packet, or a new one below `end`.
     pub fn is_left(&self, end: u32) -> bool {
         !self.lost.is_empty() || self.next < end
     }
 
-    /// Takes the number of the packet that is sent now. Returns true beside it if the packet was lost. New packets
-    /// have numbers below `end`.
-    pub fn take(&mut self, end: u32) -> Option<(u32, bool)> {
+    /// Returns the number of the packet that is sent next, and counts it as sent. New packets have numbers below
+    /// `end`.
+    pub fn take(&mut self, end: u32) -> Option<u32> {
         if let Some(psn) = self.lost.pop_front() {
-            return Some((psn, true));
+            return Some(psn);
         }
         if self.next >= end {
             return None;
         }
         self.next += 1;
-        Some((self.next - 1, false))
+        Some(self.next - 1)
     }
 
     /// Adds a packet that has been sent and that the receiver misses, once.
@@ -123,54 +147,72 @@ impl Unsent {
             self.lost.push_back(psn);
         }
     }
+
+    /// Builds a data packet that is sent now, and counts it.
+    pub fn build<S, P>(
+        &mut self,
+        cx: &mut Context<'_, S, P>,
+        slot: FlowSlot,
+        psn: u32,
+    ) -> (Packet, Cold) {
+        let (mut hot, cold) = data_packet(cx.now, cx.frames, &self.start, slot, psn);
+        if psn < self.reached {
+            hot.flags |= flag::RETRANSMITTED;
+            self.retransmitted += 1;
+        } else {
+            self.reached = psn + 1;
+        }
+        cx.counters.count_sent(&hot, cold.payload);
+        (hot, cold)
+    }
+
+    /// Passes the state of the flow to `visit`. The packets below `acked` have arrived, and `why` is the reason why it
+    /// does not send.
+    pub fn visit(
+        &self,
+        frames: &Frames,
+        acked: u32,
+        why: &'static str,
+        visit: &mut dyn FnMut(&FlowStart, Unfinished),
+    ) {
+        let acked_bytes = self.start.bytes_below(acked, frames.mtu);
+        let unfinished = (self.start).unfinished(acked_bytes, self.retransmitted, why);
+        visit(&self.start, unfinished);
+    }
 }
 
-/// Flows at their receiver.
+/// Frames that wait at a port of a receiver for their pace: credits or pulls. `T` describes a frame.
 #[derive(Debug)]
-pub(crate) struct Incomings<T> {
-    /// Flows that are not complete.
-    pub open: Slots<T>,
-    /// Slots of open flows by flow number.
-    known: MixedMap<u32, FlowSlot>,
-    /// Complete flows and the time when each was complete.
-    // NIC-32: state that a receiver keeps of a complete flow.
-    complete: MixedMap<u32, Time>,
-    /// Packets that arrived after a gap.
-    pub arrivals: Arrivals,
+pub(crate) struct Paced<T> {
+    pub waiting: VecDeque<T>,
+    pub bucket: Bucket,
+    /// True if a timer for the bucket is set.
+    pub has_timer: bool,
 }
 
-impl<T> Incomings<T> {
-    pub fn new() -> Self {
+impl<T> Paced<T> {
+    pub const fn new(bucket: Bucket) -> Self {
         Self {
-            open: Slots::new(),
-            known: MixedMap::default(),
-            complete: MixedMap::default(),
-            arrivals: Arrivals::default(),
+            waiting: VecDeque::new(),
+            bucket,
+            has_timer: false,
         }
     }
 
-    /// Returns the time at which a flow was complete, or `None` if it is not.
-    pub fn done_ps(&self, flow: u32) -> Option<Time> {
-        self.complete.get(&flow).copied()
+    /// True if a frame may be sent now.
+    pub fn is_ready(&self, now: Time) -> bool {
+        !self.waiting.is_empty() && self.bucket.opens_ps() <= now
     }
 
-    /// Returns the slot of an open flow.
-    pub fn slot(&self, flow: u32) -> Option<FlowSlot> {
-        self.known.get(&flow).copied()
-    }
-
-    /// Adds a flow and returns its slot.
-    pub fn begin(&mut self, flow: u32, value: T) -> FlowSlot {
-        let slot = self.open.insert(flow, value);
-        self.known.insert(flow, slot);
-        slot
-    }
-
-    /// Removes a complete flow.
-    pub fn end(&mut self, slot: FlowSlot, flow: u32, done_ps: Time) {
-        self.open.remove(slot, flow);
-        self.known.remove(&flow);
-        self.complete.insert(flow, done_ps);
+    /// Starts the port if a frame may be sent now. Otherwise returns the time of the timer that the caller must set.
+    pub fn resume<S: Sink>(&mut self, now: Time, port: u16, sink: &mut S) -> Option<Time> {
+        if self.is_ready(now) {
+            sink.kick(port);
+        } else if !self.waiting.is_empty() && !self.has_timer {
+            self.has_timer = true;
+            return Some(self.bucket.opens_ps());
+        }
+        None
     }
 }
 
@@ -192,48 +234,5 @@ impl Arrivals {
             counters.discarded += 1;
         }
         is_new
-    }
-}
-
-/// Address of the sender of a flow, for frames from its receiver.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Peer {
-    pub flow: u32,
-    /// Endpoint of the sender.
-    endpoint: u32,
-    /// Endpoint of the receiver.
-    own: u32,
-    /// Slot of the flow at its sender.
-    slot: FlowSlot,
-    /// Hash that selects the path of frames to the sender.
-    pub hash: u32,
-}
-
-impl Peer {
-    /// Returns the address of the sender of a packet.
-    pub const fn of(packet: &Packet, cold: &Cold) -> Self {
-        Self {
-            flow: packet.flow,
-            endpoint: cold.src,
-            own: packet.dst,
-            slot: cold.slot,
-            hash: packet.hash,
-        }
-    }
-
-    /// Addresses a frame to the sender.
-    pub fn address(&self, frame: Packet) -> (Packet, Cold) {
-        let hot = Packet {
-            flow: self.flow,
-            hash: self.hash,
-            dst: self.endpoint,
-            ..frame
-        };
-        let cold = Cold {
-            src: self.own,
-            slot: self.slot,
-            ..Cold::default()
-        };
-        (hot, cold)
     }
 }

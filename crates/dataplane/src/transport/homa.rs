@@ -9,10 +9,11 @@ mod sender;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Frames, Incomings, Slots, Transport, Turns};
+use super::{Frames, Slots, Transport, Turns};
 use crate::classes::{ClassSet, DATA_CLASS};
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
+use crate::incoming::IncomingFlows;
 use crate::packet::{Arena, Kind, PacketId};
 use crate::sink::Sink;
 use crate::timers::Timers;
@@ -38,9 +39,8 @@ struct Next {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Timeout {
     flow: u32,
-    /// True for a message that is received here, false for one that is sent.
-    incoming: bool,
-    slot: FlowSlot,
+    /// Slot of a message that is sent here; `None` for one that is received.
+    slot: Option<FlowSlot>,
 }
 
 /// Homa at one NIC.
@@ -49,11 +49,11 @@ pub struct Homa {
     outgoing: Slots<Outgoing>,
     /// Messages with packets to send, per port and class.
     ready: Turns<BinaryHeap<Reverse<Next>>>,
-    incoming: Incomings<Incoming>,
-    /// Per port: incoming messages that are not fully granted, the one with the fewest remaining
-    /// bytes first.
+    incoming: IncomingFlows<Incoming>,
+    /// Per port: remaining bytes and numbers of incoming messages that are not fully granted, the one with the fewest
+    /// remaining bytes first.
     // HOM-06
-    ungranted: Vec<Vec<Next>>,
+    ungranted: Vec<Vec<(u64, u32)>>,
     timers: Timers<Timeout>,
 }
 
@@ -62,7 +62,7 @@ impl Transport for Homa {
         Self {
             outgoing: Slots::new(),
             ready: Turns::new(ports.len(), classes),
-            incoming: Incomings::new(),
+            incoming: IncomingFlows::new(),
             ungranted: vec![Vec::new(); ports.len()],
             timers: Timers::default(),
         }
@@ -109,12 +109,10 @@ impl Transport for Homa {
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, arena: &mut Arena) {
         let timeout_ps = cx.config.timeout_ps;
         while let Some(timer) = self.timers.due(cx.now, cx.sink) {
-            let heard_ps = if timer.incoming {
-                let flow = self.incoming.open.get_mut(timer.slot, timer.flow);
-                flow.map(|flow| &mut flow.heard_ps)
-            } else {
-                let flow = self.outgoing.get_mut(timer.slot, timer.flow);
-                flow.map(|flow| &mut flow.heard_ps)
+            let outgoing = &mut self.outgoing;
+            let heard_ps = match timer.slot {
+                Some(slot) => (outgoing.get_mut(slot, timer.flow)).map(|flow| &mut flow.heard_ps),
+                None => (self.incoming.open.get_mut(timer.flow)).map(|flow| &mut flow.heard_ps),
             };
             let Some(heard_ps) = heard_ps else { continue };
             let silent = cx.now >= *heard_ps + timeout_ps;
@@ -122,10 +120,10 @@ impl Transport for Homa {
                 *heard_ps = cx.now;
             }
             let at = *heard_ps + timeout_ps;
-            match (silent, timer.incoming) {
-                (true, true) => self.miss(cx, timer.slot, timer.flow, arena),
-                (true, false) => self.probe(cx, timer.slot, timer.flow),
-                _ => {}
+            match timer.slot {
+                _ if !silent => {}
+                Some(slot) => self.probe(cx, slot, timer.flow),
+                None => self.miss(cx, timer.flow, arena),
             }
             self.timers.set(at, timer, cx.sink);
         }
@@ -133,16 +131,14 @@ impl Transport for Homa {
 
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished)) {
         for flow in self.outgoing.iter() {
-            let sent = flow.start.bytes_below(flow.unsent.next, frames.mtu);
             let why = if flow.waits {
                 "ready to send"
-            } else if flow.unsent.next < flow.packets {
+            } else if flow.packets.next < flow.packets.total {
                 "waits for grants"
             } else {
                 "waits for its acknowledgement"
             };
-            let unfinished = flow.start.unfinished(sent, flow.retransmitted, why);
-            visit(&flow.start, unfinished);
+            flow.packets.visit(frames, flow.packets.next, why, visit);
         }
     }
 }

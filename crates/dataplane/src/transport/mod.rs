@@ -16,11 +16,11 @@ use crate::counters::{DrivenCounters, NicCounters};
 use crate::flow::{FlowStart, Unfinished};
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp, flag};
 use crate::param::{Conflict, InNetwork, MAX_SIZE_BYTES, Param, Params, Values};
-use crate::replies::Replies;
+use crate::replies::{Replies, turn};
 use crate::requirements::SwitchRequirements;
 use crate::sink::Sink;
 use crate::units::{Rate, Time, US};
-pub(crate) use flows::{Incomings, Peer, Slots, Turns, Unsent};
+pub(crate) use flows::{Paced, Packets, Slots, Turns};
 
 /// Calls the macro `$then` with its earlier arguments and the list of all transports. Each entry is
 /// the name of the type and its module. A new transport needs a module and a line here.
@@ -161,18 +161,30 @@ pub(crate) struct Context<'a, S, P> {
 }
 
 impl<S: Sink, P> Context<'_, S, P> {
-    /// Sends an arrived packet back as the ACK of a flow that was complete at `done_ps`.
-    fn acknowledge(&mut self, port: u16, id: PacketId, done_ps: Time, arena: &mut Arena) {
-        self.counters.acks += 1;
-        let frames = self.frames;
-        turn(id, Kind::Ack, frames.ack_class, frames.ack, arena);
+    /// Sends an arrived packet back as the ACK or NAK of a flow that was complete at `done_ps` ([`NEVER`]: it is not
+    /// complete).
+    ///
+    /// [`NEVER`]: crate::units::NEVER
+    fn answer(&mut self, port: u16, id: PacketId, kind: Kind, done_ps: Time, arena: &mut Arena) {
+        match kind {
+            Kind::Ack => self.counters.acks += 1,
+            _ => self.counters.naks += 1,
+        }
+        turn(id, kind, self.frames.ack_class, self.frames.ack, arena);
         arena.cold_mut(id).stamp = Stamp::completion(done_ps);
         self.replies.send(port, id, arena, self.sink);
     }
 
+    /// Queues a new frame among the replies of a port.
+    fn send(&mut self, port: u16, (hot, cold): (Packet, Cold), arena: &mut Arena) {
+        let id = arena.alloc(hot, cold);
+        self.replies.send(port, id, arena, self.sink);
+    }
+
     /// Reports a flow as complete. `cold` belongs to its last ACK.
-    fn finish(&mut self, start: &FlowStart, cold: &Cold, retransmitted: u32) {
-        let end = start.end(cold.stamp.completion_ps(), self.now, retransmitted);
+    fn finish(&mut self, flow: &Packets, cold: &Cold) {
+        let done_ps = cold.stamp.completion_ps();
+        let end = flow.start.end(done_ps, self.now, flow.retransmitted);
         self.sink.finished(end);
     }
 }
@@ -346,19 +358,6 @@ pub(crate) trait Transport: Declared + Debug + Sized {
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished));
 }
 
-/// Turns an arrived packet into a reply to its sender. The hash is unchanged, so with symmetric
-/// paths the reply uses the same path.
-pub(crate) fn turn(id: PacketId, kind: Kind, class: u8, size: u16, arena: &mut Arena) {
-    let hot = arena.hot_mut(id);
-    let to = hot.dst;
-    hot.become_kind(kind, class);
-    hot.size = size;
-    hot.flags &= flag::INCAST;
-    hot.upstream_queue = 0;
-    let back = std::mem::replace(&mut arena.cold_mut(id).src, to);
-    arena.hot_mut(id).dst = back;
-}
-
 /// Returns a data packet of a flow and its cold part.
 pub(crate) fn data_packet(
     now: Time,
@@ -388,20 +387,6 @@ pub(crate) fn data_packet(
         ..Cold::default()
     };
     (hot, cold)
-}
-
-/// Counts a data packet that a NIC sends. Marks it if it is a retransmission.
-pub(crate) fn count_sent(counters: &mut NicCounters, hot: &mut Packet, payload: u16, again: bool) {
-    if again {
-        hot.flags |= flag::RETRANSMITTED;
-    }
-    counters.count_sent(hot, payload);
-}
-
-/// Returns the number of packets of a flow with this many bytes.
-// NIC-01
-pub(crate) fn packets_of(bytes: u64, mtu: u16) -> u32 {
-    bytes.div_ceil(u64::from(mtu)) as u32
 }
 
 /// Returns the parameter for the first window of a transport.

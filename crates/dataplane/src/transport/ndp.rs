@@ -8,16 +8,17 @@ mod sender;
 
 use std::collections::VecDeque;
 
-use super::{Frames, Incomings, Slots, Transport, Turns};
+use super::{Frames, Paced, Slots, Transport, Turns};
 use crate::classes::{CONTROL_CLASS, ClassSet};
 use crate::flow::{FlowStart, Unfinished};
 use crate::ids::FlowSlot;
+use crate::incoming::IncomingFlows;
 use crate::packet::{Arena, Kind, PacketId};
 use crate::sink::Sink;
 use crate::timers::Timers;
 use crate::units::{Rate, Time};
 pub use config::NdpConfig;
-use receiver::{Incoming, Port};
+use receiver::{Incoming, pulls};
 use sender::Outgoing;
 
 /// State that each step can use.
@@ -38,8 +39,9 @@ pub struct Ndp {
     outgoing: Slots<Outgoing>,
     /// Flows that may send, in round-robin order, per port and class.
     rings: Turns<VecDeque<(FlowSlot, u32)>>,
-    incoming: Incomings<Incoming>,
-    ports: Vec<Port>,
+    incoming: IncomingFlows<Incoming>,
+    /// Per port: the pulls to send, by flow. Each flow is in the list at most once.
+    pulls: Vec<Paced<u32>>,
     timers: Timers<Timer>,
 }
 
@@ -48,8 +50,8 @@ impl Transport for Ndp {
         Self {
             outgoing: Slots::new(),
             rings: Turns::new(ports.len(), classes),
-            incoming: Incomings::new(),
-            ports: ports.iter().map(|&rate| Port::new(rate, frames)).collect(),
+            incoming: IncomingFlows::new(),
+            pulls: ports.iter().map(|&rate| pulls(rate, frames)).collect(),
             timers: Timers::default(),
         }
     }
@@ -82,8 +84,7 @@ impl Transport for Ndp {
     }
 
     fn ready(&self, frames: &Frames, now: Time, port: u16) -> ClassSet {
-        let p = &self.ports[port as usize];
-        let pull = !p.pulls.is_empty() && p.next_pull_ps <= now;
+        let pull = self.pulls[port as usize].is_ready(now);
         let rings = self.rings.filled(frames, port, VecDeque::is_empty);
         rings | ClassSet::from(pull) << CONTROL_CLASS
     }
@@ -106,7 +107,7 @@ impl Transport for Ndp {
             match timer {
                 Timer::Timeout { flow, slot } => self.timeout(cx, slot, flow),
                 Timer::Pull { port } => {
-                    self.ports[port as usize].armed = false;
+                    self.pulls[port as usize].has_timer = false;
                     self.await_pull(cx, port);
                 }
             }
@@ -115,7 +116,6 @@ impl Transport for Ndp {
 
     fn for_each_flow(&self, frames: &Frames, visit: &mut dyn FnMut(&FlowStart, Unfinished)) {
         for flow in self.outgoing.iter() {
-            let acked = flow.start.bytes_below(flow.acked, frames.mtu);
             let why = if flow.waits {
                 "ready to send"
             } else if flow.has_something() {
@@ -123,8 +123,7 @@ impl Transport for Ndp {
             } else {
                 "waits for an acknowledgement"
             };
-            let unfinished = flow.start.unfinished(acked, flow.retransmitted, why);
-            visit(&flow.start, unfinished);
+            flow.packets.visit(frames, flow.acked, why, visit);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ExpressPassConfig;
 use crate::packet::Cold;
-use crate::transport::Peer;
+use crate::replies::Peer;
 use crate::units::Time;
 
 /// The result of one feedback period.

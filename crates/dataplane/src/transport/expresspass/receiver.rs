@@ -3,9 +3,10 @@
 
 use super::feedback::Incoming;
 use super::{Context, ExpressPass};
+use crate::flow::packets_of;
 use crate::packet::{Arena, Kind, Packet, PacketId};
+use crate::replies::Peer;
 use crate::sink::Sink;
-use crate::transport::{Peer, packets_of};
 use crate::units::Time;
 
 impl ExpressPass {
@@ -23,20 +24,15 @@ impl ExpressPass {
         if let Some(done_ps) = self.incoming.done_ps(packet.flow) {
             return acknowledge(cx, (port, id), packets, done_ps, arena);
         }
-        let slot = self.incoming.slot(packet.flow).unwrap_or_else(|| {
-            let peer = Peer::of(&packet, &cold);
-            let flow = Incoming::new(cx.now, cx.config, peer, packets);
-            let slot = self.incoming.begin(packet.flow, flow);
-            self.begin_credits(cx.now, port, slot, packet.flow);
-            slot
+        let due = &mut self.ports[port as usize].due;
+        let flow = self.incoming.open.get_or_insert_with(packet.flow, || {
+            due.add(cx.now, packet.flow); // XP-10: credits start at once
+            Incoming::new(cx.now, cx.config, Peer::of(&packet, &cold), packets)
         });
-        let Some(flow) = self.incoming.open.get_mut(slot, packet.flow) else {
-            return arena.free(id);
-        };
-        if let Some(done_ps) = flow.done_ps {
-            return acknowledge(cx, (port, id), packets, done_ps, arena);
+        match flow.done_ps {
+            Some(done_ps) => acknowledge(cx, (port, id), packets, done_ps, arena),
+            None => arena.free(id),
         }
-        arena.free(id);
     }
 
     /// Handles a stop request: the sender has no packets left to send.
@@ -48,14 +44,11 @@ impl ExpressPass {
         packet: &Packet,
         arena: &mut Arena,
     ) {
-        let Some(slot) = self.incoming.slot(packet.flow) else {
-            return;
-        };
-        let Some(flow) = self.incoming.open.get_mut(slot, packet.flow) else {
+        let Some(flow) = self.incoming.open.get_mut(packet.flow) else {
             return;
         };
         if let Some(done_ps) = flow.done_ps {
-            self.incoming.end(slot, packet.flow, done_ps);
+            self.incoming.end(packet.flow, done_ps);
         } else {
             let missing = flow.expected;
             flow.seen = flow.seen.max(missing + 1);
@@ -73,9 +66,7 @@ impl ExpressPass {
     ) {
         let (packet, cold) = (*arena.hot(id), *arena.cold(id));
         cx.counters.received += 1;
-        let known = self.incoming.slot(packet.flow);
-        let flow = known.and_then(|slot| self.incoming.open.get_mut(slot, packet.flow));
-        let Some(flow) = flow else {
+        let Some(flow) = self.incoming.open.get_mut(packet.flow) else {
             cx.counters.discarded += 1;
             let packets = packet.psn + packets_of(cold.remaining, cx.frames.mtu);
             return match self.incoming.done_ps(packet.flow) {
@@ -110,13 +101,12 @@ impl ExpressPass {
 /// Reports a packet of a flow as missing.
 // XP-20
 fn complain<S: Sink>(cx: &mut Context<'_, S>, port: u16, peer: &Peer, psn: u32, arena: &mut Arena) {
-    let (hot, cold) = peer.address(Packet {
+    let frame = peer.address(Packet {
         psn,
         ..Packet::new(Kind::Nak, cx.frames.ack_class, cx.frames.ack)
     });
-    let id = arena.alloc(hot, cold);
     cx.counters.naks += 1;
-    cx.replies.send(port, id, arena, cx.sink);
+    cx.send(port, frame, arena);
 }
 
 /// Sends an arrived packet back as the ACK of a complete flow with `packets` packets.
@@ -128,5 +118,5 @@ fn acknowledge<S: Sink>(
     arena: &mut Arena,
 ) {
     arena.hot_mut(id).psn = packets;
-    cx.acknowledge(port, id, done_ps, arena);
+    cx.answer(port, id, Kind::Ack, done_ps, arena);
 }

@@ -4,22 +4,18 @@ use super::{Context, ExpressPass, Timer};
 use crate::flow::FlowStart;
 use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
+use crate::replies::turn;
 use crate::sink::Sink;
-use crate::transport::{Unsent, count_sent, data_packet, packets_of, turn};
+use crate::transport::{Packets, data_packet};
 use crate::units::Time;
 use crate::wait::Wait;
 
 /// A flow at its sender.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    pub start: FlowStart,
-    pub packets: u32,
-    pub unsent: Unsent,
-    /// All packets below this number have been sent at least once.
-    reached: u32,
+    pub packets: Packets,
     /// All packets below this number have arrived, according to the credits.
     pub acked: u32,
-    pub retransmitted: u32,
     /// Packets that credits permit and that have not been sent yet.
     let_go: u32,
     /// True if a request for credits is queued.
@@ -50,12 +46,8 @@ impl ExpressPass {
     // XP-14
     pub(super) fn begin<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         let flow = Outgoing {
-            start: *start,
-            packets: packets_of(start.bytes, cx.frames.mtu),
-            unsent: Unsent::default(),
-            reached: 0,
+            packets: Packets::new(start, cx.frames),
             acked: 0,
-            retransmitted: 0,
             let_go: 0,
             asks: true,
             heard_ps: cx.now,
@@ -77,8 +69,7 @@ impl ExpressPass {
         slot: FlowSlot,
         job: Job,
     ) {
-        let class = cx.frames.data_class + start.class;
-        let jobs = self.jobs.of(start.port, class);
+        let jobs = self.jobs.of_flow(cx.frames, start);
         jobs.push_back((slot, start.flow, job));
         cx.sink.kick(start.port);
     }
@@ -119,8 +110,8 @@ impl ExpressPass {
         arena.free(id);
         flow.heard_ps = cx.now;
         flow.acked = flow.acked.max(cold.arrived_below);
-        let start = flow.start;
-        let Some((psn, _)) = flow.unsent.take(flow.packets) else {
+        let start = flow.packets.start;
+        let Some(psn) = flow.packets.take(flow.packets.total) else {
             cx.counters.driven.credits_wasted += 1;
             // XP-16
             let long_ago = |at: Time| cx.now - at >= 2 * start.path.base_rtt_ps;
@@ -138,7 +129,7 @@ impl ExpressPass {
             credit: packet.psn,
             credit_ps: cold.sent_ps,
         };
-        let over = !flow.unsent.is_left(flow.packets);
+        let over = !flow.packets.is_left(flow.packets.total);
         flow.stopped_ps = over.then_some(cx.now);
         self.do_later(cx, &start, cold.slot, job);
         if over {
@@ -156,7 +147,7 @@ impl ExpressPass {
     ) {
         if let Some(flow) = self.outgoing.get_mut(slot, packet.flow) {
             flow.heard_ps = cx.now;
-            flow.unsent.add_lost(packet.psn);
+            flow.packets.add_lost(packet.psn);
         }
     }
 
@@ -168,10 +159,10 @@ impl ExpressPass {
         cold: &Cold,
     ) {
         if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
-            let settled_ps = 2 * flow.start.path.base_rtt_ps;
+            let settled_ps = 2 * flow.packets.start.path.base_rtt_ps;
             self.ended
                 .insert(packet.flow, (cx.now + settled_ps, settled_ps));
-            cx.finish(&flow.start, cold, flow.retransmitted);
+            cx.finish(&flow.packets, cold);
         }
     }
 
@@ -185,43 +176,29 @@ impl ExpressPass {
         arena: &mut Arena,
     ) -> Option<PacketId> {
         let flow = self.outgoing.get_mut(slot, number)?;
-        let request = |psn| {
-            let (hot, cold) = data_packet(cx.now, cx.frames, &flow.start, slot, 0);
-            let mut hot = Packet {
-                psn,
-                size: cx.frames.ack,
-                ..hot
-            };
-            hot.become_kind(Kind::Request, hot.class());
-            (hot, cold)
-        };
         let (hot, cold) = match job {
             Job::Ask => {
                 cx.counters.driven.requests += 1;
                 flow.asks = false;
-                request(1)
+                request(cx, &flow.packets.start, slot, 1)
             }
             Job::Stop => {
                 cx.counters.driven.stops += 1;
-                request(0)
+                request(cx, &flow.packets.start, slot, 0)
             }
             Job::Data {
                 psn,
                 credit,
                 credit_ps,
             } => {
-                let (mut hot, mut cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
+                let (hot, mut cold) = flow.packets.build(cx, slot, psn);
                 cold.credit = credit;
                 cold.stamp = Stamp::credit(credit_ps);
                 debug_assert!(flow.let_go > 0, "no credit permits this packet"); // XP-01
                 flow.let_go -= 1;
                 if flow.let_go == 0 {
-                    cx.sink.flow_waits(&flow.start, Wait::Receiver);
+                    cx.sink.flow_waits(&flow.packets.start, Wait::Receiver);
                 }
-                let again = psn < flow.reached;
-                flow.reached = flow.reached.max(psn + 1);
-                flow.retransmitted += u32::from(again);
-                count_sent(cx.counters, &mut hot, cold.payload, again);
                 (hot, cold)
             }
         };
@@ -244,17 +221,25 @@ impl ExpressPass {
         let silent = cx.now >= flow.heard_ps + timeout_ps;
         if silent {
             cx.counters.timeouts += 1;
-            cx.sink.flow_waits(&flow.start, Wait::TimedOut);
+            cx.sink.flow_waits(&flow.packets.start, Wait::TimedOut);
             flow.heard_ps = cx.now;
-            flow.unsent.next = flow.acked;
-            flow.unsent.lost.clear();
+            flow.packets.next = flow.acked;
+            flow.packets.lost.clear();
             flow.stopped_ps = None;
         }
-        let (at, start) = (flow.heard_ps + timeout_ps, flow.start);
+        let (at, start) = (flow.heard_ps + timeout_ps, flow.packets.start);
         // One queued request is enough, even if a failed link delays it.
         if silent && !std::mem::replace(&mut flow.asks, true) {
             self.do_later(cx, &start, slot, Job::Ask);
         }
         self.timers.add(at, Timer::Timeout { flow: number, slot });
     }
+}
+
+/// Builds a request of a flow: to send credits (1) or to stop sending them (0).
+fn request<S>(cx: &Context<'_, S>, start: &FlowStart, slot: FlowSlot, psn: u32) -> (Packet, Cold) {
+    let (mut hot, cold) = data_packet(cx.now, cx.frames, start, slot, 0);
+    (hot.psn, hot.size) = (psn, cx.frames.ack);
+    hot.become_kind(Kind::Request, hot.class());
+    (hot, cold)
 }

@@ -1,11 +1,12 @@
 //! The Homa receiver: it grants packets to the messages with the fewest remaining bytes.
 
-use super::{Context, Homa, Next, Timeout};
+use super::{Context, Homa, Timeout};
 use crate::classes::CONTROL_CLASS;
-use crate::ids::FlowSlot;
+use crate::flow::packets_of;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
+use crate::replies::Peer;
 use crate::sink::Sink;
-use crate::transport::{Frames, Peer, packets_of};
+use crate::transport::Frames;
 use crate::units::Time;
 
 /// Largest number of gaps that a receiver requests at a time.
@@ -30,6 +31,26 @@ pub(super) struct Incoming {
     pub heard_ps: Time,
 }
 
+impl Incoming {
+    /// Creates a message whose first packet has arrived.
+    fn new<S>(cx: &Context<'_, S>, port: u16, packet: &Packet, cold: &Cold) -> Self {
+        let mtu = cx.frames.mtu;
+        let packets = packet.psn + packets_of(cold.remaining, mtu);
+        Self {
+            port,
+            peer: Peer::of(packet, cold),
+            packets,
+            window: cold.credit,
+            expected: 0,
+            received: 0,
+            remaining: u64::from(packet.psn) * u64::from(mtu) + cold.remaining,
+            granted: cold.credit.min(packets),
+            level: 0,
+            heard_ps: cx.now,
+        }
+    }
+}
+
 impl Homa {
     /// Handles a data packet.
     // HOM-05, HOM-08
@@ -44,12 +65,13 @@ impl Homa {
         cx.counters.received += 1;
         if let Some(done_ps) = self.incoming.done_ps(packet.flow) {
             cx.counters.discarded += 1;
-            return cx.acknowledge(port, id, done_ps, arena);
+            return cx.answer(port, id, Kind::Ack, done_ps, arena);
         }
-        let (slot, fresh_message) = self.incoming_slot(cx, port, &packet, &cold);
-        let Some(flow) = self.incoming.open.get_mut(slot, packet.flow) else {
-            return arena.free(id);
-        };
+        let mut is_new = false;
+        let flow = self.incoming.open.get_or_insert_with(packet.flow, || {
+            is_new = true;
+            Incoming::new(cx, port, &packet, &cold)
+        });
         let before = flow.remaining;
         let arrivals = &mut self.incoming.arrivals;
         if arrivals.record(cx.counters, &packet, &cold, &mut flow.expected) {
@@ -63,84 +85,37 @@ impl Homa {
             );
             flow.remaining -= u64::from(cold.payload);
         }
-        let expected = flow.expected;
-        let (remaining, granted, packets) = (flow.remaining, flow.granted, flow.packets);
-        let mut changed = fresh_message && granted < packets;
-        if expected == packets {
-            self.incoming.end(slot, packet.flow, cx.now);
+        let (remaining, is_granted) = (flow.remaining, flow.granted == flow.packets);
+        if is_new {
+            let at = cx.now + cx.config.timeout_ps;
+            let (flow, slot) = (packet.flow, None);
+            self.timers.set(at, Timeout { flow, slot }, cx.sink);
+        }
+        if flow.expected == flow.packets {
+            self.incoming.end(packet.flow, cx.now);
             cx.sink.delivered(packet.flow);
-            cx.acknowledge(port, id, cx.now, arena);
+            cx.answer(port, id, Kind::Ack, cx.now, arena);
         } else {
             arena.free(id);
         }
-        let mut moved = None;
-        if granted < packets && !fresh_message {
-            let key = |remaining| Next {
-                remaining,
-                flow: packet.flow,
-                slot,
-            };
-            let list = &mut self.ungranted[port as usize];
-            if let Ok(at) = list.binary_search(&key(before)) {
-                list.remove(at);
-                let to = list.binary_search(&key(remaining)).unwrap_or_else(|to| to);
-                list.insert(to, key(remaining));
-                moved = Some(to);
-            }
-        } else if changed {
-            let next = Next {
-                remaining,
-                flow: packet.flow,
-                slot,
-            };
-            let list = &mut self.ungranted[port as usize];
-            let to = list.binary_search(&next).unwrap_or_else(|to| to);
-            list.insert(to, next);
-            changed = to < usize::from(cx.config.overcommitment);
+        if is_granted {
+            return;
         }
-        if changed {
-            self.grant_all(cx, port, arena);
-        } else if let Some(at) = moved
-            && at < usize::from(cx.config.overcommitment)
-            && self.grant(cx, port, at, arena)
-        {
+        let list = &mut self.ungranted[port as usize];
+        if !is_new {
+            match list.binary_search(&(before, packet.flow)) {
+                Ok(at) => list.remove(at),
+                Err(_) => return,
+            };
+        }
+        let next = (remaining, packet.flow);
+        let at = list.binary_search(&next).unwrap_or_else(|at| at);
+        list.insert(at, next);
+        // A new message changes the priorities of the others.
+        let is_active = at < usize::from(cx.config.overcommitment);
+        if is_active && (is_new || self.grant(cx, port, at, arena)) {
             self.grant_all(cx, port, arena);
         }
-    }
-
-    fn incoming_slot<S: Sink>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        port: u16,
-        packet: &Packet,
-        cold: &Cold,
-    ) -> (FlowSlot, bool) {
-        if let Some(slot) = self.incoming.slot(packet.flow) {
-            return (slot, false);
-        }
-        let mtu = cx.frames.mtu;
-        let packets = packet.psn + packets_of(cold.remaining, mtu);
-        let flow = Incoming {
-            port,
-            peer: Peer::of(packet, cold),
-            packets,
-            window: cold.credit,
-            expected: 0,
-            received: 0,
-            remaining: u64::from(packet.psn) * u64::from(mtu) + cold.remaining,
-            granted: cold.credit.min(packets),
-            level: 0,
-            heard_ps: cx.now,
-        };
-        let slot = self.incoming.begin(packet.flow, flow);
-        let at = cx.now + cx.config.timeout_ps;
-        let timer = Timeout {
-            flow: packet.flow,
-            incoming: true,
-            slot,
-        };
-        self.timers.set(at, timer, cx.sink);
-        (slot, true)
     }
 
     /// Sends all possible grants to the first messages of a port.
@@ -167,9 +142,9 @@ impl Homa {
     ) -> bool {
         let settings = cx.config;
         let list = &mut self.ungranted[port as usize];
-        let next = list[at];
+        let (_, number) = list[at];
         let active = list.len().min(usize::from(settings.overcommitment));
-        let Some(flow) = self.incoming.open.get_mut(next.slot, next.flow) else {
+        let Some(flow) = self.incoming.open.get_mut(number) else {
             list.remove(at);
             return true;
         };
@@ -177,10 +152,9 @@ impl Homa {
         if to > flow.granted {
             flow.granted = to;
             flow.level = (usize::from(settings.levels) - active + at) as u16;
-            let (hot, cold) = control(cx.now, cx.frames, Kind::Grant, flow, to);
+            let frame = control(cx.now, cx.frames, Kind::Grant, flow, to);
             cx.counters.driven.grants += 1;
-            let id = arena.alloc(hot, cold);
-            cx.replies.send(port, id, arena, cx.sink);
+            cx.send(port, frame, arena);
         }
         let whole = flow.granted == flow.packets;
         if whole {
@@ -194,11 +168,10 @@ impl Homa {
     pub(super) fn miss<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
-        slot: FlowSlot,
         number: u32,
         arena: &mut Arena,
     ) {
-        let Some(flow) = self.incoming.open.get_mut(slot, number) else {
+        let Some(flow) = self.incoming.open.get_mut(number) else {
             return;
         };
         let port = flow.port;

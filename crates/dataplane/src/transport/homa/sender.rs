@@ -7,20 +7,18 @@ use super::{Context, Homa, Next, Timeout};
 use crate::classes::DATA_CLASS;
 use crate::flow::FlowStart;
 use crate::ids::FlowSlot;
-use crate::packet::{Arena, Cold, Kind, Packet, PacketId};
+use crate::packet::{Arena, Cold, Kind, Packet, PacketId, flag};
 use crate::sink::Sink;
-use crate::transport::{Unsent, count_sent, data_packet, packets_of, window_packets};
+use crate::transport::{Packets, window_packets};
 use crate::units::Time;
 use crate::wait::Wait;
 
 /// A message at its sender.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    pub start: FlowStart,
-    pub packets: u32,
+    pub packets: Packets,
     /// Packets that may be sent without a grant.
     window: u32,
-    pub unsent: Unsent,
     /// Packets that may be sent, in total.
     granted: u32,
     /// Priority level of its unscheduled packets.
@@ -29,18 +27,18 @@ pub(super) struct Outgoing {
     level: u16,
     /// True if the message is in its queue of messages.
     pub waits: bool,
-    pub retransmitted: u32,
     pub heard_ps: Time,
 }
 
 impl Outgoing {
     fn has_something(&self) -> bool {
-        self.unsent.is_left(self.granted)
+        self.packets.is_left(self.granted)
     }
 
     /// Returns the payload bytes that have not been sent yet.
     fn remaining(&self, mtu: u16) -> u64 {
-        self.start.bytes - self.start.bytes_below(self.unsent.next, mtu)
+        let start = &self.packets.start;
+        start.bytes - start.bytes_below(self.packets.next, mtu)
     }
 }
 
@@ -49,18 +47,15 @@ impl Homa {
     // HOM-01, HOM-04
     pub(super) fn begin<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         let settings = cx.config;
-        let packets = packets_of(start.bytes, cx.frames.mtu);
+        let packets = Packets::new(start, cx.frames);
         let window = window_packets(settings.window, &start.path, cx.frames);
         let flow = Outgoing {
-            start: *start,
-            packets,
             window,
-            granted: window.min(packets),
-            unsent: Unsent::default(),
+            granted: window.min(packets.total),
+            packets,
             first_level: settings.level_of(start.bytes),
             level: settings.levels.into(),
             waits: false,
-            retransmitted: 0,
             heard_ps: cx.now,
         };
         let slot = self.outgoing.insert(start.flow, flow);
@@ -68,8 +63,7 @@ impl Homa {
         let at = cx.now + settings.timeout_ps;
         let timer = Timeout {
             flow: start.flow,
-            incoming: false,
-            slot,
+            slot: Some(slot),
         };
         self.timers.set(at, timer, cx.sink);
     }
@@ -83,16 +77,15 @@ impl Homa {
             return;
         }
         flow.waits = true;
-        cx.sink.flow_waits(&flow.start, Wait::Turn);
-        let class = cx.frames.data_class + flow.start.class;
-        let port = flow.start.port;
+        let start = &flow.packets.start;
+        cx.sink.flow_waits(start, Wait::Turn);
         let next = Next {
             remaining: flow.remaining(cx.frames.mtu),
             flow: number,
             slot,
         };
-        self.ready.of(port, class).push(Reverse(next));
-        cx.sink.kick(port);
+        self.ready.of_flow(cx.frames, start).push(Reverse(next));
+        cx.sink.kick(start.port);
     }
 
     /// Handles a grant, or a request for packets starting at `psn`.
@@ -106,14 +99,17 @@ impl Homa {
         let end = match packet.kind() {
             Kind::Grant => packet.psn,
             _ => {
-                let end = packet.psn.saturating_add(cold.credit).min(flow.packets);
-                for psn in packet.psn..end.min(flow.unsent.next) {
-                    flow.unsent.add_lost(psn);
+                let end = packet
+                    .psn
+                    .saturating_add(cold.credit)
+                    .min(flow.packets.total);
+                for psn in packet.psn..end.min(flow.packets.next) {
+                    flow.packets.add_lost(psn);
                 }
                 end
             }
         };
-        flow.granted = flow.granted.max(end.min(flow.packets));
+        flow.granted = flow.granted.max(end.min(flow.packets.total));
         self.revive(cx, cold.slot, packet.flow);
     }
 
@@ -125,7 +121,7 @@ impl Homa {
         cold: &Cold,
     ) {
         if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
-            cx.finish(&flow.start, cold, flow.retransmitted);
+            cx.finish(&flow.packets, cold);
         }
     }
 
@@ -144,11 +140,12 @@ impl Homa {
                 continue;
             };
             flow.waits = false;
-            cx.sink.flow_waits(&flow.start, Wait::Receiver);
-            let Some((psn, again)) = flow.unsent.take(flow.granted) else {
+            cx.sink.flow_waits(&flow.packets.start, Wait::Receiver);
+            let Some(psn) = flow.packets.take(flow.granted) else {
                 continue;
             };
-            let (mut hot, mut cold) = data_packet(cx.now, cx.frames, &flow.start, next.slot, psn);
+            let (mut hot, mut cold) = flow.packets.build(cx, next.slot, psn);
+            let again = hot.has(flag::RETRANSMITTED);
             let unscheduled = psn < flow.window && (!again || flow.level >= levels);
             let level = if unscheduled {
                 flow.first_level
@@ -158,8 +155,6 @@ impl Homa {
             hot.upstream_queue =
                 u16::from(DATA_CLASS) + u16::from(class - DATA_CLASS) * levels + level;
             cold.credit = flow.window;
-            flow.retransmitted += u32::from(again);
-            count_sent(cx.counters, &mut hot, cold.payload, again);
             self.revive(cx, next.slot, next.flow);
             return Some(arena.alloc(hot, cold));
         }
@@ -174,8 +169,8 @@ impl Homa {
             && !flow.has_something()
         {
             cx.counters.timeouts += 1;
-            cx.sink.flow_waits(&flow.start, Wait::TimedOut);
-            flow.unsent.lost.push_back(0);
+            cx.sink.flow_waits(&flow.packets.start, Wait::TimedOut);
+            flow.packets.lost.push_back(0);
         }
         self.revive(cx, slot, number);
     }

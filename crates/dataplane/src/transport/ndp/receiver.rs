@@ -1,13 +1,13 @@
 //! The NDP receiver: it answers each packet immediately, and sends pulls at the rate of its link.
 
-use std::collections::VecDeque;
-
 use super::{Context, Ndp, Timer};
 use crate::classes::CONTROL_CLASS;
-use crate::ids::FlowSlot;
-use crate::packet::{Arena, Kind, Packet, PacketId, Stamp};
+use crate::flow::packets_of;
+use crate::packet::{Arena, Kind, Packet, PacketId};
+use crate::replies::Peer;
+use crate::shaping::Bucket;
 use crate::sink::Sink;
-use crate::transport::{Frames, Peer, packets_of, turn};
+use crate::transport::{Frames, Paced};
 use crate::units::{NEVER, Rate, Time};
 
 /// A flow at its receiver.
@@ -22,26 +22,11 @@ pub(super) struct Incoming {
     pending: u32,
 }
 
-/// Receiver state of one port.
-#[derive(Debug)]
-pub(super) struct Port {
-    /// Transmission time of a full frame, which is the interval between pulls.
-    frame_ps: Time,
-    /// Flows that have pulls to send, each at most once.
-    pub pulls: VecDeque<(FlowSlot, u32)>,
-    pub next_pull_ps: Time,
-    pub armed: bool,
-}
-
-impl Port {
-    pub fn new(rate: Rate, frames: &Frames) -> Self {
-        Self {
-            frame_ps: rate.serialisation_ps(frames.data_bytes(frames.mtu).into()),
-            pulls: VecDeque::new(),
-            next_pull_ps: 0,
-            armed: false,
-        }
-    }
+/// Returns the empty list of pulls of a port. The interval between pulls is the transmission time of a full frame.
+// NDP-11
+pub(super) fn pulls(rate: Rate, frames: &Frames) -> Paced<u32> {
+    let frame_ps = rate.serialisation_ps(frames.data_bytes(frames.mtu).into());
+    Paced::new(Bucket::new(frame_ps, 1))
 }
 
 impl Ndp {
@@ -65,19 +50,13 @@ impl Ndp {
             cx.counters.discarded += u64::from(whole);
             return answer(cx, (port, id), Kind::Ack, (u32::MAX, done_ps), arena);
         }
-        let slot = self.incoming.slot(packet.flow).unwrap_or_else(|| {
-            let flow = Incoming {
-                peer: Peer::of(&packet, &cold),
-                packets: packet.psn + packets_of(cold.remaining, cx.frames.mtu),
-                expected: 0,
-                pulls: 0,
-                pending: 0,
-            };
-            self.incoming.begin(packet.flow, flow)
+        let flow = (self.incoming.open).get_or_insert_with(packet.flow, || Incoming {
+            peer: Peer::of(&packet, &cold),
+            packets: packet.psn + packets_of(cold.remaining, cx.frames.mtu),
+            expected: 0,
+            pulls: 0,
+            pending: 0,
         });
-        let Some(flow) = self.incoming.open.get_mut(slot, packet.flow) else {
-            return arena.free(id);
-        };
         flow.peer.hash = packet.hash;
         if whole {
             let arrivals = &mut self.incoming.arrivals;
@@ -86,14 +65,12 @@ impl Ndp {
         let (expected, packets) = (flow.expected, flow.packets);
         if expected == packets {
             // NDP-11: the flow's pending pulls are discarded.
-            self.incoming.end(slot, packet.flow, cx.now);
+            self.incoming.end(packet.flow, cx.now);
             cx.sink.delivered(packet.flow);
             return answer(cx, (port, id), Kind::Ack, (expected, cx.now), arena);
         }
         if flow.pending == 0 {
-            self.ports[port as usize]
-                .pulls
-                .push_back((slot, packet.flow));
+            self.pulls[port as usize].waiting.push_back(packet.flow);
         }
         flow.pending += 1;
         let had = whole || packet.psn < expected;
@@ -104,15 +81,8 @@ impl Ndp {
 
     /// Starts the port if its next pull is due, else sets a timer for it.
     pub(super) fn await_pull<S: Sink>(&mut self, cx: &mut Context<'_, S>, port: u16) {
-        let p = &mut self.ports[port as usize];
-        if p.pulls.is_empty() {
-            return;
-        }
-        if p.next_pull_ps <= cx.now {
-            cx.sink.kick(port);
-        } else if !p.armed {
-            p.armed = true;
-            (self.timers).set(p.next_pull_ps, Timer::Pull { port }, cx.sink);
+        if let Some(at) = self.pulls[port as usize].resume(cx.now, port, cx.sink) {
+            self.timers.set(at, Timer::Pull { port }, cx.sink);
         }
     }
 
@@ -124,19 +94,19 @@ impl Ndp {
         port: u16,
         arena: &mut Arena,
     ) -> Option<PacketId> {
-        let p = &mut self.ports[port as usize];
+        let pulls = &mut self.pulls[port as usize];
         let mut sent = None;
-        while p.next_pull_ps <= cx.now
-            && let Some((slot, number)) = p.pulls.pop_front()
+        while pulls.is_ready(cx.now)
+            && let Some(number) = pulls.waiting.pop_front()
         {
-            let Some(flow) = self.incoming.open.get_mut(slot, number) else {
+            let Some(flow) = self.incoming.open.get_mut(number) else {
                 continue; // The flow is complete.
             };
             flow.pulls += 1;
             debug_assert!(flow.pending > 0, "no pull is pending");
             flow.pending -= 1;
             if flow.pending > 0 {
-                p.pulls.push_back((slot, number));
+                pulls.waiting.push_back(number);
             }
             let (hot, mut cold) = flow.peer.address(Packet {
                 psn: flow.pulls,
@@ -144,7 +114,7 @@ impl Ndp {
             });
             cold.sent_ps = cx.now;
             cx.counters.driven.pulls += 1;
-            p.next_pull_ps = cx.now + p.frame_ps;
+            pulls.bucket.take(cx.now);
             sent = Some(arena.alloc(hot, cold));
             break;
         }
@@ -162,15 +132,7 @@ fn answer<S: Sink>(
     (expected, done_ps): (u32, Time),
     arena: &mut Arena,
 ) {
-    if kind == Kind::Ack {
-        cx.counters.acks += 1;
-    } else {
-        cx.counters.naks += 1;
-    }
-    turn(id, kind, cx.frames.ack_class, cx.frames.ack, arena);
     let cold = arena.cold_mut(id);
-    cold.remaining = 0;
-    cold.arrived_below = expected;
-    cold.stamp = Stamp::completion(done_ps);
-    cx.replies.send(port, id, arena, cx.sink);
+    (cold.remaining, cold.arrived_below) = (0, expected);
+    cx.answer(port, id, kind, done_ps, arena);
 }

@@ -8,16 +8,14 @@ use crate::ids::FlowSlot;
 use crate::packet::{Arena, Cold, Kind, Packet, PacketId, Stamp};
 use crate::paths::permutation::Permutation;
 use crate::sink::Sink;
-use crate::transport::{Unsent, count_sent, data_packet, packets_of, window_packets};
+use crate::transport::{Packets, window_packets};
 use crate::units::Time;
 use crate::wait::Wait;
 
 /// A flow at its sender.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    pub start: FlowStart,
-    packets: u32,
-    unsent: Unsent,
+    pub packets: Packets,
     /// All packets below this number have arrived.
     pub acked: u32,
     /// Packets in flight without a reply and their sending times, oldest first.
@@ -32,7 +30,6 @@ pub(super) struct Outgoing {
     pub waits: bool,
     /// Paths of the packets, if the sender selects them.
     paths: Option<Permutation>,
-    pub retransmitted: u32,
     /// Time of the last reply or timeout.
     news_ps: Time,
 }
@@ -40,7 +37,7 @@ pub(super) struct Outgoing {
 impl Outgoing {
     /// Returns true if packets remain to be sent, for the first time or again.
     pub fn has_something(&self) -> bool {
-        self.unsent.is_left(self.packets)
+        self.packets.is_left(self.packets.total)
     }
 
     /// Removes a packet that was answered from the packets in flight. Returns false if it was not
@@ -68,7 +65,7 @@ impl Outgoing {
     fn path(&mut self, draw: &mut impl FnMut() -> u64) -> u32 {
         match &mut self.paths {
             Some(paths) => paths.step(draw),
-            None => self.start.hash,
+            None => self.packets.start.hash,
         }
     }
 }
@@ -78,17 +75,14 @@ impl Ndp {
     // NDP-12
     pub(super) fn begin<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         let flow = Outgoing {
-            start: *start,
-            packets: packets_of(start.bytes, cx.frames.mtu),
+            packets: Packets::new(start, cx.frames),
             acked: 0,
-            unsent: Unsent::default(),
             flight: VecDeque::new(),
             allowance: 0,
             answered: 0,
             pulled: 0,
             waits: false,
             paths: (start.ways > 0).then(|| Permutation::of(start.ways)),
-            retransmitted: 0,
             news_ps: cx.now,
         };
         let slot = self.outgoing.insert(start.flow, flow);
@@ -109,11 +103,12 @@ impl Ndp {
             return;
         }
         flow.waits = true;
-        cx.sink.flow_waits(&flow.start, Wait::Turn);
-        let class = cx.frames.data_class + flow.start.class;
-        let port = flow.start.port;
-        self.rings.of(port, class).push_back((slot, number));
-        cx.sink.kick(port);
+        let start = &flow.packets.start;
+        cx.sink.flow_waits(start, Wait::Turn);
+        self.rings
+            .of_flow(cx.frames, start)
+            .push_back((slot, number));
+        cx.sink.kick(start.port);
     }
 
     /// Handles an ACK, a NACK, a pull, or a header that was returned.
@@ -134,11 +129,11 @@ impl Ndp {
                 flow.answered += 1;
                 flow.acked = flow.acked.max(cold.arrived_below);
                 if !flow.landed(packet.psn) {
-                    flow.unsent.lost.retain(|&psn| psn != packet.psn);
+                    flow.packets.lost.retain(|&psn| psn != packet.psn);
                 }
                 if cold.stamp != Stamp::INCOMPLETE {
                     if let Some(flow) = self.outgoing.remove(cold.slot, packet.flow) {
-                        cx.finish(&flow.start, cold, flow.retransmitted);
+                        cx.finish(&flow.packets, cold);
                     }
                     return;
                 }
@@ -146,13 +141,13 @@ impl Ndp {
             Kind::Nak => {
                 flow.answered += 1;
                 if flow.landed(packet.psn) {
-                    flow.unsent.lost.push_back(packet.psn);
+                    flow.packets.lost.push_back(packet.psn);
                 }
             }
             Kind::Returned => {
                 cx.counters.driven.returned += 1;
                 if flow.landed(packet.psn) {
-                    flow.unsent.lost.push_back(packet.psn);
+                    flow.packets.lost.push_back(packet.psn);
                 }
                 more = u32::from(flow.expects_nothing() && flow.allowance == 0);
             }
@@ -179,10 +174,10 @@ impl Ndp {
                 continue;
             };
             // NDP-13: retransmissions first.
-            let Some((psn, again)) = flow.unsent.take(flow.packets) else {
+            let Some(psn) = flow.packets.take(flow.packets.total) else {
                 flow.allowance = 0;
                 flow.waits = false;
-                cx.sink.flow_waits(&flow.start, Wait::Receiver);
+                cx.sink.flow_waits(&flow.packets.start, Wait::Receiver);
                 continue;
             };
             debug_assert!(flow.allowance > 0, "no packet is allowed");
@@ -193,12 +188,10 @@ impl Ndp {
                 ring.push_back((slot, number));
             } else {
                 flow.allowance = 0;
-                cx.sink.flow_waits(&flow.start, Wait::Receiver);
+                cx.sink.flow_waits(&flow.packets.start, Wait::Receiver);
             }
-            let (mut hot, cold) = data_packet(cx.now, cx.frames, &flow.start, slot, psn);
+            let (mut hot, cold) = flow.packets.build(cx, slot, psn);
             hot.hash = flow.path(&mut || cx.sink.draw());
-            flow.retransmitted += u32::from(again);
-            count_sent(cx.counters, &mut hot, cold.payload, again);
             return Some(arena.alloc(hot, cold));
         }
         None
@@ -219,20 +212,22 @@ impl Ndp {
         let mut more = 0;
         if cx.now >= flow.deadline(timeout_ps) {
             cx.counters.timeouts += 1;
-            cx.sink.flow_waits(&flow.start, Wait::TimedOut);
+            cx.sink.flow_waits(&flow.packets.start, Wait::TimedOut);
             flow.news_ps = cx.now;
             while let Some(&(psn, sent_ps)) = flow.flight.front()
                 && sent_ps + timeout_ps <= cx.now
             {
                 flow.flight.pop_front();
-                flow.unsent.lost.push_back(psn);
+                flow.packets.lost.push_back(psn);
                 more += 1;
             }
             if more == 0 && flow.allowance == 0 {
                 // Pulls, or the last ACK, were lost.
                 more = 1;
                 if !flow.has_something() {
-                    flow.unsent.lost.push_back(flow.acked.min(flow.packets - 1));
+                    flow.packets
+                        .lost
+                        .push_back(flow.acked.min(flow.packets.total - 1));
                 }
             }
         }

@@ -125,6 +125,15 @@ impl Bench {
         at.max(at / whole * whole + part)
     }
 
+    /// Returns the time at which the next credit is due.
+    fn next_credit_ps(&self) -> Option<Time> {
+        let ports = self.ep.ports.iter();
+        ports
+            .filter_map(|port| port.due.first())
+            .map(|(at, _)| at)
+            .min()
+    }
+
     fn transmit(&mut self, port: u16) {
         let ready = self.ep.ready(&FRAMES, self.now, port) | self.replies.ready(port);
         let Some(class) = classes_of(ready).next() else {
@@ -193,8 +202,7 @@ fn run(peers: &[Peer], held: (Time, Time), until: Time, naive: bool) -> (Seen, u
     }
     loop {
         let arrival = network.coming.keys().next().map(|&(at, _)| at);
-        let single = bench.ep.ports.iter().filter_map(Port::next_due).min();
-        let single = single.map(|due| due.at).filter(|_| naive);
+        let single = bench.next_credit_ps().filter(|_| naive);
         let ports = (0..2).filter(|&p| bench.ears.kicked[p]);
         let free = ports.map(|p| bench.port_ps(p)).min();
         let times = [arrival, bench.ears.wake, single, free];
@@ -214,8 +222,7 @@ fn run(peers: &[Peer], held: (Time, Time), until: Time, naive: bool) -> (Seen, u
             let id = bench.arena.alloc(hot, cold);
             bench.act(|ep, cx, arena| ep.receive(cx, port, id, arena));
         }
-        let single = bench.ep.ports.iter().filter_map(Port::next_due).min();
-        let called = naive && single.is_some_and(|due| due.at == now);
+        let called = naive && bench.next_credit_ps() == Some(now);
         if called || bench.ears.wake.is_some_and(|at| at <= now) {
             bench.ears.wake = None;
             bench.calls += 1;
@@ -258,14 +265,16 @@ fn run(peers: &[Peer], held: (Time, Time), until: Time, naive: bool) -> (Seen, u
     }
     bench.now = until;
     bench.act(|ep, cx, _| ep.settle(cx));
-    let left = bench.ep.incoming.open.iter();
+    let left = (0..peers.len() as u32).filter_map(|flow| {
+        let state = bench.ep.incoming.open.get_mut(flow)?;
+        Some((flow, state.feedback.rate.to_bits()))
+    });
+    let rates = left.collect();
     let seen = Seen {
         sent: bench.sent,
         counters: bench.counters,
         draws: bench.ears.draws,
-        rates: left
-            .map(|flow| (flow.peer.flow, flow.feedback.rate.to_bits()))
-            .collect(),
+        rates,
         waiting: bench.ep.waiting_credits(),
     };
     (seen, bench.calls)
