@@ -132,7 +132,7 @@ LISTS = {
     "dataplane/src/declaration.rs": "the numbers of schemes on frames",
     "dataplane/src/hop/mod.rs": "the hop schemes",
     "dataplane/src/link/mod.rs": "the link layers",
-    "dataplane/src/hop/pfc/mod.rs": "the thresholds of PFC",
+    "dataplane/src/pipeline/pfc/mod.rs": "the thresholds of PFC",
     "dataplane/src/transport/mod.rs": "the receiver-driven transports",
     "dataplane/src/paths/mod.rs": "the path policies of senders",
     "dataplane/src/ns3/integer/mod.rs": "their counterparts in the replay of ns-3",

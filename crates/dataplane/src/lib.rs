@@ -35,6 +35,7 @@ pub mod packet;
 pub mod param;
 pub mod paths;
 pub mod pause_time;
+mod pipeline;
 mod ports;
 pub mod prefetch;
 pub mod reliability;

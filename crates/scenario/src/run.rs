@@ -358,7 +358,7 @@ impl Scenario {
             declared.idle(&counted, &mut |what| say(true, what));
         }
         let victims = scheme.victims;
-        if let Some(idle) = victims.and_then(|victims| victims.idle(&counters.hop)) {
+        if let Some(idle) = victims.and_then(|victims| victims.idle(|name| counters.hop[name])) {
             say(true, idle);
         }
         let acted = Acted {

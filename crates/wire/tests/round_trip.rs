@@ -137,7 +137,7 @@ fn all_frames_between_neighbours_are_tested() {
     let sources = [
         include_str!("../../dataplane/src/hop/bfc/frames.rs"),
         include_str!("../../dataplane/src/hop/floodgate/frames.rs"),
-        include_str!("../../dataplane/src/hop/pfc/frames.rs"),
+        include_str!("../../dataplane/src/pipeline/pfc/frames.rs"),
     ];
     let declared: usize = sources
         .map(|text| text.matches("impl Frame for").count())

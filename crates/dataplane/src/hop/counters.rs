@@ -2,11 +2,11 @@
 
 use std::ops::Index;
 
-use super::pfc::Pfc;
 use super::{COUNTER_LISTS, Hop, LIST};
 use crate::declaration::Counter;
 use crate::link;
-use crate::switch::pipeline::Pipeline;
+use crate::pipeline::Pipeline;
+use crate::pipeline::pfc::Pfc;
 
 /// Counters of all schemes between neighbours, PFC first. Counters of unused schemes are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]

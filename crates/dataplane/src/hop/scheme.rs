@@ -4,12 +4,12 @@ use std::fmt::Debug;
 
 use crate::declaration::{Counter, Declaration};
 use crate::packet::{Arena, Packet, PacketId, SchemeNumber};
+use crate::pipeline::Pipeline;
+use crate::pipeline::context::Cx;
+use crate::pipeline::pairs::Pairs;
+use crate::pipeline::steps::{Outcome, Step, Steps};
 use crate::ports::Ports;
 use crate::sink::Sink;
-use crate::switch::context::Cx;
-use crate::switch::pairs::Pairs;
-use crate::switch::pipeline::Pipeline;
-use crate::switch::steps::{Outcome, Step, Steps};
 use crate::units::{Rate, Time};
 
 /// Sums of credits, in units of the scheme. The switches of a network must agree on them.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::egress::Egress;
-use super::receiver::Incoming;
+use super::incoming::Incoming;
 use crate::config::NicConfig;
 use crate::counters::NicCounters;
 use crate::flow::{FlowStart, Unfinished};

@@ -1,7 +1,7 @@
 //! The NIC: which flow sends next, how fast, and what happens when something is lost.
 //!
 //! `egress.rs` holds ports, flows and their schedule, `pauses.rs` applies pauses to them. `receiver.rs`
-//! receives data and sends the replies. A sending half (`half.rs`) decides when packets are sent and handles the replies: one for
+//! receives data and creates the replies. A sending half (`half.rs`) decides when packets are sent and handles the replies: one for
 //! each control of senders (`sender.rs`, with `cc/` and `reliability/`), and that of the ns-3 simulator
 //! (`scan.rs`, with `ns3/`). Each receiver-driven transport has a sending half that also receives (`driven.rs`, with
 //! `transport/`). The rules are in `specs/nic.md`.
@@ -12,6 +12,7 @@ mod flow;
 pub(crate) mod half;
 mod halves;
 mod host;
+mod incoming;
 mod link;
 mod obey;
 mod order;

@@ -1,81 +1,16 @@
 //! The receiving side of a NIC: it delivers data and sends the replies (ACK, NAK, CNP).
 
 use super::half::Common;
+use super::incoming::Incoming;
 use crate::config::NicConfig;
 use crate::counters::NicCounters;
 use crate::flow::packets_of;
 use crate::hash::mix32;
 use crate::packet::{Arena, Kind, Packet, PacketId, Stamp, flag};
-use crate::reliability::{Answer, Data, Received};
+use crate::reliability::{Answer, Data};
 use crate::replies::{Peer, turn};
 use crate::sink::Sink;
 use crate::units::{NEVER, Time};
-
-/// A flow at its receiver, until its last byte has arrived.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Incoming {
-    received: Received,
-    /// One above the highest packet number that arrived, if the sender sprays.
-    highest: u32,
-    /// A marked packet arrived since the last ACK.
-    marked: bool,
-    /// A marked packet arrived in the current interval of CNPs (DCQCN-32).
-    noted: bool,
-    /// Time of the last CNP, or start of the current interval if intervals run from the first packet on;
-    /// [`NEVER`]: none yet.
-    notified_ps: Time,
-}
-
-impl Incoming {
-    const NEW: Self = Self {
-        received: Received::NEW,
-        highest: 0,
-        marked: false,
-        noted: false,
-        notified_ps: NEVER,
-    };
-
-    /// Whether a packet calls for a CNP.
-    // NIC-11, DCQCN-23
-    #[inline]
-    fn notify(&mut self, now: Time, config: &NicConfig, packet: &Packet) -> bool {
-        let marked = packet.has(flag::CE);
-        if !(marked || config.host.cnp_cycle) || config.cnp_classes >> packet.class() & 1 == 0 {
-            return false;
-        }
-        let Some(interval_ps) = config.cnp_interval_ps else {
-            return false;
-        };
-        if config.host.cnp_cycle {
-            return self.notify_in_cycle(now, interval_ps, marked);
-        }
-        let due = self.notified_ps == NEVER || now - self.notified_ps >= interval_ps;
-        if due {
-            self.notified_ps = now;
-        }
-        due
-    }
-
-    /// The same where intervals run from the flow's first packet on: that packet's mark counts at
-    /// once, later ones when the interval is over.
-    // DCQCN-32
-    #[cold]
-    #[inline(never)]
-    fn notify_in_cycle(&mut self, now: Time, interval_ps: Time, marked: bool) -> bool {
-        if self.notified_ps == NEVER {
-            self.notified_ps = now;
-            return marked;
-        }
-        let mut due = false;
-        let over_ps = now - self.notified_ps;
-        if over_ps >= interval_ps {
-            self.notified_ps = now - over_ps % interval_ps.max(1);
-            due = std::mem::take(&mut self.noted);
-        }
-        self.noted |= marked;
-        due
-    }
-}
 
 /// Frames that one data packet causes: an ACK or NAK, and a CNP.
 type Replies = [Option<PacketId>; 2];

@@ -1,6 +1,6 @@
 //! Accounting of the shared buffer as in the ns-3 simulator of HPCC (rules in `specs/ns3.md`).
 //!
-//! It differs from `switch/mmu.rs` in three rules. A packet uses headroom if the pool's threshold
+//! It differs from `pipeline/mmu.rs` in three rules. A packet uses headroom if the pool's threshold
 //! is exceeded, whether its ingress is paused or not. A port faster than the NICs has a larger
 //! share. An ingress is paused at its threshold, not above it.
 

@@ -1,11 +1,11 @@
 //! The audit of a switch, and the explanation of a run that stalled. Both change nothing.
 
-use super::shaper::SHAPED_CLASS;
-use super::steps::Steps;
 use super::{Classifier, DATA_CLASS, Switch, class_labels};
 use crate::classes::{MAX_CLASSES, class_label};
 use crate::hop::{HopScheme, dispatch};
 use crate::packet::{Arena, Packet, flag};
+use crate::pipeline::shaper::SHAPED_CLASS;
+use crate::pipeline::steps::Steps;
 
 impl Switch {
     /// Explains a run that stalled: reports paused classes and queues with packets, and what this switch

@@ -2,11 +2,11 @@
 //! Changes nothing.
 
 use super::Switch;
-use super::queueing::HeldBy;
 use crate::classes::ClassSet;
 use crate::hop::{HopScheme, dispatch};
 use crate::ids::QueueId;
 use crate::packet::{Arena, Packet, flag};
+use crate::pipeline::queueing::HeldBy;
 
 /// A queue with packets that a pause holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

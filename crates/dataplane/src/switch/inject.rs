@@ -1,10 +1,10 @@
 //! Packets that a switch creates and routes.
 
-use super::context::Cx;
 use super::join;
-use super::steps::Found;
 use crate::hop::Hop;
 use crate::packet::{Cold, Kind, Packet, PacketId};
+use crate::pipeline::context::Cx;
+use crate::pipeline::steps::Found;
 use crate::signal::{Joined, Notifier};
 use crate::sink::Sink;
 

@@ -1,15 +1,15 @@
 //! Links that fail and come back, as the switch at one end sees it. The rules are in
 //! `specs/links.md`.
 
-use super::context::Cx;
-use super::pipeline::Stranded;
-use super::place::Place;
-use super::queueing::Taken;
-use super::shaper::SHAPED_CLASS;
-use super::steps::{Step, Steps};
 use super::{Pairs, Switch, cx};
 use crate::hop::{Hop, HopScheme, Topology, dispatch};
 use crate::packet::{Arena, PacketId, flag};
+use crate::pipeline::Stranded;
+use crate::pipeline::context::Cx;
+use crate::pipeline::place::Place;
+use crate::pipeline::queueing::Taken;
+use crate::pipeline::shaper::SHAPED_CLASS;
+use crate::pipeline::steps::{Step, Steps};
 use crate::ports::Ports;
 use crate::route::Routes;
 use crate::sink::{DropCause, Sink};

@@ -1,59 +1,39 @@
 //! The switch: `receive` is route → classify → admit → enqueue, `transmit` is schedule → sign → depart.
 //!
-//! `path.rs` has these steps as functions. Each part of the `Pipeline` serves one of them: [`Routes`], the
-//! classifier (`classify.rs`, `flow_table.rs`), the buffer (`mmu.rs`), the queues and their schedule
-//! (`queueing.rs`), the signals (`signal.rs`). Hop schemes (`hop/`) watch the steps. A dropped packet changes no
-//! table. The rules are in `specs/switch.md`.
+//! A switch consists of the parts that serve these steps (`pipeline/`) and of a hop scheme that watches the steps
+//! (`hop/`). A dropped packet changes no table. The rules are in `specs/switch.md`.
 
 mod audit;
 mod blocked;
-mod c_random;
-pub(crate) mod classify;
-mod clock;
-pub(crate) mod context;
-mod egress;
-mod entries;
-pub(crate) mod flow_table;
 mod inject;
 mod link;
-pub(crate) mod mmu;
-pub(crate) mod pairs;
-mod path;
-pub(crate) mod pipeline;
-pub(crate) mod place;
-pub(crate) mod queueing;
-mod shaper;
-mod signal;
-pub(crate) mod steps;
 mod storm;
-mod trim;
-mod trim_counts;
 
 use crate::config::Classify;
 use crate::hop::{self, CreditSums, Hop, HopCounters, HopScheme, Site, Topology, dispatch};
 use crate::link::{Traffic, Turn};
 use crate::packet::{Arena, Packet, PacketId, flag};
+use crate::pipeline::Pipeline;
+use crate::pipeline::classify::Classifier;
+use crate::pipeline::context::Cx;
+use crate::pipeline::path::Verdict;
+use crate::pipeline::place::Place;
+use crate::pipeline::queueing::Taken;
+use crate::pipeline::steps::{Found, Outcome, Step, Steps};
 use crate::ports::Ports;
 use crate::route::Routes;
 use crate::sink::Sink;
 use crate::units::{NEVER, Rate, Time};
-use classify::Classifier;
-use context::Cx;
-use path::Verdict;
-use pipeline::Pipeline;
-use place::Place;
-use queueing::Taken;
-use steps::{Found, Outcome, Step, Steps};
 
 pub use crate::declaration::Needs;
 pub use crate::event::Level;
 pub use crate::hop::SwitchConfig;
 pub use crate::mixed::MixedMap;
+pub use crate::pipeline::mmu::{division, headroom_bytes, headroom_of, pausable_classes};
+pub use crate::pipeline::pairs::Pairs;
+pub use crate::pipeline::queueing::{HeldBy, QueueState};
+pub use crate::pipeline::{Stranded, SwitchCounters, SwitchPortCounters};
 pub use blocked::{Holds, StuckQueue};
-pub use mmu::{division, headroom_bytes, headroom_of, pausable_classes};
-pub use pairs::Pairs;
-pub use pipeline::{Stranded, SwitchCounters, SwitchPortCounters};
-pub use queueing::{HeldBy, QueueState};
 
 pub use crate::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS, class_labels};
 
@@ -61,7 +41,7 @@ pub use crate::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS, class_labels};
 // BFC-04
 #[must_use]
 pub fn sticky_ps(config: &SwitchConfig, ports: &[(Rate, Time)]) -> Time {
-    flow_table::sticky_ps(config, needs(config).hop_rtt_ps, ports)
+    crate::pipeline::flow_table::sticky_ps(config, needs(config).hop_rtt_ps, ports)
 }
 
 fn needs(config: &SwitchConfig) -> Needs {

@@ -1,7 +1,7 @@
 //! Backpressure flow control (Goyal et al., NSDI 2022, §3.3.2): pause thresholds, and the pause
 //! counters that pause queues of the upstream neighbour.
 //!
-//! The rules are in `specs/bfc.md`. The classifier (`switch/flow_table.rs`) selects the queue of a
+//! The rules are in `specs/bfc.md`. The classifier (`pipeline/flow_table.rs`) selects the queue of a
 //! flow. Switches without BFC can use the same classifier.
 
 mod config;
@@ -11,19 +11,19 @@ mod spec;
 use std::ops::Range;
 
 use super::{HopScheme, Site, Topology};
+use crate::classes::DATA_CLASS;
 use crate::config::{Classify, SwitchConfig};
 use crate::declaration::{Counter, Scheme};
 use crate::event::NodeEvent;
 use crate::mixed::MixedMap;
 use crate::packet::{Frame, Packet, PacketId, SchemeNumber, flag};
+use crate::pipeline::Pipeline;
+use crate::pipeline::context::Cx;
+use crate::pipeline::flow_table::longest_hop_ps;
+use crate::pipeline::pairs::Pairs;
+use crate::pipeline::steps::{Found, Outcome, Step, Steps};
 use crate::ports::Ports;
 use crate::sink::Sink;
-use crate::switch::DATA_CLASS;
-use crate::switch::context::Cx;
-use crate::switch::flow_table::longest_hop_ps;
-use crate::switch::pairs::Pairs;
-use crate::switch::pipeline::Pipeline;
-use crate::switch::steps::{Found, Outcome, Step, Steps};
 use crate::units::{Rate, Time};
 pub use config::{ALL_PACKETS, BfcConfig, BitmapConfig, PauseBy};
 pub use frames::{Bitmap, PauseFlow, PauseQueue};

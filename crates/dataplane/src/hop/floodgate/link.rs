@@ -4,10 +4,10 @@ use super::Floodgate;
 use super::config::{CreditAt, Release};
 use super::window::ways;
 use crate::packet::{Arena, Kind, Packet, PacketId, flag};
+use crate::pipeline::Pipeline;
+use crate::pipeline::context::Cx;
 use crate::route::Routes;
 use crate::sink::{DropCause, Sink};
-use crate::switch::context::Cx;
-use crate::switch::pipeline::Pipeline;
 
 /// Returns true if a port is not a next hop of a destination.
 fn is_astray(port: u16, dst: u32, routes: &Routes) -> bool {

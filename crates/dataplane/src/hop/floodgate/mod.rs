@@ -24,12 +24,12 @@ mod window;
 use super::{CreditSums, HopScheme, Site, Topology};
 use crate::declaration::{Counter, Scheme};
 use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId, SchemeNumber, flag};
+use crate::pipeline::Pipeline;
+use crate::pipeline::context::Cx;
+use crate::pipeline::steps::{Outcome, Step, Steps};
 use crate::ports::Ports;
 use crate::route::Routes;
 use crate::sink::Sink;
-use crate::switch::context::Cx;
-use crate::switch::pipeline::Pipeline;
-use crate::switch::steps::{Outcome, Step, Steps};
 use crate::timers::Timers;
 use crate::units::{Rate, Time};
 pub use config::{

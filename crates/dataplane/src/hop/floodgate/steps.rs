@@ -8,11 +8,11 @@ use super::numbers::Silence;
 use super::{Floodgate, Timer};
 use crate::event::NodeEvent;
 use crate::packet::{Arena, Frame, Kind, Location, Packet, PacketId, flag};
+use crate::pipeline::Pipeline;
+use crate::pipeline::context::Cx;
+use crate::pipeline::place::Place;
+use crate::pipeline::steps::Steps;
 use crate::sink::Sink;
-use crate::switch::context::Cx;
-use crate::switch::pipeline::Pipeline;
-use crate::switch::place::Place;
-use crate::switch::steps::Steps;
 
 /// Returns the bytes in the egress queues of a port, without control frames to the neighbour.
 fn egress_bytes(core: &Pipeline, port: u16) -> u64 {

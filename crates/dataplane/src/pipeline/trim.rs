@@ -13,7 +13,7 @@ impl<S: Sink> Cx<'_, S> {
     /// Trims an arriving data packet, or the last one of its queue, if the queue is full. A control packet
     /// needs room in the control queue.
     // NDP-01, NDP-02
-    pub(super) fn trim_or_accept(&mut self, port: u16, id: PacketId) -> Verdict {
+    pub(crate) fn trim_or_accept(&mut self, port: u16, id: PacketId) -> Verdict {
         let packet = *self.arena.hot(id);
         let class = packet.class();
         let Some(trimmer) = &self.core.trimmer else {

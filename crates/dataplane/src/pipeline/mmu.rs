@@ -2,7 +2,7 @@
 //!
 //! Each (ingress port, class) owns a small reserve; beyond it packets live in the pool that all
 //! share; with PFC each pausable ingress has headroom for what still arrives after its XOFF. Which ingresses are
-//! paused is the state of `hop/pfc/`.
+//! paused is the state of `pipeline/pfc/`.
 
 use crate::classes::ClassSet;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, SwitchConfig};

@@ -5,8 +5,8 @@ use super::Victims;
 use crate::classes::ClassSet;
 use crate::config::{Admission, Pfc as Config, PfcThreshold, SwitchConfig};
 use crate::event::Level;
+use crate::pipeline::mmu::Mmu;
 use crate::space::Excess;
-use crate::switch::mmu::Mmu;
 use crate::units::{Rate, Time};
 
 /// PFC thresholds of a switch.

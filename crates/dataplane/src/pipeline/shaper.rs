@@ -11,7 +11,7 @@ use crate::units::{Rate, Time};
 
 /// The class that is shaped.
 // XP-01
-pub(super) const SHAPED_CLASS: u8 = CONTROL_CLASS;
+pub(crate) const SHAPED_CLASS: u8 = CONTROL_CLASS;
 
 #[derive(Debug)]
 struct Port {

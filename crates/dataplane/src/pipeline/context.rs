@@ -1,6 +1,6 @@
 //! The context in which a packet takes its steps through a switch.
 
-use super::pipeline::Pipeline;
+use super::Pipeline;
 use super::steps::Steps;
 use crate::link::{Links, Turn};
 use crate::packet::{Arena, Cold, Packet, PacketId};

@@ -14,7 +14,7 @@ use crate::sink::{DropCause, Sink};
 
 /// The result of admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// The packet joins a queue.
     Accept,
     /// The packet lost its payload, and its header took another path.
@@ -89,7 +89,7 @@ impl<S: Sink> Cx<'_, S> {
     /// changes no table.
     // SW-01
     #[inline(always)]
-    pub(super) fn admit(
+    pub(crate) fn admit(
         &mut self,
         port: u16,
         place: Place,
@@ -345,7 +345,7 @@ impl<S: Sink> Cx<'_, S> {
     }
 
     /// Opens the shaped queues that are due, and schedules the next call.
-    pub(super) fn open_shaped(&mut self) {
+    pub(crate) fn open_shaped(&mut self) {
         let core = &mut *self.core;
         if let Some(shaper) = &mut core.shaper {
             shaper.timer(self.now, &mut core.queueing, self.sink);

@@ -17,7 +17,7 @@ struct Slot<V> {
 
 /// Values by number, half of the slots at most in use.
 #[derive(Debug)]
-pub(super) struct Entries<V> {
+pub(crate) struct Entries<V> {
     slots: Vec<Slot<V>>,
     len: usize,
     /// What an entry is that says nothing.

@@ -5,9 +5,9 @@ use crate::config::{Classify, SwitchConfig};
 use crate::ids::QueueId;
 use crate::mixed::MixedMap;
 use crate::packet::{Kind, Packet};
-use crate::switch::flow_table::{FlowTable, sticky_ps};
-use crate::switch::place::{Place, hashed};
-use crate::switch::queueing::Queueing;
+use crate::pipeline::flow_table::{FlowTable, sticky_ps};
+use crate::pipeline::place::{Place, hashed};
+use crate::pipeline::queueing::Queueing;
 use crate::units::{Rate, Time};
 
 /// The classifier of a switch.
@@ -28,7 +28,7 @@ const fn flow_at(port: u16, flow: u32) -> u64 {
 
 /// Key of a flow and its direction at a port.
 #[inline]
-pub(super) fn flow_key(port: u16, packet: &Packet) -> u64 {
+pub(crate) fn flow_key(port: u16, packet: &Packet) -> u64 {
     // The two directions of a flow share its number.
     let backward = u64::from(packet.kind() != Kind::Data);
     flow_at(port, packet.flow) | backward << 48

@@ -41,6 +41,6 @@ impl Place {
 /// Which of `queues` queues the hash of a flow names. All switches agree (BFC paper §3.2).
 // SW-24
 #[inline]
-pub(super) fn hashed(hash: u32, queues: u16) -> u16 {
+pub(crate) fn hashed(hash: u32, queues: u16) -> u16 {
     ((u64::from(mix32(hash ^ 0x5eed)) * u64::from(queues)) >> 32) as u16
 }

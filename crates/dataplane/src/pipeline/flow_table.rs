@@ -5,16 +5,16 @@ use crate::config::{AssignBy, AssignConfig, Classify, SearchStart, SwitchConfig,
 use crate::hash::mix32;
 use crate::ids::QueueId;
 use crate::packet::{Packet, flag};
-use crate::switch::c_random;
-use crate::switch::entries::Entries;
-use crate::switch::place::{Assigned, Place, hashed};
-use crate::switch::queueing::Queueing;
+use crate::pipeline::c_random;
+use crate::pipeline::entries::Entries;
+use crate::pipeline::place::{Assigned, Place, hashed};
+use crate::pipeline::queueing::Queueing;
 use crate::units::{Rate, Time};
 
 /// For how long a flow without packets keeps its queue at a switch with these ports; `hop_rtt_ps` replaces the
 /// round trip of the longest link.
 // BFC-04
-pub(super) fn sticky_ps<H>(
+pub(crate) fn sticky_ps<H>(
     config: &SwitchConfig<H>,
     hop_rtt_ps: Option<Time>,
     ports: &[(Rate, Time)],

@@ -1,7 +1,7 @@
 //! Priority flow control (IEEE 802.1Qbb). If the packets of an ingress port and class fill too much
 //! buffer, the switch pauses this class at the upstream neighbour.
 //!
-//! The buffer (`switch/mmu.rs`) reports the bytes of an ingress. `thresholds.rs` decides, and
+//! The buffer (`pipeline/mmu.rs`) reports the bytes of an ingress. `thresholds.rs` decides, and
 //! `spfc.rs` gives some ports a larger threshold. `act.rs` sends the frames. The rules are in
 //! `specs/switch.md` and `specs/spfc.md`.
 
@@ -17,10 +17,10 @@ use crate::declaration::Counter;
 use crate::event::Level;
 use crate::packet::{Frame, Packet};
 use crate::pause_time::Refresh;
+use crate::pipeline::mmu::Mmu;
 use crate::ports::Ports;
 use crate::sink::DropCause;
 use crate::space::Excess;
-use crate::switch::mmu::Mmu;
 use crate::units::{Rate, Time};
 pub use frames::{PauseClasses, PauseFor, said};
 pub use spec::{PARAMS, from_values};

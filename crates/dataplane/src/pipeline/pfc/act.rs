@@ -5,10 +5,10 @@ use super::said;
 use crate::classes::classes_of;
 use crate::event::{NodeEvent, PauseFrame, PauseSent};
 use crate::packet::{Packet, PacketId, flag};
+use crate::pipeline::Pipeline;
+use crate::pipeline::context::Cx;
 use crate::sink::{DropCause, Sink};
 use crate::space::Excess;
-use crate::switch::context::Cx;
-use crate::switch::pipeline::Pipeline;
 
 impl<S: Sink> Cx<'_, S> {
     /// Pauses the upstream of a packet that entered the buffer if its ingress exceeds the

@@ -3,7 +3,7 @@ use crate::config::Classify;
 use crate::config::tests::config;
 use crate::declaration::Needs;
 use crate::packet::{Arena, Cold, Kind};
-use crate::switch::queueing::Taken;
+use crate::pipeline::queueing::Taken;
 use crate::units::{NS, Rate, US};
 
 fn table(queues: u16) -> (FlowTable, Queueing, Arena) {

@@ -9,7 +9,7 @@ const DROPPED: usize = 310;
 /// The first number after the generator has begun with `seed`: a multiplicative generator fills 31 words, and each
 /// number is the sum of two of them, without its last bit.
 // BFCC-06
-pub(super) fn first(seed: u32) -> u32 {
+pub(crate) fn first(seed: u32) -> u32 {
     const MODULUS: u64 = (1 << 31) - 1;
     let mut words = [0; WORDS];
     let mut word = seed.max(1);

@@ -1,19 +1,33 @@
-//! The parts of a switch without its hop scheme: routes, classifier, buffer, PFC, queues, signals, counters.
+//! The parts of a switch that hop schemes use: routes, classifier, buffer, PFC, queues, signals, counters.
+//!
+//! `path.rs` has the steps of a packet as functions of the context [`Cx`](context::Cx). Each part serves one of them:
+//! [`Routes`], the classifier (`classify.rs`, `flow_table.rs`), the buffer (`mmu.rs`) with PFC (`pfc/`), the queues and
+//! their schedule (`queueing/`), the signals (`signal.rs`). The switch (`switch/`) calls these functions, and its hop
+//! scheme between them.
 
-use super::classify::{Classifier, flow_key};
-use super::clock::Clock;
-use super::flow_table::Sampling;
-use super::mmu::Mmu;
-use super::place::Place;
-use super::queueing::Queueing;
-use super::shaper::Shaper;
-use super::signal::Marker;
-use super::steps::Steps;
-use super::trim_counts::TrimCounts;
+mod c_random;
+pub(crate) mod classify;
+mod clock;
+pub(crate) mod context;
+mod egress;
+mod entries;
+pub(crate) mod flow_table;
+pub(crate) mod mmu;
+pub(crate) mod pairs;
+pub(crate) mod path;
+pub mod pfc;
+pub(crate) mod place;
+pub(crate) mod queueing;
+pub(crate) mod shaper;
+mod signal;
+pub(crate) mod steps;
+mod storm;
+mod trim;
+mod trim_counts;
+
 use crate::classes::{ClassSet, DATA_CLASS};
 use crate::config::{Classify, IntConfig, SwitchConfig};
 use crate::declaration::Needs;
-use crate::hop::pfc::Pfc;
 use crate::ids::QueueId;
 use crate::int::{IntFormat, wire};
 use crate::link::{LinkSite, Links};
@@ -23,6 +37,17 @@ use crate::route::Routes;
 use crate::signal::Signal;
 use crate::sink::DROP_CAUSES;
 use crate::units::{Rate, Time};
+use classify::{Classifier, flow_key};
+use clock::Clock;
+use flow_table::Sampling;
+use mmu::Mmu;
+use pfc::Pfc;
+use place::Place;
+use queueing::Queueing;
+use shaper::Shaper;
+use signal::Marker;
+use steps::Steps;
+use trim_counts::TrimCounts;
 
 /// What the mechanisms of one switch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
