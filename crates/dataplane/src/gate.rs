@@ -1,14 +1,17 @@
 //! The gate of a node: the reasons why its ports do not send.
 //!
-//! Switches and NICs have the same type. For each port it holds the classes that the neighbour pauses and the ends of
-//! timed pauses, the classes whose pauses the watchdog ignores (classes in a storm), and the blocked classes (no credit, or shaped). It also
-//! holds the flows and destinations that the neighbour pauses, by port and number.
+//! Switches and NICs have the same type. For each port it holds the classes that the neighbour
+//! pauses and the ends of timed pauses, the classes whose pauses the watchdog ignores (classes in a
+//! storm), and the blocked classes (no credit, or shaped). It also holds the flows and destinations
+//! that the neighbour pauses, by port and number.
 //!
-//! Frames and schemes of links change the gate only through the default methods of [`Ports`](crate::ports::Ports).
-//! These methods count and report the changes too. To send, a port reads a copy of its closed classes beside its other
-//! state ([`Gate::closed`]), and each queue has a bit that is set while it is paused. A NIC looks up flows and
-//! destinations here when a flow has its turn; a switch looks up the flow of a queue's new first packet. The two kinds of nodes differ only in how a pause reaches their
-//! queues: a switch closes the queue, and a NIC parks a flow when its turn comes.
+//! Frames and schemes of links change the gate only through the default methods of
+//! [`Ports`](crate::ports::Ports). These methods count and report the changes too. To send, a port
+//! reads a copy of its closed classes beside its other state ([`Gate::closed`]), and each queue has
+//! a bit that is set while it is paused. A NIC looks up flows and destinations here when a flow has
+//! its turn; a switch looks up the flow of a queue's new first packet. The two kinds of nodes
+//! differ only in how a pause reaches their queues: a switch closes the queue, and a NIC parks a
+//! flow when its turn comes.
 
 use crate::classes::{CONTROL_CLASS, ClassSet};
 use crate::ids::FlowSlot;
@@ -42,8 +45,8 @@ pub struct Gate {
     pub(crate) watchdog: Option<Box<Watchdog>>,
     /// Paused flows, by port and number (BFC-37).
     flows: MixedMap<u64, ()>,
-    /// Paused destinations, by port and number, with the first slot of the flows that wait for each (FG-42). The
-    /// owner of the slots links them.
+    /// Paused destinations, by port and number, with the first slot of the flows that wait for each
+    /// (FG-42). The owner of the slots links them.
     destinations: MixedMap<u64, FlowSlot>,
 }
 
@@ -121,7 +124,8 @@ impl Gate {
         paused | paused << self.behind
     }
 
-    /// Pauses or resumes classes of a port. Returns true if that changed the classes that the neighbour pauses.
+    /// Pauses or resumes classes of a port. Returns true if that changed the classes that the
+    /// neighbour pauses.
     pub(crate) fn pause_classes(
         &mut self,
         now: Time,
@@ -138,7 +142,8 @@ impl Gate {
         p.paused != before
     }
 
-    /// Applies pauses, except those of classes in a storm. Returns the classes whose pauses took effect before, and after.
+    /// Applies pauses, except those of classes in a storm. Returns the classes whose pauses took
+    /// effect before, and after.
     pub(crate) fn obey(&mut self, port: u16) -> (ClassSet, ClassSet) {
         let p = &mut self.ports[usize::from(port)];
         let before = std::mem::replace(&mut p.obeyed, p.paused & !p.storms);
@@ -154,12 +159,14 @@ impl Gate {
         self.closed(port)
     }
 
-    /// Blocks or unblocks a class of a port and the class behind it. Returns the closed classes of the port.
+    /// Blocks or unblocks a class of a port and the class behind it. Returns the closed classes of
+    /// the port.
     pub(crate) fn block_class(&mut self, port: u16, class: u8, on: bool) -> ClassSet {
         self.block(port, 1 << class | 1 << (class + self.behind), on)
     }
 
-    /// Sets the end of the pause of some classes of a port: this many quanta after `now`. Returns the end.
+    /// Sets the end of the pause of some classes of a port: this many quanta after `now`. Returns
+    /// the end.
     // QNT-02
     pub(crate) fn set_end(&mut self, now: Time, port: u16, classes: ClassSet, quanta: u16) -> Time {
         let end = now + pause_ps(self.ports[usize::from(port)].rate, quanta);
@@ -198,8 +205,8 @@ impl Gate {
         self.times.as_ref().map_or(0, |times| times.count())
     }
 
-    /// Begins or ends the next storm that is due. Returns its port and class. `is_waiting` returns true if packets of
-    /// a class wait at a port.
+    /// Begins or ends the next storm that is due. Returns its port and class. `is_waiting` returns
+    /// true if packets of a class wait at a port.
     // PFCWD-01, PFCWD-03, PFCWD-05
     pub(crate) fn next_storm_change(
         &mut self,
@@ -261,7 +268,8 @@ impl Gate {
         self.destinations.len() > paused
     }
 
-    /// Resumes a destination at a port. Returns the first slot that waits for it, or `None` if it was not paused.
+    /// Resumes a destination at a port. Returns the first slot that waits for it, or `None` if it
+    /// was not paused.
     pub(crate) fn resume_destination(&mut self, port: u16, dst: u32) -> Option<FlowSlot> {
         self.destinations.remove(&at(port, dst))
     }
@@ -272,7 +280,8 @@ impl Gate {
         !self.destinations.is_empty() && self.destinations.contains_key(&at(port, dst))
     }
 
-    /// Puts a slot before those that wait for a paused destination. Returns the slot that follows it.
+    /// Puts a slot before those that wait for a paused destination. Returns the slot that follows
+    /// it.
     pub(crate) fn wait_for_destination(&mut self, port: u16, dst: u32, slot: FlowSlot) -> FlowSlot {
         let first = self.destinations.insert(at(port, dst), slot);
         first.unwrap_or(FlowSlot::NONE)
@@ -283,8 +292,8 @@ impl Gate {
         self.destinations.get_mut(&at(port, dst))
     }
 
-    /// Forgets every pause of the neighbour at a port but those of queues and destinations. Blocked classes stay
-    /// blocked.
+    /// Forgets every pause of the neighbour at a port but those of queues and destinations. Blocked
+    /// classes stay blocked.
     // LNK-21, PFCWD-06
     pub(crate) fn forget_pauses(&mut self, port: u16) {
         let p = &mut self.ports[usize::from(port)];
@@ -296,7 +305,8 @@ impl Gate {
         self.flows.retain(|&key, ()| (key >> 32) as u16 != port);
     }
 
-    /// Resumes all destinations at a port. Returns the first slots that wait, in the order of the destinations.
+    /// Resumes all destinations at a port. Returns the first slots that wait, in the order of the
+    /// destinations.
     // LNK-27
     pub(crate) fn resume_all_destinations(&mut self, port: u16) -> Vec<FlowSlot> {
         let mut all: Vec<(u64, FlowSlot)> = self

@@ -4,8 +4,8 @@ use crate::mixed::MixedMap;
 use crate::reliability::arrivals::Arrivals;
 use crate::units::Time;
 
-/// Flows that are not complete, by number. Many a host receives one flow at a time. This flow is stored in the record
-/// of the NIC and needs no search.
+/// Flows that are not complete, by number. Many a host receives one flow at a time. This flow is
+/// stored in the record of the NIC and needs no search.
 #[derive(Debug)]
 pub(crate) struct Open<T> {
     first: Option<(u32, T)>,
@@ -45,8 +45,9 @@ impl<T> Open<T> {
 #[derive(Debug)]
 pub(crate) struct IncomingFlows<T> {
     pub open: Open<T>,
-    /// Complete flows and the time when each was complete. A packet of these flows may still be repeated, but most
-    /// never appear again. So they are not among those that every packet searches.
+    /// Complete flows and the time when each was complete. A packet of these flows may still be
+    /// repeated, but most never appear again. So they are not among those that every packet
+    /// searches.
     // NIC-32
     complete: MixedMap<u32, Time>,
     /// Packets that arrived after a gap.

@@ -10,8 +10,9 @@ use crate::units::Time;
 
 /// The ports of a switch or of a NIC, as hop schemes and schemes of links act on them.
 ///
-/// The default methods change the gate, count and report the change, and kick the port. A node implements how the
-/// change reaches its queues and flows. A pause or resume that changes nothing is counted as a repeated pause.
+/// The default methods change the gate, count and report the change, and kick the port. A node
+/// implements how the change reaches its queues and flows. A pause or resume that changes nothing
+/// is counted as a repeated pause.
 pub trait Ports {
     /// Returns the time.
     fn now(&self) -> Time;
@@ -27,17 +28,19 @@ pub trait Ports {
     fn emit(&mut self, port: u16, frame: Packet);
     /// Stores the closed classes of a port where sending reads them.
     fn set_closed(&mut self, port: u16, classes: ClassSet);
-    /// Pauses or resumes a queue by its number at the port, reports the frame, and kicks the port if the queue may
-    /// send now. Returns false if that changed nothing. A switch returns true for a queue that it does not have.
+    /// Pauses or resumes a queue by its number at the port, reports the frame, and kicks the port
+    /// if the queue may send now. Returns false if that changed nothing. A switch returns true for
+    /// a queue that it does not have.
     fn set_queue(&mut self, port: u16, queue: u16, on: bool) -> bool;
     /// Pauses exactly these queues, given in order. Kicks the port if a queue may send now.
     fn pause_exactly(&mut self, port: u16, queues: &[u32]);
-    /// A pause of a flow has changed at the gate (`changed`), or was repeated. Closes or opens the queue of the flow.
-    /// `queue` is where its packets wait at a NIC.
+    /// A pause of a flow has changed at the gate (`changed`), or was repeated. Closes or opens the
+    /// queue of the flow. `queue` is where its packets wait at a NIC.
     fn set_flow(&mut self, port: u16, flow: u32, queue: u16, on: bool, changed: bool);
     /// Lets the flows of these linked slots send. They waited for their destination.
     fn release(&mut self, first: FlowSlot);
-    /// Resumes all queues of a port. The gate has forgotten the flows that the neighbour paused there.
+    /// Resumes all queues of a port. The gate has forgotten the flows that the neighbour paused
+    /// there.
     fn resume_queues(&mut self, port: u16);
 
     /// Schedules a call of the timer.
@@ -56,8 +59,8 @@ pub trait Ports {
             .event(NodeEvent::QueuePauseReceived { port, number, on });
     }
 
-    /// Blocks a class of a port, or unblocks it, because the neighbour lacks room. The scheme computes that
-    /// itself, so it is not a pause of the neighbour.
+    /// Blocks a class of a port, or unblocks it, because the neighbour lacks room. The scheme
+    /// computes that itself, so it is not a pause of the neighbour.
     fn block_class(&mut self, port: u16, class: u8, on: bool) {
         let closed = self.gate().block_class(port, class, on);
         self.set_closed(port, closed);
@@ -78,7 +81,8 @@ pub trait Ports {
         }
     }
 
-    /// Pauses classes, given as bits, for the time in which the port sends this many times 512 bits.
+    /// Pauses classes, given as bits, for the time in which the port sends this many times 512
+    /// bits.
     // QNT-02
     fn pause_classes_for(&mut self, port: u16, classes: ClassSet, quanta: u16) {
         self.sink().pfc_frame_received(port, true); // QNT-13: count messages
@@ -146,7 +150,8 @@ pub trait Ports {
         self.resume_queues(port);
     }
 
-    /// Pauses or resumes classes. Returns true if that changed the classes that the neighbour pauses.
+    /// Pauses or resumes classes. Returns true if that changed the classes that the neighbour
+    /// pauses.
     fn set_classes(&mut self, port: u16, classes: ClassSet, on: bool) -> bool {
         let now = self.now();
         let changed = self.gate().pause_classes(now, port, classes, on);

@@ -80,8 +80,8 @@ impl Replies {
     }
 }
 
-/// Turns an arrived packet into a reply to its sender. The hash is unchanged, so with symmetric paths the reply uses
-/// the same path. The time of sending and INT remain, too.
+/// Turns an arrived packet into a reply to its sender. The hash is unchanged, so with symmetric
+/// paths the reply uses the same path. The time of sending and INT remain, too.
 #[inline]
 pub(crate) fn turn(id: PacketId, kind: Kind, class: u8, size: u16, arena: &mut Arena) {
     let hot = arena.hot_mut(id);

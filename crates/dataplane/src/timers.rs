@@ -7,7 +7,8 @@ use crate::prefetch::prefetch;
 use crate::sink::Sink;
 use crate::units::Time;
 
-/// Timers that have not expired. `K` identifies a timer. Timers that expire at the same time are in the order of `K`.
+/// Timers that have not expired. `K` identifies a timer. Timers that expire at the same time are in
+/// the order of `K`.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers<K>(BinaryHeap<Reverse<(Time, K)>>);
 
@@ -54,7 +55,8 @@ impl<K: Copy + Ord> Timers<K> {
         first.inspect(|_| self.pop())
     }
 
-    /// Like [`Self::expired`]. Schedules a call of the node for the first timer if it has not expired.
+    /// Like [`Self::expired`]. Schedules a call of the node for the first timer if it has not
+    /// expired.
     pub fn due<S: Sink>(&mut self, now: Time, sink: &mut S) -> Option<K> {
         let (at, timer) = self.first()?;
         if at > now {

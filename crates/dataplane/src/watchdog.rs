@@ -1,8 +1,8 @@
-//! PFC watchdog of SONiC: it detects a class that stays paused too long (a storm), and the switch then drops or
-//! sends the packets of this class. The rules are in `specs/pfc-watchdog.md`.
+//! PFC watchdog of SONiC: it detects a class that stays paused too long (a storm), and the switch
+//! then drops or sends the packets of this class. The rules are in `specs/pfc-watchdog.md`.
 //!
-//! This file has the parameters, timers and counters. The gate applies them to pauses ([`Gate`](crate::gate::Gate)),
-//! and `switch/storm.rs` drops packets.
+//! This file has the parameters, timers and counters. The gate applies them to pauses
+//! ([`Gate`](crate::gate::Gate)), and `switch/storm.rs` drops packets.
 
 use crate::classes::{ClassSet, MAX_CLASSES, classes_of};
 use crate::param::Param;
@@ -80,9 +80,10 @@ impl Watchdog {
         }
     }
 
-    /// Records that the neighbour at a port pauses or resumes classes, or that their pauses expired. `storms` has
-    /// the classes of the port that are in a storm.
-    // PFCWD-01: a pause starts a stopped timer, and a resume stops it; PFCWD-04: a pause prolongs a storm
+    /// Records that the neighbour at a port pauses or resumes classes, or that their pauses
+    /// expired. `storms` has the classes of the port that are in a storm.
+    // PFCWD-01: a pause starts a stopped timer, and a resume stops it; PFCWD-04: a pause prolongs a
+    // storm
     pub fn pause_changed(
         &mut self,
         now: Time,

@@ -1,13 +1,14 @@
 //! Hop schemes: what neighbours signal to each other, and how they react.
 //!
-//! A hop scheme is one file or folder here and one line in the list below. Its *downstream half* is state of a
-//! switch: it sees the steps of each packet and sends frames to the neighbour upstream (`HopScheme`). Its *upstream
-//! half* obeys the frames of the neighbour downstream. Switches and NICs share it, over the few things that a frame
-//! can do to a port (`Ports`).
+//! A hop scheme is one file or folder here and one line in the list below. Its *downstream half* is
+//! state of a switch: it sees the steps of each packet and sends frames to the neighbour upstream
+//! (`HopScheme`). Its *upstream half* obeys the frames of the neighbour downstream. Switches and
+//! NICs share it, over the few things that a frame can do to a port (`Ports`).
 //!
-//! A switch has a slot for each of four questions, and schemes of different slots work together: PFC, which acts on
-//! the thresholds of the buffer's ingresses; `backpressure`, whose answers are in the list below; `link`
-//! ([`link`](crate::link)); and `guard`, the [`watchdog`](crate::watchdog).
+//! A switch has a slot for each of four questions, and schemes of different slots work together:
+//! PFC, which acts on the thresholds of the buffer's ingresses; `backpressure`, whose answers are
+//! in the list below; `link` ([`link`](crate::link)); and `guard`, the
+//! [`watchdog`](crate::watchdog).
 //!
 //! To add one:
 //! 1. a file with its configuration (`impl Declaration`), its frames (`impl Frame`, see
@@ -57,7 +58,8 @@ macro_rules! hop_schemes {
     };
 }
 
-/// The words of the slot in scenarios: what a scenario configures, and the scheme that results from it.
+/// The words of the slot in scenarios: what a scenario configures, and the scheme that results from
+/// it.
 macro_rules! hop_words {
     ($($spec:ty => $Name:ident($state:ty);)*) => {
         /// The words of the slot for the schemes of this crate.
@@ -127,7 +129,8 @@ macro_rules! make_schemes {
             Outside(Box<OutsideHop>),
         }
 
-        /// Calls a method of the scheme of a switch; without a scheme the last argument is the result.
+        /// Calls a method of the scheme of a switch; without a scheme the last argument is the
+        /// result.
         macro_rules! dispatch {
             ($hop:expr, $it:ident => $call:expr, $otherwise:expr) => {
                 match $hop {
@@ -266,8 +269,8 @@ impl SwitchConfig {
 }
 
 impl Hop {
-    /// Whether a switch with this scheme acts on a frame. All switches know PFC; a frame of a scheme that the switch
-    /// does not have is ignored.
+    /// Whether a switch with this scheme acts on a frame. All switches know PFC; a frame of a
+    /// scheme that the switch does not have is ignored.
     // SW-46: frames of unknown schemes are ignored
     pub fn knows(&self, frame: &Packet) -> bool {
         let scheme = frame.scheme();
@@ -300,7 +303,8 @@ impl Hop {
         dispatch!(self, scheme => scheme.learn(core, fact), ());
     }
 
-    /// Handles a frame of the neighbour at a port. Returns false if the frame only acts on the port.
+    /// Handles a frame of the neighbour at a port. Returns false if the frame only acts on the
+    /// port.
     pub fn receive<S: Sink>(
         &mut self,
         cx: &mut Cx<'_, S>,

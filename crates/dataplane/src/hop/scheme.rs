@@ -70,8 +70,8 @@ pub trait HopScheme: Debug + Send + Sized + 'static {
     /// Applies a frame of the neighbour to a port of a switch or NIC. `list` belongs to the frame.
     fn obey<P: Ports + ?Sized>(ports: &mut P, port: u16, frame: &Packet, list: &[u32]);
 
-    /// Writes the counters of a switch in the order of [`HopScheme::COUNTERS`]. `of` is the scheme's
-    /// state, or `None` if the switch does not have the scheme.
+    /// Writes the counters of a switch in the order of [`HopScheme::COUNTERS`]. `of` is the
+    /// scheme's state, or `None` if the switch does not have the scheme.
     fn count(of: Option<&Self>, core: &Pipeline, values: &mut [u64]);
 
     /// Reacts to a step of a packet.

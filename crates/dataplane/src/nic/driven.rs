@@ -75,8 +75,7 @@ impl<T: Transport> SendingHalf for Driven<T> {
         &mut self,
         now: Time,
         nic: &mut Common,
-        port: u16,
-        id: PacketId,
+        (port, id): (u16, PacketId),
         arena: &mut Arena,
         sink: &mut S,
     ) {

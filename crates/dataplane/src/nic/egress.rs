@@ -1,5 +1,6 @@
-//! The sending side of a NIC without its congestion control: flows, and the order in which they send.
-//! `flow.rs` has the states of a flow, `pauses.rs` parks flows and resumes them, `timers.rs` has their timers.
+//! The sending side of a NIC without its congestion control: flows, and the order in which they
+//! send. `flow.rs` has the states of a flow, `pauses.rs` parks flows and resumes them, `timers.rs`
+//! has their timers.
 
 use super::flow::{Flow, State};
 use super::order::Ordered;
@@ -33,12 +34,13 @@ pub(super) struct Port {
     /// Classes that may not send: a copy of [`Gate::closed`].
     pub closed: ClassSet,
     rings: Vec<Ring>,
-    /// In the place of the rings, where flows have another order.
+    /// Used instead of the rings if flows have another order.
     ordered: Vec<Ordered>,
     pub queues: Vec<NicQueue>,
 }
 
-/// What a neighbour can pause: one flow, or several where there are more flows than queues.
+/// A queue, which the neighbour can pause: one flow, or several if there are more flows than
+/// queues.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NicQueue {
     users: u32,
@@ -55,23 +57,24 @@ impl NicQueue {
     };
 }
 
-/// The sending side of a NIC: its ports, and the flows where the NIC has them.
+/// The sending side of a NIC: its ports, and the flows of its sending half, unless the half stores
+/// them itself.
 #[derive(Debug)]
 pub(crate) struct Egress {
     pub(super) flows: Vec<Flow>,
     free: FlowSlot,
     pub(super) ports: Vec<Port>,
     timers: FlowTimers,
-    /// Why the ports do not send.
+    /// Reasons why the ports do not send.
     pub gate: Gate,
-    /// Which receivers can be reached; `None`: all.
+    /// Receivers that can be reached; `None`: all.
     pub(super) reach: Option<Reach>,
-    /// ACKs, NAKs and CNPs that wait.
+    /// Queued ACKs, NAKs and CNPs.
     pub replies: Replies,
 }
 
 impl Egress {
-    /// The ports have these rates, for frames of `classes` classes.
+    /// Creates the sending side of ports with these rates, for frames of `classes` classes.
     pub fn new(config: &NicConfig, classes: usize, rates: &[Rate]) -> Self {
         let ring = Ring {
             head: FlowSlot::NONE,
@@ -97,8 +100,8 @@ impl Egress {
         }
     }
 
-    /// Lowest class that has something and is not paused; of paused ones, where a pause does not hold
-    /// replies at the host, those with replies.
+    /// Returns the lowest class that has packets and is not closed. Replies of a closed class may
+    /// be sent if the host does not pause replies.
     #[inline]
     pub fn next_class(&self, config: &NicConfig, port: u16) -> Option<u8> {
         let p = &self.ports[port as usize];
@@ -108,17 +111,17 @@ impl Egress {
         (ready != 0).then(|| ready.trailing_zeros() as u8)
     }
 
-    /// Number of ports.
+    /// Returns the number of ports.
     pub const fn port_count(&self) -> u16 {
         self.ports.len() as u16
     }
 
-    /// In the place of rings: classes of which a receiver-driven transport has something to send.
+    /// Sets the classes of which a receiver-driven transport has packets to send. It uses no rings.
     pub fn set_ready(&mut self, port: u16, classes: ClassSet) {
         self.ports[port as usize].ring_mask = classes;
     }
 
-    /// A flow begins. Returns its slot; it is blocked until it is revived.
+    /// Starts a flow and returns its slot. The flow is blocked until it is revived.
     pub fn start<S: Sink>(
         &mut self,
         now: Time,
@@ -132,6 +135,7 @@ impl Egress {
             link: FlowSlot::NONE,
             class: config.data_class + start.class,
             queue: self.take_queue(config, start),
+            pair: 0,
             packets: packets_of(start.bytes, config.mtu),
             next: 0,
             acked: 0,
@@ -165,8 +169,9 @@ impl Egress {
         slot
     }
 
-    /// BFC-11: a queue that no flow uses and that is not paused, else one that no flow uses, else
-    /// one by hash.
+    /// Returns the queue of a new flow: an unused queue that is not paused, else an unused one,
+    /// else one by hash.
+    // BFC-11
     fn take_queue(&mut self, config: &NicConfig, start: &FlowStart) -> u16 {
         let queues = &mut self.ports[start.port as usize].queues;
         let unused = |queues: &[NicQueue], open: bool| {
@@ -176,7 +181,7 @@ impl Egress {
         };
         let queue = unused(queues, true)
             .or_else(|| {
-                // Queues come into being when they are first needed.
+                // Queues are created when they are first needed.
                 let more = queues.len() < config.queues as usize;
                 more.then(|| {
                     queues.push(NicQueue::NEW);
@@ -189,7 +194,9 @@ impl Egress {
         queue as u16
     }
 
-    /// Removes and returns the first timer if it has expired. Otherwise schedules a call of the NIC for it.
+    /// Removes and returns the first timer if it has expired. Otherwise schedules a call of the NIC
+    /// for it.
+    #[inline]
     pub fn due_timer<S: Sink>(&mut self, now: Time, sink: &mut S) -> Option<FlowTimer> {
         self.timers.due(now, &self.flows, sink)
     }
@@ -200,7 +207,7 @@ impl Egress {
         self.timers.set(at, FlowTimer { flow, kind, slot }, sink);
     }
 
-    /// A flow that may send joins the end of its ring, or takes its place in the order that there is instead.
+    /// Adds a flow that may send to the end of its ring, or to the order that is used instead.
     pub fn enter_ring<S: Sink>(&mut self, slot: FlowSlot, sink: &mut S) {
         let flow = &mut self.flows[slot.index()];
         flow.state = State::Ready;
@@ -224,7 +231,7 @@ impl Egress {
         }
     }
 
-    /// The time of a flow that waited for its pace may have come.
+    /// Adds a flow to its ring if it waited for its pace and may send now.
     pub fn pace<S: Sink>(&mut self, now: Time, slot: FlowSlot, sink: &mut S) {
         let flow = &self.flows[slot.index()];
         if flow.state == State::Paced && flow.next_ps <= now {
@@ -234,7 +241,7 @@ impl Egress {
         }
     }
 
-    /// Whether a flow whose receiver was out of reach can be sent again; it is blocked then.
+    /// Returns true if the receiver of a flow can be reached again. The flow is blocked then.
     // LNK-13
     pub fn rejoin(&mut self, slot: FlowSlot) -> bool {
         let back = self.flows[slot.index()].state == State::Cut && !self.is_cut(slot);
@@ -244,7 +251,7 @@ impl Egress {
         back
     }
 
-    /// Takes the flow whose turn it is out of its ring.
+    /// Removes and returns the flow whose turn it is.
     pub fn leave_ring(&mut self, port: u16, class: u8) -> Option<FlowSlot> {
         let p = &mut self.ports[port as usize];
         if let Some(ordered) = p.ordered.get_mut(class as usize) {
@@ -267,27 +274,29 @@ impl Egress {
         Some(slot)
     }
 
-    /// Fetches what a port that sends, or a timer, looks at first.
+    /// Prefetches what a port that sends, or a timer, accesses first.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         self.prefetch_sending(port);
         self.timers.prefetch();
     }
 
-    /// Fetches the queues of replies of a port, and what the port needs to send. Changes nothing.
+    /// Prefetches the queues of replies of a port, and what the port needs to send. Changes no
+    /// state.
     #[inline]
     pub fn prefetch_replies(&self, port: u16) {
         self.replies.prefetch(port);
         self.prefetch_sending(port);
     }
 
-    /// Fetches what a port that sends looks at first.
+    /// Prefetches what a port that sends accesses first.
     #[inline]
     pub fn prefetch_sending(&self, port: u16) {
         prefetch(&self.ports, port as usize);
     }
 
-    /// Fetches what they look at then, the rings of the port, and returns the flow of the next timer.
+    /// Prefetches what they access next, the rings of the port, and returns the flow of the next
+    /// timer.
     #[inline]
     pub fn prefetch_rings(&self, port: u16) -> Option<FlowSlot> {
         if let Some(port) = self.ports.get(port as usize) {
@@ -297,7 +306,7 @@ impl Egress {
         self.timers.next()
     }
 
-    /// Fetches a flow.
+    /// Prefetches a flow.
     #[inline]
     pub fn prefetch(&self, slot: FlowSlot) {
         if let Some(flow) = self.flows.get(slot.index()) {
@@ -305,7 +314,7 @@ impl Egress {
         }
     }
 
-    /// A flow of which everything is acknowledged gives its place back.
+    /// Removes a flow whose bytes are all acknowledged.
     pub fn finish(&mut self, slot: FlowSlot) {
         let flow = &mut self.flows[slot.index()];
         let port = &mut self.ports[flow.start.port as usize];
@@ -350,7 +359,7 @@ impl Egress {
         }
     }
 
-    /// Frees a slot that nothing links to any more.
+    /// Frees a slot that no list contains.
     pub fn release(&mut self, slot: FlowSlot) {
         let flow = &mut self.flows[slot.index()];
         flow.state = State::Free;
@@ -358,12 +367,12 @@ impl Egress {
         self.free = slot;
     }
 
-    /// Whether a flow waits for its pace.
+    /// Returns true if a flow waits for its pace.
     pub fn is_pacing(&self) -> bool {
         self.flows.iter().any(|flow| flow.state == State::Paced)
     }
 
-    /// Calls `visit` with every flow of a port and class that has something left to send.
+    /// Calls `visit` with every flow of a port and class that has bytes left to send.
     // SPFC-44
     pub fn for_each_unsent(&self, port: u16, class: u8, mut visit: impl FnMut(&FlowStart)) {
         for flow in &self.flows {
@@ -392,12 +401,12 @@ impl Egress {
         }
     }
 
-    /// Whether the receiver of a flow is out of reach.
+    /// Returns true if the receiver of the flow in a slot cannot be reached.
     pub fn is_cut(&self, slot: FlowSlot) -> bool {
         self.cuts(&self.flows[slot.index()].start)
     }
 
-    /// Whether the receiver of a flow is out of reach, whatever sends the flow.
+    /// Returns true if the receiver of a flow of any sending half cannot be reached.
     pub fn cuts(&self, start: &FlowStart) -> bool {
         let reach = self.reach.as_ref();
         reach.is_some_and(|reach| reach.cuts(start.src, start.dst))

@@ -1,4 +1,4 @@
-//! One flow at its sender.
+//! A flow at its sender.
 
 use crate::flow::FlowStart;
 use crate::ids::FlowSlot;
@@ -7,20 +7,20 @@ use crate::reliability::{Progress, Repair};
 use crate::units::{NEVER, Time};
 use crate::wait::Wait;
 
-/// What a flow waits for.
+/// Reason for which a flow waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Stands in the ring.
+    /// It is in the ring.
     Ready,
     /// Must not send before `next_ps`.
     Paced,
-    /// Has nothing that it may send until an acknowledgement comes.
+    /// It has no packet that it may send until an acknowledgement arrives.
     Blocked,
     /// Its queue is paused.
     Parked,
     /// Its destination is paused.
     Waiting,
-    /// Its receiver is out of reach.
+    /// Its receiver cannot be reached.
     Cut,
     /// Finished, but still linked in a ring.
     Leaving,
@@ -38,21 +38,24 @@ pub(super) struct Flow {
     pub class: u8,
     /// Queue of the NIC that it uses.
     pub queue: u16,
-    /// Packets in all.
+    /// Index of its queue pair and of the control of the queue pair. A flow that shares no queue
+    /// pair: its slot.
+    pub pair: u32,
+    /// Number of packets.
     pub packets: u32,
     /// Next packet number to send.
     pub next: u32,
-    /// Everything below is acknowledged.
+    /// All packets below this number are acknowledged.
     pub acked: u32,
-    /// Everything below has been sent at least once.
+    /// All packets below this number have been sent at least once.
     pub reached: u32,
     pub retransmitted: u32,
     /// Earliest start of the next packet.
     pub next_ps: Time,
-    /// Last time that anything moved: an ACK, or a first packet in flight.
+    /// Time of the last progress: an ACK, or a first packet in flight.
     pub progress_ps: Time,
-    /// When the packet was sent that requests an acknowledgement which has not come; [`NEVER`]: none
-    /// does.
+    /// Time at which the packet was sent that requests an acknowledgement and has none; [`NEVER`]:
+    /// no packet does.
     pub asked_ps: Time,
     /// True if a timer [`TimerKind::Rise`](super::timers::TimerKind::Rise) is set.
     pub rising: bool,
@@ -63,31 +66,32 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// NIC-30: payload bytes that it has not sent yet, or must send again.
+    /// Returns the payload bytes that it has not sent yet, or must send again.
+    // NIC-30
     pub const fn remaining(&self) -> u64 {
         let sent = self.next as u64 * self.start.path.mtu as u64;
         self.start.bytes.saturating_sub(sent)
     }
 
-    /// Whether this is the flow with this number, and it has not finished.
+    /// Returns true if this is the flow with this number, and it has not finished.
     #[inline]
     pub const fn is_open(&self, number: u32) -> bool {
         self.start.flow == number && !matches!(self.state, State::Free | State::Leaving)
     }
 
-    /// Something is in flight, and more to be sent, but nothing that was sent requests an
-    /// acknowledgement: the window has shrunk since.
+    /// Returns true if packets are in flight and more must be sent, but no packet in flight
+    /// requests an acknowledgement, because the window has shrunk since.
     // NIC-09
     pub const fn must_ask(&self) -> bool {
         self.asked_ps == NEVER && self.next < self.packets && self.next > self.acked
     }
 
-    /// No packet is left that was not sent at least once.
+    /// Returns true if all packets have been sent at least once.
     pub const fn has_sent_all(&self) -> bool {
         self.next >= self.packets
     }
 
-    /// The number of the next packet, which is now sent: a lost one, or a new one.
+    /// Returns the number of the packet that is sent now: a lost one, or a new one.
     pub fn take_number(&mut self, now: Time) -> u32 {
         if let Some(psn) = self.repair.next_lost(self.acked) {
             self.repair.sent_again(now, psn);
@@ -97,7 +101,7 @@ impl Flow {
         self.next - 1
     }
 
-    /// What it waits for that has nothing it may send.
+    /// Returns what a flow waits for that may send no packet.
     pub const fn blocked_by(&self) -> Wait {
         if self.next < self.packets {
             Wait::Window

@@ -1,4 +1,4 @@
-//! The sending half of a NIC as the NIC sees it, and what every such half works with.
+//! The trait of sending halves of a NIC, and the state of a NIC that they share.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::packet::{Arena, Cold, Packet, PacketId};
 use crate::sink::Sink;
 use crate::units::{Rate, Time};
 
-/// Everything of a NIC but its sending half.
+/// State of a NIC, without its sending half.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub config: Arc<NicConfig>,
@@ -34,12 +34,12 @@ impl Common {
     }
 }
 
-/// What decides when the packets of flows are sent. There is one for each control of senders, one for
-/// each receiver-driven transport, and that of the ns-3 simulator. The NIC chooses among them once per
-/// call.
+/// Decides when the packets of flows are sent. There is a sending half for each control of senders,
+/// for each receiver-driven transport, and for the host of the ns-3 simulator. The NIC selects its
+/// half once per call.
 pub(crate) trait SendingHalf {
-    /// A flow begins. Flows with the same `pair` share a queue pair; halves without state that flows
-    /// could share take no notice of it.
+    /// Starts a flow. Flows with the same `pair` share a queue pair, if the half has state that
+    /// they can share.
     fn start<S: Sink>(
         &mut self,
         now: Time,
@@ -49,19 +49,18 @@ pub(crate) trait SendingHalf {
         sink: &mut S,
     );
 
-    /// A reply to a flow of this NIC arrived by `port`. A receiver-driven transport also gets all other
-    /// frames of flows.
+    /// Handles a reply to a flow of this NIC. `arrived` has its port. A receiver-driven transport
+    /// also gets all other frames of flows.
     fn receive<S: Sink>(
         &mut self,
         now: Time,
         nic: &mut Common,
-        port: u16,
-        id: PacketId,
+        arrived: (u16, PacketId),
         arena: &mut Arena,
         sink: &mut S,
     );
 
-    /// What leaves by `port`, whose link is free.
+    /// Returns the packet that leaves by `port`, whose link is free.
     fn transmit<S: Sink>(
         &mut self,
         now: Time,
@@ -71,13 +70,13 @@ pub(crate) trait SendingHalf {
         sink: &mut S,
     ) -> Option<PacketId>;
 
-    /// The time that was given to [`Sink::wake`] has come.
+    /// Handles the timers that have expired. The time was passed to [`Sink::wake`].
     fn timer<S: Sink>(&mut self, now: Time, nic: &mut Common, arena: &mut Arena, sink: &mut S);
 
-    /// A time that was given to [`Sink::call`] has come. Most halves use only `wake`.
+    /// Handles a time that was passed to [`Sink::call`]. Most halves use only `wake`.
     fn called<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _what: u32, _sink: &mut S) {}
 
-    /// A reply (ACK, NAK or CNP) of this NIC is to be sent.
+    /// Queues a reply (ACK, NAK or CNP) of this NIC.
     fn reply<S: Sink>(
         &mut self,
         nic: &mut Common,
@@ -89,10 +88,10 @@ pub(crate) trait SendingHalf {
         nic.egress.replies.send(port, id, arena, sink);
     }
 
-    /// A data packet of a flow of this NIC was dropped, and the NIC is told. Only a recovery that
-    /// configurations combine with the controls of senders has that.
+    /// Handles a notice that a data packet of a flow of this NIC was dropped. Only recoveries for
+    /// controls of senders have such notices.
     // REC-30
-    fn told<S: Sink>(
+    fn dropped<S: Sink>(
         &mut self,
         _now: Time,
         _nic: &mut Common,
@@ -102,11 +101,14 @@ pub(crate) trait SendingHalf {
     ) {
     }
 
-    /// Other receivers can be reached than before. A half whose flows do not wait for that does nothing.
+    /// Handles a change of the receivers that can be reached. The default is for halves whose flows
+    /// do not wait for that.
     // LNK-13
     fn reach_changed<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _sink: &mut S) {}
 
-    /// The link at `port` has failed, or is back. Returns the packets that waited there as answers.
+    /// Handles a link at `port` that failed or recovered. Returns the replies that were queued
+    /// there, besides those of
+    /// [`Egress`].
     fn link<S: Sink>(
         &mut self,
         _now: Time,
@@ -118,10 +120,10 @@ pub(crate) trait SendingHalf {
         Vec::new()
     }
 
-    /// The run is over: counts what was put off. Most halves put nothing off.
+    /// Counts deferred work at the end of a run. Most halves defer nothing.
     fn settle<S: Sink>(&mut self, _now: Time, _nic: &mut Common, _sink: &mut S) {}
 
-    /// Fetches what an acknowledgement of the flow in this slot will touch. Changes nothing.
+    /// Prefetches what an acknowledgement of the flow in this slot will access. Changes no state.
     fn prefetch(&self, _nic: &Common, _slot: FlowSlot) {}
 
     /// Calls `visit` with every unfinished flow.
@@ -137,17 +139,17 @@ pub(crate) trait SendingHalf {
         visit: &mut dyn FnMut(&FlowStart),
     );
 
-    /// Calls of `transmit` have effects even where nothing can be sent.
+    /// Returns true if calls of `transmit` have effects even if no packet can be sent.
     fn is_polled(&self) -> bool {
         false
     }
 
-    /// Packets that wait to be sent as answers, besides the replies of [`Egress`].
+    /// Returns the number of queued replies, besides those of [`Egress`].
     fn queued(&self, _arena: &Arena) -> u64 {
         0
     }
 
-    /// Credits that were made and not sent.
+    /// Returns the number of credits that were created and not sent.
     fn waiting_credits(&self) -> u64 {
         0
     }

@@ -15,7 +15,8 @@ pub(super) struct Incoming {
     pub marked: bool,
     /// True if a marked packet has arrived in the current interval of CNPs (DCQCN-32).
     noted: bool,
-    /// Time of the last CNP, or start of the current interval if intervals run from the first packet on;
+    /// Time of the last CNP, or start of the current interval if intervals run from the first
+    /// packet on;
     /// [`NEVER`]: none yet.
     notified_ps: Time,
 }
@@ -50,8 +51,8 @@ impl Incoming {
         due
     }
 
-    /// Like [`Self::notify`], if intervals run from the flow's first packet on. The mark of that packet counts at
-    /// once. Later marks count at the end of their interval.
+    /// Like [`Self::notify`], if intervals run from the flow's first packet on. The mark of that
+    /// packet counts at once. Later marks count at the end of their interval.
     // DCQCN-32
     #[cold]
     #[inline(never)]

@@ -1,9 +1,10 @@
-//! The NIC: which flow sends next, how fast, and what happens when something is lost.
+//! The NIC: which flow sends next, how fast, and what happens after a loss.
 //!
-//! `egress.rs` holds ports, flows and their schedule, `pauses.rs` applies pauses to them. `receiver.rs`
-//! receives data and creates the replies. A sending half (`half.rs`) decides when packets are sent and handles the replies: one for
-//! each control of senders (`sender.rs`, with `cc/` and `reliability/`), and that of the ns-3 simulator
-//! (`scan.rs`, with `ns3/`). Each receiver-driven transport has a sending half that also receives (`driven.rs`, with
+//! `egress.rs` holds ports, flows and their schedule, `pauses.rs` applies pauses to them.
+//! `receiver.rs` receives data and creates the replies. A sending half (`half.rs`) decides when
+//! packets are sent and handles the replies: one for each control of senders (`sender.rs`, with
+//! `cc/` and `reliability/`), and that of the ns-3 simulator (`scan.rs`, with `ns3/`). Each
+//! receiver-driven transport has a sending half that also receives (`driven.rs`, with
 //! `transport/`). The rules are in `specs/nic.md`.
 
 mod driven;
@@ -49,14 +50,14 @@ pub use reach::{CUT_OFF, OUT_OF_REACH};
 pub struct Nic {
     common: Common,
     half: Half,
-    /// The schemes of its links.
+    /// Schemes of its links.
     links: Option<Box<Links>>,
-    /// Frames that the host has not processed yet, where that takes time.
+    /// Frames that the host has not processed yet, if processing takes time.
     host: Option<Box<Host>>,
 }
 
 impl Nic {
-    /// A NIC whose ports have these rates, for frames of `classes` classes.
+    /// Creates a NIC whose ports have these rates, for frames of `classes` classes.
     #[must_use]
     pub fn new(config: &Arc<NicConfig>, classes: usize, ports: &[Rate]) -> Self {
         Self {
@@ -67,8 +68,8 @@ impl Nic {
         }
     }
 
-    /// The switch of this NIC has this configuration, and the NIC's links these rates and one-way delays.
-    /// Before any packet.
+    /// Sets the configuration of the neighbouring switch, and the rates and one-way delays of the
+    /// links. The driver calls this before the first packet.
     pub fn set_neighbour(&mut self, switch: &SwitchConfig, links: &[(Rate, Time)]) {
         let site = LinkSite {
             ports: links,
@@ -81,14 +82,14 @@ impl Nic {
     /// Starts a flow on a queue pair of its own.
     ///
     /// # Panics
-    /// If the flow has no bytes or more than [`MAX_FLOW_PACKETS`], or its port or class is not one of
-    /// this NIC.
+    /// If the flow has no bytes or more than [`MAX_FLOW_PACKETS`], or its port or class is not one
+    /// of this NIC.
     pub fn start<S: Sink>(&mut self, now: Time, flow: &FlowStart, sink: &mut S) {
         self.start_on(now, flow, None, sink);
     }
 
-    /// A flow begins. Those with the same number of a queue pair share it, where the configuration is
-    /// [`Sending::Paired`](crate::config::Sending::Paired); all of them have the same ends and class.
+    /// Starts a flow. With [`Sending::Paired`](crate::config::Sending::Paired), flows with the same
+    /// number `pair` share a queue pair. They have the same ends and class.
     // NIC-50
     pub fn start_on<S: Sink>(
         &mut self,
@@ -106,19 +107,19 @@ impl Nic {
         each!(&mut self.half, half => half.start(now, &mut self.common, flow, pair, sink));
     }
 
-    /// Fetches the NIC's own record. Changes nothing.
+    /// Prefetches the record of the NIC. Changes no state.
     #[inline]
     pub fn prefetch(&self) {
         prefetch_whole(self);
     }
 
-    /// Fetches what a port that will send, or a timer, looks at first.
+    /// Prefetches what a port that will send, or a timer, accesses first.
     #[inline]
     pub fn prefetch_port(&self, port: u16) {
         self.common.egress.prefetch_port(port);
     }
 
-    /// Fetches what they look at then.
+    /// Prefetches what they access next.
     #[inline]
     pub fn prefetch_rings(&self, port: u16) {
         if let Some(slot) = self.common.egress.prefetch_rings(port) {
@@ -126,8 +127,8 @@ impl Nic {
         }
     }
 
-    /// Fetches what a frame that arrives soon by `port` will touch: the flow that an ACK is for, or where
-    /// the reply to other frames waits. Changes nothing.
+    /// Prefetches what a frame that arrives soon by `port` will access: the flow of an ACK, or the
+    /// queues for the reply to another frame. Changes no state.
     #[inline]
     pub fn prefetch_arrival(&self, port: u16, id: PacketId, arena: &Arena) {
         if arena.hot(id).kind() == Kind::Ack {
@@ -144,7 +145,8 @@ impl Nic {
     /// The driver guarantees that `port` is a port of this NIC. Of an ACK, NAK or CNP it also
     /// guarantees that `slot` is a place of this NIC and that the flow there has the acknowledged
     /// packets; of data that payload and remaining bytes belong to one flow. Debug builds check
-    /// this. A driver of real frames checks it first. Frames between neighbours may have any content.
+    /// this. A driver of real frames checks it first. Frames between neighbours may have any
+    /// content.
     #[inline]
     pub fn receive<S: Sink>(
         &mut self,
@@ -173,7 +175,7 @@ impl Nic {
         self.act_on(now, port, id, arena, sink);
     }
 
-    /// The host has processed a frame of a flow.
+    /// Handles a frame of a flow that the host has processed.
     #[inline]
     fn act_on<S: Sink>(
         &mut self,
@@ -185,7 +187,7 @@ impl Nic {
     ) {
         let common = &mut self.common;
         if arena.hot(id).kind() != Kind::Data || self.half.receives() {
-            return each!(&mut self.half, half => half.receive(now, common, port, id, arena, sink));
+            return each!(&mut self.half, half => half.receive(now, common, (port, id), arena, sink));
         }
         let replies = common.data(now, id, arena, sink);
         for reply in replies.into_iter().flatten() {
@@ -193,7 +195,7 @@ impl Nic {
         }
     }
 
-    /// Acts on the frames that the host has processed, and asks to be called for the next.
+    /// Handles the frames that the host has processed, and schedules a call for the next.
     fn process<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         while let Some((port, id)) = self.host.as_mut().and_then(|h| h.next(now, arena)) {
             self.link_left(now, port, id, arena, sink);
@@ -204,8 +206,8 @@ impl Nic {
         }
     }
 
-    /// A frame that left this NIC by `port` was dropped on its way, and here is its record: data is
-    /// sent again in its turn, a reply at once.
+    /// Handles the record of a frame that left this NIC by `port` and was dropped. Data is sent
+    /// again in its turn, a reply at once.
     // REC-30, REC-33
     pub fn returned<S: Sink>(
         &mut self,
@@ -219,7 +221,7 @@ impl Nic {
         if arena.hot(id).kind() == Kind::Data {
             let (packet, cold) = (*arena.hot(id), *arena.cold(id));
             arena.free(id);
-            each!(&mut self.half, half => half.told(now, common, &packet, &cold, sink));
+            each!(&mut self.half, half => half.dropped(now, common, &packet, &cold, sink));
             return;
         }
         let hot = arena.hot_mut(id);
@@ -232,7 +234,7 @@ impl Nic {
         each!(&mut self.half, half => half.reply(common, port, id, arena, sink));
     }
 
-    /// Takes the next packet of a port whose link is free.
+    /// Removes and returns the next packet of a port whose link is free.
     ///
     /// # Panics
     /// If the NIC has no such port.
@@ -251,7 +253,7 @@ impl Nic {
         each!(&mut self.half, half => half.transmit(now, common, port, arena, sink))
     }
 
-    /// Takes the next packet of a port whose link has a scheme.
+    /// Like [`Self::transmit`], if the links have schemes.
     #[inline(never)]
     fn transmit_on_link<S: Sink>(
         &mut self,
@@ -271,8 +273,8 @@ impl Nic {
         Some(id)
     }
 
-    /// Handles all timers that have expired at `now`. The driver calls this at each time that the NIC
-    /// passed to [`Sink::wake`]. A call at another time has no effect.
+    /// Handles all timers that have expired at `now`. The driver calls this at each time that the
+    /// NIC passed to [`Sink::wake`]. A call at another time has no effect.
     pub fn timer<S: Sink>(&mut self, now: Time, arena: &mut Arena, sink: &mut S) {
         if self.host.is_some() {
             self.process(now, arena, sink);
@@ -286,24 +288,24 @@ impl Nic {
         }
     }
 
-    /// True if nothing is missing from its neighbours, so that a run may end.
+    /// Returns true if its links expect no frame of their neighbours, so that a run may end.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         self.links.as_ref().is_none_or(|links| links.is_at_rest())
     }
 
-    /// The run ends after everything of `now`: what was put off is counted.
+    /// Counts deferred work at the end of a run, after all events of `now`.
     // XP-19
     pub fn settle<S: Sink>(&mut self, now: Time, sink: &mut S) {
         each!(&mut self.half, half => half.settle(now, &mut self.common, sink));
     }
 
-    /// A time has come that the NIC gave to [`Sink::call`].
+    /// Handles a time that the NIC passed to [`Sink::call`].
     pub fn called<S: Sink>(&mut self, now: Time, what: u32, sink: &mut S) {
         each!(&mut self.half, half => half.called(now, &mut self.common, what, sink));
     }
 
-    /// Whether `transmit` may find something for this port.
+    /// Returns true if `transmit` may return a packet for this port.
     #[inline]
     #[must_use]
     pub fn waiting(&self, port: u16) -> bool {
@@ -316,18 +318,18 @@ impl Nic {
                 .is_some_and(|links| links.is_waiting(port))
     }
 
-    /// Returns what became of the frames of a port whose link has numbers for them.
+    /// Returns the counters of the frames of a port whose link numbers them.
     #[must_use]
     pub fn link_traffic(&self, port: u16) -> Option<Traffic> {
         self.links.as_ref()?.traffic(port)
     }
 
-    /// Returns the counts of link schemes that count at NICs.
+    /// Returns the counters of link schemes that count at NICs.
     pub fn link_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.links.iter().flat_map(|links| links.counted(true))
     }
 
-    /// Handles a frame that arrived damaged by `port`, whose link has numbers for frames.
+    /// Handles a frame that arrived damaged by `port`, whose link numbers frames.
     pub fn receive_damaged<S: Sink>(
         &mut self,
         now: Time,
@@ -339,26 +341,27 @@ impl Nic {
         self.link_accepts(now, (port, true), id, arena, sink);
     }
 
-    /// Whether a flow waits for its pace, which lets it send at some time.
+    /// Returns true if a flow waits for its pace.
     #[must_use]
     pub fn is_pacing(&self) -> bool {
         self.common.egress.is_pacing()
     }
 
-    /// Classes of a port that may not send, as bits: paused by the neighbour, and without room there.
+    /// Returns the classes of a port that may not send, as bit sets: paused by the neighbour, and
+    /// without credit.
     #[must_use]
     pub fn held_classes(&self, port: u16) -> (ClassSet, ClassSet) {
         let gate = &self.common.egress.gate;
         (gate.paused(port), gate.blocked(port))
     }
 
-    /// What the mechanisms did.
+    /// Returns the counters of the NIC.
     #[must_use]
     pub const fn counters(&self) -> &NicCounters {
         &self.common.counters
     }
 
-    /// Pauses of the neighbours that ran out.
+    /// Returns the number of pauses of the neighbours that expired.
     #[must_use]
     pub fn expired_pauses(&self) -> u64 {
         self.common.egress.gate.expired_pauses()
@@ -369,20 +372,20 @@ impl Nic {
         each!(&self.half, half => half.for_each_flow(&self.common, &mut visit));
     }
 
-    /// Credits that a receiver-driven transport has made and not sent.
+    /// Returns the number of credits that a receiver-driven transport has created and not sent.
     #[must_use]
     pub fn waiting_credits(&self) -> u64 {
         each!(&self.half, half => half.waiting_credits())
     }
 
-    /// Calls `visit` with every flow of a port and class that has something left to send.
+    /// Calls `visit` with every flow of a port and class that has bytes left to send.
     // SPFC-44
     pub fn for_each_unsent(&self, port: u16, class: u8, mut visit: impl FnMut(&FlowStart)) {
         let common = &self.common;
         each!(&self.half, half => half.for_each_unsent(common, port, class, &mut visit));
     }
 
-    /// Packets that wait to be sent as replies, for the books of the network.
+    /// Returns the number of queued replies, for the audit.
     #[must_use]
     pub fn queued_replies(&self, arena: &Arena) -> u64 {
         let own = self.common.egress.replies.len(arena);

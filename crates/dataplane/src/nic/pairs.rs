@@ -1,5 +1,4 @@
-//! Queue pairs. Several messages can use one after the other; its congestion control goes on from message
-//! to message.
+//! Queue pairs. Several messages can use a queue pair one after the other, and share its congestion control.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -10,13 +9,13 @@ use crate::ids::FlowSlot;
 use crate::mixed::MixedMap;
 use crate::units::Time;
 
-/// Why a message that has not begun does not send, for reports.
+/// Reason for reports why a message that has not begun does not send.
 const BEHIND: &str = "waits for an earlier message of its queue pair";
 
-/// What the queue pair of a flow has beside the flow itself. Bytes are payload.
+/// State of a queue pair beside one of its flows. Bytes are payload.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Beside {
-    /// Of its other messages, what is in flight.
+    /// Bytes in flight of its other messages.
     pub in_flight: u64,
     /// Bytes of all messages before this one.
     pub before: u64,
@@ -26,14 +25,15 @@ pub(super) struct Beside {
     pub acknowledged: u64,
 }
 
-/// The queue pairs of a NIC. Where none is shared, each flow has its own, with the index of its slot.
+/// The queue pairs of a NIC. [`Flow::pair`] is the index of the queue pair of a flow. If none is shared, each flow has
+/// its own.
 #[derive(Debug)]
 pub(super) struct Pairs {
     shared: Option<Box<Shared>>,
 }
 
 impl Pairs {
-    /// Without flows. `shared`: several messages can have the same queue pair.
+    /// Creates queue pairs without flows. `shared`: several messages can have the same queue pair.
     pub fn new(shared: bool) -> Self {
         Self {
             shared: shared.then(Box::default),
@@ -51,70 +51,64 @@ impl Pairs {
         (self.shared.as_mut()).is_none_or(|shared| shared.admit(flows, flow, pair))
     }
 
-    /// A flow begins in this slot, on the queue pair `pair`, or on its own. Returns true if the queue pair
+    /// Starts a flow in this slot, on the queue pair with this number, or on its own. Returns true if the queue pair
     /// is new.
-    pub fn begin(&mut self, flow: &mut Flow, slot: FlowSlot, pair: Option<u32>) -> bool {
-        (self.shared.as_mut()).is_none_or(|shared| shared.begin(flow, slot, pair))
+    pub fn begin(&mut self, flow: &mut Flow, slot: FlowSlot, number: Option<u32>) -> bool {
+        flow.pair = slot.bits();
+        (self.shared.as_mut()).is_none_or(|shared| shared.begin(flow, slot, number))
     }
 
-    /// Index of the queue pair of a slot, and of its control.
-    #[inline]
-    pub fn place(&self, slot: FlowSlot) -> usize {
-        (self.shared.as_ref()).map_or(slot.index(), |shared| shared.place(slot))
-    }
-
-    /// Index of the queue pair of a slot, and what it has beside the flow in the slot.
+    /// Returns what the queue pair of the flow in a slot has beside this flow.
     #[inline(always)]
-    pub fn find(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> (usize, Beside) {
+    pub fn beside(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> Beside {
         match &self.shared {
-            None => (slot.index(), Beside::default()),
-            Some(shared) => (shared.place(slot), shared.beside(flows, slot, mtu)),
+            None => Beside::default(),
+            Some(shared) => shared.beside(flows, slot, mtu),
         }
     }
 
-    /// All bytes of the queue pair below `seq` are acknowledged.
+    /// Records that all bytes of the queue pair of a flow below `seq` are acknowledged.
     #[inline]
-    pub fn acknowledged(&mut self, slot: FlowSlot, seq: u64) {
+    pub fn acknowledged(&mut self, flow: &Flow, seq: u64) {
         if let Some(shared) = &mut self.shared {
-            shared.acknowledged(slot, seq);
+            let pair = shared.of_mut(flow);
+            pair.acknowledged = pair.acknowledged.max(seq);
         }
     }
 
-    /// The queue pair may send again at this time.
+    /// Sets the time from which the queue pair of a flow may send again.
     #[inline]
-    pub fn sent(&mut self, slot: FlowSlot, next_ps: Time) {
+    pub fn sent(&mut self, flow: &Flow, next_ps: Time) {
         if let Some(shared) = &mut self.shared {
-            shared.of_mut(slot).next_ps = next_ps;
+            shared.of_mut(flow).next_ps = next_ps;
         }
     }
 
-    /// The time at which the other messages of the queue pair let it send.
+    /// Returns the time from which the queue pair of a flow may send, as far as its other messages are concerned.
     #[inline]
-    pub fn next_ps(&self, slot: FlowSlot) -> Time {
-        (self.shared.as_ref()).map_or(0, |shared| shared.of(slot).next_ps)
+    pub fn next_ps(&self, flow: &Flow) -> Time {
+        (self.shared.as_ref()).map_or(0, |shared| shared.of(flow).next_ps)
     }
 
-    /// The nth of the flows that have begun on the queue pair of a slot.
+    /// Returns the nth flow that has begun on the shared queue pair of a flow.
     #[inline]
-    pub fn nth(&self, slot: FlowSlot, nth: usize) -> Option<FlowSlot> {
-        match &self.shared {
-            None => (nth == 0).then_some(slot),
-            Some(shared) => shared.of(slot).open.get(nth).map(|open| open.0),
-        }
+    pub fn nth(&self, flow: &Flow, nth: usize) -> Option<FlowSlot> {
+        let open = &self.shared.as_ref()?.of(flow).open;
+        open.get(nth).map(|open| open.0)
     }
 
-    /// The flow in a slot has sent everything, or has finished. Returns the flow that can begin now, and the
-    /// number of its queue pair.
+    /// Returns the flow that can begin after a flow has sent everything or has finished, and the number of their
+    /// queue pair.
     #[inline]
     pub fn next(&mut self, flows: &[Flow], slot: FlowSlot) -> Option<(FlowStart, u32)> {
         self.shared.as_mut()?.next(flows, slot)
     }
 
-    /// The flow in a slot has finished.
+    /// Removes a flow that has finished from its queue pair.
     #[inline]
-    pub fn end(&mut self, slot: FlowSlot) {
+    pub fn end(&mut self, flow: &Flow, slot: FlowSlot) {
         if let Some(shared) = &mut self.shared {
-            shared.end(slot);
+            shared.end(flow, slot);
         }
     }
 
@@ -138,14 +132,14 @@ struct Pair {
     bytes: u64,
     /// Highest acknowledged byte.
     acknowledged: u64,
-    /// When it may send next.
+    /// Earliest start of its next packet.
     next_ps: Time,
-    /// Its number outside; `None`: it is one flow's own, and ends with it.
+    /// Its number in the workload; `None`: it belongs to one flow, and ends with it.
     number: Option<u32>,
 }
 
 impl Pair {
-    /// The message that began last has sent everything.
+    /// Returns true if the message that began last has sent everything.
     fn is_free(&self, flows: &[Flow]) -> bool {
         let last = self.open.last();
         last.is_none_or(|open| flows[open.0.index()].has_sent_all())
@@ -156,24 +150,22 @@ impl Pair {
 #[derive(Debug, Default)]
 struct Shared {
     pairs: Vec<Pair>,
-    /// The queue pair of each slot.
-    of_slot: Vec<u32>,
-    /// By their numbers outside.
+    /// Index of each queue pair by its number in the workload.
     known: MixedMap<u32, u32>,
-    /// Places of those that have ended.
+    /// Indices of queue pairs that have ended.
     free: Vec<u32>,
 }
 
 impl Shared {
-    fn of(&self, slot: FlowSlot) -> &Pair {
-        &self.pairs[self.place(slot)]
+    fn of(&self, flow: &Flow) -> &Pair {
+        &self.pairs[flow.pair as usize]
     }
 
-    fn of_mut(&mut self, slot: FlowSlot) -> &mut Pair {
-        &mut self.pairs[self.of_slot[slot.index()] as usize]
+    fn of_mut(&mut self, flow: &Flow) -> &mut Pair {
+        &mut self.pairs[flow.pair as usize]
     }
 
-    /// The queue pair with this number, or a new one; and whether it is new.
+    /// Returns the index of the queue pair with this number, and true if it is new.
     fn of_number(&mut self, number: Option<u32>) -> (u32, bool) {
         if let Some(&known) = number.and_then(|number| self.known.get(&number)) {
             return (known, false);
@@ -211,12 +203,9 @@ impl Shared {
         !waits
     }
 
-    fn begin(&mut self, flow: &mut Flow, slot: FlowSlot, pair: Option<u32>) -> bool {
-        let (at, new) = self.of_number(pair);
-        if self.of_slot.len() <= slot.index() {
-            self.of_slot.resize(slot.index() + 1, at);
-        }
-        self.of_slot[slot.index()] = at;
+    fn begin(&mut self, flow: &mut Flow, slot: FlowSlot, number: Option<u32>) -> bool {
+        let (at, new) = self.of_number(number);
+        flow.pair = at;
         let pair = &mut self.pairs[at as usize];
         pair.open.push((slot, pair.bytes));
         pair.bytes += flow.start.bytes;
@@ -224,19 +213,15 @@ impl Shared {
         new
     }
 
-    #[inline]
-    fn place(&self, slot: FlowSlot) -> usize {
-        self.of_slot[slot.index()] as usize
-    }
-
     // NIC-51, NIC-52
     fn beside(&self, flows: &[Flow], slot: FlowSlot, mtu: u16) -> Beside {
+        let pair = self.of(&flows[slot.index()]);
         let mut beside = Beside {
-            acknowledged: self.of(slot).acknowledged,
+            acknowledged: pair.acknowledged,
             ..Beside::default()
         };
         let mut later = false;
-        for &(other, before) in &self.of(slot).open {
+        for &(other, before) in &pair.open {
             if other == slot {
                 beside.before = before;
                 later = true;
@@ -250,24 +235,18 @@ impl Shared {
         beside
     }
 
-    fn acknowledged(&mut self, slot: FlowSlot, seq: u64) {
-        let pair = self.of_mut(slot);
-        pair.acknowledged = pair.acknowledged.max(seq);
-    }
-
     fn next(&mut self, flows: &[Flow], slot: FlowSlot) -> Option<(FlowStart, u32)> {
-        let pair = self.of_mut(slot);
+        let pair = self.of_mut(&flows[slot.index()]);
         let number = pair.number?;
         let next = pair.is_free(flows).then(|| pair.waiting.pop_front());
         Some((next.flatten()?, number))
     }
 
-    fn end(&mut self, slot: FlowSlot) {
-        let at = self.of_slot[slot.index()];
-        let pair = &mut self.pairs[at as usize];
+    fn end(&mut self, flow: &Flow, slot: FlowSlot) {
+        let pair = self.of_mut(flow);
         pair.open.retain(|open| open.0 != slot);
         if pair.number.is_none() {
-            self.free.push(at);
+            self.free.push(flow.pair);
         }
     }
 }

@@ -89,7 +89,8 @@ impl Common {
         [Some(id), cnp]
     }
 
-    /// Handles a packet of a flow that was complete at `done_ps`. The last ACK may have been lost, so it is repeated.
+    /// Handles a packet of a flow that was complete at `done_ps`. The last ACK may have been lost,
+    /// so it is repeated.
     // NIC-14
     fn repeated(
         &mut self,

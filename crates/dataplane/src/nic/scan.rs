@@ -378,8 +378,7 @@ impl SendingHalf for Scan {
         &mut self,
         now: Time,
         nic: &mut Common,
-        _port: u16,
-        id: PacketId,
+        (_port, id): (u16, PacketId),
         arena: &mut Arena,
         sink: &mut S,
     ) {

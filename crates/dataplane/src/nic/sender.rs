@@ -1,5 +1,5 @@
-//! The sending half of a NIC with a control of senders: windows and pace decide when a flow sends, and
-//! acknowledgements, timeouts and notices move it on.
+//! The sending half of a NIC with a control of senders. A flow sends when its window and its pace
+//! permit it. Replies, timeouts and notices change them.
 
 use super::flow::State;
 use super::half::{Common, SendingHalf};
@@ -23,7 +23,7 @@ pub(super) struct Sender<C> {
 }
 
 impl<C: Chosen> Sender<C> {
-    /// Without flows. `shared`: several messages can have the same queue pair.
+    /// Creates a sender without flows. `shared`: several messages can have the same queue pair.
     pub fn new(shared: bool) -> Self {
         Self {
             controls: Vec::new(),
@@ -31,21 +31,21 @@ impl<C: Chosen> Sender<C> {
         }
     }
 
-    /// A flow begins, on a queue pair that is its own or has this number.
+    /// Starts a flow, on its own queue pair or on that with this number.
     fn begin<S: Sink>(
         &mut self,
         now: Time,
         nic: &mut Common,
-        flow: &FlowStart,
-        pair: Option<u32>,
+        start: &FlowStart,
+        number: Option<u32>,
         sink: &mut S,
     ) -> FlowSlot {
         let config = &*nic.config;
-        let slot = nic.egress.start(now, config, flow, sink);
-        let is_new = (self.pairs).begin(&mut nic.egress.flows[slot.index()], slot, pair);
-        if is_new {
-            let control = C::new(C::parameters(config), &flow.path, now);
-            match self.controls.get_mut(self.pairs.place(slot)) {
+        let slot = nic.egress.start(now, config, start, sink);
+        let flow = &mut nic.egress.flows[slot.index()];
+        if self.pairs.begin(flow, slot, number) {
+            let control = C::new(C::parameters(config), &start.path, now);
+            match self.controls.get_mut(flow.pair as usize) {
                 Some(place) => *place = control,
                 None => self.controls.push(control),
             }
@@ -53,8 +53,8 @@ impl<C: Chosen> Sender<C> {
         slot
     }
 
-    /// The flow in a slot has sent everything: the next message of its queue pair begins. Returns its
-    /// port where it stands in the ring then, as flows do that may send by `by_ps`.
+    /// Starts the next message of a queue pair after the flow in a slot has sent everything.
+    /// Returns its port if it may send by `by_ps` and is in the ring.
     // NIC-50
     fn begin_next<S: Sink>(
         &mut self,
@@ -69,7 +69,7 @@ impl<C: Chosen> Sender<C> {
         ready.then_some(flow.port)
     }
 
-    /// The same for all flows of the queue pair of a slot: they share a window.
+    /// Revives all flows of the queue pair of the flow in a slot, because they share a window.
     // NIC-51
     #[inline]
     fn revive_pair<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
@@ -77,21 +77,23 @@ impl<C: Chosen> Sender<C> {
             return self.revive(now, nic, slot, sink);
         }
         let mut at = 0;
-        while let Some(open) = self.pairs.nth(slot, at) {
+        while let Some(open) = (self.pairs).nth(&nic.egress.flows[slot.index()], at) {
             self.revive(now, nic, open, sink);
             at += 1;
         }
     }
 
-    /// Puts a blocked flow where it belongs, if it may send again.
+    /// Lets a blocked flow wait for its turn or its pace, if it may send again.
     #[inline]
     fn revive<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
-        if self.join(now, now, nic, slot, sink) {
+        let is_blocked = nic.egress.flows[slot.index()].state == State::Blocked;
+        if is_blocked && self.join(now, now, nic, slot, sink) {
             sink.kick(nic.egress.flows[slot.index()].start.port);
         }
     }
 
-    /// The same; whether it stands in the ring then, as flows do whose pace lets them send by `by_ps`.
+    /// Lets a blocked flow wait for its turn or its pace, if it may send again. Returns true if it
+    /// is in the ring then, because its pace lets it send by `by_ps`.
     fn join<S: Sink>(
         &mut self,
         now: Time,
@@ -100,15 +102,13 @@ impl<C: Chosen> Sender<C> {
         slot: FlowSlot,
         sink: &mut S,
     ) -> bool {
-        if nic.egress.flows[slot.index()].state != State::Blocked {
-            return false;
-        }
+        debug_assert_eq!(nic.egress.flows[slot.index()].state, State::Blocked);
         if !self.active(nic, slot).may_send(now) {
             self.await_rise(nic, slot, sink);
             return false;
         }
         let flow = &mut nic.egress.flows[slot.index()];
-        flow.next_ps = flow.next_ps.max(self.pairs.next_ps(slot)); // NIC-51
+        flow.next_ps = flow.next_ps.max(self.pairs.next_ps(flow)); // NIC-51
         if flow.next_ps > by_ps {
             self.wait_for_pace(nic, slot, sink);
             return false;
@@ -117,26 +117,28 @@ impl<C: Chosen> Sender<C> {
         true
     }
 
-    /// The flow in a slot with its control, and with the rest of its queue pair.
+    /// Returns the flow in a slot with its control and with the rest of its queue pair.
     #[inline(always)]
     fn active<'a>(&'a mut self, nic: &'a mut Common, slot: FlowSlot) -> Active<'a, C> {
         let (config, flows) = (&*nic.config, &mut nic.egress.flows);
-        let (place, beside) = self.pairs.find(flows, slot, config.mtu);
+        let beside = self.pairs.beside(flows, slot, config.mtu);
+        let flow = &mut flows[slot.index()];
         Active {
-            flow: &mut flows[slot.index()],
-            control: &mut self.controls[place],
+            control: &mut self.controls[flow.pair as usize],
+            flow,
             beside,
             parameters: C::parameters(config),
             config,
         }
     }
 
-    /// A flow that its window holds back looks again when its control's timer may have opened it.
+    /// Sets a timer for a flow that is blocked by its window, if the control can open the window
+    /// without feedback.
     // NIC-08
     #[inline]
     fn await_rise<S: Sink>(&mut self, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
         let flow = &mut nic.egress.flows[slot.index()];
-        let control = &self.controls[self.pairs.place(slot)];
+        let control = &self.controls[flow.pair as usize];
         let at = control.rises_ps(C::parameters(&nic.config), &flow.start.path);
         if at == NEVER || flow.rising || flow.next >= flow.packets {
             return;
@@ -145,7 +147,7 @@ impl<C: Chosen> Sender<C> {
         nic.egress.set_timer(at, TimerKind::Rise, slot, sink);
     }
 
-    /// A flow waits until its pace lets it send.
+    /// Lets a flow wait until its pace lets it send.
     #[inline]
     fn wait_for_pace<S: Sink>(&self, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
         let flow = &mut nic.egress.flows[slot.index()];
@@ -155,13 +157,13 @@ impl<C: Chosen> Sender<C> {
         nic.egress.set_timer(at, TimerKind::Pace, slot, sink);
     }
 
-    /// NIC-03: the next packet of the first flow in the ring that may send.
+    /// Returns the next packet of the first flow in the ring that may send.
+    // NIC-03
     fn send<S: Sink>(
         &mut self,
         now: Time,
         nic: &mut Common,
-        port: u16,
-        class: u8,
+        (port, class): (u16, u8),
         arena: &mut Arena,
         sink: &mut S,
     ) -> Option<PacketId> {
@@ -186,13 +188,13 @@ impl<C: Chosen> Sender<C> {
                 sink.flow_waits(&flow.start, Wait::Paused(number));
                 flow.link = queue.parked;
                 queue.parked = slot;
-            } else if self.pairs.next_ps(slot) > now {
-                flow.next_ps = self.pairs.next_ps(slot); // NIC-51
+            } else if self.pairs.next_ps(flow) > now {
+                flow.next_ps = self.pairs.next_ps(flow); // NIC-51
                 self.wait_for_pace(nic, slot, sink);
             } else {
                 let mut active = self.active(nic, slot);
                 if active.may_send(now) {
-                    return Some(self.send_one(now, nic, port, slot, arena, sink));
+                    return Some(self.send_one(now, nic, slot, arena, sink));
                 }
                 let flow = active.flow;
                 flow.state = State::Blocked;
@@ -208,12 +210,12 @@ impl<C: Chosen> Sender<C> {
         &mut self,
         now: Time,
         nic: &mut Common,
-        port: u16,
         slot: FlowSlot,
         arena: &mut Arena,
         sink: &mut S,
     ) -> PacketId {
-        let rate = nic.egress.ports[port as usize].rate;
+        let port = nic.egress.flows[slot.index()].start.port;
+        let rate = nic.egress.ports[usize::from(port)].rate;
         let mut active = self.active(nic, slot);
         let (mut hot, cold) = active.next_packet(now, slot, &mut || sink.draw());
         let marks = active.mark(now, &cold);
@@ -228,7 +230,7 @@ impl<C: Chosen> Sender<C> {
         }
         let int = active.config.int > 0;
         nic.counters.count_sent(&hot, cold.payload);
-        self.pairs.sent(slot, next_ps);
+        self.pairs.sent(&nic.egress.flows[slot.index()], next_ps);
         if !fits {
             let flow = &mut nic.egress.flows[slot.index()];
             flow.state = State::Blocked;
@@ -289,7 +291,7 @@ impl<C: Chosen> Sender<C> {
             active.inform(now, &Feedback::Cnp); // NS3-23
         }
         if news.acknowledges {
-            self.pairs.acknowledged(slot, seq);
+            (self.pairs).acknowledged(&nic.egress.flows[slot.index()], seq);
         }
         let flow = &nic.egress.flows[slot.index()];
         // NIC-20, REC-11: acknowledged packets were sent, and sent packets exist.
@@ -301,7 +303,7 @@ impl<C: Chosen> Sender<C> {
         sink.finished(flow.start.end(done_ps, now, flow.retransmitted));
         nic.egress.finish(slot);
         if self.pairs.are_shared() {
-            self.pairs.end(slot);
+            self.pairs.end(&nic.egress.flows[slot.index()], slot);
             if let Some(port) = self.begin_next((now, now), nic, slot, sink) {
                 sink.kick(port);
             }
@@ -319,8 +321,8 @@ impl<C: Chosen> Sender<C> {
         }
     }
 
-    /// Handles the timer of a flow. If nothing moved for the whole timeout although packets are in flight,
-    /// they are lost.
+    /// Handles the timer of a flow. If nothing moved for the whole timeout although packets are in
+    /// flight, they are lost.
     // NIC-21
     fn timeout<S: Sink>(&mut self, now: Time, nic: &mut Common, slot: FlowSlot, sink: &mut S) {
         let active = self.active(nic, slot);
@@ -379,8 +381,7 @@ impl<C: Chosen> SendingHalf for Sender<C> {
         &mut self,
         now: Time,
         nic: &mut Common,
-        _port: u16,
-        id: PacketId,
+        (_port, id): (u16, PacketId),
         arena: &mut Arena,
         sink: &mut S,
     ) {
@@ -413,7 +414,7 @@ impl<C: Chosen> SendingHalf for Sender<C> {
             if reply.is_some() {
                 return reply;
             }
-            let sent = self.send(now, nic, port, class, arena, sink);
+            let sent = self.send(now, nic, (port, class), arena, sink);
             if sent.is_some() {
                 return sent;
             }
@@ -434,7 +435,7 @@ impl<C: Chosen> SendingHalf for Sender<C> {
         }
     }
 
-    fn told<S: Sink>(
+    fn dropped<S: Sink>(
         &mut self,
         now: Time,
         nic: &mut Common,

@@ -54,8 +54,9 @@ impl FlowTimers {
         self.timeouts.push_back((at, timer));
     }
 
-    /// Removes and returns the first timer if it has expired. Otherwise schedules a call of the NIC for it. Skips
-    /// timers of flows that have finished.
+    /// Removes and returns the first timer if it has expired. Otherwise schedules a call of the NIC
+    /// for it. Skips timers of flows that have finished.
+    #[inline]
     pub fn due<S: Sink>(&mut self, now: Time, flows: &[Flow], sink: &mut S) -> Option<FlowTimer> {
         let is_gone = |timer: &FlowTimer| !flows[timer.slot.index()].is_open(timer.flow);
         loop {

@@ -6,8 +6,8 @@ const AHEAD: usize = 3;
 /// Numbers that it drops before it gives the first.
 const DROPPED: usize = 310;
 
-/// The first number after the generator has begun with `seed`: a multiplicative generator fills 31 words, and each
-/// number is the sum of two of them, without its last bit.
+/// The first number after the generator has begun with `seed`: a multiplicative generator fills 31
+/// words, and each number is the sum of two of them, without its last bit.
 // BFCC-06
 pub(crate) fn first(seed: u32) -> u32 {
     const MODULUS: u64 = (1 << 31) - 1;

@@ -1,4 +1,4 @@
-//! Which egress queue a packet joins.
+//! The classifier: it selects the egress queue of a packet.
 
 use crate::classes::DATA_CLASS;
 use crate::config::{Classify, SwitchConfig};
@@ -58,7 +58,7 @@ impl Classifier {
         }
     }
 
-    /// Chooses; changes nothing but the random stream.
+    /// Selects the queue of a packet. Changes only the random stream.
     #[inline(always)]
     pub fn place(
         &self,
@@ -92,7 +92,8 @@ impl Classifier {
         }
     }
 
-    /// Prefetches the queue of a packet that will leave by `port`, or what names it.
+    /// Prefetches the queue of a packet that will leave by `port`, or the entry that contains its
+    /// index.
     #[inline]
     pub fn prefetch(&self, port: u16, packet: &Packet, queueing: &Queueing) {
         match self {
@@ -104,7 +105,7 @@ impl Classifier {
         }
     }
 
-    /// Prefetches the queue of a packet where something names it that [`Classifier::prefetch`] has fetched.
+    /// Prefetches the queue of a packet whose entry [`Classifier::prefetch`] has prefetched.
     #[inline]
     pub fn prefetch_named(&self, port: u16, packet: &Packet, queueing: &Queueing) {
         if let Self::Dynamic(table) = self
@@ -116,8 +117,8 @@ impl Classifier {
         }
     }
 
-    /// Flows that got a queue which the bitmap wrongly called empty, flows that had to share a queue, and
-    /// collisions in the flow table.
+    /// Returns the number of flows that got a queue which the bitmap reported wrongly as empty, of
+    /// flows that had to share a queue, and of collisions in the flow table.
     pub const fn assignments(&self) -> (u64, u64, u64) {
         match self {
             Self::Dynamic(table) => (table.stale, table.shared, table.collisions),
@@ -125,7 +126,7 @@ impl Classifier {
         }
     }
 
-    /// The queue that a flow has to itself.
+    /// Returns the queue that only one flow uses.
     pub fn own_queue(&self, port: u16, flow: u32) -> Option<QueueId> {
         match self {
             Self::PerFlow(flows) => flows.get(&flow_at(port, flow)).copied(),

@@ -1,9 +1,9 @@
-//! What a switch does at fixed intervals: reading its queues into the bitmap of empty queues, and
-//! sending bitmaps of the queues that should be paused upstream.
+//! Periodic work of a switch: it reads which queues are empty into a bitmap, and sends bitmaps of
+//! the queues to be paused upstream.
 //!
-//! All switches tick at the multiples of a period. A switch at which nothing has come or gone for
-//! [`LINGER`] periods stops ticking until something comes: by then its state has been told so
-//! often that it may be taken for known, and a network that has nothing more to do comes to rest.
+//! All switches tick at multiples of a period. A switch without packets for [`LINGER`] periods
+//! stops ticking until the next packet. Its neighbours have received its state often enough by
+//! then, and a network without packets comes to rest.
 
 use crate::units::{NEVER, Time};
 
@@ -11,7 +11,7 @@ use crate::units::{NEVER, Time};
 // BFC-30
 const LINGER: u64 = 64;
 
-/// One thing that is done at intervals.
+/// A periodic timer.
 #[derive(Clone, Copy, Debug)]
 struct Ticker {
     period_ps: Time,
@@ -29,14 +29,14 @@ impl Ticker {
         }
     }
 
-    /// Something came or went: ticks again, if it rested.
+    /// Starts the timer after a packet arrived or left, if it had stopped.
     fn start(&mut self, now: Time) {
         if self.next_ps == NEVER && self.period_ps != NEVER {
             self.next_ps = (now / self.period_ps + 1) * self.period_ps;
         }
     }
 
-    /// Whether it is due; sets the next time, or rests.
+    /// Returns true if the timer has expired. Sets the next time, or stops.
     fn due(&mut self, now: Time, last_ps: Time) -> bool {
         if self.next_ps > now {
             return false;
@@ -50,28 +50,28 @@ impl Ticker {
     }
 }
 
-/// The intervals of a switch.
+/// The periodic timers of a switch.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    /// When a packet last came or went.
+    /// Time at which a packet last arrived or left.
     last_ps: Time,
-    /// Reads which queues are empty.
+    /// Timer for reading which queues are empty.
     read: Ticker,
-    /// Tells which queues should be paused.
+    /// Timer for sending bitmaps of paused queues.
     tell: Ticker,
 }
 
-/// What is due.
+/// Periodic work that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
-    /// Read which queues are empty.
+    /// True if the switch must read which queues are empty.
     pub read: bool,
-    /// Tell which queues should be paused.
+    /// True if the switch must send bitmaps of paused queues.
     pub tell: bool,
 }
 
 impl Clock {
-    /// A clock with these periods; `None` where neither is used.
+    /// Creates a clock with these periods, or returns `None` if neither is used.
     pub fn new(read_ps: Option<Time>, tell_ps: Option<Time>) -> Option<Self> {
         let some = read_ps.is_some() || tell_ps.is_some();
         some.then(|| Self {
@@ -81,7 +81,7 @@ impl Clock {
         })
     }
 
-    /// A packet came or went. Returns when the switch wants to be called, if that is news.
+    /// Records that a packet arrived or left. Returns the time of the next call if it changed.
     #[inline]
     pub fn touch(&mut self, now: Time) -> Option<Time> {
         self.last_ps = now;
@@ -92,7 +92,7 @@ impl Clock {
         (next < before).then_some(next)
     }
 
-    /// What is due now.
+    /// Returns the work that is due now.
     pub fn due(&mut self, now: Time) -> Due {
         Due {
             read: self.read.due(now, self.last_ps),
@@ -100,7 +100,7 @@ impl Clock {
         }
     }
 
-    /// When something is due next; [`NEVER`]: the switch rests.
+    /// Returns the time of the next work, or [`NEVER`] if both timers have stopped.
     pub fn next(&self) -> Time {
         self.read.next_ps.min(self.tell.next_ps)
     }

@@ -90,7 +90,8 @@ impl<S: Sink> Cx<'_, S> {
         Some(result)
     }
 
-    /// Reports an arrived frame to the schemes of the links. Returns true if the switch is to handle it.
+    /// Reports an arrived frame to the schemes of the links. Returns true if the switch is to
+    /// handle it.
     #[inline(never)]
     pub(crate) fn link_accepts(&mut self, port: u16, id: PacketId, is_damaged: bool) -> bool {
         let accepts = self.with_links(|links, cx| links.arrived(cx, port, id, is_damaged));

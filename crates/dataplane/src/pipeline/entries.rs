@@ -1,11 +1,11 @@
-//! The entries of a flow table that say something, found by their numbers. Open addressing, so that
-//! the memory in which an entry lies can be prefetched.
+//! The entries of a flow table that are in use, by number. The table uses open addressing, so that
+//! the memory of an entry can be prefetched.
 
 use crate::prefetch::prefetch;
 
-/// No entry has this number.
+/// Number that no entry has.
 const NONE: u64 = u64::MAX;
-/// Slots at first.
+/// Initial number of slots.
 const FIRST: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -15,12 +15,12 @@ struct Slot<V> {
     value: V,
 }
 
-/// Values by number, half of the slots at most in use.
+/// Values by number. At most half of the slots are in use.
 #[derive(Debug)]
 pub(crate) struct Entries<V> {
     slots: Vec<Slot<V>>,
     len: usize,
-    /// What an entry is that says nothing.
+    /// Value of an idle entry.
     idle: V,
 }
 
@@ -41,14 +41,14 @@ impl<V: Copy> Entries<V> {
         vec![slot; slots]
     }
 
-    /// The slot at which a search for a number begins.
+    /// Returns the slot at which a search for a number begins.
     #[inline]
     fn home(&self, number: u64) -> usize {
         let bits = self.slots.len().trailing_zeros();
         (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - bits)) as usize
     }
 
-    /// The slot of a number, or the free one that it would get.
+    /// Returns the slot of a number, or the free slot that it would get.
     #[inline]
     fn find(&self, number: u64) -> usize {
         let last = self.slots.len() - 1;
@@ -72,7 +72,7 @@ impl<V: Copy> Entries<V> {
         (slot.number == number).then_some(&mut slot.value)
     }
 
-    /// The entry of a number, an idle one if it had said nothing.
+    /// Returns the entry of a number. Adds an idle entry if there is none.
     #[inline]
     pub fn entry(&mut self, number: u64) -> &mut V {
         let mut at = self.find(number);
@@ -102,7 +102,7 @@ impl<V: Copy> Entries<V> {
         }
     }
 
-    /// Throws out all but those that `keeps` names.
+    /// Removes all entries for which `keeps` returns false.
     pub fn retain(&mut self, keeps: impl Fn(&V) -> bool) {
         let slots = self.slots.len();
         let old = std::mem::replace(&mut self.slots, Self::empty(slots, self.idle));
@@ -119,13 +119,13 @@ impl<V: Copy> Entries<V> {
         self.len
     }
 
-    /// All, in no order.
+    /// Returns all entries in an arbitrary order.
     pub fn values(&self) -> impl Iterator<Item = &V> {
         let used = self.slots.iter().filter(|slot| slot.number != NONE);
         used.map(|slot| &slot.value)
     }
 
-    /// Prefetches the entry of a number, where it is if no other is in its place. Changes nothing.
+    /// Prefetches the first slot in which the entry of a number can be. Changes no state.
     #[inline]
     pub fn prefetch(&self, number: u64) {
         prefetch(&self.slots, self.home(number));

@@ -1,5 +1,5 @@
-//! Dynamic assignment: which queue a flow has at an egress port, in a flow table (Goyal et al., NSDI 2022,
-//! §3.3.1). The rules are in `specs/bfc.md`.
+//! Dynamic assignment: which queue a flow has at an egress port, in a flow table (Goyal et al.,
+//! NSDI 2022, §3.3.1). The rules are in `specs/bfc.md`.
 
 use crate::config::{AssignBy, AssignConfig, Classify, SearchStart, SwitchConfig, WhenFull};
 use crate::hash::mix32;
@@ -11,8 +11,8 @@ use crate::pipeline::place::{Assigned, Place, hashed};
 use crate::pipeline::queueing::Queueing;
 use crate::units::{Rate, Time};
 
-/// For how long a flow without packets keeps its queue at a switch with these ports; `hop_rtt_ps` replaces the
-/// round trip of the longest link.
+/// For how long a flow without packets keeps its queue at a switch with these ports; `hop_rtt_ps`
+/// replaces the round trip of the longest link.
 // BFC-04
 pub(crate) fn sticky_ps<H>(
     config: &SwitchConfig<H>,
@@ -76,7 +76,8 @@ struct Entry {
     queue: u16,
 }
 
-/// Ports of a switch of BFC's authors' simulator: its entries are numbered slot by slot, port by port.
+/// Ports of a switch of BFC's authors' simulator: its entries are numbered slot by slot, port by
+/// port.
 const MOST_PORTS: u64 = 64;
 
 /// Fewer entries than this are not worth a sweep.
@@ -265,8 +266,8 @@ impl FlowTable {
         }
     }
 
-    /// Which of its class' queues a packet joins whatever the table says, if there is one. Out of line: by
-    /// default there is none.
+    /// Which of its class' queues a packet joins whatever the table says, if there is one. Out of
+    /// line: by default there is none.
     #[inline(never)]
     fn fixed(&self, packet: &Packet) -> Option<u16> {
         if self.assign.incast_queue && packet.has(flag::INCAST) {

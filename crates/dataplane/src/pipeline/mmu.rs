@@ -1,8 +1,8 @@
 //! The shared buffer of a switch: which packets may enter, and how many bytes each ingress has.
 //!
 //! Each (ingress port, class) owns a small reserve; beyond it packets live in the pool that all
-//! share; with PFC each pausable ingress has headroom for what still arrives after its XOFF. Which ingresses are
-//! paused is the state of `pipeline/pfc/`.
+//! share; with PFC each pausable ingress has headroom for what still arrives after its XOFF. Which
+//! ingresses are paused is the state of `pipeline/pfc/`.
 
 use crate::classes::ClassSet;
 use crate::config::{Accounting, Admission, MmuConfig, Pfc, SwitchConfig};
@@ -46,13 +46,14 @@ struct Ingress {
     bytes: u64,
     headroom: u64,
     headroom_limit: u64,
-    /// Fast-path limit in bytes: below it a packet fits the reserve and the headroom is empty, so that no
-    /// threshold has to be compared. 0 disables the fast path.
+    /// Fast-path limit in bytes: below it a packet fits the reserve and the headroom is empty, so
+    /// that no threshold has to be compared. 0 disables the fast path.
     calm_below: u32,
 }
 
 impl Ingress {
-    /// Updates the fast-path limit after a change of the headroom. `calm_below` is the limit with empty headroom.
+    /// Updates the fast-path limit after a change of the headroom. `calm_below` is the limit with
+    /// empty headroom.
     #[inline]
     const fn settle(&mut self, calm_below: u32) {
         self.calm_below = if self.headroom == 0 { calm_below } else { 0 };
@@ -314,7 +315,8 @@ impl Mmu {
         }
     }
 
-    /// Stores a packet that fits the reserve of its ingress, if the fast path allows it. False: call
+    /// Stores a packet that fits the reserve of its ingress, if the fast path allows it. False:
+    /// call
     /// [`Mmu::verdict`].
     // SW-10
     #[inline(always)]
@@ -331,10 +333,11 @@ impl Mmu {
         true
     }
 
-    /// Returns where a packet of `size` bytes would be stored, or why it is dropped. Changes nothing.
+    /// Returns where a packet of `size` bytes would be stored, or why it is dropped. Changes
+    /// nothing.
     ///
-    /// `egress_bytes` are the bytes of its queue or port, as the admission requires. `is_paused`: PFC has
-    /// paused the ingress.
+    /// `egress_bytes` are the bytes of its queue or port, as the admission requires. `is_paused`:
+    /// PFC has paused the ingress.
     #[inline(always)]
     pub fn verdict(
         &self,
@@ -433,8 +436,8 @@ impl Mmu {
         }
     }
 
-    /// Removes a packet that came in by `port`. Returns what its ingress then has; `None`: it had nothing beyond
-    /// its reserve.
+    /// Removes a packet that came in by `port`. Returns what its ingress then has; `None`: it had
+    /// nothing beyond its reserve.
     #[inline(always)]
     pub fn leave(&mut self, port: u16, class: u8, size: u64) -> Option<Excess> {
         debug_assert!(

@@ -1,9 +1,10 @@
-//! The parts of a switch that hop schemes use: routes, classifier, buffer, PFC, queues, signals, counters.
+//! The parts of a switch that hop schemes use: routes, classifier, buffer, PFC, queues, signals,
+//! counters.
 //!
-//! `path.rs` has the steps of a packet as functions of the context [`Cx`](context::Cx). Each part serves one of them:
-//! [`Routes`], the classifier (`classify.rs`, `flow_table.rs`), the buffer (`mmu.rs`) with PFC (`pfc/`), the queues and
-//! their schedule (`queueing/`), the signals (`signal.rs`). The switch (`switch/`) calls these functions, and its hop
-//! scheme between them.
+//! `path.rs` has the steps of a packet as functions of the context [`Cx`](context::Cx). Each part
+//! serves one of them: routes, the classifier (`classify.rs`, `flow_table.rs`), the buffer
+//! (`mmu.rs`) with PFC (`pfc/`), the queues and their schedule (`queueing/`), the signals
+//! (`signal.rs`). The switch (`switch/`) calls these functions, and its hop scheme between them.
 
 mod c_random;
 pub(crate) mod classify;
@@ -49,13 +50,13 @@ use signal::Marker;
 use steps::Steps;
 use trim_counts::TrimCounts;
 
-/// What the mechanisms of one switch did.
+/// Counters of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct SwitchCounters {
-    /// Packets that entered, frames for the switch itself not counted.
+    /// Packets that arrived, without frames for the switch itself.
     pub received: u64,
-    /// Packets that left, its own frames not counted.
+    /// Packets that left, without its own frames.
     pub sent: u64,
     /// Packets that the switch created.
     pub created: u64,
@@ -69,19 +70,19 @@ pub struct SwitchCounters {
     pub trims: u64,
     /// Headers that were sent back to their senders.
     pub returned: u64,
-    /// Pauses of what was paused already and resumes of what was not: must stay 0 where no frame is
-    /// lost on a link and no bitmap repeats them.
+    /// Pauses and resumes that changed nothing. The counter stays 0 unless links lose frames or
+    /// bitmaps repeat pauses.
     pub repeated_pauses: u64,
-    /// Packets that waited at a port whose link had failed and went on by another.
+    /// Packets that waited at a port whose link had failed and left by another port.
     pub rerouted: u64,
 }
 
-/// What is counted at one port.
+/// Counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchPortCounters {
     /// Bytes of frames of the switch itself that left: pauses, credits.
     pub frame_bytes: u64,
-    /// Of them credits.
+    /// Bytes of credits among them.
     pub credit_bytes: u64,
     /// Packets that left marked by this port.
     pub marked: u64,
@@ -89,7 +90,7 @@ pub struct SwitchPortCounters {
     pub dropped: [u64; DROP_CAUSES],
 }
 
-/// What becomes of packets for a port whose link is down.
+/// Fate of packets for a port whose link is down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stranded {
     /// They are dropped.
@@ -135,8 +136,8 @@ impl ClassBits {
     }
 }
 
-/// The parts of a switch. The fields, and those of the parts, stand in the order in which most packets
-/// need them, so that they take few cache lines.
+/// The parts of a switch. The fields, and those of the parts, stand in the order in which most
+/// packets need them, so that they take few cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Pipeline {
@@ -250,8 +251,8 @@ impl Pipeline {
         core
     }
 
-    /// The egress port of a packet by the loads of the equal-cost ports; `None` if no port leads to its
-    /// destination.
+    /// The egress port of a packet by the loads of the equal-cost ports; `None` if no port leads to
+    /// its destination.
     // PTH-01: the policy reads this switch; PTH-03: with the packets handled before
     #[inline(never)]
     pub(crate) fn port_by_load(&mut self, now: Time, packet: &Packet) -> Option<u16> {
@@ -267,8 +268,8 @@ impl Pipeline {
         Some(policy.choose(&cx, packet, ports))
     }
 
-    /// Keeps the choice of [`Classifier::place`] for an accepted packet. Returns the queue, and true if the flow table
-    /// has no other packet of its flow here.
+    /// Keeps the choice of [`Classifier::place`] for an accepted packet. Returns the queue, and
+    /// true if the flow table has no other packet of its flow here.
     #[inline(always)]
     pub(crate) fn commit(
         &mut self,
@@ -369,8 +370,8 @@ impl Pipeline {
             .is_some_and(|d| d.dead[port as usize] && d.stranded == Stranded::Drop)
     }
 
-    /// Whether the flow table counts a packet. A function of the packet, so that it is the same when it
-    /// leaves.
+    /// Whether the flow table counts a packet. A function of the packet, so that it is the same
+    /// when it leaves.
     // BFC-32
     #[inline]
     pub(crate) fn counts(&self, packet: &Packet) -> bool {

@@ -3,13 +3,13 @@
 /// Pairs of (ingress, egress) ports of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairs {
-    /// Words of an ingress.
+    /// Number of words for each ingress.
     words: usize,
     bits: Vec<u64>,
 }
 
 impl Pairs {
-    /// No pair of a switch with this many ports.
+    /// Creates an empty set for a switch with this many ports.
     #[must_use]
     pub fn none(ports: u16) -> Self {
         let words = usize::from(ports).div_ceil(64);
@@ -19,13 +19,13 @@ impl Pairs {
         }
     }
 
-    /// Egresses of an ingress, as bits.
+    /// Returns the egresses of an ingress, as bits.
     #[must_use]
     pub fn row(&self, ingress: u16) -> &[u64] {
         &self.bits[usize::from(ingress) * self.words..][..self.words]
     }
 
-    /// Puts in the pairs of an ingress with all these egresses, given as bits.
+    /// Adds the pairs of an ingress with these egresses, given as bits.
     pub fn insert_all(&mut self, ingress: u16, egresses: &[u64]) {
         let row = &mut self.bits[usize::from(ingress) * self.words..][..self.words];
         for (word, more) in row.iter_mut().zip(egresses) {
@@ -33,7 +33,7 @@ impl Pairs {
         }
     }
 
-    /// Puts in all pairs of another set of the same switch.
+    /// Adds all pairs of another set of the same switch.
     pub fn unite(&mut self, other: &Self) {
         for (word, more) in self.bits.iter_mut().zip(&other.bits) {
             *word |= more;
@@ -45,19 +45,19 @@ impl Pairs {
         ingress as usize * self.words * 64 + egress as usize
     }
 
-    /// Puts a pair in.
+    /// Adds a pair.
     pub fn insert(&mut self, ingress: u16, egress: u16) {
         let at = self.at(ingress, egress);
         self.bits[at / 64] |= 1 << (at % 64);
     }
 
-    /// Takes a pair out.
+    /// Removes a pair.
     pub fn remove(&mut self, ingress: u16, egress: u16) {
         let at = self.at(ingress, egress);
         self.bits[at / 64] &= !(1 << (at % 64));
     }
 
-    /// Whether a pair is in.
+    /// Returns true if the set contains a pair.
     #[inline]
     #[must_use]
     pub fn contains(&self, ingress: u16, egress: u16) -> bool {
@@ -65,7 +65,7 @@ impl Pairs {
         self.bits[at / 64] >> (at % 64) & 1 != 0
     }
 
-    /// How many pairs are in.
+    /// Returns the number of pairs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bits
@@ -74,7 +74,7 @@ impl Pairs {
             .sum()
     }
 
-    /// Whether no pair is in.
+    /// Returns true if the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|&word| word == 0)

@@ -1,4 +1,5 @@
-//! The path of a packet: route, classify, admit, enqueue; schedule, sign, depart. Each step is one function.
+//! The path of a packet: route, classify, admit, enqueue; schedule, sign, depart. Each step is one
+//! function.
 
 use super::context::Cx;
 use super::place::Place;
@@ -24,7 +25,8 @@ pub(crate) enum Verdict {
 }
 
 impl<S: Sink> Cx<'_, S> {
-    /// Starts the periodic timer of the switch if it is stopped. Called for each packet that arrives or leaves.
+    /// Starts the periodic timer of the switch if it is stopped. Called for each packet that
+    /// arrives or leaves.
     #[inline(always)]
     pub(crate) fn start_clock(&mut self) {
         if let Some(clock) = &mut self.core.clock
@@ -34,8 +36,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Returns the port by which a packet leaves. The error has the cause of its drop, and the port if one
-    /// leads to its destination.
+    /// Returns the port by which a packet leaves. The error has the cause of its drop, and the port
+    /// if one leads to its destination.
     #[inline(always)]
     pub(crate) fn route(
         &mut self,
@@ -58,7 +60,8 @@ impl<S: Sink> Cx<'_, S> {
         Ok(port)
     }
 
-    /// FGC-32: returns for an ACK the port through which its packet came. Records that port for a data packet.
+    /// FGC-32: returns for an ACK the port through which its packet came. Records that port for a
+    /// data packet.
     fn follow_trail(&mut self, id: PacketId, packet: &Packet) -> Option<u16> {
         match packet.kind() {
             Kind::Ack | Kind::Nak => self.arena.trail_mut(id).pop(),
@@ -85,8 +88,8 @@ impl<S: Sink> Cx<'_, S> {
             .place(self.now, port, packet, queueing, draw)
     }
 
-    /// Takes a packet that is to leave by `port` into the buffer, trims it, or refuses it. A refused packet
-    /// changes no table.
+    /// Takes a packet that is to leave by `port` into the buffer, trims it, or refuses it. A
+    /// refused packet changes no table.
     // SW-01
     #[inline(always)]
     pub(crate) fn admit(
@@ -159,8 +162,8 @@ impl<S: Sink> Cx<'_, S> {
         Ok(())
     }
 
-    /// Lets a packet join its queue, counts it for the signals, and returns what it found there. The caller
-    /// kicks the port.
+    /// Lets a packet join its queue, counts it for the signals, and returns what it found there.
+    /// The caller kicks the port.
     #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
@@ -227,7 +230,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Writes INT and ECN on a packet that has left its queue. `packet` is its record as it was in the queue.
+    /// Writes INT and ECN on a packet that has left its queue. `packet` is its record as it was in
+    /// the queue.
     #[inline(always)]
     pub(crate) fn sign(&mut self, port: u16, queue: QueueId, id: PacketId, packet: &Packet) {
         let core = &mut *self.core;
@@ -352,8 +356,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Removes a packet that was taken out of its queue, and did not leave, from all counts but those of the
-    /// buffer.
+    /// Removes a packet that was taken out of its queue, and did not leave, from all counts but
+    /// those of the buffer.
     pub(crate) fn withdraw(&mut self, port: u16, queue: QueueId, packet: &Packet) {
         let core = &mut *self.core;
         let class = packet.class();

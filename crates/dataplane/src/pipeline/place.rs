@@ -1,32 +1,32 @@
-//! Where a packet goes in a switch, as the classifier says it.
+//! The place of a packet in a switch, as the classifier selects it.
 
 use crate::hash::mix32;
 use crate::ids::QueueId;
 
-/// Where a packet is to go; `commit` makes it so.
+/// The queue that a packet will join. `commit` changes the tables accordingly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// [`QueueId::NONE`]: a queue of its own that does not exist yet.
+    /// Index of the queue. [`QueueId::NONE`]: a queue of its own that does not exist yet.
     pub queue: QueueId,
-    /// Entry of the flow table, where there is one.
+    /// Entry of the flow table, if there is one.
     pub entry: u64,
-    /// The flow gets its queue with this packet.
+    /// How the flow got its queue.
     pub assigned: Assigned,
 }
 
-/// How a flow came to its queue.
+/// How a flow got its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Assigned {
-    /// It has it already.
+    /// It had the queue before this packet.
     Before,
-    /// An empty queue was there.
+    /// It got an empty queue.
     Empty,
-    /// All were taken; one was drawn.
+    /// All queues were in use, and one was drawn.
     Shared,
 }
 
 impl Place {
-    /// The place of a packet that a hop scheme parks: it has no queue yet.
+    /// Place of a packet that a hop scheme parks: it has no queue yet.
     pub const PARKED: Self = Self::at(QueueId::NONE);
 
     pub const fn at(queue: QueueId) -> Self {
@@ -38,7 +38,8 @@ impl Place {
     }
 }
 
-/// Which of `queues` queues the hash of a flow names. All switches agree (BFC paper §3.2).
+/// Returns the queue of a flow by its hash, below `queues`. It is the same at all switches (BFC
+/// paper §3.2).
 // SW-24
 #[inline]
 pub(crate) fn hashed(hash: u32, queues: u16) -> u16 {

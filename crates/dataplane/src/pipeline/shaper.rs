@@ -1,5 +1,5 @@
-//! A shaped class of a switch: a short queue of its own at every port, limited to a share of the link. It
-//! carries credits that let data go, which needs the rest of the link (`specs/expresspass.md`).
+//! A shaped class of a switch: a short queue at every port, limited to a share of the link. It
+//! carries credits. The data that they permit need the rest of the link (`specs/expresspass.md`).
 
 use super::queueing::Queueing;
 use crate::classes::CONTROL_CLASS;
@@ -44,26 +44,26 @@ impl Shaper {
         }
     }
 
-    /// Whether no further packet may wait at a port.
+    /// Returns true if the queue of a port is full.
     // XP-03
     #[inline]
     pub fn is_full(&self, port: u16) -> bool {
         self.ports[port as usize].waiting >= self.limit
     }
 
-    /// Shaped packets that wait at a port.
+    /// Returns the number of shaped packets queued at a port.
     pub fn waiting(&self, port: u16) -> u16 {
         self.ports[port as usize].waiting
     }
 
-    /// A packet joined the queue of a port. The limit (XP-03) holds for arrivals; a packet that was rerouted may join
-    /// a full queue (LNK-28).
+    /// Counts a packet that joined the queue of a port. The limit (XP-03) is for arrivals. A packet
+    /// that was rerouted may join a full queue (LNK-28).
     pub fn joined<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
         self.ports[port as usize].waiting += 1;
         self.shape(now, port, queues, sink);
     }
 
-    /// A packet left the queue of a port.
+    /// Counts a packet that left the queue of a port.
     pub fn left<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
         let p = &mut self.ports[port as usize];
         debug_assert!(p.waiting > 0, "port {port}: no shaped packet waits");
@@ -72,7 +72,8 @@ impl Shaper {
         self.shape(now, port, queues, sink);
     }
 
-    /// A packet is taken out of the queue of a port, but does not leave by it: that costs no token.
+    /// Counts a packet that was taken out of the queue of a port and does not leave by it. That
+    /// costs no token.
     // LNK-28
     pub fn withdrawn(&mut self, port: u16) {
         debug_assert!(
@@ -82,7 +83,7 @@ impl Shaper {
         self.ports[port as usize].waiting -= 1;
     }
 
-    /// Holds the packets of a port until its bucket opens.
+    /// Delays the packets of a port until its bucket opens.
     pub fn shape<S: Sink>(&mut self, now: Time, port: u16, queues: &mut Queueing, sink: &mut S) {
         let p = &mut self.ports[port as usize];
         let at = p.bucket.opens_ps();

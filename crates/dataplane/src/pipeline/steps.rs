@@ -1,5 +1,5 @@
-//! Names of the steps of a packet through a switch: which optional steps a switch has, and what a hop
-//! scheme sees at each step.
+//! Names of the steps of a packet through a switch: which optional steps a switch has, and what a
+//! hop scheme sees at each step.
 
 use crate::packet::{Packet, PacketId};
 
@@ -87,8 +87,8 @@ pub struct Found {
     pub alone: bool,
 }
 
-/// A step of a packet as a hop scheme sees it. Only switches whose scheme watches `Arrive`, `Enqueue` and
-/// `Depart` report these three.
+/// A step of a packet as a hop scheme sees it. Only switches whose scheme watches `Arrive`,
+/// `Enqueue` and `Depart` report these three.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
     /// A packet arrived by port `ingress`. Nothing else is decided yet.
@@ -168,7 +168,8 @@ pub enum Step<'a> {
     },
 }
 
-/// Decision of a hop scheme at a step. Only `Step::Arrive` can park a packet, and only `Step::Frame` is handled.
+/// Decision of a hop scheme at a step. Only `Step::Arrive` can park a packet, and only
+/// `Step::Frame` is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The switch goes on.

@@ -1,4 +1,5 @@
-//! Effects of a storm of pauses on the packets of a class. The rules are in `specs/pfc-watchdog.md`.
+//! Effects of a storm of pauses on the packets of a class. The rules are in
+//! `specs/pfc-watchdog.md`.
 
 use super::context::Cx;
 use crate::packet::PacketId;
@@ -31,8 +32,8 @@ impl<S: Sink> Cx<'_, S> {
         }
     }
 
-    /// Begins or ends the next storm that is due. Returns its port and class. Schedules the next call of the
-    /// watchdog if no storm is due.
+    /// Begins or ends the next storm that is due. Returns its port and class. Schedules the next
+    /// call of the watchdog if no storm is due.
     pub(crate) fn next_storm_change(&mut self) -> Option<(u16, u8)> {
         let queueing = &mut self.core.queueing;
         let ports = &queueing.ports;

@@ -10,8 +10,8 @@ use crate::packet::{Kind, PacketId, flag};
 use crate::sink::{DropCause, Sink};
 
 impl<S: Sink> Cx<'_, S> {
-    /// Trims an arriving data packet, or the last one of its queue, if the queue is full. A control packet
-    /// needs room in the control queue.
+    /// Trims an arriving data packet, or the last one of its queue, if the queue is full. A control
+    /// packet needs room in the control queue.
     // NDP-01, NDP-02
     pub(crate) fn trim_or_accept(&mut self, port: u16, id: PacketId) -> Verdict {
         let packet = *self.arena.hot(id);
@@ -67,8 +67,8 @@ impl<S: Sink> Cx<'_, S> {
         queue.bytes() + u64::from(size) <= config.control_bytes
     }
 
-    /// Checks that a control packet fits the control queue of its port. A header that does not fit returns to
-    /// its sender. Anything else is dropped.
+    /// Checks that a control packet fits the control queue of its port. A header that does not fit
+    /// returns to its sender. Anything else is dropped.
     // NDP-03
     fn admit_control(&mut self, config: &TrimConfig, port: u16, id: PacketId) -> Verdict {
         let packet = *self.arena.hot(id);

@@ -8,8 +8,8 @@ use crate::pipeline::shaper::SHAPED_CLASS;
 use crate::pipeline::steps::Steps;
 
 impl Switch {
-    /// Explains a run that stalled: reports paused classes and queues with packets, and what this switch
-    /// pauses upstream.
+    /// Explains a run that stalled: reports paused classes and queues with packets, and what this
+    /// switch pauses upstream.
     pub fn explain_stall(&self, mut say: impl FnMut(String)) {
         let core = &self.core;
         for (port, p) in (0..).zip(&core.queueing.ports) {
@@ -28,8 +28,8 @@ impl Switch {
         }
     }
 
-    /// Checks the counters against the packets that are here. Packets that entered have left, wait or were
-    /// dropped. The buffer has the bytes of the queues and VOQs. Returns the violations.
+    /// Checks the counters against the packets that are here. Packets that entered have left, wait
+    /// or were dropped. The buffer has the bytes of the queues and VOQs. Returns the violations.
     #[must_use]
     pub fn audit(&self, arena: &Arena) -> Vec<String> {
         let core = &self.core;

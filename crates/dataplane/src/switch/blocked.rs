@@ -1,5 +1,5 @@
-//! What of a switch cannot move, and what in it holds its neighbours: for the search for deadlocks.
-//! Changes nothing.
+//! Views for the search for deadlocks: packets of a switch that cannot move, and packets that keep
+//! its neighbours paused.
 
 use super::Switch;
 use crate::classes::ClassSet;
@@ -8,22 +8,23 @@ use crate::ids::QueueId;
 use crate::packet::{Arena, Packet, flag};
 use crate::pipeline::queueing::HeldBy;
 
-/// A queue with packets that a pause holds.
+/// A queue with packets that may not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StuckQueue {
     /// Index among the queues of its switch.
     pub queue: QueueId,
     /// Its class.
     pub class: u8,
-    /// Bytes that wait.
+    /// Queued bytes.
     pub bytes: u64,
-    /// Its class is paused, or the neighbour has no room for it.
+    /// True if its class is paused or has no credit.
     pub by_class: bool,
-    /// What a pause of queues or flows names to hold it: its number, or the flow of its first packet.
+    /// The number by which the neighbour pauses it, if it does: that of the queue, or the flow of
+    /// its first packet.
     pub by_name: Option<u32>,
 }
 
-/// What a packet does to the neighbour that it came from.
+/// Effect of a packet on the neighbour from which it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holds {
     /// It keeps a class of the neighbour's port paused.
@@ -33,8 +34,8 @@ pub enum Holds {
 }
 
 impl Switch {
-    /// Returns the port at which an admitted packet waits, and true if it is in a VOQ. A packet may have
-    /// passed through a VOQ while it was received.
+    /// Returns the port at which an admitted packet waits, and true if it is in a VOQ. A packet may
+    /// have passed through a VOQ while it was received.
     #[must_use]
     pub fn waits_at(&self, packet: &Packet) -> (u16, bool) {
         match packet.location.is_in_voq() {
@@ -43,39 +44,40 @@ impl Switch {
         }
     }
 
-    /// The port of a queue.
+    /// Returns the port of a queue.
     #[must_use]
     pub fn port_of(&self, queue: QueueId) -> u16 {
         self.core.queueing.get(queue).port
     }
 
-    /// The class of a queue.
+    /// Returns the class of a queue.
     #[must_use]
     pub fn class_of(&self, queue: QueueId) -> u8 {
         self.core.queueing.get(queue).class
     }
 
-    /// What keeps a queue that holds packets from sending.
+    /// Returns the reason why a queue with packets may not send.
     // BLM-22
     #[must_use]
     pub fn held_by(&self, queue: QueueId, arena: &Arena) -> Option<HeldBy> {
         self.core.queueing.held_by(queue, arena)
     }
 
-    /// Classes of a port that may not send, as bits: paused by the neighbour, and without room there.
+    /// Returns the classes of a port that may not send, as bit sets: paused by the neighbour, and
+    /// without credit.
     #[must_use]
     pub fn held_classes(&self, port: u16) -> (ClassSet, ClassSet) {
         let gate = &self.core.queueing.gate;
         (gate.paused(port), gate.blocked(port))
     }
 
-    /// Whether the first packet of a queue can hold it, by its flow.
+    /// Returns true if a pause of the flow of its first packet can stop a queue.
     #[must_use]
     pub fn holds_flows(&self) -> bool {
         self.core.queueing.holds_flows()
     }
 
-    /// Whether something that is paused may wait at a port. Quick; may be wrong with yes.
+    /// Returns false if no packet at a port is paused. This is a fast check: true may be wrong.
     #[inline]
     #[must_use]
     pub fn may_be_stuck(&self, port: u16) -> bool {
@@ -104,7 +106,7 @@ impl Switch {
         });
     }
 
-    /// Which of its packets hold something, as of now.
+    /// Returns the present state of the pauses that packets of this switch keep up.
     // LNK-41
     #[must_use]
     pub fn holding(&self) -> Holding<'_> {
@@ -116,8 +118,8 @@ impl Switch {
         }
     }
 
-    /// Calls `visit` with (ingress, what it holds of the neighbour there, queue, flow) for every
-    /// packet in this switch that holds something.
+    /// Calls `visit` with (ingress, paused part of the neighbour there, queue, flow) for every
+    /// packet of this switch that keeps a pause up.
     // LNK-41
     pub fn for_each_hold(&self, arena: &Arena, mut visit: impl FnMut(u16, Holds, QueueId, u32)) {
         let holding = self.holding();
@@ -132,7 +134,7 @@ impl Switch {
     }
 }
 
-/// What keeps up the pauses that a switch has sent.
+/// The pauses that a switch has sent, to find the packets that keep them up.
 #[derive(Debug)]
 pub struct Holding<'a> {
     switch: &'a Switch,
@@ -141,7 +143,8 @@ pub struct Holding<'a> {
 }
 
 impl Holding<'_> {
-    /// What a packet in this switch holds of the neighbour that it came from: a class, and what has a name.
+    /// Returns what a packet of this switch keeps paused at the neighbour from which it came: a
+    /// class, and a queue or flow.
     #[must_use]
     pub fn of(&self, packet: &Packet) -> [Option<Holds>; 2] {
         let hop = &self.switch.hop;
@@ -159,8 +162,8 @@ impl Holding<'_> {
         ]
     }
 
-    /// Calls `visit` with (ingress, what it holds of the neighbour there) of packets of the queues that
-    /// `which` takes, until it returns true: it has seen enough.
+    /// Calls `visit` with (ingress, paused part of the neighbour there) for packets of the queues
+    /// for which `which` returns true. Stops when `visit` returns true, and then returns true.
     pub fn any_in(
         &self,
         arena: &Arena,

@@ -36,7 +36,8 @@ impl<S: Sink> Cx<'_, S> {
     }
 }
 
-/// Sends a packet that the switch creates. It is routed, and joins its queue as if it had just arrived.
+/// Sends a packet that the switch creates. It is routed, and joins its queue as if it had just
+/// arrived.
 // SW-60, SW-61: its class uses no buffer, and hop schemes see it join its queue
 pub(super) fn inject<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, packet: Packet, cold: Cold) {
     debug_assert!(

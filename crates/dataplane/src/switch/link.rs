@@ -1,5 +1,4 @@
-//! Links that fail and come back, as the switch at one end sees it. The rules are in
-//! `specs/links.md`.
+//! Links that fail and recover, at the switch of one end. The rules are in `specs/links.md`.
 
 use super::{Pairs, Switch, cx};
 use crate::hop::{Hop, HopScheme, Topology, dispatch};
@@ -16,9 +15,9 @@ use crate::sink::{DropCause, Sink};
 use crate::units::Time;
 
 impl Switch {
-    /// The link at a port has failed, or is back. `failed` says what becomes of the packets for a link that has
-    /// failed; `None`: it is back. Both ends detect the change at the same instant and start again: nothing is
-    /// paused, and frames that were on the link are lost. The driver does not call a dead port.
+    /// Handles a link that has failed or recovered (`None`). `failed` is the fate of the packets
+    /// for a failed link. Both ends detect the change at the same instant and start again: nothing
+    /// is paused, and frames that were on the link are lost. The driver does not call a dead port.
     // LNK-20
     pub fn link<S: Sink>(
         &mut self,
@@ -42,11 +41,10 @@ impl Switch {
         }
     }
 
-    /// Ends all pauses across a link. Mechanisms that keep state about a neighbour forget it here, and only
-    /// here.
+    /// Ends all pauses across a link. Mechanisms reset their state of a neighbour only here.
     // LNK-21
     fn forget_neighbour<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
-        // What the neighbour paused here.
+        // Pauses of the neighbour.
         cx!(self, now, arena, sink).forget_neighbour(port);
         // Frames for the neighbour that have not left.
         let core = &mut self.core;
@@ -54,14 +52,14 @@ impl Switch {
             core.frame_withdrawn(port, arena.hot(id));
             arena.free(id);
         }
-        // What this switch paused at the neighbour.
+        // Pauses of this switch at the neighbour.
         let cx = cx!(self, now, arena, sink);
         dispatch!(&mut self.hop, scheme => scheme.link(cx, port), ());
         cx.with_links(|links, cx| links.reset(cx, port));
         cx.forget_pauses(port);
     }
 
-    /// Drops everything that waits at a port.
+    /// Drops all packets queued at a port.
     // LNK-23
     fn flush<S: Sink>(&mut self, now: Time, port: u16, arena: &mut Arena, sink: &mut S) {
         while let Some(taken) = self.pop_any(port, arena) {
@@ -81,8 +79,8 @@ impl Switch {
         self.core.queueing.pop(port, arena)
     }
 
-    /// Sets new routes, and moves the packets at dead ports to the ports of these routes. `allowed`: the pairs of
-    /// ports that may pause their upstream; `None`: all may.
+    /// Sets new routes, and moves the packets at dead ports to the ports of these routes.
+    /// `allowed`: the pairs of ports that may pause their upstream; `None`: all may.
     // LNK-12, LNK-24, LNK-25
     pub fn reroute<S: Sink>(
         &mut self,
@@ -145,8 +143,8 @@ impl Switch {
     }
 }
 
-/// Removes a packet that was taken out of its queue at a port from all counts but those of the buffer, in which it
-/// stays.
+/// Removes a packet that was taken out of its queue at a port from all counts but those of the
+/// buffer, in which it stays.
 pub(super) fn withdraw<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, taken: Taken) {
     let Taken { queue, id, .. } = taken;
     let packet = &{ *cx.arena.hot(id) };
@@ -169,7 +167,7 @@ pub(super) fn give_up<S: Sink>(
 }
 
 impl<S: Sink> Cx<'_, S> {
-    /// Shaped packets that waited while a link was down wait for their shaper again.
+    /// Delays the shaped packets that waited while a link was down by their shaper again.
     // LNK-28
     pub(super) fn shape_again(&mut self, port: u16) {
         let core = &mut *self.core;

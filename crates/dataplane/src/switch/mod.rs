@@ -1,7 +1,9 @@
-//! The switch: `receive` is route → classify → admit → enqueue, `transmit` is schedule → sign → depart.
+//! The switch: `receive` is route → classify → admit → enqueue, `transmit` is schedule → sign →
+//! depart.
 //!
-//! A switch consists of the parts that serve these steps (`pipeline/`) and of a hop scheme that watches the steps
-//! (`hop/`). A dropped packet changes no table. The rules are in `specs/switch.md`.
+//! A switch consists of the parts that serve these steps (`pipeline/`) and of a hop scheme that
+//! watches the steps (`hop/`). A dropped packet changes no table. The rules are in
+//! `specs/switch.md`.
 
 mod audit;
 mod blocked;
@@ -37,7 +39,7 @@ pub use blocked::{Holds, StuckQueue};
 
 pub use crate::classes::{CONTROL_CLASS, ClassSet, DATA_CLASS, class_labels};
 
-/// For how long a flow without packets keeps its queue at a switch with these ports.
+/// Returns the time for which a flow without packets keeps its queue at a switch with these ports.
 // BFC-04
 #[must_use]
 pub fn sticky_ps(config: &SwitchConfig, ports: &[(Rate, Time)]) -> Time {
@@ -49,7 +51,8 @@ fn needs(config: &SwitchConfig) -> Needs {
     declaration.map_or_else(Needs::default, |scheme| scheme.needs())
 }
 
-/// A switch. Give it packets and the time. The fields that every packet needs come first.
+/// A switch. The driver passes packets and the time to it. The fields that every packet needs are
+/// first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Switch {
@@ -57,7 +60,8 @@ pub struct Switch {
     hop: Hop,
 }
 
-/// Makes the context of a step from the parts of a switch, so that its hop scheme stays free to borrow.
+/// Creates the context of a step from the parts of a switch. The hop scheme of the switch can still
+/// be borrowed.
 macro_rules! cx {
     ($switch:expr, $now:expr, $arena:expr, $sink:expr) => {
         &mut Cx {
@@ -72,8 +76,8 @@ macro_rules! cx {
 use cx;
 
 impl Switch {
-    /// A switch with the given number (its identity in INT's pathID), whose ports have these
-    /// rates and one-way propagation delays.
+    /// Creates a switch with this number (its identity in the pathID of INT), whose ports have
+    /// these rates and one-way propagation delays.
     #[must_use]
     pub fn new(id: u32, config: &SwitchConfig, ports: &[(Rate, Time)], routes: Routes) -> Self {
         let mut core = Pipeline::new(id, config, &needs(config), ports, routes);
@@ -87,24 +91,23 @@ impl Switch {
         Self { core, hop }
     }
 
-    /// Only packets of these pairs of (ingress, egress) hold their upstream; `None`: all do.
+    /// Sets the pairs of (ingress, egress) whose packets may pause their upstream; `None`: all.
     pub fn allow(&mut self, pairs: Option<Pairs>) {
         self.hop.learn(&self.core, Topology::Pairs(pairs));
     }
 
-    /// Which ports lead up, away from the hosts. Before any packet.
+    /// Sets which ports lead away from the hosts. The driver calls this before the first packet.
     pub fn set_upward(&mut self, upward: &[bool]) {
         self.hop.learn(&self.core, Topology::Upward(upward));
     }
 
-    /// Prefetches what tells where a packet goes. Like every prefetch, it changes nothing.
+    /// Prefetches the route of a packet. Like every prefetch, it changes no state.
     #[inline]
     pub fn prefetch_route(&self, id: PacketId, arena: &Arena) {
         self.core.routes.prefetch(|| arena.hot(id).dst);
     }
 
-    /// Whether packets of a class stand in several queues, so that which one they join, and which one is
-    /// next, is found by a step more.
+    /// Returns true if a class can have several queues, so that a packet must first find its queue.
     #[must_use]
     pub const fn has_several_queues(&self) -> bool {
         self.core.queueing.has_several()
@@ -116,7 +119,7 @@ impl Switch {
         self.core.queueing.prefetch_sending(port);
     }
 
-    /// Prefetches the packet that a port will send or, of several queues, the one in which it is.
+    /// Prefetches the packet that a port will send or, if the class has several queues, its queue.
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
         self.core.queueing.prefetch_first(port, arena);
@@ -128,7 +131,7 @@ impl Switch {
         self.core.queueing.prefetch_first_packet(port, arena);
     }
 
-    /// Prefetches the queue, of several, that a packet will join at `port`.
+    /// Prefetches the queue that a packet will join at `port`, if there are several.
     #[inline]
     pub fn prefetch_queue(&self, port: u16, id: PacketId, arena: &Arena) {
         let packet = arena.hot(id);
@@ -136,8 +139,8 @@ impl Switch {
         self.core.classifier.prefetch_named(port, packet, queueing);
     }
 
-    /// Prefetches what a frame that arrives soon by `in_port` will touch here, and returns the port
-    /// by which it will leave, where that is known.
+    /// Prefetches what a frame that arrives soon by `in_port` will access. Returns its egress port
+    /// if that is known.
     #[inline]
     pub fn prefetch_way(&self, in_port: u16, id: PacketId, arena: &Arena) -> Option<u16> {
         let packet = arena.hot(id);
@@ -155,9 +158,9 @@ impl Switch {
     /// Handles a frame that has arrived completely by `in_port`.
     ///
     /// # Panics
-    /// The driver must guarantee that `in_port` is a port of this switch, that the packet's class is
-    /// configured, and that its source and destination are endpoints of the network. Debug builds
-    /// check this. Frames between neighbours may have any content.
+    /// The driver must guarantee that `in_port` is a port of this switch, that the packet's class
+    /// is configured, and that its source and destination are endpoints of the network. Debug
+    /// builds check this. Frames between neighbours may have any content.
     // SW-01, SW-04: only a counter changes before the packet is accepted.
     #[inline(always)]
     pub fn receive<S: Sink>(
@@ -179,7 +182,7 @@ impl Switch {
         }
     }
 
-    /// Handles a frame that arrived damaged by `port`, whose link has numbers for frames.
+    /// Handles a frame that arrived damaged by `port`, whose link numbers frames.
     pub fn receive_damaged<S: Sink>(
         &mut self,
         now: Time,
@@ -225,8 +228,8 @@ impl Switch {
         }
     }
 
-    /// Removes the next packet to send from a port whose link is free. Returns `None`, without a change of
-    /// state, if the port has no packet that may leave.
+    /// Removes the next packet to send from a port whose link is free. Returns `None`, without a
+    /// change of state, if the port has no packet that may leave.
     ///
     /// # Panics
     /// If the switch has no such port.
@@ -245,20 +248,20 @@ impl Switch {
         }
     }
 
-    /// The port by which this switch would forward a packet from endpoint `src`; `None` where no port
-    /// leads there.
+    /// Returns the port by which this switch would forward a packet from endpoint `src`, or `None`
+    /// without a route.
     #[must_use]
     pub fn way(&self, packet: &Packet, src: u32) -> Option<u16> {
         self.core.routes.port(packet, || src)
     }
 
-    /// How many ports begin a shortest way to an endpoint.
+    /// Returns the number of ports with a shortest path to an endpoint.
     #[must_use]
     pub fn ways(&self, dst: u32) -> usize {
         self.core.routes.ways(dst)
     }
 
-    /// Whether `transmit` would find something for this port.
+    /// Returns true if `transmit` would return a packet for this port.
     #[inline]
     #[must_use]
     pub fn waiting(&self, port: u16) -> bool {
@@ -267,102 +270,105 @@ impl Switch {
             || links.as_ref().is_some_and(|links| links.is_waiting(port))
     }
 
-    /// Returns what became of the frames of a port whose link has numbers for them.
+    /// Returns the counters of the frames of a port whose link numbers them.
     #[must_use]
     pub fn link_traffic(&self, port: u16) -> Option<Traffic> {
         self.core.links.as_ref()?.traffic(port)
     }
 
-    /// Whether packets wait at a port, all of which a pause holds.
+    /// Returns true if packets wait at a port and all of them wait for the neighbour.
     #[must_use]
     pub fn is_stuck(&self, port: u16) -> bool {
         self.core.queueing.is_stuck(port)
     }
 
-    /// How many ports it has.
+    /// Returns the number of ports.
     #[must_use]
     pub const fn ports(&self) -> u16 {
         self.core.ports()
     }
 
-    /// Bytes in the shared buffer.
+    /// Returns the bytes in the shared buffer.
     #[must_use]
     pub const fn buffer_used(&self) -> u64 {
         self.core.mmu.used
     }
 
-    /// Most bytes ever in the shared buffer, and most that any ingress had in its headroom.
+    /// Returns the maximum of the bytes in the shared buffer, and the maximum in the headroom of
+    /// any ingress.
     #[must_use]
     pub const fn buffer_peak(&self) -> (u64, u64) {
         (self.core.mmu.max_used, self.core.mmu.max_headroom)
     }
 
-    /// Bytes queued at a port now, and the most that ever were.
+    /// Returns the bytes queued at a port, and their maximum so far.
     #[must_use]
     pub fn queued(&self, port: u16) -> (u64, u64) {
         let p = &self.core.queueing.ports[port as usize];
         (p.bytes, p.max_bytes)
     }
 
-    /// Classes that an ingress may pause its upstream for, as bits.
+    /// Returns the classes that PFC may pause upstream, as a bit set.
     #[must_use]
     pub const fn pausable(&self) -> ClassSet {
         self.core.mmu.pausable()
     }
 
-    /// What came in by a port, of a class, and is in the buffer; and the threshold of PFC for it.
+    /// Returns the bytes of a class from an ingress in the buffer, and the threshold of PFC for
+    /// them.
     // RCD-13
     #[must_use]
     pub fn ingress(&self, now: Time, port: u16, class: u8) -> Level {
         self.core.pfc.level(now, &self.core.mmu, port, class)
     }
 
-    /// What the mechanisms did.
+    /// Returns the counters of the switch.
     #[must_use]
     pub const fn counters(&self) -> &SwitchCounters {
         &self.core.counters
     }
 
-    /// What was counted at a port.
+    /// Returns the counters of a port.
     #[must_use]
     pub fn port_counters(&self, port: u16) -> &SwitchPortCounters {
         &self.core.port_counters[port as usize]
     }
 
-    /// What its hop schemes counted.
+    /// Returns the counters of its schemes between neighbours.
     #[must_use]
     pub fn hop_counters(&self) -> HopCounters {
         HopCounters::of(&self.hop, &self.core)
     }
 
-    /// Sums of credits that must agree between switches, if its hop scheme has credits.
+    /// Returns the sums of credits that must agree between switches, if its hop scheme has credits.
     #[must_use]
     pub fn credit_sums(&self) -> Option<CreditSums> {
         dispatch!(&self.hop, scheme => scheme.credit_sums(), None)
     }
 
-    /// True if nothing is missing from its neighbours, so that a run may end.
+    /// Returns true if the switch expects no frame of its neighbours, so that a run may end.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         dispatch!(&self.hop, scheme => scheme.is_at_rest(), true)
             && (self.core.links.as_ref()).is_none_or(|links| links.is_at_rest())
     }
 
-    /// Bytes that the hop scheme holds for a port, and the most that ever were queued at it and held for
-    /// it together; `None`: it holds nothing anywhere.
+    /// Returns the bytes in VOQs for a port, and the maximum of its queued and parked bytes.
+    /// `None`: the hop scheme parks no packets.
     #[must_use]
     pub fn held(&self, port: u16) -> Option<(u64, u64)> {
         let (held, most) = dispatch!(&self.hop, scheme => scheme.voq_bytes(port), None)?;
         Some((held, most.max(self.queued(port).1)))
     }
 
-    /// The VOQ of a destination, and the packets of the destination in it; `None`: it has no VOQ.
+    /// Returns the VOQ of a destination and its number of packets there, or `None` if it has no
+    /// VOQ.
     #[must_use]
     pub fn voq_of(&self, dst: u32) -> Option<(u32, u32)> {
         dispatch!(&self.hop, scheme => scheme.voq_of(dst), None)
     }
 
-    /// Calls `visit` with every packet that the hop scheme holds.
+    /// Calls `visit` with every packet in a VOQ.
     pub fn for_each_held(&self, arena: &Arena, mut visit: impl FnMut(PacketId)) {
         dispatch!(&self.hop, scheme => scheme.for_each_parked(arena, &mut visit), ());
     }
@@ -372,14 +378,14 @@ impl Switch {
         self.core.queueing.for_each_queue(port, visit);
     }
 
-    /// Calls `visit` with every packet that waits at a port.
+    /// Calls `visit` with every packet queued at a port.
     pub fn for_each_queued(&self, port: u16, arena: &Arena, visit: impl FnMut(PacketId)) {
         self.core.queueing.for_each_packet(port, arena, visit);
     }
 }
 
-/// Takes an arrived packet through the switch into a queue. With a constant set of steps the compiler removes
-/// the others.
+/// Routes, classifies, admits and enqueues an arrived packet. If the set of optional steps is a
+/// constant, the compiler removes the others.
 #[inline(always)]
 fn receive_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id: PacketId) {
     // A copy first: to read the record right after a part of it was written would stall.
@@ -419,7 +425,7 @@ fn receive_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id: 
     }
 }
 
-/// Lets an admitted packet join its queue, shows that to the hop scheme, and kicks the port.
+/// Lets an admitted packet join its queue, reports that to the hop scheme, and kicks the port.
 #[inline(always)]
 fn join<S: Sink>(
     hop: &mut Hop,
@@ -451,7 +457,7 @@ fn receive_watched<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, in_port: u16, id:
     receive_packet(hop, cx, in_port, id);
 }
 
-/// Takes the packet that a port sends next out of the switch.
+/// Schedules, signs and removes the packet that a port sends next.
 #[inline(always)]
 fn transmit_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Option<PacketId> {
     let Taken { queue, number, id } = cx.schedule(port)?;
@@ -469,7 +475,8 @@ fn transmit_packet<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16) -> Opt
     }
     let may_resume = cx.leave_buffer(&packet);
     cx.sign(port, queue, id, &packet);
-    // INT counts the bytes of frames that wait, so the resume is queued after the record is written.
+    // INT counts the bytes of frames that wait, so the resume is queued after the record is
+    // written.
     if may_resume {
         cx.reborrow()
             .send_pause(packet.ingress, packet.class(), false);
@@ -516,7 +523,7 @@ fn receive_frame<S: Sink>(hop: &mut Hop, cx: &mut Cx<'_, S>, port: u16, id: Pack
     cx.arena.free(id);
 }
 
-/// Data queues that a port has per class; `None`: as many as there are flows.
+/// Returns the number of data queues of a port and class; `None`: one for each flow.
 #[must_use]
 pub const fn data_queues(classify: &Classify) -> Option<u16> {
     match classify {

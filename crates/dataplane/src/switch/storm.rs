@@ -1,4 +1,5 @@
-//! Storms of pauses, which the watchdog of a switch detects. The rules are in `specs/pfc-watchdog.md`.
+//! Storms of pauses, which the watchdog of a switch detects. The rules are in
+//! `specs/pfc-watchdog.md`.
 
 use super::Switch;
 use super::link::{give_up, withdraw};

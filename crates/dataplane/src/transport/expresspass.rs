@@ -71,7 +71,7 @@ impl Transport for ExpressPass {
     // XP-14
     fn start<S: Sink>(&mut self, cx: &mut Context<'_, S>, start: &FlowStart) {
         self.begin(cx, start);
-        self.ask_for_call(cx);
+        self.schedule_call(cx);
     }
 
     fn receive<S: Sink>(
@@ -85,24 +85,24 @@ impl Transport for ExpressPass {
         self.catch_up(cx, cx.now);
         let (packet, cold) = (*arena.hot(id), *arena.cold(id));
         match packet.kind() {
-            Kind::Data => self.data(cx, port, id, arena),
-            Kind::Grant => self.credited(cx, port, id, arena),
-            Kind::Request if packet.psn != 0 => self.asked(cx, port, id, arena),
+            Kind::Data => self.receive_data(cx, port, id, arena),
+            Kind::Grant => self.receive_credit(cx, port, id, arena),
+            Kind::Request if packet.psn != 0 => self.receive_request(cx, port, id, arena),
             Kind::Request => {
                 arena.free(id);
-                self.stopped(cx, port, &packet, arena);
+                self.receive_stop(cx, port, &packet, arena);
             }
             Kind::Ack => {
                 arena.free(id);
-                self.finished(cx, &packet, &cold);
+                self.receive_ack(cx, &packet, &cold);
             }
             Kind::Nak => {
                 arena.free(id);
-                self.complained(cx, &packet, cold.slot);
+                self.receive_nak(cx, &packet, cold.slot);
             }
             _ => arena.free(id),
         }
-        self.ask_for_call(cx);
+        self.schedule_call(cx);
     }
 
     fn ready(&self, frames: &Frames, now: Time, port: u16) -> ClassSet {
@@ -137,14 +137,14 @@ impl Transport for ExpressPass {
         }
         while let Some((_, timer)) = self.timers.expired(cx.now) {
             match timer {
-                Timer::Timeout { flow, slot } => self.timeout(cx, slot, flow),
+                Timer::Timeout { flow, slot } => self.handle_timeout(cx, slot, flow),
                 Timer::Bucket { port } => {
                     self.ports[port as usize].credits.has_timer = false;
                     self.await_bucket(cx, port);
                 }
             }
         }
-        self.ask_for_call(cx);
+        self.schedule_call(cx);
     }
 
     fn settle<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
@@ -157,7 +157,7 @@ impl Transport for ExpressPass {
         let credits = &mut self.ports[port as usize].credits.waiting;
         cx.counters.driven.credits_dropped += credits.len() as u64;
         credits.clear();
-        self.ask_for_call(cx);
+        self.schedule_call(cx);
     }
 
     fn waiting_credits(&self) -> u64 {

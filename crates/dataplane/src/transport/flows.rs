@@ -128,8 +128,8 @@ impl Packets {
         !self.lost.is_empty() || self.next < end
     }
 
-    /// Returns the number of the packet that is sent next, and counts it as sent. New packets have numbers below
-    /// `end`.
+    /// Returns the number of the packet that is sent next, and counts it as sent. New packets have
+    /// numbers below `end`.
     pub fn take(&mut self, end: u32) -> Option<u32> {
         if let Some(psn) = self.lost.pop_front() {
             return Some(psn);
@@ -166,8 +166,8 @@ impl Packets {
         (hot, cold)
     }
 
-    /// Passes the state of the flow to `visit`. The packets below `acked` have arrived, and `why` is the reason why it
-    /// does not send.
+    /// Passes the state of the flow to `visit`. The packets below `acked` have arrived, and `why`
+    /// is the reason why it does not send.
     pub fn visit(
         &self,
         frames: &Frames,
@@ -181,7 +181,8 @@ impl Packets {
     }
 }
 
-/// Frames that wait at a port of a receiver for their pace: credits or pulls. `T` describes a frame.
+/// Frames that wait at a port of a receiver for their pace: credits or pulls. `T` describes a
+/// frame.
 #[derive(Debug)]
 pub(crate) struct Paced<T> {
     pub waiting: VecDeque<T>,
@@ -204,7 +205,8 @@ impl<T> Paced<T> {
         !self.waiting.is_empty() && self.bucket.opens_ps() <= now
     }
 
-    /// Starts the port if a frame may be sent now. Otherwise returns the time of the timer that the caller must set.
+    /// Starts the port if a frame may be sent now. Otherwise returns the time of the timer that the
+    /// caller must set.
     pub fn resume<S: Sink>(&mut self, now: Time, port: u16, sink: &mut S) -> Option<Time> {
         if self.is_ready(now) {
             sink.kick(port);

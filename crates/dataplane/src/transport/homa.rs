@@ -50,8 +50,8 @@ pub struct Homa {
     /// Messages with packets to send, per port and class.
     ready: Turns<BinaryHeap<Reverse<Next>>>,
     incoming: IncomingFlows<Incoming>,
-    /// Per port: remaining bytes and numbers of incoming messages that are not fully granted, the one with the fewest
-    /// remaining bytes first.
+    /// Per port: remaining bytes and numbers of incoming messages that are not fully granted, the
+    /// one with the fewest remaining bytes first.
     // HOM-06
     ungranted: Vec<Vec<(u64, u32)>>,
     timers: Timers<Timeout>,
@@ -81,9 +81,9 @@ impl Transport for Homa {
     ) {
         let (packet, cold) = (*arena.hot(id), *arena.cold(id));
         match packet.kind() {
-            Kind::Data => return self.data(cx, port, id, arena),
-            Kind::Grant | Kind::Request => self.asked(cx, &packet, &cold),
-            Kind::Ack => self.finished(cx, &packet, &cold),
+            Kind::Data => return self.receive_data(cx, port, id, arena),
+            Kind::Grant | Kind::Request => self.receive_grant(cx, &packet, &cold),
+            Kind::Ack => self.receive_ack(cx, &packet, &cold),
             _ => {}
         }
         arena.free(id);
@@ -110,20 +110,26 @@ impl Transport for Homa {
         let timeout_ps = cx.config.timeout_ps;
         while let Some(timer) = self.timers.due(cx.now, cx.sink) {
             let outgoing = &mut self.outgoing;
-            let heard_ps = match timer.slot {
-                Some(slot) => (outgoing.get_mut(slot, timer.flow)).map(|flow| &mut flow.heard_ps),
-                None => (self.incoming.open.get_mut(timer.flow)).map(|flow| &mut flow.heard_ps),
+            let last_frame_ps = match timer.slot {
+                Some(slot) => {
+                    (outgoing.get_mut(slot, timer.flow)).map(|flow| &mut flow.last_frame_ps)
+                }
+                None => {
+                    (self.incoming.open.get_mut(timer.flow)).map(|flow| &mut flow.last_frame_ps)
+                }
             };
-            let Some(heard_ps) = heard_ps else { continue };
-            let silent = cx.now >= *heard_ps + timeout_ps;
+            let Some(last_frame_ps) = last_frame_ps else {
+                continue;
+            };
+            let silent = cx.now >= *last_frame_ps + timeout_ps;
             if silent {
-                *heard_ps = cx.now;
+                *last_frame_ps = cx.now;
             }
-            let at = *heard_ps + timeout_ps;
+            let at = *last_frame_ps + timeout_ps;
             match timer.slot {
                 _ if !silent => {}
                 Some(slot) => self.probe(cx, slot, timer.flow),
-                None => self.miss(cx, timer.flow, arena),
+                None => self.request_missing(cx, timer.flow, arena),
             }
             self.timers.set(at, timer, cx.sink);
         }

@@ -161,8 +161,8 @@ pub(crate) struct Context<'a, S, P> {
 }
 
 impl<S: Sink, P> Context<'_, S, P> {
-    /// Sends an arrived packet back as the ACK or NAK of a flow that was complete at `done_ps` ([`NEVER`]: it is not
-    /// complete).
+    /// Sends an arrived packet back as the ACK or NAK of a flow that was complete at `done_ps`
+    /// ([`NEVER`]: it is not complete).
     ///
     /// [`NEVER`]: crate::units::NEVER
     fn answer(&mut self, port: u16, id: PacketId, kind: Kind, done_ps: Time, arena: &mut Arena) {

@@ -68,7 +68,7 @@ impl Transport for Ndp {
         arena: &mut Arena,
     ) {
         match arena.hot(id).kind() {
-            Kind::Data | Kind::Header => self.arrived(cx, port, id, arena),
+            Kind::Data | Kind::Header => self.receive_data(cx, port, id, arena),
             Kind::Ack | Kind::Nak | Kind::Returned | Kind::Grant => {
                 let (packet, cold) = (*arena.hot(id), *arena.cold(id));
                 arena.free(id);
@@ -77,7 +77,7 @@ impl Transport for Ndp {
                 {
                     cx.counters.driven.returned += 1;
                 }
-                self.answered(cx, &packet, &cold);
+                self.receive_reply(cx, &packet, &cold);
             }
             _ => arena.free(id),
         }
@@ -105,7 +105,7 @@ impl Transport for Ndp {
     fn timer<S: Sink>(&mut self, cx: &mut Context<'_, S>, _: &mut Arena) {
         while let Some(timer) = self.timers.due(cx.now, cx.sink) {
             match timer {
-                Timer::Timeout { flow, slot } => self.timeout(cx, slot, flow),
+                Timer::Timeout { flow, slot } => self.handle_timeout(cx, slot, flow),
                 Timer::Pull { port } => {
                     self.pulls[port as usize].has_timer = false;
                     self.await_pull(cx, port);

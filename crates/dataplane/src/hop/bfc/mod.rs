@@ -1,8 +1,8 @@
 //! Backpressure flow control (Goyal et al., NSDI 2022, §3.3.2): pause thresholds, and the pause
 //! counters that pause queues of the upstream neighbour.
 //!
-//! The rules are in `specs/bfc.md`. The classifier (`pipeline/flow_table.rs`) selects the queue of a
-//! flow. Switches without BFC can use the same classifier.
+//! The rules are in `specs/bfc.md`. The classifier (`pipeline/flow_table.rs`) selects the queue of
+//! a flow. Switches without BFC can use the same classifier.
 
 mod config;
 mod frames;

@@ -36,8 +36,8 @@ pub(crate) struct Pfc {
     pausable: ClassSet,
     /// Per ingress port: classes that are paused upstream, as a bit set.
     paused: Vec<ClassSet>,
-    /// Paused classes whose headroom still contains packets from before the link recovered. //
-    /// LNK-22
+    /// Paused classes whose headroom still contains packets from before the link recovered.
+    // LNK-22
     lagging: Vec<ClassSet>,
     frame_bytes: u16,
     pauses: u64,

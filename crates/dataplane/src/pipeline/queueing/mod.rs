@@ -1,7 +1,8 @@
 //! Egress queues of a switch.
 //!
-//! This file has the queues and their packets. `schedule.rs` chooses the queue that sends next, `pause.rs` pauses and
-//! resumes queues, and `views.rs` shows queues to other parts without a change.
+//! This file has the queues and their packets. `schedule.rs` chooses the queue that sends next,
+//! `pause.rs` pauses and resumes queues, and `views.rs` shows queues to other parts without a
+//! change.
 
 mod pause;
 mod schedule;
@@ -26,7 +27,8 @@ const TAKEN: u64 = 1 << 40;
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(crate) struct Queue {
-    /// Bytes in the queue (lower 40 bits), and the number of packets taken from it so far (upper 24 bits).
+    /// Bytes in the queue (lower 40 bits), and the number of packets taken from it so far (upper 24
+    /// bits).
     account: u64,
     head: PacketId,
     tail: PacketId,
@@ -129,7 +131,8 @@ pub(crate) struct Queueing {
     stride: u16,
     /// First queue of each class, counted from the first of the port.
     offsets: [u16; MAX_CLASSES + 1],
-    /// Class c has a second queue, of class c + `behind`, for packets that leave a VOQ (FG-15). 0: there is none.
+    /// Class c has a second queue, of class c + `behind`, for packets that leave a VOQ (FG-15). 0:
+    /// there is none.
     behind: u8,
     /// Each class has one FIFO queue that is never paused by itself, so no rounds are kept.
     single: bool,
@@ -217,7 +220,8 @@ impl Queueing {
         self.classes as u8
     }
 
-    /// Returns the index of the round of a class at a port. If each class has one queue, the queue has the same index.
+    /// Returns the index of the round of a class at a port. If each class has one queue, the queue
+    /// has the same index.
     #[inline]
     const fn at(&self, port: u16, class: u8) -> usize {
         port as usize * self.classes as usize + class as usize
@@ -302,7 +306,8 @@ impl Queueing {
         self.queue_of(port, class + self.behind, 0)
     }
 
-    /// Returns the class of the packets in a queue: for a queue behind those of data, the class before it.
+    /// Returns the class of the packets in a queue: for a queue behind those of data, the class
+    /// before it.
     pub fn data_class(&self, queue: QueueId) -> u8 {
         let class = self.get(queue).class;
         match self.is_behind(queue) {
@@ -370,8 +375,8 @@ impl Queueing {
         Some(last)
     }
 
-    /// Removes the first frame for the neighbour at a port for which `wanted` returns true. `wanted` sees the frames
-    /// before it, too.
+    /// Removes the first frame for the neighbour at a port for which `wanted` returns true.
+    /// `wanted` sees the frames before it, too.
     // SW-44
     pub fn take_frame(
         &mut self,

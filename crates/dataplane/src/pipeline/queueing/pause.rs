@@ -41,8 +41,8 @@ impl Queueing {
         *count = if paused { *count + 1 } else { *count - 1 };
     }
 
-    /// Pauses the queues of a port with these numbers, given in order, and resumes all others. Returns true if a
-    /// queue may send now and could not before.
+    /// Pauses the queues of a port with these numbers, given in order, and resumes all others.
+    /// Returns true if a queue may send now and could not before.
     // BFC-30, BFC-31
     pub fn replace_paused(&mut self, port: u16, paused: &[u32], arena: &Arena) -> bool {
         if paused.is_empty() && self.ports[port as usize].paused_queues == 0 {
@@ -72,8 +72,8 @@ impl Queueing {
         }
     }
 
-    /// BFC-37: if pauses name flows, pauses a queue of data while the flow of its first packet is paused. Frames between
-    /// neighbours and ACKs belong to flows too, and are not paused (BFC-14).
+    /// BFC-37: if pauses name flows, pauses a queue of data while the flow of its first packet is
+    /// paused. Frames between neighbours and ACKs belong to flows too, and are not paused (BFC-14).
     pub(super) fn check_head(&mut self, queue: QueueId, arena: &Arena) {
         let q = &self.queues[queue.index()];
         if q.class < DATA_CLASS {
@@ -85,8 +85,8 @@ impl Queueing {
         }
     }
 
-    /// BFC-37: pauses or resumes the queues of a port whose first packet belongs to a flow. `own` is the queue of the
-    /// flow if it has one.
+    /// BFC-37: pauses or resumes the queues of a port whose first packet belongs to a flow. `own`
+    /// is the queue of the flow if it has one.
     pub fn pause_flow(
         &mut self,
         port: u16,

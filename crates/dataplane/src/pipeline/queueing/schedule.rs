@@ -1,7 +1,7 @@
 //! The schedule: which queue of a port sends next.
 //!
-//! Every (port, class) has a *round*: the queues that have packets and are not paused, in the order in which they
-//! will be served. So a choice costs the same for 1 queue and for 10 000.
+//! Every (port, class) has a *round*: the queues that have packets and are not paused, in the order
+//! in which they will be served. So a choice costs the same for 1 queue and for 10 000.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,8 +17,8 @@ use crate::packet::{Arena, NO_PACKET, PacketId};
 pub(super) struct Round {
     pub head: QueueId,
     tail: QueueId,
-    /// Number of queues that have packets and are not paused. A paused queue leaves the list only when it
-    /// reaches the head, so the list can have more queues.
+    /// Number of queues that have packets and are not paused. A paused queue leaves the list only
+    /// when it reaches the head, so the list can have more queues.
     pub open: u32,
     /// The queue at the head has received its quantum of this round.
     served: bool,
@@ -36,7 +36,8 @@ impl Round {
     };
 }
 
-/// An open queue, ordered by the remaining bytes of the flow of its first packet, then by its index.
+/// An open queue, ordered by the remaining bytes of the flow of its first packet, then by its
+/// index.
 // SW-51
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Next {
@@ -45,8 +46,8 @@ pub(super) struct Next {
     head: PacketId,
 }
 
-/// The open queues of one (port, class), ordered by remaining bytes. An entry is stale if its queue is paused or has
-/// another first packet now.
+/// The open queues of one (port, class), ordered by remaining bytes. An entry is stale if its queue
+/// is paused or has another first packet now.
 pub(super) type Shortest = BinaryHeap<Reverse<Next>>;
 
 impl PortQueues {
@@ -81,7 +82,8 @@ impl Queueing {
         self.ports[port as usize].may_send() != 0
     }
 
-    /// Returns the number of queues of a class and port that have packets and are not paused (`N_active` of BFC-07).
+    /// Returns the number of queues of a class and port that have packets and are not paused
+    /// (`N_active` of BFC-07).
     #[inline]
     pub fn open(&self, port: u16, class: u8) -> u32 {
         self.rounds[self.at(port, class)].open
@@ -293,7 +295,8 @@ impl Queueing {
         self.queue_of(port, class, nth)
     }
 
-    /// SW-51, BFC-33: returns the open queue whose first packet belongs to the flow with the fewest remaining bytes.
+    /// SW-51, BFC-33: returns the open queue whose first packet belongs to the flow with the fewest
+    /// remaining bytes.
     fn pick_shortest(&mut self, at: usize, arena: &Arena) -> QueueId {
         while let Some(&Reverse(next)) = self.shortest[at].peek() {
             if self.is_open(at, &next, arena) {

@@ -1,4 +1,5 @@
-//! Views of queues for probes, measures and the search for deadlocks, and prefetches. They change nothing.
+//! Views of queues for probes, measures and the search for deadlocks, and prefetches. They change
+//! nothing.
 
 use super::{Queueing, TAKEN};
 use crate::ids::QueueId;
@@ -88,7 +89,8 @@ impl Queueing {
         }
     }
 
-    /// Prefetches the next packet of the last class of a port or, if the class has several queues, its queue.
+    /// Prefetches the next packet of the last class of a port or, if the class has several queues,
+    /// its queue.
     #[inline]
     pub fn prefetch_first(&self, port: u16, arena: &Arena) {
         if self.single {
@@ -111,7 +113,8 @@ impl Queueing {
         self.by_flow
     }
 
-    /// Returns the number by which a pause names a queue that has packets: its own, or the flow of its first packet.
+    /// Returns the number by which a pause names a queue that has packets: its own, or the flow of
+    /// its first packet.
     pub fn name(&self, queue: QueueId, arena: &Arena) -> u32 {
         let q = self.get(queue);
         match self.holds_flows() {
@@ -120,7 +123,8 @@ impl Queueing {
         }
     }
 
-    /// Returns why a queue cannot send. An empty queue is never reported as paused by a queue or flow.
+    /// Returns why a queue cannot send. An empty queue is never reported as paused by a queue or
+    /// flow.
     pub fn held_by(&self, queue: QueueId, arena: &Arena) -> Option<HeldBy> {
         let q = self.get(queue);
         let (paused, blocked) = (

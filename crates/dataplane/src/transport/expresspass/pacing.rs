@@ -19,8 +19,8 @@ pub(super) struct Port {
     pub gap_ps: Time,
     /// Queued credits: flow, and number of the credit.
     pub credits: Paced<(u32, u32)>,
-    /// Time of the next credit of each flow that receives credits. Credits of one instant are in the order of flow
-    /// numbers.
+    /// Time of the next credit of each flow that receives credits. Credits of one instant are in
+    /// the order of flow numbers.
     // NIC-06
     pub due: Timers<u32>,
 }
@@ -50,8 +50,8 @@ impl ExpressPass {
         }
     }
 
-    /// Creates the credit of a flow that is the next due one of its port. It is queued at the NIC if the queue has
-    /// room, else dropped.
+    /// Creates the credit of a flow that is the next due one of its port. It is queued at the NIC
+    /// if the queue has room, else dropped.
     // XP-03, XP-10, XP-18
     fn make_credit<S: Sink>(
         &mut self,
@@ -80,8 +80,7 @@ impl ExpressPass {
             cx.counters.driven.credits_dropped += 1;
         }
         flow.watch(at, config, port.gap_ps);
-        let unit = (cx.sink.draw() >> 11) as f64 / (1u64 << 53) as f64;
-        let stretch = 1.0 + config.jitter * (2.0 * unit - 1.0);
+        let stretch = 1.0 + config.jitter * (2.0 * cx.sink.unit() - 1.0);
         let gap_ps = port.gap_ps as f64 / flow.feedback.rate * stretch;
         port.due.add(at + (gap_ps as Time).max(1), number);
     }
@@ -89,7 +88,7 @@ impl ExpressPass {
     /// Schedules the next call: at the next timer, or at the next due credit of a port without
     /// queued credits.
     // XP-19
-    pub(super) fn ask_for_call<S: Sink>(&self, cx: &mut Context<'_, S>) {
+    pub(super) fn schedule_call<S: Sink>(&self, cx: &mut Context<'_, S>) {
         let timer = self.timers.first().map_or(NEVER, |(at, _)| at);
         let bare = (self.ports.iter()).filter(|port| port.credits.waiting.is_empty());
         let due = bare.filter_map(|port| port.due.first());
@@ -135,7 +134,7 @@ impl ExpressPass {
             break;
         }
         self.await_bucket(cx, port);
-        self.ask_for_call(cx);
+        self.schedule_call(cx);
         sent
     }
 }

@@ -12,7 +12,7 @@ use crate::units::Time;
 impl ExpressPass {
     /// Handles a request for credits.
     // XP-10, XP-17
-    pub(super) fn asked<S: Sink>(
+    pub(super) fn receive_request<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         port: u16,
@@ -37,7 +37,7 @@ impl ExpressPass {
 
     /// Handles a stop request: the sender has no packets left to send.
     // XP-17, XP-20
-    pub(super) fn stopped<S: Sink>(
+    pub(super) fn receive_stop<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         port: u16,
@@ -52,12 +52,12 @@ impl ExpressPass {
         } else {
             let missing = flow.expected;
             flow.seen = flow.seen.max(missing + 1);
-            complain(cx, port, &flow.peer, missing, arena);
+            report_missing(cx, port, &flow.peer, missing, arena);
         }
     }
 
     /// Handles a data packet.
-    pub(super) fn data<S: Sink>(
+    pub(super) fn receive_data<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         port: u16,
@@ -93,14 +93,20 @@ impl ExpressPass {
         }
         // XP-20: data of a flow arrive in order, so skipped packets are lost.
         for psn in missing {
-            complain(cx, port, &peer, psn, arena);
+            report_missing(cx, port, &peer, psn, arena);
         }
     }
 }
 
 /// Reports a packet of a flow as missing.
 // XP-20
-fn complain<S: Sink>(cx: &mut Context<'_, S>, port: u16, peer: &Peer, psn: u32, arena: &mut Arena) {
+fn report_missing<S: Sink>(
+    cx: &mut Context<'_, S>,
+    port: u16,
+    peer: &Peer,
+    psn: u32,
+    arena: &mut Arena,
+) {
     let frame = peer.address(Packet {
         psn,
         ..Packet::new(Kind::Nak, cx.frames.ack_class, cx.frames.ack)

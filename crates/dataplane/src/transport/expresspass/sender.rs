@@ -17,11 +17,11 @@ pub(super) struct Outgoing {
     /// All packets below this number have arrived, according to the credits.
     pub acked: u32,
     /// Packets that credits permit and that have not been sent yet.
-    let_go: u32,
+    permitted: u32,
     /// True if a request for credits is queued.
-    asks: bool,
+    has_request: bool,
     /// Time of the last frame received for this flow.
-    heard_ps: Time,
+    last_frame_ps: Time,
     /// Time of the last stop request, if the flow has no packets left to send.
     stopped_ps: Option<Time>,
 }
@@ -48,21 +48,21 @@ impl ExpressPass {
         let flow = Outgoing {
             packets: Packets::new(start, cx.frames),
             acked: 0,
-            let_go: 0,
-            asks: true,
-            heard_ps: cx.now,
+            permitted: 0,
+            has_request: true,
+            last_frame_ps: cx.now,
             stopped_ps: None,
         };
         let slot = self.outgoing.insert(start.flow, flow);
         cx.sink.flow_waits(start, Wait::Receiver);
-        self.do_later(cx, start, slot, Job::Ask);
+        self.queue_job(cx, start, slot, Job::Ask);
         let flow = start.flow;
         let at = cx.now + cx.config.timeout_ps;
         self.timers.add(at, Timer::Timeout { flow, slot });
     }
 
     /// Queues a frame of an outgoing flow.
-    fn do_later<S: Sink>(
+    fn queue_job<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         start: &FlowStart,
@@ -76,7 +76,7 @@ impl ExpressPass {
 
     /// Handles a credit.
     // XP-14, XP-15
-    pub(super) fn credited<S: Sink>(
+    pub(super) fn receive_credit<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         port: u16,
@@ -108,7 +108,7 @@ impl ExpressPass {
             return;
         };
         arena.free(id);
-        flow.heard_ps = cx.now;
+        flow.last_frame_ps = cx.now;
         flow.acked = flow.acked.max(cold.arrived_below);
         let start = flow.packets.start;
         let Some(psn) = flow.packets.take(flow.packets.total) else {
@@ -117,12 +117,12 @@ impl ExpressPass {
             let long_ago = |at: Time| cx.now - at >= 2 * start.path.base_rtt_ps;
             if flow.stopped_ps.is_none_or(long_ago) {
                 flow.stopped_ps = Some(cx.now);
-                self.do_later(cx, &start, cold.slot, Job::Stop);
+                self.queue_job(cx, &start, cold.slot, Job::Stop);
             }
             return;
         };
         cx.counters.driven.credits_used += 1;
-        flow.let_go += 1;
+        flow.permitted += 1;
         cx.sink.flow_waits(&start, Wait::Turn);
         let job = Job::Data {
             psn,
@@ -131,28 +131,28 @@ impl ExpressPass {
         };
         let over = !flow.packets.is_left(flow.packets.total);
         flow.stopped_ps = over.then_some(cx.now);
-        self.do_later(cx, &start, cold.slot, job);
+        self.queue_job(cx, &start, cold.slot, job);
         if over {
-            self.do_later(cx, &start, cold.slot, Job::Stop); // XP-15
+            self.queue_job(cx, &start, cold.slot, Job::Stop); // XP-15
         }
     }
 
     /// Handles a NACK: the receiver misses a packet.
     // XP-20
-    pub(super) fn complained<S: Sink>(
+    pub(super) fn receive_nak<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         packet: &Packet,
         slot: FlowSlot,
     ) {
         if let Some(flow) = self.outgoing.get_mut(slot, packet.flow) {
-            flow.heard_ps = cx.now;
+            flow.last_frame_ps = cx.now;
             flow.packets.add_lost(packet.psn);
         }
     }
 
     /// Ends a flow whose last packet the receiver has acknowledged.
-    pub(super) fn finished<S: Sink>(
+    pub(super) fn receive_ack<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         packet: &Packet,
@@ -179,7 +179,7 @@ impl ExpressPass {
         let (hot, cold) = match job {
             Job::Ask => {
                 cx.counters.driven.requests += 1;
-                flow.asks = false;
+                flow.has_request = false;
                 request(cx, &flow.packets.start, slot, 1)
             }
             Job::Stop => {
@@ -194,9 +194,9 @@ impl ExpressPass {
                 let (hot, mut cold) = flow.packets.build(cx, slot, psn);
                 cold.credit = credit;
                 cold.stamp = Stamp::credit(credit_ps);
-                debug_assert!(flow.let_go > 0, "no credit permits this packet"); // XP-01
-                flow.let_go -= 1;
-                if flow.let_go == 0 {
+                debug_assert!(flow.permitted > 0, "no credit permits this packet"); // XP-01
+                flow.permitted -= 1;
+                if flow.permitted == 0 {
                     cx.sink.flow_waits(&flow.packets.start, Wait::Receiver);
                 }
                 (hot, cold)
@@ -208,7 +208,7 @@ impl ExpressPass {
     /// Handles a timeout: the sender requests credits again, and restarts from the first packet
     /// that is not acknowledged.
     // XP-21
-    pub(super) fn timeout<S: Sink>(
+    pub(super) fn handle_timeout<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         slot: FlowSlot,
@@ -218,19 +218,19 @@ impl ExpressPass {
         let Some(flow) = self.outgoing.get_mut(slot, number) else {
             return;
         };
-        let silent = cx.now >= flow.heard_ps + timeout_ps;
+        let silent = cx.now >= flow.last_frame_ps + timeout_ps;
         if silent {
             cx.counters.timeouts += 1;
             cx.sink.flow_waits(&flow.packets.start, Wait::TimedOut);
-            flow.heard_ps = cx.now;
+            flow.last_frame_ps = cx.now;
             flow.packets.next = flow.acked;
             flow.packets.lost.clear();
             flow.stopped_ps = None;
         }
-        let (at, start) = (flow.heard_ps + timeout_ps, flow.packets.start);
+        let (at, start) = (flow.last_frame_ps + timeout_ps, flow.packets.start);
         // One queued request is enough, even if a failed link delays it.
-        if silent && !std::mem::replace(&mut flow.asks, true) {
-            self.do_later(cx, &start, slot, Job::Ask);
+        if silent && !std::mem::replace(&mut flow.has_request, true) {
+            self.queue_job(cx, &start, slot, Job::Ask);
         }
         self.timers.add(at, Timer::Timeout { flow: number, slot });
     }

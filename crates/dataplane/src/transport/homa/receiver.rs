@@ -28,7 +28,7 @@ pub(super) struct Incoming {
     /// Packets that the sender may send, in total.
     granted: u32,
     level: u16,
-    pub heard_ps: Time,
+    pub last_frame_ps: Time,
 }
 
 impl Incoming {
@@ -46,7 +46,7 @@ impl Incoming {
             remaining: u64::from(packet.psn) * u64::from(mtu) + cold.remaining,
             granted: cold.credit.min(packets),
             level: 0,
-            heard_ps: cx.now,
+            last_frame_ps: cx.now,
         }
     }
 }
@@ -54,7 +54,7 @@ impl Incoming {
 impl Homa {
     /// Handles a data packet.
     // HOM-05, HOM-08
-    pub(super) fn data<S: Sink>(
+    pub(super) fn receive_data<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         port: u16,
@@ -77,7 +77,7 @@ impl Homa {
         if arrivals.record(cx.counters, &packet, &cold, &mut flow.expected) {
             // A duplicate does not restart the timeout, because the missing packets are still
             // missing.
-            flow.heard_ps = cx.now;
+            flow.last_frame_ps = cx.now;
             flow.received += 1;
             debug_assert!(
                 flow.remaining >= u64::from(cold.payload),
@@ -165,7 +165,7 @@ impl Homa {
 
     /// Handles a timeout: the receiver requests the missing packets.
     // HOM-10
-    pub(super) fn miss<S: Sink>(
+    pub(super) fn request_missing<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         number: u32,

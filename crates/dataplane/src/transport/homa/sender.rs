@@ -27,7 +27,7 @@ pub(super) struct Outgoing {
     level: u16,
     /// True if the message is in its queue of messages.
     pub waits: bool,
-    pub heard_ps: Time,
+    pub last_frame_ps: Time,
 }
 
 impl Outgoing {
@@ -56,7 +56,7 @@ impl Homa {
             first_level: settings.level_of(start.bytes),
             level: settings.levels.into(),
             waits: false,
-            heard_ps: cx.now,
+            last_frame_ps: cx.now,
         };
         let slot = self.outgoing.insert(start.flow, flow);
         self.revive(cx, slot, start.flow);
@@ -90,11 +90,16 @@ impl Homa {
 
     /// Handles a grant, or a request for packets starting at `psn`.
     // HOM-05, HOM-10
-    pub(super) fn asked<S: Sink>(&mut self, cx: &mut Context<'_, S>, packet: &Packet, cold: &Cold) {
+    pub(super) fn receive_grant<S: Sink>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        packet: &Packet,
+        cold: &Cold,
+    ) {
         let Some(flow) = self.outgoing.get_mut(cold.slot, packet.flow) else {
             return;
         };
-        flow.heard_ps = cx.now;
+        flow.last_frame_ps = cx.now;
         flow.level = cold.level;
         let end = match packet.kind() {
             Kind::Grant => packet.psn,
@@ -114,7 +119,7 @@ impl Homa {
     }
 
     /// Ends a message whose last packet the receiver has acknowledged.
-    pub(super) fn finished<S: Sink>(
+    pub(super) fn receive_ack<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         packet: &Packet,

@@ -22,7 +22,8 @@ pub(super) struct Incoming {
     pending: u32,
 }
 
-/// Returns the empty list of pulls of a port. The interval between pulls is the transmission time of a full frame.
+/// Returns the empty list of pulls of a port. The interval between pulls is the transmission time
+/// of a full frame.
 // NDP-11
 pub(super) fn pulls(rate: Rate, frames: &Frames) -> Paced<u32> {
     let frame_ps = rate.serialisation_ps(frames.data_bytes(frames.mtu).into());
@@ -32,7 +33,7 @@ pub(super) fn pulls(rate: Rate, frames: &Frames) -> Paced<u32> {
 impl Ndp {
     /// Handles a data packet, complete or trimmed: answers it immediately and queues a pull.
     // NDP-10, NDP-11
-    pub(super) fn arrived<S: Sink>(
+    pub(super) fn receive_data<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         port: u16,

@@ -113,7 +113,7 @@ impl Ndp {
 
     /// Handles an ACK, a NACK, a pull, or a header that was returned.
     // NDP-12, NDP-13, NDP-14
-    pub(super) fn answered<S: Sink>(
+    pub(super) fn receive_reply<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         packet: &Packet,
@@ -199,7 +199,7 @@ impl Ndp {
 
     /// Handles a timeout: the sender repeats packets without a reply, without waiting for pulls.
     // NDP-15
-    pub(super) fn timeout<S: Sink>(
+    pub(super) fn handle_timeout<S: Sink>(
         &mut self,
         cx: &mut Context<'_, S>,
         slot: FlowSlot,
