@@ -3,9 +3,9 @@
 
 mod backpressure;
 mod bolt;
-mod cycles;
 mod conservation;
 mod controls;
+mod cycles;
 mod engine;
 mod equilibria;
 mod fairness;
