@@ -18,6 +18,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from lab import wait_until
 
 import backwater
 from backwater import cli
@@ -148,18 +149,20 @@ def test_the_first_minute_loads_nothing_heavy(tiny, tmp_path, words, forbidden):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+PRESSED = """
+import sys
+class Pressed:
+    def find_spec(self, name, *_):
+        if name == "click":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Pressed())
+from backwater.__main__ import main
+main()
+"""
+
+
 def test_ctrl_c_is_heard_before_the_command_is_read():
-    script = (
-        "import sys\n"
-        "class Pressed:\n"
-        "    def find_spec(self, name, *_):\n"
-        "        if name == 'click':\n"
-        "            raise KeyboardInterrupt\n"
-        "sys.meta_path.insert(0, Pressed())\n"
-        "from backwater.__main__ import main\n"
-        "main()"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", PRESSED], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
@@ -316,11 +319,8 @@ def test_a_comparison_leaves_other_files_alone(command, tiny, tmp_path):
 
 def wait_for(folder: Path, part: str, process: subprocess.Popen[str]) -> None:
     """Wait until a command has begun to write."""
-    deadline = time.monotonic() + PATIENCE
-    while not any(folder.glob(part)):
-        assert process.poll() is None, process.communicate()[1]
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: any(folder.glob(part)) or process.poll() is not None)
+    assert process.poll() is None, process.communicate()[1]
     time.sleep(0.5)
 
 

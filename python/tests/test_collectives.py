@@ -17,23 +17,19 @@ from backwater.results.files import RunFiles
 from backwater.workloads import Workload
 from conftest import Backwater
 
-STEP = """\
-name = "step"
+STAR = """\
+name = "star"
+scheme.preset = "dcqcn"
 topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
-
-[[workload]]
+[[workload]]"""
+STEP = f"""{STAR}
 name = "reduce"
 collective = "all-reduce"
 size = "1MB"
 compute = "50us"
 repeats = 2
-slow = [{ rank = 2, factor = 1.4 }]
-
-[scheme]
-preset = "dcqcn"
+slow = [{{ rank = 2, factor = 1.4 }}]
 """
-
-
 Call = Callable[..., Result]
 
 
@@ -204,17 +200,7 @@ def test_where_several_runs_are_they_are_named(step, command):
         assert "several/dcqcn, several/bfc" in wrong.stderr
 
 
-GROUPS = """\
-name = "groups"
-topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
-
-[[workload]]
-name = "job"
-file = "groups.parquet"
-
-[scheme]
-preset = "dcqcn"
-"""
+GROUPS = f'{STAR}\nname = "job"\nfile = "groups.parquet"\n'
 
 
 @pytest.fixture(scope="module")
@@ -272,20 +258,14 @@ def test_passes_of_a_file_are_repeats(groups, command, collectives, tmp_path):
 
 TREE = """\
 name = "crossing"
+scheme.preset = "line-rate"
+workload = [{ name = "job", collective = "all-to-all", size = "8MB" }]
 [topology]
 kind = "leaf-spine"
 leaves = 2
 spines = 2
 hosts_per_leaf = 4
 link = { rate = "100Gbps", delay = "1us" }
-
-[[workload]]
-name = "job"
-collective = "all-to-all"
-size = "8MB"
-
-[scheme]
-preset = "line-rate"
 """
 
 
@@ -315,10 +295,7 @@ def test_links_that_made_a_collective_late_are_named(tmp_path, command, collecti
         critical.links(plain, sends)
 
 
-JOBS = """
-name = "jobs"
-topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
-[[workload]]
+JOBS = f"""{STAR}
 name = "long"
 collective = "all-reduce"
 size = "1MB"
@@ -353,18 +330,7 @@ def test_runs_without_workloads_have_no_such_rows_or_tables(tmp_path, command, c
     assert "no [[workload]]" in collectives(tmp_path, code=2).stderr
 
 
-OPERATIONS = """\
-name = "two"
-topology = { kind = "star", hosts = 3, link = { rate = "100Gbps", delay = "1us" } }
-
-[[workload]]
-name = "job"
-file = "two.parquet"
-placement = [2, 0]
-
-[scheme]
-preset = "dcqcn"
-"""
+OPERATIONS = f'{STAR}\nname = "job"\nfile = "two.parquet"\nplacement = [2, 0]\n'
 
 
 def test_a_file_of_operations_runs_in_the_network(tmp_path, command):
@@ -418,23 +384,16 @@ def test_the_critical_path_of_a_broadcast_has_what_its_root_sent(tmp_path, comma
     assert path["start_ps"][0] == 50_000_000
 
 
-STEPS = """\
-name = "steps"
-topology = { kind = "star", hosts = 4, link = { rate = "100Gbps", delay = "1us" } }
-
-[[workload]]
+STEPS = f"""{STAR}
 name = "step"
-groups = [{ name = "pair-0", ranks = [0, 1] }, { name = "pair-1", ranks = [2, 3] }]
+groups = [{{ name = "pair-0", ranks = [0, 1] }}, {{ name = "pair-1", ranks = [2, 3] }}]
 steps = [
-    { compute = "20us", groups = ["pair-0"] },
-    { collective = "all-reduce", size = "200KB", groups = ["pair-0", "pair-1"] },
-    { send = [[1, 2]], size = "100KB" },
-    { collective = "all-to-allv", groups = ["pair-1"], sizes = [["0B", "50KB"], ["10KB", "0B"]] },
+    {{ compute = "20us", groups = ["pair-0"] }},
+    {{ collective = "all-reduce", size = "200KB", groups = ["pair-0", "pair-1"] }},
+    {{ send = [[1, 2]], size = "100KB" }},
+    {{ collective = "all-to-allv", groups = ["pair-1"], sizes = [["0B", "50KB"], ["10KB", "0B"]] }},
 ]
 repeats = 2
-
-[scheme]
-preset = "dcqcn"
 """
 
 

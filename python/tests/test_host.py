@@ -26,12 +26,7 @@ Links = list[tuple[str, str, str]]
 
 # Two senders and a receiver with a slower link, behind one switch or behind two.
 ONE_SWITCH = [("a", "s", "100Mbps"), ("b", "s", "100Mbps"), ("c", "s", "25Mbps")]
-TWO_SWITCHES = [
-    ("a", "s", "100Mbps"),
-    ("b", "s", "100Mbps"),
-    ("s", "t", "100Mbps"),
-    ("c", "t", "25Mbps"),
-]
+TWO_SWITCHES = [*ONE_SWITCH[:2], ("s", "t", "100Mbps"), ("c", "t", "25Mbps")]
 HOSTS = ("a", "b", "c")
 BYTES = 1_000_000
 
@@ -155,8 +150,7 @@ def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Return the output of a node that ends by itself."""
     said, errors = process.communicate(timeout=2 * PATIENCE)
     assert process.returncode == 0, said + errors
-    last: dict[str, Any] = json.loads(said)
-    return last
+    return json.loads(said)
 
 
 def stopped(process: subprocess.Popen[str]) -> dict[str, Any]:
@@ -165,18 +159,20 @@ def stopped(process: subprocess.Popen[str]) -> dict[str, Any]:
     return finished(process)
 
 
-@pytest.fixture
-def star(tmp_path: Path) -> Iterator[Network]:
-    made = Network(tmp_path, ONE_SWITCH)
+def network(folder: Path, links: Links) -> Iterator[Network]:
+    made = Network(folder, links)
     yield made
     made.close()
+
+
+@pytest.fixture
+def star(tmp_path: Path) -> Iterator[Network]:
+    yield from network(tmp_path, ONE_SWITCH)
 
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Iterator[Network]:
-    made = Network(tmp_path, TWO_SWITCHES)
-    yield made
-    made.close()
+    yield from network(tmp_path, TWO_SWITCHES)
 
 
 def counted(said: dict[str, dict[str, Any]], name: str) -> dict[str, int]:

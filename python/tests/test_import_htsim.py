@@ -170,52 +170,45 @@ def test_a_wide_default_network_has_room_for_headroom(hosts, tmp_path):
     assert {problem["severity"] for problem in problems} <= {"note"}
 
 
+STARTED = "0->1 size 1 start 0 recv_done_trigger 1\n"
+STATEMENTS = [
+    ("Connections 0", "there is no connection"),
+    ("0->2 start 0 size 1", "node 2 does not exist"),
+    ("0->0 start 0 size 1", "node 0 would send to itself"),
+    ("0-> start 0 size 1", "expected two nodes such as 0->1"),
+    ("0->1 size 0 start 0 send_done_trigger 1", "it activates no trigger"),
+    ("0->1 size 1 start 0\n1->0 size 1 trigger 1 recv_done_trigger 1", "is activated 0 times"),
+    (f"{STARTED}1->0 size 1 trigger 1\ntrigger id 1 barrier count 2", "activated 1 of 2 times"),
+    (f"{STARTED}1->0 size 1 trigger 1\n1->0 size 2 trigger 1\ntrigger id 1 multishot", "x.cm:4:1"),
+    ("0->1 size 5", "neither `start` nor `trigger`"),
+    ("0->1 id 1 size 5 start 0 trigger 1", "both `start` and `trigger`"),
+    ("0->1 size 5 start x", "x.cm:2:19"),
+    ("0->1 size 5 start 0 sise 5", "did you mean size?"),
+    ("0->1 size 5 size 6 start 0", "`size` is given twice"),
+    ("0->1 size", "the line ends"),
+    ("0->1 id 0 size 5 start 0", "expected 1 to"),
+    ("0->1 id 1 size 5 start 0\n1->0 id 1 size 5 start 0", "that of line 2"),
+    ("0->1 id 1 msg 1 size 5 start 0\n1->0 id 1 msg 2 size 5 start 0", "from 1 to 0"),
+    ("trigger oneshot", "the trigger has no `id`"),
+    ("trigger id 1", "`multishot` and `barrier`"),
+    ("trigger id 1 barrier", "needs a `count`"),
+    ("trigger id 1 oneshot\ntrigger id 1 oneshot", "defined twice"),
+    ("0->1 size 5 trigger 1\ntrigger id 1 oneshot", "nothing activates"),
+    ("failure switch_type HUB", "expected `TOR` or `AGG` or `CORE`"),
+    ("failure switch_type TOR", "a `switch_id` and a `link_id`"),
+    ("Conections 1", "did you mean Connections?"),
+]
+"""What follows the number of nodes, and the error."""
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("Connections 0\n", "the file has no `Nodes`"),
-        ("Nodes 2\nConnections 0\n", "there is no connection"),
         ("Nodes two\n", "x.cm:1:7"),
         ("Nodes 2\nNodes 2\n", "given twice"),
         ("0->1 start 0 size 1\nNodes 2\n", "`Nodes` has to come before"),
-        ("Nodes 2\n0->2 start 0 size 1\n", "node 2 does not exist"),
-        ("Nodes 2\n0->0 start 0 size 1\n", "node 0 would send to itself"),
-        ("Nodes 2\n0-> start 0 size 1\n", "expected two nodes such as 0->1"),
-        ("Nodes 2\n0->1 size 0 start 0 send_done_trigger 1\n", "it activates no trigger"),
-        (
-            "Nodes 2\n0->1 size 1 start 0\n1->0 size 1 trigger 1 recv_done_trigger 1\n",
-            "trigger 1 (oneshot) is activated 0 times",
-        ),
-        (
-            "Nodes 2\n0->1 size 1 start 0 recv_done_trigger 1\n1->0 size 1 trigger 1\n"
-            "trigger id 1 barrier count 2\n",
-            "trigger 1 (barrier) is activated 1 of 2 times",
-        ),
-        (
-            "Nodes 2\n0->1 size 1 start 0 recv_done_trigger 1\n1->0 size 1 trigger 1\n"
-            "1->0 size 2 trigger 1\ntrigger id 1 multishot\n",
-            "x.cm:4:1",
-        ),
-        ("Nodes 2\n0->1 size 5\n", "neither `start` nor `trigger`"),
-        ("Nodes 2\n0->1 id 1 size 5 start 0 trigger 1\n", "both `start` and `trigger`"),
-        ("Nodes 2\n0->1 size 5 start x\n", "x.cm:2:19"),
-        ("Nodes 2\n0->1 size 5 start 0 sise 5\n", "did you mean size?"),
-        ("Nodes 2\n0->1 size 5 size 6 start 0\n", "`size` is given twice"),
-        ("Nodes 2\n0->1 size\n", "the line ends where the size should come"),
-        ("Nodes 2\n0->1 id 0 size 5 start 0\n", "expected 1 to"),
-        ("Nodes 2\n0->1 id 1 size 5 start 0\n1->0 id 1 size 5 start 0\n", "that of line 2"),
-        (
-            "Nodes 2\n0->1 id 1 msg 1 size 5 start 0\n1->0 id 1 msg 2 size 5 start 0\n",
-            "but from 1 to 0 here",
-        ),
-        ("Nodes 2\ntrigger oneshot\n", "the trigger has no `id`"),
-        ("Nodes 2\ntrigger id 1\n", "one of `oneshot`, `multishot` and `barrier`"),
-        ("Nodes 2\ntrigger id 1 barrier\n", "needs a `count`"),
-        ("Nodes 2\ntrigger id 1 oneshot\ntrigger id 1 oneshot\n", "defined twice"),
-        ("Nodes 2\n0->1 size 5 trigger 1\ntrigger id 1 oneshot\n", "nothing activates trigger 1"),
-        ("Nodes 2\nfailure switch_type HUB\n", "expected `TOR` or `AGG` or `CORE`"),
-        ("Nodes 2\nfailure switch_type TOR\n", "a `switch_id` and a `link_id`"),
-        ("Nodes 2\nConections 1\n", "did you mean Connections?"),
+        *((f"Nodes 2\n{statements}\n", says) for statements, says in STATEMENTS),
     ],
 )
 def test_what_is_wrong_in_a_matrix_is_said(text, says):

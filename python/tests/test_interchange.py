@@ -289,14 +289,6 @@ def topology_of(text: str) -> tuple[ns3_topology.Topology, list[dict[str, Any]]]
     return result, findings.warnings()
 
 
-def test_floodgate_topology():
-    text = "5 2 1 2 0 4\n3\n4\n0 3 100 600\n1 3 100 600\n3 4 400 600\n2 4 2.5 600.0\n"
-    topology, warnings = topology_of(text)
-    assert (topology.dialect, warnings) == (Dialect.FLOODGATE, [])
-    assert [x.rate_bps / 1e9 for x in topology.links] == [100, 100, 400, 2.5]
-    assert {x.delay_ps for x in topology.links} == {600_000}
-
-
 def test_simai_topology():
     text = "5 2 1 1 4 A100\n3 4\n0 3 2400Gbps 0.000025ms 0\n1 3 2400Gbps 0.000025ms 0\n"
     topology, warnings = topology_of(text + "3 4 100Gbps 0.0005ms 0\n2 4 100Gbps 0.0005ms 0\n")
@@ -377,13 +369,11 @@ def test_bfc_configurations_are_told(case):
         imported(case(CONFIG + "WORKLOAD W4\nUTILIZATION_FACTOR 0.65\n"))
 
 
+POWERTCP = TOPOLOGY.replace("5 2 4", "5 2 2 4", 1)
 TOPOLOGIES = {
     "HPCC": (TOPOLOGY, Dialect.HPCC),
-    "PowerTCP": (TOPOLOGY.replace("5 2 4", "5 2 2 4", 1), Dialect.POWERTCP),
-    "PowerTCP's rates": (
-        TOPOLOGY.replace("5 2 4", "5 2 2 4", 1).replace("100Gbps", "100000000000.0"),
-        Dialect.POWERTCP,
-    ),
+    "PowerTCP": (POWERTCP, Dialect.POWERTCP),
+    "PowerTCP's rates": (POWERTCP.replace("100Gbps", "100000000000.0"), Dialect.POWERTCP),
     "SimAI": (TOPOLOGY.replace("5 2 4", "5 8 0 2 4 A100", 1), Dialect.SIMAI),
     "Floodgate": (
         "5 2 2 2 0 4\n3 4\n0 3 100 1000\n1 3 100 1000\n3 4 100 2000\n2 4 25 1000\n",

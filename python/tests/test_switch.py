@@ -80,13 +80,11 @@ class Switch:
 
     def state(self) -> dict[str, Any]:
         """Return its present counters."""
-        state: dict[str, Any] = json.loads(self.page("/state.json"))
-        return state
+        return json.loads(self.page("/state.json"))
 
     def port(self, number: int) -> dict[str, Any]:
         """Return the present state of a port."""
-        port: dict[str, Any] = self.state()["ports"][number]
-        return port
+        return self.state()["ports"][number]
 
     def counted(self, number: int) -> dict[str, int]:
         """Return the present counters of a port."""
@@ -129,7 +127,7 @@ def tcp(lab: SwitchLab, megabytes: int, *more: str) -> dict[str, Any]:
     server = lab.start(iperf, "-s", "-1", "--forceflush", at="h2")
     wait_for_line(server, "Server listening")
     words = (iperf, "-c", "10.9.0.2", "-n", f"{megabytes}M", "-J", *more)
-    end: dict[str, Any] = json.loads(lab.call(*words, at="h1"))["end"]
+    end = json.loads(lab.call(*words, at="h1"))["end"]
     server.communicate(timeout=PATIENCE)
     return end
 

@@ -72,10 +72,7 @@ def without_telemetry(frame: bytes, port: int) -> bytes:
     udp = 18 + 20
     rest = frame[udp + 8 :]
     taken = 2 + 8 * (rest[0] >> 4) if port == 49790 else 4 + 4 * rest[1]
-    total, length = (
-        struct.unpack_from("!H", frame, 20)[0],
-        struct.unpack_from("!H", frame, udp + 4)[0],
-    )
+    (total,), (length,) = (struct.unpack_from("!H", frame, at) for at in (20, udp + 4))
     head = bytearray(frame[: udp + 8])
     struct.pack_into("!H", head, 20, total - taken)
     struct.pack_into("!HH", head, udp + 2, 4791, length - taken)
