@@ -170,7 +170,16 @@ def versions_agree() -> Iterator[str]:
             yield f"{name}: expected the wheels alone"
 
 
+def numbers_of_frames_agree() -> Iterator[str]:
+    """The page on frames and the dissector have the same numbers."""
+    for name in ("docs/wire.md", "python/backwater/wireshark/backwater.lua"):
+        for number in (0x88B5, 49790, 49791, 49792):
+            if not any(text in read(name) for text in (f"0x{number:04x}", str(number))):
+                yield f"{name} does not name {number}"
+
+
 CHECKS = (
     *(lines_are_short, links_lead_to_files, lists_and_tables_are_whole),
     *(shown_code_is_in_the_sources, named_files_exist, generated_parts_are_current, versions_agree),
+    numbers_of_frames_agree,
 )

@@ -1,7 +1,5 @@
 """Headless Chromium for tests of pages, spoken to by its DevTools protocol."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """Network namespaces of a test, in a user namespace of its own: no privileges are needed."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import time
@@ -21,7 +19,6 @@ def wait_until(happened: Callable[[], bool]) -> None:
 
 def wait_for_line(process: subprocess.Popen[str], text: str) -> None:
     """Wait until a process prints a line with this text."""
-    assert process.stdout is not None
     for line in process.stdout:
         if text in line:
             return

@@ -1,6 +1,7 @@
 """Where the time of flows went: explained, summed up, drawn."""
 
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -51,6 +52,13 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder = tmp_path_factory.mktemp("crowd")
     (folder / "crowd.toml").write_text(SCENARIO, encoding="utf-8")
     return Runs(backwater.compare(folder / "crowd.toml", ["dcqcn", "bfc"], out=folder / "out"))
+
+
+def unrecorded(folder: Path) -> Path:
+    """Write a scenario that records no delay breakdown."""
+    text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
+    (folder / "plain.toml").write_text(text, encoding="utf-8")
+    return folder / "plain.toml"
 
 
 def test_groups_cover_all_parts_once():
@@ -124,7 +132,6 @@ def test_a_recovery_names_the_link_that_lost_packets(tmp_path, command):
     (one,) = blame.explain(run, [0])
     (recovery,) = [reason for reason in one.reasons if reason.part == "nic_recovery"]
     assert recovery.at is None
-    assert recovery.lost is not None
     places = {(loss.at, loss.cause): (loss.packets, loss.answers) for loss in recovery.lost}
     assert set(places) == {("s -> b", "link"), ("b -> s", "link")}
     assert places["s -> b", "link"][0] > 0
@@ -216,9 +223,7 @@ def test_wrong_choices_are_told(crowd, command):
 
 
 def test_a_run_without_the_account_says_how_to_get_it(tmp_path, command):
-    text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
-    (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
-    run = simulated(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
+    run = simulated(unrecorded(tmp_path), scheme="bfc", out=tmp_path / "plain")
     refused = command("explain", run.path, code=2)
     assert f"--set '{blame.RECORD}'" in refused.stderr
     again = command("explain", run.path, "--record")
@@ -229,9 +234,7 @@ def test_a_run_without_the_account_says_how_to_get_it(tmp_path, command):
 
 
 def test_an_account_beside_the_run_is_used_only_with_its_digest(tmp_path, command):
-    text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
-    (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
-    run = simulated(tmp_path / "plain.toml", scheme="bfc", out=tmp_path / "plain")
+    run = simulated(unrecorded(tmp_path), scheme="bfc", out=tmp_path / "plain")
     recorded = command("explain", run.path, "--record")
     beside = blame.again(run)
     for more in ([], ["--record"]):
@@ -277,8 +280,7 @@ def test_runs_without_the_account_have_no_such_figure(comparison):
 
 
 def test_a_comparison_is_recorded_again_scheme_by_scheme(tmp_path, command):
-    text = SCENARIO.replace("blame = {}", "").replace("300us", "60us")
-    (tmp_path / "plain.toml").write_text(text, encoding="utf-8")
+    unrecorded(tmp_path)
     plain = backwater.compare(tmp_path / "plain.toml", ["bfc", "dcqcn"], out=tmp_path / "plain")
     refused = command("explain", plain.path, code=2)
     assert f"backwater explain {plain.path} --record" in refused.stderr

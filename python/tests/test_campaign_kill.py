@@ -1,13 +1,11 @@
 """A campaign that is killed at any moment goes on where it was."""
 
-import contextlib
 import os
 import random
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from subprocess import DEVNULL
 
 from campaigns import short, substance
 
@@ -32,7 +30,7 @@ def test_a_campaign_that_is_killed_many_times(tmp_path):
     chance = random.Random(8)
     killed = 0
     while killed < KILLS and (seen := _finished(out)) < RUNS:
-        with _started(words) as campaign:
+        with subprocess.Popen(words, stdout=DEVNULL, stderr=DEVNULL) as campaign:
             # Some runs further on, and then at any point of what is being done.
             wanted = seen + chance.randint(0, RUNS // KILLS - 2)
             while campaign.poll() is None and _finished(out) < wanted:
@@ -61,10 +59,3 @@ def test_a_campaign_that_is_killed_many_times(tmp_path):
 
 def _finished(out: Path) -> int:
     return len(Store(out / "store").keys())
-
-
-@contextlib.contextmanager
-def _started(words: list[Any]) -> Iterator[subprocess.Popen[bytes]]:
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(words, **quiet) as campaign:
-        yield campaign

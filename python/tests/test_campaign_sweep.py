@@ -375,6 +375,7 @@ def test_reports_of_runs_and_folders(comparison, command, tmp_path):
     shutil.copytree(comparison["bfc"].path, run)  # Others look at what a comparison leaves.
     assert Path(command("report", run).stdout.strip()).is_file()
     command("report", tmp_path / "none", code=2)
+    command("report", run, run, code=2)  # The name of the page is missing.
     assert command("report", tmp_path).stdout == f"{tmp_path / 'index.html'}\n"
 
 
@@ -384,7 +385,6 @@ def test_a_campaign_goes_on(campaign_path, command, tmp_path):
     out, store = tmp_path / "out", campaign_path / "out" / "store"
     planned = plan(sweep, out=out, store=store)
     assert (planned.runs, planned.cached, planned.todo) == (32, 24, 8)
-    assert planned.seconds is not None
     assert planned.seconds > 0
     said = command("sweep", sweep, "-o", out, "--store", store, "--dry-run", "--json")
     told = json.loads(said.stdout)

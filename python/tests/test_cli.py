@@ -27,15 +27,8 @@ from backwater.workloads import Workload
 from conftest import COMMAND
 from tools import PATIENCE, Runs
 
-RUN_FILES = {
-    "active.parquet",
-    "flows.parquet",
-    "pauses.parquet",
-    "ports.parquet",
-    "queues.parquet",
-    "resolved.toml",
-    "summary.json",
-}
+TABLES = ("active", "flows", "pauses", "ports", "queues")
+RUN_FILES = {"resolved.toml", "summary.json", *(f"{name}.parquet" for name in TABLES)}
 
 
 def names(path: Path) -> set[str]:
@@ -97,11 +90,8 @@ def test_all_schemes_meet_the_same_flows(comparison):
     assert bfc.equals(dcqcn)
 
 
-def test_check_says_that_all_is_well(command, tiny):
+def test_check_says_that_all_is_well_or_prints_every_value(command, tiny):
     assert command("check", tiny).stdout == f"{tiny}: ok\n"
-
-
-def test_check_prints_every_value_on_request(command, tiny):
     done = command("check", tiny, "--resolved", "--scheme", "hpcc")
     assert tomllib.loads(done.stdout)["scheme"]["preset"] == "hpcc"
 
@@ -553,6 +543,10 @@ def test_every_command_prints_json(command, comparison, tmp_path):
     imported = told("import", "goal", goal, "-o", tmp_path / "goal.toml")
     assert imported["scenario"] == str(tmp_path / "goal.toml")
     assert Path(told("dissector")["dissector"]).is_file()
+    drawn = told("timeline", comparison["bfc"].path, "-o", tmp_path / "trace.json")
+    assert (drawn["trace"], drawn["cut_ps"]) == (str(tmp_path / "trace.json"), None)
+    report = told("report", comparison.path, "-o", tmp_path / "report.html")
+    assert report == {"report": str(tmp_path / "report.html")}
 
 
 def test_show_prints_the_table_of_existing_results(command, comparison, tmp_path):

@@ -150,7 +150,5 @@ def test_no_argument_is_ignored_in_lockstep(tiny_here):
 
 
 def test_jobs_are_for_this_machine(tiny_here):
-    sweep = tiny_here.with_name("sweep.toml")
-    sweep.write_text('scenario = "tiny.toml"\nschemes = ["bfc"]\nseeds = [1]\n')
     with pytest.raises(backwater.ScenarioError, match="jobs=2"):
-        backwater.sweep(sweep, jobs=2, scheduler="tcp://127.0.0.1:1")
+        backwater.run(tiny_here, seeds=[1], jobs=2, scheduler="tcp://127.0.0.1:1")

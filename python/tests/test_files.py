@@ -1,12 +1,13 @@
 """Files are written whole, and wherever their names lead."""
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from backwater._base.files import whole, write_whole
-from backwater.errors import RunError
+from backwater._base.files import readable, whole, write_whole
+from backwater.errors import InputError, RunError
 
 
 def test_a_file_is_there_whole_or_as_it_was(tmp_path):
@@ -60,3 +61,9 @@ def test_a_full_disk_is_told_and_devices_stay(tmp_path):
     with pytest.raises(RunError, match="free some space"):
         write_whole(Path("/dev/full"), "x")
     assert Path("/dev/full").is_char_device()
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"none\.txt: cannot be read") as error, readable():
+        (tmp_path / "none.txt").read_text()
+    assert error.value.errno == errno.ENOENT

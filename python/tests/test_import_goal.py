@@ -335,6 +335,13 @@ def test_a_broadcast_has_five_levels_of_5500_ns():
     assert [ends[rank] for rank in (1, 3, 7, 15, 31)] == [11_500, 15_500, 19_500, 23_500, 27_500]
 
 
+def test_a_binary_schedule_that_is_cut_is_refused():
+    whole = goal_binary(parsed(SMALL))
+    for end in range(len(whole)):
+        said = refused(lambda findings, end=end: binary.parse("x.bin", whole[:end], findings))
+        assert "x.bin: byte" in said
+
+
 def test_a_binary_schedule_that_was_run_is_refused():
     data = bytearray(goal_binary(Schedule([Rank()])))
     data[:2] = (2342).to_bytes(2, "little")

@@ -12,17 +12,10 @@ from backwater.analysis import critical
 from backwater.results.files import RunFiles
 
 OPTIONS = {
-    "htsim": ("--topology", "x.topo"),
-    "simai": ("--topology", "x.links"),
-    "msccl": ("--size", "1MiB"),
-    "chakra": (
-        "--system",
-        "system.json",
-        "--network",
-        "network.yml",
-        "--comm-group",
-        "groups.json",
-    ),
+    "htsim": "--topology x.topo",
+    "simai": "--topology x.links",
+    "msccl": "--size 1MiB",
+    "chakra": "--system system.json --network network.yml --comm-group groups.json",
 }
 """The options of imports that have more than one file."""
 
@@ -84,7 +77,7 @@ def test_the_path_of_a_collective_has_messages_of_its_members_alone(command, tmp
 )
 def test_an_input_is_imported_and_run(command, tmp_path, kind, operations):
     name, importer = written(tmp_path, kind), kind.partition("-")[0]
-    words = ("import", importer, name, *OPTIONS.get(kind, ()), "-o", "x.toml")
+    words = ("import", importer, name, *OPTIONS.get(kind, "").split(), "-o", "x.toml")
     command(*words, cwd=tmp_path)
     command("run", "x.toml", "-o", "out", cwd=tmp_path)
     run = RunFiles(tmp_path / "out")

@@ -1,5 +1,6 @@
 """What a terminal shows while runs go on, and that nothing of it is shown elsewhere."""
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -30,14 +31,9 @@ def in_terminal(columns: int, *words: str | Path) -> list[str]:
     )
     os.close(theirs)
     said = b""
-    while True:
-        try:
-            block = os.read(ours, 65536)
-        except OSError:  # The terminal is gone with its last process.
-            break
-        if not block:
-            break
-        said += block
+    with contextlib.suppress(OSError):  # The terminal is gone with its last process.
+        while block := os.read(ours, 65536):
+            said += block
     os.close(ours)
     assert started.wait(60) == 0
     return re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.decode()))

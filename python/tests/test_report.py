@@ -296,10 +296,6 @@ def test_captions_say_what_a_run_left_unfinished(trained, tmp_path):
 def test_a_report_that_cannot_be_written_is_an_error(bare, tmp_path):
     with pytest.raises(backwater.RunError, match=r"report\.html: cannot write"):
         write_report(tmp_path / "missing" / "report.html", Results.of_run(bare))
-    results = Results.of_run(bare)
-    results.points, results.rows = [], {}
-    with pytest.raises(backwater.RunError, match="no run"):
-        render(results)
 
 
 # RNK-11
@@ -377,7 +373,6 @@ def test_bars_of_bandwidth_stay_below_their_bounds(trained):
         "all-to-allv, all ranks (8), 128 KB",
     }
     for line in panel.lines:
-        assert line.marks is not None
         assert all(0 < bus <= bound for bus, bound in zip(line.y, line.marks, strict=True))
     assert {row[2] for row in chart.table.rows} >= {"group tensor-1 (4)", "group data-3 (2)"}
 

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import re
 import threading
 
 import polars as pl
@@ -288,9 +287,3 @@ def test_recording_changes_no_digest_and_says_what_was_not_recorded(recorded, tm
     assert plain.summary["queue"] is None
     with pytest.raises(backwater.RunError, match=r"rtt was not recorded; add \[record\]"):
         plain.table("rtt")
-
-
-def test_a_directory_above_results_names_them(compared):
-    out = compared[1]
-    with pytest.raises(backwater.RunError, match=re.escape(f"but in {out}; name one of")):
-        backwater.load(out.parent)

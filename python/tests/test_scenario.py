@@ -86,6 +86,7 @@ def test_files_of_a_dict_start_from_the_working_directory(tmp_path, monkeypatch)
         (lambda s: backwater.run(s, vary={"seed": [1]}), "argument seeds"),
         (lambda s: backwater.run(s, vary={"switch.bufer": ["8MB"]}), "bufer"),
         (lambda s: backwater.run(s, seeds=[1], jobs=0), "jobs=0"),
+        (lambda s: backwater.run(s, threads=-3), "-3 threads"),
         (lambda s: backwater.run(s, threads="4"), "threads='4'"),
         (lambda s: backwater.run([]), "no scenario"),
         (lambda s: backwater.run(None), "NoneType"),

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from backwater.wireshark import DISSECTOR
 from tools import ROOT, absent, program
 
@@ -111,13 +109,3 @@ def test_the_dissector_is_handed_out(command, tmp_path):
     assert (tmp_path / "backwater.lua").read_text() == DISSECTOR.read_text()
     nowhere = command("dissector", "-o", tmp_path / "no" / "where.lua", code=1)
     assert "no/where.lua: No such file or directory" in nowhere.stderr
-
-
-FIELDS = ROOT / "docs/wire.md"
-
-
-@pytest.mark.parametrize("number", [0x88B5, 49790, 49791, 49792])
-def test_the_document_and_the_dissector_name_the_same_numbers(number):
-    words = (f"0x{number:04x}", str(number))
-    for text in (FIELDS.read_text("utf-8"), DISSECTOR.read_text("utf-8")):
-        assert any(word in text for word in words)
