@@ -1,7 +1,5 @@
 """The switch between real interfaces, with real clients, in network namespaces of the tests."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
@@ -57,7 +55,7 @@ class SwitchLab(Lab):
 
     def switch(
         self, *more: str, rate: str = "200Mbps", scheme: str = MARKS, buffer: str = "4MB"
-    ) -> Switch:
+    ) -> "Switch":
         """Start the switch."""
         path = self.folder / "lab.toml"
         path.write_text(SCENARIO.format(rate=rate, scheme=scheme, buffer=buffer))
