@@ -169,7 +169,7 @@ fn out_of_reach(at_ps: Time, known: &Graph, findings: &mut Findings<'_>) {
     findings.warn(
         &["topology.failures"],
         format!(
-            "{}most hosts cannot reach {shown}: too many links are down",
+            "{}most hosts cannot reach {shown}, because of links that are down",
             since(at_ps)
         ),
         "flows to and from there wait; those that never end are named at the end of the run",

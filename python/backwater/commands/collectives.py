@@ -119,8 +119,14 @@ def _line(row: dict[str, Any]) -> str:
         f"({row['ranks']}), "
         f"{bytes_text(row['bytes'])}: {took}, rank {row['last_rank']} last"
     )
-    bus = row["bus_bps"]
-    return words if bus is None else f"{words}; bus bandwidth {bus / 1e9:,.1f} Gbps"
+    entered = row["last_start_ps"] - row["start_ps"]
+    if entered > 0.01 * (row["end_ps"] - row["start_ps"]):
+        words += f"; its last rank began {time_text(entered)} after the first"
+    if (bus := row["bus_bps"]) is None:
+        return words
+    bound = row.get("bound_bps")
+    of = "" if bound is None else f" of at most {bound / 1e9:,.1f}"
+    return f"{words}; bus bandwidth {bus / 1e9:,.1f} Gbps{of}"
 
 
 def _path_lines(run: RunFiles, collective: dict[str, Any], slowest: bool, limit: int) -> list[str]:

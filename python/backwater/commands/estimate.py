@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,7 +56,8 @@ def estimate(
     from backwater.workloads import estimates
 
     networks, assumed = _given(workload, networks or [])
-    found = estimates.estimate(workload, networks, record=out is not None)
+    with _stoppable():
+        found = estimates.estimate(workload, networks, record=out is not None)
     if out is not None:
         estimates.write_operations(found, out)
     for warning in [*assumed, *found.summary["warnings"]]:
@@ -64,6 +68,17 @@ def estimate(
         print("\n".join(_lines(found)))
     if out is not None:
         say(f"operations: {out}")
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the process at once: the core does not ask for signals."""
+    before = {one: signal.signal(one, signal.SIG_DFL) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def _given(workload: Path, networks: list[str]) -> tuple[list[str], list[str]]:

@@ -170,9 +170,13 @@ def sentence(results: Results, ranking: Ranking) -> str:
         return f"{name} is the only {which}: {phrase} {value}."
     second = rivals[0]
     if first.interval.estimate == second.interval.estimate:
-        equal = sum(r.interval.estimate == first.interval.estimate for r in ranking.rows)
-        which = "All" if equal == len(ranking.rows) else f"{equal} of {len(ranking.rows)}"
-        return f"{which} combinations have the same {phrase}: {_value(column, first)}."
+        equal = [r for r in ranking.rows if r.interval.estimate == first.interval.estimate]
+        if len(equal) == len(ranking.rows):
+            return f"All combinations have the same {phrase}: {_value(column, first)}."
+        names = " and ".join(_name(results, row) for row in equal[:3])
+        more = f" and {len(equal) - 3} more" if len(equal) > 3 else ""
+        what = "highest" if ranking.higher else "lowest"
+        return f"{names}{more} have the {what} {phrase}, the same: {_value(column, first)}."
     what = "highest" if ranking.higher else "lowest"
     name = _name(results, first)
     against = f"{_value(column, first)} against {_value(column, second)} ({_name(results, second)})"

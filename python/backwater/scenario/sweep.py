@@ -538,7 +538,7 @@ class _Reader:
         for key, value, place in self._leaves(table, where, ranges=True):
             self._claim(key, place)
             keys.append(key)
-            columns.append(self._axis_values(value, place))
+            columns.append(self._axis_values(value, place, distinct=False))
             places.append(place)
         if not keys:
             self.complain(where, "[[zip]] without keys", "name the keys that change together")
@@ -552,7 +552,10 @@ class _Reader:
                 "or make them axes of their own, under [axes]",
             )
             return None
-        return Axis(tuple(keys), tuple(zip(*columns, strict=True)), tuple(places))
+        steps = tuple(zip(*columns, strict=True))
+        if len({toml(step) for step in steps}) < len(steps):
+            self.complain(where, "[[zip]]: the same values twice", "name each step once")
+        return Axis(tuple(keys), steps, tuple(places))
 
     def _claim(self, key: str, where: positions.Path) -> None:
         if key in self.seen:
@@ -574,7 +577,7 @@ class _Reader:
             else:
                 yield key, value, place
 
-    def _axis_values(self, value: Any, where: positions.Path) -> list[Any]:
+    def _axis_values(self, value: Any, where: positions.Path, distinct: bool = True) -> list[Any]:
         if isinstance(value, dict):
             return self._range(where, value)
         if not isinstance(value, list):
@@ -586,7 +589,7 @@ class _Reader:
             self.complain(where, "a list without values", "name at least one value")
         seen = set()
         for number, one in enumerate(value):
-            if toml(one) in seen:
+            if distinct and toml(one) in seen:
                 self.complain((*where, number), "the same value twice", "name it once")
             seen.add(toml(one))
         return value
