@@ -152,15 +152,16 @@ fn print_config(config: &SwitchConfig, links: &[(Rate, Time)]) -> Result<(), Str
         }
     }
     if let Some(victims) = &pfc.victims {
-        if victims.detects_at_once {
-            return Err("the circuit changes states when TC expires: omit spfc.detect".to_owned());
-        }
         let ingresses = (ports * pausable_classes(config)) as u64;
         let beside = victims.beside.bytes(config.mmu.buffer_bytes, ingresses);
         println!("config beside {beside}");
         println!("config interval_ps {}", victims.interval_ps);
         let bytes = victims.count == Departures::Bytes;
         println!("config counts_bytes {}", u8::from(bytes));
+        println!(
+            "config victim_at_count {}",
+            u8::from(victims.detects_at_once)
+        );
         println!(
             "config resume_at_once {}",
             u8::from(victims.resumes_at_once)
