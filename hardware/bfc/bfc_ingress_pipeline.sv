@@ -2,11 +2,11 @@
 //
 // Paper: Goyal et al., "Backpressure Flow Control", 3.3 and 4 (flow table and pause counters are in
 // the ingress pipelines; headers of packets that leave are recirculated).
-// Rules: BFC-01 to BFC-09, BFC-32, BFC-38, BFC-47 (option: a hash of the flow chooses the queue); which module has which is in docs/hardware.md.
+// Rules: those of the modules in here, and BFC-47 (option: a hash of the flow chooses the queue).
 //
 // One header per cycle: a packet that arrives and is accepted, or the header of a packet that has
 // left. Cycle 0 reads the flow table. Cycle 1 chooses the queue, and the packet joins it. Cycle 2
-// counts, and has the pause or resume.
+// changes the pause counter, and sends the pause or resume.
 module bfc_ingress_pipeline #(
     // Ports of the switch, and of them the ingress ports of this pipeline.
     parameter int PORTS = 8,

@@ -4,9 +4,9 @@
 // Rules: BFC-05 (a packet over the threshold counts up; a pause when the counter leaves 0), BFC-06
 // (such a packet counts down when it leaves; a resume at 0), BFC-16 and BFC-53 (an array, widths).
 //
-// One packet per cycle. The memory is read in the cycle of the packet's key. Whether the packet counts
-// is given in the next cycle, in which the result is valid and the counter is written. Packets of one
-// key may follow each other without a gap.
+// One packet per cycle. The memory is read in the cycle of the packet's key. In the next cycle, `up` or
+// `down` is set, the result is valid, and the counter is written. Packets of one key may follow each
+// other without a gap.
 module bfc_pause_counters #(
     // Ingress ports times upstream queues.
     parameter int ENTRIES = 1024,

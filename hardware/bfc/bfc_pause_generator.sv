@@ -43,7 +43,7 @@ module bfc_pause_generator #(
   // Queues that are paused, of all ports.
   logic [PORTS*UPSTREAM-1:0] paused;
   // Ports that get a bitmap.
-  logic [PORTS-1:0] owed;
+  logic [PORTS-1:0] pending;
   logic [WIDTH-1:0] changes[1<<DEPTH];
   logic [DEPTH-1:0] head;
   logic [DEPTH:0] waiting;
@@ -58,8 +58,8 @@ module bfc_pause_generator #(
   logic has_bitmap;
   logic [PORT-1:0] bitmap_port;
   logic [PORT-1:0] change_port;
-  logic [PORTS-1:0] owed_more;
-  logic [PORTS-1:0] owed_less;
+  logic [PORTS-1:0] pending_more;
+  logic [PORTS-1:0] pending_less;
 
   assign changed = pause || resume;
   assign full = waiting[DEPTH];
@@ -71,7 +71,7 @@ module bfc_pause_generator #(
       .WIDTH(PORTS),
       .INDEX(PORT)
   ) next_port (
-      .bits(owed),
+      .bits(pending),
       .start({PORT{1'b0}}),
       .found(has_bitmap),
       .position(bitmap_port)
@@ -85,9 +85,9 @@ module bfc_pause_generator #(
   assign frame_bits = paused[bitmap_port*UPSTREAM+:UPSTREAM];
   assign pop = ready && has_change;
 
-  assign owed_more = (tick ? {PORTS{1'b1}} : {PORTS{1'b0}}) |
+  assign pending_more = (tick ? {PORTS{1'b1}} : {PORTS{1'b0}}) |
       (changed && full ? PORTS'(1) << port : {PORTS{1'b0}});
-  assign owed_less = ready && !has_change && has_bitmap ?
+  assign pending_less = ready && !has_change && has_bitmap ?
       PORTS'(1) << bitmap_port : {PORTS{1'b0}};
 
   always_ff @(posedge clk) begin
@@ -97,13 +97,13 @@ module bfc_pause_generator #(
   always_ff @(posedge clk) begin
     if (rst) begin
       paused <= '0;
-      owed <= '0;
+      pending <= '0;
       head <= '0;
       waiting <= '0;
     end else begin
       if (pause) paused <= paused | named;
       if (resume) paused <= paused & ~named;
-      owed <= (owed & ~owed_less) | owed_more;
+      pending <= (pending & ~pending_less) | pending_more;
       if (pop) head <= head + DEPTH'(1);
       waiting <= waiting + COUNT'(push) - COUNT'(pop);
     end

@@ -1,4 +1,4 @@
-// VOQ of each destination, and what of it is in the VOQ.
+// VOQ of each destination, and its packets and bytes there.
 //
 // Paper: Liu et al., "Floodgate", 4.2 and 7.2 (VOQ selection).
 // Rules: FG-04 (packets of a destination that has a VOQ join it), FG-10 (a destination keeps its VOQ as
@@ -16,7 +16,7 @@ module fg_held_table #(
     parameter int BYTES = 24,
     // Bits of a packet size.
     parameter int SIZE = 14,
-    // The ingress pipeline learns from VUPs that a VOQ is empty.
+    // VUPs report to the ingress pipeline that a VOQ is empty.
     parameter bit WITH_VUP = 1'b0
 ) (
     input  logic             clk,

@@ -2,7 +2,7 @@
 //
 // Paper: Liu et al., "Floodgate: Taming Incast in Datacenter Networks", 3.2, 4.2, 7.2 and 7.4.
 // Rules: FG-01 (a window for each destination), FG-04 (a packet passes if the window has room), FG-05
-// (the table has what is in flight), FG-03 (units are packets, or bytes), FG-06 (option: destinations
+// (the table has the units in flight), FG-03 (units are packets, or bytes), FG-06 (option: destinations
 // are hashed to fewer entries), FG-62 (width).
 //
 // One operation per cycle. The memory is read in the cycle of the destination. In the next cycle

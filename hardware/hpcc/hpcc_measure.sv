@@ -59,7 +59,7 @@ module hpcc_measure #(
   // Events on their way; the place n is n cycles after the input.
   logic [EVENT-1:0] events[1:STAGES];
 
-  // What a stage computes with.
+  // Operands of the stages.
   logic coarse;
   logic [23:0] elapsed_1, elapsed_2, elapsed_3;
   logic [19:0] sent_1, sent_2, sent_3;

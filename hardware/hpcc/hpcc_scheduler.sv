@@ -5,7 +5,7 @@
 //
 // One flow has its turn in each cycle. It gets the bytes that its rate sends in a round of all turns,
 // unless it has credit for a largest frame. It sends a packet if it has bytes left, credit for the frame,
-// and less than its window in flight. A flow of rate R hence sends as R says, to within a round.
+// and less than its window in flight. So a flow of rate R sends at R, to within a round.
 // Each memory has one writer, so events of one cycle never collide. A turn sees the events of the cycles
 // before it.
 module hpcc_scheduler #(
@@ -75,7 +75,7 @@ module hpcc_scheduler #(
   assign start_ready = !ack;
   assign starts = start && start_ready;
 
-  // What is acknowledged is never sent again.
+  // Acknowledged bytes are never sent again.
   assign base = acked[turn];
   assign behind = base - sent[turn];
   assign next = goes_back[turn] || fresh[turn] || !behind[SEQ-1] ? base : sent[turn];

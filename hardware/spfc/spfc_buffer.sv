@@ -1,8 +1,8 @@
 // The lossless buffer of a switch with SPFC: a PFC decision and a state of Fig. 10 for every ingress
 // port, and the pool that they share.
 //
-// One packet arrives at most and one leaves at most per cycle, from any two ports. The buffer of a
-// switch with a pipeline of one packet per cycle needs no more.
+// In a cycle at most one packet arrives and one leaves, at any two ports. This is enough for a switch
+// whose pipeline takes one packet per cycle.
 module spfc_buffer #(
     parameter int PORTS = 4,
     parameter int BYTES = 32,

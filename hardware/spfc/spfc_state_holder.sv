@@ -1,9 +1,9 @@
-// State holder (SH) of SPFC: holds for one interval whether the port is a victim port.
+// State holder (SH) of SPFC: stores for one interval if the port is a victim port.
 //
 // Paper: V-A, the truth table of Fig. 10, and IV-B. Rules: SPFC-11 (SH takes the output of the rate
 // counter over when the timeout clock runs out), SPFC-12 (a PAUSE resets it until the RESUME),
-// SPFC-16 (may a port be a victim before its first RESUME?), SPFC-17 (one state per port: a pause of
-// any class holds the reset), SPFC-20 (does the RESUME itself set the state?).
+// SPFC-16 (option: a port waits for its first RESUME), SPFC-17 (one state per port: a pause of any
+// class resets it), SPFC-20 (option: a RESUME sets the state at once).
 //
 //   paused | clock runs out | counter | next state
 //   -------+----------------+---------+-----------

@@ -4,7 +4,7 @@
 // Rule:  SPFC-10 (TC restarts whenever it has run out).
 //
 // TC counts the pulses of a slow oscillator down. `expired` is high in the cycle of the last pulse of
-// an interval. Whatever else happens in that cycle belongs to the next interval.
+// an interval. Other events of that cycle belong to the next interval.
 module spfc_timeout_clock #(
     // Length of an interval, in pulses of the oscillator.
     parameter int PULSES = 64

@@ -318,7 +318,7 @@ async def frames(dut: Any) -> None:
         paused = sum(1 << port * upstream + queue for port, queue in model.paused)
         state = [paused, len(model.changes), model.sent]
         assert values(dut, "paused", "waiting", "head") == state
-        assert values(dut, "owed") == [sum(1 << port for port in model.owed)]
+        assert values(dut, "pending") == [sum(1 << port for port in model.pending)]
 
     change = st.tuples(st.integers(0, ports - 1), st.integers(0, upstream - 1))
     step = st.tuples(st.one_of(st.none(), change), st.booleans(), st.booleans())
@@ -511,14 +511,14 @@ async def switch_trace(dut: Any) -> None:
     await switch.cycle({})
     # All frames of a port in order. A few may still wait in its control queue in the dataplane.
     for port in range(ports):
-        told = [
+        sent = [
             (-1, *numbers[2:]) if kind == "bits" else tuple(numbers[2:])
             for kind, numbers in trace.events
             if kind in ("sent", "bits") and numbers[1] == port
         ]
         frames = switch.frames[port]
-        assert frames[: len(told)] == told, f"frames of port {port}"
-        assert len(frames) - len(told) <= 4, f"frames of port {port}"
+        assert frames[: len(sent)] == sent, f"frames of port {port}"
+        assert len(frames) - len(sent) <= 4, f"frames of port {port}"
     check_state(dut, trace, switch)
 
 

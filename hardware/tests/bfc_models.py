@@ -195,7 +195,7 @@ class EgressPort:
         self.served = False
 
     def is_open(self, queue: int) -> bool:
-        """Return whether a queue may send."""
+        """Return true if a queue may send."""
         return bool(self.packets[queue]) and not self.paused[queue]
 
     def active(self) -> int:
@@ -257,7 +257,7 @@ class PauseFrames:
     upstream: int
     depth: int
     paused: set[tuple[int, int]] = field(default_factory=set)
-    owed: set[int] = field(default_factory=set)
+    pending: set[int] = field(default_factory=set)
     changes: deque[tuple[bool, int, int]] = field(default_factory=deque)
     sent: int = 0
 
@@ -266,8 +266,8 @@ class PauseFrames:
         if self.changes:
             on, port, queue = self.changes[0]
             return port, on, queue
-        if self.owed:
-            port = min(self.owed)
+        if self.pending:
+            port = min(self.pending)
             return port, sum(1 << queue for at, queue in self.paused if at == port)
         return None
 
@@ -280,7 +280,7 @@ class PauseFrames:
                 self.changes.popleft()
                 self.sent = (self.sent + 1) % self.depth
             else:
-                self.owed.discard(frame[0])
+                self.pending.discard(frame[0])
         if change is not None:
             on, port, queue = change
             if on:
@@ -288,8 +288,8 @@ class PauseFrames:
             else:
                 self.paused.discard((port, queue))
             if is_full:
-                self.owed.add(port)
+                self.pending.add(port)
             else:
                 self.changes.append(change)
         if tick:
-            self.owed.update(range(self.ports))
+            self.pending.update(range(self.ports))

@@ -27,7 +27,7 @@ class Packet:
 
 @dataclass(frozen=True)
 class Credit:
-    """Units that a credit gives back to a destination."""
+    """Units that a credit returns to a destination."""
 
     dst: int
     units: int
@@ -151,7 +151,7 @@ class Pipeline:
         return 2 * number + what.below if self.both_ways else number
 
     def has_room(self, packet: Packet) -> bool:
-        """Return whether the window has room for a packet."""
+        """Return true if the window has room for a packet."""
         initial = self.initial_below if packet.below else self.initial_above
         return self.in_flight.get(self.key(packet), 0) + self.units(packet) <= initial
 
@@ -242,5 +242,5 @@ class Emitter:
             self.age[port] = min(self.age.get(port, 0) + 1, self.ticks)
 
     def may_send(self, port: int) -> bool:
-        """Return whether a port returns its credits at this tick."""
+        """Return true if a port returns its credits at this tick."""
         return bool(self.line(port)) and self.age.get(port, 0) == self.ticks
