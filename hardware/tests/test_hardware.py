@@ -83,6 +83,7 @@ TRACES = {
         "dcqcn+spfc",
         ["scheme.spfc.interval=35200ns", "scheme.spfc.after_resume=at-once"],
     ),
+    "spfc-at-count": ("dcqcn+spfc", [INTERVAL, "scheme.spfc.detect=at-once"]),
     "spfc-beside": ("dcqcn+spfc", ["scheme.spfc.interval=70400ns", "scheme.spfc.beside=buffer"]),
     "spfc-bytes": ("dcqcn+spfc", ["scheme.spfc.interval=70400ns", "scheme.spfc.count=bytes"]),
     "dt": ("dcqcn+dt", []),
@@ -103,14 +104,16 @@ def trace_of(name: str, folder: Path) -> Path:
     return write_trace(folder, "buffer", scenario, scheme, values, max(EVENTS, PAUSES_FROM))
 
 
-# Fig. 4 and Fig. 5 of SPFC
+# SPFC-21; Fig. 4 and Fig. 5 of SPFC
 @pytest.mark.parametrize("name", [name for name in TRACES if name != "quanta"])
 def test_buffer_against_the_dataplane(name: str, tmp_path: Path) -> None:
     path = trace_of(name, tmp_path)
     trace = read(path)
     assert any(numbers[-1] for numbers in trace.all("enqueue")), "the scenario pauses"
     assert any(numbers[-1] for numbers in trace.all("dequeue")), "and resumes"
-    parameters = {"PORTS": 12, "COUNT": 24, "RESUME_AT_ONCE": int(name == "spfc-at-once")}
+    options = ("VICTIM_AT_COUNT", "RESUME_AT_ONCE")
+    chosen = {option: trace.config.get(option.lower(), 0) for option in options}
+    parameters = {"PORTS": 12, "COUNT": 24, **chosen}
     simulate("spfc_buffer", "buffer_trace", tmp_path, parameters, {"HARDWARE_TRACE": str(path)})
 
 
