@@ -86,6 +86,16 @@ pub struct IntStack {
 }
 
 impl IntStack {
+    /// Creates a stack with this pathID and the first [`MAX_HOPS`] of these records.
+    #[must_use]
+    pub fn new(path: u16, records: &[IntHop]) -> Self {
+        let len = records.len().min(MAX_HOPS);
+        let mut hops = [IntHop::default(); MAX_HOPS];
+        hops[..len].copy_from_slice(&records[..len]);
+        let len = len as u8;
+        Self { len, path, hops }
+    }
+
     /// Removes all records.
     #[inline]
     pub fn clear(&mut self) {

@@ -3,8 +3,9 @@
 //! 64 groups are searched in parallel, with one bit each. A level of the breadth-first search costs a few words per
 //! link instead of 64 visits. The ports that lead to a group are read from the same words.
 
+use thiserror::Error;
+
 use std::collections::HashMap;
-use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -21,27 +22,18 @@ use crate::topology::Graph;
 const MAX_ENTRIES: u64 = 1 << 30;
 
 /// Why a network has no routing tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RoutingError {
     /// Switches times switches with hosts is more than memory should hold.
+    #[error(
+        "the routing tables would have {entries} entries (switches x switches with hosts); at \
+         most {MAX_ENTRIES} are supported; make the network smaller"
+    )]
     TooLarge {
         /// Entries that the tables would have.
         entries: u64,
     },
 }
-
-impl fmt::Display for RoutingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge { entries } => write!(
-                f,
-                "the routing tables would have {entries} entries (switches x switches with hosts); at most {MAX_ENTRIES} are supported; make the network smaller"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for RoutingError {}
 
 /// The routes of all switches, in the order of their numbers (node - hosts).
 ///

@@ -1,14 +1,14 @@
 //! Errors of nodes on the wall clock.
 
-use std::fmt;
 use std::net::SocketAddr;
 
 use nix::errno::Errno;
 
 /// An error of a switch or host between real interfaces.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The network has no switch of this name.
+    #[error("the scenario has no switch {name}; it has {}", known.join(", "))]
     UnknownSwitch {
         /// The name.
         name: String,
@@ -16,11 +16,13 @@ pub enum Error {
         known: Vec<String>,
     },
     /// The network has several switches, and the user did not name one.
+    #[error("the scenario has several switches; name one of them: {}", known.join(", "))]
     SeveralSwitches {
         /// Names of all switches.
         known: Vec<String>,
     },
     /// The network has no host of this name.
+    #[error("the scenario has no host {name}; it has {first} to {last}")]
     UnknownHost {
         /// The name.
         name: String,
@@ -30,6 +32,14 @@ pub enum Error {
         last: String,
     },
     /// The interfaces do not match the ports of the node.
+    #[error(
+        "{node} has {} port{} in the scenario, but {given} interface{} given: give one for each \
+         port, in the order of the neighbours: {}",
+        neighbours.len(),
+        if neighbours.len() == 1 { "" } else { "s" },
+        if *given == 1 { " is" } else { "s are" },
+        neighbours.join(", ")
+    )]
     Interfaces {
         /// Name of the node.
         node: String,
@@ -39,14 +49,34 @@ pub enum Error {
         given: usize,
     },
     /// The scenario needs more than frames; the text is the reason.
+    #[error(
+        "this scenario cannot run on real frames, because nodes would need information that no \
+         frame carries: {0}"
+    )]
     NeedsMoreThanFrames(&'static str),
     /// The scenario has a receiver-driven transport, whose switches shape and trim.
+    #[error(
+        "receiver-driven transports need their own kind of hosts, and switches that shape and \
+         trim: they run in lockstep only (docs/live.md)"
+    )]
     ReceiverDriven,
     /// The switches choose paths by the load of their ports.
+    #[error(
+        "scheme.path chooses ports by their load, but a frame of a foreign host must leave by \
+         the port of its destination address: set scheme.path = \"flow\""
+    )]
     PathByLoad,
     /// The hop scheme of this name sends only with credit of its neighbour.
+    #[error(
+        "with {0} a node sends only after its neighbour has granted credit, which real hosts do \
+         not do: it runs in lockstep only (docs/live.md)"
+    )]
     NeedsCredit(&'static str),
     /// The buffer is smaller than the headroom and the reserve of all ports.
+    #[error(
+        "a buffer of {buffer} B is too small for {headroom} B of headroom and {reserved} B \
+         reserved: raise switch.buffer, or make fewer priorities lossless"
+    )]
     Buffer {
         /// The buffer, bytes.
         buffer: u64,
@@ -56,22 +86,34 @@ pub enum Error {
         reserved: u64,
     },
     /// The number of traffic classes is not 8, one per priority.
+    #[error("{0} traffic classes are given; expected 8, one for each priority")]
     ClassCount(usize),
     /// A number is not a traffic class.
+    #[error("{0} is not a traffic class; expected 0 to 7")]
     Class(u8),
     /// The thread cannot drop capabilities.
+    #[error("unneeded capabilities cannot be dropped: {0}")]
     Capabilities(caps::errors::CapsError),
     /// The network namespace has no Ethernet interface of this name.
+    #[error(
+        "there is no Ethernet interface {interface} in this network namespace; `ip link` lists \
+         the existing ones"
+    )]
     NoInterface {
         /// The name.
         interface: String,
     },
     /// The process has no right to open raw sockets.
+    #[error(
+        "interface {interface} cannot be opened: raw sockets need the capability CAP_NET_RAW; \
+         run as root, or in a new user namespace (unshare -Urn)"
+    )]
     NoRawSockets {
         /// The interface.
         interface: String,
     },
     /// The system rejects an operation at an interface.
+    #[error("interface {interface} cannot be {operation}: {}", why.desc())]
     Interface {
         /// The interface.
         interface: String,
@@ -81,6 +123,7 @@ pub enum Error {
         why: Errno,
     },
     /// The metrics cannot be served.
+    #[error("metrics cannot be served at {address}: {why}")]
     Metrics {
         /// The address.
         address: SocketAddr,
@@ -88,11 +131,16 @@ pub enum Error {
         why: std::io::Error,
     },
     /// An interface disappeared during the run.
+    #[error("interface {interface} no longer exists")]
     Gone {
         /// The interface.
         interface: String,
     },
     /// An interface does not accept frames of this length.
+    #[error(
+        "{interface} does not accept frames of {bytes} bytes: give it a larger MTU (`ip link set \
+         {interface} mtu {}`), or set a smaller mtu in the scenario", bytes.saturating_sub(14)
+    )]
     TooLong {
         /// The interface.
         interface: String,
@@ -101,119 +149,6 @@ pub enum Error {
     },
     /// The results cannot be written.
     #[cfg(feature = "simulator")]
-    Results(results::Error),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownSwitch { name, known } => write!(
-                f,
-                "the scenario has no switch {name}; it has {}",
-                known.join(", ")
-            ),
-            Self::SeveralSwitches { known } => write!(
-                f,
-                "the scenario has several switches; name one of them: {}",
-                known.join(", ")
-            ),
-            Self::UnknownHost { name, first, last } => write!(
-                f,
-                "the scenario has no host {name}; it has {first} to {last}"
-            ),
-            Self::Interfaces {
-                node,
-                neighbours,
-                given,
-            } => {
-                let ports = neighbours.len();
-                write!(
-                    f,
-                    "{node} has {ports} port{} in the scenario, but {given} interface{} given: give one for each \
-                     port, in the order of the neighbours: {}",
-                    if ports == 1 { "" } else { "s" },
-                    if *given == 1 { " is" } else { "s are" },
-                    neighbours.join(", ")
-                )
-            }
-            Self::NeedsMoreThanFrames(why) => write!(
-                f,
-                "this scenario cannot run on real frames, because nodes would need information that no frame \
-                 carries: {why}"
-            ),
-            Self::ReceiverDriven => f.write_str(
-                "receiver-driven transports need their own kind of hosts, and switches that shape and trim: they \
-                 run in lockstep only (docs/live.md)",
-            ),
-            Self::PathByLoad => f.write_str(
-                "scheme.path chooses ports by their load, but a frame of a foreign host must leave by the port of \
-                 its destination address: set scheme.path = \"flow\"",
-            ),
-            Self::NeedsCredit(scheme) => write!(
-                f,
-                "with {scheme} a node sends only after its neighbour has granted credit, which real hosts do not do: \
-                 it runs in lockstep only (docs/live.md)"
-            ),
-            Self::Buffer {
-                buffer,
-                headroom,
-                reserved,
-            } => write!(
-                f,
-                "a buffer of {buffer} B is too small for {headroom} B of headroom and {reserved} B reserved: raise \
-                 switch.buffer, or make fewer priorities lossless"
-            ),
-            Self::ClassCount(given) => write!(
-                f,
-                "{given} traffic classes are given; expected 8, one for each priority"
-            ),
-            Self::Class(class) => {
-                write!(f, "{class} is not a traffic class; expected 0 to 7")
-            }
-            Self::Capabilities(why) => write!(
-                f,
-                "unneeded capabilities cannot be dropped: {why}"
-            ),
-            Self::NoInterface { interface } => write!(
-                f,
-                "there is no Ethernet interface {interface} in this network namespace; `ip link` lists the existing \
-                 ones"
-            ),
-            Self::NoRawSockets { interface } => write!(
-                f,
-                "interface {interface} cannot be opened: raw sockets need the capability CAP_NET_RAW; run as root, \
-                 or in a new user namespace (unshare -Urn)"
-            ),
-            Self::Interface {
-                interface,
-                operation,
-                why,
-            } => write!(
-                f,
-                "interface {interface} cannot be {operation}: {}",
-                why.desc()
-            ),
-            Self::Metrics { address, why } => {
-                write!(f, "metrics cannot be served at {address}: {why}")
-            }
-            Self::Gone { interface } => write!(f, "interface {interface} no longer exists"),
-            Self::TooLong { interface, bytes } => write!(
-                f,
-                "{interface} does not accept frames of {bytes} bytes: give it a larger MTU (`ip link set {interface} mtu {}`), \
-                 or set a smaller mtu in the scenario",
-                bytes.saturating_sub(14)
-            ),
-            #[cfg(feature = "simulator")]
-            Self::Results(why) => write!(f, "{why}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-#[cfg(feature = "simulator")]
-impl From<results::Error> for Error {
-    fn from(why: results::Error) -> Self {
-        Self::Results(why)
-    }
+    #[error("{0}")]
+    Results(#[from] results::Error),
 }

@@ -1,6 +1,7 @@
 //! Runs a scenario in lockstep on real frames.
 
-use std::fmt;
+use thiserror::Error;
+
 use std::time::Instant;
 
 use fabric::engine::Plan;
@@ -42,27 +43,18 @@ pub fn run(scenario: &Scenario, options: Options<'_>) -> Result<Report, RunError
 }
 
 /// Error of a run in lockstep on real frames.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum LockstepError {
     /// The scenario cannot be built.
+    #[error("{0}")]
     Build(BuildError),
     /// The network of namespaces cannot be built.
+    #[error("{0}")]
     Network(Failure),
     /// The run is refused or fails.
+    #[error("{0}")]
     Run(lockstep::Error),
 }
-
-impl fmt::Display for LockstepError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Build(why) => write!(f, "{why}"),
-            Self::Network(why) => write!(f, "{why}"),
-            Self::Run(why) => write!(f, "{why}"),
-        }
-    }
-}
-
-impl std::error::Error for LockstepError {}
 
 /// Builds namespaces and interfaces for a network.
 pub(crate) fn veth_carriers(graph: &Graph) -> Result<Carriers, Failure> {

@@ -1,6 +1,7 @@
 //! Network namespaces that need no privileges, because they are created inside a user namespace.
 
-use std::fmt;
+use thiserror::Error;
+
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::thread;
@@ -12,7 +13,8 @@ use nix::sys::stat::Mode;
 use nix::unistd::{getegid, geteuid, write};
 
 /// An operation that the system rejected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{what}: {}", why.desc())]
 pub struct Refused {
     /// The failed operation, as a clause.
     what: String,
@@ -27,15 +29,6 @@ impl Refused {
         Self { what, why }
     }
 }
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, why } = self;
-        write!(f, "{what}: {}", why.desc())
-    }
-}
-
-impl std::error::Error for Refused {}
 
 /// Moves the process into a new user namespace, in which it may create network namespaces. The
 /// process must have a single thread. User ids and files stay the same. If user namespaces are not

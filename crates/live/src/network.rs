@@ -1,7 +1,8 @@
 //! Builds the network of a scenario from network namespaces, one per node, and pairs of virtual
 //! interfaces, one per link.
 
-use std::fmt;
+use thiserror::Error;
+
 use std::time::{Duration, Instant};
 
 use fabric::engine::lockstep::{Carrier, LinkError};
@@ -39,38 +40,21 @@ const MTU: u32 = 65_535;
 const FRAME_ROOM: usize = MTU as usize + 18;
 
 /// An error while building the network.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Failure {
     /// The system rejected an operation.
-    System(Refused),
+    #[error("{0}")]
+    System(#[from] Refused),
     /// A link carries no frames.
+    #[error("{link}: no frame arrived within {} s", LINK_TIME.as_secs(), link = .0)]
     Dead(String),
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        Self::System(refused)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::System(refused) => write!(f, "{refused}"),
-            Self::Dead(link) => {
-                let seconds = LINK_TIME.as_secs();
-                write!(f, "{link}: no frame arrived within {seconds} s")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
-
 /// Error of a carrier when it sends or receives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
     /// The system cannot send a frame.
+    #[error("a frame of {bytes} bytes cannot be sent: {}", why.desc())]
     Send {
         /// Length of the frame in bytes.
         bytes: usize,
@@ -78,11 +62,13 @@ pub enum FrameError {
         why: Errno,
     },
     /// The system cannot receive frames.
+    #[error("no frame can be received: {}", why.desc())]
     Receive {
         /// Error number of the system.
         why: Errno,
     },
     /// Frames did not arrive in time.
+    #[error("of {sent} sent frames only {received} arrived within {} s", ARRIVAL_TIME.as_secs())]
     Missing {
         /// Number of frames that were sent in this round.
         sent: usize,
@@ -90,35 +76,12 @@ pub enum FrameError {
         received: usize,
     },
     /// A received frame is longer than the largest possible frame of the network.
+    #[error("a frame of {bytes} bytes arrived, but the largest frame has {FRAME_ROOM}")]
     Long {
         /// Length of the frame in bytes.
         bytes: usize,
     },
 }
-
-impl fmt::Display for FrameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Send { bytes, why } => {
-                write!(f, "a frame of {bytes} bytes cannot be sent: {}", why.desc())
-            }
-            Self::Receive { why } => write!(f, "no frame can be received: {}", why.desc()),
-            Self::Missing { sent, received } => {
-                let seconds = ARRIVAL_TIME.as_secs();
-                write!(
-                    f,
-                    "of {sent} sent frames only {received} arrived within {seconds} s"
-                )
-            }
-            Self::Long { bytes } => write!(
-                f,
-                "a frame of {bytes} bytes arrived, but the largest frame has {FRAME_ROOM}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for FrameError {}
 
 /// Name of the interface of a port in the namespace of its node.
 fn interface(port: u16) -> String {

@@ -1,10 +1,10 @@
 //! The error of writing results.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// An error that occurred while results were written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {message}", path.display())]
 pub struct Error {
     /// The file or directory concerned.
     pub path: PathBuf,
@@ -51,11 +51,3 @@ impl Error {
         Self::new(path, format!("cannot write: {error}"))
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.message)
-    }
-}
-
-impl std::error::Error for Error {}

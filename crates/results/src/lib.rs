@@ -7,6 +7,7 @@
 //! complete. This is the only crate that writes files.
 
 mod capture;
+mod counters;
 mod directory;
 mod encoder;
 mod error;
@@ -17,6 +18,7 @@ mod names;
 mod stats;
 mod summary;
 mod table;
+mod tally;
 mod workloads;
 mod writer;
 

@@ -1,6 +1,7 @@
 //! Converts a checked scenario into the plan that the engine executes.
 
-use std::fmt;
+use thiserror::Error;
+
 use std::sync::{Arc, OnceLock};
 
 use dataplane::route::Routes;
@@ -16,24 +17,15 @@ use crate::loads::{racks, source};
 use crate::spec::Scenario;
 
 /// The reason why a scenario without errors cannot be built.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum BuildError {
     /// The routing tables would be too large.
+    #[error("{0}")]
     Routing(RoutingError),
     /// The flows cannot be generated.
+    #[error("{0}")]
     Traffic(String),
 }
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Routing(e) => write!(f, "{e}"),
-            Self::Traffic(message) => f.write_str(message),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {}
 
 /// A plan, and the error of its generator of flows.
 #[derive(Debug)]

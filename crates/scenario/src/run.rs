@@ -1,5 +1,7 @@
 //! Runs one scenario and writes its results into a directory.
 
+use thiserror::Error;
+
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -70,17 +72,26 @@ impl<F> Engine for F where
 }
 
 /// The reason why a run has no results.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum RunError {
     /// The scenario could not be built.
+    #[error("{0}")]
     Build(BuildError),
     /// The results could not be written.
+    #[error("{0}")]
     Results(results::Error),
     /// The generator of flows failed during the run.
+    #[error("the traffic ended early: {0}")]
     Traffic(String),
     /// The engine returned an error.
+    #[error("{0}")]
     Other(String),
     /// The engine panicked: a bug in Backwater.
+    #[error(
+        "the simulator broke down: {message}\nThis is a mistake in backwater {}, not in your \
+         scenario. Please report it with the scenario (hash {scenario_hash:016x}, seed \
+         {seed}).", env!("CARGO_PKG_VERSION")
+    )]
     Engine {
         /// The message of the panic.
         message: String,
@@ -101,29 +112,6 @@ impl RunError {
         }
     }
 }
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Build(e) => write!(f, "{e}"),
-            Self::Results(e) => write!(f, "{e}"),
-            Self::Other(message) => f.write_str(message),
-            Self::Traffic(message) => write!(f, "the traffic ended early: {message}"),
-            Self::Engine {
-                message,
-                scenario_hash,
-                seed,
-            } => write!(
-                f,
-                "the simulator broke down: {message}\nThis is a mistake in backwater {}, not in your \
-                 scenario. Please report it with the scenario (hash {scenario_hash:016x}, seed {seed}).",
-                env!("CARGO_PKG_VERSION")
-            ),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
 
 /// Passes records to the writer, and sets `failed` if the writer has an error.
 struct Recording {

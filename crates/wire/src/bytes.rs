@@ -10,8 +10,80 @@ pub(crate) struct Reader<'a> {
     at: usize,
 }
 
+/// A number in network byte order.
+pub(crate) trait Number: Copy + Into<u64> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed>;
+    fn write(self, out: &mut Writer<'_>) -> Result<(), Unfit>;
+}
+
+/// Reads or writes the fields of a header in order, so that one function defines both directions.
+pub(crate) trait Fields {
+    type Error;
+
+    /// Reads the next field into `value`, or writes `value`.
+    fn field<N: Number>(&mut self, value: &mut N) -> Result<(), Self::Error>;
+
+    /// Checks a field that was read. Fields that are written are valid.
+    fn require(
+        &self,
+        _holds: bool,
+        _bytes: usize,
+        _field: &'static str,
+        _found: impl Into<u64>,
+        _expected: &'static str,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+impl Fields for Reader<'_> {
+    type Error = Malformed;
+
+    fn field<N: Number>(&mut self, value: &mut N) -> Result<(), Malformed> {
+        *value = N::read(self)?;
+        Ok(())
+    }
+
+    /// Checks a condition on the field that was read last and has `bytes` bytes.
+    fn require(
+        &self,
+        holds: bool,
+        bytes: usize,
+        field: &'static str,
+        found: impl Into<u64>,
+        expected: &'static str,
+    ) -> Result<(), Malformed> {
+        if holds {
+            return Ok(());
+        }
+        Err(Malformed::value(
+            self.header,
+            self.at - bytes,
+            field,
+            found,
+            expected,
+        ))
+    }
+}
+
+impl Fields for Writer<'_> {
+    type Error = Unfit;
+
+    fn field<N: Number>(&mut self, value: &mut N) -> Result<(), Unfit> {
+        value.write(self)
+    }
+}
+
 macro_rules! numbers {
     ($($number:ident),*) => {
+        $(impl Number for $number {
+            fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+                reader.$number()
+            }
+            fn write(self, out: &mut Writer<'_>) -> Result<(), Unfit> {
+                out.$number(self)
+            }
+        })*
         impl Reader<'_> {$(
             pub fn $number(&mut self) -> Result<$number, Malformed> {
                 self.take().map($number::from_be_bytes)
@@ -63,27 +135,6 @@ impl<'a> Reader<'a> {
             at,
             fault,
         }
-    }
-
-    /// Checks a condition on the field that was read last and has `bytes` bytes.
-    pub fn require(
-        &self,
-        holds: bool,
-        bytes: usize,
-        field: &'static str,
-        found: impl Into<u64>,
-        expected: &'static str,
-    ) -> Result<(), Malformed> {
-        if holds {
-            return Ok(());
-        }
-        let found = found.into();
-        let fault = Fault::Value {
-            field,
-            found,
-            expected,
-        };
-        Err(self.wrong(self.at - bytes, fault))
     }
 }
 

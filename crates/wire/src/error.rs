@@ -1,9 +1,10 @@
 //! Errors: bytes that are not a valid frame, and records that do not fit a frame.
 
-use std::fmt;
+use thiserror::Error;
 
 /// Bytes that are not a frame of a known format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{header}, byte {at}: {fault}")]
 pub struct Malformed {
     /// The header that is malformed.
     pub header: &'static str,
@@ -13,10 +14,31 @@ pub struct Malformed {
     pub fault: Fault,
 }
 
+impl Malformed {
+    /// Creates the error of a field with an unknown value, or a value that contradicts other
+    /// fields.
+    pub(crate) fn value(
+        header: &'static str,
+        at: usize,
+        field: &'static str,
+        found: impl Into<u64>,
+        expected: &'static str,
+    ) -> Self {
+        let found = found.into();
+        let fault = Fault::Value {
+            field,
+            found,
+            expected,
+        };
+        Self { header, at, fault }
+    }
+}
+
 /// An error in a header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// The bytes end too early.
+    #[error("needs {needed} bytes, but only {given} exist")]
     Short {
         /// Number of bytes needed from the start of the header.
         needed: usize,
@@ -24,6 +46,7 @@ pub enum Fault {
         given: usize,
     },
     /// A field has an unknown value, or a value that contradicts other fields.
+    #[error("{field} is {found:#x}; expected {expected}")]
     Value {
         /// Name of the field.
         field: &'static str,
@@ -33,6 +56,7 @@ pub enum Fault {
         expected: &'static str,
     },
     /// A checksum does not match the bytes that it covers.
+    #[error("checksum is {found:#x}; expected {expected:#x}")]
     Checksum {
         /// Checksum in the frame.
         found: u32,
@@ -41,36 +65,17 @@ pub enum Fault {
     },
 }
 
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, byte {}: ", self.header, self.at)?;
-        match self.fault {
-            Fault::Short { needed, given } => {
-                write!(f, "needs {needed} bytes, but only {given} exist")
-            }
-            Fault::Value {
-                field,
-                found,
-                expected,
-            } => write!(f, "{field} is {found:#x}; expected {expected}"),
-            Fault::Checksum { found, expected } => {
-                write!(f, "checksum is {found:#x}; expected {expected:#x}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Malformed {}
-
 /// A record that does not fit a frame, or a buffer that is too small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unfit {
     /// The buffer for the frame is too small.
+    #[error("the frame does not fit {given} bytes")]
     Room {
         /// Size of the buffer in bytes.
         given: usize,
     },
     /// A value is larger than its field.
+    #[error("{field} is {value}; a frame carries at most {most}")]
     Value {
         /// Name of the field.
         field: &'static str,
@@ -80,6 +85,7 @@ pub enum Unfit {
         most: u64,
     },
     /// A frame between neighbours that has no wire format.
+    #[error("no format for the frame between neighbours {identity:#06x}")]
     Frame {
         /// Identity of the frame in its record.
         identity: u16,
@@ -95,22 +101,3 @@ impl Unfit {
         Ok(value)
     }
 }
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Room { given } => write!(f, "the frame does not fit {given} bytes"),
-            Self::Value { field, value, most } => {
-                write!(f, "{field} is {value}; a frame carries at most {most}")
-            }
-            Self::Frame { identity } => {
-                write!(
-                    f,
-                    "no format for the frame between neighbours {identity:#06x}"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for Unfit {}

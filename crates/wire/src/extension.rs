@@ -5,9 +5,10 @@
 //! their bits in `blocks`. A packet has the blocks that the nodes of its scheme read
 //! (docs/wire.md).
 
+use dataplane::packet::Kind;
 use dataplane::trail::{self, Trail};
 
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Fields, Reader, Writer};
 use crate::error::{Malformed, Unfit};
 
 /// The first two bytes, "BW" in ASCII.
@@ -44,49 +45,12 @@ mod blocks {
     pub const ALL: u16 = (1 << 10) - 1;
 }
 
-/// Type of a flow's packet, for types that transport headers do not distinguish.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Message {
-    /// Data with payload.
-    Data = 0,
-    /// All packets below `number` have arrived.
-    Ack = 1,
-    /// The packet `number` is missing.
-    Nak = 2,
-    /// A congestion notification.
-    Cnp = 3,
-    /// A notice from a switch to the sender of a packet.
-    Notice = 6,
-    /// The header of a trimmed packet.
-    Trimmed = 12,
-    /// The header of a trimmed packet on its way back to the sender.
-    Returned = 13,
-    /// Permission from the receiver to send: a credit, a grant, or a pull.
-    Grant = 14,
-    /// A request from one end of the flow to the other.
-    Request = 15,
-}
-
-impl Message {
-    const ALL: [Self; 9] = [
-        Self::Data,
-        Self::Ack,
-        Self::Nak,
-        Self::Cnp,
-        Self::Notice,
-        Self::Trimmed,
-        Self::Returned,
-        Self::Grant,
-        Self::Request,
-    ];
-}
-
 /// The extension header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension {
-    /// Type of the packet.
-    pub message: Message,
+    /// Kind of the packet, for kinds that transport headers do not distinguish. The header contains
+    /// the number of the kind.
+    pub kind: Kind,
     /// True if the packet is a retransmission.
     pub retransmitted: bool,
     /// True if the flow belongs to an incast.
@@ -151,14 +115,10 @@ impl Extension {
         reader.require(magic == MAGIC, 2, "first bytes", magic, "0x4257")?;
         let first = reader.u8()?;
         reader.require(first >> 4 == VERSION, 1, "version", first >> 4, "1")?;
-        let message = Message::ALL
-            .into_iter()
-            .find(|message| *message as u8 == first & 15);
-        let Some(message) = message else {
-            let expected = "0 to 3, 6, or 12 to 15";
-            let unknown = reader.require(false, 1, "message", first & 15, expected);
-            return Err(unknown.expect_err("the condition is false"));
-        };
+        let kind = Kind::from_bits(first & 15);
+        let is_known = !matches!(kind, Kind::Hop | Kind::Unknown);
+        let expected = "0 to 3, 6, or 12 to 15";
+        reader.require(is_known, 1, "message", first & 15, expected)?;
         let flags = reader.u8()?;
         reader.require(flags < 4, 1, "flags", flags, "bits 0 and 1")?;
         let blocks = reader.u16()?;
@@ -167,15 +127,14 @@ impl Extension {
         let words = reader.u8()?;
         let reserved = reader.u8()?;
         reader.require(reserved == 0, 1, "reserved byte", reserved, "0")?;
-        let has = |block: u16| blocks & block != 0;
         let mut header = Self {
-            message,
+            kind,
             retransmitted: flags & flags::RETRANSMITTED != 0,
             incast: flags & flags::INCAST != 0,
-            flow: reader.u32()?,
-            number: reader.u32()?,
-            hash: reader.u32()?,
-            slot: reader.u32()?,
+            flow: 0,
+            number: 0,
+            hash: 0,
+            slot: 0,
             queue: 0,
             level: 0,
             link_number: None,
@@ -188,40 +147,7 @@ impl Extension {
             arrived_below: 0,
             marks: 0,
         };
-        if has(blocks::QUEUE) {
-            header.queue = reader.u16()?;
-            header.level = reader.u16()?;
-        }
-        if has(blocks::LINK_NUMBER) {
-            header.link_number = Some(reader.u32()?);
-        }
-        if has(blocks::CREDIT) {
-            header.credit = reader.u32()?;
-        }
-        if has(blocks::SENT) {
-            header.sent_ps = reader.u64()?;
-        }
-        if has(blocks::REMAINING) {
-            header.remaining = reader.u64()?;
-        }
-        if has(blocks::DONE) {
-            header.done_ps = Some(reader.u64()?);
-        }
-        if has(blocks::HOST) {
-            header.host_ps = reader.u64()?;
-        }
-        if has(blocks::TRAIL) {
-            header.trail = Some(parse_trail(&mut reader)?);
-        }
-        if has(blocks::ARRIVED) {
-            header.arrived_below = reader.u32()?;
-        }
-        if has(blocks::MARKS) {
-            let marks = reader.u32()?;
-            let is_known = marks <= u8::MAX.into();
-            reader.require(is_known, 4, "marks", marks, "bits 0 to 7")?;
-            header.marks = marks as u8;
-        }
+        header.fields(blocks, &mut reader)?;
         let mut length = Reader::new("extension header", bytes);
         length.bytes(7)?;
         let fits = usize::from(words) * 4 == reader.at();
@@ -243,74 +169,82 @@ impl Extension {
         let start = out.written();
         let bit = |set: bool, bit: u8| if set { bit } else { 0 };
         out.u16(MAGIC)?;
-        out.u8(VERSION << 4 | self.message as u8)?;
+        out.u8(VERSION << 4 | self.kind as u8)?;
         out.u8(bit(self.retransmitted, flags::RETRANSMITTED) | bit(self.incast, flags::INCAST))?;
         let blocks = self.blocks();
         out.u16(blocks)?;
         out.u16(0)?;
-        out.u32(self.flow)?;
-        out.u32(self.number)?;
-        out.u32(self.hash)?;
-        out.u32(self.slot)?;
-        let has = |block: u16| blocks & block != 0;
-        if has(blocks::QUEUE) {
-            out.u16(self.queue)?;
-            out.u16(self.level)?;
-        }
-        if let Some(number) = self.link_number {
-            out.u32(number)?;
-        }
-        if has(blocks::CREDIT) {
-            out.u32(self.credit)?;
-        }
-        if has(blocks::SENT) {
-            out.u64(self.sent_ps)?;
-        }
-        if has(blocks::REMAINING) {
-            out.u64(self.remaining)?;
-        }
-        if let Some(done_ps) = self.done_ps {
-            out.u64(done_ps)?;
-        }
-        if has(blocks::HOST) {
-            out.u64(self.host_ps)?;
-        }
-        if let Some(trail) = &self.trail {
-            emit_trail(trail, out)?;
-        }
-        if has(blocks::ARRIVED) {
-            out.u32(self.arrived_below)?;
-        }
-        if has(blocks::MARKS) {
-            out.u32(self.marks.into())?;
-        }
+        { *self }.fields(blocks, out)?;
         let words = (out.written() - start) / 4;
         out.since(start)[6] = words as u8;
         Ok(())
     }
+
+    /// Reads or writes the fields after the first word pair: the fixed ones, and the blocks.
+    fn fields<F: Fields>(&mut self, blocks: u16, to: &mut F) -> Result<(), F::Error> {
+        for fixed in [
+            &mut self.flow,
+            &mut self.number,
+            &mut self.hash,
+            &mut self.slot,
+        ] {
+            to.field(fixed)?;
+        }
+        let has = |block: u16| blocks & block != 0;
+        if has(blocks::QUEUE) {
+            to.field(&mut self.queue)?;
+            to.field(&mut self.level)?;
+        }
+        if has(blocks::LINK_NUMBER) {
+            to.field(self.link_number.get_or_insert_default())?;
+        }
+        if has(blocks::CREDIT) {
+            to.field(&mut self.credit)?;
+        }
+        if has(blocks::SENT) {
+            to.field(&mut self.sent_ps)?;
+        }
+        if has(blocks::REMAINING) {
+            to.field(&mut self.remaining)?;
+        }
+        if has(blocks::DONE) {
+            to.field(self.done_ps.get_or_insert_default())?;
+        }
+        if has(blocks::HOST) {
+            to.field(&mut self.host_ps)?;
+        }
+        if has(blocks::TRAIL) {
+            trail_fields(self.trail.get_or_insert_default(), to)?;
+        }
+        if has(blocks::ARRIVED) {
+            to.field(&mut self.arrived_below)?;
+        }
+        if has(blocks::MARKS) {
+            let mut marks = u32::from(self.marks);
+            to.field(&mut marks)?;
+            to.require(marks < 0x100, 4, "marks", marks, "bits 0 to 7")?;
+            self.marks = marks as u8;
+        }
+        Ok(())
+    }
 }
 
-fn parse_trail(reader: &mut Reader<'_>) -> Result<Trail, Malformed> {
-    let count = reader.u16()?;
-    let few = usize::from(count) <= trail::LONGEST;
-    reader.require(few, 2, "switches of the trail", count, "15 or fewer")?;
-    let mut trail = Trail::default();
-    for nth in 0..trail::LONGEST {
-        let port = reader.u16()?;
-        if nth < usize::from(count) {
-            trail.push(port);
+/// Reads or writes the number of ports and all ports. Unused ports are 0.
+fn trail_fields<F: Fields>(trail: &mut Trail, to: &mut F) -> Result<(), F::Error> {
+    let mut ports = [0; trail::LONGEST];
+    ports[..trail.ports().len()].copy_from_slice(trail.ports());
+    let mut count = trail.ports().len() as u16;
+    to.field(&mut count)?;
+    let is_short = usize::from(count) <= trail::LONGEST;
+    to.require(is_short, 2, "switches of the trail", count, "15 or fewer")?;
+    trail.clear();
+    for (nth, port) in (0..).zip(&mut ports) {
+        to.field(port)?;
+        if nth < count {
+            trail.push(*port);
         } else {
-            reader.require(port == 0, 2, "port after the trail", port, "0")?;
+            to.require(*port == 0, 2, "port after the trail", *port, "0")?;
         }
     }
-    Ok(trail)
-}
-
-fn emit_trail(trail: &Trail, out: &mut Writer<'_>) -> Result<(), Unfit> {
-    let ports = trail.ports();
-    out.u16(ports.len() as u16)?;
-    for port in ports {
-        out.u16(*port)?;
-    }
-    out.zeros(2 * (trail::LONGEST - ports.len()))
+    Ok(())
 }

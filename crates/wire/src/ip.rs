@@ -5,9 +5,9 @@
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6Header, UdpHeader, err};
+use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6Header, UdpHeader};
 
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Fields, Reader, Writer};
 use crate::error::{Fault, Malformed, Unfit};
 use crate::ethernet::ether_type;
 
@@ -92,12 +92,15 @@ impl Ip {
             ether_type::IPV4 => Self::parse_v4(bytes)?,
             ether_type::IPV6 => Self::parse_v6(bytes)?,
             _ => {
-                let fault = Fault::Value {
-                    field: "EtherType",
-                    found: ether_type.into(),
-                    expected: "0x800 (IPv4) or 0x86dd (IPv6)",
-                };
-                return Err(Reader::new("Ethernet header", bytes).wrong(12, fault));
+                let expected = "0x800 (IPv4) or 0x86dd (IPv6)";
+                let header = "Ethernet header";
+                return Err(Malformed::value(
+                    header,
+                    12,
+                    "EtherType",
+                    ether_type,
+                    expected,
+                ));
             }
         };
         let payload = reader.bytes(ip.payload_bytes.into())?;
@@ -108,32 +111,19 @@ impl Ip {
         let mut reader = Reader::new("IPv4 header", bytes);
         let raw: [u8; Ipv4Header::MIN_LEN] = reader.take()?;
         let first = raw[0];
-        let require = |holds, at, field, found: u16, expected| {
-            let fault = Fault::Value {
-                field,
-                found: found.into(),
-                expected,
-            };
-            if holds {
-                Ok(())
-            } else {
-                Err(reader.wrong(at, fault))
-            }
-        };
-        require(first == 0x45, 0, "version and length", first.into(), "0x45")?;
-        let Ok((header, _)) = Ipv4Header::from_slice(&raw) else {
-            return Err(reader.wrong(
-                0,
-                Fault::Short {
-                    needed: 20,
-                    given: 20,
-                },
-            ));
-        };
+        // Positions count back from the end of the header.
+        reader.require(first == 0x45, 20, "version and length", first, "0x45")?;
+        let (header, _) = Ipv4Header::from_slice(&raw).expect("it has 20 bytes and no options");
         let fragment = u16::from_be_bytes([raw[6], raw[7]]) & 0xbfff;
-        require(fragment == 0, 6, "fragment", fragment, "0 (not fragmented)")?;
+        reader.require(
+            fragment == 0,
+            14,
+            "fragment",
+            fragment,
+            "0 (not fragmented)",
+        )?;
         let total = header.total_len;
-        require(total >= 20, 2, "total length", total, "20 or more")?;
+        reader.require(total >= 20, 18, "total length", total, "20 or more")?;
         let expected = header.calc_header_checksum();
         if header.header_checksum != expected {
             let fault = Fault::Checksum {
@@ -159,17 +149,9 @@ impl Ip {
     fn parse_v6(bytes: &[u8]) -> Result<(Self, Reader<'_>), Malformed> {
         let mut reader = Reader::new("IPv6 header", bytes);
         let raw: [u8; Ipv6Header::LEN] = reader.take()?;
-        let header = match Ipv6Header::from_slice(&raw) {
-            Ok((header, _)) => header,
-            Err(err::ipv6::HeaderSliceError::Content(_) | err::ipv6::HeaderSliceError::Len(_)) => {
-                let fault = Fault::Value {
-                    field: "version",
-                    found: u64::from(raw[0] >> 4),
-                    expected: "6",
-                };
-                return Err(reader.wrong(0, fault));
-            }
-        };
+        let version = raw[0] >> 4;
+        reader.require(version == 6, 40, "version", version, "6")?;
+        let (header, _) = Ipv6Header::from_slice(&raw).expect("it has 40 bytes and version 6");
         let ip = Self {
             ends: Ends::V6 {
                 from: header.source.into(),

@@ -9,10 +9,12 @@
 //! be parsed give [`Malformed`]. Records that cannot be written give [`Unfit`]. docs/wire.md lists
 //! all fields with their positions.
 
+mod address;
 mod bytes;
 pub mod error;
 pub mod ethernet;
 pub mod extension;
+mod flow;
 pub mod frame;
 pub mod int;
 pub mod ip;

@@ -1,14 +1,11 @@
 //! Standard pause frames: PFC (IEEE 802.1Qbb) and 802.3x.
 
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Fields, Reader, Writer};
 use crate::error::{Malformed, Unfit};
 use crate::ethernet::{Ethernet, Mac, SHORTEST, ether_type};
 
 /// Destination address of all pause frames: the neighbour on the link.
 pub const TO: Mac = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
-
-/// Number of bits that a link sends in one quantum of pause time.
-pub const QUANTUM_BITS: u64 = 512;
 
 /// Opcode of a pause of all traffic (802.3x).
 pub const GLOBAL: u16 = 0x0001;
@@ -20,7 +17,7 @@ pub const PRIORITY: u16 = 0x0101;
 pub enum Pause {
     /// Pauses all traffic for `quanta`; 0 resumes. PFC ports ignore it.
     Global {
-        /// Pause time in quanta.
+        /// Pause time in quanta. One quantum is the time of 512 bits on the link.
         quanta: u16,
     },
     /// Pauses some priorities (PFC).

@@ -1,6 +1,6 @@
 //! RoCEv2: the transport headers of InfiniBand over UDP (InfiniBand Architecture, annex A17).
 
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Fields, Reader, Writer};
 use crate::error::{Malformed, Unfit};
 
 /// UDP port of RoCEv2.

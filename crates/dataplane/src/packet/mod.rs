@@ -53,9 +53,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind with this number.
+    /// Returns the kind with this number, or [`Kind::Unknown`].
     #[inline]
-    const fn from_bits(bits: u8) -> Self {
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
         match bits {
             0 => Self::Data,
             1 => Self::Ack,

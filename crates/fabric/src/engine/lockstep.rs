@@ -59,11 +59,15 @@ pub trait Carrier: Send {
 }
 
 /// Error of a run in lockstep.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Frames do not carry everything that this plan needs. The text is the reason.
+    #[error(
+        "this scenario cannot run in lockstep, where nodes receive only what frames carry: {0}"
+    )]
     Refused(&'static str),
     /// A packet does not fit into a frame.
+    #[error("{link}: the packet that is sent at {begun_ps} ps does not fit into a frame: {why}")]
     Unwritable {
         /// The link, named by both ends.
         link: String,
@@ -73,6 +77,7 @@ pub enum Error {
         why: Unfit,
     },
     /// A link does not carry frames as it must.
+    #[error("{link}: {why}")]
     Link {
         /// The link, named by both ends.
         link: String,
@@ -81,35 +86,14 @@ pub enum Error {
     },
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(why) => write!(
-                f,
-                "this scenario cannot run in lockstep, where nodes learn from each other only what frames carry: \
-                 {why}"
-            ),
-            Self::Unwritable {
-                link,
-                begun_ps,
-                why,
-            } => write!(
-                f,
-                "{link}: the packet that is sent at {begun_ps} ps does not fit into a frame: {why}"
-            ),
-            Self::Link { link, why } => write!(f, "{link}: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
 /// Error of a link in lockstep.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The carrier cannot send or receive.
+    #[error("{0}")]
     Carrier(Box<dyn std::error::Error + Send + Sync>),
     /// A frame that arrived cannot be decoded.
+    #[error("the frame sent at {begun_ps} ps cannot be read: {why}")]
     Unreadable {
         /// When the transmission of the frame began, ps.
         begun_ps: Time,
@@ -117,6 +101,10 @@ pub enum LinkError {
         why: Malformed,
     },
     /// A frame arrived with fewer bytes than were sent, and so before events that have happened.
+    #[error(
+        "the frame sent at {begun_ps} ps arrives at {at_ps} ps with {size} bytes, but all events \
+         before {done_ps} ps have happened: it lost bytes on its way"
+    )]
     Early {
         /// When the transmission of the frame began, ps.
         begun_ps: Time,
@@ -135,29 +123,6 @@ impl LinkError {
         Self::Carrier(why.into())
     }
 }
-
-impl fmt::Display for LinkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Carrier(why) => write!(f, "{why}"),
-            Self::Unreadable { begun_ps, why } => {
-                write!(f, "the frame sent at {begun_ps} ps cannot be read: {why}")
-            }
-            Self::Early {
-                begun_ps,
-                size,
-                at_ps,
-                done_ps,
-            } => write!(
-                f,
-                "the frame sent at {begun_ps} ps arrives at {at_ps} ps with {size} bytes, but all events before \
-                 {done_ps} ps have happened: it lost bytes on its way"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for LinkError {}
 
 /// A run in lockstep, when it has ended.
 #[derive(Debug)]

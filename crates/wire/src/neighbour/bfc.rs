@@ -4,7 +4,7 @@ use dataplane::hop::bfc::{Bitmap, PauseFlow, PauseQueue};
 use dataplane::packet::{Frame, Packet};
 
 use super::{Header, List, Parsed};
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Fields, Reader, Writer};
 use crate::error::Unfit;
 
 const QUEUE: u8 = 0;

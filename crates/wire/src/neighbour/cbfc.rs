@@ -5,7 +5,7 @@ use dataplane::link::cbfc::{CreditsConsumed, CreditsFreed};
 use dataplane::packet::{Frame, Packet};
 
 use super::{Header, List, Parsed};
-use crate::bytes::{Reader, Writer};
+use crate::bytes::{Fields, Reader, Writer};
 use crate::error::Unfit;
 
 const FREED: u8 = 0;

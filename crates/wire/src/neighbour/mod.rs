@@ -1,9 +1,9 @@
 //! Frames between neighbours without a published format. They have the experimental EtherType
 //! [`OURS`](crate::ethernet::ether_type::OURS).
 //!
-//! Each hop scheme has a file here with the bodies of its frames, and a line in the list below. Hop schemes from other
-//! crates have one format, see `outside.rs`. PFC
-//! frames have the format of the standard; see [`pfc`].
+//! Each hop scheme has a file here with the bodies of its frames, and a line in the list below. Hop
+//! schemes from other crates share one format, see `outside.rs`. PFC frames have the format of the
+//! standard; see [`pfc`].
 
 mod bfc;
 mod cbfc;
@@ -15,13 +15,16 @@ pub mod pfc;
 use dataplane::hop::Scheme;
 use dataplane::packet::Packet;
 
-use crate::bytes::{Reader, Writer};
-use crate::error::{Fault, Malformed, Unfit};
+use crate::bytes::{Fields, Reader, Writer};
+use crate::error::{Malformed, Unfit};
 
 /// Version of this format.
 pub const VERSION: u8 = 1;
 /// Number of bytes of the common header.
 pub const HEADER_BYTES: usize = 8;
+
+/// Name of the common header in errors.
+const HEADER: &str = "frame between neighbours";
 
 /// The common header of these frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +44,7 @@ pub struct Header {
 
 impl Header {
     fn parse(bytes: &[u8]) -> Result<(Self, Reader<'_>), Malformed> {
-        let mut reader = Reader::new("frame between neighbours", bytes);
+        let mut reader = Reader::new(HEADER, bytes);
         let first = reader.u8()?;
         let expected = "0x10: version 1";
         reader.require(first == VERSION << 4, 1, "version", first, expected)?;
@@ -118,14 +121,10 @@ macro_rules! schemes {
                 Some(Scheme::Pfc) => None,
                 None => outside::parse(&header, reader)?,
             };
-            found.ok_or(Malformed {
-                header: "frame between neighbours",
-                at: 1,
-                fault: Fault::Value {
-                    field: "scheme and frame",
-                    found: u64::from(header.scheme) << 8 | u64::from(header.kind),
-                    expected: "a frame that docs/wire.md lists",
-                },
+            found.ok_or_else(|| {
+                let identity = u16::from(header.scheme) << 8 | u16::from(header.kind);
+                let expected = "a frame that docs/wire.md lists";
+                Malformed::value(HEADER, 1, "scheme and frame", identity, expected)
             })
         }
 

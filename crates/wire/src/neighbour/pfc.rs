@@ -4,7 +4,7 @@ use dataplane::classes::{ClassSet, DATA_CLASS};
 use dataplane::hop::pfc::{PauseClasses, PauseFor};
 use dataplane::packet::{Frame, Packet};
 
-use crate::error::{Fault, Malformed};
+use crate::error::Malformed;
 use crate::pause::Pause;
 
 /// Pause time of an XOFF that lasts until XON: the maximum. The neighbour does not count it down.
@@ -30,17 +30,9 @@ pub fn frame_of(packet: &Packet) -> Option<Pause> {
 /// A pause of 802.3x, which a PFC port ignores. A frame that needs more than one record: it pauses
 /// some classes and resumes others, or pauses classes for different times.
 pub fn record_of(pause: &Pause, timed: bool, line_bytes: u16) -> Result<Packet, Malformed> {
-    let wrong = |field, found, expected| Malformed {
-        header: "pause frame",
-        at: 0,
-        fault: Fault::Value {
-            field,
-            found,
-            expected,
-        },
-    };
+    let wrong = |field, found, expected| Malformed::value("pause frame", 0, field, found, expected);
     let Pause::Priority { enabled, quanta } = *pause else {
-        let found = crate::pause::GLOBAL.into();
+        let found = crate::pause::GLOBAL;
         return Err(wrong("opcode", found, "0x101 (PFC pause of priorities)"));
     };
     let mut all = records_of(enabled, quanta, timed, line_bytes);
@@ -49,7 +41,7 @@ pub fn record_of(pause: &Pause, timed: bool, line_bytes: u16) -> Result<Packet, 
         let found =
             dataplane::hop::pfc::said(&other).map_or(0, |(_, classes)| classes >> DATA_CLASS);
         let expected = "only priorities with equal pause times";
-        return Err(wrong("priorities", found.into(), expected));
+        return Err(wrong("priorities", found, expected));
     }
     let empty = PauseClasses {
         on: false,
